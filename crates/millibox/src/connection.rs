@@ -1,0 +1,519 @@
+//! The socket to the supervisor: sending without waiting, results in any order.
+//!
+//! Whoever waits reads. One thread at a time is the *reader*: it takes frames from the
+//! socket until its own result is there, handing the others theirs; then the next one
+//! reads. So a lone caller pays no switch to a thread of ours. Where somebody must read
+//! though nobody waits (runs that have no place yet with the supervisor, handles that are
+//! polled by descriptor) a *dispatcher* thread is started and reads for good.
+
+use crate::Error;
+use millibox_wire::frame::{Header, Kind, MAX_INLINE};
+use millibox_wire::{Backend, Hello, KillReason, Outcome, RunResult, decode, encode};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, recvmsg, sendmsg,
+};
+use std::collections::{HashMap, VecDeque};
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// One run in our books.
+#[derive(Default)]
+struct Entry {
+    result: Option<RunResult>,
+    /// Nobody has a handle any more.
+    abandoned: bool,
+    /// A limit on files was set for the sake of the output limit.
+    output_limited: bool,
+    /// Made readable with the result.
+    event: Option<Arc<OwnedFd>>,
+}
+
+/// A frame with what goes beside it.
+struct Outgoing {
+    id: u64,
+    frame: Vec<u8>,
+    descriptors: Vec<Arc<OwnedFd>>,
+}
+
+struct State {
+    next: u64,
+    entries: HashMap<u64, Entry>,
+    /// Runs that have no place with the supervisor yet.
+    waiting: VecDeque<Outgoing>,
+    /// Kills and cancels that the socket had no room for.
+    urgent: VecDeque<Outgoing>,
+    /// Runs that the supervisor has and has not answered.
+    in_flight: usize,
+    credits: usize,
+    reader: bool,
+    dispatcher: bool,
+    died: Option<String>,
+    backend: Backend,
+}
+
+/// See the module.
+pub struct Connection {
+    socket: OwnedFd,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Makes the last words readable once the supervisor is gone.
+    last_words: Box<dyn Fn() -> String + Send + Sync>,
+}
+
+impl Connection {
+    /// Takes over a socket on which the supervisor will say hello, and waits for that.
+    pub fn new(
+        socket: OwnedFd,
+        last_words: Box<dyn Fn() -> String + Send + Sync>,
+    ) -> Result<(Connection, Hello), Error> {
+        let connection = Connection {
+            socket,
+            state: Mutex::new(State {
+                next: 1,
+                entries: HashMap::new(),
+                waiting: VecDeque::new(),
+                urgent: VecDeque::new(),
+                in_flight: 0,
+                credits: 1,
+                reader: false,
+                dispatcher: false,
+                died: None,
+                backend: Backend::Rlimit,
+            }),
+            changed: Condvar::new(),
+            last_words,
+        };
+        let frame = connection.receive(None).map_err(|_| Error::Start((connection.last_words)()))?;
+        let hello = match frame.as_deref().map(Header::decode) {
+            Some(Ok((Header { kind: Kind::Hello, .. }, body))) => decode::<Hello>(body).map_err(|e| e.to_string()),
+            Some(Err((_, error))) => Err(error.to_string()),
+            _ => Err("the supervisor did not greet".to_owned()),
+        };
+        let hello = hello.map_err(Error::Start)?;
+        {
+            let mut state = connection.lock();
+            state.credits = hello.credits as usize;
+            state.backend = hello.backend;
+        }
+        Ok((connection, hello))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is whole at every point where a panic could happen.
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Ends the connection: the supervisor kills what runs and ends.
+    pub fn close(&self) {
+        let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
+        let mut state = self.lock();
+        if state.died.is_none() {
+            self.died(&mut state, "the connection was closed".to_owned());
+        }
+    }
+
+    /// Sends a run, now or as soon as the supervisor has a place for it. Does not wait.
+    pub fn run(
+        self: &Arc<Self>,
+        body: &[u8],
+        descriptors: Vec<Arc<OwnedFd>>,
+        output_limited: bool,
+    ) -> Result<u64, Error> {
+        let mut state = self.lock();
+        if let Some(why) = &state.died {
+            return Err(Error::Died(why.clone()));
+        }
+        let id = state.next;
+        state.next += 1;
+        let outgoing = outgoing(Kind::Run, id, body, descriptors)?;
+        state.entries.insert(id, Entry { output_limited, ..Entry::default() });
+        state.waiting.push_back(outgoing);
+        self.flush(&mut state);
+        if let Some(why) = &state.died {
+            let why = why.clone();
+            state.entries.remove(&id);
+            return Err(Error::Died(why));
+        }
+        if !state.waiting.is_empty() {
+            self.need_dispatcher(&mut state);
+        }
+        Ok(id)
+    }
+
+    /// Asks for the end of a run; its result says why.
+    pub fn kill(self: &Arc<Self>, id: u64, reason: KillReason) {
+        let mut state = self.lock();
+        if state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
+            return;
+        }
+        if withdraw(&mut state, id) {
+            let outcome = match reason {
+                KillReason::Caller => Outcome::Killed,
+                KillReason::OutputLimit => Outcome::OutputLimit,
+            };
+            let result = never_run(&state, outcome);
+            return self.settle(&mut state, id, result);
+        }
+        self.urgent(&mut state, Kind::Kill, id, &encode(&millibox_wire::Kill { reason }));
+    }
+
+    /// Takes a run back.
+    pub fn cancel(self: &Arc<Self>, id: u64) {
+        let mut state = self.lock();
+        if state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
+            return;
+        }
+        if withdraw(&mut state, id) {
+            let result = never_run(&state, Outcome::Cancelled);
+            return self.settle(&mut state, id, result);
+        }
+        self.urgent(&mut state, Kind::Cancel, id, &[]);
+    }
+
+    fn urgent(self: &Arc<Self>, state: &mut State, kind: Kind, id: u64, body: &[u8]) {
+        if let Ok(outgoing) = outgoing(kind, id, body, Vec::new()) {
+            state.urgent.push_back(outgoing);
+            self.flush(state);
+            if !state.urgent.is_empty() {
+                self.need_dispatcher(state);
+            }
+        }
+    }
+
+    /// Nobody will ask for this run any more; if it goes on, it is cancelled.
+    pub fn abandon(self: &Arc<Self>, id: u64) {
+        {
+            let mut state = self.lock();
+            let alive = state.died.is_none();
+            match state.entries.get_mut(&id) {
+                Some(entry) if entry.result.is_none() && alive => entry.abandoned = true,
+                _ => {
+                    state.entries.remove(&id);
+                    return;
+                }
+            }
+        }
+        self.cancel(id);
+    }
+
+    /// The result, if it is there.
+    pub fn result(&self, id: u64) -> Option<Result<RunResult, Error>> {
+        let mut state = self.lock();
+        if !state.reader && state.died.is_none() {
+            // Nobody reads: what has come is still in the socket.
+            self.read_what_is_there(&mut state);
+        }
+        look(&state, id)
+    }
+
+    /// Waits for a result; `None`: not in time.
+    pub fn wait(&self, id: u64, timeout: Option<Duration>) -> Result<Option<RunResult>, Error> {
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut state = self.lock();
+        loop {
+            if let Some(answer) = look(&state, id) {
+                return answer.map(Some);
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return Ok(None);
+            }
+            if state.reader {
+                state = match left {
+                    Some(left) => match self.changed.wait_timeout(state, left) {
+                        Ok((state, _)) => state,
+                        Err(poisoned) => poisoned.into_inner().0,
+                    },
+                    None => self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner()),
+                };
+                continue;
+            }
+            state.reader = true;
+            drop(state);
+            let frame = self.receive(left);
+            state = self.lock();
+            state.reader = false;
+            self.take(&mut state, frame);
+            // Somebody else's result, or the reader's place, may be what they wait for.
+            self.changed.notify_all();
+        }
+    }
+
+    /// A descriptor that is readable once the result is there.
+    pub fn event(self: &Arc<Self>, id: u64) -> Result<Arc<OwnedFd>, Error> {
+        let mut state = self.lock();
+        let ready = look(&state, id).is_some();
+        let make = || {
+            eventfd(u32::from(ready), EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+                .map(Arc::new)
+                .map_err(Error::system("make an eventfd"))
+        };
+        let event = match state.entries.get_mut(&id) {
+            Some(Entry { event: Some(event), .. }) => return Ok(event.clone()),
+            Some(entry) => entry.event.insert(make()?).clone(),
+            None => make()?,
+        };
+        if !ready {
+            self.need_dispatcher(&mut state);
+        }
+        Ok(event)
+    }
+
+    // --- reading --------------------------------------------------------------------
+
+    /// One frame; `Ok(None)`: not in time. An error: the supervisor is gone.
+    fn receive(&self, timeout: Option<Duration>) -> Result<Option<Vec<u8>>, Errno> {
+        let flags = match timeout {
+            None => RecvFlags::empty(),
+            Some(timeout) => {
+                let mut ready = [PollFd::new(&self.socket, PollFlags::IN)];
+                let timeout = Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: i64::MAX / 2, tv_nsec: 0 });
+                match poll(&mut ready, Some(&timeout)) {
+                    Ok(0) | Err(Errno::INTR) => return Ok(None),
+                    Ok(_) => RecvFlags::DONTWAIT,
+                    Err(errno) => return Err(errno),
+                }
+            }
+        };
+        self.receive_now(flags)
+    }
+
+    fn receive_now(&self, flags: RecvFlags) -> Result<Option<Vec<u8>>, Errno> {
+        let mut frame = vec![0; 8192];
+        loop {
+            let mut control = RecvAncillaryBuffer::new(&mut []);
+            match recvmsg(&self.socket, &mut [std::io::IoSliceMut::new(&mut frame)], &mut control, flags) {
+                Ok(message) if message.bytes == 0 => return Err(Errno::PIPE),
+                Ok(message) => {
+                    frame.truncate(message.bytes);
+                    return Ok(Some(frame));
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    fn read_what_is_there(&self, state: &mut State) {
+        loop {
+            let frame = self.receive_now(RecvFlags::DONTWAIT);
+            let done = !matches!(frame, Ok(Some(_)));
+            self.take(state, frame);
+            if done {
+                return;
+            }
+        }
+    }
+
+    fn take(&self, state: &mut State, frame: Result<Option<Vec<u8>>, Errno>) {
+        match frame {
+            Ok(None) => {}
+            Ok(Some(frame)) => {
+                if let Ok((Header { kind: Kind::Result, id, .. }, body)) = Header::decode(&frame)
+                    && let Ok(result) = decode::<RunResult>(body)
+                {
+                    if id != 0 {
+                        state.in_flight = state.in_flight.saturating_sub(1);
+                        self.settle(state, id, result);
+                    }
+                    self.flush(state);
+                }
+            }
+            Err(_) => {
+                if state.died.is_none() {
+                    let why = (self.last_words)();
+                    self.died(state, why);
+                }
+            }
+        }
+    }
+
+    /// Puts a result where its handle finds it.
+    fn settle(&self, state: &mut State, id: u64, mut result: RunResult) {
+        let Some(entry) = state.entries.get_mut(&id) else { return };
+        if entry.output_limited && result.signal == Some(libc::SIGXFSZ) && matches!(result.outcome, Outcome::Signaled(_))
+        {
+            result.outcome = Outcome::OutputLimit;
+        }
+        if let Some(event) = &entry.event {
+            let _ = rustix::io::write(event, &1u64.to_ne_bytes());
+        }
+        if entry.abandoned {
+            state.entries.remove(&id);
+        } else {
+            entry.result = Some(result);
+        }
+        self.changed.notify_all();
+    }
+
+    fn died(&self, state: &mut State, why: String) {
+        state.died = Some(why);
+        state.waiting.clear();
+        state.urgent.clear();
+        state.entries.retain(|_, entry| !entry.abandoned);
+        for entry in state.entries.values() {
+            if let Some(event) = &entry.event {
+                let _ = rustix::io::write(event, &1u64.to_ne_bytes());
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    // --- sending --------------------------------------------------------------------
+
+    /// Sends what may be sent.
+    fn flush(&self, state: &mut State) {
+        while let Some(next) = state.urgent.front() {
+            match self.send(next) {
+                Ok(true) => state.urgent.pop_front(),
+                Ok(false) => return,
+                Err(_) => return self.take(state, Err(Errno::PIPE)),
+            };
+        }
+        while state.in_flight < state.credits
+            && let Some(next) = state.waiting.front()
+        {
+            match self.send(next) {
+                Ok(true) => {
+                    state.waiting.pop_front();
+                    state.in_flight += 1;
+                }
+                Ok(false) => return,
+                Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => {
+                    // Results that came before the end are still to be read.
+                    self.read_what_is_there(state);
+                    return;
+                }
+                Err(errno) => {
+                    // This run alone cannot be sent (a descriptor that cannot be passed).
+                    let Some(refused) = state.waiting.pop_front() else { return };
+                    let error = millibox_wire::RunError {
+                        step: "send".to_owned(),
+                        errno: Some(errno.raw_os_error()),
+                        message: format!("cannot send the run to the supervisor: {errno}"),
+                    };
+                    let result = never_run(state, Outcome::SandboxError(error));
+                    self.settle(state, refused.id, result);
+                }
+            }
+        }
+    }
+
+    /// False: the socket has no room at the moment.
+    fn send(&self, outgoing: &Outgoing) -> Result<bool, Errno> {
+        let borrowed: Vec<BorrowedFd> = outgoing.descriptors.iter().map(|fd| fd.as_fd()).collect();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        if !borrowed.is_empty() {
+            control.push(SendAncillaryMessage::ScmRights(&borrowed));
+        }
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        loop {
+            match sendmsg(&self.socket, &[IoSlice::new(&outgoing.frame)], &mut control, flags) {
+                Ok(_) => return Ok(true),
+                Err(Errno::INTR) => {}
+                // TOOMANYREFS: our user has too many descriptors on their way (unix(7)).
+                Err(Errno::AGAIN | Errno::NOBUFS | Errno::TOOMANYREFS) => return Ok(false),
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    // --- the dispatcher -------------------------------------------------------------
+
+    fn need_dispatcher(self: &Arc<Self>, state: &mut State) {
+        if state.dispatcher {
+            return;
+        }
+        let weak = Arc::downgrade(self);
+        let started = std::thread::Builder::new().name("millibox".to_owned()).spawn(move || {
+            while let Some(connection) = weak.upgrade() {
+                if !connection.dispatch() {
+                    return;
+                }
+            }
+        });
+        // Without a thread, whoever waits reads; results come later, not never.
+        state.dispatcher = started.is_ok();
+    }
+
+    /// One turn of the dispatcher; false when it is over.
+    fn dispatch(&self) -> bool {
+        let mut state = self.lock();
+        if state.died.is_some() {
+            return false;
+        }
+        if state.reader {
+            // A waiting thread reads; it will tell when it stops.
+            let (state, _) = match self.changed.wait_timeout(state, Duration::from_millis(100)) {
+                Ok(pair) => pair,
+                Err(poisoned) => poisoned.into_inner(),
+            };
+            return state.died.is_none();
+        }
+        state.reader = true;
+        let mut events = PollFlags::IN;
+        if !state.urgent.is_empty() || (!state.waiting.is_empty() && state.in_flight < state.credits) {
+            events |= PollFlags::OUT;
+        }
+        drop(state);
+        // Not for ever: the connection's last handle may be dropped meanwhile.
+        let mut ready = [PollFd::new(&self.socket, events)];
+        let _ = poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 100_000_000 }));
+        let mut state = self.lock();
+        state.reader = false;
+        self.read_what_is_there(&mut state);
+        self.flush(&mut state);
+        self.changed.notify_all();
+        state.died.is_none()
+    }
+}
+
+fn look(state: &State, id: u64) -> Option<Result<RunResult, Error>> {
+    match state.entries.get(&id) {
+        Some(Entry { result: Some(result), .. }) => Some(Ok(result.clone())),
+        _ => state.died.as_ref().map(|why| Err(Error::Died(why.clone()))),
+    }
+}
+
+/// Takes back a run that was not sent.
+fn withdraw(state: &mut State, id: u64) -> bool {
+    let before = state.waiting.len();
+    state.waiting.retain(|outgoing| outgoing.id != id);
+    state.waiting.len() != before
+}
+
+/// The result of a run that the supervisor never saw.
+fn never_run(state: &State, outcome: Outcome) -> RunResult {
+    RunResult { outcome, exit_code: None, signal: None, figures: Default::default(), backend: state.backend }
+}
+
+fn outgoing(kind: Kind, id: u64, body: &[u8], mut descriptors: Vec<Arc<OwnedFd>>) -> Result<Outgoing, Error> {
+    let in_memfd = body.len() > MAX_INLINE - millibox_wire::frame::HEADER;
+    let mut frame = Header { kind, in_memfd, id }.encode().to_vec();
+    if in_memfd {
+        descriptors.insert(0, Arc::new(sealed_memfd(body)?));
+    } else {
+        frame.extend_from_slice(body);
+    }
+    Ok(Outgoing { id, frame, descriptors })
+}
+
+fn sealed_memfd(body: &[u8]) -> Result<OwnedFd, Error> {
+    let failed = Error::system("make a memfd for a long request");
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let memfd = rustix::fs::memfd_create("millibox-request", flags).map_err(&failed)?;
+    let mut written = 0;
+    while written < body.len() {
+        written += rustix::io::pwrite(&memfd, &body[written..], written as u64).map_err(&failed)?;
+    }
+    rustix::fs::fcntl_add_seals(&memfd, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW).map_err(&failed)?;
+    Ok(memfd)
+}

@@ -1,0 +1,109 @@
+//! One run that was asked for.
+
+use crate::connection::Connection;
+use crate::{Error, RunResult};
+use millibox_wire::KillReason;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Stands for one run: wait for it, poll it, kill it, cancel it, from any thread.
+///
+/// Dropping it cancels the run. It may outlive its [`Supervisor`](crate::Supervisor):
+/// results that had come by then can still be read.
+pub struct Handle {
+    connection: Arc<Connection>,
+    id: u64,
+    event: OnceLock<Arc<OwnedFd>>,
+}
+
+impl Handle {
+    pub(crate) fn new(connection: Arc<Connection>, id: u64) -> Handle {
+        Handle { connection, id, event: OnceLock::new() }
+    }
+
+    /// Waits for the result. It stays here: asking again gives it again.
+    ///
+    /// # Errors
+    /// The supervisor died first.
+    pub fn wait(&self) -> Result<RunResult, Error> {
+        loop {
+            if let Some(result) = self.connection.wait(self.id, None)? {
+                return Ok(result);
+            }
+        }
+    }
+
+    /// Waits for the result, but not longer than `timeout`; `None`: it is not there yet.
+    ///
+    /// # Errors
+    /// The supervisor died first.
+    pub fn wait_timeout(&self, timeout: Duration) -> Result<Option<RunResult>, Error> {
+        self.connection.wait(self.id, Some(timeout))
+    }
+
+    /// The result, if it is there. Does not wait.
+    ///
+    /// # Errors
+    /// The supervisor died first.
+    pub fn try_wait(&self) -> Result<Option<RunResult>, Error> {
+        self.connection.result(self.id).transpose()
+    }
+
+    /// Ends the run, at whatever point it is. Its result says
+    /// [`Outcome::Killed`](crate::Outcome::Killed), unless it was over already.
+    pub fn kill(&self) {
+        self.connection.kill(self.id, KillReason::Caller);
+    }
+
+    /// Ends the run because more output came than it may write. Its result says
+    /// [`Outcome::OutputLimit`](crate::Outcome::OutputLimit), unless it was over already.
+    pub fn kill_for_output(&self) {
+        self.connection.kill(self.id, KillReason::OutputLimit);
+    }
+
+    /// Takes the run back, at whatever point it is: its processes go. Its result, if
+    /// anybody asks, is [`Outcome::Cancelled`](crate::Outcome::Cancelled), unless it was
+    /// over already. Again: nothing happens.
+    pub fn cancel(&self) {
+        self.connection.cancel(self.id);
+    }
+
+    /// A descriptor that becomes readable when the result is there (or the supervisor is
+    /// dead): for poll(2) and the event loops built on it.
+    ///
+    /// # Errors
+    /// No descriptor could be made.
+    pub fn event(&self) -> Result<BorrowedFd<'_>, Error> {
+        if self.event.get().is_none() {
+            let event = self.connection.event(self.id)?;
+            let _ = self.event.set(event);
+        }
+        match self.event.get() {
+            Some(event) => Ok(event.as_fd()),
+            None => Err(Error::Request("no event".to_owned())),
+        }
+    }
+}
+
+impl AsFd for Handle {
+    /// See [`Handle::event`].
+    ///
+    /// # Panics
+    /// If no descriptor could be made, which [`Handle::event`] would have reported.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.event().expect("an eventfd for the handle")
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.connection.abandon(self.id);
+    }
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Handle").field("id", &self.id).finish_non_exhaustive()
+    }
+}

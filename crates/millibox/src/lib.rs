@@ -1,0 +1,50 @@
+//! Runs programs that live for milliseconds, in a sandbox, without privileges.
+//!
+//! The words of this world:
+//!
+//! * a [`Supervisor`] is the server process; start one and keep it;
+//! * a [`World`] is what a program sees: files, ids, network, system calls. Runs in equal
+//!   worlds share what can be prepared ahead, so keep what differs out of it;
+//! * a [`Request`] is a program with arguments, descriptors and limits, in a world;
+//! * a [`Handle`] stands for one run that was asked for: wait, poll, kill, cancel;
+//! * a [`RunResult`] says what came of it, and what it used.
+//!
+//! ```no_run
+//! use millibox::{Outcome, Request, Supervisor};
+//! use std::time::Duration;
+//!
+//! let supervisor = Supervisor::start()?;
+//! let request = Request::new("/bin/true")
+//!     .memory_limit(64 << 20)
+//!     .real_time_limit(Duration::from_secs(1));
+//! let first = supervisor.run(&request)?;
+//! let second = supervisor.run(&request)?; // does not wait for the first
+//! assert_eq!(second.wait()?.outcome, Outcome::Exited(0));
+//! assert_eq!(first.wait()?.outcome, Outcome::Exited(0));
+//! # Ok::<(), millibox::Error>(())
+//! ```
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `start` | finding and starting the supervisor |
+//! | `world`, `request` | what can be asked for |
+//! | `connection` | the socket: sending without waiting, results in any order |
+//! | `handle` | one run |
+//! | `output` | moving a run's output, and its limit |
+#![forbid(unsafe_code)]
+
+mod connection;
+mod error;
+mod handle;
+mod output;
+mod request;
+mod start;
+mod world;
+
+pub use error::Error;
+pub use handle::Handle;
+pub use millibox_wire::{Backend, Figures, Mount, Network, Outcome, RunError, RunResult};
+pub use output::{Budget, Moved, move_output};
+pub use request::{Program, Request};
+pub use start::{BackendChoice, Builder, Supervisor};
+pub use world::World;

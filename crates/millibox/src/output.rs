@@ -1,0 +1,101 @@
+//! Moving a run's output from its pipe, with a limit.
+
+use crate::Handle;
+use rustix::io::Errno;
+use rustix::pipe::{SpliceFlags, splice};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that a run's streams may have together.
+#[derive(Debug)]
+pub struct Budget(AtomicU64);
+
+impl Budget {
+    /// So many bytes.
+    pub fn new(bytes: u64) -> Budget {
+        Budget(AtomicU64::new(bytes))
+    }
+
+    /// Takes up to `wanted` bytes; what was there.
+    fn take(&self, wanted: u64) -> u64 {
+        let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(wanted)));
+        before.unwrap_or(0).min(wanted)
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// How moving a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moved {
+    /// All that was written; the other end is closed.
+    All,
+    /// The budget was used up; the run has been told to end.
+    LimitReached,
+}
+
+/// Moves what a run writes into the pipe `from` to `to`, by splice(2) where that can be,
+/// until the run has closed it or `budget` is used up; then the run is ended for its
+/// output.
+///
+/// Exactly the budget is written, never more. If `to` stops taking (its reader is gone),
+/// the run learns of it as it would without us: by a closed pipe.
+///
+/// # Errors
+/// `to` cannot be written, for another reason than a reader that is gone.
+pub fn move_output(from: impl AsFd, to: impl AsFd, budget: &Budget, run: &Handle) -> std::io::Result<Moved> {
+    const AT_ONCE: u64 = 64 * 1024;
+    let mut by_splice = true;
+    let mut buffer = Vec::new();
+    loop {
+        let allowed = budget.take(AT_ONCE);
+        if allowed == 0 {
+            // Is there more, or was that all, to the byte?
+            let mut one = [0];
+            match rustix::io::read(&from, &mut one) {
+                Ok(0) => return Ok(Moved::All),
+                Err(Errno::INTR) => continue,
+                Ok(_) => {
+                    run.kill_for_output();
+                    return Ok(Moved::LimitReached);
+                }
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        let moved = if by_splice {
+            splice(&from, None, &to, None, allowed as usize, SpliceFlags::empty())
+        } else {
+            copy(&from, &to, &mut buffer, allowed as usize)
+        };
+        match moved {
+            Ok(0) => return Ok(Moved::All),
+            Ok(bytes) => budget.give_back(allowed - bytes as u64),
+            Err(errno) => {
+                budget.give_back(allowed);
+                match errno {
+                    Errno::INTR => {}
+                    // A terminal, or a file opened for appending, cannot be spliced to.
+                    Errno::INVAL if by_splice => by_splice = false,
+                    Errno::PIPE => return Ok(Moved::All),
+                    errno => return Err(errno.into()),
+                }
+            }
+        }
+    }
+}
+
+fn copy(from: impl AsFd, to: impl AsFd, buffer: &mut Vec<u8>, allowed: usize) -> rustix::io::Result<usize> {
+    buffer.resize(allowed, 0);
+    let read = rustix::io::read(from, &mut buffer[..])?;
+    let mut written = 0;
+    while written < read {
+        match rustix::io::write(&to, &buffer[written..read]) {
+            Ok(bytes) => written += bytes,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(read)
+}

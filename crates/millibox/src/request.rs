@@ -1,0 +1,327 @@
+//! One run that is asked for.
+
+use crate::{Error, World};
+use millibox_wire::{Bandwidth, Descriptors, Limits, Run, rlimit_number};
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is to be executed.
+#[derive(Debug, Clone)]
+pub enum Program {
+    /// A path inside the world.
+    Path(OsString),
+    /// A name without `/`: looked for in these directories of the world, as execvp(3) does.
+    Search(OsString, Vec<OsString>),
+    /// An open file (a memfd, too), whether or not the world has it.
+    Descriptor(Arc<OwnedFd>),
+}
+
+/// A program with its arguments, descriptors and limits. Cheap enough to make anew for
+/// every run, and reusable.
+///
+/// Without more said: argv is the program's path alone, no environment, working directory
+/// `/`, standard streams on /dev/null, the [minimal](World::minimal) world, no limits.
+#[derive(Debug, Clone)]
+pub struct Request {
+    program: Program,
+    arguments: Vec<OsString>,
+    environment: Vec<OsString>,
+    working_directory: OsString,
+    streams: [Option<Arc<OwnedFd>>; 3],
+    world: World,
+    limits: Limits,
+    rlimits: Vec<(u8, u64)>,
+    cpus: Vec<u64>,
+    output_limit: Option<u64>,
+}
+
+impl Request {
+    /// A run of the program at `path` inside the world.
+    pub fn new(path: impl Into<OsString>) -> Request {
+        let path = path.into();
+        Request::of(Program::Path(path.clone())).arg(path)
+    }
+
+    /// A run of an open file. Its argv is empty unless arguments are added.
+    pub fn from_descriptor(program: impl Into<Arc<OwnedFd>>) -> Request {
+        Request::of(Program::Descriptor(program.into()))
+    }
+
+    /// A run of a program; argv is empty until arguments are added, its name included.
+    pub fn of(program: Program) -> Request {
+        Request {
+            program,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            working_directory: "/".into(),
+            streams: [None, None, None],
+            world: World::minimal(),
+            limits: Limits::default(),
+            rlimits: Vec::new(),
+            cpus: Vec::new(),
+            output_limit: None,
+        }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl Into<OsString>) -> Request {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<S: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = S>) -> Request {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Replaces all arguments, argv[0] included.
+    #[must_use]
+    pub fn argv<S: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = S>) -> Request {
+        self.arguments = arguments.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Adds a variable to the environment, which is empty at first.
+    #[must_use]
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Request {
+        let mut variable = name.as_ref().to_owned();
+        variable.push("=");
+        variable.push(value);
+        self.environment.push(variable);
+        self
+    }
+
+    /// Working directory inside the world.
+    #[must_use]
+    pub fn current_dir(mut self, directory: impl Into<OsString>) -> Request {
+        self.working_directory = directory.into();
+        self
+    }
+
+    /// Standard input. Give an `Arc` to use one descriptor for many runs.
+    #[must_use]
+    pub fn stdin(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
+        self.streams[0] = Some(descriptor.into());
+        self
+    }
+
+    /// Standard output.
+    #[must_use]
+    pub fn stdout(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
+        self.streams[1] = Some(descriptor.into());
+        self
+    }
+
+    /// Standard error.
+    #[must_use]
+    pub fn stderr(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
+        self.streams[2] = Some(descriptor.into());
+        self
+    }
+
+    /// What the program sees.
+    #[must_use]
+    pub fn world(mut self, world: &World) -> Request {
+        self.world = world.clone();
+        self
+    }
+
+    /// Processes and threads at one time, the program itself counted.
+    #[must_use]
+    pub fn process_limit(mut self, processes: u32) -> Request {
+        self.limits.processes = Some(processes);
+        self
+    }
+
+    /// Memory of the whole tree in bytes, kernel memory, tmpfs and page cache included.
+    /// Swap is none unless [`Request::swap_limit`] gives some.
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: u64) -> Request {
+        self.limits.memory = Some(bytes);
+        self
+    }
+
+    /// Swap of the whole tree in bytes, on top of the memory limit, which must be set.
+    #[must_use]
+    pub fn swap_limit(mut self, bytes: u64) -> Request {
+        self.limits.swap = Some(bytes);
+        self
+    }
+
+    /// At most `max` of CPU time in every `period` (1 ms to 1 s), all CPUs together.
+    #[must_use]
+    pub fn cpu_bandwidth(mut self, max: Duration, period: Duration) -> Request {
+        let micros = |time: Duration| time.as_micros().min(u128::from(u64::MAX)) as u64;
+        self.limits.cpu_bandwidth = Some(Bandwidth { max_us: micros(max), period_us: micros(period) });
+        self
+    }
+
+    /// Time from just before the exec to the end of the first process.
+    #[must_use]
+    pub fn real_time_limit(mut self, limit: Duration) -> Request {
+        self.limits.real_time_ns = Some(nanos(limit));
+        self
+    }
+
+    /// User and system CPU time of the whole tree.
+    #[must_use]
+    pub fn cpu_time_limit(mut self, limit: Duration) -> Request {
+        self.limits.cpu_time_ns = Some(nanos(limit));
+        self
+    }
+
+    /// Soft and hard limit of a resource (setrlimit(2)), by its name: `"NOFILE"`.
+    ///
+    /// # Errors
+    /// There is no such resource.
+    pub fn rlimit(mut self, name: &str, value: u64) -> Result<Request, Error> {
+        let number = rlimit_number(name).ok_or_else(|| {
+            Error::Request(format!(
+                "there is no resource limit {name:?}; those there are: {}",
+                millibox_wire::RLIMITS.join(", ")
+            ))
+        })?;
+        self.rlimits.retain(|(known, _)| *known != number);
+        self.rlimits.push((number, value));
+        Ok(self)
+    }
+
+    /// CPUs that the run may use, by number.
+    ///
+    /// # Errors
+    /// A number is beyond 1023, or there is none.
+    pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Result<Request, Error> {
+        let mut mask = Vec::new();
+        for cpu in cpus {
+            if cpu >= 1024 {
+                return Err(Error::Request(format!("CPU {cpu}: numbers end at 1023")));
+            }
+            if mask.len() <= cpu / 64 {
+                mask.resize(cpu / 64 + 1, 0u64);
+            }
+            mask[cpu / 64] |= 1 << (cpu % 64);
+        }
+        if mask.is_empty() {
+            return Err(Error::Request("the list of CPUs is empty".to_owned()));
+        }
+        self.cpus = mask;
+        Ok(self)
+    }
+
+    /// Bytes that the run may write to any one file (`RLIMIT_FSIZE`); going beyond it is
+    /// [`Outcome::OutputLimit`](crate::Outcome::OutputLimit). A pipe is no file: whoever
+    /// moves its bytes counts them, see [`move_output`](crate::move_output).
+    #[must_use]
+    pub fn output_limit(mut self, bytes: u64) -> Request {
+        self.output_limit = Some(bytes);
+        self
+    }
+
+    pub(crate) fn has_output_limit(&self) -> bool {
+        self.output_limit.is_some()
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Checks all that can be checked here, and encodes. The descriptors go beside it.
+    pub(crate) fn encode(&self) -> Result<(Vec<u8>, Vec<Arc<OwnedFd>>), Error> {
+        let says = |why: String| Err(Error::Request(why));
+        let paths: Vec<OsString> = match &self.program {
+            Program::Path(path) if path.is_empty() => return says("the program's path is empty".to_owned()),
+            Program::Path(path) => vec![path.clone()],
+            Program::Search(name, directories) => {
+                if name.is_empty() || name.as_bytes().contains(&b'/') || directories.is_empty() {
+                    return says(format!("{name:?} cannot be looked for in {directories:?}"));
+                }
+                directories
+                    .iter()
+                    .map(|directory| {
+                        let mut path = directory.clone();
+                        path.push("/");
+                        path.push(name);
+                        path
+                    })
+                    .collect()
+            }
+            Program::Descriptor(_) => Vec::new(),
+        };
+        // An empty argv lets the program read its environment as arguments (CVE-2021-4034).
+        if !paths.is_empty() && self.arguments.first().is_none_or(|first| first.is_empty()) {
+            return says("argv must not be empty, nor argv[0]".to_owned());
+        }
+        if let Some(bandwidth) = self.limits.cpu_bandwidth {
+            if bandwidth.max_us < 1000 {
+                return says(format!("CPU bandwidth: {} us of CPU time is below 1000 us", bandwidth.max_us));
+            }
+            if !(1000..=1_000_000).contains(&bandwidth.period_us) {
+                return says(format!(
+                    "CPU bandwidth: a period of {} us is not between 1000 us and 1000000 us",
+                    bandwidth.period_us
+                ));
+            }
+        }
+        if self.limits.swap.is_some() && self.limits.memory.is_none() {
+            return says("a swap limit needs a memory limit beside it".to_owned());
+        }
+        let mut strings = Vec::new();
+        let all = std::iter::once(&self.working_directory)
+            .chain(&paths)
+            .chain(&self.arguments)
+            .chain(&self.environment);
+        for string in all {
+            if string.as_bytes().contains(&0) {
+                return says(format!("{string:?} holds a NUL byte"));
+            }
+            strings.extend_from_slice(string.as_bytes());
+            strings.push(0);
+        }
+        let mut rlimits = self.rlimits.clone();
+        if let (Some(limit), Some(number)) = (self.output_limit, rlimit_number("FSIZE"))
+            && !rlimits.iter().any(|(known, _)| *known == number)
+        {
+            rlimits.push((number, limit));
+        }
+        let [stdin, stdout, stderr] = &self.streams;
+        let mut descriptors: Vec<Arc<OwnedFd>> = self.streams.iter().flatten().cloned().collect();
+        if let Program::Descriptor(program) = &self.program {
+            descriptors.push(program.clone());
+        }
+        let run = Run {
+            world: self.world.encoded(),
+            strings: &strings,
+            paths: paths.len() as u32,
+            arguments: self.arguments.len() as u32,
+            environment: self.environment.len() as u32,
+            descriptors: Descriptors {
+                stdin: stdin.is_some(),
+                stdout: stdout.is_some(),
+                stderr: stderr.is_some(),
+                program: paths.is_empty(),
+            },
+            limits: self.limits,
+            rlimits,
+            cpus: self.cpus.clone(),
+        };
+        let body = millibox_wire::encode(&run);
+        if body.len() > millibox_wire::frame::MAX_BODY {
+            return says(format!(
+                "arguments, environment and world have {} bytes, at most {} are taken",
+                body.len(),
+                millibox_wire::frame::MAX_BODY
+            ));
+        }
+        Ok((body, descriptors))
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    time.as_nanos().min(u128::from(u64::MAX / 2)) as u64
+}

@@ -1,0 +1,364 @@
+//! Finding and starting the supervisor.
+
+use crate::connection::Connection;
+use crate::{Backend, Error, Handle, Request};
+use millibox_wire::Hello;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+const EXECUTABLE: &str = "millibox-supervisor";
+
+/// Which resource backend to use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BackendChoice {
+    /// The best there is. Without cgroups, runs whose limits need one are refused.
+    #[default]
+    Auto,
+    /// Unified cgroups, or an error.
+    Cgroup2,
+    /// Version 1 cgroups, or an error.
+    Hybrid,
+    /// Resource limits of single processes, knowing that they are weaker.
+    Rlimit,
+}
+
+/// How a supervisor is to be started.
+#[derive(Debug, Clone, Default)]
+pub struct Builder {
+    executable: Option<PathBuf>,
+    slots: Option<usize>,
+    homes_per_slot: Option<usize>,
+    backend: BackendChoice,
+    cgroup_parent: Option<String>,
+    user: Option<(u32, u32)>,
+    pin: bool,
+    separate_pid1: bool,
+}
+
+impl Builder {
+    /// The supervisor's executable, instead of looking for it.
+    #[must_use]
+    pub fn executable(mut self, path: impl Into<PathBuf>) -> Builder {
+        self.executable = Some(path.into());
+        self
+    }
+
+    /// How many runs go on at one time; without it, one for each CPU.
+    #[must_use]
+    pub fn slots(mut self, slots: usize) -> Builder {
+        self.slots = Some(slots);
+        self
+    }
+
+    /// Places for runs per slot: 2, so that the next run is prepared while one goes on, or
+    /// 1 for a supervisor that serves a single run.
+    #[must_use]
+    pub fn homes_per_slot(mut self, homes: usize) -> Builder {
+        self.homes_per_slot = Some(homes);
+        self
+    }
+
+    /// The resource backend.
+    #[must_use]
+    pub fn backend(mut self, backend: BackendChoice) -> Builder {
+        self.backend = backend;
+        self
+    }
+
+    /// Where our cgroups are made: an absolute path in each hierarchy, as it is mounted here.
+    #[must_use]
+    pub fn cgroup_parent(mut self, path: impl Into<String>) -> Builder {
+        self.cgroup_parent = Some(path.into());
+        self
+    }
+
+    /// Whom the supervisor becomes if we are root; without it, a number that nobody uses.
+    #[must_use]
+    pub fn user(mut self, uid: u32, gid: u32) -> Builder {
+        self.user = Some((uid, gid));
+        self
+    }
+
+    /// Holds each slot on a CPU of its own: run times then vary less.
+    #[must_use]
+    pub fn pin_slots(mut self, pin: bool) -> Builder {
+        self.pin = pin;
+        self
+    }
+
+    /// Gives pid1 an address space of its own: stricter and slower, see SECURITY.md.
+    #[must_use]
+    pub fn separate_pid1(mut self, separate: bool) -> Builder {
+        self.separate_pid1 = separate;
+        self
+    }
+
+    /// Starts it.
+    ///
+    /// # Errors
+    /// It cannot be found, or cannot start; the error has its own words.
+    pub fn start(self) -> Result<Supervisor, Error> {
+        let executable = match &self.executable {
+            Some(path) => path.clone(),
+            None => find()?,
+        };
+        let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .map_err(Error::system("make a socket"))?;
+        let mut command = Command::new(&executable);
+        command.arg("--socket=0").stdin(Stdio::from(its)).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.current_dir("/").env_clear();
+        // What systemd-run needs to find the user's manager.
+        for name in ["PATH", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        if let Some(slots) = self.slots {
+            command.arg(format!("--slots={slots}"));
+        }
+        if let Some(homes) = self.homes_per_slot {
+            command.arg(format!("--homes={homes}"));
+        }
+        command.arg(match self.backend {
+            BackendChoice::Auto => "--backend=auto",
+            BackendChoice::Cgroup2 => "--backend=cgroup2",
+            BackendChoice::Hybrid => "--backend=hybrid",
+            BackendChoice::Rlimit => "--backend=rlimit",
+        });
+        let parent = self.cgroup_parent.or_else(|| std::env::var("MILLIBOX_CGROUP_PARENT").ok());
+        if let Some(parent) = parent {
+            command.arg(format!("--cgroup-parent={parent}"));
+        }
+        if let Some((uid, gid)) = self.user {
+            command.arg(format!("--user={uid}:{gid}"));
+        }
+        if self.pin {
+            command.arg("--pin");
+        }
+        if self.separate_pid1 {
+            command.arg("--pid1=separate");
+        }
+        let mut child =
+            command.spawn().map_err(|error| Error::Start(format!("cannot execute {}: {error}", executable.display())))?;
+        // Our copy of its end of the socket goes with the command.
+        drop(command);
+        let stderr = child.stderr.take().map(OwnedFd::from);
+        let process = Arc::new(Mutex::new(Process { child, stderr, executable, cgroups: Vec::new() }));
+        let words = process.clone();
+        let last_words =
+            Box::new(move || words.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).last_words());
+        let (connection, hello) = match Connection::new(ours, last_words) {
+            Ok(pair) => pair,
+            Err(error) => return Err(error),
+        };
+        process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).cgroups =
+            hello.cgroups.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        let weak_backend = hello.backend == Backend::Rlimit && self.backend != BackendChoice::Rlimit;
+        Ok(Supervisor { connection: Arc::new(connection), hello, process, weak_backend })
+    }
+}
+
+/// The supervisor process, or its keeper: our child.
+struct Process {
+    child: Child,
+    stderr: Option<OwnedFd>,
+    executable: PathBuf,
+    cgroups: Vec<String>,
+}
+
+impl Process {
+    /// What it left to be read, once its socket is closed.
+    fn last_words(&mut self) -> String {
+        let mut text = String::new();
+        if let Some(stderr) = self.stderr.take() {
+            // Its keeper closes it when the cgroups are gone; do not wait for ever.
+            let mut file = std::fs::File::from(stderr);
+            let deadline = Instant::now() + Duration::from_secs(6);
+            let mut bytes = Vec::new();
+            loop {
+                let left = deadline.saturating_duration_since(Instant::now());
+                let timeout = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 0, tv_nsec: 0 });
+                let mut ready = [PollFd::new(&file, PollFlags::IN)];
+                if !matches!(poll(&mut ready, Some(&timeout)), Ok(1)) {
+                    break;
+                }
+                let mut chunk = [0; 4096];
+                match file.read(&mut chunk) {
+                    Ok(0) | Err(_) => break,
+                    Ok(read) => bytes.extend_from_slice(&chunk[..read]),
+                }
+            }
+            text = String::from_utf8_lossy(&bytes).trim().trim_start_matches("millibox: ").to_owned();
+        }
+        let status = self.wait_for_end();
+        if !text.is_empty() {
+            return text;
+        }
+        match status {
+            Some(status) => format!("it ended without a word ({status})"),
+            None => "it closed its socket".to_owned(),
+        }
+    }
+
+    /// Waits for our child, killing it in the end; cleans up if it could not.
+    fn wait_for_end(&mut self) -> Option<std::process::ExitStatus> {
+        let deadline = Instant::now() + Duration::from_secs(6);
+        let mut pause = Duration::from_micros(100);
+        let status = loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => break Some(status),
+                Ok(None) if Instant::now() < deadline => {}
+                _ => {
+                    let _ = self.child.kill();
+                    break self.child.wait().ok();
+                }
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(10));
+        };
+        let cgroups = std::mem::take(&mut self.cgroups);
+        let left: Vec<String> = cgroups.into_iter().filter(|path| Path::new(path).exists()).collect();
+        if !left.is_empty() {
+            // Its keeper was killed.
+            let arguments = left.iter().map(|path| format!("--sweep={path}"));
+            let _ = Command::new(&self.executable).args(arguments).stderr(Stdio::null()).status();
+        }
+        status
+    }
+}
+
+/// A running supervisor. Share it among threads by reference or [`Arc`].
+///
+/// Dropping it kills what runs, waits until it is gone, and leaves nothing behind.
+pub struct Supervisor {
+    connection: Arc<Connection>,
+    hello: Hello,
+    process: Arc<Mutex<Process>>,
+    weak_backend: bool,
+}
+
+impl Supervisor {
+    /// Starts one as it is best for this machine.
+    ///
+    /// # Errors
+    /// See [`Builder::start`].
+    pub fn start() -> Result<Supervisor, Error> {
+        Builder::default().start()
+    }
+
+    /// Says how it is to be started.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Asks for a run. Does not wait for anything; many may be outstanding.
+    ///
+    /// # Errors
+    /// The request makes no sense, or the supervisor is dead.
+    pub fn run(&self, request: &Request) -> Result<Handle, Error> {
+        if self.weak_backend {
+            self.refuse_what_would_be_weaker(request)?;
+        }
+        let (body, descriptors) = request.encode()?;
+        let id = self.connection.run(&body, descriptors, request.has_output_limit())?;
+        Ok(Handle::new(self.connection.clone(), id))
+    }
+
+    /// Limits on a tree of processes need a cgroup; without one they are refused unless the
+    /// caller has chosen the weaker backend by name.
+    fn refuse_what_would_be_weaker(&self, request: &Request) -> Result<(), Error> {
+        let limits = request.limits();
+        let asked = [
+            ("memory limit", limits.memory.is_some()),
+            ("process limit", limits.processes.is_some()),
+            ("CPU bandwidth", limits.cpu_bandwidth.is_some()),
+            ("CPU time limit", limits.cpu_time_ns.is_some()),
+        ];
+        match asked.into_iter().find(|(_, asked)| *asked) {
+            None => Ok(()),
+            Some((name, _)) => Err(Error::Request(format!(
+                "a {name} for a whole process tree needs a cgroup and there is none ({}); choose the backend \
+                 rlimit to take limits of single processes instead, or see `millibox doctor`",
+                self.hello.declined.join("; ")
+            ))),
+        }
+    }
+
+    /// How runs are held and measured.
+    pub fn backend(&self) -> Backend {
+        self.hello.backend
+    }
+
+    /// For each better backend that was looked for and not taken: why.
+    pub fn declined(&self) -> &[String] {
+        &self.hello.declined
+    }
+
+    /// How many runs go on at one time.
+    pub fn slots(&self) -> usize {
+        self.hello.slots as usize
+    }
+
+    /// Process id of the supervisor.
+    pub fn pid(&self) -> u32 {
+        self.hello.pid
+    }
+
+    /// User and group id of the supervisor and, outside, of all its runs.
+    pub fn ids(&self) -> (u32, u32) {
+        (self.hello.uid, self.hello.gid)
+    }
+
+    /// Directories of the cgroups that were made for it.
+    pub fn cgroups(&self) -> impl Iterator<Item = PathBuf> {
+        self.hello.cgroups.iter().map(|path| PathBuf::from(String::from_utf8_lossy(path).into_owned()))
+    }
+
+    /// Ends it: kills what runs, waits until all is gone. The same as dropping it.
+    pub fn shut_down(self) {}
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        self.connection.close();
+        self.process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).wait_for_end();
+    }
+}
+
+impl std::fmt::Debug for Supervisor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Supervisor").field("pid", &self.hello.pid).field("backend", &self.hello.backend).finish()
+    }
+}
+
+/// Looks for the supervisor's executable: `MILLIBOX_SUPERVISOR`, beside the running
+/// program (a cargo test lies one directory deeper), in the libexec directory of the same
+/// prefix, on `PATH`.
+fn find() -> Result<PathBuf, Error> {
+    if let Some(path) = std::env::var_os("MILLIBOX_SUPERVISOR") {
+        let path = PathBuf::from(path);
+        return if path.exists() { Ok(path) } else { Err(Error::NoSupervisor(vec![path])) };
+    }
+    let mut places = Vec::new();
+    if let Ok(program) = std::env::current_exe()
+        && let Some(directory) = program.parent()
+    {
+        places.push(directory.join(EXECUTABLE));
+        if let Some(above) = directory.parent() {
+            if directory.ends_with("deps") || directory.ends_with("examples") {
+                places.push(above.join(EXECUTABLE));
+            }
+            places.push(above.join("libexec/millibox").join(EXECUTABLE));
+        }
+    }
+    for directory in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {
+        places.push(directory.join(EXECUTABLE));
+    }
+    places.iter().find(|path| path.exists()).cloned().ok_or(Error::NoSupervisor(places))
+}

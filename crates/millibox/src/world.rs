@@ -1,0 +1,216 @@
+//! What a program sees.
+
+use crate::Error;
+use millibox_seccomp::{Arch, Program};
+use millibox_wire::{Mount, Network};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// Files, ids, network and system calls of a run. Cheap to clone.
+///
+/// Two runs with equal worlds share the prepared mount namespace, and the second one's
+/// start is prepared while the first one runs.
+#[derive(Debug, Clone)]
+pub struct World {
+    wire: millibox_wire::World,
+    encoded: Arc<OnceLock<Vec<u8>>>,
+}
+
+/// Programs and libraries of the system, where a distribution puts them.
+const SYSTEM: [&str; 6] = ["/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr"];
+/// What the loader and `update-alternatives` need besides.
+const SYSTEM_CONFIGURATION: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"];
+/// Device nodes that give nothing away.
+const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+
+impl World {
+    /// An empty read-only root, the default seccomp profile, no network.
+    pub fn empty() -> World {
+        let wire = millibox_wire::World { seccomp: Some(default_profile().to_vec()), ..Default::default() };
+        World { wire, encoded: Arc::default() }
+    }
+
+    /// A minimal read-only root with the system's programs and libraries, a /dev of null,
+    /// zero, full, random and urandom, a fresh writable /tmp, the default seccomp profile,
+    /// no network. What is not there on the host is left out.
+    pub fn minimal() -> World {
+        static MINIMAL: OnceLock<World> = OnceLock::new();
+        MINIMAL.get_or_init(|| World::empty().system().dev("/dev").mount(Mount::tmpfs("/tmp"))).clone()
+    }
+
+    /// Adds the system's programs and libraries, read-only.
+    #[must_use]
+    pub fn system(mut self) -> World {
+        for path in SYSTEM.into_iter().chain(SYSTEM_CONFIGURATION) {
+            // With a merged /usr, /bin and its like are links (file-hierarchy(7)).
+            if let Ok(target) = std::fs::read_link(path) {
+                self = self.mount(Mount::Symlink { target: bytes(&target), path: path.into() });
+            } else if Path::new(path).exists() {
+                self = self.mount(Mount::read_only(path, path));
+            }
+        }
+        self
+    }
+
+    /// Adds a directory with null, zero, full, random, urandom, and links to the run's own
+    /// descriptors (which work if there is a procfs at /proc).
+    #[must_use]
+    pub fn dev(mut self, at: impl AsRef<Path>) -> World {
+        let at = at.as_ref();
+        for name in DEVICES {
+            self = self.mount(Mount::device(format!("/dev/{name}"), bytes(&at.join(name))));
+        }
+        let links = [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")];
+        for (name, number) in links {
+            let target = format!("/proc/self/fd{number}").into_bytes();
+            self = self.mount(Mount::Symlink { target, path: bytes(&at.join(name)) });
+        }
+        self
+    }
+
+    /// Adds a mount operation after those that are there.
+    #[must_use]
+    pub fn mount(self, mount: Mount) -> World {
+        self.with(|wire| wire.mounts.push(mount))
+    }
+
+    /// Adds a file or directory of the host, read-only.
+    #[must_use]
+    pub fn read_only(self, source: impl AsRef<Path>, at: impl AsRef<Path>) -> World {
+        self.mount(Mount::read_only(bytes(source.as_ref()), bytes(at.as_ref())))
+    }
+
+    /// Adds a file or directory of the host, writable as far as the supervisor's user may.
+    #[must_use]
+    pub fn read_write(self, source: impl AsRef<Path>, at: impl AsRef<Path>) -> World {
+        self.mount(Mount::read_write(bytes(source.as_ref()), bytes(at.as_ref())))
+    }
+
+    /// User id inside; without it the same as outside.
+    #[must_use]
+    pub fn uid(self, uid: u32) -> World {
+        self.with(|wire| wire.uid = Some(uid))
+    }
+
+    /// Group id inside; without it the same as outside.
+    #[must_use]
+    pub fn gid(self, gid: u32) -> World {
+        self.with(|wire| wire.gid = Some(gid))
+    }
+
+    /// Network: none, or a loopback interface of the run's own.
+    #[must_use]
+    pub fn network(self, network: Network) -> World {
+        self.with(|wire| wire.network = network)
+    }
+
+    /// A seccomp policy instead of the default profile.
+    ///
+    /// # Errors
+    /// The policy is too long for a program.
+    pub fn seccomp(self, policy: &millibox_seccomp::Policy) -> Result<World, Error> {
+        let program = millibox_seccomp::compile(policy, Arch::native())
+            .map_err(|error| Error::Request(format!("seccomp policy {}: {error}", policy.name())))?;
+        Ok(self.with(|wire| wire.seccomp = Some(program.as_bytes())))
+    }
+
+    /// A compiled seccomp program (`struct sock_filter[]`) instead of the default profile.
+    /// It must allow execveat(2) with any arguments, or no program can be executed.
+    ///
+    /// # Errors
+    /// The bytes are no program that the kernel would take.
+    pub fn seccomp_program(self, program: &[u8]) -> Result<World, Error> {
+        let program =
+            Program::from_bytes(program).map_err(|error| Error::Request(format!("seccomp program: {error}")))?;
+        let allow = 0x7fff_0000;
+        let native = Arch::native();
+        let execveat = native.number("execveat").unwrap_or(0);
+        match millibox_seccomp::constant_action(&program, native, execveat) {
+            // The answer hangs on arguments: the kernel will tell.
+            None => {}
+            Some(action) if action == allow => {}
+            Some(action) => {
+                return Err(Error::Request(format!(
+                    "seccomp program: it answers execveat with {action:#010x}, so no program could be executed; allow it"
+                )));
+            }
+        }
+        Ok(self.with(|wire| wire.seccomp = Some(program.as_bytes())))
+    }
+
+    /// A compiled seccomp program, read from a descriptor from its beginning.
+    ///
+    /// # Errors
+    /// The descriptor cannot be read at an offset, or see [`World::seccomp_program`].
+    pub fn seccomp_descriptor(self, descriptor: impl AsFd) -> Result<World, Error> {
+        let bytes = read_all(descriptor.as_fd())?;
+        self.seccomp_program(&bytes)
+    }
+
+    /// No seccomp program at all. Namespaces, dropped capabilities and limits still hold;
+    /// but the kernel's whole surface is open to the program: for measuring only.
+    #[must_use]
+    pub fn without_seccomp(self) -> World {
+        self.with(|wire| wire.seccomp = None)
+    }
+
+    /// Sources of binds: paths on the host.
+    pub fn sources(&self) -> impl Iterator<Item = PathBuf> {
+        self.wire.mounts.iter().filter_map(|mount| match mount {
+            Mount::Bind { source, .. } => Some(PathBuf::from(std::ffi::OsStr::from_bytes(source))),
+            _ => None,
+        })
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut millibox_wire::World)) -> World {
+        change(&mut self.wire);
+        self.encoded = Arc::default();
+        self
+    }
+
+    pub(crate) fn encoded(&self) -> &[u8] {
+        self.encoded.get_or_init(|| millibox_wire::encode(&self.wire))
+    }
+}
+
+impl Default for World {
+    fn default() -> World {
+        World::minimal()
+    }
+}
+
+fn bytes(path: &Path) -> Vec<u8> {
+    path.as_os_str().as_bytes().to_vec()
+}
+
+/// The default profile, compiled once.
+fn default_profile() -> &'static [u8] {
+    static PROGRAM: OnceLock<Vec<u8>> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let policy = millibox_seccomp::profile("default").expect("the default profile is built in");
+        millibox_seccomp::compile(&policy, Arch::native()).expect("the default profile compiles").as_bytes()
+    })
+}
+
+fn read_all(descriptor: BorrowedFd) -> Result<Vec<u8>, Error> {
+    const LONGEST: usize = millibox_seccomp::MAX_INSTRUCTIONS * 8 + 8;
+    let mut bytes = vec![0; LONGEST];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match rustix::io::pread(descriptor, &mut bytes[filled..], filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(rustix::io::Errno::SPIPE) => {
+                return Err(Error::Request(
+                    "seccomp program: its descriptor cannot be read from the beginning (a pipe?); give a file or a memfd"
+                        .to_owned(),
+                ));
+            }
+            Err(errno) => return Err(Error::system("read the seccomp program")(errno)),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}

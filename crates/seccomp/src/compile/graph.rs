@@ -1,0 +1,141 @@
+//! The graph between rules and instructions: tests that lead to other tests and to answers.
+//!
+//! Equal nodes are one node, so equal answers, equal rules and equal ends of rules are shared.
+
+use std::collections::HashMap;
+
+use crate::policy::{Action, Call, Comparison, Condition};
+use crate::program::offset;
+
+/// A node of a [`Graph`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct NodeId(usize);
+
+/// A word of `struct seccomp_data` under a mask: what the accumulator holds for a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Source {
+    pub offset: u32,
+    pub mask: u32,
+}
+
+/// The tests that BPF has, unsigned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Op {
+    Equal,
+    Greater,
+    GreaterEqual,
+    /// Any bit in common.
+    AnyOf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Node {
+    /// Return this value.
+    Answer(u32),
+    /// Go on to one of two nodes.
+    Test { source: Source, op: Op, k: u32, yes: NodeId, no: NodeId },
+}
+
+#[derive(Default)]
+pub(super) struct Graph {
+    nodes: Vec<Node>,
+    ids: HashMap<Node, NodeId>,
+}
+
+impl Graph {
+    pub fn node(&self, id: NodeId) -> Node {
+        self.nodes[id.0]
+    }
+
+    fn intern(&mut self, node: Node) -> NodeId {
+        *self.ids.entry(node).or_insert_with(|| {
+            self.nodes.push(node);
+            NodeId(self.nodes.len() - 1)
+        })
+    }
+
+    pub fn answer(&mut self, action: Action) -> NodeId {
+        self.intern(Node::Answer(action.value()))
+    }
+
+    /// A test, or nothing but `yes` if the outcome does not matter.
+    pub fn test(&mut self, source: Source, op: Op, k: u32, yes: NodeId, no: NodeId) -> NodeId {
+        if yes == no { yes } else { self.intern(Node::Test { source, op, k, yes, no }) }
+    }
+
+    /// The answer to one system call: an answer indeed, or tests of its arguments.
+    pub fn call(&mut self, call: &Call<'_>) -> NodeId {
+        let mut next = self.answer(call.otherwise);
+        for rule in call.conditional.iter().rev() {
+            let mut holds = self.answer(rule.action());
+            for condition in rule.conditions().iter().rev() {
+                holds = self.condition(condition, holds, next);
+            }
+            next = holds;
+        }
+        next
+    }
+
+    /// An argument is 64 bits wide and a load 32, so most conditions take two tests.
+    fn condition(&mut self, condition: &Condition, yes: NodeId, no: NodeId) -> NodeId {
+        let at = offset::ARGS + 8 * u32::from(condition.arg());
+        let (mask, value) = (condition.mask(), condition.value());
+        let low = Half { offset: at, mask: mask as u32, value: value as u32 };
+        let high = Half { offset: at + 4, mask: (mask >> 32) as u32, value: (value >> 32) as u32 };
+        match condition.comparison() {
+            Comparison::Equal => self.equal(high, low, yes, no),
+            Comparison::NotEqual => self.equal(high, low, no, yes),
+            Comparison::Greater => self.ordered(high, low, Op::Greater, yes, no),
+            Comparison::LessEqual => self.ordered(high, low, Op::Greater, no, yes),
+            Comparison::GreaterEqual => self.ordered(high, low, Op::GreaterEqual, yes, no),
+            Comparison::Less => self.ordered(high, low, Op::GreaterEqual, no, yes),
+        }
+    }
+
+    fn equal(&mut self, high: Half, low: Half, yes: NodeId, no: NodeId) -> NodeId {
+        let low = self.compare(low, Op::Equal, yes, no);
+        self.compare(high, Op::Equal, low, no)
+    }
+
+    /// `op` is `Greater` or `GreaterEqual`.
+    fn ordered(&mut self, high: Half, low: Half, op: Op, yes: NodeId, no: NodeId) -> NodeId {
+        let low = self.compare(low, op, yes, no);
+        // If the lower half decides nothing, the upper half takes one test only.
+        if low == yes {
+            return self.compare(high, Op::GreaterEqual, yes, no);
+        }
+        let not_greater = if high.value == 0 {
+            // What is not greater than 0 is 0.
+            low
+        } else {
+            self.compare(high, Op::Equal, low, no)
+        };
+        self.compare(high, Op::Greater, yes, not_greater)
+    }
+
+    /// One half compared. The halves' values lie within their masks.
+    fn compare(&mut self, half: Half, op: Op, yes: NodeId, no: NodeId) -> NodeId {
+        let Half { offset, mask, value } = half;
+        let whole = Source { offset, mask: u32::MAX };
+        let masked = Source { offset, mask };
+        match op {
+            // No bit is looked at: the half is 0.
+            Op::Equal | Op::GreaterEqual if mask == 0 && value == 0 => yes,
+            _ if mask == 0 => no,
+            Op::GreaterEqual if value == 0 => yes,
+            Op::Greater if value == u32::MAX => no,
+            // The test for common bits has a mask of its own and spares the instruction for it.
+            Op::Equal if value == 0 && mask != u32::MAX => self.test(whole, Op::AnyOf, mask, no, yes),
+            Op::Equal if value == mask && mask.is_power_of_two() => self.test(whole, Op::AnyOf, mask, yes, no),
+            _ => self.test(masked, op, value, yes, no),
+        }
+    }
+}
+
+/// Half of a condition: 32 of the 64 bits.
+#[derive(Clone, Copy)]
+struct Half {
+    offset: u32,
+    mask: u32,
+    value: u32,
+}

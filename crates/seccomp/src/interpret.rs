@@ -1,0 +1,184 @@
+//! What a program answers, found without the kernel.
+
+use crate::arch::Arch;
+use crate::policy::Action;
+use crate::program::{Program, code, offset};
+use crate::validate::MEMORY_WORDS;
+
+/// What a program is asked about: `struct seccomp_data`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Data {
+    /// The system call number. The kernel has it as a signed number; -1 is `u32::MAX` here.
+    pub nr: u32,
+    /// The architecture: `AUDIT_ARCH_*`, see [`Arch::audit_value`].
+    pub arch: u32,
+    /// The address the call was made from.
+    pub instruction_pointer: u64,
+    /// The arguments, all 64 bits of them.
+    pub args: [u64; 6],
+}
+
+impl Data {
+    /// The word at `at`, which is a multiple of 4.
+    fn word(&self, at: u32) -> u32 {
+        let field = match at {
+            offset::NR => return self.nr,
+            offset::ARCH => return self.arch,
+            _ if at < offset::ARGS => self.instruction_pointer,
+            _ => self.args[((at - offset::ARGS) / 8) as usize],
+        };
+        if at.is_multiple_of(8) { field as u32 } else { (field >> 32) as u32 }
+    }
+}
+
+/// The value (`SECCOMP_RET_*` and its data) `program` answers to `data`.
+///
+/// This cannot fail: a [`Program`] is checked, and a checked program always ends in a return.
+pub fn run(program: &Program, data: &Data) -> u32 {
+    let (mut a, mut x) = (0_u32, 0_u32);
+    let mut memory = [0_u32; MEMORY_WORDS as usize];
+    let mut next = 0;
+    loop {
+        let instruction = program.instructions()[next];
+        next += 1;
+        let k = instruction.k;
+        match instruction.code {
+            code::LD_W_ABS => a = data.word(k),
+            code::LD_IMM => a = k,
+            code::LDX_IMM => x = k,
+            code::LD_W_LEN => a = offset::END,
+            code::LDX_W_LEN => x = offset::END,
+            code::LD_MEM => a = memory[k as usize],
+            code::LDX_MEM => x = memory[k as usize],
+            code::ST => memory[k as usize] = a,
+            code::STX => memory[k as usize] = x,
+            code::TAX => x = a,
+            code::TXA => a = x,
+            code::NEG => a = a.wrapping_neg(),
+            code::RET_K => return k,
+            code::RET_A => return a,
+            code::JA => next += k as usize,
+            code => {
+                let operand = if code & code::X == 0 { k } else { x };
+                if code & 0x07 == code::JMP {
+                    let taken = jumps(code, a, operand);
+                    next += usize::from(if taken { instruction.jt } else { instruction.jf });
+                } else {
+                    match calculate(code, a, operand) {
+                        Some(result) => a = result,
+                        // A division by 0 ends the program with 0.
+                        None => return 0,
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether the test of a conditional jump holds.
+fn jumps(code: u16, a: u32, operand: u32) -> bool {
+    match code & !code::X {
+        code::JEQ_K => a == operand,
+        code::JGT_K => a > operand,
+        code::JGE_K => a >= operand,
+        _ => a & operand != 0,
+    }
+}
+
+/// The result of an arithmetic instruction, `None` for a division by 0.
+fn calculate(code: u16, a: u32, operand: u32) -> Option<u32> {
+    Some(match code & 0xf0 {
+        0x00 => a.wrapping_add(operand),
+        0x10 => a.wrapping_sub(operand),
+        0x20 => a.wrapping_mul(operand),
+        0x30 => a.checked_div(operand)?,
+        0x40 => a | operand,
+        0x50 => a & operand,
+        0x60 => a.wrapping_shl(operand),
+        0x70 => a.wrapping_shr(operand),
+        _ => a ^ operand,
+    })
+}
+
+/// The value `program` answers to every call of `nr`, if it looks at the number only.
+///
+/// The kernel (5.11 and later) finds these out once when a filter is attached, and from then on
+/// lets calls that are constantly allowed pass without running the filter. This goes its way step
+/// by step (`seccomp_is_const_allow`), so a `None` means that it gives up, too: the program reads
+/// an argument or the instruction pointer, or uses an instruction its emulation does not have.
+pub fn constant_action(program: &Program, arch: Arch, nr: u32) -> Option<u32> {
+    let mut a = 0;
+    let mut next = 0;
+    loop {
+        let instruction = program.instructions()[next];
+        next += 1;
+        let k = instruction.k;
+        match instruction.code {
+            code::LD_W_ABS if k == offset::NR => a = nr,
+            code::LD_W_ABS if k == offset::ARCH => a = arch.audit_value(),
+            code::AND_K => a &= k,
+            code::RET_K => return Some(k),
+            code::JA => next += k as usize,
+            code @ (code::JEQ_K | code::JGT_K | code::JGE_K | code::JSET_K) => {
+                let taken = jumps(code, a, k);
+                next += usize::from(if taken { instruction.jt } else { instruction.jf });
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Checks that `program` allows each call in `numbers` whatever its arguments are, and answers
+/// the first number that it does not.
+pub fn always_allows(program: &Program, arch: Arch, numbers: impl IntoIterator<Item = u32>) -> Result<(), u32> {
+    let allowed = Some(Action::Allow.value());
+    match numbers.into_iter().find(|&nr| constant_action(program, arch, nr) != allowed) {
+        Some(nr) => Err(nr),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::Instruction;
+
+    fn program(instructions: &[(u16, u32)]) -> Program {
+        let instructions = instructions.iter().map(|&(code, k)| Instruction::plain(code, k));
+        Program::new(instructions.collect()).expect("valid")
+    }
+
+    #[test]
+    fn words_of_the_data() {
+        let data = Data {
+            nr: 1,
+            arch: 2,
+            instruction_pointer: 0x4_0000_0003,
+            args: [0x6_0000_0005, 0, 0, 0, 0, 0x8_0000_0007],
+        };
+        let word = |k| run(&program(&[(code::LD_W_ABS, k), (code::RET_A, 0)]), &data);
+        let words = [0, 4, 8, 12, 16, 20, 24, 56, 60].map(word);
+        assert_eq!(words, [1, 2, 3, 4, 5, 6, 0, 7, 8]);
+    }
+
+    #[test]
+    fn arithmetic_and_memory() {
+        let answer = |steps: &[(u16, u32)]| run(&program(steps), &Data::default());
+        let ret = (code::RET_A, 0);
+        assert_eq!(answer(&[(code::LD_IMM, 7), (0x04, 5), (0x24, 2), (0x14, 4), ret]), 20);
+        assert_eq!(answer(&[(code::LD_IMM, 7), (0x34, 2), (0x64, 4), (0x44, 1), ret]), 49);
+        assert_eq!(answer(&[(code::LD_IMM, 7), (0xa4, 2), (0x74, 1), (code::NEG, 0), ret]), 0u32.wrapping_sub(2));
+        assert_eq!(answer(&[(code::LDX_IMM, 9), (code::STX, 1), (code::LD_MEM, 1), ret]), 9);
+        assert_eq!(answer(&[(code::LD_IMM, 7), (code::TAX, 0), (0x0c, 0), ret]), 14);
+        assert_eq!(answer(&[(code::LD_IMM, 7), (0x3c, 0), ret]), 0, "division by X = 0");
+        assert_eq!(answer(&[(code::LDX_W_LEN, 0), (code::TXA, 0), ret]), 64);
+    }
+
+    #[test]
+    fn an_argument_ends_constancy() {
+        let argument = program(&[(code::LD_W_ABS, 16), (code::RET_K, 5)]);
+        assert_eq!(constant_action(&argument, Arch::X86_64, 0), None);
+        let number = program(&[(code::LD_W_ABS, 0), (code::RET_K, 5)]);
+        assert_eq!(constant_action(&number, Arch::X86_64, 0), Some(5));
+    }
+}

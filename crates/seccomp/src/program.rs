@@ -1,0 +1,113 @@
+//! A filter as the kernel takes it: a list of classic BPF instructions.
+
+use crate::validate::{self, ValidateError};
+
+/// The classes and fields a classic BPF instruction code is put together from, bpf(4) in the BSDs.
+pub(crate) mod code {
+    pub const LD_W_ABS: u16 = 0x20;
+    pub const LD_IMM: u16 = 0x00;
+    pub const LD_MEM: u16 = 0x60;
+    pub const LD_W_LEN: u16 = 0x80;
+    pub const LDX_IMM: u16 = 0x01;
+    pub const LDX_MEM: u16 = 0x61;
+    pub const LDX_W_LEN: u16 = 0x81;
+    pub const ST: u16 = 0x02;
+    pub const STX: u16 = 0x03;
+    pub const ALU: u16 = 0x04;
+    pub const AND_K: u16 = 0x54;
+    pub const NEG: u16 = 0x84;
+    pub const JA: u16 = 0x05;
+    pub const JMP: u16 = 0x05;
+    pub const JEQ_K: u16 = 0x15;
+    pub const JGT_K: u16 = 0x25;
+    pub const JGE_K: u16 = 0x35;
+    pub const JSET_K: u16 = 0x45;
+    pub const RET_K: u16 = 0x06;
+    pub const RET_A: u16 = 0x16;
+    pub const TAX: u16 = 0x07;
+    pub const TXA: u16 = 0x87;
+    /// The operand is register X instead of the constant k.
+    pub const X: u16 = 0x08;
+}
+
+/// Where the fields of `struct seccomp_data` lie, on a little-endian machine.
+pub(crate) mod offset {
+    pub const NR: u32 = 0;
+    pub const ARCH: u32 = 4;
+    // At 8 lies the instruction pointer, which takes up 8 bytes.
+    pub const ARGS: u32 = 16;
+    /// The size of the whole.
+    pub const END: u32 = 64;
+}
+
+/// One instruction: `struct sock_filter`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Instruction {
+    /// What to do.
+    pub code: u16,
+    /// How many instructions a jump skips when its test holds.
+    pub jt: u8,
+    /// How many instructions a jump skips when its test does not hold.
+    pub jf: u8,
+    /// The constant operand.
+    pub k: u32,
+}
+
+impl Instruction {
+    /// The size of an instruction in bytes.
+    pub const SIZE: usize = 8;
+
+    /// An instruction that is no conditional jump.
+    pub(crate) const fn plain(code: u16, k: u32) -> Instruction {
+        Instruction { code, jt: 0, jf: 0, k }
+    }
+
+    /// The instruction as the kernel reads it.
+    pub fn to_ne_bytes(self) -> [u8; Instruction::SIZE] {
+        let ([a, b], [e, f, g, h]) = (self.code.to_ne_bytes(), self.k.to_ne_bytes());
+        [a, b, self.jt, self.jf, e, f, g, h]
+    }
+
+    /// The instruction that [`Instruction::to_ne_bytes`] wrote.
+    pub fn from_ne_bytes([a, b, jt, jf, e, f, g, h]: [u8; Instruction::SIZE]) -> Instruction {
+        Instruction { code: u16::from_ne_bytes([a, b]), jt, jf, k: u32::from_ne_bytes([e, f, g, h]) }
+    }
+}
+
+/// A program that the kernel would accept as a seccomp filter.
+///
+/// There is no other way to make one than [`compile`](crate::compile) and the checked
+/// constructors, so whoever holds a `Program` need not check it again.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Program {
+    instructions: Vec<Instruction>,
+}
+
+impl Program {
+    /// Checks instructions and takes them as a program.
+    pub fn new(instructions: Vec<Instruction>) -> Result<Program, ValidateError> {
+        validate::check(&instructions)?;
+        Ok(Program { instructions })
+    }
+
+    /// Checks bytes as the kernel would and takes them as a program.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Program, ValidateError> {
+        Program::new(validate::split(bytes)?)
+    }
+
+    /// The program as the kernel reads it: `sock_fprog.filter`.
+    pub fn as_bytes(&self) -> Vec<u8> {
+        self.instructions.iter().flat_map(|instruction| instruction.to_ne_bytes()).collect()
+    }
+
+    /// The instructions.
+    pub fn instructions(&self) -> &[Instruction] {
+        &self.instructions
+    }
+
+    /// The number of instructions: `sock_fprog.len`. Never 0 and at most 4096.
+    #[allow(clippy::len_without_is_empty, reason = "a program is never empty")]
+    pub fn len(&self) -> usize {
+        self.instructions.len()
+    }
+}

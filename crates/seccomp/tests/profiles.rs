@@ -1,0 +1,204 @@
+//! What the policies that come with the crate answer.
+
+use millibox_seccomp::{
+    Action, Arch, Data, Program, always_allows, compile, constant_action, profile, profile_names, run,
+};
+
+/// What the sandbox itself calls between attaching the filter and executing the program.
+const SANDBOX_CALLS: &[&str] = &[
+    "recvmsg",
+    "sendmsg",
+    "sendto",
+    "recvfrom",
+    "read",
+    "write",
+    "pread64",
+    "pwrite64",
+    "dup3",
+    "close",
+    "close_range",
+    "chdir",
+    "fchdir",
+    "prlimit64",
+    "sched_setaffinity",
+    "sched_yield",
+    "clock_gettime",
+    "getpid",
+    "execve",
+    "execveat",
+    "exit_group",
+    "exit",
+    "faccessat",
+    "faccessat2",
+    "newfstatat",
+    "setsid",
+    "prctl",
+    "rt_sigprocmask",
+    "rt_sigaction",
+];
+
+fn compiled(name: &str, arch: Arch) -> Program {
+    compile(&profile(name).expect("a profile"), arch).expect("short enough")
+}
+
+/// The answer of profile `name` to a call, which must be the same on every architecture.
+fn answer(name: &str, call: &str, args: &[u64]) -> u32 {
+    let mut answers = Vec::new();
+    for arch in Arch::ALL {
+        let Some(nr) = arch.number(call) else { continue };
+        let mut data = Data { nr, arch: arch.audit_value(), ..Data::default() };
+        data.args[..args.len()].copy_from_slice(args);
+        answers.push(run(&compiled(name, arch), &data));
+    }
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{call}: {answers:x?}");
+    answers[0]
+}
+
+fn action(text: &str) -> u32 {
+    text.parse::<Action>().expect("an action").value()
+}
+
+#[test]
+fn every_profile_compiles_under_its_own_name() {
+    assert_eq!(profile_names().collect::<Vec<_>>(), ["default", "strict"]);
+    for name in profile_names() {
+        let policy = profile(name).expect("a profile");
+        assert_eq!(policy.name(), name);
+        for arch in Arch::ALL {
+            let program = compiled(name, arch);
+            println!("{name} on {arch}: {} instructions", program.len());
+            assert!(program.len() <= 130, "{name} on {arch}: {} instructions", program.len());
+            assert_eq!(Program::from_bytes(&program.as_bytes()), Ok(program));
+        }
+    }
+    assert!(profile("none").is_none());
+}
+
+#[test]
+fn the_sandbox_can_do_its_work() {
+    for name in profile_names() {
+        for arch in Arch::ALL {
+            let numbers = SANDBOX_CALLS.iter().map(|call| arch.number(call).expect(call));
+            let missing = always_allows(&compiled(name, arch), arch, numbers);
+            assert_eq!(missing.map_err(|nr| arch.name(nr)), Ok(()), "{name} on {arch}");
+        }
+    }
+}
+
+#[test]
+fn common_calls_are_constant() {
+    let calls = ["read", "write", "mmap", "openat", "close", "futex", "epoll_pwait", "munmap"];
+    for arch in Arch::ALL {
+        let numbers = calls.map(|call| arch.number(call).expect(call));
+        assert_eq!(always_allows(&compiled("default", arch), arch, numbers), Ok(()));
+    }
+}
+
+#[test]
+fn only_calls_with_conditions_read_arguments() {
+    for (name, expected) in [
+        ("default", &["clone", "fcntl", "ioctl", "personality", "socket", "socketpair"][..]),
+        ("strict", &["fcntl", "open", "openat"][..]),
+    ] {
+        for arch in Arch::ALL {
+            let program = compiled(name, arch);
+            let reading: Vec<&str> = arch
+                .syscalls()
+                .filter(|&(_, nr)| constant_action(&program, arch, nr).is_none())
+                .map(|(name, _)| name)
+                .collect();
+            let expected: Vec<&str> = expected.iter().copied().filter(|call| arch.number(call).is_some()).collect();
+            assert_eq!(reading, expected, "{name} on {arch}");
+        }
+    }
+}
+
+#[test]
+fn numbers_nobody_named() {
+    for name in profile_names() {
+        for arch in Arch::ALL {
+            let program = compiled(name, arch);
+            for nr in [470, 600, 1000, 0x3fff_ffff, 0x4000_0000, 0x4000_0001, 0x7fff_ffff, u32::MAX] {
+                let answer = constant_action(&program, arch, nr);
+                assert_eq!(answer, Some(action("errno:ENOSYS")), "{name} on {arch}: {nr:#x}");
+            }
+            for foreign in [0, 0x4000_0003, 0x4000_0028, u32::MAX] {
+                let data = Data { arch: foreign, ..Data::default() };
+                assert_eq!(run(&program, &data), action("kill_process"));
+            }
+        }
+    }
+}
+
+#[test]
+fn default_answers() {
+    let answers = |call: &str, args: &[u64], expected: &str| {
+        assert_eq!(answer("default", call, args), action(expected), "{call} {args:x?}");
+    };
+    // fork by glibc, a thread by glibc, vfork by posix_spawn.
+    for flags in [0x0120_0011, 0x003d_0f00, 0x4111, 17] {
+        answers("clone", &[flags], "allow");
+    }
+    for bit in [17, 25, 26, 27, 28, 29, 30] {
+        answers("clone", &[1 << bit | 17], "errno:EPERM");
+    }
+    // The bit of CLONE_NEWTIME belongs to the exit signal.
+    answers("clone", &[0x80], "allow");
+    for call in ["unshare", "setns", "mount", "fsopen", "ptrace", "bpf", "keyctl", "reboot", "sync"] {
+        answers(call, &[], "errno:EPERM");
+    }
+    for call in ["clone3", "io_uring_setup", "io_uring_enter", "inotify_init1", "memfd_secret"] {
+        answers(call, &[], "errno:ENOSYS");
+    }
+    for family in [1, 2, 10, 16] {
+        answers("socket", &[family, 1, 0], "allow");
+        answers("socket", &[family | 0xffff_ffff << 32, 1, 0], "allow");
+    }
+    answers("socket", &[16, 3, 15], "errno:EAFNOSUPPORT");
+    for family in [0, 3, 17, 30, 38, 40, 40 | 1 << 32, 44] {
+        answers("socket", &[family, 1, 0], "errno:EAFNOSUPPORT");
+        answers("socketpair", &[family, 1, 0], "errno:EAFNOSUPPORT");
+    }
+    for request in [0x5412, 0x541c, 0x541d, 0x5423, 0x5412 | 1 << 32] {
+        answers("ioctl", &[0, request], "errno:EPERM");
+    }
+    for request in [0x5401, 0x5413, 0x5451, 0x5412 << 32] {
+        answers("ioctl", &[0, request], "allow");
+    }
+    for command in [1024, 1026, 1026 | 1 << 40] {
+        answers("fcntl", &[3, command], "errno:EPERM");
+    }
+    for command in [0, 1, 4, 6, 37, 1025, 1030, 1033] {
+        answers("fcntl", &[3, command], "allow");
+    }
+    for persona in [0, 0x4_0000, 0xffff_ffff, u64::MAX] {
+        answers("personality", &[persona], "allow");
+    }
+    for persona in [8, 0x40_0000, 0x44_0000, 0xfffb_ffff] {
+        answers("personality", &[persona], "errno:EPERM");
+    }
+}
+
+#[test]
+fn strict_answers() {
+    let answers = |call: &str, args: &[u64], expected: &str| {
+        assert_eq!(answer("strict", call, args), action(expected), "{call} {args:x?}");
+    };
+    for call in ["clone", "fork", "vfork", "socket", "socketpair"] {
+        answers(call, &[17], "errno:EPERM");
+    }
+    for call in ["clone3", "openat2", "connect", "ptrace", "mount", "memfd_create"] {
+        answers(call, &[], "errno:ENOSYS");
+    }
+    answers("openat", &[0, 0, 0x8_0000], "allow");
+    answers("open", &[0, 0x8_0000], "allow");
+    for flags in [1, 2, 0x40, 0x200, 0x241, 1 | 1 << 40] {
+        answers("openat", &[0, 0, flags], "errno:EACCES");
+        answers("open", &[0, flags], "errno:EACCES");
+    }
+    answers("ioctl", &[1, 0x5401], "errno:ENOTTY");
+    answers("fcntl", &[1, 4], "allow");
+    answers("fcntl", &[1, 1030], "allow");
+    answers("fcntl", &[1, 6], "errno:EINVAL");
+    answers("fcntl", &[1, 1024], "errno:EINVAL");
+}

@@ -1,0 +1,212 @@
+//! Unified cgroups: a fresh one for every run, which pid1 is born in.
+//!
+//! Its counters start at zero by themselves; making and removing it is off the
+//! critical path.
+
+use crate::launch::{End, Failure, Launch, Shared, Start, UNLIMITED};
+use crate::step::Step;
+use crate::sys::ascii::{Decimal, Line, keyed_number, leading_number};
+use crate::sys::process::Clone;
+use crate::sys::{Errno, Result, calls};
+use core::ffi::CStr;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicI32, AtomicU64};
+
+/// Processes in the run's cgroup that are not the run's: pid1.
+const OWN_PROCESSES: u64 = 1;
+
+/// See the module. Descriptors are -1 where there is none.
+pub struct Home {
+    base: i32,
+    index: usize,
+    /// Grows when a cgroup could not be removed, so that the next gets another name.
+    generation: AtomicU64,
+    directory: AtomicI32,
+    memory_max: AtomicI32,
+    swap_max: AtomicI32,
+    memory_peak: AtomicI32,
+    memory_events: AtomicI32,
+    pids_max: AtomicI32,
+    pids_peak: AtomicI32,
+    cpu_max: AtomicI32,
+    cpu_stat: AtomicI32,
+}
+
+/// Name of a run's cgroup below the base; as long as no removal fails, the generation is 0.
+pub fn run_name(index: usize, generation: u64) -> Line<48> {
+    Line::new().text(b"run-").number(index as u64).text(b".").number(generation).text(b"\0")
+}
+
+impl Home {
+    pub fn new(base: i32, index: usize) -> Home {
+        let none = || AtomicI32::new(-1);
+        Home {
+            base,
+            index,
+            generation: AtomicU64::new(0),
+            directory: none(),
+            memory_max: none(),
+            swap_max: none(),
+            memory_peak: none(),
+            memory_events: none(),
+            pids_max: none(),
+            pids_peak: none(),
+            cpu_max: none(),
+            cpu_stat: none(),
+        }
+    }
+
+    pub fn base(&self) -> i32 {
+        self.base
+    }
+
+    fn all(&self) -> [&AtomicI32; 9] {
+        [
+            &self.directory,
+            &self.memory_max,
+            &self.swap_max,
+            &self.memory_peak,
+            &self.memory_events,
+            &self.pids_max,
+            &self.pids_peak,
+            &self.cpu_max,
+            &self.cpu_stat,
+        ]
+    }
+
+    pub fn prepare(&self, shared: &Shared, how: &mut Clone) -> core::result::Result<(), Failure> {
+        self.make(shared).map_err(|errno| Failure::new(Step::Cgroup, errno))?;
+        how.into_cgroup = Some(self.directory.load(Relaxed));
+        Ok(())
+    }
+
+    fn make(&self, shared: &Shared) -> Result<()> {
+        loop {
+            let name = run_name(self.index, self.generation.load(Relaxed));
+            match calls::mkdirat(self.base, c_name(&name), 0o755) {
+                Ok(()) => break,
+                // Left by a home that died here; if it is empty, it goes now.
+                Err(Errno(libc::EEXIST)) => {
+                    if calls::unlinkat(self.base, c_name(&name), libc::AT_REMOVEDIR).is_err() {
+                        self.generation.fetch_add(1, Relaxed);
+                    }
+                }
+                Err(errno) => return Err(errno),
+            }
+        }
+        let name = run_name(self.index, self.generation.load(Relaxed));
+        let directory = calls::openat(self.base, c_name(&name), libc::O_DIRECTORY | libc::O_RDONLY, 0)?;
+        self.directory.store(directory, Relaxed);
+        let open = |place: &AtomicI32, file: &CStr, flags: i32| match calls::openat(directory, file, flags, 0) {
+            Ok(fd) => {
+                place.store(fd, Relaxed);
+                Ok(())
+            }
+            Err(errno) => Err(errno),
+        };
+        open(&self.memory_max, c"memory.max", libc::O_WRONLY)?;
+        open(&self.memory_events, c"memory.events", libc::O_RDONLY)?;
+        open(&self.pids_max, c"pids.max", libc::O_WRONLY)?;
+        open(&self.cpu_max, c"cpu.max", libc::O_WRONLY)?;
+        open(&self.cpu_stat, c"cpu.stat", libc::O_RDONLY)?;
+        // Absent: swap accounting is off (swap.max), Linux before 5.19 (memory.peak) or
+        // before 6.1 (pids.peak).
+        let _ = open(&self.swap_max, c"memory.swap.max", libc::O_WRONLY);
+        let _ = open(&self.memory_peak, c"memory.peak", libc::O_RDONLY);
+        let _ = open(&self.pids_peak, c"pids.peak", libc::O_RDONLY);
+        // Pressure stall accounting costs on every switch and nobody reads it here
+        // (cgroup.pressure, Linux 6.1).
+        let _ = calls::write_file(directory, c"cgroup.pressure", b"0");
+        let standing = &shared.standing;
+        for limit in [&standing.memory, &standing.swap, &standing.processes, &standing.quota] {
+            limit.store(UNLIMITED, Relaxed);
+        }
+        Ok(())
+    }
+
+    pub fn watched(&self) -> Vec<i32> {
+        vec![self.cpu_stat.load(Relaxed), self.memory_events.load(Relaxed)]
+    }
+
+    pub fn limit(&self, _shared: &Shared, launch: &Launch) -> core::result::Result<(), Failure> {
+        let write = |place: &AtomicI32, bytes: &[u8], step| {
+            calls::write(place.load(Relaxed), bytes).map_err(|errno| Failure::new(step, errno))
+        };
+        if launch.memory != UNLIMITED {
+            if launch.swap != UNLIMITED {
+                match self.swap_max.load(Relaxed) {
+                    -1 if launch.swap != 0 => {
+                        return Err(Failure::new(Step::SwapLimit, Errno(libc::EOPNOTSUPP)));
+                    }
+                    -1 => {}
+                    _ => write(&self.swap_max, Decimal::new(launch.swap).as_bytes(), Step::SwapLimit)?,
+                }
+            }
+            write(&self.memory_max, Decimal::new(launch.memory).as_bytes(), Step::MemoryLimit)?;
+        }
+        if launch.processes != UNLIMITED {
+            let most = launch.processes.saturating_add(OWN_PROCESSES);
+            write(&self.pids_max, Decimal::new(most).as_bytes(), Step::ProcessLimit)?;
+        }
+        if launch.quota != UNLIMITED {
+            let line = Line::<48>::new().number(launch.quota).text(b" ").number(launch.period);
+            write(&self.cpu_max, line.as_bytes(), Step::CpuBandwidth)?;
+        }
+        Ok(())
+    }
+
+    pub fn start(&self, start: &mut Start) {
+        start.cpu_ns = self.cpu_ns();
+        start.oom_kills = 0;
+    }
+
+    pub fn measure(&self, start: &Start, end: &mut End) {
+        end.cpu_ns = self.cpu_ns().saturating_sub(start.cpu_ns);
+        let mut buffer = [0; 256];
+        end.oom_kills = match calls::read_at_start(self.memory_events.load(Relaxed), &mut buffer) {
+            Ok(text) => keyed_number(text, b"oom_kill").unwrap_or(0),
+            Err(_) => 0,
+        };
+        end.peak_memory = read_number(&self.memory_peak).unwrap_or(0);
+        end.peak_processes = match read_number(&self.pids_peak) {
+            Some(peak) => peak.saturating_sub(OWN_PROCESSES),
+            None => UNLIMITED,
+        };
+    }
+
+    fn cpu_ns(&self) -> u64 {
+        let mut buffer = [0; 512];
+        match calls::read_at_start(self.cpu_stat.load(Relaxed), &mut buffer) {
+            Ok(text) => keyed_number(text, b"usage_usec").unwrap_or(0).saturating_mul(1000),
+            Err(_) => 0,
+        }
+    }
+
+    pub fn clean(&self) {
+        for place in self.all() {
+            let fd = place.swap(-1, Relaxed);
+            if fd >= 0 {
+                let _ = calls::close(fd);
+            }
+        }
+        let name = run_name(self.index, self.generation.load(Relaxed));
+        // A dead process can keep a cgroup busy for a moment; the keeper sweeps up what
+        // is left here.
+        if calls::unlinkat(self.base, c_name(&name), libc::AT_REMOVEDIR).is_err() {
+            self.generation.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+fn c_name(line: &Line<48>) -> &CStr {
+    CStr::from_bytes_with_nul(line.as_bytes()).unwrap_or(c"run")
+}
+
+fn read_number(place: &AtomicI32) -> Option<u64> {
+    let fd = place.load(Relaxed);
+    if fd < 0 {
+        return None;
+    }
+    let mut buffer = [0; 32];
+    calls::read_at_start(fd, &mut buffer).ok().map(leading_number)
+}

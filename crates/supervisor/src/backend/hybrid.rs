@@ -1,0 +1,261 @@
+//! Version 1 hierarchies: memory, pids, cpu, cpuacct.
+//!
+//! Moving a process into a v1 cgroup takes the write side of a per-CPU lock, an RCU
+//! grace period when it is the first for a while (5 to 9 ms); being born beside a
+//! parent costs nothing. So a home moves into its cgroups once, all its runs are born
+//! there, and counters are reset by writing to them. The one counter that cannot be
+//! reset is pids.peak: a run that had more than one process makes the home move to a
+//! fresh pids cgroup before its next run, off the critical path.
+//!
+//! All files were opened by root (the keeper) and stay root's: neither supervisor nor
+//! tracee could open them, whatever they see of /sys/fs/cgroup.
+
+use crate::launch::{End, Failure, Launch, Shared, Standing, Start, UNLIMITED};
+use crate::step::Step;
+use crate::sys::ascii::{Decimal, keyed_number, leading_number};
+use crate::sys::{Errno, calls};
+use core::sync::atomic::Ordering::Relaxed;
+use serde::{Deserialize, Serialize};
+
+/// Open files of one home's cgroups, as descriptor numbers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Files {
+    /// cgroup.procs of memory, cpu and cpuacct cgroups (those that are mounted together once).
+    pub join: Vec<i32>,
+    /// memory.limit_in_bytes
+    pub memory_limit: i32,
+    /// memory.memsw.limit_in_bytes; `None`: the kernel does not account swap.
+    pub memory_swap_limit: Option<i32>,
+    /// memory.max_usage_in_bytes
+    pub memory_peak: i32,
+    /// memory.force_empty
+    pub memory_empty: i32,
+    /// memory.oom_control
+    pub oom_control: i32,
+    /// An eventfd that counts when the memory cgroup is out of memory.
+    pub oom_event: i32,
+    /// cgroup.procs of the pids cgroup
+    pub pids_join: i32,
+    /// pids.max
+    pub pids_max: i32,
+    /// pids.peak; `None`: the kernel is older than 6.1.
+    pub pids_peak: Option<i32>,
+    /// cpu.cfs_quota_us
+    pub cpu_quota: i32,
+    /// cpu.cfs_period_us
+    pub cpu_period: i32,
+    /// cpuacct.usage
+    pub cpu_usage: i32,
+    /// A socket on which the keeper renews this home's pids cgroup.
+    pub keeper: i32,
+}
+
+/// Processes in the home's cgroups that are not the run's: the home and pid1.
+const OWN_PROCESSES: u64 = 2;
+/// Below this memory limit the next run's preparation might not fit.
+const ROOM_TO_PREPARE: u64 = 16 << 20;
+
+/// See the module.
+pub struct Home {
+    files: Files,
+}
+
+impl Home {
+    pub fn new(files: Files) -> Home {
+        Home { files }
+    }
+
+    pub fn descriptors(&self) -> Vec<i32> {
+        let files = &self.files;
+        let mut all = files.join.clone();
+        all.extend([
+            files.memory_limit,
+            files.memory_peak,
+            files.memory_empty,
+            files.oom_control,
+            files.pids_join,
+            files.pids_max,
+            files.cpu_quota,
+            files.cpu_period,
+            files.cpu_usage,
+            files.keeper,
+        ]);
+        all.extend(files.memory_swap_limit);
+        all.extend(files.pids_peak);
+        all
+    }
+
+    pub fn join(&self, again: bool) -> Result<(), Failure> {
+        let joined = |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::Cgroup, errno));
+        for &fd in &self.files.join {
+            joined(fd)?;
+        }
+        // A home that takes the place of a dead one cannot know what its pids cgroup is.
+        if again { self.renew_pids() } else { joined(self.files.pids_join) }
+    }
+
+    pub fn prepare(&self, shared: &Shared) -> Result<(), Failure> {
+        let files = &self.files;
+        let standing = &shared.standing;
+        if standing.memory.load(Relaxed) < ROOM_TO_PREPARE {
+            self.set_memory(standing, UNLIMITED, UNLIMITED)?;
+        }
+        // Page cache and the like that the last run left behind. The answer is how far
+        // the kernel got; what it could not free is not the next run's peak either, as
+        // that counts from `reset`.
+        let _ = calls::write(files.memory_empty, b"0");
+        if standing.processes.load(Relaxed) < 2 {
+            self.set_processes(standing, UNLIMITED)?;
+        }
+        if standing.quota.load(Relaxed) != UNLIMITED {
+            self.set_bandwidth(standing, UNLIMITED, 0)?;
+        }
+        Ok(())
+    }
+
+    pub fn reset(&self) {
+        // memory.max_usage_in_bytes becomes the present usage.
+        let _ = calls::write(self.files.memory_peak, b"0");
+    }
+
+    pub fn limit(&self, shared: &Shared, launch: &Launch) -> Result<(), Failure> {
+        let standing = &shared.standing;
+        if standing.memory.load(Relaxed) != launch.memory || standing.swap.load(Relaxed) != launch.swap {
+            self.set_memory(standing, launch.memory, launch.swap)?;
+        }
+        if standing.processes.load(Relaxed) != launch.processes {
+            self.set_processes(standing, launch.processes)?;
+        }
+        if standing.quota.load(Relaxed) != launch.quota
+            || (launch.quota != UNLIMITED && standing.period.load(Relaxed) != launch.period)
+        {
+            self.set_bandwidth(standing, launch.quota, launch.period)?;
+        }
+        Ok(())
+    }
+
+    /// Sets memory and swap. The kernel keeps memory <= memory + swap at each moment
+    /// and refuses what would break it, so the sum is lifted first and set last.
+    fn set_memory(&self, standing: &Standing, memory: u64, swap: u64) -> Result<(), Failure> {
+        // Whatever fails: what stands is no longer known to be anything.
+        standing.memory.store(0, Relaxed);
+        if let Some(fd) = self.files.memory_swap_limit {
+            write_limit(fd, UNLIMITED).map_err(|errno| Failure::new(Step::SwapLimit, errno))?;
+        }
+        write_limit(self.files.memory_limit, memory).map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
+        if memory != UNLIMITED && swap != UNLIMITED {
+            match self.files.memory_swap_limit {
+                Some(fd) => write_limit(fd, memory.saturating_add(swap))
+                    .map_err(|errno| Failure::new(Step::SwapLimit, errno))?,
+                // Without swap accounting a limit on swap cannot be kept; root's host
+                // has to say `swapaccount=1`.
+                None if swap != 0 => return Err(Failure::new(Step::SwapLimit, Errno(libc::EOPNOTSUPP))),
+                None => {}
+            }
+        }
+        standing.swap.store(swap, Relaxed);
+        standing.memory.store(memory, Relaxed);
+        Ok(())
+    }
+
+    fn set_processes(&self, standing: &Standing, processes: u64) -> Result<(), Failure> {
+        let answer = match processes {
+            UNLIMITED => calls::write(self.files.pids_max, b"max"),
+            n => calls::write(self.files.pids_max, Decimal::new(n.saturating_add(OWN_PROCESSES)).as_bytes()),
+        };
+        answer.map_err(|errno| Failure::new(Step::ProcessLimit, errno))?;
+        standing.processes.store(processes, Relaxed);
+        Ok(())
+    }
+
+    fn set_bandwidth(&self, standing: &Standing, quota: u64, period: u64) -> Result<(), Failure> {
+        let failed = |errno| Failure::new(Step::CpuBandwidth, errno);
+        standing.quota.store(0, Relaxed);
+        // Without quota any period is accepted, so it goes first.
+        calls::write(self.files.cpu_quota, b"-1").map_err(failed)?;
+        if quota != UNLIMITED {
+            calls::write(self.files.cpu_period, Decimal::new(period).as_bytes()).map_err(failed)?;
+            calls::write(self.files.cpu_quota, Decimal::new(quota).as_bytes()).map_err(failed)?;
+        }
+        standing.period.store(period, Relaxed);
+        standing.quota.store(quota, Relaxed);
+        Ok(())
+    }
+
+    pub fn start(&self, start: &mut Start) {
+        start.cpu_ns = self.cpu_ns();
+        start.oom_kills = self.oom_kills();
+    }
+
+    pub fn measure(&self, start: &Start, end: &mut End) {
+        end.cpu_ns = self.cpu_ns().saturating_sub(start.cpu_ns);
+        end.oom_kills = self.oom_kills().saturating_sub(start.oom_kills);
+        end.peak_memory = read_number(self.files.memory_peak);
+        end.peak_processes = match self.files.pids_peak {
+            Some(fd) => read_number(fd).saturating_sub(OWN_PROCESSES),
+            None => UNLIMITED,
+        };
+    }
+
+    fn cpu_ns(&self) -> u64 {
+        read_number(self.files.cpu_usage)
+    }
+
+    fn oom_kills(&self) -> u64 {
+        let mut buffer = [0; 128];
+        match calls::read_at_start(self.files.oom_control, &mut buffer) {
+            Ok(text) => keyed_number(text, b"oom_kill").unwrap_or(0),
+            Err(_) => 0,
+        }
+    }
+
+    pub fn clean(&self, standing: &Standing) {
+        // A peak above "home, pid1, one tracee" would be the next run's as well.
+        if let Some(fd) = self.files.pids_peak
+            && read_number(fd) > OWN_PROCESSES + 1
+            && self.renew_pids().is_ok()
+        {
+            standing.processes.store(UNLIMITED, Relaxed);
+        }
+    }
+
+    /// Asks the keeper for a fresh pids cgroup and moves there. The new descriptors
+    /// take the old ones' numbers.
+    fn renew_pids(&self) -> Result<(), Failure> {
+        let failed = |errno| Failure::new(Step::Cgroup, errno);
+        let files = &self.files;
+        calls::send(files.keeper, &[RENEW]).map_err(failed)?;
+        let mut answer = [0; 1];
+        let received = calls::receive(files.keeper, &mut answer, 0).map_err(failed)?;
+        let [join, max, peak, ..] = received.descriptors;
+        if received.length != 1 || join < 0 || max < 0 {
+            return Err(failed(Errno(libc::EPIPE)));
+        }
+        for (new, old) in [(join, Some(files.pids_join)), (max, Some(files.pids_max)), (peak, files.pids_peak)] {
+            if let Some(old) = old.filter(|_| new >= 0) {
+                calls::dup3(new, old, libc::O_CLOEXEC).map_err(failed)?;
+                let _ = calls::close(new);
+            }
+        }
+        calls::write(files.pids_join, b"0").map_err(failed)?;
+        // The keeper removes the old one when it hears that it is empty.
+        calls::send(files.keeper, &[RENEWED]).map_err(failed)
+    }
+}
+
+/// Home → keeper: a fresh pids cgroup, please. The answer is this byte with its files.
+pub const RENEW: u8 = b'N';
+/// Home → keeper: I have moved there.
+pub const RENEWED: u8 = b'M';
+
+fn write_limit(fd: i32, value: u64) -> crate::sys::Result<()> {
+    match value {
+        UNLIMITED => calls::write(fd, b"-1"),
+        value => calls::write(fd, Decimal::new(value).as_bytes()),
+    }
+}
+
+fn read_number(fd: i32) -> u64 {
+    let mut buffer = [0; 32];
+    calls::read_at_start(fd, &mut buffer).map_or(0, leading_number)
+}

@@ -1,0 +1,141 @@
+//! Holding and measuring a run: three ways, one file each.
+//!
+//! | backend | a run's cgroup | born in it by |
+//! | --- | --- | --- |
+//! | [`cgroup2`] | a fresh one for every run | `CLONE_INTO_CGROUP` |
+//! | [`hybrid`] | the home's, reset between runs | birth: the home lives in it |
+//! | [`rlimit`] | none | |
+//!
+//! This file and those below it hold what a *home* and its children do; all of it
+//! runs between a clone and an exec, so it neither allocates nor locks. Finding and
+//! making cgroups is the keeper's work ([`crate::keeper`]).
+
+pub mod cgroup2;
+pub mod hybrid;
+pub mod rlimit;
+
+use crate::launch::{End, Failure, Launch, Shared, Start};
+use crate::sys::process::{Clone, Waited};
+use serde::{Deserialize, Serialize};
+
+/// What the keeper hands to the supervisor, by descriptor number.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Handover {
+    /// Unified cgroups.
+    Cgroup2 {
+        /// The directory below which runs get their cgroups.
+        base: i32,
+    },
+    /// Version 1 hierarchies.
+    Hybrid {
+        /// For each home, its files.
+        homes: Vec<hybrid::Files>,
+    },
+    /// No cgroups.
+    Rlimit,
+}
+
+/// One home's way to hold and measure its runs.
+pub enum Backend {
+    Cgroup2(cgroup2::Home),
+    Hybrid(hybrid::Home),
+    Rlimit,
+}
+
+impl Backend {
+    /// The part of `handover` that is home `index`'s.
+    pub fn for_home(handover: &Handover, index: usize) -> Option<Backend> {
+        Some(match handover {
+            Handover::Cgroup2 { base } => Backend::Cgroup2(cgroup2::Home::new(*base, index)),
+            Handover::Hybrid { homes } => Backend::Hybrid(hybrid::Home::new(homes.get(index)?.clone())),
+            Handover::Rlimit => Backend::Rlimit,
+        })
+    }
+
+    /// Descriptors that the home must keep open.
+    pub fn descriptors(&self) -> Vec<i32> {
+        match self {
+            Backend::Cgroup2(home) => vec![home.base()],
+            Backend::Hybrid(home) => home.descriptors(),
+            Backend::Rlimit => Vec::new(),
+        }
+    }
+
+    /// Home, once: goes where its runs shall be born.
+    pub fn join(&self, again: bool) -> Result<(), Failure> {
+        match self {
+            Backend::Hybrid(home) => home.join(again),
+            Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
+        }
+    }
+
+    /// Home, before pid1 is cloned: a place with nothing of the last run in it.
+    pub fn prepare(&self, shared: &Shared, how: &mut Clone) -> Result<(), Failure> {
+        match self {
+            Backend::Cgroup2(home) => home.prepare(shared, how),
+            Backend::Hybrid(home) => home.prepare(shared),
+            Backend::Rlimit => Ok(()),
+        }
+    }
+
+    /// Tracee, when all is prepared: what preparing has cost shall not be the run's.
+    pub fn reset(&self) {
+        if let Backend::Hybrid(home) = self {
+            home.reset();
+        }
+    }
+
+    /// Tracee: makes the run's limits hold.
+    pub fn limit(&self, shared: &Shared, launch: &Launch) -> Result<(), Failure> {
+        match self {
+            Backend::Cgroup2(home) => home.limit(shared, launch),
+            Backend::Hybrid(home) => home.limit(shared, launch),
+            Backend::Rlimit => rlimit::limit(launch),
+        }
+    }
+
+    /// Tracee, last before the exec: where the counters stand.
+    pub fn start(&self, start: &mut Start) {
+        match self {
+            Backend::Cgroup2(home) => home.start(start),
+            Backend::Hybrid(home) => home.start(start),
+            Backend::Rlimit => {}
+        }
+    }
+
+    /// pid1 (or the home, if pid1 was killed): what the run used, once all its
+    /// processes are gone.
+    pub fn measure(&self, start: &Start, usage: &Waited, end: &mut End) {
+        end.user_us = usage.user_us;
+        end.system_us = usage.system_us;
+        match self {
+            Backend::Cgroup2(home) => home.measure(start, end),
+            Backend::Hybrid(home) => home.measure(start, end),
+            Backend::Rlimit => rlimit::measure(usage, end),
+        }
+    }
+
+    /// Home, once pid1 has been waited for.
+    pub fn clean(&self, shared: &Shared) {
+        match self {
+            Backend::Cgroup2(home) => home.clean(),
+            Backend::Hybrid(home) => home.clean(&shared.standing),
+            Backend::Rlimit => {}
+        }
+    }
+
+    /// Descriptors of this run's cgroup that the supervisor is to watch: cpu.stat and
+    /// memory.events (where they are not the home's for good).
+    pub fn watched(&self) -> Vec<i32> {
+        match self {
+            Backend::Cgroup2(home) => home.watched(),
+            Backend::Hybrid(_) | Backend::Rlimit => Vec::new(),
+        }
+    }
+
+    /// Whether pid1 and tracee are to make a cgroup namespace of their own (because
+    /// the home is not where they are).
+    pub fn needs_cgroup_namespace(&self) -> bool {
+        matches!(self, Backend::Cgroup2(_))
+    }
+}

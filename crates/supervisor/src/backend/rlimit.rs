@@ -1,0 +1,74 @@
+//! No cgroups: resource limits of each process, and what wait4(2) tells.
+//!
+//! Weaker, and chosen only when nothing else is asked for or by an explicit word:
+//!
+//! * memory is address space of each process (`RLIMIT_AS`), not memory of the tree;
+//! * processes are those of the run's user namespace (`RLIMIT_NPROC` is counted per
+//!   user namespace since Linux 5.14);
+//! * CPU time is that of the processes that were waited for, and the limit is checked
+//!   by looking at each living process;
+//! * the peak is the largest resident set of one process, which survives exec, and
+//!   so includes the sandbox's own few hundred pages.
+
+use crate::launch::{End, Failure, Launch, UNLIMITED};
+use crate::step::Step;
+use crate::sys::calls;
+use crate::sys::process::Waited;
+
+/// Processes of the run's user namespace that are not the run's: pid1.
+const OWN_PROCESSES: u64 = 1;
+
+pub fn limit(launch: &Launch) -> Result<(), Failure> {
+    let set = |resource: u32, value: u64, step| {
+        if value == UNLIMITED {
+            return Ok(());
+        }
+        calls::set_rlimit(resource, value).map_err(|errno| Failure::new(step, errno))
+    };
+    set(libc::RLIMIT_AS, launch.memory, Step::MemoryLimit)?;
+    let processes = match launch.processes {
+        UNLIMITED => UNLIMITED,
+        n => n.saturating_add(OWN_PROCESSES),
+    };
+    set(libc::RLIMIT_NPROC, processes, Step::ProcessLimit)?;
+    if launch.cpu_time_ns != UNLIMITED && launch.rlimit_mask & 1 << libc::RLIMIT_CPU == 0 {
+        // A second net, in whole seconds, below the supervisor's own.
+        set(libc::RLIMIT_CPU, launch.cpu_time_ns / 1_000_000_000 + 1, Step::Rlimit)?;
+    }
+    if launch.quota != UNLIMITED {
+        return Err(Failure::new(Step::CpuBandwidth, crate::sys::Errno(libc::EOPNOTSUPP)));
+    }
+    Ok(())
+}
+
+pub fn measure(usage: &Waited, end: &mut End) {
+    end.cpu_ns = (usage.user_us + usage.system_us) * 1000;
+    end.peak_memory = usage.max_rss_kib * 1024;
+    end.peak_processes = UNLIMITED;
+}
+
+/// CPU time of a process and of all below it: of the living by their clocks, of the dead
+/// by what their parents have collected (in clock ticks, proc_pid_stat(5)).
+pub fn tree_cpu_ns(root: i32) -> u64 {
+    let mut total = 0;
+    let mut left = vec![root];
+    while let Some(pid) = left.pop() {
+        // The clock of another process (clock_getcpuclockid(3)): ~pid << 3 | CPUCLOCK_SCHED.
+        total += calls::clock_ns(!pid << 3 | 2);
+        if let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+            // After the last ')': state is field 3, cutime 16, cstime 17.
+            let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+            let ticks = |field: usize| fields.get(field - 3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+            total += (ticks(16) + ticks(17)) * (1_000_000_000 / TICKS_PER_SECOND);
+        }
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        for task in tasks {
+            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            left.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+        }
+    }
+    total
+}
+
+/// `USER_HZ`, the same on every Linux machine we build for (sysconf(3), `_SC_CLK_TCK`).
+const TICKS_PER_SECOND: u64 = 100;

@@ -1,0 +1,136 @@
+//! Where the host's cgroup hierarchies are, by looking: /proc/self/cgroup and
+//! /proc/self/mountinfo (cgroups(7), proc_pid_mountinfo(5)).
+
+/// One mounted hierarchy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hierarchy {
+    /// Version 1 controllers; empty for version 2.
+    pub controllers: Vec<String>,
+    /// Where it is mounted.
+    pub mount: String,
+    /// Which of its directories is mounted there.
+    pub root: String,
+    /// Our own cgroup, from the hierarchy's root.
+    pub own: String,
+}
+
+impl Hierarchy {
+    /// The directory of our own cgroup, if it is below the mount.
+    pub fn own_directory(&self) -> Option<String> {
+        let below = if self.root == "/" { Some(self.own.as_str()) } else { self.own.strip_prefix(self.root.as_str()) }?;
+        Some(format!("{}{}", self.mount, below.trim_end_matches('/')))
+    }
+}
+
+/// All hierarchies that are mounted and that we are in.
+#[derive(Debug, Default)]
+pub struct Hosts {
+    pub version1: Vec<Hierarchy>,
+    pub version2: Option<Hierarchy>,
+}
+
+impl Hosts {
+    /// Looks.
+    pub fn look() -> Result<Hosts, String> {
+        let read = |path: &str| std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"));
+        Ok(Hosts::parse(&read("/proc/self/cgroup")?, &read("/proc/self/mountinfo")?))
+    }
+
+    fn parse(cgroup: &str, mountinfo: &str) -> Hosts {
+        let mut hosts = Hosts::default();
+        // hierarchy-id:controllers:path
+        let own: Vec<(Vec<String>, String)> = cgroup
+            .lines()
+            .filter_map(|line| {
+                let mut parts = line.splitn(3, ':');
+                let controllers = parts.nth(1)?.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+                Some((controllers, parts.next()?.to_owned()))
+            })
+            .collect();
+        for line in mountinfo.lines() {
+            // id parent dev root mount options [optional...] - type source super-options
+            let Some((before, after)) = line.split_once(" - ") else { continue };
+            let before: Vec<&str> = before.split(' ').collect();
+            let after: Vec<&str> = after.split(' ').collect();
+            let (Some(root), Some(mount), Some(kind)) = (before.get(3), before.get(4), after.first()) else { continue };
+            let (root, mount) = (unescape(root), unescape(mount));
+            match *kind {
+                "cgroup2" if hosts.version2.is_none() => {
+                    if let Some((_, path)) = own.iter().find(|(controllers, _)| controllers.is_empty()) {
+                        hosts.version2 = Some(Hierarchy { controllers: Vec::new(), mount, root, own: path.clone() });
+                    }
+                }
+                "cgroup" => {
+                    let options: Vec<&str> = after.get(2).unwrap_or(&"").split(',').collect();
+                    let found = own.iter().find(|(controllers, _)| {
+                        !controllers.is_empty() && controllers.iter().all(|name| options.contains(&name.as_str()))
+                    });
+                    if let Some((controllers, path)) = found
+                        && !hosts.version1.iter().any(|known| known.controllers == *controllers)
+                    {
+                        hosts.version1.push(Hierarchy {
+                            controllers: controllers.clone(),
+                            mount,
+                            root,
+                            own: path.clone(),
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
+        hosts
+    }
+
+    /// The version 1 hierarchy of a controller.
+    pub fn version1_of(&self, controller: &str) -> Option<&Hierarchy> {
+        self.version1.iter().find(|hierarchy| hierarchy.controllers.iter().any(|name| name == controller))
+    }
+}
+
+/// Octal escapes of mountinfo (`\040` is a space).
+fn unescape(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        match rest.get(at + 1..at + 4).and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                out.push(char::from(byte));
+                rest = &rest[at + 4..];
+            }
+            None => {
+                out.push('\\');
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hybrid_host() {
+        let hosts = Hosts::parse(
+            "5:memory:/batch/17\n3:cpu,cpuacct:/\n0::/\n",
+            "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n\
+             35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
+             41 31 0:38 / /sys/fs/cgroup/unified rw shared:4 - cgroup2 cgroup2 rw\n",
+        );
+        let memory = hosts.version1_of("memory").unwrap();
+        assert_eq!(memory.own_directory().unwrap(), "/sys/fs/cgroup/memory/batch/17");
+        assert_eq!(hosts.version1_of("cpuacct").unwrap().mount, "/sys/fs/cgroup/cpu,cpuacct");
+        assert_eq!(hosts.version2.unwrap().own_directory().unwrap(), "/sys/fs/cgroup/unified");
+    }
+
+    #[test]
+    fn a_container_that_sees_its_own_part_only() {
+        let hosts = Hosts::parse("0::/pod/7\n", "41 31 0:38 /pod /sys/fs/cgroup rw - cgroup2 cgroup rw,nsdelegate\n");
+        assert_eq!(hosts.version2.unwrap().own_directory().unwrap(), "/sys/fs/cgroup/7");
+        assert_eq!(unescape("/a\\040b"), "/a b");
+    }
+}

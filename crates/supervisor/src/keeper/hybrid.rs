@@ -1,0 +1,192 @@
+//! Making version 1 cgroups, as root, for a supervisor that is not.
+//!
+//! They are made at the top of each hierarchy as we see it: in a container that is the
+//! container's own cgroup, so its limits hold for our runs too. `--cgroup-parent` places
+//! them below any other.
+
+use super::hosts::{Hierarchy, Hosts};
+use super::{Made, Top, answer, fresh_name, open_control, remove, seqpacket_pair};
+use crate::backend::Handover;
+use crate::backend::hybrid::{Files, RENEW, RENEWED};
+use crate::options::Options;
+use crate::sys::calls;
+use rustix::event::EventfdFlags;
+use rustix::fs::OFlags;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// Renews homes' pids cgroups.
+pub struct Pids {
+    top: String,
+    homes: Vec<Renewal>,
+}
+
+struct Renewal {
+    socket: OwnedFd,
+    generation: u64,
+}
+
+/// Makes a set of cgroups for each home and opens their files.
+pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, String> {
+    let find = |controller: &str| {
+        hosts.version1_of(controller).ok_or_else(|| format!("the {controller} controller is not on a version 1 hierarchy"))
+    };
+    let hierarchies = [find("memory")?, find("pids")?, find("cpu")?, find("cpuacct")?];
+    if !rustix::process::geteuid().is_root() {
+        return Err("only root can make version 1 cgroups: start the client as root, it drops to an \
+                    unprivileged user by itself"
+            .to_owned());
+    }
+    let name = fresh_name();
+    let mut tops: Vec<Top> = Vec::new();
+    // cpu and cpuacct are often mounted together.
+    let mut top_of = |hierarchy: &Hierarchy| -> Result<String, String> {
+        let parent = format!("{}{}", hierarchy.mount, options.cgroup_parent.as_deref().unwrap_or("").trim_end_matches('/'));
+        let path = format!("{parent}/{name}");
+        if !tops.iter().any(|top| top.path == path) {
+            remove::sweep_orphans(&parent);
+            tops.push(Top::make(&parent, &name)?);
+        }
+        Ok(path)
+    };
+    let made = (|| {
+        let [memory, pids, cpu, cpuacct] = hierarchies;
+        let (memory, pids, cpu, cpuacct) = (top_of(memory)?, top_of(pids)?, top_of(cpu)?, top_of(cpuacct)?);
+        let mut open = Vec::new();
+        let mut all = Vec::new();
+        let mut renewals = Vec::new();
+        for index in 0..homes {
+            let (files, socket) = home(index, [&memory, &pids, &cpu, &cpuacct], &mut open)?;
+            all.push(files);
+            renewals.push(Renewal { socket, generation: 0 });
+        }
+        Ok((Handover::Hybrid { homes: all }, open, Pids { top: pids, homes: renewals }))
+    })();
+    match made {
+        Ok((handover, open, pids)) => {
+            Ok(Made { handover, tops, open, supervisor: None, pids: Some(pids), evacuated: None })
+        }
+        Err(why) => {
+            for top in &tops {
+                remove::remove_patiently(&top.path);
+            }
+            Err(why)
+        }
+    }
+}
+
+/// One home's cgroups and files; and our end of its socket.
+fn home(index: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> Result<(Files, OwnedFd), String> {
+    let directories: Vec<String> = tops.iter().map(|top| format!("{top}/home-{index}")).collect();
+    for directory in &directories {
+        match rustix::fs::mkdir(directory, rustix::fs::Mode::from_raw_mode(0o755)) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(errno) => return Err(format!("cannot make the cgroup {directory}: {errno}")),
+        }
+    }
+    let [memory, pids, cpu, cpuacct] = &directories[..] else { return Err("four hierarchies".to_owned()) };
+    let mut number = |fd: OwnedFd| {
+        let number = fd.as_raw_fd();
+        open.push(fd);
+        number
+    };
+    let control = |directory: &str, file: &str, flags| open_control(&format!("{directory}/{file}"), flags);
+    let mut join = Vec::new();
+    for directory in [memory, cpu, cpuacct] {
+        let path = format!("{directory}/cgroup.procs");
+        if !(directory == cpuacct && cpu == cpuacct) {
+            join.push(number(open_control(&path, OFlags::WRONLY)?));
+        }
+    }
+    let oom_control = control(memory, "memory.oom_control", OFlags::RDONLY)?;
+    // cgroup.event_control: "<eventfd> <control file>" (Documentation/admin-guide/cgroup-v1/memory.rst, 10).
+    let oom_event = rustix::event::eventfd(0, EventfdFlags::NONBLOCK).map_err(|errno| format!("eventfd: {errno}"))?;
+    let event_control = control(memory, "cgroup.event_control", OFlags::WRONLY)?;
+    calls::write(
+        event_control.as_raw_fd(),
+        format!("{} {}", oom_event.as_raw_fd(), oom_control.as_raw_fd()).as_bytes(),
+    )
+    .map_err(|errno| format!("cannot watch {memory} for out of memory: {}", crate::step::errno_text(errno)))?;
+    let pids_files = PidsFiles::open(pids)?;
+    let (ours, its) = seqpacket_pair()?;
+    rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC).map_err(|errno| errno.to_string())?;
+    let files = Files {
+        join,
+        memory_limit: number(control(memory, "memory.limit_in_bytes", OFlags::WRONLY)?),
+        memory_swap_limit: control(memory, "memory.memsw.limit_in_bytes", OFlags::WRONLY).ok().map(&mut number),
+        memory_peak: number(control(memory, "memory.max_usage_in_bytes", OFlags::RDWR)?),
+        memory_empty: number(control(memory, "memory.force_empty", OFlags::WRONLY)?),
+        oom_control: number(oom_control),
+        oom_event: number(oom_event),
+        pids_join: number(pids_files.join),
+        pids_max: number(pids_files.max),
+        pids_peak: pids_files.peak.map(&mut number),
+        cpu_quota: number(control(cpu, "cpu.cfs_quota_us", OFlags::WRONLY)?),
+        cpu_period: number(control(cpu, "cpu.cfs_period_us", OFlags::WRONLY)?),
+        cpu_usage: number(control(cpuacct, "cpuacct.usage", OFlags::RDONLY)?),
+        keeper: number(its),
+    };
+    Ok((files, ours))
+}
+
+struct PidsFiles {
+    join: OwnedFd,
+    max: OwnedFd,
+    peak: Option<OwnedFd>,
+}
+
+impl PidsFiles {
+    fn open(directory: &str) -> Result<PidsFiles, String> {
+        Ok(PidsFiles {
+            join: open_control(&format!("{directory}/cgroup.procs"), OFlags::WRONLY)?,
+            max: open_control(&format!("{directory}/pids.max"), OFlags::WRONLY)?,
+            peak: open_control(&format!("{directory}/pids.peak"), OFlags::RDONLY).ok(),
+        })
+    }
+}
+
+impl Pids {
+    /// Sockets to wait for, one for each home.
+    pub fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.homes.iter().map(|home| home.socket.as_fd())
+    }
+
+    /// Serves one message of home `index`.
+    pub fn serve(&mut self, index: usize) {
+        let Some(home) = self.homes.get_mut(index) else { return };
+        let socket = home.socket.as_raw_fd();
+        let mut byte = [0; 1];
+        let directory = |generation: u64| match generation {
+            0 => format!("{}/home-{index}", self.top),
+            n => format!("{}/home-{index}.{n}", self.top),
+        };
+        match calls::receive(socket, &mut byte, libc::MSG_DONTWAIT) {
+            Ok(received) if received.length == 1 && byte[0] == RENEW => {
+                home.generation += 1;
+                let path = directory(home.generation);
+                let files = rustix::fs::mkdir(&path, rustix::fs::Mode::from_raw_mode(0o755))
+                    .map_err(|errno| errno.to_string())
+                    .and_then(|()| PidsFiles::open(&path));
+                match files {
+                    Ok(files) => {
+                        let mut descriptors = vec![files.join.as_raw_fd(), files.max.as_raw_fd()];
+                        descriptors.extend(files.peak.as_ref().map(AsRawFd::as_raw_fd));
+                        answer(socket, RENEW, &descriptors);
+                    }
+                    // Without descriptors: the home knows that it has none.
+                    Err(_) => answer(socket, RENEW, &[]),
+                }
+            }
+            Ok(received) if received.length == 1 && byte[0] == RENEWED => {
+                // The one that it was in, and any before that could not be removed then.
+                for generation in (home.generation.saturating_sub(8)..home.generation).rev() {
+                    let _ = rustix::fs::rmdir(directory(generation));
+                }
+            }
+            Ok(received) if received.length == 0 => {
+                // The supervisor and all homes have closed it: they are dying. Do not spin.
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The keeper: the client side's part that outlives the client's own code.
+//!
+//! It is needed because of what the supervisor may not do. Started by root, it alone can
+//! make and remove version 1 cgroups; started by a user with a delegated subtree, it is
+//! who removes the cgroups when client and supervisor are both killed. It makes the
+//! cgroups, starts the supervisor (as an unprivileged user, for good), and then sleeps
+//! until the supervisor is dead, but for one service: a fresh pids cgroup for a home
+//! ([`crate::backend::hybrid`]).
+//!
+//! It takes nothing from the supervisor but one-byte messages on sockets that say which
+//! home they belong to. Without cgroups there is nothing to keep, and no keeper.
+
+mod cgroup2;
+mod hosts;
+mod hybrid;
+mod remove;
+
+pub use remove::sweep;
+
+use crate::backend::Handover;
+use crate::options::{BackendChoice, Options};
+use crate::start::{self, Inheritance};
+use crate::sys::{self, calls, process};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::OFlags;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Cgroups that were made for one supervisor.
+pub struct Made {
+    pub handover: Handover,
+    /// Their top directories, to be removed in the end.
+    pub tops: Vec<Top>,
+    /// Descriptors that must stay open until the supervisor has them.
+    pub open: Vec<OwnedFd>,
+    /// cgroup.procs of where the supervisor itself shall live.
+    pub supervisor: Option<OwnedFd>,
+    /// For hybrid: serves homes.
+    pub pids: Option<hybrid::Pids>,
+    /// For cgroup2: how processes that had to make room get back.
+    pub evacuated: Option<cgroup2::Evacuated>,
+}
+
+/// A directory of ours among foreign cgroups. The lock says that its owner lives: it goes
+/// with the last process that has it, in whatever PID namespace.
+pub struct Top {
+    pub path: String,
+    _lock: OwnedFd,
+}
+
+impl Top {
+    /// Makes `parent/name` and locks it.
+    fn make(parent: &str, name: &str) -> Result<Top, String> {
+        let path = format!("{parent}/{name}");
+        let failed = |errno: rustix::io::Errno| format!("cannot make the cgroup {path}: {errno}");
+        rustix::fs::mkdir(&path, rustix::fs::Mode::from_raw_mode(0o755)).map_err(failed)?;
+        let lock = rustix::fs::open(
+            &path,
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            rustix::fs::Mode::empty(),
+        )
+        .map_err(failed)?;
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).map_err(failed)?;
+        Ok(Top { path, _lock: lock })
+    }
+}
+
+/// A name that no other supervisor has.
+fn fresh_name() -> String {
+    let mut random = [0u8; 8];
+    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    format!("{}{}-{:016x}", remove::PREFIX, calls::getpid(), u64::from_ne_bytes(random))
+}
+
+/// The keeper's whole life. Returns the exit code.
+pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, String> {
+    // Ctrl-C at the client's terminal is the client's business.
+    let _ = rustix::process::setsid();
+    let mut declined = Vec::new();
+    let made = choose(options, &mut declined)?;
+    let mut inheritance = Inheritance {
+        socket: socket.as_raw_fd(),
+        client: client.as_raw_fd(),
+        handover: Handover::Rlimit,
+        slots: options.slots,
+        homes_per_slot: options.homes_per_slot,
+        share_memory: options.share_memory,
+        pin: options.pin,
+        cgroups: Vec::new(),
+        declined,
+    };
+    let Some(mut made) = made else {
+        return Err(start::execute(options, &inheritance));
+    };
+    inheritance.handover = made.handover.clone();
+    inheritance.cgroups = made.tops.iter().map(|top| top.path.clone().into_bytes()).collect();
+    let keeper = calls::getpid();
+    let supervisor = match process::fork().map_err(|errno| format!("cannot fork: {}", crate::step::errno_text(errno))) {
+        Ok(Some(pid)) => pid,
+        Ok(None) => {
+            let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
+            if std::os::unix::process::parent_id() as i32 != keeper {
+                calls::exit(1);
+            }
+            if let Some(procs) = &made.supervisor
+                && let Err(errno) = calls::write(procs.as_raw_fd(), b"0")
+            {
+                eprintln!("millibox: cannot enter the supervisor's cgroup: {}", crate::step::errno_text(errno));
+                calls::exit(1);
+            }
+            let why = start::execute(options, &inheritance);
+            eprintln!("millibox: {why}");
+            calls::exit(1);
+        }
+        Err(why) => {
+            clean_up(made);
+            return Err(why);
+        }
+    };
+    drop((socket, client));
+    made.open.clear();
+    let code = match process::decode_status(keep(supervisor, &mut made)) {
+        Ok(code) => code,
+        Err(signal) => {
+            eprintln!("millibox: the supervisor was killed by signal {signal}");
+            128 + signal
+        }
+    };
+    clean_up(made);
+    Ok(code)
+}
+
+/// Serves homes until the supervisor is dead; its wait status.
+fn keep(supervisor: i32, made: &mut Made) -> i32 {
+    let Ok(pidfd) = rustix::process::pidfd_open(
+        rustix::process::Pid::from_raw(supervisor).unwrap_or(rustix::process::Pid::INIT),
+        rustix::process::PidfdFlags::empty(),
+    ) else {
+        return process::wait(supervisor, 0).map_or(-1, |waited| waited.status);
+    };
+    loop {
+        let mut watched = vec![PollFd::new(&pidfd, PollFlags::IN)];
+        if let Some(pids) = &made.pids {
+            watched.extend(pids.sockets().map(|socket| PollFd::from_borrowed_fd(socket, PollFlags::IN)));
+        }
+        let _ = poll(&mut watched, None);
+        let ready: Vec<bool> = watched.iter().map(|fd| !fd.revents().is_empty()).collect();
+        drop(watched);
+        if ready[0] {
+            return process::wait(supervisor, 0).map_or(-1, |waited| waited.status);
+        }
+        if let Some(pids) = &mut made.pids {
+            for (home, _) in ready[1..].iter().enumerate().filter(|(_, ready)| **ready) {
+                pids.serve(home);
+            }
+        }
+    }
+}
+
+fn clean_up(made: Made) {
+    let Made { tops, evacuated, open, supervisor, pids, .. } = made;
+    drop((open, supervisor, pids));
+    for top in &tops {
+        remove::remove_patiently(&top.path);
+    }
+    drop(tops);
+    if let Some(evacuated) = evacuated {
+        evacuated.back();
+    }
+}
+
+/// Finds the best backend there is, or the one that was asked for. `None`: rlimit.
+fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>, String> {
+    let homes = options.slots * options.homes_per_slot;
+    let hosts = hosts::Hosts::look()?;
+    match options.backend {
+        BackendChoice::Rlimit => Ok(None),
+        BackendChoice::Cgroup2 => cgroup2::make(&hosts, options).map(Some).map_err(|why| format!("backend cgroup2: {why}")),
+        BackendChoice::Hybrid => hybrid::make(&hosts, options, homes).map(Some).map_err(|why| format!("backend hybrid: {why}")),
+        BackendChoice::Auto => {
+            match cgroup2::make(&hosts, options) {
+                Ok(made) => return Ok(Some(made)),
+                Err(why) => declined.push(format!("cgroup2: {why}")),
+            }
+            match hybrid::make(&hosts, options, homes) {
+                Ok(made) => return Ok(Some(made)),
+                Err(why) => declined.push(format!("hybrid: {why}")),
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// Opens a control file for good, so that the supervisor inherits it by number.
+fn open_control(path: &str, flags: OFlags) -> Result<OwnedFd, String> {
+    // O_CLOEXEC is left to the one exec that must not hand it on: the supervisor sets it
+    // for all it inherits.
+    rustix::fs::open(path, flags, rustix::fs::Mode::empty()).map_err(|errno| format!("cannot open {path}: {errno}"))
+}
+
+fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), String> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::empty(), None)
+        .map_err(|errno| format!("cannot make a socket: {errno}"))
+}
+
+/// Sends a file's descriptors, as the answer to a home.
+fn answer(socket: i32, tag: u8, descriptors: &[i32]) {
+    let _ = sys::send_descriptors(socket, &[tag], descriptors);
+}

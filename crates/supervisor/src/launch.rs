@@ -1,0 +1,176 @@
+//! The memory that supervisor and home share: what a run is, and what came of it.
+//!
+//! One [`Shared`] per home. The supervisor fills in [`Launch`] and the strings, then
+//! sends the descriptors; the tracee reads them once the message has come. Tracee and
+//! pid1 (or, if pid1 was killed, the home) write [`Start`], [`Failure`] and [`End`],
+//! then send a message. So each part has one writer at a time, ordered by messages.
+//!
+//! The supervisor believes nothing that it reads here beyond what it would
+//! believe of a result: numbers.
+
+use crate::step::Step;
+use crate::sys::Errno;
+use crate::sys::memory::{Area, Slot};
+use core::sync::atomic::{AtomicU32, AtomicU64};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
+
+/// Room for strings: the kernel takes at most a quarter of the stack limit, and
+/// never more than 6 MiB; under the default 8 MiB stack, 2 MiB (execve(2)).
+pub const STRINGS: usize = 3 << 20;
+/// Most arguments and environment strings together.
+pub const MAX_STRINGS: usize = 128 * 1024;
+/// Words in a CPU mask: 1024 CPUs.
+pub const CPU_WORDS: usize = 16;
+/// "No limit" in [`Launch`].
+pub const UNLIMITED: u64 = u64::MAX;
+
+/// See the module.
+#[derive(FromZeros)]
+#[repr(C)]
+pub struct Shared {
+    /// Supervisor → home: after this pid1, wait for a new world instead of preparing again.
+    pub stay_idle: AtomicU32,
+    /// Tracee → supervisor: everything is prepared, only the launch is missing.
+    pub prepared: AtomicU32,
+    /// Tracee → home: the launch has come.
+    pub launched: AtomicU32,
+    /// pid1 → home: the end has been reported.
+    pub reported: AtomicU32,
+    /// Tracee → home: limits as they stand in the home's cgroups.
+    pub standing: Standing,
+    /// Supervisor → tracee.
+    pub launch: Slot<Launch>,
+    /// Tracee → pid1, home, supervisor.
+    pub start: Slot<Start>,
+    /// Tracee, pid1 → home.
+    pub failure: Slot<Failure>,
+    /// Supervisor → tracee: `Launch::strings_length` bytes.
+    pub strings: Area<STRINGS>,
+}
+
+
+/// Limits that were written into cgroup files and stay until they are overwritten,
+/// so that equal ones need not be written again. [`UNLIMITED`] is none.
+#[derive(FromZeros)]
+#[repr(C)]
+pub struct Standing {
+    pub memory: AtomicU64,
+    pub swap: AtomicU64,
+    pub processes: AtomicU64,
+    pub quota: AtomicU64,
+    pub period: AtomicU64,
+}
+
+/// One run, as numbers.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Launch {
+    /// Bytes used of the strings.
+    pub strings_length: u32,
+    pub paths: u32,
+    pub arguments: u32,
+    pub environment: u32,
+    /// Bits 0..=3: stdin, stdout, stderr, program came along.
+    pub descriptors: u32,
+    /// Bit n: resource limit n is set.
+    pub rlimit_mask: u32,
+    pub rlimits: [u64; 16],
+    /// 0: affinity stays.
+    pub cpu_words: u32,
+    pub _pad: u32,
+    pub cpus: [u64; CPU_WORDS],
+    pub memory: u64,
+    /// Swap on top of memory; `UNLIMITED` if not asked for.
+    pub swap: u64,
+    pub processes: u64,
+    /// CPU bandwidth in µs; `UNLIMITED` for none.
+    pub quota: u64,
+    pub period: u64,
+    /// For the rlimit backend, which can only ask for whole seconds.
+    pub cpu_time_ns: u64,
+}
+
+/// What the tracee saw just before the exec.
+#[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Start {
+    /// `CLOCK_MONOTONIC_RAW`; 0: it did not get so far.
+    pub exec_ns: u64,
+    /// CPU time that the cgroup had used by then.
+    pub cpu_ns: u64,
+    /// OOM kills that the cgroup had seen by then.
+    pub oom_kills: u64,
+}
+
+/// A step that failed before the program ran.
+#[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Failure {
+    /// [`Step`] as a number; 0: none.
+    pub step: u32,
+    pub errno: i32,
+    /// Number of the mount, resource limit, ... that it was about.
+    pub object: u32,
+    /// The program is there, but what it names as interpreter or loader is not.
+    pub interpreter_missing: u32,
+}
+
+impl Failure {
+    pub fn new(step: Step, errno: Errno) -> Failure {
+        Failure { step: step as u32, errno: errno.0, ..Failure::default() }
+    }
+}
+
+/// How it ended and what it used.
+#[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct End {
+    /// 1: pid1 did not live to report, the home speaks for it.
+    pub pid1_died: u32,
+    /// Wait status of the first process; -1: unknown (pid1 was killed).
+    pub status: i32,
+    /// Wait status of pid1, when the home speaks for it.
+    pub pid1_status: i32,
+    pub _pad: u32,
+    /// `CLOCK_MONOTONIC_RAW` at the death of the first process.
+    pub end_ns: u64,
+    /// CPU time of the tree since [`Start`].
+    pub cpu_ns: u64,
+    /// Its split, by the rusage of the waited-for children.
+    pub user_us: u64,
+    pub system_us: u64,
+    pub peak_memory: u64,
+    /// `UNLIMITED`: unknown.
+    pub peak_processes: u64,
+    /// OOM kills since [`Start`].
+    pub oom_kills: u64,
+}
+
+/// All that is said of a run at its end; travels as the body of a message, since the
+/// home may already be preparing the next one when the supervisor reads it.
+#[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Report {
+    pub start: Start,
+    pub failure: Failure,
+    pub end: End,
+}
+
+/// Messages from a home, its pid1 or its tracee to the supervisor: one byte.
+pub mod message {
+    /// Home: I wait for a world.
+    pub const IDLE: u8 = b'I';
+    /// Home: pid1 runs. Its process id follows; its pidfd and what
+    /// `Backend::watched` names come along.
+    pub const READY: u8 = b'R';
+    /// Home: could not prepare; a [`super::Report`] with the failure follows.
+    pub const UNPREPARED: u8 = b'U';
+    /// pid1: the run is over; a [`super::Report`] follows.
+    pub const DONE: u8 = b'D';
+    /// Home: pid1 ended without a word; a [`super::Report`] follows.
+    pub const ENDED: u8 = b'E';
+    /// Supervisor → home: prepare this world (its description follows, the template comes along).
+    pub const PREPARE: u8 = b'P';
+    /// Supervisor → tracee: launch; the run's descriptors come along.
+    pub const LAUNCH: u8 = b'L';
+}

@@ -1,0 +1,110 @@
+//! `millibox-supervisor`: the server behind the `millibox` library and command.
+//!
+//! ```text
+//! client ──socket── supervisor ──socket── home ──clone── pid1 ──vfork── tracee ──exec── program
+//!                                 (one thread)  (2 per slot)
+//!    └─ started ─ keeper ─ started ┘
+//! ```
+//!
+//! | file | who or what |
+//! | --- | --- |
+//! | `options` | the command line |
+//! | `keeper` | makes and removes cgroups; the client side's part that outlives it |
+//! | `start` | dropping privileges, the supervisor's start-up |
+//! | `supervisor` | the event loop: requests, queue, clocks, results |
+//! | `slot` | a slot's homes as the supervisor sees them |
+//! | `world`, `template` | mount namespaces, prepared once per world |
+//! | `home` | the process that clones pid1s |
+//! | `pid1`, `tracee` | the two processes of a run |
+//! | `launch`, `step` | what passes between them: memory, messages, errors |
+//! | `backend` | holding and measuring a run: cgroup2, hybrid, rlimit |
+//! | `sys` | hand-written system calls, and all `unsafe` |
+//!
+//! ARCHITECTURE.md, in the repository's root, walks one request through them.
+
+#![deny(unsafe_code)]
+
+mod backend;
+mod home;
+mod keeper;
+mod launch;
+mod options;
+mod pid1;
+mod slot;
+mod start;
+mod step;
+mod supervisor;
+#[allow(unsafe_code, reason = "the one room for it")]
+mod sys;
+mod template;
+mod tracee;
+mod world;
+
+use options::{Options, Task};
+use rustix::net::{AddressFamily, SocketType, sockopt};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let outcome = match options::parse(std::env::args_os().skip(1)) {
+        Ok(Task::Start(options)) => start(&options),
+        Ok(Task::Supervise(inherited)) => start::supervise(inherited).map(|()| 0),
+        Ok(Task::Sweep(paths)) => {
+            keeper::sweep(&paths);
+            Ok(0)
+        }
+        Ok(Task::Version) => {
+            println!("millibox-supervisor {}", env!("CARGO_PKG_VERSION"));
+            Ok(0)
+        }
+        Err(why) => Err(why),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code as u8),
+        Err(why) => {
+            eprintln!("millibox: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn start(options: &Options) -> Result<i32, String> {
+    let socket = client_socket(options.socket)?;
+    if let Some((uid, gid)) = start::drops_to(options)
+        && (uid == 0 || gid == 0)
+    {
+        return Err(format!("--user={uid}:{gid}: must not be the superuser or its group"));
+    }
+    // The socket's maker is the client; its end is ours, even if a child of its keeps the
+    // other end of the socket open.
+    let peer = sockopt::socket_peercred(&socket).map_err(|errno| format!("the socket's peer is unknown: {errno}"))?;
+    let client = rustix::process::pidfd_open(peer.pid, rustix::process::PidfdFlags::empty())
+        .map_err(|errno| format!("cannot watch the client: {errno}"))?;
+    keeper::main(options, socket, client)
+}
+
+/// Checks that a descriptor is what the client says it is.
+fn client_socket(fd: i32) -> Result<OwnedFd, String> {
+    let socket = sys::adopt(fd).ok_or_else(|| format!("--socket={fd}: the descriptor is not open"))?;
+    match sockopt::socket_domain(&socket) {
+        Err(_) => return Err(format!("--socket={fd}: the descriptor is no socket")),
+        Ok(AddressFamily::UNIX) => {}
+        Ok(family) => {
+            return Err(format!("--socket={fd}: the socket's family is {}, it must be AF_UNIX", family.as_raw()));
+        }
+    }
+    match sockopt::socket_type(&socket) {
+        Ok(SocketType::SEQPACKET) if fd > 2 => Ok(socket),
+        Ok(SocketType::SEQPACKET) => {
+            let failed = |errno: rustix::io::Errno| format!("--socket={fd}: cannot move the descriptor: {errno}");
+            let moved = rustix::io::fcntl_dupfd_cloexec(&socket, 3).map_err(failed)?;
+            // No other descriptor may get a standard stream's number.
+            let null = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty());
+            let null = rustix::io::fcntl_dupfd_cloexec(null.map_err(failed)?, 3).map_err(failed)?;
+            sys::calls::dup3(null.as_raw_fd(), socket.into_raw_fd(), 0)
+                .map_err(|errno| failed(rustix::io::Errno::from_raw_os_error(errno.0)))?;
+            Ok(moved)
+        }
+        _ => Err(format!("--socket={fd}: the socket's type must be SOCK_SEQPACKET")),
+    }
+}

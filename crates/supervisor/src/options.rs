@@ -1,0 +1,170 @@
+//! The command line. The client library writes it, so it is plain and strict: every
+//! option is `--name=value`, and what is not understood is refused.
+
+use std::ffi::OsString;
+
+/// Which backend to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackendChoice {
+    Auto,
+    Cgroup2,
+    Hybrid,
+    Rlimit,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// `--socket=FD`: where the client is. Standard input will do.
+    pub socket: i32,
+    /// `--slots=N`
+    pub slots: usize,
+    /// `--homes=N`: per slot.
+    pub homes_per_slot: usize,
+    /// `--backend=auto|cgroup2|hybrid|rlimit`
+    pub backend: BackendChoice,
+    /// `--cgroup-parent=PATH`: from the top of each hierarchy as it is mounted here.
+    pub cgroup_parent: Option<String>,
+    /// `--user=UID:GID`: whom to become when started by root.
+    pub user: Option<(u32, u32)>,
+    /// `--pid1=shared|separate`: whether pid1 shares its home's memory.
+    pub share_memory: bool,
+    /// `--pin`: slot n is held on the nth CPU.
+    pub pin: bool,
+    /// `--scoped`: we are in a scope that systemd made for us.
+    pub scoped: bool,
+}
+
+/// What was asked for.
+pub enum Task {
+    /// Start as keeper.
+    Start(Options),
+    /// Be the supervisor; the descriptor says how.
+    Supervise(i32),
+    /// Remove cgroups that a dead keeper left.
+    Sweep(Vec<String>),
+    Version,
+}
+
+const MOST_SLOTS: usize = 512;
+
+/// Understands the command line.
+pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> {
+    let mut options = Options {
+        socket: -1,
+        slots: 0,
+        homes_per_slot: 2,
+        backend: BackendChoice::Auto,
+        cgroup_parent: None,
+        user: None,
+        share_memory: true,
+        pin: false,
+        scoped: false,
+    };
+    let mut sweep = Vec::new();
+    for argument in arguments {
+        let argument = argument.into_string().map_err(|bad| format!("argument {bad:?} is not text"))?;
+        let (name, value) = match argument.split_once('=') {
+            Some((name, value)) => (name, value),
+            None => (argument.as_str(), ""),
+        };
+        let number = |least: usize, most: usize| {
+            value
+                .parse::<usize>()
+                .ok()
+                .filter(|n| (least..=most).contains(n))
+                .ok_or_else(|| format!("{name}={value}: must be a number from {least} to {most}"))
+        };
+        match name {
+            "--socket" => options.socket = number(0, 1 << 20)? as i32,
+            "--slots" => options.slots = number(1, MOST_SLOTS)?,
+            "--homes" => options.homes_per_slot = number(1, 4)?,
+            "--backend" => {
+                options.backend = match value {
+                    "auto" => BackendChoice::Auto,
+                    "cgroup2" => BackendChoice::Cgroup2,
+                    "hybrid" => BackendChoice::Hybrid,
+                    "rlimit" => BackendChoice::Rlimit,
+                    _ => return Err(format!("--backend={value}: must be auto, cgroup2, hybrid or rlimit")),
+                };
+            }
+            "--cgroup-parent" => {
+                if !value.starts_with('/') || value.split('/').any(|part| part == "..") {
+                    return Err(format!("--cgroup-parent={value}: must be an absolute path without .."));
+                }
+                options.cgroup_parent = Some(value.to_owned());
+            }
+            "--user" => {
+                let ids = value.split_once(':').and_then(|(uid, gid)| Some((uid.parse().ok()?, gid.parse().ok()?)));
+                options.user = Some(ids.ok_or_else(|| format!("--user={value}: must be UID:GID, two numbers"))?);
+            }
+            "--pid1" => {
+                options.share_memory = match value {
+                    "shared" => true,
+                    "separate" => false,
+                    _ => return Err(format!("--pid1={value}: must be shared or separate")),
+                };
+            }
+            "--pin" if value.is_empty() => options.pin = true,
+            "--scoped" if value.is_empty() => options.scoped = true,
+            "--inherited" => return Ok(Task::Supervise(number(3, 1 << 20)? as i32)),
+            "--sweep" => sweep.push(value.to_owned()),
+            "--version" => return Ok(Task::Version),
+            _ => {
+                return Err(format!(
+                    "unknown argument {argument}: this program is started by the millibox library or command, \
+                     not by hand"
+                ));
+            }
+        }
+    }
+    if !sweep.is_empty() {
+        return Ok(Task::Sweep(sweep));
+    }
+    if options.socket < 0 {
+        return Err("--socket=FD is missing: this program is started by the millibox library or command, \
+                    not by hand"
+            .to_owned());
+    }
+    if options.slots == 0 {
+        options.slots = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_SLOTS);
+    }
+    Ok(Task::Start(options))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_text(text: &str) -> Result<Task, String> {
+        parse(text.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn each_bad_argument_is_named() {
+        for (text, named) in [
+            ("", "--socket=FD"),
+            ("--socket=x", "--socket=x"),
+            ("--socket=-1", "--socket=-1"),
+            ("--socket=3 --slots=0", "--slots=0"),
+            ("--socket=3 --backend=v3", "--backend=v3"),
+            ("--socket=3 --user=root", "--user=root"),
+            ("--socket=3 --cgroup-parent=a/b", "--cgroup-parent=a/b"),
+            ("--socket=3 --cgroup-parent=/a/../b", "--cgroup-parent"),
+            ("--socket=3 --pid1=no", "--pid1=no"),
+            ("--socket=3 verbose", "verbose"),
+        ] {
+            let error = parse_text(text).err().unwrap_or_default();
+            assert!(error.contains(named), "{text:?}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn a_good_command_line() {
+        let Ok(Task::Start(options)) = parse_text("--socket=5 --slots=3 --user=7:8 --pin --pid1=separate") else {
+            panic!("refused");
+        };
+        assert_eq!((options.socket, options.slots, options.user), (5, 3, Some((7, 8))));
+        assert!(options.pin && !options.share_memory);
+    }
+}

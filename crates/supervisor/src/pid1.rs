@@ -1,0 +1,182 @@
+//! pid1: the init process of one run's PID namespace.
+//!
+//! It is needed because whoever is process 1 of a PID namespace holds it together: it
+//! reaps orphans, no signal from inside can hurt it, and when it ends the kernel kills
+//! everything else in there. So a run is over, whole tree and all, when pid1 is gone.
+//!
+//! It makes the part of the world that belongs to one run alone (ids, fresh tmpfs and
+//! procfs), gives up all capabilities, makes the tracee, waits for it, kills what the
+//! tracee left behind, reads the figures and reports.
+//!
+//! It may touch: its own namespaces, the shared memory, the cgroup files of its home,
+//! one end of the home's socket. By default it runs in its home's memory (`CLONE_VM`),
+//! on a stack of its own: no allocation, no locks, no libc; see [`crate::sys`] for the
+//! rules and SECURITY.md for the reasoning. The tracee cannot reach it: it is not
+//! dumpable, has no descriptor that the tracee keeps, and reads nothing from the tracee
+//! but its wait status.
+
+use crate::home::{Prepared, RunMount};
+use crate::launch::{End, Failure, Report, message};
+use crate::step::Step;
+use crate::sys::ascii::Line;
+use crate::sys::{Errno, Result, calls, process};
+use crate::tracee;
+use core::sync::atomic::Ordering::Relaxed;
+use zerocopy::IntoBytes;
+
+/// Every securebit and its lock but KEEP_CAPS (capabilities(7)): root inside is
+/// nobody special, also after an exec.
+pub const SECUREBITS: usize = 0b1110_1111;
+
+/// pid1's whole life.
+pub fn main(prepared: &Prepared) -> ! {
+    let home = prepared.home;
+    let shared = home.shared;
+    let tracee = match prepare(prepared) {
+        Ok(()) => process::vfork_child(&home.tracee_stack, tracee::main, prepared)
+            .map_err(|errno| Failure::new(Step::CloneTracee, errno)),
+        Err(failure) => Err(failure),
+    };
+    let tracee = match tracee {
+        Ok(pid) => pid,
+        Err(failure) => {
+            // The home finds the failure when it has waited for us.
+            shared.failure.set(failure);
+            calls::exit(1);
+        }
+    };
+
+    let mut end = End::default();
+    loop {
+        match process::wait(-1, libc::__WALL) {
+            Ok(child) if child.pid == tracee => {
+                end.end_ns = calls::monotonic_raw_ns();
+                end.status = child.status;
+                break;
+            }
+            Ok(_) => {}
+            // Cannot be: the tracee is our child.
+            Err(_) => calls::exit(1),
+        }
+    }
+    // ESRCH, and no wait, when the tracee was alone.
+    if calls::kill(-1, libc::SIGKILL).is_ok() {
+        while process::wait(-1, libc::__WALL).is_ok() {}
+    }
+    if shared.launched.load(Relaxed) == 0 {
+        // Preparing failed; the home tells.
+        calls::exit(1);
+    }
+    let start = shared.start.get();
+    home.backend.measure(&start, &process::children_usage(), &mut end);
+    let report = Report { start, failure: shared.failure.get(), end };
+    let mut bytes = [message::DONE; 1 + size_of::<Report>()];
+    if let Some(body) = bytes.get_mut(1..) {
+        body.copy_from_slice(report.as_bytes());
+    }
+    if calls::send(home.socket, &bytes).is_ok() {
+        shared.reported.store(1, Relaxed);
+    }
+    calls::exit(0)
+}
+
+fn at(step: Step) -> impl Fn(Errno) -> Failure {
+    move |errno| Failure::new(step, errno)
+}
+
+fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
+    let home = prepared.home;
+    // Our parent's death is ours. It may have died before this call: a pidfd tells,
+    // where getppid() says 0, since the parent is in another PID namespace.
+    calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0).map_err(at(Step::ParentDeath))?;
+    if calls::is_readable(home.own_pidfd) {
+        return Err(Failure::new(Step::ParentDeath, Errno(libc::ESRCH)));
+    }
+    if home.backend.needs_cgroup_namespace() {
+        calls::unshare(libc::CLONE_NEWCGROUP).map_err(at(Step::CgroupNamespace))?;
+    }
+    // One id each, as an unprivileged user may map its own (user_namespaces(7));
+    // setgroups(2) is denied since the supervisor's own user namespace.
+    let map = |file, inside: u32, outside: u32| {
+        let line = Line::<32>::new().number(u64::from(inside)).text(b" ").number(u64::from(outside)).text(b" 1");
+        calls::write_file(home.procfs, file, line.as_bytes())
+    };
+    map(c"self/uid_map", prepared.uid, home.uid).map_err(at(Step::UidMap))?;
+    map(c"self/gid_map", prepared.gid, home.gid).map_err(at(Step::GidMap))?;
+    // The maps can be written only while the memory is dumpable (proc(5): the files of
+    // others belong to root). From here nobody inside may trace us.
+    calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(at(Step::Capabilities))?;
+
+    let mut stage = -1;
+    for (object, mount) in prepared.mounts {
+        run_mount(mount, &mut stage).map_err(|(step, errno)| Failure { object: *object, ..Failure::new(step, errno) })?;
+    }
+    if stage >= 0 {
+        let _ = calls::close(stage);
+    }
+    calls::chdir(c"/").map_err(at(Step::WorkingDirectory))?;
+    give_up_capabilities().map_err(at(Step::Capabilities))
+}
+
+/// Carries out one mount of the run's own.
+fn run_mount(mount: &RunMount, stage: &mut i32) -> core::result::Result<(), (Step, Errno)> {
+    let while_mounting = |errno| (Step::Mount, errno);
+    let while_making = |errno| (Step::MountPoint, errno);
+    match mount {
+        RunMount::Tmpfs { path, options, no_exec } => {
+            let flags = libc::MS_NOSUID | libc::MS_NODEV | if *no_exec { libc::MS_NOEXEC } else { 0 };
+            calls::mount(c"tmpfs", path, c"tmpfs", flags, options).map_err(while_mounting)
+        }
+        RunMount::Proc { path, options } => {
+            let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
+            calls::mount(c"proc", path, c"proc", flags, options).map_err(while_mounting)
+        }
+        RunMount::OpenStage { path } => {
+            if *stage >= 0 {
+                let _ = calls::close(*stage);
+            }
+            *stage = calls::openat(libc::AT_FDCWD, path, libc::O_PATH | libc::O_DIRECTORY, 0).map_err(while_mounting)?;
+            Ok(())
+        }
+        RunMount::FromStage { name, path } => {
+            let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | libc::AT_RECURSIVE as u32;
+            let tree = calls::open_tree(*stage, name, flags).map_err(while_mounting)?;
+            let answer = calls::move_mount(tree, libc::AT_FDCWD, path, 0).map_err(while_mounting);
+            let _ = calls::close(tree);
+            answer
+        }
+        RunMount::CreateDir { path, mode, may_exist } => match calls::mkdirat(libc::AT_FDCWD, path, 0o700) {
+            Ok(()) => calls::chmodat(libc::AT_FDCWD, path, *mode).map_err(while_making),
+            Err(Errno(libc::EEXIST)) if *may_exist => Ok(()),
+            Err(errno) => Err(while_making(errno)),
+        },
+        RunMount::CreateFile { path, mode, may_exist } => {
+            let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY;
+            match calls::openat(libc::AT_FDCWD, path, flags, 0o600) {
+                Ok(fd) => {
+                    let _ = calls::close(fd);
+                    calls::chmodat(libc::AT_FDCWD, path, *mode).map_err(while_making)
+                }
+                Err(Errno(libc::EEXIST)) if *may_exist => Ok(()),
+                Err(errno) => Err(while_making(errno)),
+            }
+        }
+        RunMount::Symlink { target, path } => {
+            calls::symlinkat(target, libc::AT_FDCWD, path).map_err(while_making)
+        }
+    }
+}
+
+fn give_up_capabilities() -> Result<()> {
+    // The bounding set ends at the last capability the kernel knows: EINVAL.
+    let mut capability = 0;
+    loop {
+        match calls::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) {
+            Ok(_) => capability += 1,
+            Err(Errno(libc::EINVAL)) => break,
+            Err(errno) => return Err(errno),
+        }
+    }
+    calls::prctl(libc::PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0)?;
+    calls::drop_capabilities()
+}

@@ -1,0 +1,286 @@
+//! Slots as the supervisor sees them: their homes, and what each is doing.
+//!
+//! ```text
+//! Settling ─IDLE→ Idle ─PREPARE→ Preparing ─READY→ Ready ─LAUNCH→ Running ─DONE/ENDED→ Ending
+//!                  ↑                                 │                                  │  │
+//!                  └───────── IDLE ── Switching ←────┘              READY (same world) ─┘  │
+//!                  └──────────────────────────── IDLE ─────────────────────────────────────┘
+//! ```
+
+use crate::backend::{Backend, Handover};
+use crate::home::{self, Birth, Order};
+use crate::launch::{Launch, Shared, message};
+use crate::supervisor::{Fatal, Setup};
+use crate::sys::ascii::{keyed_number, leading_number};
+use crate::sys::{self, Errno, Result, calls, process};
+use crate::world::WorldId;
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// What a home is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Not yet heard of.
+    Settling,
+    /// Waits for a world.
+    Idle,
+    /// Has been told a world.
+    Preparing,
+    /// pid1 is there and waits for a launch.
+    Ready,
+    /// Runs this request.
+    Running(u64),
+    /// Cleans up, then prepares the same world again or becomes idle.
+    Ending,
+    /// Its pid1 was killed so that it becomes idle.
+    Switching,
+}
+
+/// One home, from the supervisor's side.
+pub struct Home {
+    pub slot: usize,
+    pub state: State,
+    pub socket: OwnedFd,
+    pub shared: &'static Shared,
+    /// The world that it prepares or has prepared.
+    pub world: Option<WorldId>,
+    pub last_used: u64,
+    /// When to look at the run's clocks (`CLOCK_MONOTONIC_RAW`).
+    pub real_deadline: Option<u64>,
+    pub cpu_deadline: Option<u64>,
+    process: i32,
+    pid1: i32,
+    pidfd: Option<OwnedFd>,
+    cpu_stat: Option<OwnedFd>,
+    memory_events: Option<OwnedFd>,
+    saw_oom_kill: bool,
+}
+
+impl Home {
+    /// Forks a home.
+    pub fn start(setup: &Setup, index: usize, slot: usize, shared: &'static Shared, again: bool) -> std::result::Result<Home, Fatal> {
+        let failed = |errno: Errno| format!("cannot start a home: {}", crate::step::errno_text(errno));
+        let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .map_err(|errno| failed(errno.into()))?;
+        let backend = Backend::for_home(&setup.handover, index).ok_or_else(|| "a home without cgroups".to_owned())?;
+        let supervisor = calls::getpid();
+        let cpus = if setup.pin { cpus_of_slot(slot) } else { Vec::new() };
+        let Some(process) = process::fork().map_err(failed)? else {
+            // The supervisor may have died before this call; it is in our PID namespace.
+            let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
+            if std::os::unix::process::parent_id() as i32 != supervisor {
+                calls::exit(1);
+            }
+            let mut keep = backend.descriptors();
+            keep.extend([0, 1, 2, its.as_raw_fd(), setup.procfs.as_raw_fd()]);
+            close_all_but(keep);
+            home::main(Birth {
+                shared,
+                backend,
+                socket: its.as_raw_fd(),
+                procfs: setup.procfs.as_raw_fd(),
+                uid: setup.uid,
+                gid: setup.gid,
+                share_memory: setup.share_memory,
+                again,
+                cpus,
+            });
+        };
+        Ok(Home {
+            slot,
+            state: State::Settling,
+            socket: ours,
+            shared,
+            world: None,
+            last_used: 0,
+            real_deadline: None,
+            cpu_deadline: None,
+            process,
+            pid1: 0,
+            pidfd: None,
+            cpu_stat: None,
+            memory_events: None,
+            saw_oom_kill: false,
+        })
+    }
+
+    /// The home has said that it waits for a world.
+    pub fn idle(&mut self) {
+        self.state = State::Idle;
+        self.world = None;
+        self.forget_pid1();
+    }
+
+    /// The home has cloned a pid1.
+    pub fn ready(&mut self, pid1: i32, pidfd: Option<OwnedFd>, cpu_stat: Option<OwnedFd>, memory_events: Option<OwnedFd>) {
+        self.pid1 = pid1;
+        self.pidfd = pidfd;
+        self.cpu_stat = cpu_stat;
+        self.memory_events = memory_events;
+        self.saw_oom_kill = false;
+        self.state = State::Ready;
+    }
+
+    /// What was in the home is over.
+    pub fn over(&mut self) {
+        self.state = State::Ending;
+        self.real_deadline = None;
+        self.cpu_deadline = None;
+        self.forget_pid1();
+    }
+
+    fn forget_pid1(&mut self) {
+        self.pid1 = 0;
+        self.pidfd = None;
+        self.cpu_stat = None;
+        self.memory_events = None;
+    }
+
+    /// Whether the tracee only waits for its launch.
+    pub fn is_prepared(&self) -> bool {
+        self.shared.prepared.load(Acquire) != 0
+    }
+
+    /// Gives the home a world.
+    pub fn prepare(&mut self, world: WorldId, order: &Order, template: i32) {
+        let mut bytes = vec![message::PREPARE];
+        bytes.extend_from_slice(&millibox_wire::encode(order));
+        self.state = State::Preparing;
+        self.world = Some(world);
+        if sys::send_descriptors(self.socket.as_raw_fd(), &bytes, &[template]).is_err() {
+            // It is dead or will be: its socket tells the rest.
+            self.kill_process();
+        }
+    }
+
+    /// Makes a ready home idle.
+    pub fn switch(&mut self) {
+        self.shared.stay_idle.store(1, Relaxed);
+        self.state = State::Switching;
+        self.kill_pid1();
+    }
+
+    /// Hands a run to the waiting tracee.
+    pub fn launch(&mut self, launch: &Launch, strings: &[u8], descriptors: &[i32]) -> Result<()> {
+        if !self.shared.strings.write(0, strings) {
+            return Err(Errno(libc::E2BIG));
+        }
+        if strings.len() < KEPT_STRINGS {
+            // Room that a long launch took is not kept for the short ones after it.
+            if self.long_strings() {
+                self.shared.strings.discard_after(KEPT_STRINGS);
+            }
+        }
+        self.shared.launch.set(*launch);
+        sys::send_descriptors(self.socket.as_raw_fd(), &[message::LAUNCH], descriptors)
+    }
+
+    fn long_strings(&self) -> bool {
+        self.shared.launch.get().strings_length as usize >= KEPT_STRINGS
+    }
+
+    /// Kills pid1 and with it everything in its namespace.
+    pub fn kill_pid1(&self) {
+        if let Some(pidfd) = &self.pidfd {
+            // ESRCH: it is over already.
+            let _ = rustix::process::pidfd_send_signal(pidfd, rustix::process::Signal::KILL);
+        }
+    }
+
+    /// Kills the home itself; its pid1 dies with it. Our child, not yet waited for, so the
+    /// process id is still its.
+    pub fn kill_process(&self) {
+        let _ = calls::kill(self.process, libc::SIGKILL);
+    }
+
+    /// Waits for the home's process, whose socket has been closed by its death.
+    pub fn reap(&mut self) -> i32 {
+        self.kill_process();
+        self.kill_pid1();
+        process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status)
+    }
+
+    // --- figures of a run that goes on ------------------------------------------------
+
+    /// CPU time that the home's cgroup (or its run's processes) has used.
+    pub fn cpu_ns(&self, handover: &Handover, index: usize) -> u64 {
+        let mut buffer = [0; 512];
+        match handover {
+            Handover::Hybrid { homes } => homes
+                .get(index)
+                .and_then(|files| calls::read_at_start(files.cpu_usage, &mut buffer).ok().map(leading_number))
+                .unwrap_or(0),
+            Handover::Cgroup2 { .. } => self
+                .cpu_stat
+                .as_ref()
+                .and_then(|fd| calls::read_at_start(fd.as_raw_fd(), &mut buffer).ok())
+                .and_then(|text| keyed_number(text, b"usage_usec"))
+                .map_or(0, |micros| micros.saturating_mul(1000)),
+            Handover::Rlimit => crate::backend::rlimit::tree_cpu_ns(self.pid1),
+        }
+    }
+
+    /// Takes back an out-of-memory event that was an earlier run's.
+    pub fn clear_out_of_memory(&mut self, handover: &Handover, index: usize) {
+        if let Handover::Hybrid { homes } = handover
+            && let Some(files) = homes.get(index)
+        {
+            let mut count = [0; 8];
+            let _ = rustix::io::read(sys::borrow(files.oom_event), &mut count);
+        }
+        self.saw_oom_kill = false;
+    }
+
+    /// Reads an out-of-memory event; whether the run is out of memory.
+    pub fn out_of_memory(&mut self, handover: &Handover, index: usize) -> bool {
+        let happened = match handover {
+            Handover::Hybrid { homes } => homes.get(index).is_some_and(|files| {
+                let mut count = [0; 8];
+                rustix::io::read(sys::borrow(files.oom_event), &mut count).is_ok()
+            }),
+            Handover::Cgroup2 { .. } => self.memory_events.as_ref().is_some_and(|fd| {
+                let mut buffer = [0; 256];
+                let text = calls::read_at_start(fd.as_raw_fd(), &mut buffer).unwrap_or(&[]);
+                let count = |key| keyed_number(text, key).unwrap_or(0);
+                count(b"oom_kill") + count(b"oom") > 0
+            }),
+            Handover::Rlimit => false,
+        };
+        self.saw_oom_kill |= happened;
+        happened
+    }
+
+    /// Whether the present run was out of memory.
+    pub fn saw_oom_kill(&self) -> bool {
+        self.saw_oom_kill
+    }
+}
+
+/// Strings up to this length stay in memory between runs.
+const KEPT_STRINGS: usize = 64 * 1024;
+
+/// The CPU of slot `slot`, of those that we may use, as an affinity mask.
+fn cpus_of_slot(slot: usize) -> Vec<u64> {
+    let mut mask = [0u64; crate::launch::CPU_WORDS];
+    let words = calls::get_affinity(&mut mask).unwrap_or(0);
+    let cpus: Vec<usize> = (0..words * 64).filter(|cpu| mask[cpu / 64] & 1 << (cpu % 64) != 0).collect();
+    let Some(&cpu) = cpus.get(slot % cpus.len().max(1)) else { return Vec::new() };
+    let mut one = vec![0; cpu / 64 + 1];
+    one[cpu / 64] = 1 << (cpu % 64);
+    one
+}
+
+/// Closes all descriptors that are not in `keep`.
+pub fn close_all_but(mut keep: Vec<i32>) {
+    keep.sort_unstable();
+    let mut first = 0u32;
+    for fd in keep {
+        let fd = fd as u32;
+        if fd > first {
+            let _ = calls::close_range(first, fd - 1, 0);
+        }
+        first = first.max(fd + 1);
+    }
+    let _ = calls::close_range(first, u32::MAX, 0);
+}

@@ -1,0 +1,281 @@
+//! From the keeper to the supervisor: dropping privileges, and the supervisor's start-up.
+
+use crate::backend::Handover;
+use crate::options::Options;
+use crate::slot::close_all_but;
+use crate::step::errno_text;
+use crate::supervisor::{Setup, Supervisor};
+use crate::sys::{self, Errno, calls};
+use rustix::fs::{MemfdFlags, Mode, OFlags};
+use rustix::io::FdFlags;
+use rustix::thread::UnshareFlags;
+use serde::{Deserialize, Serialize};
+use std::ffi::CString;
+use std::io::Write;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+/// Whom a supervisor becomes that was started by root, unless told otherwise: a number
+/// that systemd's table of user ids leaves unused (60578 to 60705, "UIDS-GIDS"), so that
+/// it owns no file and no process of anybody's.
+const UNPRIVILEGED: (u32, u32) = (60_578, 60_578);
+
+/// What goes from keeper to supervisor, through a memfd. Descriptors are numbers.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Inheritance {
+    pub socket: i32,
+    pub client: i32,
+    pub handover: Handover,
+    pub slots: usize,
+    pub homes_per_slot: usize,
+    pub share_memory: bool,
+    pub pin: bool,
+    pub cgroups: Vec<Vec<u8>>,
+    pub declined: Vec<String>,
+}
+
+/// Whom we become; `None` if we are unprivileged already.
+pub fn drops_to(options: &Options) -> Option<(u32, u32)> {
+    rustix::process::geteuid().is_root().then(|| options.user.unwrap_or(UNPRIVILEGED))
+}
+
+/// Drops privileges for good and executes the supervisor. Only returns on failure.
+pub fn execute(options: &Options, inheritance: &Inheritance) -> String {
+    match try_execute(options, inheritance) {
+        Ok(never) => match never {},
+        Err(why) => why,
+    }
+}
+
+enum Never {}
+
+fn try_execute(options: &Options, inheritance: &Inheritance) -> Result<Never, String> {
+    let failed = |what: &'static str| move |errno: rustix::io::Errno| format!("cannot {what}: {errno}");
+    // By descriptor: the unprivileged user need not be able to reach the path.
+    let program = rustix::fs::open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(failed("open /proc/self/exe"))?;
+    let memfd = rustix::fs::memfd_create("millibox", MemfdFlags::empty()).map_err(failed("make a memfd"))?;
+    let body = millibox_wire::encode(inheritance);
+    rustix::io::pwrite(&memfd, &body, 0).map_err(failed("write a memfd"))?;
+    for fd in [inheritance.socket, inheritance.client] {
+        rustix::io::fcntl_setfd(sys::borrow(fd), FdFlags::empty()).map_err(failed("pass a descriptor on"))?;
+    }
+    // Nothing of the caller's scheduling is the runs'. Without privileges a raised nice
+    // value cannot be lowered again.
+    let _ = calls::setpriority(libc::PRIO_PROCESS, 0, 0);
+    if let Some((uid, gid)) = drops_to(options) {
+        // When memory is short the kernel shall end runs, not who watches them; and the
+        // home lives in the runs' memory cgroup. Runs get a value of their own.
+        let _ = calls::write_file(libc::AT_FDCWD, c"/proc/self/oom_score_adj", b"-1000");
+        drop_to(uid, gid)?;
+    }
+    let inherited = format!("--inherited={}", memfd.as_raw_fd());
+    let arguments = [
+        c"millibox-supervisor".to_owned(),
+        CString::new(inherited).map_err(|_| "an argument".to_owned())?,
+    ];
+    let pointers: Vec<usize> = arguments.iter().map(|text| text.as_ptr() as usize).chain([0]).collect();
+    let environment = [0usize];
+    let errno = calls::execveat(
+        program.as_raw_fd(),
+        c"".as_ptr().cast(),
+        pointers.as_ptr() as usize,
+        environment.as_ptr() as usize,
+        libc::AT_EMPTY_PATH,
+    );
+    Err(format!("cannot execute the supervisor as an unprivileged user: {}", errno_text(errno)))
+}
+
+fn drop_to(uid: u32, gid: u32) -> Result<(), String> {
+    let failed = |what: &'static str| move |errno: Errno| format!("cannot {what}: {}", errno_text(errno));
+    sys::process::become_user(uid, gid).map_err(failed("become an unprivileged user"))?;
+    drop_bounding_set(0).map_err(failed("empty the capability bounding set")).or_else(|why| {
+        // Without CAP_SETPCAP, which went with root, the set stays; no_new_privs makes it
+        // meaningless.
+        if calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).is_ok() { Ok(()) } else { Err(why) }
+    })?;
+    if sys::process::become_user(0, 0).is_ok() {
+        return Err("privileges could be taken back after dropping them".to_owned());
+    }
+    Ok(())
+}
+
+/// Drops all capabilities from the bounding set but those in `keep`.
+fn drop_bounding_set(keep: u64) -> Result<(), Errno> {
+    for capability in 0..64 {
+        if keep & 1 << capability != 0 {
+            continue;
+        }
+        match calls::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) {
+            Ok(_) => {}
+            Err(Errno(libc::EINVAL)) => break,
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+/// The superuser is who owns the null device: so it is root, also in a user namespace.
+/// Nothing is said if we are somebody else.
+pub fn superuser() -> Result<bool, String> {
+    let stat = rustix::fs::stat("/dev/null").map_err(|errno| format!("cannot look at /dev/null: {errno}"))?;
+    let is_null = rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::CharacterDevice
+        && (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev)) == (1, 3);
+    if !is_null {
+        return Err("/dev/null is not the null device (character device 1:3)".to_owned());
+    }
+    Ok(stat.st_uid == rustix::process::geteuid().as_raw() || stat.st_gid == rustix::process::getegid().as_raw())
+}
+
+/// Capabilities that supervisor and homes keep, in the supervisor's own user namespace:
+/// SYS_ADMIN (setns, unshare, mounts), SYS_CHROOT (setns to a mount namespace),
+/// NET_ADMIN (loopback).
+const KEPT: u64 = 1 << 21 | 1 << 18 | 1 << 12;
+
+/// The supervisor's whole life. The error is for the client.
+pub fn supervise(inherited: i32) -> Result<(), String> {
+    let memfd = sys::adopt(inherited).ok_or_else(|| format!("descriptor {inherited} is not open"))?;
+    let mut body = vec![0; rustix::fs::fstat(&memfd).map_err(|errno| errno.to_string())?.st_size.max(0) as usize];
+    rustix::io::pread(&memfd, &mut body, 0).map_err(|errno| format!("cannot read descriptor {inherited}: {errno}"))?;
+    let inheritance: Inheritance =
+        millibox_wire::decode(&body).map_err(|error| format!("descriptor {inherited}: {error}"))?;
+    drop(memfd);
+    if superuser()? {
+        return Err("refusing to run as the superuser: start the client as root and it will drop privileges, \
+                    or be an ordinary user"
+            .to_owned());
+    }
+
+    // Nothing but what was handed over; and none of it is for anybody's children.
+    let mut keep = vec![0, 1, 2, inheritance.socket, inheritance.client];
+    keep.extend(handed_over(&inheritance.handover));
+    close_all_but(keep);
+    let _ = calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC as u32);
+    let socket = sys::adopt(inheritance.socket).ok_or("the client's socket is not open")?;
+    let client = sys::adopt(inheritance.client).ok_or("the client's pidfd is not open")?;
+
+    let mut last_words = null_standard_descriptors()?;
+    let outcome = set_up_and_serve(inheritance, socket, client);
+    if let Err(why) = &outcome {
+        let _ = writeln!(last_words, "millibox: {why}");
+        std::process::exit(1);
+    }
+    outcome
+}
+
+fn handed_over(handover: &Handover) -> Vec<i32> {
+    match handover {
+        Handover::Cgroup2 { base } => vec![*base],
+        Handover::Hybrid { homes } => homes
+            .iter()
+            .flat_map(|files| {
+                let mut all = crate::backend::hybrid::Home::new(files.clone()).descriptors();
+                all.push(files.oom_event);
+                all
+            })
+            .collect(),
+        Handover::Rlimit => Vec::new(),
+    }
+}
+
+/// Puts /dev/null at 0, 1, 2; what was at 2 is where our last words go.
+fn null_standard_descriptors() -> Result<std::fs::File, String> {
+    let failed = |errno: rustix::io::Errno| format!("cannot open /dev/null: {errno}");
+    let last_words = rustix::io::fcntl_dupfd_cloexec(sys::borrow(2), 3)
+        .or_else(|_| rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()))
+        .map_err(failed)?;
+    for (standard, flags) in [(0, OFlags::RDONLY), (1, OFlags::WRONLY), (2, OFlags::WRONLY)] {
+        let null = rustix::fs::open("/dev/null", flags | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
+        if null.as_raw_fd() == standard {
+            // It was closed. It must survive our fork, and has no exec to survive.
+            std::mem::forget(null);
+            continue;
+        }
+        calls::dup3(null.as_raw_fd(), standard, 0).map_err(|errno| errno_text(errno))?;
+    }
+    Ok(std::fs::File::from(last_words))
+}
+
+fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) -> Result<(), String> {
+    let failed = |what: &'static str| move |errno: Errno| format!("cannot {what}: {}", errno_text(errno));
+    calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).map_err(failed("set no_new_privs"))?;
+    calls::prctl(libc::PR_SET_NAME, c"millibox-super".as_ptr() as usize, 0, 0, 0).map_err(failed("set our name"))?;
+    // Nothing of the caller's is the runs'.
+    let _ = calls::umask(0o022);
+    calls::reset_signal_dispositions();
+    calls::unblock_signals();
+    let _ = calls::set_affinity(&[u64::MAX; crate::launch::CPU_WORDS]);
+    // Descriptors of waiting requests are ours; homes set the runs' limit.
+    if let Ok((_, most)) = calls::get_rlimit(libc::RLIMIT_NOFILE) {
+        let _ = calls::set_rlimit(libc::RLIMIT_NOFILE, most);
+    }
+    rustix::process::chdir("/").map_err(|errno| format!("cannot enter /: {errno}"))?;
+
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    enter_namespaces(uid, gid)?;
+    drop_bounding_set(KEPT).map_err(failed("shrink the capability bounding set"))?;
+    calls::prctl(libc::PR_SET_SECUREBITS, crate::pid1::SECUREBITS, 0, 0, 0).map_err(failed("set securebits"))?;
+    calls::set_capabilities(KEPT).map_err(failed("drop capabilities"))?;
+
+    let procfs = rustix::fs::open("/proc", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|errno| format!("cannot open /proc: {errno}"))?;
+    let backend = match inheritance.handover {
+        Handover::Cgroup2 { .. } => millibox_wire::Backend::Cgroup2,
+        Handover::Hybrid { .. } => millibox_wire::Backend::Hybrid,
+        Handover::Rlimit => millibox_wire::Backend::Rlimit,
+    };
+    let mut supervisor = Supervisor::new(Setup {
+        socket,
+        client,
+        handover: inheritance.handover,
+        slots: inheritance.slots,
+        homes_per_slot: inheritance.homes_per_slot,
+        share_memory: inheritance.share_memory,
+        pin: inheritance.pin,
+        procfs,
+        uid,
+        gid,
+        cgroups: inheritance.cgroups,
+        declined: inheritance.declined,
+    })?;
+    // From here nobody of our own user may trace us; homes choose for themselves.
+    calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed("become undumpable"))?;
+    supervisor.hello(backend)?;
+    let outcome = supervisor.serve();
+    supervisor.shut_down();
+    outcome
+}
+
+/// Makes and enters our namespaces: user, mount, network, IPC, UTS, time.
+fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
+    let failed = |what: &'static str| move |errno: Errno| format!("cannot {what}: {}", errno_text(errno));
+    let flags = UnshareFlags::NEWUSER
+        | UnshareFlags::NEWNS
+        | UnshareFlags::NEWNET
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS
+        | UnshareFlags::NEWTIME;
+    calls::unshare(flags.bits() as i32).map_err(|errno| {
+        format!(
+            "cannot make new namespaces: {}; user namespaces seem to be forbidden here, `millibox doctor` \
+             says what to do",
+            errno_text(errno)
+        )
+    })?;
+    let map = |id: u32| format!("{id} {id} 1");
+    calls::write_file(libc::AT_FDCWD, c"/proc/self/setgroups", b"deny").map_err(failed("deny setgroups"))?;
+    calls::write_file(libc::AT_FDCWD, c"/proc/self/uid_map", map(uid).as_bytes())
+        .map_err(failed("map our user id (is it mapped outside? may the executable be read by all?)"))?;
+    calls::write_file(libc::AT_FDCWD, c"/proc/self/gid_map", map(gid).as_bytes()).map_err(failed("map our group id"))?;
+
+    calls::clear_host_name().map_err(failed("clear host and domain name"))?;
+    // Uptime inside begins with the supervisor. The offset may not make a clock negative
+    // (time_namespaces(7)), so whole seconds are taken off.
+    let offset = |name: &str, clock: i32| format!("{name} -{} 0\n", calls::clock_ns(clock) / 1_000_000_000);
+    let offsets = offset("monotonic", libc::CLOCK_MONOTONIC) + &offset("boottime", libc::CLOCK_BOOTTIME);
+    calls::write_file(libc::AT_FDCWD, c"/proc/self/timens_offsets", offsets.as_bytes())
+        .map_err(failed("set the time namespace's offsets"))?;
+    let time = rustix::fs::open("/proc/self/ns/time_for_children", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|errno| format!("cannot open the time namespace: {errno}"))?;
+    calls::setns(time.as_fd().as_raw_fd(), libc::CLONE_NEWTIME).map_err(failed("enter the time namespace"))?;
+    Ok(())
+}

@@ -1,0 +1,988 @@
+//! The supervisor: one thread, one event loop, no capabilities that reach outside.
+//!
+//! It is needed as a process of its own, apart from the client, because namespaces and
+//! capabilities belong to processes, and because its address space must be small and not
+//! the caller's. It takes requests, finds each a home whose next pid1 is prepared for the
+//! request's world, launches, watches the clocks, and answers.
+//!
+//! A request's way: [`Supervisor::client_frame`] → the queue → [`Supervisor::dispatch`] →
+//! [`Supervisor::launch`] → (tracee, pid1) → [`Supervisor::home_message`] →
+//! [`Supervisor::finish`] → the client.
+//!
+//! It never waits for anything but events: mounts are made by builders, runs are cloned by
+//! homes, cgroups are made by the keeper.
+
+use crate::backend::Handover;
+use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, Report, STRINGS, Shared, UNLIMITED, message};
+use crate::slot::{Home, State};
+use crate::step::Step;
+use crate::sys::{Errno, calls, process};
+use crate::template;
+use crate::world::{WorldId, Worlds};
+use millibox_wire::frame::{Header, Kind, MAX_BODY, MAX_DESCRIPTORS};
+use millibox_wire::{Backend, Figures, Hello, Kill, KillReason, Outcome, Run, RunError, RunResult, decode, encode};
+use rustix::event::epoll;
+use rustix::fs::SealFlags;
+use rustix::io::Errno as Error;
+use std::collections::{HashMap, VecDeque};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use zerocopy::FromBytes;
+
+/// Longest time between two looks at a run's CPU time that is close to its limit.
+const SHORTEST_WAIT_NS: u64 = 1_000_000;
+/// A run that has not reached its exec this long after its real-time limit hangs before it.
+const EXEC_GRACE_NS: u64 = 2_000_000_000;
+
+/// What the supervisor is given at its start.
+pub struct Setup {
+    pub socket: OwnedFd,
+    pub client: OwnedFd,
+    pub handover: Handover,
+    pub slots: usize,
+    pub homes_per_slot: usize,
+    pub share_memory: bool,
+    pub pin: bool,
+    pub procfs: OwnedFd,
+    pub uid: u32,
+    pub gid: u32,
+    pub cgroups: Vec<Vec<u8>>,
+    pub declined: Vec<String>,
+}
+
+/// Why a run is being ended by us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    RealTime,
+    CpuTime,
+    Memory,
+    Output,
+    Caller,
+    Cancelled,
+}
+
+/// A run that was asked for and not yet answered.
+struct Request {
+    world: WorldId,
+    launch: Launch,
+    strings: Vec<u8>,
+    descriptors: Vec<OwnedFd>,
+    limits: millibox_wire::Limits,
+    rlimits: Vec<u8>,
+    ended: Option<(Cause, u64)>,
+}
+
+/// See the module.
+pub struct Supervisor {
+    setup: Setup,
+    epoll: OwnedFd,
+    worlds: Worlds,
+    homes: Vec<Home>,
+    requests: HashMap<u64, Request>,
+    queue: VecDeque<u64>,
+    /// Frames that the client's socket had no room for.
+    unsent: VecDeque<Vec<u8>>,
+    buffer: Vec<u8>,
+    cpus: u64,
+}
+
+/// What an epoll event is about.
+#[derive(Clone, Copy)]
+enum Token {
+    Client,
+    ClientDeath,
+    Home(usize),
+    OutOfMemory(usize),
+    Builder(WorldId),
+}
+
+impl Token {
+    fn data(self) -> epoll::EventData {
+        epoll::EventData::new_u64(match self {
+            Token::Client => 0,
+            Token::ClientDeath => 1,
+            Token::Home(index) => 1 << 32 | index as u64,
+            Token::OutOfMemory(index) => 2 << 32 | index as u64,
+            Token::Builder(world) => 3 << 32 | u64::from(world.0),
+        })
+    }
+
+    fn from_data(data: u64) -> Token {
+        let index = data & 0xffff_ffff;
+        match data >> 32 {
+            1 => Token::Home(index as usize),
+            2 => Token::OutOfMemory(index as usize),
+            3 => Token::Builder(WorldId(index as u32)),
+            _ if index == 0 => Token::Client,
+            _ => Token::ClientDeath,
+        }
+    }
+}
+
+/// Why the supervisor ends, in words for the client.
+pub type Fatal = String;
+
+fn fatal(what: &'static str) -> impl Fn(Error) -> Fatal {
+    move |errno| format!("cannot {what}: {}", crate::step::errno_text(errno.into()))
+}
+
+impl Supervisor {
+    /// Sets everything up; homes are forked here.
+    pub fn new(setup: Setup) -> Result<Supervisor, Fatal> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
+        let mut mask = [0u64; CPU_WORDS];
+        let words = calls::get_affinity(&mut mask).unwrap_or(0);
+        let cpus = mask.iter().take(words).map(|word| u64::from(word.count_ones())).sum::<u64>().max(1);
+        let mut supervisor = Supervisor {
+            setup,
+            epoll,
+            worlds: Worlds::default(),
+            homes: Vec::new(),
+            requests: HashMap::new(),
+            queue: VecDeque::new(),
+            unsent: VecDeque::new(),
+            buffer: vec![0; millibox_wire::frame::MAX_INLINE],
+            cpus,
+        };
+        supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
+        supervisor.watch(supervisor.setup.client.as_raw_fd(), Token::ClientDeath, epoll::EventFlags::IN)?;
+        for index in 0..supervisor.setup.slots * supervisor.setup.homes_per_slot {
+            let shared =
+                crate::sys::memory::shared::<Shared>().map_err(|error| format!("cannot map shared memory: {error}"))?;
+            for limit in [&shared.standing.memory, &shared.standing.swap, &shared.standing.processes, &shared.standing.quota]
+            {
+                limit.store(UNLIMITED, core::sync::atomic::Ordering::Relaxed);
+            }
+            supervisor.start_home(index, shared, false)?;
+            if let Handover::Hybrid { homes } = &supervisor.setup.handover
+                && let Some(files) = homes.get(index)
+            {
+                supervisor.watch(files.oom_event, Token::OutOfMemory(index), epoll::EventFlags::IN)?;
+            }
+        }
+        Ok(supervisor)
+    }
+
+    fn watch(&self, fd: i32, token: Token, events: epoll::EventFlags) -> Result<(), Fatal> {
+        let fd = crate::sys::borrow(fd);
+        epoll::add(&self.epoll, fd, token.data(), events).map_err(fatal("watch a descriptor"))
+    }
+
+    fn start_home(&mut self, index: usize, shared: &'static Shared, again: bool) -> Result<(), Fatal> {
+        let slot = index / self.setup.homes_per_slot;
+        let home = Home::start(&self.setup, index, slot, shared, again)?;
+        self.watch(home.socket.as_raw_fd(), Token::Home(index), epoll::EventFlags::IN)?;
+        match self.homes.get_mut(index) {
+            Some(place) => *place = home,
+            None => self.homes.push(home),
+        }
+        Ok(())
+    }
+
+    /// Serves until the client is gone.
+    pub fn serve(&mut self) -> Result<(), Fatal> {
+        let mut events = Vec::with_capacity(64);
+        loop {
+            let timeout = self.next_deadline().map(|deadline| {
+                let wait = deadline.saturating_sub(calls::monotonic_raw_ns());
+                rustix::event::Timespec { tv_sec: (wait / 1_000_000_000) as i64, tv_nsec: (wait % 1_000_000_000) as i64 }
+            });
+            events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), timeout.as_ref()) {
+                Ok(_) | Err(Error::INTR) => {}
+                Err(errno) => return Err(fatal("wait for events")(errno)),
+            }
+            for event in &events {
+                match Token::from_data(event.data.u64()) {
+                    Token::Client => {
+                        let flags = event.flags;
+                        if flags.contains(epoll::EventFlags::OUT) {
+                            self.send_unsent()?;
+                        }
+                        if !self.client_frames()? {
+                            return Ok(());
+                        }
+                    }
+                    Token::ClientDeath => return Ok(()),
+                    Token::Home(index) => self.home_message(index)?,
+                    Token::OutOfMemory(index) => self.out_of_memory(index),
+                    Token::Builder(world) => self.builder_done(world),
+                }
+            }
+            self.look_at_clocks();
+            self.dispatch();
+        }
+    }
+
+    /// Ends every home, and with them all runs, and waits until they are gone.
+    pub fn shut_down(&mut self) {
+        for home in &mut self.homes {
+            home.kill_process();
+        }
+        self.worlds.kill_builders();
+        while process::wait(-1, libc::__WALL).is_ok() {}
+    }
+
+    // --- the client -----------------------------------------------------------------
+
+    /// Says that requests can come.
+    pub fn hello(&mut self, backend: Backend) -> Result<(), Fatal> {
+        let slots = self.setup.slots as u32;
+        let hello = Hello {
+            pid: calls::getpid() as u32,
+            backend,
+            slots,
+            // Enough that no slot waits for the client, few enough that waiting runs do
+            // not fill our descriptor table or the socket's buffer.
+            credits: (slots * 4).clamp(8, 64),
+            uid: self.setup.uid,
+            gid: self.setup.gid,
+            cgroups: self.setup.cgroups.clone(),
+            declined: self.setup.declined.clone(),
+        };
+        self.send(Kind::Hello, 0, &encode(&hello))
+    }
+
+    fn send(&mut self, kind: Kind, id: u64, body: &[u8]) -> Result<(), Fatal> {
+        let mut frame = Header { kind, in_memfd: false, id }.encode().to_vec();
+        frame.extend_from_slice(body);
+        self.unsent.push_back(frame);
+        if self.unsent.len() == 1 { self.send_unsent() } else { Ok(()) }
+    }
+
+    fn send_unsent(&mut self) -> Result<(), Fatal> {
+        let was_waiting = self.unsent.len() > 1;
+        while let Some(frame) = self.unsent.front() {
+            match crate::sys::send_descriptors(self.setup.socket.as_raw_fd(), frame, &[]) {
+                Ok(()) => {
+                    self.unsent.pop_front();
+                }
+                Err(Errno(libc::EAGAIN)) => break,
+                // The client has gone; the next read will say so.
+                Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.unsent.clear(),
+                Err(errno) => return Err(format!("cannot answer the client: {}", crate::step::errno_text(errno))),
+            }
+        }
+        if was_waiting || !self.unsent.is_empty() {
+            let mut events = epoll::EventFlags::IN;
+            if !self.unsent.is_empty() {
+                events |= epoll::EventFlags::OUT;
+            }
+            epoll::modify(&self.epoll, &self.setup.socket, Token::Client.data(), events)
+                .map_err(fatal("watch the client's socket"))?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, id: u64, result: &RunResult) {
+        // A fatal error here means that the client cannot be told anything; the next read
+        // of its socket ends us.
+        let _ = self.send(Kind::Result, id, &encode(result));
+    }
+
+    fn answer_error(&mut self, id: u64, outcome: Outcome) {
+        let result = RunResult {
+            outcome,
+            exit_code: None,
+            signal: None,
+            figures: Figures::default(),
+            backend: self.backend(),
+        };
+        self.answer(id, &result);
+    }
+
+    fn backend(&self) -> Backend {
+        match self.setup.handover {
+            Handover::Cgroup2 { .. } => Backend::Cgroup2,
+            Handover::Hybrid { .. } => Backend::Hybrid,
+            Handover::Rlimit => Backend::Rlimit,
+        }
+    }
+
+    /// Reads all frames that are there. False: the client has hung up.
+    fn client_frames(&mut self) -> Result<bool, Fatal> {
+        loop {
+            let mut buffer = std::mem::take(&mut self.buffer);
+            let received = calls::receive(
+                self.setup.socket.as_raw_fd(),
+                &mut buffer,
+                libc::MSG_DONTWAIT | libc::MSG_TRUNC,
+            );
+            let answer = match received {
+                Ok(received) if received.length == 0 => Ok(false),
+                Ok(received) => {
+                    let descriptors: Vec<OwnedFd> =
+                        received.descriptors.into_iter().filter_map(crate::sys::adopt).collect();
+                    match buffer.get(..received.length) {
+                        Some(frame) => self.client_frame(frame, descriptors),
+                        None => self.refuse(None, format!("a frame of {} bytes is too long", received.length)),
+                    }
+                    Ok(true)
+                }
+                Err(Errno(libc::EAGAIN)) => {
+                    self.buffer = buffer;
+                    return Ok(true);
+                }
+                // The client died with our answers unread.
+                Err(Errno(libc::ECONNRESET)) => Ok(false),
+                Err(errno) => Err(format!("cannot read from the client: {}", crate::step::errno_text(errno))),
+            };
+            self.buffer = buffer;
+            match answer {
+                Ok(true) => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn refuse(&mut self, id: Option<u64>, why: String) {
+        // Without an id the refusal cannot be about a certain run; 0 is never one.
+        self.answer_error(id.unwrap_or(0), Outcome::NotStarted(Step::Request.says(why)));
+    }
+
+    fn client_frame(&mut self, frame: &[u8], mut descriptors: Vec<OwnedFd>) {
+        let (header, inline) = match Header::decode(frame) {
+            Ok(parts) => parts,
+            Err((id, error)) => return self.refuse(id, error.to_string()),
+        };
+        let outside;
+        let body = if header.in_memfd {
+            if descriptors.is_empty() {
+                return self.refuse(Some(header.id), "the frame's memfd is missing".to_owned());
+            }
+            match read_memfd(&descriptors.remove(0)) {
+                Ok(bytes) => outside = bytes,
+                Err(why) => return self.refuse(Some(header.id), why),
+            }
+            &outside[..]
+        } else {
+            inline
+        };
+        match header.kind {
+            Kind::Run => match decode::<Run>(body) {
+                Ok(run) => self.request(header.id, run, descriptors),
+                Err(error) => self.refuse(Some(header.id), error.to_string()),
+            },
+            Kind::Kill => match decode::<Kill>(body) {
+                Ok(Kill { reason: KillReason::Caller }) => self.end(header.id, Cause::Caller),
+                Ok(Kill { reason: KillReason::OutputLimit }) => self.end(header.id, Cause::Output),
+                Err(error) => self.refuse(Some(0), error.to_string()),
+            },
+            Kind::Cancel => self.end(header.id, Cause::Cancelled),
+            Kind::Hello | Kind::Result => {
+                self.refuse(Some(0), "the client sent what only a supervisor may".to_owned());
+            }
+        }
+    }
+
+    /// Takes a run in.
+    fn request(&mut self, id: u64, run: Run, descriptors: Vec<OwnedFd>) {
+        let checked = check(&run, &descriptors).and_then(|launch| {
+            if self.requests.contains_key(&id) {
+                return Err(Step::Request.says(format!("id {id} is in use by another run")));
+            }
+            Ok(launch)
+        });
+        let launch = match checked {
+            Ok(launch) => launch,
+            Err(error) => return self.answer_error(id, Outcome::NotStarted(error)),
+        };
+        if run.limits.processes == Some(0) {
+            let error = Step::ProcessLimit.says("a process limit of 0 leaves no room for the program itself");
+            return self.answer_error(id, Outcome::NotStarted(error));
+        }
+        if run.limits.real_time_ns == Some(0) {
+            return self.answer_error(id, Outcome::RealTimeLimit);
+        }
+        if run.limits.cpu_time_ns == Some(0) {
+            return self.answer_error(id, Outcome::CpuTimeLimit);
+        }
+        let world = match self.worlds.find_or_add(run.world) {
+            Ok(world) => world,
+            Err(why) => return self.answer_error(id, Outcome::NotStarted(Step::World.says(why))),
+        };
+        self.requests.insert(
+            id,
+            Request {
+                world,
+                launch,
+                strings: run.strings.to_vec(),
+                descriptors,
+                limits: run.limits,
+                rlimits: run.rlimits.iter().map(|(number, _)| *number).collect(),
+                ended: None,
+            },
+        );
+        self.queue.push_back(id);
+        self.worlds.hold(world);
+        if let Err(why) = self.build_if_new(world) {
+            self.fail_world(world, why);
+        }
+    }
+
+    /// Takes a request out of our books.
+    fn forget(&mut self, id: u64) -> Option<Request> {
+        let request = self.requests.remove(&id)?;
+        self.worlds.release(request.world);
+        Some(request)
+    }
+
+    // --- templates ------------------------------------------------------------------
+
+    fn build_if_new(&mut self, world: WorldId) -> Result<(), RunError> {
+        if let Some(socket) = self.worlds.start_builder(world, &self.setup)? {
+            self.watch(socket, Token::Builder(world), epoll::EventFlags::IN).map_err(|why| Step::Template.says(why))?;
+        }
+        Ok(())
+    }
+
+    fn builder_done(&mut self, world: WorldId) {
+        if let Err(error) = self.worlds.builder_done(world) {
+            self.fail_world(world, error);
+        }
+    }
+
+    /// Every waiting run of a world that cannot be had fails; the next one tries again.
+    fn fail_world(&mut self, world: WorldId, error: RunError) {
+        let failed: Vec<u64> =
+            self.queue.iter().copied().filter(|id| self.requests.get(id).is_some_and(|r| r.world == world)).collect();
+        self.queue.retain(|id| !failed.contains(id));
+        for id in failed {
+            self.forget(id);
+            self.answer_error(id, Outcome::NotStarted(error.clone()));
+        }
+        self.worlds.drop_failed(world);
+    }
+
+    // --- homes ----------------------------------------------------------------------
+
+    /// Gives waiting requests to homes, first come first served among those whose world
+    /// is there.
+    fn dispatch(&mut self) {
+        let mut at = 0;
+        while let Some(&id) = self.queue.get(at) {
+            at += 1;
+            let Some(request) = self.requests.get(&id) else { continue };
+            let world = request.world;
+            if !self.worlds.is_built(world) {
+                continue;
+            }
+            match self.pick(world) {
+                Pick::Launch(index) => {
+                    at -= 1;
+                    self.queue.remove(at);
+                    self.launch(index, id);
+                }
+                Pick::Prepare(index) => {
+                    if let Some((order, template)) = self.worlds.order(world) {
+                        self.homes[index].prepare(world, order, template);
+                    }
+                }
+                Pick::Switch(index) => self.homes[index].switch(),
+                Pick::Wait => {}
+                Pick::AllBusy => break,
+            }
+        }
+        // A world that is not wanted any more must not keep a home from being idle; homes
+        // let go of it when they are switched.
+        self.worlds.trim();
+    }
+
+    /// The best home for a world.
+    fn pick(&self, world: WorldId) -> Pick {
+        let busy = |slot: usize| self.homes.iter().any(|home| home.slot == slot && matches!(home.state, State::Running(_)));
+        let free: Vec<usize> = (0..self.homes.len()).filter(|&index| !busy(self.homes[index].slot)).collect();
+        if free.is_empty() {
+            return Pick::AllBusy;
+        }
+        let in_state = |state: State, same: bool| {
+            free.iter().copied().filter(move |&index| {
+                self.homes[index].state == state && (self.homes[index].world == Some(world)) == same
+            })
+        };
+        // Prepared to the end, then one that will be in a moment.
+        let ready = in_state(State::Ready, true).max_by_key(|&index| self.homes[index].is_prepared());
+        if let Some(index) = ready {
+            return Pick::Launch(index);
+        }
+        if in_state(State::Preparing, true).next().is_some() {
+            return Pick::Wait;
+        }
+        if let Some(&index) = free.iter().find(|&&index| self.homes[index].state == State::Idle) {
+            return Pick::Prepare(index);
+        }
+        if in_state(State::Ending, true).next().is_some() {
+            return Pick::Wait;
+        }
+        // One that is prepared for a world that no waiting run wants; else any.
+        let wanted = |index: usize| {
+            let its = self.homes[index].world;
+            self.queue.iter().any(|id| self.requests.get(id).map(|r| r.world) == its)
+        };
+        match in_state(State::Ready, false).min_by_key(|&index| (wanted(index), self.homes[index].last_used)) {
+            Some(index) if !wanted(index) => Pick::Switch(index),
+            _ => Pick::Wait,
+        }
+    }
+
+    fn launch(&mut self, index: usize, id: u64) {
+        let now = calls::monotonic_raw_ns();
+        let Some(request) = self.requests.get_mut(&id) else { return };
+        let home = &mut self.homes[index];
+        let descriptors: Vec<i32> = request.descriptors.iter().map(|fd| fd.as_raw_fd()).collect();
+        home.clear_out_of_memory(&self.setup.handover, index);
+        let sent = home.launch(&request.launch, &request.strings, &descriptors);
+        // From here the pipes' ends are the tracee's alone.
+        request.descriptors.clear();
+        request.strings = Vec::new();
+        match sent {
+            Ok(()) => {
+                home.state = State::Running(id);
+                home.last_used = now;
+                let limits = &request.limits;
+                home.real_deadline = limits.real_time_ns.map(|limit| now.saturating_add(limit));
+                home.cpu_deadline = limits.cpu_time_ns.map(|limit| {
+                    now.saturating_add((limit / self.cpus).max(SHORTEST_WAIT_NS))
+                });
+            }
+            Err(errno) => {
+                self.forget(id);
+                let error = Step::Home.error(errno, "");
+                self.answer_error(id, Outcome::SandboxError(error));
+            }
+        }
+    }
+
+    fn home_message(&mut self, index: usize) -> Result<(), Fatal> {
+        loop {
+            let mut bytes = [0u8; 512];
+            let socket = self.homes[index].socket.as_raw_fd();
+            let received = match calls::receive(socket, &mut bytes, libc::MSG_DONTWAIT) {
+                Ok(received) => received,
+                Err(Errno(libc::EAGAIN)) => return Ok(()),
+                Err(Errno(libc::ECONNRESET)) => return self.home_died(index),
+                Err(errno) => return Err(format!("cannot read from a home: {}", crate::step::errno_text(errno))),
+            };
+            let mut descriptors = received.descriptors.into_iter().map(crate::sys::adopt);
+            let report = || Report::read_from_bytes(bytes.get(1..received.length).unwrap_or(&[])).unwrap_or_default();
+            match bytes.get(..received.length) {
+                Some([]) | None => return self.home_died(index),
+                Some([message::IDLE, ..]) => self.homes[index].idle(),
+                Some([message::READY, pid @ ..]) => {
+                    let pid = <[u8; 4]>::try_from(pid).map_or(0, i32::from_ne_bytes);
+                    let [pidfd, cpu_stat, events] = [(); 3].map(|()| descriptors.next().flatten());
+                    if let Some(events) = &events {
+                        self.watch(events.as_raw_fd(), Token::OutOfMemory(index), epoll::EventFlags::PRI)?;
+                    }
+                    self.homes[index].ready(pid, pidfd, cpu_stat, events);
+                }
+                Some([message::DONE | message::ENDED, ..]) => match self.homes[index].state {
+                    State::Running(id) => {
+                        self.homes[index].over();
+                        self.finish(id, &report());
+                    }
+                    state => {
+                        // No run was in it: the preparation failed, or somebody ended pid1.
+                        if state != State::Switching {
+                            self.unprepared(index, &report());
+                        }
+                    }
+                },
+                Some([message::UNPREPARED, ..]) => {
+                    if self.homes[index].state == State::Settling {
+                        let error = self.failure(&report().failure_parts(), None);
+                        return Err(format!("a home cannot be set up: {error}"));
+                    }
+                    self.unprepared(index, &report());
+                }
+                Some(_) => return Err("a home sent what is no message".to_owned()),
+            }
+        }
+    }
+
+    /// A home could not prepare its world: the first run that waits for it is told.
+    fn unprepared(&mut self, index: usize, report: &Report) {
+        let world = self.homes[index].world;
+        self.homes[index].over();
+        if report.failure.step == 0 {
+            return;
+        }
+        let waiting =
+            self.queue.iter().copied().find(|id| self.requests.get(id).map(|request| request.world) == world);
+        let Some(id) = waiting else { return };
+        self.queue.retain(|&other| other != id);
+        let error = self.failure(&report.failure_parts(), world);
+        let step = Step::from_number(report.failure.step);
+        self.forget(id);
+        let outcome =
+            if step.is_sandbox_failure() { Outcome::SandboxError(error) } else { Outcome::NotStarted(error) };
+        self.answer_error(id, outcome);
+    }
+
+    /// A home's process is gone. Its runs are gone as well: pid1 dies with its parent.
+    fn home_died(&mut self, index: usize) -> Result<(), Fatal> {
+        let home = &mut self.homes[index];
+        let status = home.reap();
+        let how = match process::decode_status(status) {
+            Ok(code) => format!("exited with {code}"),
+            Err(signal) => format!("was killed by signal {signal}"),
+        };
+        if home.state == State::Settling {
+            return Err(format!("a home {how} before it could take runs"));
+        }
+        let (running, shared) = (home.state, home.shared);
+        if let State::Running(id) = running {
+            let cause = self.requests.get(&id).and_then(|request| request.ended);
+            let limited = self.requests.get(&id).is_some_and(|request| request.limits.memory.is_some());
+            self.forget(id);
+            let outcome = match cause {
+                Some((Cause::RealTime, _)) => Outcome::RealTimeLimit,
+                Some((Cause::CpuTime, _)) => Outcome::CpuTimeLimit,
+                Some((Cause::Memory, _)) => Outcome::MemoryLimit,
+                Some((Cause::Output, _)) => Outcome::OutputLimit,
+                Some((Cause::Caller, _)) => Outcome::Killed,
+                Some((Cause::Cancelled, _)) => Outcome::Cancelled,
+                None if limited && self.homes[index].saw_oom_kill() => Outcome::MemoryLimit,
+                None => Outcome::SandboxError(Step::Home.says(format!("it {how}"))),
+            };
+            self.answer_error(id, outcome);
+        }
+        // Whatever stood in its cgroups is not known any more: 0 is never what is asked for.
+        for limit in [&shared.standing.memory, &shared.standing.swap, &shared.standing.processes, &shared.standing.quota] {
+            limit.store(0, core::sync::atomic::Ordering::Relaxed);
+        }
+        self.start_home(index, shared, true)
+    }
+
+    // --- limits ---------------------------------------------------------------------
+
+    fn next_deadline(&self) -> Option<u64> {
+        self.homes
+            .iter()
+            .filter(|home| matches!(home.state, State::Running(_)))
+            .flat_map(|home| [home.real_deadline, home.cpu_deadline])
+            .flatten()
+            .min()
+    }
+
+    fn look_at_clocks(&mut self) {
+        for index in 0..self.homes.len() {
+            let home = &self.homes[index];
+            let State::Running(id) = home.state else { continue };
+            let (real, cpu) = (home.real_deadline, home.cpu_deadline);
+            if real.is_none() && cpu.is_none() {
+                continue;
+            }
+            let now = calls::monotonic_raw_ns();
+            let Some(limits) = self.requests.get(&id).map(|request| request.limits) else { continue };
+            let start = home.shared.start.get();
+            if let (Some(deadline), Some(limit)) = (real, limits.real_time_ns)
+                && now >= deadline
+            {
+                // The clock runs from the exec, which was after the launch.
+                let reached = match start.exec_ns {
+                    0 => deadline.saturating_add(EXEC_GRACE_NS),
+                    exec => exec.saturating_add(limit),
+                };
+                if now >= reached {
+                    self.end(id, Cause::RealTime);
+                    continue;
+                }
+                let again = if start.exec_ns == 0 { now + SHORTEST_WAIT_NS } else { reached };
+                self.homes[index].real_deadline = Some(again);
+            }
+            if let (Some(deadline), Some(limit)) = (cpu, limits.cpu_time_ns)
+                && now >= deadline
+            {
+                let used = match start.exec_ns {
+                    0 => 0,
+                    _ => self.homes[index].cpu_ns(&self.setup.handover, index).saturating_sub(start.cpu_ns),
+                };
+                if used >= limit {
+                    self.end(id, Cause::CpuTime);
+                    continue;
+                }
+                let wait = ((limit - used) / self.cpus).max(SHORTEST_WAIT_NS);
+                self.homes[index].cpu_deadline = Some(now + wait);
+            }
+        }
+    }
+
+    /// The kernel has found a run's cgroup out of memory.
+    fn out_of_memory(&mut self, index: usize) {
+        let happened = self.homes[index].out_of_memory(&self.setup.handover, index);
+        if let State::Running(id) = self.homes[index].state
+            && happened
+            && self.requests.get(&id).is_some_and(|request| request.limits.memory.is_some())
+        {
+            self.end(id, Cause::Memory);
+        }
+    }
+
+    /// Ends a run for a reason; its result comes when it is gone. Unknown ids are of runs
+    /// that were over before the word came.
+    fn end(&mut self, id: u64, cause: Cause) {
+        let Some(request) = self.requests.get_mut(&id) else { return };
+        if let Some(place) = self.queue.iter().position(|&waiting| waiting == id) {
+            self.queue.remove(place);
+            self.forget(id);
+            let outcome = match cause {
+                Cause::Cancelled => Outcome::Cancelled,
+                Cause::Output => Outcome::OutputLimit,
+                _ => Outcome::Killed,
+            };
+            self.answer_error(id, outcome);
+            return;
+        }
+        if request.ended.is_some() && cause != Cause::Cancelled {
+            return;
+        }
+        if let Some(home) = self.homes.iter_mut().find(|home| home.state == State::Running(id)) {
+            home.kill_pid1();
+            request.ended = Some((cause, calls::monotonic_raw_ns()));
+            home.real_deadline = None;
+            home.cpu_deadline = None;
+        }
+    }
+
+    // --- results --------------------------------------------------------------------
+
+    fn failure(&self, (step, errno, object, interpreter): &(Step, Errno, u32, bool), world: Option<WorldId>) -> RunError {
+        let object = match step {
+            Step::Mount | Step::MountPoint => world
+                .and_then(|world| self.worlds.mount(world, *object as usize))
+                .map(|mount| template::shown(mount.path()))
+                .unwrap_or_default(),
+            Step::Rlimit => {
+                millibox_wire::RLIMITS.get(*object as usize).map(|name| format!("RLIMIT_{name}")).unwrap_or_default()
+            }
+            Step::Exec if *interpreter => {
+                "the program: it is there, but the interpreter or loader that it names is not".to_owned()
+            }
+            Step::Exec => "the program".to_owned(),
+            _ => String::new(),
+        };
+        step.error(*errno, &object)
+    }
+
+    fn finish(&mut self, id: u64, report: &Report) {
+        let Some(request) = self.forget(id) else { return };
+        let end = &report.end;
+        let started = report.start.exec_ns;
+        let mut figures = Figures {
+            real_time_ns: if started == 0 { 0 } else { end.end_ns.saturating_sub(started) },
+            peak_memory_bytes: end.peak_memory,
+            peak_processes: (end.peak_processes != UNLIMITED).then_some(end.peak_processes as u32),
+            ..Figures::default()
+        };
+        if started != 0 {
+            // The total is the cgroup's, to the nanosecond; its split is what the kernel
+            // says of the processes that were waited for.
+            let split = u128::from(end.user_us) + u128::from(end.system_us);
+            figures.cpu_user_ns = match split {
+                0 => end.cpu_ns / 2,
+                split => (u128::from(end.cpu_ns) * u128::from(end.user_us) / split) as u64,
+            };
+            figures.cpu_system_ns = end.cpu_ns - figures.cpu_user_ns;
+        }
+        let (exit_code, signal) = match (end.status, end.pid1_died) {
+            (_, 1) => (None, (started != 0).then_some(libc::SIGKILL)),
+            (status, _) => match process::decode_status(status) {
+                Ok(code) => (Some(code), None),
+                Err(signal) => (None, Some(signal)),
+            },
+        };
+        if let Some((_, killed_ns)) = request.ended
+            && end.pid1_died == 1
+            && started != 0
+        {
+            // Until pid1 could be waited for its namespaces had to be taken apart; the
+            // program was dead before.
+            figures.real_time_ns = killed_ns.saturating_sub(started);
+        }
+        let outcome = self.outcome(&request, report, &figures, exit_code, signal);
+        let not_started = matches!(outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_));
+        let result = RunResult {
+            outcome,
+            exit_code: exit_code.filter(|_| !not_started),
+            signal: signal.filter(|_| !not_started),
+            figures,
+            backend: self.backend(),
+        };
+        self.answer(id, &result);
+    }
+
+    fn outcome(
+        &self,
+        request: &Request,
+        report: &Report,
+        figures: &Figures,
+        exit_code: Option<i32>,
+        signal: Option<i32>,
+    ) -> Outcome {
+        let limits = &request.limits;
+        let end = &report.end;
+        let cause = request.ended.map(|(cause, _)| cause);
+        if cause == Some(Cause::Cancelled) {
+            return Outcome::Cancelled;
+        }
+        if cause == Some(Cause::Caller) && end.pid1_died == 1 {
+            return Outcome::Killed;
+        }
+        // The kernel's own account of the cgroup, and nothing else, says "memory".
+        if limits.memory.is_some() && (end.oom_kills > 0 || cause == Some(Cause::Memory)) {
+            return Outcome::MemoryLimit;
+        }
+        if report.failure.step != 0 {
+            let step = Step::from_number(report.failure.step);
+            let errno = Errno(report.failure.errno);
+            // EBUSY: what is in the cgroup already is more than the limit. ENOMEM: the
+            // limit refused memory that a step needed.
+            let refused = matches!(errno, Errno(libc::ENOMEM) | Errno(libc::EBUSY)) && step == Step::MemoryLimit
+                || errno == Errno(libc::ENOMEM);
+            if limits.memory.is_some() && refused {
+                return Outcome::MemoryLimit;
+            }
+            let error = self.failure(&report.failure_parts(), Some(request.world));
+            return if step.is_sandbox_failure() { Outcome::SandboxError(error) } else { Outcome::NotStarted(error) };
+        }
+        if end.pid1_died == 1 {
+            return match cause {
+                Some(Cause::RealTime) => Outcome::RealTimeLimit,
+                Some(Cause::CpuTime) => Outcome::CpuTimeLimit,
+                Some(Cause::Output) => Outcome::OutputLimit,
+                Some(Cause::Memory) => Outcome::MemoryLimit,
+                Some(Cause::Caller | Cause::Cancelled) => Outcome::Killed,
+                None => {
+                    let how = match process::decode_status(end.pid1_status) {
+                        Ok(code) => format!("it exited with {code}"),
+                        Err(signal) => format!("it was killed by signal {signal} from outside"),
+                    };
+                    Outcome::SandboxError(Step::Pid1.says(how))
+                }
+            };
+        }
+        if limits.cpu_time_ns.is_some_and(|limit| figures.cpu_user_ns + figures.cpu_system_ns > limit) {
+            return Outcome::CpuTimeLimit;
+        }
+        // The kernel's own limit in whole seconds, when it was there only for ours.
+        let own_limit = !request.rlimits.contains(&(libc::RLIMIT_CPU as u8));
+        if limits.cpu_time_ns.is_some() && signal == Some(libc::SIGXCPU) && own_limit {
+            return Outcome::CpuTimeLimit;
+        }
+        if limits.real_time_ns.is_some_and(|limit| figures.real_time_ns > limit) {
+            return Outcome::RealTimeLimit;
+        }
+        match (exit_code, signal) {
+            (Some(code), _) => Outcome::Exited(code),
+            (None, Some(signal)) => Outcome::Signaled(signal),
+            (None, None) => Outcome::SandboxError(Step::Pid1.says("it reported no status")),
+        }
+    }
+}
+
+enum Pick {
+    Launch(usize),
+    Prepare(usize),
+    Switch(usize),
+    Wait,
+    AllBusy,
+}
+
+impl Report {
+    fn failure_parts(&self) -> (Step, Errno, u32, bool) {
+        let failure = &self.failure;
+        (
+            Step::from_number(failure.step),
+            Errno(failure.errno),
+            failure.object,
+            failure.interpreter_missing != 0,
+        )
+    }
+}
+
+/// Reads a body that came in a memfd. It must be sealed, so that reading cannot wait
+/// and the bytes cannot change meanwhile (memfd_create(2)).
+fn read_memfd(memfd: &OwnedFd) -> Result<Vec<u8>, String> {
+    let seals = rustix::fs::fcntl_get_seals(memfd).map_err(|_| "the frame's body is not in a memfd".to_owned())?;
+    if !seals.contains(SealFlags::WRITE | SealFlags::SHRINK) {
+        return Err("the frame's memfd is not sealed against writing and shrinking".to_owned());
+    }
+    let size = rustix::fs::fstat(memfd).map_err(|errno| errno.to_string())?.st_size as usize;
+    if size > MAX_BODY {
+        return Err(format!("the request has {size} bytes, at most {MAX_BODY} are taken"));
+    }
+    let mut bytes = vec![0; size];
+    let mut filled = 0;
+    while filled < size {
+        match rustix::io::pread(memfd.as_fd(), &mut bytes[filled..], filled as u64) {
+            Ok(0) => return Err("the frame's memfd ended early".to_owned()),
+            Ok(read) => filled += read,
+            Err(errno) => return Err(errno.to_string()),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Checks a run's numbers and puts them in the form that the tracee reads.
+fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
+    let says = |why: String| Err(Step::Request.says(why));
+    if descriptors.len() != run.descriptors.count() || descriptors.len() > MAX_DESCRIPTORS {
+        return says(format!(
+            "{} descriptors were announced and {} came",
+            run.descriptors.count(),
+            descriptors.len()
+        ));
+    }
+    let strings = 1 + run.paths as usize + run.arguments as usize + run.environment as usize;
+    if strings > MAX_STRINGS || run.strings.len() > STRINGS {
+        return Err(Step::Arguments.error(Errno(libc::E2BIG), ""));
+    }
+    if run.strings.iter().filter(|&&byte| byte == 0).count() != strings || run.strings.last() != Some(&0) {
+        return says("the number of strings is not the one announced".to_owned());
+    }
+    if (run.paths == 0) != run.descriptors.program {
+        return says("a program is given by path or by descriptor, not both".to_owned());
+    }
+    if run.cpus.len() > CPU_WORDS {
+        return says(format!("CPU numbers end at {}", CPU_WORDS * 64 - 1));
+    }
+    let limits = &run.limits;
+    if let Some(bandwidth) = limits.cpu_bandwidth
+        && (bandwidth.max_us < 1000 || !(1000..=1_000_000).contains(&bandwidth.period_us))
+    {
+        return Err(Step::CpuBandwidth.error(Errno(libc::EINVAL), ""));
+    }
+    let mut launch = Launch {
+        strings_length: run.strings.len() as u32,
+        paths: run.paths,
+        arguments: run.arguments,
+        environment: run.environment,
+        descriptors: u32::from(run.descriptors.stdin)
+            | u32::from(run.descriptors.stdout) << 1
+            | u32::from(run.descriptors.stderr) << 2
+            | u32::from(run.descriptors.program) << 3,
+        rlimit_mask: 0,
+        rlimits: [UNLIMITED; 16],
+        cpu_words: run.cpus.len() as u32,
+        _pad: 0,
+        cpus: [0; CPU_WORDS],
+        memory: limits.memory.unwrap_or(UNLIMITED),
+        // A memory limit that swap could stretch would be none.
+        swap: limits.swap.or(limits.memory.map(|_| 0)).unwrap_or(UNLIMITED),
+        processes: limits.processes.map_or(UNLIMITED, u64::from),
+        quota: limits.cpu_bandwidth.map_or(UNLIMITED, |bandwidth| bandwidth.max_us),
+        period: limits.cpu_bandwidth.map_or(0, |bandwidth| bandwidth.period_us),
+        cpu_time_ns: limits.cpu_time_ns.unwrap_or(UNLIMITED),
+    };
+    for &(number, value) in &run.rlimits {
+        let Some(place) = launch.rlimits.get_mut(number as usize) else {
+            return says(format!("there is no resource limit {number}"));
+        };
+        *place = value;
+        launch.rlimit_mask |= 1 << number;
+    }
+    for (place, word) in launch.cpus.iter_mut().zip(&run.cpus) {
+        *place = *word;
+    }
+    Ok(launch)
+}

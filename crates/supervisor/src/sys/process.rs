@@ -1,0 +1,183 @@
+//! New processes.
+
+use super::memory::Stack;
+use super::{Errno, Result, raw};
+
+/// clone(2), Linux 5.7 (libc's constant overflows).
+const CLONE_INTO_CGROUP: u64 = 1 << 33;
+
+/// What a clone shares and where it is born; the default is a plain copy.
+#[derive(Default, Clone, Copy)]
+pub struct Clone {
+    /// `CLONE_*` flags (clone(2)).
+    pub flags: u64,
+    /// A descriptor of the cgroup to be born in (`CLONE_INTO_CGROUP`, Linux 5.7).
+    pub into_cgroup: Option<i32>,
+    /// Ask for a pidfd.
+    pub pidfd: bool,
+}
+
+/// Starts a child that runs `main(argument)` on a stack of its own, tells `started`
+/// its process id and pidfd (-1 if none was asked for), and waits for its end.
+///
+/// With `CLONE_VM` the child runs in our memory: `main` may then use only what
+/// [`super`] allows. The stack is the child's until the return.
+pub fn run_child<T: Sync>(
+    how: Clone,
+    stack: &Stack,
+    main: fn(&T) -> !,
+    argument: &T,
+    started: impl FnOnce(i32, i32),
+) -> Result<Waited> {
+    // SAFETY: stack and argument are borrowed until the child has been waited for.
+    let (pid, pidfd) = unsafe { spawn(how, stack, main, argument) }?;
+    started(pid, pidfd);
+    wait(pid, libc::__WALL)
+}
+
+/// Starts a child that runs `main(argument)` in our memory on a stack of its own, and
+/// returns its process id once it has executed a program or is gone (vfork(2)).
+pub fn vfork_child<T: Sync>(stack: &Stack, main: fn(&T) -> !, argument: &T) -> Result<i32> {
+    let how = Clone { flags: (libc::CLONE_VM | libc::CLONE_VFORK) as u64, ..Clone::default() };
+    // SAFETY: CLONE_VFORK: the kernel lets us go on only when the child no longer uses
+    // our memory (or we are being killed, and pid1's death is the child's).
+    unsafe { spawn(how, stack, main, argument) }.map(|(pid, _)| pid)
+}
+
+/// # Safety
+/// `stack` and `argument` must live, and `stack` must be used by nobody else, for as
+/// long as the child lives in memory that it shares with us.
+unsafe fn spawn<T: Sync>(how: Clone, stack: &Stack, main: fn(&T) -> !, argument: &T) -> Result<(i32, i32)> {
+    let mut pidfd: i32 = -1;
+    let args = libc::clone_args {
+        flags: how.flags
+            | if how.pidfd { libc::CLONE_PIDFD as u64 } else { 0 }
+            | if how.into_cgroup.is_some() { CLONE_INTO_CGROUP } else { 0 },
+        pidfd: &raw mut pidfd as u64,
+        child_tid: 0,
+        parent_tid: 0,
+        exit_signal: libc::SIGCHLD as u64,
+        stack: stack.base() as u64,
+        stack_size: stack.length() as u64,
+        tls: 0,
+        set_tid: 0,
+        set_tid_size: 0,
+        cgroup: how.into_cgroup.unwrap_or(0) as u64,
+    };
+
+    unsafe extern "C" fn entry<T>(main: usize, argument: usize) -> ! {
+        // SAFETY: these are the two values that `spawn` passed: a function pointer and a
+        // reference of exactly these types, which its caller keeps alive.
+        let (main, argument) =
+            unsafe { (core::mem::transmute::<usize, fn(&T) -> !>(main), &*(argument as *const T)) };
+        main(argument)
+    }
+
+    // SAFETY: `args` is whole and names a mapped stack that the caller keeps for this
+    // child; `entry` does not return, and the argument is Sync.
+    let pid = unsafe {
+        raw::clone3_call(
+            &args,
+            size_of::<libc::clone_args>(),
+            entry::<T>,
+            main as usize,
+            argument as *const T as usize,
+        )
+    }?;
+    Ok((pid as i32, pidfd))
+}
+
+/// fork(2), for a process of one thread. In the child, the answer is `None`.
+pub fn fork() -> Result<Option<i32>> {
+    // SAFETY: the supervisor's processes have one thread, so the child may do all that
+    // the parent could.
+    match unsafe { libc::fork() } {
+        -1 => Err(std::io::Error::last_os_error().into()),
+        0 => Ok(None),
+        pid => Ok(Some(pid)),
+    }
+}
+
+/// A pidfd of process `pid` (pidfd_open(2)), which must be our own child or ourselves.
+pub fn own_pidfd() -> Result<i32> {
+    let pid = super::calls::getpid();
+    // SAFETY: takes and gives numbers only.
+    unsafe { raw::syscall(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0, 0]) }.map(|fd| fd as i32)
+}
+
+/// What became of a child.
+#[derive(Clone, Copy, Default)]
+pub struct Waited {
+    /// Its process id.
+    pub pid: i32,
+    /// Its wait status (wait(2)).
+    pub status: i32,
+    /// User CPU time in µs, of it and of all descendants that were waited for.
+    pub user_us: u64,
+    /// System CPU time in µs, likewise.
+    pub system_us: u64,
+    /// Largest resident set of one of them, in KiB.
+    pub max_rss_kib: u64,
+}
+
+/// wait4(2) for `pid` (-1: any child), without errno.
+pub fn wait(pid: i32, options: i32) -> Result<Waited> {
+    let mut status: i32 = 0;
+    // SAFETY: rusage is plain numbers.
+    let mut usage: libc::rusage = unsafe { core::mem::zeroed() };
+    loop {
+        // SAFETY: both pointers are valid for writing.
+        let answer = unsafe {
+            raw::syscall(
+                libc::SYS_wait4,
+                [pid as isize as usize, &raw mut status as usize, options as usize, &raw mut usage as usize, 0, 0],
+            )
+        };
+        match answer {
+            Err(Errno(libc::EINTR)) => {}
+            Err(errno) => return Err(errno),
+            Ok(pid) => return Ok(Waited { pid: pid as i32, status, ..from_usage(&usage) }),
+        }
+    }
+}
+
+/// Usage of all descendants that were waited for (getrusage(2), `RUSAGE_CHILDREN`).
+pub fn children_usage() -> Waited {
+    // SAFETY: rusage is plain numbers, and the kernel writes one.
+    unsafe {
+        let mut usage: libc::rusage = core::mem::zeroed();
+        let _ = raw::syscall(
+            libc::SYS_getrusage,
+            [libc::RUSAGE_CHILDREN as isize as usize, &raw mut usage as usize, 0, 0, 0, 0],
+        );
+        from_usage(&usage)
+    }
+}
+
+fn from_usage(usage: &libc::rusage) -> Waited {
+    let micros = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+    Waited {
+        pid: 0,
+        status: 0,
+        user_us: micros(usage.ru_utime),
+        system_us: micros(usage.ru_stime),
+        max_rss_kib: usage.ru_maxrss as u64,
+    }
+}
+
+/// What a wait status says: `Ok(exit code)` or `Err(signal)`.
+pub fn decode_status(status: i32) -> core::result::Result<i32, i32> {
+    if libc::WIFEXITED(status) { Ok(libc::WEXITSTATUS(status)) } else { Err(libc::WTERMSIG(status)) }
+}
+
+/// Gives up all groups and becomes this user and group, real, effective and saved
+/// (setgroups(2), setresgid(2), setresuid(2)), for a process of one thread.
+pub fn become_user(uid: u32, gid: u32) -> Result<()> {
+    // SAFETY: numbers, and no groups are read for a count of 0.
+    unsafe {
+        raw::syscall(libc::SYS_setgroups, [0; 6])?;
+        raw::syscall(libc::SYS_setresgid, [gid as usize, gid as usize, gid as usize, 0, 0, 0])?;
+        raw::syscall(libc::SYS_setresuid, [uid as usize, uid as usize, uid as usize, 0, 0, 0])?;
+    }
+    Ok(())
+}

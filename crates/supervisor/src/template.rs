@@ -1,0 +1,524 @@
+//! Templates: a mount namespace prepared once for each world and copied for each run.
+//!
+//! A template is made by a process of its own, the *builder*: a mount on a file system
+//! that hangs (FUSE, NFS) hangs the builder and the runs that want that world, and
+//! nothing else; and when it is done only its mount namespace is left, as a descriptor.
+//!
+//! What a world asks for is split ([`plan`]): binds, directories, files and links go
+//! into the template; a tmpfs that can be written and a procfs belong to one run, so the
+//! template has only their mount points and pid1 mounts them in its copy. What is
+//! mounted below such a tmpfs must come after it: the template holds it ready in a
+//! *stage*, a tmpfs at the same mount point, which the run's own tmpfs then covers.
+//!
+//! In its copy, pid1's user namespace owns less than the template's did, so the kernel
+//! locks all mounts together (mount_namespaces(7)): nobody inside can take one away and
+//! look at what is beneath.
+
+use crate::home::RunMount;
+use crate::step::Step;
+use crate::sys::{Errno, calls};
+use millibox_wire::{Mount, World};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxAttributes, StatxFlags};
+use rustix::mount::{FsMountFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
+use std::ffi::CString;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// An error of the builder: step, errno, number of the mount among the world's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuildError {
+    pub step: Step,
+    pub errno: Errno,
+    pub object: usize,
+}
+
+/// What is done when.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// For the builder, with the mount's number.
+    template: Vec<(usize, TemplateMount)>,
+    /// For pid1, with the mount's number. A staged bind's mount point is made by
+    /// operations that [`Plan::run_mounts`] adds when the builder has told its type.
+    run: Vec<(usize, RunMount)>,
+    /// Staged binds: index into `run` of their `FromStage`.
+    staged: Vec<usize>,
+    /// The template needs a visible procfs, or pid1 may not mount one.
+    pub wants_procfs: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum TemplateMount {
+    /// Carry out the world's operation as it is.
+    AsAsked,
+    /// Make the mount point only.
+    MountPoint,
+    /// Put the host's procfs there, for pid1 to cover.
+    Procfs,
+    /// Make the mount point and put a stage on it.
+    Stage,
+    /// Put the bind into the latest stage under this name.
+    IntoStage(String),
+}
+
+/// Splits a world's mounts between template and run.
+pub fn plan(world: &World) -> Result<Plan, String> {
+    let mut plan = Plan::default();
+    // Mount points of the run's own tmpfses so far, with the number of the template
+    // operation that makes each.
+    let mut own: Vec<(Vec<u8>, usize)> = Vec::new();
+    for (number, mount) in world.mounts.iter().enumerate() {
+        let path = normal(mount.path()).map_err(|why| format!("mount {}: {why}", shown(mount.path())))?;
+        check(mount)?;
+        let c_path = CString::new(path.clone()).map_err(|_| "a path holds a NUL byte".to_owned())?;
+        let stage = own.iter().rev().find(|(above, _)| is_below(&path, above)).map(|(_, at)| *at);
+        match mount {
+            Mount::Tmpfs { size, inodes, mode, read_only: false, no_exec, .. } => {
+                let mut options = format!("mode={mode:o}");
+                if let Some(size) = size {
+                    options.push_str(&format!(",size={size}"));
+                }
+                // tmpfs(5): 0 is "no limit" for both, so a size of 0 is refused by `check`.
+                options.push_str(&format!(",nr_inodes={}", inodes.unwrap_or(0)));
+                if size.is_none() {
+                    options.push_str(",size=0");
+                }
+                if stage.is_some() {
+                    make_parents(&mut plan, number, &path, &own);
+                    plan.run.push((number, RunMount::CreateDir { path: c_path.clone(), mode: 0o755, may_exist: true }));
+                } else {
+                    own.push((path.clone(), plan.template.len()));
+                    plan.template.push((number, TemplateMount::MountPoint));
+                }
+                let options = CString::new(options).map_err(|_| "tmpfs options".to_owned())?;
+                plan.run.push((number, RunMount::Tmpfs { path: c_path, options, no_exec: *no_exec }));
+            }
+            Mount::Proc { processes_only, .. } => {
+                if stage.is_some() {
+                    return Err(format!(
+                        "mount {}: a procfs below a tmpfs is not supported, put it elsewhere",
+                        shown(&path)
+                    ));
+                }
+                plan.wants_procfs = true;
+                plan.template.push((number, TemplateMount::Procfs));
+                let options = if *processes_only { c"subset=pid" } else { c"" };
+                plan.run.push((number, RunMount::Proc { path: c_path, options: options.to_owned() }));
+            }
+            Mount::Bind { .. } | Mount::Tmpfs { .. } if stage.is_some() => {
+                let Some(at) = stage else { continue };
+                let (owner, _) = plan.template[at];
+                if plan.template[at].1 == TemplateMount::MountPoint {
+                    plan.template[at].1 = TemplateMount::Stage;
+                    let point = plan
+                        .run
+                        .iter()
+                        .position(|(number, run)| *number == owner && matches!(run, RunMount::Tmpfs { .. }));
+                    let (Some(point), Some((above, _))) = (point, own.iter().find(|(_, index)| *index == at)) else {
+                        return Err("internal: a stage without its tmpfs".to_owned());
+                    };
+                    let above = CString::new(above.clone()).map_err(|_| "a path holds a NUL byte".to_owned())?;
+                    plan.run.insert(point, (owner, RunMount::OpenStage { path: above }));
+                    plan.staged.iter_mut().filter(|index| **index >= point).for_each(|index| *index += 1);
+                }
+                let name = plan.staged.len().to_string();
+                make_parents(&mut plan, number, &path, &own);
+                let c_name = CString::new(name.clone()).map_err(|_| "a name".to_owned())?;
+                plan.template.push((number, TemplateMount::IntoStage(name)));
+                plan.staged.push(plan.run.len());
+                plan.run.push((number, RunMount::FromStage { name: c_name, path: c_path }));
+            }
+            Mount::CreateDir { mode, .. } if stage.is_some() => {
+                make_parents(&mut plan, number, &path, &own);
+                plan.run.push((number, RunMount::CreateDir { path: c_path, mode: *mode, may_exist: false }));
+            }
+            Mount::CreateFile { mode, .. } if stage.is_some() => {
+                make_parents(&mut plan, number, &path, &own);
+                plan.run.push((number, RunMount::CreateFile { path: c_path, mode: *mode, may_exist: false }));
+            }
+            Mount::Symlink { target, .. } if stage.is_some() => {
+                let target = CString::new(target.clone()).map_err(|_| "a link target holds a NUL byte".to_owned())?;
+                make_parents(&mut plan, number, &path, &own);
+                plan.run.push((number, RunMount::Symlink { target, path: c_path }));
+            }
+            Mount::NewRoot { .. } => {
+                if !plan.run.is_empty() {
+                    return Err(format!(
+                        "new root {}: must come before any writable tmpfs and any procfs",
+                        shown(mount.path())
+                    ));
+                }
+                plan.template.push((number, TemplateMount::AsAsked));
+            }
+            Mount::Bind { .. }
+            | Mount::Tmpfs { .. }
+            | Mount::CreateDir { .. }
+            | Mount::CreateFile { .. }
+            | Mount::Symlink { .. } => plan.template.push((number, TemplateMount::AsAsked)),
+        }
+    }
+    // One stage is open at a time, so the binds of one must follow each other.
+    let stages = plan.template.iter().filter(|(_, what)| *what == TemplateMount::Stage).count();
+    if stages > 1 {
+        return Err("binds below more than one tmpfs are not supported: put them below one, or elsewhere".to_owned());
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    /// pid1's operations, now that the builder has told which staged binds are
+    /// directories.
+    pub fn run_mounts(self, staged_directories: &[bool]) -> Vec<(u32, RunMount)> {
+        let mut all = Vec::new();
+        for (index, (number, mount)) in self.run.into_iter().enumerate() {
+            let number = number as u32;
+            if let RunMount::FromStage { path, .. } = &mount {
+                let which = self.staged.iter().position(|&at| at == index);
+                let directory = which.and_then(|at| staged_directories.get(at)).copied().unwrap_or(false);
+                let path = path.clone();
+                all.push((
+                    number,
+                    if directory {
+                        RunMount::CreateDir { path, mode: 0o755, may_exist: true }
+                    } else {
+                        RunMount::CreateFile { path, mode: 0o644, may_exist: true }
+                    },
+                ));
+            }
+            all.push((number, mount));
+        }
+        all
+    }
+}
+
+/// Directories between a run's own tmpfs and `path`.
+fn make_parents(plan: &mut Plan, number: usize, path: &[u8], own: &[(Vec<u8>, usize)]) {
+    let Some(above) = own.iter().map(|(above, _)| above).filter(|above| is_below(path, above)).max_by_key(|a| a.len())
+    else {
+        return;
+    };
+    for (at, _) in path.iter().enumerate().filter(|(at, byte)| **byte == b'/' && *at > above.len()) {
+        if let Ok(path) = CString::new(&path[..at]) {
+            plan.run.push((number, RunMount::CreateDir { path, mode: 0o755, may_exist: true }));
+        }
+    }
+}
+
+/// An absolute path without empty, `.` and `..` components.
+fn normal(path: &[u8]) -> Result<Vec<u8>, &'static str> {
+    if path.first() != Some(&b'/') {
+        return Err("the path must be absolute");
+    }
+    let mut normal = Vec::with_capacity(path.len());
+    for part in path.split(|&byte| byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => return Err("the path must not contain .."),
+            part if part.contains(&0) => return Err("the path must not contain a NUL byte"),
+            part => {
+                normal.push(b'/');
+                normal.extend_from_slice(part);
+            }
+        }
+    }
+    if normal.is_empty() {
+        normal.push(b'/');
+    }
+    Ok(normal)
+}
+
+fn is_below(path: &[u8], above: &[u8]) -> bool {
+    above == b"/" && path != b"/" || path.strip_prefix(above).is_some_and(|rest| rest.first() == Some(&b'/'))
+}
+
+fn check(mount: &Mount) -> Result<(), String> {
+    let path = shown(mount.path());
+    match mount {
+        Mount::Tmpfs { mode, .. } | Mount::CreateDir { mode, .. } | Mount::CreateFile { mode, .. }
+            if *mode > 0o7777 =>
+        {
+            Err(format!("mount {path}: mode {mode:o} is above 7777"))
+        }
+        Mount::Tmpfs { size: Some(0), .. } => Err(format!("tmpfs {path}: a size of 0 means no limit to the kernel")),
+        Mount::Tmpfs { inodes: Some(0), .. } => {
+            Err(format!("tmpfs {path}: an inode limit of 0 means no limit to the kernel"))
+        }
+        Mount::Tmpfs { .. } | Mount::Proc { .. } | Mount::NewRoot { .. } if normal(mount.path()) == Ok(b"/".to_vec()) => {
+            Err(format!("mount {path}: the root itself cannot be the mount point"))
+        }
+        Mount::Bind { source, .. } if source.first() != Some(&b'/') => {
+            Err(format!("bind {}: the source must be an absolute path", shown(source)))
+        }
+        Mount::Bind { source, .. } if source.contains(&0) => {
+            Err(format!("bind {}: the source must not contain a NUL byte", shown(source)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A path as text for messages.
+pub fn shown(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).into_owned()
+}
+
+/// Builds the template in the calling process, which must not be needed afterwards:
+/// its mount namespace is the template.
+///
+/// Returns, for each staged bind, whether it is a directory.
+pub fn build(world: &World, plan: &Plan) -> Result<Vec<bool>, BuildError> {
+    let whole = |step: Step| move |errno: rustix::io::Errno| BuildError { step, errno: errno.into(), object: usize::MAX };
+    calls::unshare(libc::CLONE_NEWNS)
+        .map_err(|errno| BuildError { step: Step::Template, errno, object: usize::MAX })?;
+
+    // All sources are opened before anything is mounted that might hide them.
+    let mut sources = Vec::with_capacity(world.mounts.len());
+    for (object, mount) in world.mounts.iter().enumerate() {
+        let errs = |(step, errno)| BuildError { step, errno, object };
+        sources.push(match mount {
+            Mount::Bind { .. } => Some(detached_bind(mount).map_err(errs)?),
+            Mount::Tmpfs { read_only: true, mode, .. } => Some(detached_tmpfs(*mode).map_err(errs)?),
+            Mount::Tmpfs { .. } => None,
+            Mount::Proc { .. } => Some(
+                rustix::mount::open_tree(
+                    CWD,
+                    "/proc",
+                    OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE,
+                )
+                .map_err(|errno| errs((Step::MountSource, errno.into())))?,
+            ),
+            _ => None,
+        });
+    }
+
+    let skeleton = detached_tmpfs_writable(0o755).map_err(whole(Step::Template))?;
+    // It must hang somewhere to be pivoted to; what it hides there is of no use any more.
+    rustix::mount::move_mount(skeleton.as_fd(), "", CWD, "/proc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+        .map_err(whole(Step::Template))?;
+
+    let mut root = skeleton.as_fd().try_clone_to_owned().map_err(|_| whole(Step::Template)(rustix::io::Errno::MFILE))?;
+    let mut stage: Option<OwnedFd> = None;
+    let mut staged_directories = Vec::new();
+    for (object, what) in &plan.template {
+        let object = *object;
+        let errs = |(step, errno)| BuildError { step, errno, object };
+        let mount = &world.mounts[object];
+        let path = normal(mount.path()).unwrap_or_default();
+        match what {
+            TemplateMount::MountPoint => {
+                make_directory(root.as_fd(), &path).map_err(|errno| errs((Step::MountPoint, errno)))?;
+            }
+            TemplateMount::Stage => {
+                let at = make_directory(root.as_fd(), &path).map_err(|errno| errs((Step::MountPoint, errno)))?;
+                let new = detached_tmpfs_writable(0o755).map_err(|errno| errs((Step::Mount, errno.into())))?;
+                attach(&new, at.as_fd()).map_err(|errno| errs((Step::Mount, errno)))?;
+                stage = Some(new);
+            }
+            TemplateMount::IntoStage(name) => {
+                let (Some(stage), Some(source)) = (&stage, &sources[object]) else {
+                    return Err(errs((Step::Template, Errno(libc::EINVAL))));
+                };
+                let directory = is_directory(source).map_err(|errno| errs((Step::MountSource, errno)))?;
+                staged_directories.push(directory);
+                let path = format!("/{name}");
+                let at = make_node(stage.as_fd(), path.as_bytes(), directory)
+                    .map_err(|errno| errs((Step::MountPoint, errno)))?;
+                attach(source, at.as_fd()).map_err(|errno| errs((Step::Mount, errno)))?;
+            }
+            TemplateMount::Procfs => {
+                let at = make_directory(root.as_fd(), &path).map_err(|errno| errs((Step::MountPoint, errno)))?;
+                if let Some(source) = &sources[object] {
+                    attach(source, at.as_fd()).map_err(|errno| errs((Step::Mount, errno)))?;
+                }
+            }
+            TemplateMount::AsAsked => {
+                if let Mount::NewRoot { .. } = mount {
+                    root = new_root(root.as_fd(), &path).map_err(|errno| errs((Step::NewRoot, errno)))?;
+                } else {
+                    as_asked(root.as_fd(), mount, &path, sources[object].as_ref()).map_err(errs)?;
+                }
+            }
+        }
+    }
+
+    // The skeleton is ours; all that is in it has been made.
+    set_attributes(&skeleton, libc::MOUNT_ATTR_RDONLY, false).map_err(|errno| BuildError {
+        step: Step::Template,
+        errno,
+        object: usize::MAX,
+    })?;
+    pivot(root.as_fd()).map_err(whole(Step::NewRoot))?;
+    Ok(staged_directories)
+}
+
+/// pivot_root(2) with the old root stacked on the new one, then let go (the way that
+/// needs no directory for the old root: pivot_root(2), NOTES).
+fn pivot(root: BorrowedFd) -> rustix::io::Result<()> {
+    rustix::process::fchdir(root)?;
+    rustix::process::pivot_root(".", ".")?;
+    rustix::mount::unmount(".", UnmountFlags::DETACH)?;
+    rustix::process::chdir("/")
+}
+
+fn as_asked(root: BorrowedFd, mount: &Mount, path: &[u8], source: Option<&OwnedFd>) -> Result<(), (Step, Errno)> {
+    let making = |errno| (Step::MountPoint, errno);
+    match (mount, source) {
+        (Mount::Bind { .. }, Some(source)) => {
+            let directory = is_directory(source).map_err(|errno| (Step::MountSource, errno))?;
+            let at = make_node(root, path, directory).map_err(making)?;
+            attach(source, at.as_fd()).map_err(|errno| (Step::Mount, errno))
+        }
+        (Mount::Tmpfs { .. }, Some(source)) => {
+            let at = make_directory(root, path).map_err(making)?;
+            attach(source, at.as_fd()).map_err(|errno| (Step::Mount, errno))
+        }
+        (Mount::CreateDir { mode, .. }, _) => {
+            let (parent, name) = parent(root, path).map_err(making)?;
+            rustix::fs::mkdirat(&parent, &name, Mode::from_raw_mode(0o700)).map_err(|e| making(e.into()))?;
+            rustix::fs::chmodat(&parent, &name, Mode::from_raw_mode(*mode), AtFlags::empty())
+                .map_err(|e| making(e.into()))
+        }
+        (Mount::CreateFile { mode, .. }, _) => {
+            let (parent, name) = parent(root, path).map_err(making)?;
+            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+            rustix::fs::openat(&parent, &name, flags, Mode::from_raw_mode(0o600)).map_err(|e| making(e.into()))?;
+            rustix::fs::chmodat(&parent, &name, Mode::from_raw_mode(*mode), AtFlags::empty())
+                .map_err(|e| making(e.into()))
+        }
+        (Mount::Symlink { target, .. }, _) => {
+            let (parent, name) = parent(root, path).map_err(making)?;
+            rustix::fs::symlinkat(target.as_slice(), &parent, &name).map_err(|e| making(e.into()))
+        }
+        _ => Err((Step::Template, Errno(libc::EINVAL))),
+    }
+}
+
+/// A copy of the source's mount, with its attributes set and read back, attached nowhere.
+fn detached_bind(mount: &Mount) -> Result<OwnedFd, (Step, Errno)> {
+    let Mount::Bind { source, read_only, recursive, no_exec, no_follow, device, .. } = mount else {
+        return Err((Step::Template, Errno(libc::EINVAL)));
+    };
+    let mut flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    if *recursive {
+        flags |= OpenTreeFlags::AT_RECURSIVE;
+    }
+    if *no_follow {
+        // A final symbolic link would be bound itself: say that it is one.
+        let link = rustix::fs::statat(CWD, source.as_slice(), AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(|errno| (Step::MountSource, errno.into()))?;
+        if rustix::fs::FileType::from_raw_mode(link.st_mode) == rustix::fs::FileType::Symlink {
+            return Err((Step::MountSource, Errno(libc::ELOOP)));
+        }
+        flags |= OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+    }
+    let tree = rustix::mount::open_tree(CWD, source.as_slice(), flags)
+        .map_err(|errno| (Step::MountSource, errno.into()))?;
+    let mut attributes = libc::MOUNT_ATTR_NOSUID;
+    if !device {
+        attributes |= libc::MOUNT_ATTR_NODEV;
+    }
+    if *read_only {
+        attributes |= libc::MOUNT_ATTR_RDONLY;
+    }
+    if *no_exec {
+        attributes |= libc::MOUNT_ATTR_NOEXEC;
+    }
+    set_attributes(&tree, attributes, *recursive).map_err(|errno| (Step::MountAttributes, errno))?;
+    // What was asked for is read back.
+    let now = rustix::fs::fstatvfs(&tree).map_err(|errno| (Step::MountAttributes, errno.into()))?.f_flag;
+    let holds = now.contains(StatVfsMountFlags::NOSUID)
+        && (!*read_only || now.contains(StatVfsMountFlags::RDONLY))
+        && (!*no_exec || now.contains(StatVfsMountFlags::NOEXEC));
+    if holds { Ok(tree) } else { Err((Step::MountAttributes, Errno(libc::EPERM))) }
+}
+
+fn set_attributes(tree: &OwnedFd, attributes: u64, recursive: bool) -> Result<(), Errno> {
+    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
+    calls::mount_setattr(tree.as_raw_fd(), c"", flags as u32, attributes)
+}
+
+/// An empty tmpfs for hiding things: read-only, the same for all runs.
+fn detached_tmpfs(mode: u32) -> Result<OwnedFd, (Step, Errno)> {
+    let tmpfs = detached_tmpfs_writable(mode).map_err(|errno| (Step::Mount, errno.into()))?;
+    set_attributes(&tmpfs, libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOEXEC, false)
+        .map_err(|errno| (Step::MountAttributes, errno))?;
+    Ok(tmpfs)
+}
+
+fn detached_tmpfs_writable(mode: u32) -> rustix::io::Result<OwnedFd> {
+    let context = rustix::mount::fsopen("tmpfs", rustix::mount::FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_set_string(&context, "mode", format!("{mode:o}"))?;
+    rustix::mount::fsconfig_create(&context)?;
+    rustix::mount::fsmount(
+        &context,
+        FsMountFlags::FSMOUNT_CLOEXEC,
+        MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV,
+    )
+}
+
+fn attach(mount: &OwnedFd, at: BorrowedFd) -> Result<(), Errno> {
+    rustix::mount::move_mount(
+        mount.as_fd(),
+        "",
+        at,
+        "",
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH,
+    )?;
+    Ok(())
+}
+
+fn is_directory(fd: &OwnedFd) -> Result<bool, Errno> {
+    let stat = rustix::fs::fstat(fd)?;
+    Ok(rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory)
+}
+
+fn new_root(root: BorrowedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
+    let at = open_inside(root, path, OFlags::DIRECTORY)?;
+    let statx = rustix::fs::statx(&at, "", AtFlags::EMPTY_PATH, StatxFlags::empty())?;
+    if statx.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) { Ok(at) } else { Err(Errno(libc::EINVAL)) }
+}
+
+/// Opens a path of the new root, however its symbolic links point (openat2(2)).
+fn open_inside(root: BorrowedFd, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    Ok(rustix::fs::openat2(
+        root,
+        path,
+        OFlags::PATH | OFlags::CLOEXEC | flags,
+        Mode::empty(),
+        ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS,
+    )?)
+}
+
+/// The directory that `path` lies in, made if need be, and the last component.
+fn parent(root: BorrowedFd, path: &[u8]) -> Result<(OwnedFd, Vec<u8>), Errno> {
+    let cut = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+    let name = path.get(cut + 1..).unwrap_or_default().to_vec();
+    if name.is_empty() {
+        return Err(Errno(libc::EEXIST));
+    }
+    let above = make_directory(root, path.get(..cut.max(1)).unwrap_or(b"/"))?;
+    Ok((above, name))
+}
+
+/// A directory of the new root; it and those above it are made where they are missing.
+fn make_directory(root: BorrowedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
+    match open_inside(root, path, OFlags::DIRECTORY) {
+        Err(Errno(libc::ENOENT)) if path != b"/" => {}
+        answer => return answer,
+    }
+    let (above, name) = parent(root, path)?;
+    rustix::fs::mkdirat(&above, &name, Mode::from_raw_mode(0o755))?;
+    open_inside(root, path, OFlags::DIRECTORY)
+}
+
+/// A mount point of the fitting type, made if it is missing.
+fn make_node(root: BorrowedFd, path: &[u8], directory: bool) -> Result<OwnedFd, Errno> {
+    if directory {
+        return make_directory(root, path);
+    }
+    match open_inside(root, path, OFlags::empty()) {
+        Err(Errno(libc::ENOENT)) => {}
+        answer => return answer,
+    }
+    let (above, name) = parent(root, path)?;
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    rustix::fs::openat(&above, &name, flags, Mode::from_raw_mode(0o644))?;
+    open_inside(root, path, OFlags::empty())
+}

@@ -1,0 +1,222 @@
+//! The tracee: the process that becomes the program.
+//!
+//! It is born before its program is known: pid1 makes it by vfork, it does all that
+//! depends on the world alone, and then waits for the launch. So what lies between a
+//! client's call and the exec is: one message, limits that differ from the last run's,
+//! standard descriptors, working directory, exec.
+//!
+//! It is needed as a process of its own because the program's parent must live in the
+//! PID namespace, and be neither the program nor visible to its tricks.
+//!
+//! It may touch: its own descriptor table, its own attributes, the shared memory, and
+//! the cgroup files of its home. It runs in its home's memory (`CLONE_VM`) until the
+//! exec: no allocation, no locks, no libc; see [`crate::sys`].
+
+use crate::backend::Backend;
+use crate::home::Prepared;
+use crate::launch::{Failure, Launch, Start, UNLIMITED, message};
+use crate::step::Step;
+use crate::sys::{Errno, calls};
+use core::ffi::CStr;
+use core::sync::atomic::Ordering::{Relaxed, Release};
+
+/// Exit code when the program was not executed; nobody judges by it, the failure is
+/// in the shared memory.
+const NOT_STARTED: i32 = 127;
+
+/// What the tracee calls after a seccomp program that is attached ahead. A program that
+/// answers "allow" to all of these whatever their arguments is attached while preparing;
+/// any other right before the exec.
+pub const EARLY_CALLS: [u32; 15] = [
+    libc::SYS_write as u32,
+    libc::SYS_recvmsg as u32,
+    libc::SYS_dup3 as u32,
+    libc::SYS_prlimit64 as u32,
+    libc::SYS_sched_setaffinity as u32,
+    libc::SYS_close_range as u32,
+    libc::SYS_chdir as u32,
+    libc::SYS_sched_yield as u32,
+    libc::SYS_pread64 as u32,
+    libc::SYS_clock_gettime as u32,
+    libc::SYS_execve as u32,
+    libc::SYS_execveat as u32,
+    libc::SYS_faccessat as u32,
+    libc::SYS_exit_group as u32,
+    libc::SYS_exit as u32,
+];
+
+/// The tracee's whole life before its program.
+pub fn main(prepared: &Prepared) -> ! {
+    let failure = match prepare_and_launch(prepared) {
+        Ok(never) => match never {},
+        Err(failure) => failure,
+    };
+    prepared.home.shared.failure.set(failure);
+    calls::exit(NOT_STARTED)
+}
+
+enum Never {}
+
+fn at(step: Step) -> impl Fn(Errno) -> Failure {
+    move |errno| Failure::new(step, errno)
+}
+
+fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
+    let home = prepared.home;
+    let shared = home.shared;
+
+    // Part one: what the world says.
+    calls::setsid().map_err(at(Step::Session))?;
+    if let (Some(program), true) = (prepared.seccomp, prepared.seccomp_early) {
+        calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
+    }
+    home.backend.reset();
+    shared.prepared.store(1, Release);
+
+    // Part two: what the launch says.
+    let mut byte = [0; 1];
+    let received = calls::receive(home.socket, &mut byte, 0).map_err(at(Step::Receive))?;
+    if received.length != 1 || byte[0] != message::LAUNCH {
+        return Err(Failure::new(Step::Receive, Errno(libc::EPROTO)));
+    }
+    shared.launched.store(1, Relaxed);
+    let launch = shared.launch.get();
+
+    let program = standard_descriptors(&launch, &received.descriptors).map_err(at(Step::Descriptors))?;
+    home.backend.limit(shared, &launch)?;
+    let strings = Strings::lay_out(prepared, &launch)?;
+    if launch.cpu_words != 0 {
+        let words = launch.cpus.get(..launch.cpu_words as usize).unwrap_or(&launch.cpus);
+        calls::set_affinity(words).map_err(at(Step::Affinity))?;
+    }
+    // What the home has open is O_CLOEXEC already; this holds even if it were not.
+    calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC as u32).map_err(at(Step::Descriptors))?;
+    enter_working_directory(strings.working_directory)?;
+    for resource in 0..16u32 {
+        if launch.rlimit_mask & 1 << resource != 0 {
+            let value = launch.rlimits.get(resource as usize).copied().unwrap_or(UNLIMITED);
+            calls::set_rlimit(resource, value)
+                .map_err(|errno| Failure { object: resource, ..Failure::new(Step::Rlimit, errno) })?;
+        }
+    }
+    if let (Some(program), false) = (prepared.seccomp, prepared.seccomp_early) {
+        calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
+    }
+    // From here to the exec a late seccomp program sees: sched_yield, pread64,
+    // clock_gettime, execveat, and after a failure faccessat and exit_group. Only
+    // execveat must be allowed.
+    let mut start = Start::default();
+    if !matches!(home.backend, Backend::Rlimit) {
+        // A process's time counts for its cgroup only when it has been scheduled away or a
+        // tick has passed: without this the preparation would count as the program's.
+        let _ = calls::sched_yield();
+        home.backend.start(&mut start);
+    }
+    start.exec_ns = calls::monotonic_raw_ns();
+    shared.start.set(start);
+    let (errno, interpreter_missing) = execute(&strings, program);
+    Err(Failure { interpreter_missing: interpreter_missing as u32, ..Failure::new(Step::Exec, errno) })
+}
+
+/// Puts the standard descriptors at 0, 1, 2. Those that did not come are /dev/null,
+/// which the home has there. Returns the program's descriptor, or -1.
+fn standard_descriptors(launch: &Launch, received: &[i32]) -> crate::sys::Result<i32> {
+    let mut next = received.iter().copied();
+    for standard in 0..3 {
+        if launch.descriptors & 1 << standard != 0 {
+            let fd = next.next().unwrap_or(-1);
+            calls::dup3(fd, standard, 0)?;
+        }
+    }
+    if launch.descriptors & 1 << 3 != 0 { Ok(next.next().unwrap_or(-1)) } else { Ok(-1) }
+}
+
+/// Addresses of a launch's strings.
+struct Strings {
+    working_directory: *const u8,
+    /// First program path; the others follow it in the pointer array.
+    paths: u32,
+    arguments: usize,
+    environment: usize,
+    /// Where in the pointer array the paths begin.
+    first_path: usize,
+}
+
+impl Strings {
+    /// Makes the pointer arrays that execve(2) wants: argv NULL envp NULL paths.
+    fn lay_out(prepared: &Prepared, launch: &Launch) -> Result<Strings, Failure> {
+        let too_long = || Failure::new(Step::Arguments, Errno(libc::E2BIG));
+        let home = prepared.home;
+        let bytes = home.shared.strings.bytes(0, launch.strings_length as usize);
+        let base = bytes.as_ptr() as usize;
+        let mut at = 0usize;
+        let mut next = || -> Result<usize, Failure> {
+            let begin = at;
+            let rest = bytes.get(begin..).ok_or_else(too_long)?;
+            let length = rest.iter().position(|&byte| byte == 0).ok_or_else(too_long)?;
+            at = begin + length + 1;
+            Ok(base + begin)
+        };
+        let place = |index: usize, address: usize| {
+            if home.pointers.set(index, address) { Ok(()) } else { Err(too_long()) }
+        };
+        let working_directory = next()? as *const u8;
+        let (arguments, environment) = (launch.arguments as usize, launch.environment as usize);
+        let first_path = arguments + environment + 2;
+        for path in 0..launch.paths as usize {
+            place(first_path + path, next()?)?;
+        }
+        for argument in 0..arguments {
+            place(argument, next()?)?;
+        }
+        place(arguments, 0)?;
+        for variable in 0..environment {
+            place(arguments + 1 + variable, next()?)?;
+        }
+        place(arguments + 1 + environment, 0)?;
+        Ok(Strings {
+            working_directory,
+            paths: launch.paths,
+            arguments: home.pointers.address(0),
+            environment: home.pointers.address(arguments + 1),
+            first_path: home.pointers.address(first_path),
+        })
+    }
+}
+
+fn enter_working_directory(path: *const u8) -> Result<(), Failure> {
+    let path = calls::string_at(path);
+    if path == c"/" {
+        // pid1 is there already.
+        return Ok(());
+    }
+    calls::chdir(path).map_err(at(Step::WorkingDirectory))
+}
+
+/// Tries to execute; returns why it could not, and whether the program itself is there.
+fn execute(strings: &Strings, program: i32) -> (Errno, bool) {
+    if program >= 0 {
+        let empty: &CStr = c"";
+        let errno = calls::execveat(
+            program,
+            empty.as_ptr().cast(),
+            strings.arguments,
+            strings.environment,
+            libc::AT_EMPTY_PATH,
+        );
+        return (errno, errno == Errno(libc::ENOENT));
+    }
+    // As execvp(3): go on after "not there", remember "may not".
+    let mut best = (Errno(libc::ENOENT), false);
+    for index in 0..strings.paths as usize {
+        let path = calls::pointer_at(strings.first_path + index * size_of::<usize>());
+        let errno = calls::execveat(libc::AT_FDCWD, path, strings.arguments, strings.environment, 0);
+        match errno.0 {
+            libc::ENOENT if calls::exists(path) => best = (errno, true),
+            libc::ENOENT | libc::ENOTDIR if strings.paths > 1 => {}
+            libc::EACCES if strings.paths > 1 => best = (errno, false),
+            _ => return (errno, false),
+        }
+    }
+    best
+}

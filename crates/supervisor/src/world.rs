@@ -1,0 +1,263 @@
+//! Worlds that the supervisor knows, and their templates.
+//!
+//! A bounded cache: a world that no request and no home uses any more is forgotten when
+//! there are too many, least recently used first.
+
+use crate::home::Order;
+use crate::slot::close_all_but;
+use crate::step::Step;
+use crate::supervisor::Setup;
+use crate::sys::{self, Errno, calls, process};
+use crate::template::{self, BuildError, Plan};
+use millibox_seccomp::{Arch, Program};
+use millibox_wire::{Mount, RunError, World, decode};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use std::collections::HashMap;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Templates kept ready at the most, unless more are in use at once.
+const MOST_WORLDS: usize = 64;
+
+/// A known world's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct WorldId(pub u32);
+
+enum Template {
+    New,
+    Building { builder: i32, socket: OwnedFd, plan: Plan },
+    Built { namespace: OwnedFd, order: Box<Order> },
+}
+
+struct Known {
+    key: Box<[u8]>,
+    world: World,
+    seccomp_early: bool,
+    template: Template,
+    /// Requests that want it.
+    users: usize,
+    last_used: u64,
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Worlds {
+    known: HashMap<u32, Known>,
+    by_key: HashMap<Box<[u8]>, u32>,
+    next: u32,
+    clock: u64,
+}
+
+impl Worlds {
+    /// The world that these bytes encode.
+    pub fn find_or_add(&mut self, bytes: &[u8]) -> Result<WorldId, String> {
+        if let Some(&id) = self.by_key.get(bytes) {
+            return Ok(WorldId(id));
+        }
+        let world: World = decode(bytes).map_err(|error| error.to_string())?;
+        template::plan(&world)?;
+        let seccomp_early = match &world.seccomp {
+            Some(program) => {
+                let program = Program::from_bytes(program).map_err(|error| format!("seccomp program: {error}"))?;
+                millibox_seccomp::always_allows(&program, Arch::native(), crate::tracee::EARLY_CALLS.iter().copied()).is_ok()
+            }
+            None => false,
+        };
+        if bytes.len() > millibox_wire::frame::MAX_INLINE - 1024 {
+            return Err(format!("it has {} bytes, more than a home can be told", bytes.len()));
+        }
+        let id = self.next;
+        self.next += 1;
+        let key: Box<[u8]> = bytes.into();
+        self.by_key.insert(key.clone(), id);
+        self.known.insert(
+            id,
+            Known { key, world, seccomp_early, template: Template::New, users: 0, last_used: 0 },
+        );
+        Ok(WorldId(id))
+    }
+
+    /// A request wants this world.
+    pub fn hold(&mut self, id: WorldId) {
+        self.clock += 1;
+        if let Some(known) = self.known.get_mut(&id.0) {
+            known.users += 1;
+            known.last_used = self.clock;
+        }
+    }
+
+    /// A request is done with it. A builder that nobody waits for any more ends.
+    pub fn release(&mut self, id: WorldId) {
+        if let Some(known) = self.known.get_mut(&id.0) {
+            known.users -= 1;
+            if known.users == 0
+                && let Template::Building { builder, .. } = &known.template
+            {
+                // Perhaps it hangs on a file system; killing works at the next chance.
+                let _ = calls::kill(*builder, libc::SIGKILL);
+            }
+        }
+    }
+
+    /// Whether homes can be told this world.
+    pub fn is_built(&self, id: WorldId) -> bool {
+        matches!(self.known.get(&id.0), Some(Known { template: Template::Built { .. }, .. }))
+    }
+
+    /// What a home is told, and the template's descriptor.
+    pub fn order(&self, id: WorldId) -> Option<(&Order, i32)> {
+        match self.known.get(&id.0)? {
+            Known { template: Template::Built { namespace, order }, .. } => {
+                Some((order, namespace.as_raw_fd()))
+            }
+            _ => None,
+        }
+    }
+
+    /// One of a world's mounts, for messages.
+    pub fn mount(&self, id: WorldId, number: usize) -> Option<&Mount> {
+        self.known.get(&id.0)?.world.mounts.get(number)
+    }
+
+    /// Starts the builder of a world that is new; the socket to watch.
+    pub fn start_builder(&mut self, id: WorldId, setup: &Setup) -> Result<Option<i32>, RunError> {
+        let Some(known) = self.known.get_mut(&id.0) else { return Ok(None) };
+        if !matches!(known.template, Template::New) {
+            return Ok(None);
+        }
+        let plan = template::plan(&known.world).map_err(|why| Step::World.says(why))?;
+        let failed = |errno: Errno| Step::Template.error(errno, "");
+        let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .map_err(|errno| failed(errno.into()))?;
+        let supervisor = calls::getpid();
+        let Some(builder) = process::fork().map_err(failed)? else {
+            let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
+            if std::os::unix::process::parent_id() as i32 != supervisor {
+                calls::exit(1);
+            }
+            close_all_but(vec![0, 1, 2, its.as_raw_fd(), setup.procfs.as_raw_fd()]);
+            builder(&known.world, &plan, &its, setup.procfs.as_raw_fd());
+        };
+        let socket = ours.as_raw_fd();
+        known.template = Template::Building { builder, socket: ours, plan };
+        // The ids inside default to those outside.
+        known.world.uid.get_or_insert(setup.uid);
+        known.world.gid.get_or_insert(setup.gid);
+        Ok(Some(socket))
+    }
+
+    /// A builder's socket has something to say.
+    pub fn builder_done(&mut self, id: WorldId) -> Result<(), RunError> {
+        let Some(known) = self.known.get_mut(&id.0) else { return Ok(()) };
+        let Template::Building { builder, socket, plan } = std::mem::replace(&mut known.template, Template::New) else {
+            return Ok(());
+        };
+        let mut bytes = vec![0; 4096];
+        let received = calls::receive(socket.as_raw_fd(), &mut bytes, libc::MSG_DONTWAIT);
+        let waited = process::wait(builder, libc::__WALL);
+        let received = received.map_err(|errno| Step::Template.error(errno, ""))?;
+        let namespace = sys::adopt(received.descriptors[0]);
+        match (bytes.get(..received.length), namespace) {
+            (Some([b'B', directories @ ..]), Some(namespace)) => {
+                let directories: Vec<bool> = directories.iter().map(|&byte| byte != 0).collect();
+                known.template = Template::Built {
+                    namespace,
+                    order: Box::new(Order {
+                        uid: known.world.uid.unwrap_or(0),
+                        gid: known.world.gid.unwrap_or(0),
+                        network: known.world.network,
+                        mounts: plan.run_mounts(&directories),
+                        seccomp: known.world.seccomp.clone(),
+                        seccomp_early: known.seccomp_early,
+                    }),
+                };
+                Ok(())
+            }
+            (Some([b'F', numbers @ ..]), _) if numbers.len() == 12 => {
+                let word = |at: usize| {
+                    u32::from_ne_bytes([numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]])
+                };
+                let step = Step::from_number(word(0));
+                let object = match known.world.mounts.get(word(8) as usize) {
+                    Some(Mount::Bind { source, .. }) if step == Step::MountSource => template::shown(source),
+                    Some(Mount::Bind { source, at, .. }) => {
+                        format!("{} on {}", template::shown(source), template::shown(at))
+                    }
+                    Some(mount) => template::shown(mount.path()),
+                    None => String::new(),
+                };
+                Err(step.error(Errno(word(4) as i32), &object))
+            }
+            _ => {
+                let how = waited.map_or(-1, |waited| waited.status);
+                Err(Step::Template.says(match process::decode_status(how) {
+                    Ok(code) => format!("its builder exited with {code}"),
+                    Err(signal) => format!("its builder was killed by signal {signal}"),
+                }))
+            }
+        }
+    }
+
+    /// A world whose template could not be built is forgotten, so that the next request
+    /// for it tries again.
+    pub fn drop_failed(&mut self, id: WorldId) {
+        if let Some(Known { template: Template::New, users: 0, .. }) = self.known.get(&id.0) {
+            self.remove(id.0);
+        }
+    }
+
+    fn remove(&mut self, id: u32) {
+        if let Some(known) = self.known.remove(&id) {
+            self.by_key.remove(&known.key);
+        }
+    }
+
+    /// Forgets the least recently used worlds beyond the bound. A home that has one of
+    /// them prepared keeps its own hold on the namespace until it is switched.
+    pub fn trim(&mut self) {
+        while self.known.len() > MOST_WORLDS {
+            let oldest = self
+                .known
+                .iter()
+                .filter(|(_, known)| known.users == 0 && !matches!(known.template, Template::Building { .. }))
+                .min_by_key(|(_, known)| known.last_used)
+                .map(|(id, _)| *id);
+            match oldest {
+                Some(id) => self.remove(id),
+                None => return,
+            }
+        }
+    }
+
+    /// Ends all builders.
+    pub fn kill_builders(&self) {
+        for known in self.known.values() {
+            if let Template::Building { builder, .. } = &known.template {
+                let _ = calls::kill(*builder, libc::SIGKILL);
+            }
+        }
+    }
+}
+
+/// The builder's life, in the forked child.
+fn builder(world: &World, plan: &Plan, socket: &OwnedFd, procfs: i32) -> ! {
+    let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-mount".as_ptr() as usize, 0, 0, 0);
+    let failed = |error: BuildError| {
+        let mut bytes = vec![b'F'];
+        for word in [error.step as u32, error.errno.0 as u32, error.object as u32] {
+            bytes.extend_from_slice(&word.to_ne_bytes());
+        }
+        let _ = sys::send_descriptors(socket.as_raw_fd(), &bytes, &[]);
+    };
+    match template::build(world, plan) {
+        Ok(directories) => match calls::openat(procfs, c"self/ns/mnt", libc::O_RDONLY, 0) {
+            Ok(namespace) => {
+                let mut bytes = vec![b'B'];
+                bytes.extend(directories.iter().map(|&directory| u8::from(directory)));
+                let _ = sys::send_descriptors(socket.as_raw_fd(), &bytes, &[namespace]);
+            }
+            Err(errno) => failed(BuildError { step: Step::Template, errno, object: usize::MAX }),
+        },
+        Err(error) => failed(error),
+    }
+    calls::exit(0)
+}

@@ -1,0 +1,65 @@
+//! What client and supervisor say to each other.
+//!
+//! Both ends of one `SOCK_SEQPACKET` socket exchange *frames*: a fixed header
+//! ([`frame::Header`]) and a postcard body. The words of this world:
+//!
+//! * a [`World`] is all that can be prepared before a program is known: mounts,
+//!   ids, network, seccomp program. It travels as encoded bytes, because the
+//!   supervisor only ever compares it with worlds it already has;
+//! * a [`Run`] asks for one program to be run in a world; descriptors travel
+//!   beside it (`SCM_RIGHTS`);
+//! * a [`RunResult`] says what came of it.
+//!
+//! ```
+//! use millibox_wire::{World, Mount, decode, encode};
+//! let world = World { mounts: vec![Mount::proc("/proc")], ..World::default() };
+//! let bytes = encode(&world);
+//! assert_eq!(decode::<World>(&bytes).unwrap(), world);
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod frame;
+mod request;
+mod result;
+mod world;
+
+pub use request::{Bandwidth, Descriptors, Kill, KillReason, Limits, RLIMITS, Run, rlimit_number};
+pub use result::{Backend, Figures, Hello, Outcome, RunError, RunResult};
+pub use world::{Mount, Network, World};
+
+/// Encodes a body.
+///
+/// Cannot fail: the types of this crate hold nothing that postcard refuses.
+pub fn encode<T: serde::Serialize>(value: &T) -> Vec<u8> {
+    postcard::to_stdvec(value).expect("wire types are encodable")
+}
+
+/// Decodes a body; bytes left over are an error, as they mean that the two ends
+/// do not speak of the same thing.
+pub fn decode<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, DecodeError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => Err(DecodeError::Trailing(rest.len())),
+        Err(error) => Err(DecodeError::Malformed(error)),
+    }
+}
+
+/// Why bytes could not be understood.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// The frame is shorter than its header.
+    #[error("a frame of {0} bytes is shorter than a frame header")]
+    Short(usize),
+    /// The first word is not this protocol's.
+    #[error("unknown protocol word {0:#010x}: client and supervisor are of different versions")]
+    Protocol(u32),
+    /// The header names no message.
+    #[error("unknown message kind {0}")]
+    Kind(u32),
+    /// The body is no encoding of the expected type.
+    #[error("malformed message: {0}")]
+    Malformed(postcard::Error),
+    /// The body goes on after its end.
+    #[error("malformed message: {0} bytes too many")]
+    Trailing(usize),
+}

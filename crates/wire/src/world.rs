@@ -1,0 +1,172 @@
+//! All of a run's surroundings that do not depend on the program.
+
+use serde::{Deserialize, Serialize};
+
+/// What a program sees: files, ids, network, system calls.
+///
+/// Two runs with equal worlds share the prepared mount namespace (template), and
+/// the second one's pid1 is prepared while the first one runs. Keep what differs
+/// from run to run (arguments, descriptors, limits) out of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct World {
+    /// Mount operations, in order, on a root that is at first an empty tmpfs,
+    /// read-only once all are done.
+    pub mounts: Vec<Mount>,
+    /// User id inside; `None`: the same number as outside.
+    pub uid: Option<u32>,
+    /// Group id inside; `None`: the same number as outside.
+    pub gid: Option<u32>,
+    /// Network.
+    pub network: Network,
+    /// Classic BPF program as `struct sock_filter[]` bytes (seccomp(2)); `None`: no filter.
+    pub seccomp: Option<Vec<u8>>,
+}
+
+/// Network of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    /// A network namespace without any interface that is up.
+    #[default]
+    None,
+    /// A network namespace of the run's own, with its loopback interface up.
+    Loopback,
+}
+
+/// One mount operation. Paths are absolute and mean the new root; a bind's
+/// source is a path of the host, as the (unprivileged) supervisor sees it.
+///
+/// Directories on the way to a mount point, and the mount point itself, are made
+/// (mode 0755) where they are missing and the file system there is millibox's own.
+/// Paths are bytes: Linux's names need not be UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mount {
+    /// An empty tmpfs (tmpfs(5)), fresh for every run. Mounted nosuid, nodev.
+    Tmpfs {
+        /// Mount point.
+        at: Vec<u8>,
+        /// Size limit in bytes, rounded up to whole pages; `None`: none but the memory limit.
+        size: Option<u64>,
+        /// Inode limit, the root directory counted; `None`: none.
+        inodes: Option<u64>,
+        /// Mode of its root directory, at most 0o7777.
+        mode: u32,
+        /// Read-only: for hiding what is beneath.
+        read_only: bool,
+        /// Nothing on it can be executed.
+        no_exec: bool,
+    },
+    /// A procfs (proc(5)) that shows the run's processes only. Read-only, noexec, nosuid, nodev.
+    Proc {
+        /// Mount point.
+        at: Vec<u8>,
+        /// Only the process directories (`subset=pid`, Linux 5.8), not the system's files.
+        processes_only: bool,
+    },
+    /// A file or directory of the host. Always nosuid; nodev unless `device`.
+    Bind {
+        /// Path on the host.
+        source: Vec<u8>,
+        /// Mount point.
+        at: Vec<u8>,
+        /// Read-only, submounts too.
+        read_only: bool,
+        /// With all mounts below it.
+        recursive: bool,
+        /// Nothing on it can be executed, submounts too.
+        no_exec: bool,
+        /// If the last component of `source` is a symbolic link, fail.
+        no_follow: bool,
+        /// `source` is a device node that must work (no nodev).
+        device: bool,
+    },
+    /// Makes a directory with exactly this mode; its being there already is an error.
+    CreateDir {
+        /// Where.
+        path: Vec<u8>,
+        /// At most 0o7777.
+        mode: u32,
+    },
+    /// Makes an empty regular file with exactly this mode; its being there already is an error.
+    CreateFile {
+        /// Where.
+        path: Vec<u8>,
+        /// At most 0o7777.
+        mode: u32,
+    },
+    /// Makes a symbolic link.
+    Symlink {
+        /// What the link says.
+        target: Vec<u8>,
+        /// Where it stands.
+        path: Vec<u8>,
+    },
+    /// From here on `path`, which must be a mount point made by an earlier
+    /// operation, is the root.
+    NewRoot {
+        /// The mount point.
+        path: Vec<u8>,
+    },
+}
+
+impl Mount {
+    /// A fresh, writable tmpfs of mode 1777 without limits of its own.
+    pub fn tmpfs(at: impl Into<Vec<u8>>) -> Mount {
+        Mount::Tmpfs { at: at.into(), size: None, inodes: None, mode: 0o1777, read_only: false, no_exec: false }
+    }
+
+    /// A procfs of the run's processes.
+    pub fn proc(at: impl Into<Vec<u8>>) -> Mount {
+        Mount::Proc { at: at.into(), processes_only: false }
+    }
+
+    /// A file or directory of the host, read-only, with all below it.
+    pub fn read_only(source: impl Into<Vec<u8>>, at: impl Into<Vec<u8>>) -> Mount {
+        Mount::Bind {
+            source: source.into(),
+            at: at.into(),
+            read_only: true,
+            recursive: true,
+            no_exec: false,
+            no_follow: false,
+            device: false,
+        }
+    }
+
+    /// A file or directory of the host that the run may write to as far as the
+    /// supervisor's user may, with all below it.
+    pub fn read_write(source: impl Into<Vec<u8>>, at: impl Into<Vec<u8>>) -> Mount {
+        Mount::Bind {
+            source: source.into(),
+            at: at.into(),
+            read_only: false,
+            recursive: true,
+            no_exec: false,
+            no_follow: false,
+            device: false,
+        }
+    }
+
+    /// A device node of the host, usable.
+    pub fn device(source: impl Into<Vec<u8>>, at: impl Into<Vec<u8>>) -> Mount {
+        Mount::Bind {
+            source: source.into(),
+            at: at.into(),
+            read_only: true,
+            recursive: false,
+            no_exec: true,
+            no_follow: false,
+            device: true,
+        }
+    }
+
+    /// The path inside the new root that this operation is about.
+    pub fn path(&self) -> &[u8] {
+        match self {
+            Mount::Tmpfs { at, .. } | Mount::Proc { at, .. } | Mount::Bind { at, .. } => at,
+            Mount::CreateDir { path, .. }
+            | Mount::CreateFile { path, .. }
+            | Mount::Symlink { path, .. }
+            | Mount::NewRoot { path } => path,
+        }
+    }
+}
