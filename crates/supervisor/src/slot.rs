@@ -131,7 +131,6 @@ impl Home {
     }
 
     fn forget_pid1(&mut self) {
-        self.pid1 = 0;
         self.pidfd = None;
         self.cpu_stat = None;
         self.memory_events = None;
@@ -199,6 +198,11 @@ impl Home {
         self.kill_process();
         self.kill_pid1();
         process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status)
+    }
+
+    /// The pid1 that a dead home left to us, to be waited for.
+    pub fn orphan(&self) -> Option<i32> {
+        (self.pid1 != 0).then_some(self.pid1)
     }
 
     // --- figures of a run that goes on ------------------------------------------------

@@ -210,6 +210,9 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     }
     rustix::process::chdir("/").map_err(|errno| format!("cannot enter /: {errno}"))?;
 
+    // A home's pid1 outlives it by a moment, and is ours to wait for.
+    calls::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0).map_err(failed("become a subreaper"))?;
+
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     enter_namespaces(uid, gid)?;
     drop_bounding_set(KEPT).map_err(failed("shrink the capability bounding set"))?;

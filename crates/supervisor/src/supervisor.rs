@@ -83,6 +83,8 @@ pub struct Supervisor {
     unsent: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
     cpus: u64,
+    /// pid1s whose homes died, not yet waited for.
+    orphans: Vec<i32>,
 }
 
 /// What an epoll event is about.
@@ -142,6 +144,7 @@ impl Supervisor {
             unsent: VecDeque::new(),
             buffer: vec![0; millibox_wire::frame::MAX_INLINE],
             cpus,
+            orphans: Vec::new(),
         };
         supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
         supervisor.watch(supervisor.setup.client.as_raw_fd(), Token::ClientDeath, epoll::EventFlags::IN)?;
@@ -208,6 +211,7 @@ impl Supervisor {
                     Token::Builder(world) => self.builder_done(world),
                 }
             }
+            self.orphans.retain(|&pid1| matches!(process::wait(pid1, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0));
             self.look_at_clocks();
             self.dispatch();
         }
@@ -630,6 +634,7 @@ impl Supervisor {
             return Err(format!("a home {how} before it could take runs"));
         }
         let (running, shared) = (home.state, home.shared);
+        self.orphans.extend(home.orphan());
         if let State::Running(id) = running {
             let cause = self.requests.get(&id).and_then(|request| request.ended);
             let limited = self.requests.get(&id).is_some_and(|request| request.limits.memory.is_some());

@@ -94,6 +94,8 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     inheritance.handover = made.handover.clone();
     inheritance.cgroups = made.tops.iter().map(|top| top.path.clone().into_bytes()).collect();
     let keeper = calls::getpid();
+    // If the supervisor is killed, what was below it comes to us to be waited for.
+    let _ = calls::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     let supervisor = match process::fork().map_err(|errno| format!("cannot fork: {}", crate::step::errno_text(errno))) {
         Ok(Some(pid)) => pid,
         Ok(None) => {
@@ -125,6 +127,8 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
             128 + signal
         }
     };
+    // All of it is dying: homes by their parent's death, pid1s by theirs.
+    while process::wait(-1, libc::__WALL).is_ok() {}
     clean_up(made);
     Ok(code)
 }
