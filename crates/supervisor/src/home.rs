@@ -246,7 +246,7 @@ impl Home {
                 end_ns: calls::monotonic_raw_ns(),
                 ..End::default()
             };
-            self.backend.measure(&start, &waited, &mut end);
+            self.backend.measure(shared, &start, &waited, &mut end);
             tell(self.socket, message::ENDED, &Report { start, failure: shared.failure.get(), end });
         }
         self.backend.clean(shared);

@@ -11,6 +11,7 @@
 use crate::step::Step;
 use crate::sys::Errno;
 use crate::sys::memory::{Area, Slot};
+use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
@@ -59,6 +60,26 @@ pub struct Standing {
     pub processes: AtomicU64,
     pub quota: AtomicU64,
     pub period: AtomicU64,
+    /// Least memory that the home's cgroup held before a run, in bytes.
+    pub least_memory: AtomicU64,
+    /// What it held beyond that before the present one.
+    pub left_memory: AtomicU64,
+}
+
+impl Standing {
+    /// Nothing is limited.
+    pub fn clear(&self) {
+        for limit in [&self.memory, &self.swap, &self.processes, &self.quota, &self.least_memory] {
+            limit.store(UNLIMITED, Relaxed);
+        }
+    }
+
+    /// Nothing is known: 0 is never what a run asks for.
+    pub fn forget(&self) {
+        for limit in [&self.memory, &self.swap, &self.processes, &self.quota] {
+            limit.store(0, Relaxed);
+        }
+    }
 }
 
 /// One run, as numbers.

@@ -68,7 +68,7 @@ pub fn main(prepared: &Prepared) -> ! {
         calls::exit(1);
     }
     let start = shared.start.get();
-    home.backend.measure(&start, &process::children_usage(), &mut end);
+    home.backend.measure(shared, &start, &process::children_usage(), &mut end);
     let report = Report { start, failure: shared.failure.get(), end };
     let mut bytes = [message::DONE; 1 + size_of::<Report>()];
     if let Some(body) = bytes.get_mut(1..) {

@@ -151,10 +151,7 @@ impl Supervisor {
         for index in 0..supervisor.setup.slots * supervisor.setup.homes_per_slot {
             let shared =
                 crate::sys::memory::shared::<Shared>().map_err(|error| format!("cannot map shared memory: {error}"))?;
-            for limit in [&shared.standing.memory, &shared.standing.swap, &shared.standing.processes, &shared.standing.quota]
-            {
-                limit.store(UNLIMITED, core::sync::atomic::Ordering::Relaxed);
-            }
+            shared.standing.clear();
             supervisor.start_home(index, shared, false)?;
             if let Handover::Hybrid { homes } = &supervisor.setup.handover
                 && let Some(files) = homes.get(index)
@@ -651,10 +648,7 @@ impl Supervisor {
             };
             self.answer_error(id, outcome);
         }
-        // Whatever stood in its cgroups is not known any more: 0 is never what is asked for.
-        for limit in [&shared.standing.memory, &shared.standing.swap, &shared.standing.processes, &shared.standing.quota] {
-            limit.store(0, core::sync::atomic::Ordering::Relaxed);
-        }
+        shared.standing.forget();
         self.start_home(index, shared, true)
     }
 

@@ -70,7 +70,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     if let (Some(program), true) = (prepared.seccomp, prepared.seccomp_early) {
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
     }
-    home.backend.reset();
+    home.backend.reset(shared);
     shared.prepared.store(1, Release);
 
     // Part two: what the launch says.

@@ -3,7 +3,7 @@
 //! Its counters start at zero by themselves; making and removing it is off the
 //! critical path.
 
-use crate::launch::{End, Failure, Launch, Shared, Start, UNLIMITED};
+use crate::launch::{End, Failure, Launch, Start, UNLIMITED};
 use crate::step::Step;
 use crate::sys::ascii::{Decimal, Line, keyed_number, leading_number};
 use crate::sys::process::Clone;
@@ -74,13 +74,13 @@ impl Home {
         ]
     }
 
-    pub fn prepare(&self, shared: &Shared, how: &mut Clone) -> core::result::Result<(), Failure> {
-        self.make(shared).map_err(|errno| Failure::new(Step::Cgroup, errno))?;
+    pub fn prepare(&self, how: &mut Clone) -> core::result::Result<(), Failure> {
+        self.make().map_err(|errno| Failure::new(Step::Cgroup, errno))?;
         how.into_cgroup = Some(self.directory.load(Relaxed));
         Ok(())
     }
 
-    fn make(&self, shared: &Shared) -> Result<()> {
+    fn make(&self) -> Result<()> {
         loop {
             let name = run_name(self.index, self.generation.load(Relaxed));
             match calls::mkdirat(self.base, c_name(&name), 0o755) {
@@ -117,10 +117,6 @@ impl Home {
         // Pressure stall accounting costs on every switch and nobody reads it here
         // (cgroup.pressure, Linux 6.1).
         let _ = calls::write_file(directory, c"cgroup.pressure", b"0");
-        let standing = &shared.standing;
-        for limit in [&standing.memory, &standing.swap, &standing.processes, &standing.quota] {
-            limit.store(UNLIMITED, Relaxed);
-        }
         Ok(())
     }
 
@@ -128,7 +124,7 @@ impl Home {
         vec![self.cpu_stat.load(Relaxed), self.memory_events.load(Relaxed)]
     }
 
-    pub fn limit(&self, _shared: &Shared, launch: &Launch) -> core::result::Result<(), Failure> {
+    pub fn limit(&self, launch: &Launch) -> core::result::Result<(), Failure> {
         let write = |place: &AtomicI32, bytes: &[u8], step| {
             calls::write(place.load(Relaxed), bytes).map_err(|errno| Failure::new(step, errno))
         };

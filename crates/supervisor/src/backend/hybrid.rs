@@ -28,6 +28,8 @@ pub struct Files {
     pub memory_swap_limit: Option<i32>,
     /// memory.max_usage_in_bytes
     pub memory_peak: i32,
+    /// memory.usage_in_bytes
+    pub memory_usage: i32,
     /// memory.force_empty
     pub memory_empty: i32,
     /// memory.oom_control
@@ -55,6 +57,11 @@ const OWN_PROCESSES: u64 = 2;
 /// Below this memory limit the next run's preparation might not fit.
 const ROOM_TO_PREPARE: u64 = 16 << 20;
 
+/// A home's cgroup that holds more than this between two runs is emptied. Kernel memory of
+/// the home's own, and what the kernel charges ahead in batches of 64 pages for each CPU,
+/// is always there.
+const LEFT_BEHIND: u64 = 1536 << 10;
+
 /// See the module.
 pub struct Home {
     files: Files,
@@ -71,6 +78,7 @@ impl Home {
         all.extend([
             files.memory_limit,
             files.memory_peak,
+            files.memory_usage,
             files.memory_empty,
             files.oom_control,
             files.pids_join,
@@ -100,10 +108,12 @@ impl Home {
         if standing.memory.load(Relaxed) < ROOM_TO_PREPARE {
             self.set_memory(standing, UNLIMITED, UNLIMITED)?;
         }
-        // Page cache and the like that the last run left behind. The answer is how far
-        // the kernel got; what it could not free is not the next run's peak either, as
-        // that counts from `reset`.
-        let _ = calls::write(files.memory_empty, b"0");
+        // Page cache that the last run left behind would count for the next. To reclaim is
+        // dear (it visits all CPUs), so a little is left. The answer is how far the kernel
+        // got.
+        if read_number(files.memory_usage) > LEFT_BEHIND {
+            let _ = calls::write(files.memory_empty, b"0");
+        }
         if standing.processes.load(Relaxed) < 2 {
             self.set_processes(standing, UNLIMITED)?;
         }
@@ -113,7 +123,13 @@ impl Home {
         Ok(())
     }
 
-    pub fn reset(&self) {
+    pub fn reset(&self, standing: &Standing) {
+        // What earlier runs left here beyond the least that this home ever held is not the
+        // next run's.
+        let usage = read_number(self.files.memory_usage);
+        let least = standing.least_memory.load(Relaxed).min(usage);
+        standing.least_memory.store(least, Relaxed);
+        standing.left_memory.store(usage - least, Relaxed);
         // memory.max_usage_in_bytes becomes the present usage.
         let _ = calls::write(self.files.memory_peak, b"0");
     }
@@ -187,10 +203,10 @@ impl Home {
         start.oom_kills = self.oom_kills();
     }
 
-    pub fn measure(&self, start: &Start, end: &mut End) {
+    pub fn measure(&self, standing: &Standing, start: &Start, end: &mut End) {
         end.cpu_ns = self.cpu_ns().saturating_sub(start.cpu_ns);
         end.oom_kills = self.oom_kills().saturating_sub(start.oom_kills);
-        end.peak_memory = read_number(self.files.memory_peak);
+        end.peak_memory = read_number(self.files.memory_peak).saturating_sub(standing.left_memory.load(Relaxed));
         end.peak_processes = match self.files.pids_peak {
             Some(fd) => read_number(fd).saturating_sub(OWN_PROCESSES),
             None => UNLIMITED,

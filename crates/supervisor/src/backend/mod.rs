@@ -72,23 +72,23 @@ impl Backend {
     /// Home, before pid1 is cloned: a place with nothing of the last run in it.
     pub fn prepare(&self, shared: &Shared, how: &mut Clone) -> Result<(), Failure> {
         match self {
-            Backend::Cgroup2(home) => home.prepare(shared, how),
+            Backend::Cgroup2(home) => home.prepare(how),
             Backend::Hybrid(home) => home.prepare(shared),
             Backend::Rlimit => Ok(()),
         }
     }
 
     /// Tracee, when all is prepared: what preparing has cost shall not be the run's.
-    pub fn reset(&self) {
+    pub fn reset(&self, shared: &Shared) {
         if let Backend::Hybrid(home) = self {
-            home.reset();
+            home.reset(&shared.standing);
         }
     }
 
     /// Tracee: makes the run's limits hold.
     pub fn limit(&self, shared: &Shared, launch: &Launch) -> Result<(), Failure> {
         match self {
-            Backend::Cgroup2(home) => home.limit(shared, launch),
+            Backend::Cgroup2(home) => home.limit(launch),
             Backend::Hybrid(home) => home.limit(shared, launch),
             Backend::Rlimit => rlimit::limit(launch),
         }
@@ -105,12 +105,12 @@ impl Backend {
 
     /// pid1 (or the home, if pid1 was killed): what the run used, once all its
     /// processes are gone.
-    pub fn measure(&self, start: &Start, usage: &Waited, end: &mut End) {
+    pub fn measure(&self, shared: &Shared, start: &Start, usage: &Waited, end: &mut End) {
         end.user_us = usage.user_us;
         end.system_us = usage.system_us;
         match self {
             Backend::Cgroup2(home) => home.measure(start, end),
-            Backend::Hybrid(home) => home.measure(start, end),
+            Backend::Hybrid(home) => home.measure(&shared.standing, start, end),
             Backend::Rlimit => rlimit::measure(usage, end),
         }
     }

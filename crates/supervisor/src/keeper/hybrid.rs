@@ -114,6 +114,7 @@ fn home(index: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> Result<(Files
         memory_limit: number(control(memory, "memory.limit_in_bytes", OFlags::WRONLY)?),
         memory_swap_limit: control(memory, "memory.memsw.limit_in_bytes", OFlags::WRONLY).ok().map(&mut number),
         memory_peak: number(control(memory, "memory.max_usage_in_bytes", OFlags::RDWR)?),
+        memory_usage: number(control(memory, "memory.usage_in_bytes", OFlags::RDONLY)?),
         memory_empty: number(control(memory, "memory.force_empty", OFlags::WRONLY)?),
         oom_control: number(oom_control),
         oom_event: number(oom_event),
