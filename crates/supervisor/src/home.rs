@@ -18,8 +18,8 @@ use crate::step::Step;
 use crate::sys::memory::{Pointers, Stack};
 use crate::sys::process::{self, Clone};
 use crate::sys::{Errno, calls};
-use crate::{pid1, sys};
-use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use crate::{pid1, sys, tracee};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use millibox_wire::Network;
 use serde::{Deserialize, Serialize};
 use std::ffi::CString;
@@ -73,6 +73,8 @@ pub struct Home {
     /// Ids outside.
     pub uid: u32,
     pub gid: u32,
+    /// Our own oom_score_adj is not what the runs shall have.
+    pub adjust_oom_score: bool,
     pub tracee_stack: Stack,
     pub pointers: Pointers,
     pid1_stack: Stack,
@@ -143,6 +145,8 @@ fn settle(birth: Birth) -> Result<Home, Failure> {
         own_pidfd,
         uid: birth.uid,
         gid: birth.gid,
+        adjust_oom_score: std::fs::read_to_string("/proc/self/oom_score_adj").ok().as_deref().map(str::trim)
+            != Some(tracee::OOM_SCORE_ADJ),
         tracee_stack,
         pointers,
         pid1_stack,
@@ -163,11 +167,7 @@ impl Home {
         loop {
             let _ = calls::send(self.socket, &[message::IDLE]);
             let mut buffer = vec![0; millibox_wire::frame::MAX_INLINE];
-            let received = match calls::receive(self.socket, &mut buffer, 0) {
-                Ok(received) if received.length > 0 => received,
-                // The supervisor is gone.
-                _ => calls::exit(0),
-            };
+            let received = self.next_order(&mut buffer);
             let template = received.descriptors[0];
             let order = match buffer.get(..received.length) {
                 Some([message::PREPARE, body @ ..]) => millibox_wire::decode::<Order>(body).ok(),
@@ -185,7 +185,26 @@ impl Home {
                 continue;
             }
             self.shared.stay_idle.store(0, Relaxed);
-            while self.run(&order, &mut loopback) {}
+            while self.shared.stay_idle.load(SeqCst) == 0 && self.run(&order, &mut loopback) {}
+        }
+    }
+
+    /// The next message that is an order. A launch before it was for a pid1 that did not
+    /// live to take it: its run has been told ended, its descriptors go.
+    fn next_order(&self, buffer: &mut [u8]) -> calls::Received {
+        loop {
+            match calls::receive(self.socket, buffer, 0) {
+                Ok(received) if received.length > 0 => {
+                    if buffer.first() != Some(&message::LAUNCH) {
+                        return received;
+                    }
+                    for fd in received.descriptors.into_iter().filter(|&fd| fd >= 0) {
+                        let _ = calls::close(fd);
+                    }
+                }
+                // The supervisor is gone.
+                _ => calls::exit(0),
+            }
         }
     }
 
@@ -206,14 +225,14 @@ impl Home {
             seccomp_early: order.seccomp_early,
         };
         let waited = self.make_place(order, loopback).and_then(|how| {
-            process::run_child(how, &self.pid1_stack, pid1::main, &prepared, |pid, pidfd| {
-                let mut bytes = [message::READY; 5];
-                bytes[1..].copy_from_slice(&pid.to_ne_bytes());
-                let mut descriptors = vec![pidfd];
-                descriptors.extend(self.backend.watched());
-                // If it cannot be sent the supervisor is gone, and so are we.
-                let _ = sys::send_descriptors(self.socket, &bytes, &descriptors);
-                let _ = calls::close(pidfd);
+            process::run_child(how, &self.pid1_stack, pid1::main, &prepared, |pid| {
+                shared.pid1.store(pid, SeqCst);
+                if pid != 0
+                    && let Some(watched) = self.backend.watched()
+                {
+                    // If it cannot be sent the supervisor is gone, and so are we.
+                    let _ = sys::send_descriptors(self.socket, &[message::READY], &watched);
+                }
             })
             .map_err(|errno| Failure::new(Step::Clone, errno))
         });
@@ -225,22 +244,12 @@ impl Home {
                 return false;
             }
         };
-        // A launch that nobody was left to read: its descriptors go, its run is told ended.
-        while let Ok(stale) = calls::receive(self.socket, &mut [0; 1], libc::MSG_DONTWAIT) {
-            if stale.length == 0 {
-                calls::exit(0);
-            }
-            for fd in stale.descriptors {
-                if fd >= 0 {
-                    let _ = calls::close(fd);
-                }
-            }
-        }
         let launched = shared.launched.load(Acquire) != 0;
         if shared.reported.load(Acquire) == 0 {
             let start = shared.start.get();
             let mut end = End {
                 pid1_died: 1,
+                launched: u32::from(launched),
                 status: -1,
                 pid1_status: waited.status,
                 end_ns: calls::monotonic_raw_ns(),
@@ -250,8 +259,7 @@ impl Home {
             tell(self.socket, message::ENDED, &Report { start, failure: shared.failure.get(), end });
         }
         self.backend.clean(shared);
-        let stay_idle = shared.stay_idle.swap(0, Relaxed) != 0;
-        launched && !stay_idle
+        launched
     }
 
     /// Everything that must be there before pid1 is cloned.
@@ -271,7 +279,7 @@ impl Home {
         }
         let namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
         let memory = if self.share_memory { libc::CLONE_VM } else { 0 };
-        let mut how = Clone { flags: (namespaces | memory) as u64, pidfd: true, into_cgroup: None };
+        let mut how = Clone { flags: (namespaces | memory) as u64, into_cgroup: None };
         self.backend.prepare(self.shared, &mut how)?;
         // pid1 must be able to write its id maps; it makes the memory undumpable again
         // before anything that is not ours runs.

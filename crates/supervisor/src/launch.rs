@@ -12,7 +12,7 @@ use crate::step::Step;
 use crate::sys::Errno;
 use crate::sys::memory::{Area, Slot};
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
 /// Room for strings: the kernel takes at most a quarter of the stack limit, and
@@ -33,8 +33,12 @@ pub struct Shared {
     pub stay_idle: AtomicU32,
     /// Tracee → supervisor: everything is prepared, only the launch is missing.
     pub prepared: AtomicU32,
-    /// Tracee → home: the launch has come.
-    pub launched: AtomicU32,
+    /// Tracee → home, supervisor: the launch with this number has come; 0: none yet.
+    pub launched: AtomicU64,
+    /// Supervisor → tracee: the launch with this number is not to be executed.
+    pub revoked: AtomicU64,
+    /// Home → supervisor: process id of the present pid1; 0: none that could be signalled.
+    pub pid1: AtomicI32,
     /// pid1 → home: the end has been reported.
     pub reported: AtomicU32,
     /// Tracee → home: limits as they stand in the home's cgroups.
@@ -86,6 +90,8 @@ impl Standing {
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Launch {
+    /// Number of the launch, never twice the same for a home.
+    pub number: u64,
     /// Bytes used of the strings.
     pub strings_length: u32,
     pub paths: u32,
@@ -115,6 +121,8 @@ pub struct Launch {
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Start {
+    /// The launch that this is about.
+    pub number: u64,
     /// `CLOCK_MONOTONIC_RAW`; 0: it did not get so far.
     pub exec_ns: u64,
     /// CPU time that the cgroup had used by then.
@@ -152,7 +160,8 @@ pub struct End {
     pub status: i32,
     /// Wait status of pid1, when the home speaks for it.
     pub pid1_status: i32,
-    pub _pad: u32,
+    /// 1: the launch had reached its tracee; the home goes on with the same world.
+    pub launched: u32,
     /// `CLOCK_MONOTONIC_RAW` at the death of the first process.
     pub end_ns: u64,
     /// CPU time of the tree since [`Start`].
@@ -181,8 +190,8 @@ pub struct Report {
 pub mod message {
     /// Home: I wait for a world.
     pub const IDLE: u8 = b'I';
-    /// Home: pid1 runs. Its process id follows; its pidfd and what
-    /// `Backend::watched` names come along.
+    /// Home: pid1 runs; what `Backend::watched` names comes along. Not sent when that is
+    /// nothing: the supervisor launches without being told that all is ready.
     pub const READY: u8 = b'R';
     /// Home: could not prepare; a [`super::Report`] with the failure follows.
     pub const UNPREPARED: u8 = b'U';

@@ -12,7 +12,7 @@
 //! one end of the home's socket. By default it runs in its home's memory (`CLONE_VM`),
 //! on a stack of its own: no allocation, no locks, no libc; see [`crate::sys`] for the
 //! rules and SECURITY.md for the reasoning. The tracee cannot reach it: it is not
-//! dumpable, has no descriptor that the tracee keeps, and reads nothing from the tracee
+//! dumpable (from before the exec on), has no descriptor that the tracee keeps, and reads nothing from the tracee
 //! but its wait status.
 
 use crate::home::{Prepared, RunMount};
@@ -46,7 +46,7 @@ pub fn main(prepared: &Prepared) -> ! {
         }
     };
 
-    let mut end = End::default();
+    let mut end = End { launched: 1, ..End::default() };
     loop {
         match process::wait(-1, libc::__WALL) {
             Ok(child) if child.pid == tracee => {
@@ -103,9 +103,6 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     };
     map(c"self/uid_map", prepared.uid, home.uid).map_err(at(Step::UidMap))?;
     map(c"self/gid_map", prepared.gid, home.gid).map_err(at(Step::GidMap))?;
-    // The maps can be written only while the memory is dumpable (proc(5): the files of
-    // others belong to root). From here nobody inside may trace us.
-    calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(at(Step::Capabilities))?;
 
     let mut stage = -1;
     for (object, mount) in prepared.mounts {

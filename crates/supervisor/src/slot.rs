@@ -1,20 +1,25 @@
 //! Slots as the supervisor sees them: their homes, and what each is doing.
 //!
 //! ```text
-//! Settling ─IDLE→ Idle ─PREPARE→ Preparing ─READY→ Ready ─LAUNCH→ Running ─DONE/ENDED→ Ending
-//!                  ↑                                 │                                  │  │
-//!                  └───────── IDLE ── Switching ←────┘              READY (same world) ─┘  │
-//!                  └──────────────────────────── IDLE ─────────────────────────────────────┘
+//! Settling ─IDLE→ Idle ─PREPARE→ Ready ─LAUNCH→ Running ─ENDED→ Ending ─IDLE→ Idle
+//!                                 ↑ │              │
+//!                                 │ └─ Switching   └─DONE─┐
+//!                                 │    └─IDLE→ Idle       │
+//!                                 └───────────────────────┘
 //! ```
+//!
+//! A home that has a world takes a launch at any time: while its next pid1 is still being
+//! prepared, the launch waits in its socket. So nobody need be woken only to hear that all
+//! is ready.
 
 use crate::backend::{Backend, Handover};
 use crate::home::{self, Birth, Order};
-use crate::launch::{Launch, Shared, message};
+use crate::launch::{Launch, Shared, Start, message};
 use crate::supervisor::{Fatal, Setup};
 use crate::sys::ascii::{keyed_number, leading_number};
 use crate::sys::{self, Errno, Result, calls, process};
 use crate::world::WorldId;
-use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use core::sync::atomic::Ordering::{Acquire, SeqCst};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -25,15 +30,13 @@ pub enum State {
     Settling,
     /// Waits for a world.
     Idle,
-    /// Has been told a world.
-    Preparing,
-    /// pid1 is there and waits for a launch.
+    /// Has a world, and takes a launch.
     Ready,
     /// Runs this request.
     Running(u64),
-    /// Cleans up, then prepares the same world again or becomes idle.
+    /// Its pid1 ended before its time; it will be idle.
     Ending,
-    /// Its pid1 was killed so that it becomes idle.
+    /// Has been told to become idle.
     Switching,
 }
 
@@ -49,9 +52,11 @@ pub struct Home {
     /// When to look at the run's clocks (`CLOCK_MONOTONIC_RAW`).
     pub real_deadline: Option<u64>,
     pub cpu_deadline: Option<u64>,
+    /// pid1 could not yet be killed.
+    pub kill_again: bool,
     process: i32,
-    pid1: i32,
-    pidfd: Option<OwnedFd>,
+    /// Number of the latest launch.
+    launches: u64,
     cpu_stat: Option<OwnedFd>,
     memory_events: Option<OwnedFd>,
     saw_oom_kill: bool,
@@ -96,9 +101,10 @@ impl Home {
             last_used: 0,
             real_deadline: None,
             cpu_deadline: None,
+            kill_again: false,
             process,
-            pid1: 0,
-            pidfd: None,
+            // Every home that ever uses this memory goes on counting.
+            launches: shared.launch.get().number,
             cpu_stat: None,
             memory_events: None,
             saw_oom_kill: false,
@@ -107,33 +113,37 @@ impl Home {
 
     /// The home has said that it waits for a world.
     pub fn idle(&mut self) {
-        self.state = State::Idle;
+        self.over(State::Idle);
         self.world = None;
-        self.forget_pid1();
     }
 
-    /// The home has cloned a pid1.
-    pub fn ready(&mut self, pid1: i32, pidfd: Option<OwnedFd>, cpu_stat: Option<OwnedFd>, memory_events: Option<OwnedFd>) {
-        self.pid1 = pid1;
-        self.pidfd = pidfd;
+    /// Descriptors of the present pid1's cgroup.
+    pub fn watch(&mut self, cpu_stat: Option<OwnedFd>, memory_events: Option<OwnedFd>) {
         self.cpu_stat = cpu_stat;
         self.memory_events = memory_events;
         self.saw_oom_kill = false;
-        self.state = State::Ready;
     }
 
     /// What was in the home is over.
-    pub fn over(&mut self) {
-        self.state = State::Ending;
+    pub fn over(&mut self, state: State) {
+        self.state = state;
         self.real_deadline = None;
         self.cpu_deadline = None;
-        self.forget_pid1();
-    }
-
-    fn forget_pid1(&mut self) {
-        self.pidfd = None;
+        self.kill_again = false;
         self.cpu_stat = None;
         self.memory_events = None;
+    }
+
+    /// What the running program's tracee noted before its exec; zeros if it has not come
+    /// there.
+    pub fn start_of_run(&self) -> Start {
+        let start = self.shared.start.get();
+        if start.number == self.launches { start } else { Start::default() }
+    }
+
+    /// Number of the latest launch.
+    pub fn launch_number(&self) -> u64 {
+        self.launches
     }
 
     /// Whether the tracee only waits for its launch.
@@ -145,8 +155,9 @@ impl Home {
     pub fn prepare(&mut self, world: WorldId, order: &Order, template: i32) {
         let mut bytes = vec![message::PREPARE];
         bytes.extend_from_slice(&millibox_wire::encode(order));
-        self.state = State::Preparing;
+        self.state = State::Ready;
         self.world = Some(world);
+        self.shared.stay_idle.store(0, SeqCst);
         if sys::send_descriptors(self.socket.as_raw_fd(), &bytes, &[template]).is_err() {
             // It is dead or will be: its socket tells the rest.
             self.kill_process();
@@ -155,7 +166,7 @@ impl Home {
 
     /// Makes a ready home idle.
     pub fn switch(&mut self) {
-        self.shared.stay_idle.store(1, Relaxed);
+        self.shared.stay_idle.store(1, SeqCst);
         self.state = State::Switching;
         self.kill_pid1();
     }
@@ -171,7 +182,8 @@ impl Home {
                 self.shared.strings.discard_after(KEPT_STRINGS);
             }
         }
-        self.shared.launch.set(*launch);
+        self.launches += 1;
+        self.shared.launch.set(Launch { number: self.launches, ..*launch });
         sys::send_descriptors(self.socket.as_raw_fd(), &[message::LAUNCH], descriptors)
     }
 
@@ -179,11 +191,28 @@ impl Home {
         self.shared.launch.get().strings_length as usize >= KEPT_STRINGS
     }
 
-    /// Kills pid1 and with it everything in its namespace.
-    pub fn kill_pid1(&self) {
-        if let Some(pidfd) = &self.pidfd {
+    /// Kills the present pid1 and with it everything in its namespace: that of the running
+    /// launch, or, if the home is to become idle, any.
+    ///
+    /// The launch may not have reached its tracee yet, and pid1 may not be known: then this
+    /// is to be done again, and in the meantime the tracee refuses the launch.
+    pub fn kill_pid1(&mut self) {
+        let shared = self.shared;
+        let running = matches!(self.state, State::Running(_));
+        if running {
+            shared.revoked.store(self.launches, SeqCst);
+        }
+        let wanted = || !running || shared.launched.load(SeqCst) == self.launches;
+        let pid = shared.pid1.load(SeqCst);
+        self.kill_again = true;
+        let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else { return };
+        // The home takes the number back before it waits for the process: what was there
+        // before and after the pidfd was opened was there meanwhile, so it is not another's.
+        let Ok(pidfd) = rustix::process::pidfd_open(pid1, rustix::process::PidfdFlags::empty()) else { return };
+        if shared.pid1.load(SeqCst) == pid && wanted() {
             // ESRCH: it is over already.
-            let _ = rustix::process::pidfd_send_signal(pidfd, rustix::process::Signal::KILL);
+            let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
+            self.kill_again = false;
         }
     }
 
@@ -196,13 +225,12 @@ impl Home {
     /// Waits for the home's process, whose socket has been closed by its death.
     pub fn reap(&mut self) -> i32 {
         self.kill_process();
-        self.kill_pid1();
         process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status)
     }
 
     /// The pid1 that a dead home left to us, to be waited for.
     pub fn orphan(&self) -> Option<i32> {
-        (self.pid1 != 0).then_some(self.pid1)
+        Some(self.shared.pid1.swap(0, SeqCst)).filter(|&pid1| pid1 != 0)
     }
 
     // --- figures of a run that goes on ------------------------------------------------
@@ -221,7 +249,7 @@ impl Home {
                 .and_then(|fd| calls::read_at_start(fd.as_raw_fd(), &mut buffer).ok())
                 .and_then(|text| keyed_number(text, b"usage_usec"))
                 .map_or(0, |micros| micros.saturating_mul(1000)),
-            Handover::Rlimit => crate::backend::rlimit::tree_cpu_ns(self.pid1),
+            Handover::Rlimit => crate::backend::rlimit::tree_cpu_ns(self.shared.pid1.load(SeqCst)),
         }
     }
 

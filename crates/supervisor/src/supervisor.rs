@@ -13,7 +13,7 @@
 //! homes, cgroups are made by the keeper.
 
 use crate::backend::Handover;
-use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, Report, STRINGS, Shared, UNLIMITED, message};
+use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, Report, STRINGS, Shared, Start, UNLIMITED, message};
 use crate::slot::{Home, State};
 use crate::step::Step;
 use crate::sys::{Errno, calls, process};
@@ -58,6 +58,19 @@ enum Cause {
     Output,
     Caller,
     Cancelled,
+}
+
+impl Cause {
+    fn outcome(self) -> Outcome {
+        match self {
+            Cause::RealTime => Outcome::RealTimeLimit,
+            Cause::CpuTime => Outcome::CpuTimeLimit,
+            Cause::Memory => Outcome::MemoryLimit,
+            Cause::Output => Outcome::OutputLimit,
+            Cause::Caller => Outcome::Killed,
+            Cause::Cancelled => Outcome::Cancelled,
+        }
+    }
 }
 
 /// A run that was asked for and not yet answered.
@@ -474,6 +487,7 @@ impl Supervisor {
                     self.launch(index, id);
                 }
                 Pick::Prepare(index) => {
+                    at -= 1;
                     if let Some((order, template)) = self.worlds.order(world) {
                         self.homes[index].prepare(world, order, template);
                     }
@@ -500,18 +514,19 @@ impl Supervisor {
                 self.homes[index].state == state && (self.homes[index].world == Some(world)) == same
             })
         };
-        // Prepared to the end, then one that will be in a moment.
-        let ready = in_state(State::Ready, true).max_by_key(|&index| self.homes[index].is_prepared());
-        if let Some(index) = ready {
+        let ready = in_state(State::Ready, true)
+            .min_by_key(|&index| (!self.homes[index].is_prepared(), self.homes[index].last_used));
+        if let Some(index) = ready.filter(|&index| self.homes[index].is_prepared()) {
             return Pick::Launch(index);
-        }
-        if in_state(State::Preparing, true).next().is_some() {
-            return Pick::Wait;
         }
         if let Some(&index) = free.iter().find(|&&index| self.homes[index].state == State::Idle) {
             return Pick::Prepare(index);
         }
-        if in_state(State::Ending, true).next().is_some() {
+        // One that still prepares: the launch waits in its socket.
+        if let Some(index) = ready {
+            return Pick::Launch(index);
+        }
+        if free.iter().any(|&index| matches!(self.homes[index].state, State::Ending | State::Switching)) {
             return Pick::Wait;
         }
         // One that is prepared for a world that no waiting run wants; else any.
@@ -568,25 +583,28 @@ impl Supervisor {
             match bytes.get(..received.length) {
                 Some([]) | None => return self.home_died(index),
                 Some([message::IDLE, ..]) => self.homes[index].idle(),
-                Some([message::READY, pid @ ..]) => {
-                    let pid = <[u8; 4]>::try_from(pid).map_or(0, i32::from_ne_bytes);
-                    let [pidfd, cpu_stat, events] = [(); 3].map(|()| descriptors.next().flatten());
+                Some([message::READY]) => {
+                    let [cpu_stat, events] = [(); 2].map(|()| descriptors.next().flatten());
                     if let Some(events) = &events {
                         self.watch(events.as_raw_fd(), Token::OutOfMemory(index), epoll::EventFlags::PRI)?;
                     }
-                    self.homes[index].ready(pid, pidfd, cpu_stat, events);
+                    self.homes[index].watch(cpu_stat, events);
                 }
                 Some([message::DONE | message::ENDED, ..]) => match self.homes[index].state {
                     State::Running(id) => {
-                        self.homes[index].over();
-                        self.finish(id, &report());
-                    }
-                    state => {
-                        // No run was in it: the preparation failed, or somebody ended pid1.
-                        if state != State::Switching {
-                            self.unprepared(index, &report());
+                        let mut report = report();
+                        if report.start.number != self.homes[index].launch_number() {
+                            // It did not come as far as its exec.
+                            report.start = Start::default();
                         }
+                        // A home whose pid1 took no launch becomes idle; else it goes on.
+                        let goes_on = report.end.launched != 0;
+                        self.homes[index].over(if goes_on { State::Ready } else { State::Ending });
+                        self.finish(id, &report);
                     }
+                    State::Switching => {}
+                    // No run was in it: the preparation failed, or somebody ended pid1.
+                    _ => self.unprepared(index, &report()),
                 },
                 Some([message::UNPREPARED, ..]) => {
                     if self.homes[index].state == State::Settling {
@@ -603,7 +621,7 @@ impl Supervisor {
     /// A home could not prepare its world: the first run that waits for it is told.
     fn unprepared(&mut self, index: usize, report: &Report) {
         let world = self.homes[index].world;
-        self.homes[index].over();
+        self.homes[index].over(State::Ending);
         if report.failure.step == 0 {
             return;
         }
@@ -637,12 +655,7 @@ impl Supervisor {
             let limited = self.requests.get(&id).is_some_and(|request| request.limits.memory.is_some());
             self.forget(id);
             let outcome = match cause {
-                Some((Cause::RealTime, _)) => Outcome::RealTimeLimit,
-                Some((Cause::CpuTime, _)) => Outcome::CpuTimeLimit,
-                Some((Cause::Memory, _)) => Outcome::MemoryLimit,
-                Some((Cause::Output, _)) => Outcome::OutputLimit,
-                Some((Cause::Caller, _)) => Outcome::Killed,
-                Some((Cause::Cancelled, _)) => Outcome::Cancelled,
+                Some((cause, _)) => cause.outcome(),
                 None if limited && self.homes[index].saw_oom_kill() => Outcome::MemoryLimit,
                 None => Outcome::SandboxError(Step::Home.says(format!("it {how}"))),
             };
@@ -659,12 +672,18 @@ impl Supervisor {
             .iter()
             .filter(|home| matches!(home.state, State::Running(_)))
             .flat_map(|home| [home.real_deadline, home.cpu_deadline])
+            .chain(self.homes.iter().map(|home| {
+                home.kill_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))
+            }))
             .flatten()
             .min()
     }
 
     fn look_at_clocks(&mut self) {
         for index in 0..self.homes.len() {
+            if self.homes[index].kill_again {
+                self.homes[index].kill_pid1();
+            }
             let home = &self.homes[index];
             let State::Running(id) = home.state else { continue };
             let (real, cpu) = (home.real_deadline, home.cpu_deadline);
@@ -673,7 +692,7 @@ impl Supervisor {
             }
             let now = calls::monotonic_raw_ns();
             let Some(limits) = self.requests.get(&id).map(|request| request.limits) else { continue };
-            let start = home.shared.start.get();
+            let start = home.start_of_run();
             if let (Some(deadline), Some(limit)) = (real, limits.real_time_ns)
                 && now >= deadline
             {
@@ -724,12 +743,7 @@ impl Supervisor {
         if let Some(place) = self.queue.iter().position(|&waiting| waiting == id) {
             self.queue.remove(place);
             self.forget(id);
-            let outcome = match cause {
-                Cause::Cancelled => Outcome::Cancelled,
-                Cause::Output => Outcome::OutputLimit,
-                _ => Outcome::Killed,
-            };
-            self.answer_error(id, outcome);
+            self.answer_error(id, cause.outcome());
             return;
         }
         if request.ended.is_some() && cause != Cause::Cancelled {
@@ -824,12 +838,18 @@ impl Supervisor {
         if cause == Some(Cause::Cancelled) {
             return Outcome::Cancelled;
         }
-        if cause == Some(Cause::Caller) && end.pid1_died == 1 {
+        // Ended by us, not by itself before we could: pid1 died, or the tracee saw in time
+        // that it was not to begin.
+        let ended = end.pid1_died == 1 || report.start.exec_ns == 0;
+        if cause == Some(Cause::Caller) && ended {
             return Outcome::Killed;
         }
         // The kernel's own account of the cgroup, and nothing else, says "memory".
         if limits.memory.is_some() && (end.oom_kills > 0 || cause == Some(Cause::Memory)) {
             return Outcome::MemoryLimit;
+        }
+        if let Some(cause) = cause.filter(|_| ended) {
+            return cause.outcome();
         }
         if report.failure.step != 0 {
             let step = Step::from_number(report.failure.step);
@@ -845,20 +865,11 @@ impl Supervisor {
             return if step.is_sandbox_failure() { Outcome::SandboxError(error) } else { Outcome::NotStarted(error) };
         }
         if end.pid1_died == 1 {
-            return match cause {
-                Some(Cause::RealTime) => Outcome::RealTimeLimit,
-                Some(Cause::CpuTime) => Outcome::CpuTimeLimit,
-                Some(Cause::Output) => Outcome::OutputLimit,
-                Some(Cause::Memory) => Outcome::MemoryLimit,
-                Some(Cause::Caller | Cause::Cancelled) => Outcome::Killed,
-                None => {
-                    let how = match process::decode_status(end.pid1_status) {
-                        Ok(code) => format!("it exited with {code}"),
-                        Err(signal) => format!("it was killed by signal {signal} from outside"),
-                    };
-                    Outcome::SandboxError(Step::Pid1.says(how))
-                }
+            let how = match process::decode_status(end.pid1_status) {
+                Ok(code) => format!("it exited with {code}"),
+                Err(signal) => format!("it was killed by signal {signal} from outside"),
             };
+            return Outcome::SandboxError(Step::Pid1.says(how));
         }
         if limits.cpu_time_ns.is_some_and(|limit| figures.cpu_user_ns + figures.cpu_system_ns > limit) {
             return Outcome::CpuTimeLimit;
@@ -960,6 +971,7 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
             | u32::from(run.descriptors.stdout) << 1
             | u32::from(run.descriptors.stderr) << 2
             | u32::from(run.descriptors.program) << 3,
+        number: 0,
         rlimit_mask: 0,
         rlimits: [UNLIMITED; 16],
         cpu_words: run.cpus.len() as u32,

@@ -18,24 +18,30 @@ use crate::launch::{Failure, Launch, Start, UNLIMITED, message};
 use crate::step::Step;
 use crate::sys::{Errno, calls};
 use core::ffi::CStr;
-use core::sync::atomic::Ordering::{Relaxed, Release};
+use core::sync::atomic::Ordering::{Release, SeqCst};
 
 /// Exit code when the program was not executed; nobody judges by it, the failure is
 /// in the shared memory.
 const NOT_STARTED: i32 = 127;
 
+/// A run goes first when memory is short, whether in its cgroup or on the whole host:
+/// never pid1, which may share its memory with its home.
+pub const OOM_SCORE_ADJ: &str = "1000";
+
 /// What the tracee calls after a seccomp program that is attached ahead. A program that
 /// answers "allow" to all of these whatever their arguments is attached while preparing;
 /// any other right before the exec.
-pub const EARLY_CALLS: [u32; 15] = [
+pub const EARLY_CALLS: [u32; 17] = [
     libc::SYS_write as u32,
+    libc::SYS_openat as u32,
+    libc::SYS_close as u32,
+    libc::SYS_prctl as u32,
     libc::SYS_recvmsg as u32,
     libc::SYS_dup3 as u32,
     libc::SYS_prlimit64 as u32,
     libc::SYS_sched_setaffinity as u32,
     libc::SYS_close_range as u32,
     libc::SYS_chdir as u32,
-    libc::SYS_sched_yield as u32,
     libc::SYS_pread64 as u32,
     libc::SYS_clock_gettime as u32,
     libc::SYS_execve as u32,
@@ -67,6 +73,13 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
 
     // Part one: what the world says.
     calls::setsid().map_err(at(Step::Session))?;
+    if home.adjust_oom_score {
+        calls::write_file(home.procfs, c"self/oom_score_adj", OOM_SCORE_ADJ.as_bytes()).map_err(at(Step::Session))?;
+    }
+    // Id maps and OOM score could be written only while the memory, which is pid1's and
+    // perhaps the home's, too, was dumpable (proc(5): else the files belong to root). From
+    // here nobody inside may trace pid1.
+    calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(at(Step::Session))?;
     if let (Some(program), true) = (prepared.seccomp, prepared.seccomp_early) {
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
     }
@@ -79,8 +92,13 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     if received.length != 1 || byte[0] != message::LAUNCH {
         return Err(Failure::new(Step::Receive, Errno(libc::EPROTO)));
     }
-    shared.launched.store(1, Relaxed);
     let launch = shared.launch.get();
+    shared.prepared.store(0, Release);
+    shared.launched.store(launch.number, SeqCst);
+    if shared.revoked.load(SeqCst) == launch.number {
+        // Ended before it began; nobody asks for a reason.
+        calls::exit(NOT_STARTED);
+    }
 
     let program = standard_descriptors(&launch, &received.descriptors).map_err(at(Step::Descriptors))?;
     home.backend.limit(shared, &launch)?;
@@ -102,14 +120,15 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     if let (Some(program), false) = (prepared.seccomp, prepared.seccomp_early) {
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
     }
-    // From here to the exec a late seccomp program sees: sched_yield, pread64,
-    // clock_gettime, execveat, and after a failure faccessat and exit_group. Only
+    // From here to the exec a late seccomp program sees: clock_gettime,
+    // pread64, execveat, and after a failure faccessat and exit_group. Only
     // execveat must be allowed.
-    let mut start = Start::default();
+    let mut start = Start { number: launch.number, ..Start::default() };
     if !matches!(home.backend, Backend::Rlimit) {
-        // A process's time counts for its cgroup only when it has been scheduled away or a
-        // tick has passed: without this the preparation would count as the program's.
-        let _ = calls::sched_yield();
+        // A running process's time counts for its cgroup when it is scheduled away or a tick
+        // passes. Asking for its own clock counts it now (task_sched_runtime() in
+        // kernel/sched/core.c); else what came before would count as the program's.
+        let _ = calls::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
         home.backend.start(&mut start);
     }
     start.exec_ns = calls::monotonic_raw_ns();

@@ -120,8 +120,8 @@ impl Home {
         Ok(())
     }
 
-    pub fn watched(&self) -> Vec<i32> {
-        vec![self.cpu_stat.load(Relaxed), self.memory_events.load(Relaxed)]
+    pub fn watched(&self) -> [i32; 2] {
+        [self.cpu_stat.load(Relaxed), self.memory_events.load(Relaxed)]
     }
 
     pub fn limit(&self, launch: &Launch) -> core::result::Result<(), Failure> {

@@ -126,10 +126,10 @@ impl Backend {
 
     /// Descriptors of this run's cgroup that the supervisor is to watch: cpu.stat and
     /// memory.events (where they are not the home's for good).
-    pub fn watched(&self) -> Vec<i32> {
+    pub fn watched(&self) -> Option<[i32; 2]> {
         match self {
-            Backend::Cgroup2(home) => home.watched(),
-            Backend::Hybrid(_) | Backend::Rlimit => Vec::new(),
+            Backend::Cgroup2(home) => Some(home.watched()),
+            Backend::Hybrid(_) | Backend::Rlimit => None,
         }
     }
 

@@ -31,8 +31,6 @@ numeric! {
     dup3(from: i32, to: i32, flags: i32) = SYS_dup3;
     /// kill(2)
     kill(pid: i32, signal: i32) = SYS_kill;
-    /// sched_yield(2)
-    sched_yield() = SYS_sched_yield;
     /// setsid(2)
     setsid() = SYS_setsid;
     /// umask(2)

@@ -13,12 +13,11 @@ pub struct Clone {
     pub flags: u64,
     /// A descriptor of the cgroup to be born in (`CLONE_INTO_CGROUP`, Linux 5.7).
     pub into_cgroup: Option<i32>,
-    /// Ask for a pidfd.
-    pub pidfd: bool,
 }
 
-/// Starts a child that runs `main(argument)` on a stack of its own, tells `started`
-/// its process id and pidfd (-1 if none was asked for), and waits for its end.
+/// Starts a child that runs `main(argument)` on a stack of its own, tells `alive` its
+/// process id, waits for its end, and tells `alive` 0 before the process id may become
+/// somebody else's.
 ///
 /// With `CLONE_VM` the child runs in our memory: `main` may then use only what
 /// [`super`] allows. The stack is the child's until the return.
@@ -27,11 +26,17 @@ pub fn run_child<T: Sync>(
     stack: &Stack,
     main: fn(&T) -> !,
     argument: &T,
-    started: impl FnOnce(i32, i32),
+    alive: impl Fn(i32),
 ) -> Result<Waited> {
     // SAFETY: stack and argument are borrowed until the child has been waited for.
-    let (pid, pidfd) = unsafe { spawn(how, stack, main, argument) }?;
-    started(pid, pidfd);
+    let pid = unsafe { spawn(how, stack, main, argument) }?;
+    alive(pid);
+    let options = libc::WEXITED | libc::WNOWAIT | libc::__WALL;
+    // SAFETY: numbers, and nothing is to be written.
+    while let Err(Errno(libc::EINTR)) =
+        unsafe { raw::syscall(libc::SYS_waitid, [libc::P_PID as usize, pid as usize, 0, options as usize, 0, 0]) }
+    {}
+    alive(0);
     wait(pid, libc::__WALL)
 }
 
@@ -41,19 +46,17 @@ pub fn vfork_child<T: Sync>(stack: &Stack, main: fn(&T) -> !, argument: &T) -> R
     let how = Clone { flags: (libc::CLONE_VM | libc::CLONE_VFORK) as u64, ..Clone::default() };
     // SAFETY: CLONE_VFORK: the kernel lets us go on only when the child no longer uses
     // our memory (or we are being killed, and pid1's death is the child's).
-    unsafe { spawn(how, stack, main, argument) }.map(|(pid, _)| pid)
+    unsafe { spawn(how, stack, main, argument) }
 }
 
 /// # Safety
 /// `stack` and `argument` must live, and `stack` must be used by nobody else, for as
 /// long as the child lives in memory that it shares with us.
-unsafe fn spawn<T: Sync>(how: Clone, stack: &Stack, main: fn(&T) -> !, argument: &T) -> Result<(i32, i32)> {
-    let mut pidfd: i32 = -1;
+unsafe fn spawn<T: Sync>(how: Clone, stack: &Stack, main: fn(&T) -> !, argument: &T) -> Result<i32> {
     let args = libc::clone_args {
         flags: how.flags
-            | if how.pidfd { libc::CLONE_PIDFD as u64 } else { 0 }
             | if how.into_cgroup.is_some() { CLONE_INTO_CGROUP } else { 0 },
-        pidfd: &raw mut pidfd as u64,
+        pidfd: 0,
         child_tid: 0,
         parent_tid: 0,
         exit_signal: libc::SIGCHLD as u64,
@@ -84,7 +87,7 @@ unsafe fn spawn<T: Sync>(how: Clone, stack: &Stack, main: fn(&T) -> !, argument:
             argument as *const T as usize,
         )
     }?;
-    Ok((pid as i32, pidfd))
+    Ok(pid as i32)
 }
 
 /// fork(2), for a process of one thread. In the child, the answer is `None`.
