@@ -1,1 +1,411 @@
-//! x
+//! What the tests of the sandbox have in common.
+//!
+//! * [`builder`], [`supervisor`]: a sandbox with the best backend that this machine gives;
+//! * [`request`]: a run of the [`probe`], by descriptor, in the minimal world;
+//! * [`run`]: do it, and have its [`Output`];
+//! * [`needs_cgroups`], [`skip`]: a test that cannot be done here says so, and is counted:
+//!   a line `SKIPPED: ...` on standard error, and in the file named by `MILLIBOX_SKIPS`;
+//! * [`eventually`], [`descendants`], [`Gone`]: that nothing is left.
+//!
+//! The tests need no privileges; what root must be able to do to be sandboxed (read a bound
+//! file as another user) they arrange by permissions ([`directory`]).
+
+use millibox::{Backend, BackendChoice, Builder, Handle, Request, RunResult, Supervisor, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes on a slow and busy machine: only a hang reaches it.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A supervisor's builder, with the best backend there is.
+pub fn builder() -> Builder {
+    Supervisor::builder().backend(BackendChoice::Auto).slots(2)
+}
+
+/// A supervisor that chooses for itself.
+pub fn supervisor() -> Supervisor {
+    start(builder())
+}
+
+/// Starts a supervisor, or says why it could not.
+pub fn start(builder: Builder) -> Supervisor {
+    builder.start().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Whether runs are held by cgroups; if not, the test that asks is to end: it is skipped.
+pub fn needs_cgroups(supervisor: &Supervisor) -> bool {
+    let there = supervisor.backend() != Backend::Rlimit;
+    if !there {
+        skip(&format!("there are no cgroups: {}", supervisor.declined().join("; ")));
+    }
+    there
+}
+
+/// Says, and counts, that a test could not be done here.
+pub fn skip(reason: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    eprintln!("SKIPPED: {test}: {reason}");
+    if let Some(path) = std::env::var_os("MILLIBOX_SKIPS")
+        && let Ok(mut file) = std::fs::OpenOptions::new().append(true).create(true).open(path)
+    {
+        let _ = writeln!(file, "{test}: {reason}");
+    }
+}
+
+/// Whether we are root, as far as that goes.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// An executable of this package, or of the supervisor's, built beside the test.
+pub fn executable(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap_or_default();
+    let beside = test.parent().unwrap_or(Path::new("/"));
+    let above = if beside.ends_with("deps") { beside.parent().unwrap_or(beside) } else { beside };
+    match (name, std::env::var_os("MILLIBOX_SUPERVISOR")) {
+        ("millibox-supervisor", Some(path)) => path.into(),
+        _ => above.join(name),
+    }
+}
+
+/// The probe, open: it needs no place in the world.
+pub fn probe() -> Arc<OwnedFd> {
+    open(&executable("probe"))
+}
+
+/// A file of ours, open for reading.
+pub fn open(path: &Path) -> Arc<OwnedFd> {
+    let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Arc::new(OwnedFd::from(file))
+}
+
+/// A run of the probe with these arguments, in the minimal world.
+pub fn request<S: Into<OsString>>(arguments: impl IntoIterator<Item = S>) -> Request {
+    Request::from_descriptor(probe()).arg("probe").args(arguments)
+}
+
+/// The minimal world with a procfs.
+pub fn world_with_proc() -> World {
+    World::minimal().mount(millibox::Mount::proc("/proc"))
+}
+
+/// What came of a run, and what it wrote to standard output.
+#[derive(Debug)]
+pub struct Output {
+    /// The result.
+    pub result: RunResult,
+    /// Standard output.
+    pub stdout: Vec<u8>,
+}
+
+impl Output {
+    /// Standard output as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// What the probe said after `key=`.
+    pub fn value(&self, key: &str) -> String {
+        let text = self.text();
+        let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or_else(|| panic!("no {key}= in {text:?} ({})", self.result)).to_owned()
+    }
+
+    /// The same as a number.
+    pub fn number(&self, key: &str) -> i64 {
+        let value = self.value(key);
+        value.parse().unwrap_or_else(|_| panic!("{key}={value} is no number"))
+    }
+
+    /// All lines `key=value`.
+    pub fn values(&self) -> BTreeMap<String, String> {
+        let split = |line: &str| line.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned()));
+        self.text().lines().filter_map(split).collect()
+    }
+}
+
+/// A pipe: reading end, writing end.
+pub fn pipe() -> (OwnedFd, Arc<OwnedFd>) {
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).expect("a pipe");
+    (read, Arc::new(write))
+}
+
+/// Runs to the end, with standard output read by us.
+pub fn run(supervisor: &Supervisor, request: &Request) -> Output {
+    let (read, write) = pipe();
+    let request = request.clone().stdout(write);
+    let handle = supervisor.run(&request).unwrap_or_else(|error| panic!("{error}"));
+    drop(request);
+    let reader = std::thread::spawn(move || read_all(read));
+    let result = wait(&handle);
+    Output { result, stdout: reader.join().expect("the reader") }
+}
+
+/// Runs a command of the probe, which must exit with 0.
+pub fn probe_run(supervisor: &Supervisor, arguments: &[&str]) -> Output {
+    let output = run(supervisor, &request(arguments));
+    assert_eq!(output.result.outcome, millibox::Outcome::Exited(0), "{arguments:?}: {}: {}", output.result, output.text());
+    output
+}
+
+/// Runs without looking at its output.
+pub fn result(supervisor: &Supervisor, request: &Request) -> RunResult {
+    wait(&supervisor.run(request).unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Waits for a result, but not for ever.
+pub fn wait(handle: &Handle) -> RunResult {
+    match handle.wait_timeout(PATIENCE) {
+        Ok(Some(result)) => result,
+        Ok(None) => panic!("no result after {PATIENCE:?}"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Reads until the end, or panics when that does not come.
+pub fn read_all(from: impl AsFd) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut chunk = vec![0; 1 << 16];
+    loop {
+        assert!(readable(&from, PATIENCE), "no end of file after {PATIENCE:?}, but {:?}", String::from_utf8_lossy(&bytes));
+        match rustix::io::read(&from, &mut chunk) {
+            Ok(0) => return bytes,
+            Ok(length) => bytes.extend_from_slice(&chunk[..length]),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => panic!("{errno}"),
+        }
+    }
+}
+
+/// Reads one line, which must come.
+pub fn read_line(from: impl AsFd) -> String {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    loop {
+        assert!(readable(&from, PATIENCE), "no line after {PATIENCE:?}");
+        match rustix::io::read(&from, &mut byte) {
+            Ok(0) => panic!("the end came before the line: {:?}", String::from_utf8_lossy(&line)),
+            Ok(_) if byte == *b"\n" => return String::from_utf8_lossy(&line).into_owned(),
+            Ok(_) => line.push(byte[0]),
+            Err(errno) => panic!("{errno}"),
+        }
+    }
+}
+
+/// Whether there is something to read (or the end) within a time.
+pub fn readable(from: impl AsFd, time: Duration) -> bool {
+    let mut ready = [rustix::event::PollFd::new(&from, rustix::event::PollFlags::IN)];
+    let time = rustix::event::Timespec::try_from(time).expect("a time");
+    rustix::event::poll(&mut ready, Some(&time)) == Ok(1)
+}
+
+/// A started probe that has said that it is there, and then sleeps.
+pub fn sleeper(supervisor: &Supervisor, more: &[&str]) -> (Handle, OwnedFd) {
+    let (read, write) = pipe();
+    let request = request(["ready-sleep", "100000"]).args(more.iter().copied()).stdout(write);
+    let handle = supervisor.run(&request).unwrap_or_else(|error| panic!("{error}"));
+    drop(request);
+    assert_eq!(read_line(&read), "ready");
+    (handle, read)
+}
+
+/// A directory that the sandbox's user may use as well.
+pub fn directory() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    share(directory.path(), 0o777);
+    directory
+}
+
+/// Sets a mode.
+pub fn share(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("chmod");
+}
+
+/// Copies the probe to where a world can bind it.
+pub fn copy_probe(directory: &Path) -> PathBuf {
+    let copy = directory.join("probe");
+    std::fs::copy(executable("probe"), &copy).expect("a copy of the probe");
+    share(&copy, 0o755);
+    copy
+}
+
+/// Waits until something holds; false if it does not within `time`.
+pub fn eventually(time: Duration, mut holds: impl FnMut() -> bool) -> bool {
+    let begin = Instant::now();
+    while !holds() {
+        if begin.elapsed() > time {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
+}
+
+/// A process, told apart from a later one with the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Process {
+    /// Process id.
+    pub pid: i32,
+    /// Its parent's.
+    pub parent: i32,
+    started: u64,
+}
+
+/// All processes that are not zombies.
+pub fn processes() -> Vec<Process> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        all.extend(process(pid));
+    }
+    all
+}
+
+/// One process, if it is there and no zombie.
+pub fn process(pid: i32) -> Option<Process> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // After the last ')': state is field 3, ppid 4, starttime 22 (proc_pid_stat(5)).
+    let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+    if matches!(fields.first(), Some(&"Z" | &"X")) {
+        return None;
+    }
+    Some(Process { pid, parent: fields.get(1)?.parse().ok()?, started: fields.get(19)?.parse().ok()? })
+}
+
+/// A process and all below it.
+pub fn descendants(root: u32) -> Vec<Process> {
+    let all = processes();
+    let mut family: Vec<Process> = all.iter().copied().filter(|process| process.pid == root as i32).collect();
+    let mut at = 0;
+    while at < family.len() {
+        let parent = family[at].pid;
+        family.extend(all.iter().filter(|process| process.parent == parent).copied());
+        at += 1;
+    }
+    family
+}
+
+/// Processes whose command line holds this text.
+pub fn processes_that_say(text: &str) -> Vec<Process> {
+    let says = |process: &Process| {
+        let line = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|argument| argument == text.as_bytes())
+    };
+    processes().into_iter().filter(says).collect()
+}
+
+/// A text that stands in no other process's command line.
+pub fn token() -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("token-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// What must be gone once a supervisor is: gathered while it lives.
+#[derive(Debug)]
+pub struct Gone {
+    processes: BTreeSet<Process>,
+    cgroups: Vec<PathBuf>,
+}
+
+impl Gone {
+    /// Everything that a supervisor has now.
+    pub fn of(supervisor: &Supervisor) -> Gone {
+        Gone::new(supervisor.pid(), supervisor.cgroups().collect())
+    }
+
+    /// The same, for one that is known by its numbers.
+    pub fn new(supervisor: u32, cgroups: Vec<PathBuf>) -> Gone {
+        let mut processes: BTreeSet<Process> = descendants(supervisor).into_iter().collect();
+        assert!(!processes.is_empty(), "the supervisor is not there");
+        // Its keeper, where there is one, and it is not us.
+        if !cgroups.is_empty() {
+            processes.extend(process(supervisor as i32).and_then(|its| process(its.parent)).filter(|keeper| keeper.pid != std::process::id() as i32));
+        }
+        Gone { processes, cgroups }
+    }
+
+    /// What of it is still there.
+    pub fn left(&self) -> String {
+        // Not the parents: they change when one dies before the other.
+        let same = |a: &Process| process(a.pid).is_some_and(|b| b.started == a.started);
+        let processes: Vec<i32> = self.processes.iter().filter(|process| same(process)).map(|process| process.pid).collect();
+        let cgroups: Vec<&PathBuf> = self.cgroups.iter().filter(|path| path.exists()).collect();
+        if processes.is_empty() && cgroups.is_empty() { String::new() } else { format!("processes {processes:?}, cgroups {cgroups:?}") }
+    }
+
+    /// It must be gone within five seconds.
+    pub fn assert(&self) {
+        eventually(Duration::from_secs(5), || self.left().is_empty());
+        assert_eq!(self.left(), "", "left after five seconds");
+    }
+}
+
+/// Sends a signal.
+pub fn kill(pid: i32, signal: rustix::process::Signal) {
+    if let Some(pid) = rustix::process::Pid::from_raw(pid) {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// A small random number generator: tests that do things at random moments say their seed.
+#[derive(Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// One with a seed that is printed, and can be given by `MILLIBOX_SEED`.
+    pub fn new() -> Random {
+        let given = std::env::var("MILLIBOX_SEED").ok().and_then(|text| text.parse().ok());
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
+        let seed = given.unwrap_or(now) | 1;
+        eprintln!("MILLIBOX_SEED={seed}");
+        Random(seed)
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        // xorshift64
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+}
+
+impl Default for Random {
+    fn default() -> Random {
+        Random::new()
+    }
+}
+
+/// Runs the `client` executable with arguments; its standard output and error.
+pub fn client<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Said {
+    let output = std::process::Command::new(executable("client")).args(arguments).output().expect("the client");
+    Said {
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// What a helper process wrote.
+#[derive(Debug)]
+pub struct Said {
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Said {
+    /// What it said after `key=`.
+    pub fn value(&self, key: &str) -> String {
+        let line = self.stdout.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or_else(|| panic!("no {key}= in {self:?}")).to_owned()
+    }
+}

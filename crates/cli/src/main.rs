@@ -1,1 +1,116 @@
-fn main(){}
+//! The command `millibox`.
+//!
+//! A thin layer over the library: it turns a command line into a world and a request, and
+//! what came of it into an exit status, a line on standard error and a report.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `usage` | what clap says of a bad command line, in one line |
+//! | `values` | sizes, times and the like, as they are written in options |
+//! | `machine` | options of every subcommand that starts a supervisor |
+//! | `run` | `millibox run` |
+//! | `doctor` | `millibox doctor` |
+//! | `bench` | `millibox bench` |
+//! | `failure` | why there is no result, and the exit status for that |
+#![forbid(unsafe_code)]
+
+mod bench;
+mod doctor;
+mod failure;
+mod machine;
+mod run;
+mod usage;
+mod values;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use failure::Failure;
+use std::process::ExitCode;
+
+/// Runs programs in a sandbox that needs no privileges, limits and measures whole process
+/// trees, and costs little more than running the program without it.
+#[derive(Debug, Parser)]
+#[command(name = "millibox", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+#[command(after_help = "\
+Examples:
+  Can this machine hold programs, and if not, what mends it?
+    millibox doctor
+
+  Run a program with 64 MiB of memory and one second of CPU time:
+    millibox run --memory-limit 64M --cpu-time-limit 1s -- ./a.out < tests/1.in
+
+  Let a compiler see the current directory as /work, and write there:
+    millibox run --rw .:/work --cwd /work --env PATH=/usr/bin -- gcc -O2 -o a.out a.c
+
+  Limit everything, and get the figures as JSON:
+    millibox run --memory-limit 256M --process-limit 1 --real-time-limit 2s \\
+        --output-limit 16M --report figures.json -- python3 -c 'print(6 * 7)'
+
+Each subcommand has more: millibox run --help")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a program in the sandbox
+    Run(Box<run::Args>),
+    /// Try what the sandbox needs, and say what mends what is missing
+    Doctor(doctor::Args),
+    /// Measure the sandbox on this machine
+    Bench(Bench),
+    /// Print a completion script for a shell
+    ///
+    /// For bash: millibox completions bash > ~/.local/share/bash-completion/completions/millibox
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Bench {
+    #[command(flatten)]
+    machine: machine::Options,
+    #[command(flatten)]
+    bench: bench::Args,
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::report(&error),
+    };
+    let done = match cli.command {
+        Command::Run(args) => run::main(&args),
+        Command::Doctor(args) => doctor::main(&args),
+        Command::Bench(args) => bench::main(&args.bench, &args.machine.builder()).map_err(Failure::sandbox),
+        Command::Completions { shell } => completions(shell),
+    };
+    done.unwrap_or_else(|failure| {
+        eprintln!("millibox: {failure}");
+        ExitCode::from(failure.status)
+    })
+}
+
+fn completions(shell: Shell) -> Result<ExitCode, Failure> {
+    use std::io::Write;
+    // Written at once: clap_complete panics when its writer fails, for example a closed pipe.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "millibox", &mut script);
+    std::io::stdout()
+        .write_all(&script)
+        .map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

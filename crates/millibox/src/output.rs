@@ -1,6 +1,7 @@
 //! Moving a run's output from its pipe, with a limit.
 
 use crate::Handle;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::pipe::{SpliceFlags, splice};
 use std::os::fd::AsFd;
@@ -50,19 +51,20 @@ pub fn move_output(from: impl AsFd, to: impl AsFd, budget: &Budget, run: &Handle
     let mut by_splice = true;
     let mut buffer = Vec::new();
     loop {
-        let allowed = budget.take(AT_ONCE);
+        // Only what is there is taken from the budget: if this stream held more while it
+        // waits, its neighbour would find nothing left and be ended with bytes to spare.
+        let there = match waiting(&from) {
+            Ok(there) => there,
+            Err(Errno::INTR) => continue,
+            Err(errno) => return Err(errno.into()),
+        };
+        if there == 0 {
+            return Ok(Moved::All);
+        }
+        let allowed = budget.take(there.min(AT_ONCE));
         if allowed == 0 {
-            // Is there more, or was that all, to the byte?
-            let mut one = [0];
-            match rustix::io::read(&from, &mut one) {
-                Ok(0) => return Ok(Moved::All),
-                Err(Errno::INTR) => continue,
-                Ok(_) => {
-                    run.kill_for_output();
-                    return Ok(Moved::LimitReached);
-                }
-                Err(errno) => return Err(errno.into()),
-            }
+            run.kill_for_output();
+            return Ok(Moved::LimitReached);
         }
         let moved = if by_splice {
             splice(&from, None, &to, None, allowed as usize, SpliceFlags::empty())
@@ -79,9 +81,27 @@ pub fn move_output(from: impl AsFd, to: impl AsFd, budget: &Budget, run: &Handle
                     // A terminal, or a file opened for appending, cannot be spliced to.
                     Errno::INVAL if by_splice => by_splice = false,
                     Errno::PIPE => return Ok(Moved::All),
+                    // A terminal or pipe that somebody else has made non-blocking.
+                    Errno::AGAIN => {
+                        let mut ready = [PollFd::new(&to, PollFlags::OUT)];
+                        let _ = poll(&mut ready, None);
+                    }
                     errno => return Err(errno.into()),
                 }
             }
+        }
+    }
+}
+
+/// Waits for bytes in the pipe; how many there are, 0: the other end is closed.
+fn waiting(from: impl AsFd) -> rustix::io::Result<u64> {
+    loop {
+        let mut ready = [PollFd::new(&from, PollFlags::IN)];
+        poll(&mut ready, None)?;
+        let hung_up = !ready[0].revents().contains(PollFlags::IN);
+        let there = rustix::io::ioctl_fionread(&from)?;
+        if there > 0 || hung_up {
+            return Ok(there);
         }
     }
 }
@@ -94,6 +114,11 @@ fn copy(from: impl AsFd, to: impl AsFd, buffer: &mut Vec<u8>, allowed: usize) ->
         match rustix::io::write(&to, &buffer[written..read]) {
             Ok(bytes) => written += bytes,
             Err(Errno::INTR) => {}
+            // What was read must be written here, or it is lost.
+            Err(Errno::AGAIN) => {
+                let mut ready = [PollFd::new(&to, PollFlags::OUT)];
+                let _ = poll(&mut ready, None);
+            }
             Err(errno) => return Err(errno),
         }
     }

@@ -156,6 +156,11 @@ impl World {
         self.with(|wire| wire.seccomp = None)
     }
 
+    /// Mount operations, in order.
+    pub fn mounts(&self) -> &[Mount] {
+        &self.wire.mounts
+    }
+
     /// Sources of binds: paths on the host.
     pub fn sources(&self) -> impl Iterator<Item = PathBuf> {
         self.wire.mounts.iter().filter_map(|mount| match mount {

@@ -273,7 +273,9 @@ fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
     calls::clear_host_name().map_err(failed("clear host and domain name"))?;
     // Uptime inside begins with the supervisor. The offset may not make a clock negative
     // (time_namespaces(7)), so whole seconds are taken off.
-    let offset = |name: &str, clock: i32| format!("{name} -{} 0\n", calls::clock_ns(clock) / 1_000_000_000);
+    // The offset of CLOCK_MONOTONIC is CLOCK_MONOTONIC_RAW's too, which may lag behind it.
+    let raw = calls::monotonic_raw_ns();
+    let offset = |name: &str, clock: i32| format!("{name} -{} 0\n", calls::clock_ns(clock).min(raw) / 1_000_000_000);
     let offsets = offset("monotonic", libc::CLOCK_MONOTONIC) + &offset("boottime", libc::CLOCK_BOOTTIME);
     calls::write_file(libc::AT_FDCWD, c"/proc/self/timens_offsets", offsets.as_bytes())
         .map_err(failed("set the time namespace's offsets"))?;

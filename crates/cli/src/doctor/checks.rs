@@ -1,0 +1,355 @@
+//! What is tried.
+
+use super::remedies::Facts;
+use super::trial::{Trial, run, run_with, shell};
+use crate::machine;
+use crate::values::shown_size;
+use millibox::{Backend, BackendChoice, Error, Mount, Network, Outcome, Request, Supervisor, World};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const MIB: u64 = 1 << 20;
+/// How far above its limit a time may be measured, on a busy machine.
+const SLACK: Duration = Duration::from_millis(400);
+
+/// One thing that was tried.
+#[derive(Debug, Serialize)]
+pub struct Check {
+    pub name: &'static str,
+    pub ok: bool,
+    pub detail: String,
+    pub remedy: Option<String>,
+    /// Without it there are no full limits.
+    #[serde(skip)]
+    needed: bool,
+}
+
+/// All that was tried.
+#[derive(Debug, Default)]
+pub struct Findings {
+    pub checks: Vec<Check>,
+    /// The best backend that works.
+    pub backend: Option<Backend>,
+}
+
+impl Findings {
+    /// Limits on whole process trees hold, wholly.
+    pub fn full(&self) -> bool {
+        matches!(self.backend, Some(Backend::Cgroup2 | Backend::Hybrid))
+            && self.checks.iter().all(|check| check.ok || !check.needed)
+    }
+}
+
+/// Tries everything; `told` hears of each check as soon as it is done.
+pub fn try_all(machine: &machine::Options, told: &mut dyn FnMut(&Check)) -> Findings {
+    let mut checkup = Checkup { found: Findings::default(), facts: Facts::look(), told };
+    if checkup.start(machine) {
+        checkup.backends(machine);
+        checkup.with_best(machine);
+    }
+    checkup.found
+}
+
+struct Checkup<'a> {
+    found: Findings,
+    facts: Facts,
+    told: &'a mut dyn FnMut(&Check),
+}
+
+impl Checkup<'_> {
+    fn note(
+        &mut self,
+        name: &'static str,
+        needed: bool,
+        outcome: Result<String, String>,
+        remedy: Option<String>,
+    ) -> bool {
+        let (ok, detail) = match outcome {
+            Ok(detail) => (true, detail),
+            Err(why) => (false, why),
+        };
+        let remedy = if ok { None } else { remedy };
+        let check = Check { name, ok, detail, remedy, needed };
+        (self.told)(&check);
+        self.found.checks.push(check);
+        ok
+    }
+
+    /// The supervisor, its namespaces, a first program: with the backend that needs least.
+    fn start(&mut self, machine: &machine::Options) -> bool {
+        let started = machine.builder().slots(1).homes_per_slot(1).backend(BackendChoice::Rlimit).start();
+        let found = match &started {
+            Err(error @ Error::NoSupervisor(_)) => Err(error.to_string()),
+            _ => Ok("found, and executed".to_owned()),
+        };
+        let remedy = "install millibox-supervisor beside millibox, or set MILLIBOX_SUPERVISOR to its path";
+        if !self.note("supervisor", true, found, Some(remedy.to_owned())) {
+            return false;
+        }
+        let remedy = self.facts.namespaces();
+        let supervisor = match started {
+            Ok(supervisor) => supervisor,
+            Err(error) => return self.note("user namespaces", true, Err(error.to_string()), remedy),
+        };
+        let (uid, gid) = supervisor.ids();
+        let made = format!("a supervisor runs in new namespaces, as user {uid}, group {gid}");
+        self.note("user namespaces", true, Ok(made), None);
+
+        let ran = run(&supervisor, Request::new("/bin/true"))
+            .and_then(Trial::succeeded)
+            .map(|_| "a program ran in a world of its own, made by the new mount calls".to_owned());
+        self.note("mounts", true, ran, remedy)
+    }
+
+    /// Each way to hold a run, with figures that make sense.
+    fn backends(&mut self, machine: &machine::Options) {
+        let all = [
+            ("backend cgroup2", Backend::Cgroup2, BackendChoice::Cgroup2),
+            ("backend hybrid", Backend::Hybrid, BackendChoice::Hybrid),
+            ("backend rlimit", Backend::Rlimit, BackendChoice::Rlimit),
+        ];
+        let wanted = BackendChoice::from(machine.backend);
+        let mut outcomes = Vec::new();
+        for (name, backend, choice) in all {
+            let tried = machine
+                .builder()
+                .slots(1)
+                .homes_per_slot(1)
+                .backend(choice)
+                .start()
+                .map_err(|error| error.to_string())
+                .and_then(|supervisor| sane(&supervisor));
+            if tried.is_ok() && self.found.backend.is_none() && (wanted == BackendChoice::Auto || wanted == choice) {
+                self.found.backend = Some(backend);
+            }
+            outcomes.push((name, tried));
+        }
+        // One of the two that use cgroups is enough; told once, at the first.
+        let trees = outcomes.iter().take(2).any(|(_, tried)| tried.is_ok());
+        let mut remedy = if trees { None } else { self.facts.cgroups() };
+        for (name, tried) in outcomes {
+            self.note(name, false, tried, remedy.take());
+        }
+    }
+
+    /// Everything else, with the best backend.
+    fn with_best(&mut self, machine: &machine::Options) {
+        let (choice, trees) = match self.found.backend {
+            Some(Backend::Cgroup2) => (BackendChoice::Cgroup2, true),
+            Some(Backend::Hybrid) => (BackendChoice::Hybrid, true),
+            Some(Backend::Rlimit) => (BackendChoice::Rlimit, false),
+            None => return,
+        };
+        let started = machine.builder().slots(1).homes_per_slot(1).backend(choice).start();
+        let supervisor = match started {
+            Ok(supervisor) => supervisor,
+            Err(error) => {
+                self.note("start again", true, Err(error.to_string()), None);
+                return;
+            }
+        };
+        let cgroups: Vec<PathBuf> = supervisor.cgroups().collect();
+        let its = &supervisor;
+        self.note("memory limit", true, memory_limit(its, trees), None);
+        if trees {
+            let swap = run(its, Request::new("/bin/true").memory_limit(32 * MIB).swap_limit(MIB));
+            let swap = swap.and_then(Trial::succeeded).map(|_| "swap can be limited".to_owned());
+            let remedy = self.facts.swap();
+            self.note("swap limit", false, swap, remedy);
+        }
+        self.note("process limit", true, process_limit(its), None);
+        self.note("CPU time limit", true, cpu_time_limit(its, trees), None);
+        self.note("real time limit", true, real_time_limit(its), None);
+        self.note("output limit", true, output_limit(its), None);
+        if trees {
+            self.note("CPU bandwidth", true, cpu_bandwidth(its), None);
+        }
+        self.note("seccomp", true, seccomp(its), None);
+        self.note("tmpfs limit", true, tmpfs_limit(its), None);
+        let remedy = self.facts.procfs();
+        self.note("procfs", false, procfs(its), remedy);
+        self.note("loopback network", false, loopback(its), None);
+        drop(supervisor);
+        let left: Vec<_> = cgroups.iter().filter(|path| path.exists()).map(|path| path.display().to_string()).collect();
+        let clean = if left.is_empty() {
+            Ok("nothing is left of the supervisor".to_owned())
+        } else {
+            Err(format!("left behind: {}", left.join(", ")))
+        };
+        self.note("clean end", true, clean, None);
+    }
+}
+
+/// A trivial program with limits: it must run, and its figures must be possible ones.
+fn sane(supervisor: &Supervisor) -> Result<String, String> {
+    let mut request = Request::new("/bin/true").real_time_limit(Duration::from_secs(5));
+    // An address space, where that is what is limited, has more in it than memory.
+    request = request.memory_limit(64 * MIB).process_limit(8).cpu_time_limit(Duration::from_secs(5));
+    let trial = run(supervisor, request)?.succeeded()?;
+    let figures = trial.result.figures;
+    let cpu = Duration::from_nanos(figures.cpu_user_ns.saturating_add(figures.cpu_system_ns));
+    let real = Duration::from_nanos(figures.real_time_ns);
+    let wrong = |what: &str, value: String| Err(format!("/bin/true is said to have used {value} of {what}"));
+    if real.is_zero() || real > Duration::from_secs(5) {
+        return wrong("real time", format!("{real:?}"));
+    }
+    if cpu > Duration::from_secs(5) {
+        return wrong("CPU time", format!("{cpu:?}"));
+    }
+    if figures.peak_memory_bytes == 0 || figures.peak_memory_bytes > 64 * MIB {
+        return wrong("memory", shown_size(figures.peak_memory_bytes));
+    }
+    if supervisor.backend() != Backend::Rlimit && figures.peak_processes != Some(1) {
+        return wrong("processes", format!("{:?}", figures.peak_processes));
+    }
+    let weaker = match supervisor.backend() {
+        Backend::Rlimit => "; weaker: it limits single processes",
+        _ => "",
+    };
+    Ok(format!(
+        "/bin/true took {:.1?}, {:.1?} of CPU time, {}{weaker}",
+        real,
+        cpu,
+        shown_size(figures.peak_memory_bytes)
+    ))
+}
+
+fn memory_limit(supervisor: &Supervisor, trees: bool) -> Result<String, String> {
+    // tail(1) keeps a line whole, however long.
+    let eater = shell("head -c 300000000 /dev/zero | tail | wc -c").memory_limit(32 * MIB);
+    let trial = run(supervisor, eater)?;
+    match trial.result.outcome {
+        Outcome::MemoryLimit if trial.result.figures.peak_memory_bytes <= 34 * MIB => {
+            Ok("a program that wanted 300 MB was ended at 32 MiB".to_owned())
+        }
+        // Without cgroups, allocations fail.
+        _ if !trees && !trial.output.contains("300000000") => {
+            Ok("a program that wanted 300 MB did not get them; per process only".to_owned())
+        }
+        _ => Err(trial.unexpected()),
+    }
+}
+
+fn process_limit(supervisor: &Supervisor) -> Result<String, String> {
+    let request = |limit| {
+        let five = "sleep 0.3 & sleep 0.3 & sleep 0.3 & sleep 0.3 & echo started; wait";
+        shell(five).process_limit(limit).real_time_limit(Duration::from_millis(900))
+    };
+    // The trial itself must work where there is room.
+    let free = run(supervisor, request(16))?;
+    if !free.output.contains("started") {
+        return Err(free.unexpected());
+    }
+    let held = run(supervisor, request(3))?;
+    let peak = held.result.figures.peak_processes;
+    if held.output.contains("started") || peak.is_some_and(|peak| peak > 3) {
+        return Err(format!("a limit of 3 did not hold: {}, {peak:?} processes", held.unexpected()));
+    }
+    Ok("a program that wanted 5 processes got 3".to_owned())
+}
+
+fn cpu_time_limit(supervisor: &Supervisor, trees: bool) -> Result<String, String> {
+    let limit = Duration::from_millis(100);
+    let trial = run(supervisor, shell("while :; do :; done").cpu_time_limit(limit))?;
+    let figures = trial.result.figures;
+    let used = Duration::from_nanos(figures.cpu_user_ns + figures.cpu_system_ns);
+    match trial.result.outcome {
+        Outcome::CpuTimeLimit if used >= limit && used < limit + SLACK => {
+            Ok(format!("a busy loop with 100ms was ended after {used:.1?}"))
+        }
+        // Without cgroups, only what processes have used that were waited for is known.
+        Outcome::CpuTimeLimit if !trees => Ok("a busy loop with 100ms was ended".to_owned()),
+        _ => Err(format!("{}, after {used:.1?} of CPU time", trial.unexpected())),
+    }
+}
+
+fn real_time_limit(supervisor: &Supervisor) -> Result<String, String> {
+    let limit = Duration::from_millis(100);
+    let trial = run(supervisor, shell("sleep 5").real_time_limit(limit))?;
+    let used = Duration::from_nanos(trial.result.figures.real_time_ns);
+    match trial.result.outcome {
+        Outcome::RealTimeLimit if used >= limit && used < limit + SLACK => {
+            Ok(format!("a sleeper with 100ms was ended after {used:.1?}"))
+        }
+        _ => Err(format!("{}, after {used:.1?}", trial.unexpected())),
+    }
+}
+
+fn output_limit(supervisor: &Supervisor) -> Result<String, String> {
+    let trial = run_with(supervisor, shell("head -c 1000000 /dev/zero"), 1000)?;
+    if trial.cut && trial.output.len() == 1000 {
+        Ok("of a million bytes exactly 1000 came out".to_owned())
+    } else {
+        Err(format!("{}, {} bytes came out", trial.unexpected(), trial.output.len()))
+    }
+}
+
+fn cpu_bandwidth(supervisor: &Supervisor) -> Result<String, String> {
+    let (max, period) = (Duration::from_millis(10), Duration::from_millis(100));
+    let busy = shell("while :; do :; done").cpu_bandwidth(max, period).real_time_limit(Duration::from_millis(500));
+    let trial = run(supervisor, busy)?;
+    let figures = trial.result.figures;
+    let used = Duration::from_nanos(figures.cpu_user_ns + figures.cpu_system_ns);
+    if trial.result.outcome == Outcome::RealTimeLimit && used < Duration::from_millis(150) {
+        Ok(format!("a busy loop with a tenth of a CPU got {used:.1?} in 500ms"))
+    } else {
+        Err(format!("{}, and got {used:.1?} of CPU time in 500ms", trial.unexpected()))
+    }
+}
+
+/// A policy that forbids one call that is easy to try, on top of what every trial has
+/// shown: that the default profile can be attached.
+fn seccomp(supervisor: &Supervisor) -> Result<String, String> {
+    let policy = "name = 'doctor'\ndescription = 'no directories'\ndefault = 'allow'\n\
+                  [[rule]]\naction = 'errno:EXDEV'\nwhy = 'to see it refused'\nsyscalls = ['mkdir', 'mkdirat']\n";
+    let policy: millibox_seccomp::Policy = policy.parse().map_err(|error| format!("{error}"))?;
+    let world = World::minimal().seccomp(&policy).map_err(|error| error.to_string())?;
+    let mkdir = || shell("mkdir /tmp/a");
+    run(supervisor, mkdir())?.succeeded()?;
+    let refused = run(supervisor, mkdir().world(&world))?;
+    match refused.result.outcome {
+        Outcome::Exited(code) if code != 0 => {
+            Ok("the default profile is attached, and a call that a policy forbids is refused".to_owned())
+        }
+        _ => Err(format!("a forbidden call was not refused: {}", refused.unexpected())),
+    }
+}
+
+fn tmpfs_limit(supervisor: &Supervisor) -> Result<String, String> {
+    let mut mount = Mount::tmpfs("/small");
+    if let Mount::Tmpfs { size, .. } = &mut mount {
+        *size = Some(MIB);
+    }
+    let world = World::minimal().mount(mount);
+    let trial =
+        run(supervisor, shell("head -c 3000000 /dev/zero > /small/f; wc -c < /small/f").world(&world))?.succeeded()?;
+    match trial.output.lines().last().and_then(|line| line.trim().parse::<u64>().ok()) {
+        Some(MIB) => Ok("a file system of 1 MiB took 1 MiB".to_owned()),
+        _ => Err(format!("a file system of 1 MiB: {}", trial.unexpected())),
+    }
+}
+
+fn procfs(supervisor: &Supervisor) -> Result<String, String> {
+    let world = World::minimal().mount(Mount::proc("/proc"));
+    let trial = run(supervisor, shell("echo /proc/[0-9]*").world(&world))?.succeeded()?;
+    // pid1 and the shell.
+    match trial.output.split_whitespace().count() {
+        1 | 2 if trial.output.starts_with("/proc/") && !trial.output.contains('*') => {
+            Ok("it shows the run's own processes only".to_owned())
+        }
+        _ => Err(format!("it shows {}", trial.output.trim())),
+    }
+}
+
+fn loopback(supervisor: &Supervisor) -> Result<String, String> {
+    let world = World::minimal().network(Network::Loopback);
+    run(supervisor, shell("exit 0").world(&world))?.succeeded()?;
+    // Where there is bash: nobody listens, which only a network that is up can tell.
+    let connect = "[ -x /bin/bash ] || exit 0; exec bash -c 'exec 3<>/dev/tcp/127.0.0.1/9' 2>&1";
+    let trial = run(supervisor, shell(connect).env("LC_ALL", "C").world(&world))?;
+    if trial.output.contains("unreachable") {
+        return Err(trial.unexpected());
+    }
+    Ok("a run has an interface of its own".to_owned())
+}

@@ -1,0 +1,90 @@
+//! `millibox doctor`: tries each thing that the sandbox needs, instead of guessing from
+//! versions, and says what mends what is missing.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `checks` | what is tried |
+//! | `trial` | one run for a check |
+//! | `remedies` | what is likely to be in the way here, and the command that mends it |
+
+mod checks;
+mod remedies;
+mod trial;
+
+use crate::failure::Failure;
+use crate::machine;
+use checks::{Check, Findings};
+use millibox::Backend;
+use serde::Serialize;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Options of `millibox doctor`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The exit status is 0 only if limits on whole process trees can be had in full (backend cgroup2 or
+hybrid), 1 if not.
+
+Examples:
+  millibox doctor
+  millibox doctor --json | jq -r '.checks[] | select(.ok | not) | .remedy'
+  systemd-run --user --scope -p Delegate=yes millibox doctor")]
+pub struct Args {
+    /// Print one JSON object
+    ///
+    /// {"ok": bool, "backend": "cgroup2", "hybrid", "rlimit" or null,
+    /// "checks": [{"name", "ok", "detail", "remedy"}]}; remedy is null where there is none.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub machine: machine::Options,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    ok: bool,
+    backend: Option<Backend>,
+    checks: &'a [Check],
+}
+
+/// The whole subcommand.
+pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    let mut written = Ok(());
+    let found = checks::try_all(&args.machine, &mut |check| {
+        if !args.json && written.is_ok() {
+            written = show(check);
+        }
+    });
+    let ok = found.full();
+    if written.is_ok() {
+        written = if args.json {
+            let answer = Answer { ok, backend: found.backend, checks: &found.checks };
+            let text = serde_json::to_string_pretty(&answer).map_err(Failure::sandbox)?;
+            writeln!(std::io::stdout(), "{text}")
+        } else {
+            writeln!(std::io::stdout(), "\n{}", summary(&found))
+        };
+    }
+    written.map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))?;
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn show(check: &Check) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{} {}: {}", if check.ok { '✓' } else { '✗' }, check.name, check.detail)?;
+    for line in check.remedy.iter().flat_map(|remedy| remedy.lines()) {
+        writeln!(out, "    {line}")?;
+    }
+    out.flush()
+}
+
+fn summary(found: &Findings) -> String {
+    match (found.backend, found.full()) {
+        (Some(backend), true) => format!("Everything that limits need works; runs are held by {backend}."),
+        (Some(Backend::Rlimit), _) => "Programs can be run, but only the limits of single processes can be had \
+                                       (backend rlimit): see above."
+            .to_owned(),
+        (Some(backend), false) => format!("Runs are held by {backend}, but not everything works: see above."),
+        (None, _) => "No program can be run here: see above.".to_owned(),
+    }
+}

@@ -1,0 +1,55 @@
+//! Why there is no result.
+
+use std::fmt;
+
+/// Exit status when the sandbox or its options failed, as timeout(1) and docker-run(1)
+/// have it.
+pub const SANDBOX: u8 = 125;
+/// Exit status when the program is there and cannot be executed (POSIX shells).
+pub const CANNOT_EXECUTE: u8 = 126;
+/// Exit status when the program is not there (POSIX shells).
+pub const NOT_FOUND: u8 = 127;
+
+/// What is told on standard error, in one line, and the exit status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub status: u8,
+    /// The step, for reports.
+    pub step: &'static str,
+    pub message: String,
+}
+
+impl Failure {
+    /// The sandbox failed.
+    pub fn sandbox(why: impl fmt::Display) -> Failure {
+        Failure { status: SANDBOX, step: "sandbox", message: one_line(&why.to_string()) }
+    }
+
+    /// An option makes no sense; the message names it.
+    pub fn option(why: impl fmt::Display) -> Failure {
+        Failure { step: "options", ..Failure::sandbox(why) }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<millibox::Error> for Failure {
+    fn from(error: millibox::Error) -> Failure {
+        let step = match &error {
+            millibox::Error::NoSupervisor(_) | millibox::Error::Start(_) => "start",
+            millibox::Error::Died(_) => "supervisor",
+            millibox::Error::Request(_) => "request",
+            millibox::Error::System { .. } => "sandbox",
+        };
+        Failure { step, ..Failure::sandbox(error) }
+    }
+}
+
+/// The text without line breaks: who reads a log wants one line for one event.
+pub fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}

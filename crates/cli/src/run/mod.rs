@@ -1,0 +1,162 @@
+//! `millibox run`: one program, one run.
+//!
+//! From the options to the exit status, in the order in which it happens:
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `options` | the command line |
+//! | `mounts` | options that add to the world's files, in their order |
+//! | `seccomp` | `--seccomp`: a profile's name, a policy, a compiled program |
+//! | `program` | whether PROGRAM is meant inside the world or outside |
+//! | `report` | the file of `--report`: opened before the run, written after it |
+//! | `streams` | standard streams, and their limit |
+//! | `signals` | Ctrl-C and its kin end the run |
+//! | `ending` | exit status, message and report of what came of it |
+
+mod ending;
+mod mounts;
+mod options;
+mod program;
+mod report;
+mod seccomp;
+mod signals;
+mod streams;
+
+pub use options::Args;
+
+use crate::failure::Failure;
+use ending::Ending;
+use millibox::{Moved, Outcome, Request, World};
+use program::Chosen;
+use report::ReportFile;
+use signals::Signals;
+use std::ffi::OsStr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use streams::Streams;
+
+/// The whole subcommand.
+pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    // Whatever ends us before the run leaves no file behind, so files come late.
+    let signals = Signals::catch()?;
+    let mut report = args.report.as_deref().map(ReportFile::open).transpose()?;
+    let ending = run(args, &signals).unwrap_or_else(|failure| Ending::Failed { backend: None, failure });
+    if let Some(line) = ending.line(args, signals.caught()) {
+        eprintln!("millibox: {line}");
+    }
+    let status = ending.status(signals.caught());
+    if let Some(report) = &mut report {
+        report.write(&ending.report())?;
+    }
+    Ok(ExitCode::from(status))
+}
+
+fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
+    let world = world(args)?;
+    let mut request = match program::choose(args, &world)? {
+        Chosen::Request(request) => request.world(&world),
+        Chosen::CannotExecute(why) => return Ok(Ending::CannotExecute(why)),
+    };
+    request = limits(args, request)?;
+    for (index, (name, value)) in args.env.iter().enumerate() {
+        // As in a shell: the last one counts.
+        if !args.env[index + 1..].iter().any(|(later, _)| later == name) {
+            request = request.env(name, value);
+        }
+    }
+    let mut streams = Streams::open(args)?;
+    request = streams.give_to(request)?;
+
+    let supervisor = args.machine.builder().slots(1).homes_per_slot(1).start()?;
+    let handle = Arc::new(supervisor.run(&request)?);
+    // Our copies of the pipes' writing ends must go, or the pipes never end.
+    drop(request);
+    let movers = streams.move_all(&handle);
+    signals.kill_on_signal(&handle);
+    let result = handle.wait();
+    signals.forget();
+    let moved = movers.wait(signals);
+    let backend = supervisor.backend();
+    let ending = match result {
+        Ok(mut result) => {
+            if let Outcome::NotStarted(error) = &mut result.outcome {
+                program::name_in(error, args);
+            }
+            Ending::Result(result)
+        }
+        Err(error) => Ending::Failed { backend: Some(backend), failure: error.into() },
+    };
+    Ok(match (ending, moved) {
+        // The program may be over before it is told to end for its output.
+        (Ending::Result(mut result), Ok(Moved::LimitReached)) => {
+            if matches!(result.outcome, Outcome::Exited(_) | Outcome::Signaled(_)) {
+                result.outcome = Outcome::OutputLimit;
+            }
+            Ending::Result(result)
+        }
+        // An output that could not be written is no success, whatever the program says.
+        (Ending::Result(_), Err(failure)) => Ending::Failed { backend: Some(backend), failure },
+        (ending, _) => ending,
+    })
+}
+
+fn world(args: &Args) -> Result<World, Failure> {
+    let mut world = if args.bare { World::empty() } else { args.mounts.minimal_world() };
+    world = args.mounts.add_to(world);
+    if let Some(uid) = args.uid {
+        world = world.uid(uid);
+    }
+    if let Some(gid) = args.gid {
+        world = world.gid(gid);
+    }
+    world = world.network(args.net.into());
+    seccomp::choose(world, args.seccomp.as_deref().unwrap_or(OsStr::new("default")))
+}
+
+fn limits(args: &Args, mut request: Request) -> Result<Request, Failure> {
+    if let Some(limit) = args.real_time_limit {
+        request = request.real_time_limit(limit);
+    }
+    if let Some(limit) = args.cpu_time_limit {
+        request = request.cpu_time_limit(limit);
+    }
+    if let Some(limit) = args.memory_limit {
+        request = request.memory_limit(limit);
+    }
+    if let Some(limit) = args.swap_limit {
+        if args.memory_limit.is_none() {
+            return Err(Failure::option("--swap-limit: needs --memory-limit beside it"));
+        }
+        request = request.swap_limit(limit);
+    }
+    if let Some(limit) = args.process_limit {
+        request = request.process_limit(limit);
+    }
+    if let Some(limit) = args.output_limit {
+        request = request.output_limit(limit);
+    }
+    if let Some((max, period)) = args.cpu_bandwidth {
+        request = request.cpu_bandwidth(max, period);
+    }
+    for (name, value) in &args.rlimit {
+        request = request.rlimit(name, *value)?;
+    }
+    if let Some(cpus) = &args.cpus {
+        request = request.cpus(usable_cpus(&cpus.0)?)?;
+    }
+    Ok(request)
+}
+
+/// The kernel takes what there is of a set of CPUs and is silent about the rest; who asks
+/// for a CPU wants it.
+fn usable_cpus(cpus: &[usize]) -> Result<Vec<usize>, Failure> {
+    let allowed = rustix::thread::sched_getaffinity(None)
+        .map_err(|errno| Failure::sandbox(format!("cannot ask for the CPUs there are: {errno}")))?;
+    match cpus.iter().find(|cpu| !allowed.is_set(**cpu)) {
+        None => Ok(cpus.to_vec()),
+        Some(cpu) => {
+            let all: Vec<String> = (0..1024).filter(|cpu| allowed.is_set(*cpu)).map(|cpu| cpu.to_string()).collect();
+            Err(Failure::option(format!("--cpus: CPU {cpu} may not be used here; those that may: {}", all.join(","))))
+        }
+    }
+}

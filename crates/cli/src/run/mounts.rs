@@ -1,0 +1,185 @@
+//! Options that add to the world's files: `--ro`, `--rw`, `--tmpfs`, `--proc`, `--dev`.
+//!
+//! Mounts cover each other, so their order on the command line counts, across the options.
+
+use super::options::WORLD;
+use crate::values::{self, Bind, Tmpfs};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::error::Error;
+use clap::{ArgMatches, Command, FromArgMatches};
+use millibox::{Mount, World};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// As clap has them: by option.
+#[derive(Debug, clap::Args)]
+struct ByOption {
+    /// Show a file or directory of the host, read-only
+    ///
+    /// SRC is a path outside (relative: from the current directory), DST an absolute path inside; without
+    /// it, SRC's absolute path. `\:` is a colon in a path. Can be given repeatedly, as --rw, --tmpfs,
+    /// --proc and --dev; a later one covers an earlier one.
+    ///
+    /// Example: --ro ./data:/data
+    #[arg(long, value_name = "SRC[:DST]", value_parser = OsStringValueParser::new().try_map(values::bind), help_heading = WORLD)]
+    ro: Vec<Bind>,
+    /// Show a file or directory of the host, writable
+    ///
+    /// The program may write there as far as the user may as whom the sandbox runs.
+    ///
+    /// Example: --rw .:/work
+    #[arg(long, value_name = "SRC[:DST]", value_parser = OsStringValueParser::new().try_map(values::bind), help_heading = WORLD)]
+    rw: Vec<Bind>,
+    /// An empty writable directory in memory, gone after the run
+    ///
+    /// Limited to SIZE (K, M, G: powers of 1024) and to INODES files and directories, itself counted; what
+    /// is in it also counts as the run's memory.
+    ///
+    /// Example: --tmpfs /tmp:10M:1000
+    #[arg(long, value_name = "DST[:SIZE[:INODES]]", value_parser = OsStringValueParser::new().try_map(values::tmpfs), help_heading = WORLD)]
+    tmpfs: Vec<Tmpfs>,
+    /// A procfs that shows the run's own processes
+    ///
+    /// Example: --proc /proc
+    #[arg(long, value_name = "DST", value_parser = OsStringValueParser::new().try_map(values::mount_point), help_heading = WORLD)]
+    proc: Vec<PathBuf>,
+    /// A directory with the devices null, zero, full, random and urandom
+    ///
+    /// Example: --dev /dev
+    #[arg(long, value_name = "DST", value_parser = OsStringValueParser::new().try_map(values::mount_point), help_heading = WORLD)]
+    dev: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Added {
+    ReadOnly(Bind),
+    ReadWrite(Bind),
+    Tmpfs(Tmpfs),
+    Proc(PathBuf),
+    Dev(PathBuf),
+}
+
+impl Added {
+    fn at(&self) -> &Path {
+        match self {
+            Added::ReadOnly(Bind { at, .. }) | Added::ReadWrite(Bind { at, .. }) | Added::Tmpfs(Tmpfs { at, .. }) => at,
+            Added::Proc(at) | Added::Dev(at) => at,
+        }
+    }
+}
+
+/// As they were given: in order.
+#[derive(Debug, Default)]
+pub struct Mounts(Vec<Added>);
+
+impl clap::Args for Mounts {
+    fn augment_args(command: Command) -> Command {
+        ByOption::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        ByOption::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for Mounts {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Mounts, Error> {
+        Mounts::from_arg_matches_mut(&mut matches.clone())
+    }
+
+    fn from_arg_matches_mut(matches: &mut ArgMatches) -> Result<Mounts, Error> {
+        let places = |name: &str| matches.indices_of(name).map(|all| all.collect::<Vec<_>>()).unwrap_or_default();
+        let [ro, rw, tmpfs, proc, dev] = ["ro", "rw", "tmpfs", "proc", "dev"].map(places);
+        let values = ByOption::from_arg_matches_mut(matches)?;
+        let mut all: Vec<(usize, Added)> = Vec::new();
+        all.extend(ro.into_iter().zip(values.ro.into_iter().map(Added::ReadOnly)));
+        all.extend(rw.into_iter().zip(values.rw.into_iter().map(Added::ReadWrite)));
+        all.extend(tmpfs.into_iter().zip(values.tmpfs.into_iter().map(Added::Tmpfs)));
+        all.extend(proc.into_iter().zip(values.proc.into_iter().map(Added::Proc)));
+        all.extend(dev.into_iter().zip(values.dev.into_iter().map(Added::Dev)));
+        all.sort_by_key(|(place, _)| *place);
+        Ok(Mounts(all.into_iter().map(|(_, added)| added).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Mounts::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Mounts {
+    /// The minimal world without what these options replace.
+    pub fn minimal_world(&self) -> World {
+        let minimal = World::minimal();
+        if self.0.is_empty() {
+            return minimal;
+        }
+        let replaced = |mount: &&Mount| {
+            let path = Path::new(std::ffi::OsStr::from_bytes(mount.path()));
+            self.0.iter().any(|added| path.starts_with(added.at()))
+        };
+        minimal.mounts().iter().filter(|mount| !replaced(mount)).fold(World::empty(), |w, mount| w.mount(mount.clone()))
+    }
+
+    /// Adds them to the world.
+    pub fn add_to(&self, world: World) -> World {
+        self.0.iter().fold(world, |world, added| match added {
+            Added::ReadOnly(Bind { source, at }) => world.read_only(source, at),
+            Added::ReadWrite(Bind { source, at }) => world.read_write(source, at),
+            Added::Tmpfs(Tmpfs { at, size, inodes }) => {
+                let mut mount = Mount::tmpfs(bytes(at));
+                if let Mount::Tmpfs { size: its_size, inodes: its_inodes, .. } = &mut mount {
+                    (*its_size, *its_inodes) = (*size, *inodes);
+                }
+                world.mount(mount)
+            }
+            Added::Proc(at) => world.mount(Mount::proc(bytes(at))),
+            Added::Dev(at) => world.dev(at),
+        })
+    }
+}
+
+fn bytes(path: &Path) -> Vec<u8> {
+    path.as_os_str().to_owned().into_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        mounts: Mounts,
+    }
+
+    fn parse(line: &str) -> Mounts {
+        Line::try_parse_from(line.split(' ')).unwrap().mounts
+    }
+
+    #[test]
+    fn their_order_is_the_command_lines() {
+        let mounts = parse("x --ro /usr:/a --tmpfs /a/b --rw=/usr:/a/b/c --ro /bin:/d --proc /p --dev /a/dev");
+        let paths: Vec<&str> = mounts.0.iter().filter_map(|added| added.at().to_str()).collect();
+        assert_eq!(paths, ["/a", "/a/b", "/a/b/c", "/d", "/p", "/a/dev"]);
+        assert!(matches!(mounts.0[2], Added::ReadWrite(_)));
+    }
+
+    #[test]
+    fn what_is_there_is_replaced() {
+        let at =
+            |world: &World, path: &str| world.mounts().iter().filter(|mount| mount.path() == path.as_bytes()).count();
+        let mounts = parse("x --tmpfs /tmp:1M --tmpfs /dev");
+        let world = mounts.minimal_world();
+        assert_eq!((at(&world, "/tmp"), at(&world, "/dev/null"), at(&world, "/usr")), (0, 0, 1));
+        let world = mounts.add_to(world);
+        assert!(
+            world
+                .mounts()
+                .iter()
+                .any(|mount| matches!(mount, Mount::Tmpfs { size: Some(size), .. } if *size == 1 << 20))
+        );
+        assert_eq!(at(&parse("x").minimal_world(), "/tmp"), 1);
+    }
+}

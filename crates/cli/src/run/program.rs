@@ -1,0 +1,241 @@
+//! Which file PROGRAM is.
+//!
+//! A path can be meant inside the world or outside. What the world shows is taken there,
+//! always; only what it does not show is run from the host, by descriptor. So nobody who
+//! mounts something over a path gets another file than that.
+
+use super::options::Args;
+use crate::failure::Failure;
+use millibox::{Mount, Program, Request, RunError, World};
+use rustix::fs::{Access, AtFlags, CWD};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Where a name is looked for if the environment has no PATH.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// Symbolic links that are followed in search of a file, as in path_resolution(7).
+const MOST_LINKS: usize = 40;
+
+/// What came of choosing.
+pub enum Chosen {
+    /// A request that has its program, arguments and working directory.
+    Request(Box<Request>),
+    /// The program is there and cannot be executed, for this reason.
+    CannotExecute(String),
+}
+
+/// See the module.
+pub fn choose(args: &Args, world: &World) -> Result<Chosen, Failure> {
+    let Some(typed) = args.program.first().filter(|typed| !typed.is_empty()) else {
+        return Err(Failure::option("PROGRAM is empty"));
+    };
+    let inside = args.cwd.clone().unwrap_or_else(|| PathBuf::from("/"));
+    let program = if !typed.as_bytes().contains(&b'/') {
+        Program::Search(typed.clone(), search_path(&args.env))
+    } else {
+        let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        match find(typed, &inside, &here, world) {
+            Found::Inside(path) => Program::Path(path),
+            Found::Host(path) => match open(&path) {
+                Ok(file) => Program::Descriptor(file.into()),
+                Err(why) => return Ok(Chosen::CannotExecute(why)),
+            },
+        }
+    };
+    Ok(Chosen::Request(Box::new(Request::of(program).args(&args.program).current_dir(inside))))
+}
+
+/// Says which program it is that could not be executed: the supervisor only has the last
+/// path it tried, and a descriptor has no name.
+pub fn name_in(error: &mut RunError, args: &Args) {
+    let Some(typed) = args.program.first().filter(|_| error.step == "exec") else { return };
+    let mut name = typed.display().to_string();
+    if !typed.as_bytes().contains(&b'/') {
+        let places: Vec<_> = search_path(&args.env).iter().map(|place| place.display().to_string()).collect();
+        name = format!("{name} (looked for in {})", places.join(":"));
+    }
+    error.message = error.message.replacen("execute the program", &format!("execute {name}"), 1);
+}
+
+/// Directories of PATH; an empty one is the working directory, as in execvp(3).
+fn search_path(environment: &[(OsString, OsString)]) -> Vec<OsString> {
+    let path = environment.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    path.unwrap_or(OsStr::new(DEFAULT_PATH))
+        .as_bytes()
+        .split(|&byte| byte == b':')
+        .map(|directory| if directory.is_empty() { OsStr::new(".") } else { OsStr::from_bytes(directory) }.to_owned())
+        .collect()
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    /// Execute this path inside.
+    Inside(OsString),
+    /// Execute this file of the host.
+    Host(PathBuf),
+}
+
+fn find(typed: &OsStr, inside: &Path, here: &Path, world: &World) -> Found {
+    // Shown at this path? For an absolute path this settles it, whether or not the file is
+    // there: a missing /usr/bin/x is a missing program.
+    let shown = seen(world, &inside.join(typed));
+    if shown.as_ref().is_some_and(|host| Path::new(typed).is_absolute() || host.symlink_metadata().is_ok()) {
+        return Found::Inside(typed.to_owned());
+    }
+    let host: PathBuf = here.join(typed).components().collect();
+    if host.metadata().is_err() {
+        // Nowhere: let the sandbox say so.
+        return Found::Inside(typed.to_owned());
+    }
+    match shown_elsewhere(world, &host) {
+        Some(path) => Found::Inside(path.into()),
+        None => Found::Host(host),
+    }
+}
+
+/// The file of the host that the world shows at a path, there or not.
+fn seen(world: &World, path: &Path) -> Option<PathBuf> {
+    let mut path = plain(path);
+    for _ in 0..MOST_LINKS {
+        // A later mount covers earlier ones.
+        let (mount, rest) = world.mounts().iter().rev().find_map(|mount| {
+            let rest = path.strip_prefix(OsStr::from_bytes(mount.path())).ok()?;
+            Some((mount, rest.to_owned()))
+        })?;
+        match mount {
+            Mount::Bind { source, .. } => return Some(joined(Path::new(OsStr::from_bytes(source)), &rest)),
+            Mount::Symlink { target, path: at } => {
+                let at = Path::new(OsStr::from_bytes(at));
+                let target = at.parent().unwrap_or(Path::new("/")).join(OsStr::from_bytes(target));
+                path = plain(&joined(&target, &rest));
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// The path inside at which a bind shows this file of the host.
+fn shown_elsewhere(world: &World, host: &Path) -> Option<PathBuf> {
+    // The file itself may be a link to somewhere that the world has as well; its directory
+    // is where it is.
+    let host = host.parent()?.canonicalize().ok()?.join(host.file_name()?);
+    world.mounts().iter().rev().find_map(|mount| {
+        let Mount::Bind { source, at, device: false, .. } = mount else { return None };
+        let source = Path::new(OsStr::from_bytes(source));
+        let given = source.parent().and_then(|parent| Some(parent.canonicalize().ok()?.join(source.file_name()?)));
+        let rest = match given.filter(|given| *given == host) {
+            Some(_) => PathBuf::new(),
+            None => host.strip_prefix(source.canonicalize().ok()?).ok()?.to_owned(),
+        };
+        let path = joined(Path::new(OsStr::from_bytes(at)), &rest);
+        // Unless another mount covers it.
+        (seen(world, &path)? == joined(source, &rest)).then_some(path)
+    })
+}
+
+/// `join` that adds no slash when there is nothing to add.
+fn joined(path: &Path, rest: &Path) -> PathBuf {
+    if rest.as_os_str().is_empty() { path.to_owned() } else { path.join(rest) }
+}
+
+/// Without `.` and `..`, as if there were no symbolic links.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// Opens a program of the host that the caller may read and execute.
+fn open(path: &Path) -> Result<OwnedFd, String> {
+    let shown = path.display();
+    let cannot = |why: &dyn std::fmt::Display| format!("cannot execute {shown}: {why}");
+    let metadata = path.metadata().map_err(|error| cannot(&error))?;
+    if !metadata.is_file() {
+        return Err(cannot(&"it is not a regular file"));
+    }
+    rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS)
+        .map_err(|_| cannot(&"you may not execute it: chmod +x, or run its interpreter"))?;
+    let mut file = File::open(path).map_err(|error| cannot(&error))?;
+    let mut first = [0; 2];
+    if file.read(&mut first).is_ok_and(|read| read == 2) && &first == b"#!" {
+        // The kernel hands an interpreter the script's path, and inside there is none.
+        return Err(cannot(&format!("it is a script that the sandbox does not show: add --ro {shown}")));
+    }
+    Ok(file.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find_in(world: &World, typed: &str, inside: &str, here: &Path) -> Found {
+        find(OsStr::new(typed), Path::new(inside), here, world)
+    }
+
+    #[test]
+    fn what_the_world_shows_is_taken_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let here = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(here.join("sub")).unwrap();
+        std::fs::write(here.join("sub/a.out"), "x").unwrap();
+        let inside = |path: &str| Found::Inside(path.into());
+
+        let minimal = World::minimal();
+        assert_eq!(find_in(&minimal, "/bin/sh", "/", &here), inside("/bin/sh"));
+        assert_eq!(find_in(&minimal, "/usr/bin/there-is-none", "/", &here), inside("/usr/bin/there-is-none"));
+        assert_eq!(find_in(&minimal, "./none", "/", &here), inside("./none"));
+        // Outside of the world, or under its empty /tmp.
+        assert_eq!(find_in(&minimal, "sub/a.out", "/", &here), Found::Host(here.join("sub/a.out")));
+        let absolute = here.join("sub/a.out");
+        let absolute = absolute.to_str().unwrap();
+        assert_eq!(find_in(&minimal, absolute, "/", &here), Found::Host(absolute.into()));
+
+        let bound = World::minimal().read_only(here.join("sub"), "/work");
+        assert_eq!(find_in(&bound, "./sub/a.out", "/", &here), inside("/work/a.out"));
+        assert_eq!(find_in(&bound, absolute, "/", &here), inside("/work/a.out"));
+        assert_eq!(find_in(&bound, "./a.out", "/work", &here), inside("./a.out"));
+        assert_eq!(find_in(&bound, "/work/b.out", "/", &here), inside("/work/b.out"));
+        let covered = bound.mount(Mount::tmpfs("/work"));
+        assert_eq!(find_in(&covered, absolute, "/", &here), Found::Host(absolute.into()));
+        let file = World::minimal().read_only(absolute, "/solution");
+        assert_eq!(find_in(&file, "./a.out", "/", &here.join("sub")), Found::Inside("/solution".into()));
+    }
+
+    #[test]
+    fn only_executables_are_opened() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("p");
+        let why = |content: &str, mode: u32| {
+            std::fs::write(&path, content).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            open(&path).err().unwrap_or_default()
+        };
+        assert_eq!(why("\x7fELF", 0o755), "");
+        assert!(why("\x7fELF", 0o644).contains("chmod"));
+        assert!(why("#!/bin/sh\n", 0o755).contains("--ro"));
+        assert!(open(directory.path()).is_err_and(|why| why.contains("regular")));
+        assert!(open(&directory.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn where_names_are_looked_for() {
+        let of = |path: &str| search_path(&[("PATH".into(), "/never".into()), ("PATH".into(), path.into())]);
+        assert_eq!(search_path(&[]).len(), 3);
+        assert_eq!(of("/a:/b"), ["/a", "/b"]);
+        assert_eq!(of(":/b"), [".", "/b"]);
+    }
+}

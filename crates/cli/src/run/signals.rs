@@ -1,0 +1,82 @@
+//! Ctrl-C and its kin end the run; it leaves nothing behind and is still reported.
+
+use crate::failure::Failure;
+use millibox::Handle;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+#[derive(Default)]
+struct State {
+    caught: Option<i32>,
+    run: Option<Arc<Handle>>,
+}
+
+/// Signals that are caught.
+pub struct Signals {
+    state: Arc<Mutex<State>>,
+}
+
+impl Signals {
+    /// From here on these signals do not end us. SIGHUP stays ignored if it is (nohup(1));
+    /// the others mean us even in the background of a script, as with timeout(1).
+    pub fn catch() -> Result<Signals, Failure> {
+        let state = Arc::new(Mutex::new(State::default()));
+        let ignored = ignored(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
+        let hangup = Some(SIGHUP).filter(|signal| ignored & 1 << (signal - 1) == 0);
+        let wanted = [SIGINT, SIGTERM].into_iter().chain(hangup);
+        let mut signals = signal_hook::iterator::Signals::new(wanted)
+            .map_err(|error| Failure::sandbox(format!("cannot catch signals: {error}")))?;
+        let seen = state.clone();
+        std::thread::spawn(move || {
+            for signal in signals.forever() {
+                let mut state = lock(&seen);
+                state.caught.get_or_insert(signal);
+                if let Some(run) = &state.run {
+                    run.kill();
+                }
+            }
+        });
+        Ok(Signals { state })
+    }
+
+    /// The first signal that came.
+    pub fn caught(&self) -> Option<i32> {
+        lock(&self.state).caught
+    }
+
+    /// A signal, even one that has come already, kills this run.
+    pub fn kill_on_signal(&self, run: &Arc<Handle>) {
+        let mut state = lock(&self.state);
+        if state.caught.is_some() {
+            run.kill();
+        }
+        state.run = Some(run.clone());
+    }
+
+    /// The run is over.
+    pub fn forget(&self) {
+        lock(&self.state).run = None;
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Signals that are ignored, as a mask (proc_pid_status(5), SigIgn).
+fn ignored(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read() {
+        let mask = ignored("Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000002\n");
+        assert_eq!(mask, 1 << (SIGHUP - 1) | 1 << (libc::SIGPIPE - 1));
+        assert_eq!(ignored(""), 0);
+    }
+}

@@ -1,0 +1,161 @@
+//! Standard streams, and the limit on what comes out of them.
+
+use super::options::Args;
+use super::signals::Signals;
+use crate::failure::Failure;
+use millibox::{Budget, Handle, Moved, Request, move_output};
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::fs::{File, OpenOptions};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// How long output that nobody reads is waited for after a signal.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Where the program's streams come from and go to. `None`: /dev/null.
+pub struct Streams {
+    stdin: Option<Arc<OwnedFd>>,
+    stdout: Option<Arc<OwnedFd>>,
+    stderr: Option<Arc<OwnedFd>>,
+    limit: Option<u64>,
+    pipes: Vec<Pipe>,
+}
+
+/// What the program writes to, seen from our end, and where it goes.
+struct Pipe {
+    from: OwnedFd,
+    to: Arc<OwnedFd>,
+    name: &'static str,
+}
+
+impl Streams {
+    /// Opens the files that are named; the others are our own.
+    pub fn open(args: &Args) -> Result<Streams, Failure> {
+        let stdin = match &args.stdin {
+            Some(path) => Some(opened("--stdin", path, File::open(path))?),
+            None => own(std::io::stdin()),
+        };
+        let stdout = match &args.stdout {
+            Some(path) => Some(created("--stdout", path)?),
+            None => own(std::io::stdout()),
+        };
+        let stderr = match &args.stderr {
+            // One file, one position: neither writes over the other.
+            Some(path) if args.stdout.as_ref() == Some(path) => stdout.clone(),
+            Some(path) => Some(created("--stderr", path)?),
+            None => own(std::io::stderr()),
+        };
+        Ok(Streams { stdin, stdout, stderr, limit: args.output_limit, pipes: Vec::new() })
+    }
+
+    /// Gives the request its descriptors: these, or with a limit pipes that lead to them.
+    pub fn give_to(&mut self, mut request: Request) -> Result<Request, Failure> {
+        if let Some(stdin) = &self.stdin {
+            request = request.stdin(stdin.clone());
+        }
+        let (stdout, stderr) = match self.limit {
+            None => (self.stdout.clone(), self.stderr.clone()),
+            Some(_) => {
+                let stdout = self.stdout.clone().map(|to| self.pipe(to, "standard output")).transpose()?;
+                let stderr = match &self.stderr {
+                    // Both to one place (2>&1): one pipe keeps the order of what is written.
+                    Some(to) if self.stdout.as_ref().is_some_and(|other| same_file(to, other)) => stdout.clone(),
+                    Some(to) => Some(self.pipe(to.clone(), "standard error")?),
+                    None => None,
+                };
+                (stdout, stderr)
+            }
+        };
+        if let Some(stdout) = stdout {
+            request = request.stdout(stdout);
+        }
+        if let Some(stderr) = stderr {
+            request = request.stderr(stderr);
+        }
+        Ok(request)
+    }
+
+    fn pipe(&mut self, to: Arc<OwnedFd>, name: &'static str) -> Result<Arc<OwnedFd>, Failure> {
+        let (from, into) = pipe_with(PipeFlags::CLOEXEC)
+            .map_err(|errno| Failure::sandbox(format!("cannot make a pipe for {name}: {errno}")))?;
+        self.pipes.push(Pipe { from, to, name });
+        Ok(Arc::new(into))
+    }
+
+    /// Starts to move what comes out.
+    pub fn move_all(self, run: &Arc<Handle>) -> Movers {
+        let budget = Arc::new(Budget::new(self.limit.unwrap_or(u64::MAX)));
+        let (done, waits) = channel();
+        for Pipe { from, to, name } in self.pipes {
+            let (budget, run, done) = (budget.clone(), run.clone(), done.clone());
+            std::thread::spawn(move || {
+                let moved = move_output(&from, &to, &budget, &run);
+                // Nobody listens any more only if we are about to exit.
+                let _ = done.send(moved.map_err(|error| {
+                    // The program cannot be left to run on with its output lost.
+                    run.kill();
+                    format!("cannot write to {name}: {error}")
+                }));
+            });
+        }
+        Movers { waits }
+    }
+}
+
+/// Threads that move output.
+pub struct Movers {
+    waits: Receiver<Result<Moved, String>>,
+}
+
+impl Movers {
+    /// Waits until all is moved. After a signal, a reader that does not read is not waited
+    /// for any longer. Says whether there was more than the limit.
+    pub fn wait(self, signals: &Signals) -> Result<Moved, Failure> {
+        let mut all = Moved::All;
+        let mut failed = None;
+        let mut deadline = None;
+        loop {
+            match self.waits.recv_timeout(Duration::from_millis(50)) {
+                Ok(Ok(Moved::All)) => {}
+                Ok(Ok(Moved::LimitReached)) => all = Moved::LimitReached,
+                Ok(Err(why)) => failed = failed.or(Some(why)),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    if signals.caught().is_some() && Instant::now() > *deadline.get_or_insert(Instant::now() + PATIENCE)
+                    {
+                        break;
+                    }
+                }
+            }
+        }
+        match failed {
+            None => Ok(all),
+            Some(why) => Err(Failure { step: "output", ..Failure::sandbox(why) }),
+        }
+    }
+}
+
+/// A copy of one of our own streams; `None` if it is closed.
+fn own(stream: impl AsFd) -> Option<Arc<OwnedFd>> {
+    fcntl_dupfd_cloexec(stream, 3).ok().map(Arc::new)
+}
+
+fn created(option: &str, path: &Path) -> Result<Arc<OwnedFd>, Failure> {
+    opened(option, path, OpenOptions::new().write(true).create(true).truncate(true).open(path))
+}
+
+fn opened(option: &str, path: &Path, file: std::io::Result<File>) -> Result<Arc<OwnedFd>, Failure> {
+    file.map(|file| Arc::new(OwnedFd::from(file)))
+        .map_err(|error| Failure::option(format!("{option} {}: {error}", path.display())))
+}
+
+fn same_file(one: &OwnedFd, other: &OwnedFd) -> bool {
+    match (rustix::fs::fstat(one), rustix::fs::fstat(other)) {
+        (Ok(one), Ok(other)) => (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino),
+        _ => false,
+    }
+}

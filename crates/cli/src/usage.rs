@@ -1,0 +1,56 @@
+//! What clap says of a bad command line, in one line.
+
+use crate::failure;
+use clap::error::{Error, ErrorKind};
+use std::process::ExitCode;
+
+/// Prints help, version or error; the exit status.
+pub fn report(error: &Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // A closed pipe (`| head`) is nobody's mistake.
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            ExitCode::from(failure::SANDBOX)
+        }
+        _ => {
+            eprintln!("millibox: {}", one_line(&error.to_string()));
+            ExitCode::from(failure::SANDBOX)
+        }
+    }
+}
+
+/// Error and tips of clap's many lines, without the usage.
+fn one_line(text: &str) -> String {
+    let end = text.find("\nUsage:").or_else(|| text.find("\nFor more information")).unwrap_or(text.len());
+    let text = text[..end].trim();
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let mut joined = String::new();
+    for line in lines {
+        match line.strip_prefix("tip: ") {
+            Some(tip) => joined = format!("{joined}; {tip}"),
+            None if joined.is_empty() => joined = line.to_owned(),
+            None => joined = format!("{joined} {line}"),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_is_left() {
+        let text = "error: invalid value 'v3' for '--backend <WHICH>'\n  [possible values: auto, rlimit]\n\n  \
+                    tip: a similar value exists: 'auto'\n\nUsage: millibox\n\nFor more information, try '--help'.\n";
+        assert_eq!(
+            one_line(text),
+            "invalid value 'v3' for '--backend <WHICH>' [possible values: auto, rlimit]; a similar value exists: 'auto'"
+        );
+    }
+}

@@ -1,0 +1,337 @@
+//! Values as they are written in options. Each parser's error is half a line: clap puts
+//! the option's name and the value before it.
+
+use millibox::Request;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, PathBuf};
+use std::time::Duration;
+
+/// `64M`, `1.5GiB`, `4096`: units are powers of 1024.
+pub fn size(text: &str) -> Result<u64, String> {
+    // `1e6` and the like are nobody's size.
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b".KMGTPIBkmgtpib".contains(&byte));
+    let parsed = parse_size::Config::new().with_binary().parse_size(text);
+    match parsed {
+        Ok(bytes) if plain => Ok(bytes),
+        _ => Err("a size is a number of bytes, or of K, M, G (powers of 1024), for example 64M".to_owned()),
+    }
+}
+
+/// A size that is not 0.
+pub fn positive_size(text: &str) -> Result<u64, String> {
+    size(text).and_then(|bytes| if bytes == 0 { Err("must be more than 0".to_owned()) } else { Ok(bytes) })
+}
+
+/// `1s`, `500ms`, `1.5s`, `1m 30s`; not 0.
+pub fn time(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("must be more than 0".to_owned()),
+        Ok(time) => Ok(time),
+        Err(_) => Err("a time is a number with a unit (us, ms, s, m, h), for example 500ms".to_owned()),
+    }
+}
+
+/// `50ms/100ms`: CPU time and period.
+pub fn bandwidth(text: &str) -> Result<(Duration, Duration), String> {
+    let Some((max, period)) = text.split_once('/') else {
+        return Err("must be MAX/PERIOD, for example 50ms/100ms".to_owned());
+    };
+    let (max, period) = (time(max)?, time(period)?);
+    if max < Duration::from_millis(1) {
+        return Err("MAX must be at least 1ms".to_owned());
+    }
+    if !(Duration::from_millis(1)..=Duration::from_secs(1)).contains(&period) {
+        return Err("PERIOD must be between 1ms and 1s".to_owned());
+    }
+    Ok((max, period))
+}
+
+/// `NOFILE=64`, `stack=8M`, `CORE=unlimited`.
+pub fn rlimit(text: &str) -> Result<(String, u64), String> {
+    let Some((name, value)) = text.split_once('=') else {
+        return Err("must be NAME=VALUE, for example NOFILE=64".to_owned());
+    };
+    let value = match value {
+        // RLIM_INFINITY (getrlimit(2)).
+        "unlimited" => u64::MAX,
+        value => size(value).map_err(|_| "VALUE must be a number, a size or `unlimited`".to_owned())?,
+    };
+    // The library knows the names.
+    Request::new("/").rlimit(name, value).map_err(|error| error.to_string())?;
+    Ok((name.to_owned(), value))
+}
+
+/// A set of CPUs. (A type of its own: clap takes a plain `Vec` for a repeated option.)
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cpus(pub Vec<usize>);
+
+/// `0,2,4-7`.
+pub fn cpus(text: &str) -> Result<Cpus, String> {
+    let wrong = || "must be a list of numbers and ranges from 0 to 1023, for example 0,2,4-7".to_owned();
+    let number = |text: &str| text.parse::<usize>().ok().filter(|cpu| *cpu < 1024).ok_or_else(wrong);
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(wrong());
+        }
+        cpus.extend(first..=last);
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(Cpus(cpus))
+}
+
+/// `1000:1000`.
+pub fn ids(text: &str) -> Result<(u32, u32), String> {
+    let ids = text.split_once(':').and_then(|(uid, gid)| Some((uid.parse().ok()?, gid.parse().ok()?)));
+    match ids {
+        Some((0, _) | (_, 0)) => Err("must not be root's: the sandbox refuses the superuser".to_owned()),
+        Some(ids) => Ok(ids),
+        None => Err("must be UID:GID, two numbers".to_owned()),
+    }
+}
+
+/// An id; all ones means "none" to the kernel.
+pub fn id(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|id| *id != u32::MAX).ok_or_else(|| "must be a number".to_owned())
+}
+
+/// A path in the cgroup hierarchies.
+pub fn cgroup_parent(text: &str) -> Result<String, String> {
+    if !text.starts_with('/') || text.split('/').any(|part| part == "..") {
+        return Err("must be an absolute path without `..`".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// `K=V`.
+pub fn variable(text: OsString) -> Result<(OsString, OsString), String> {
+    let bytes = text.as_bytes();
+    match bytes.iter().position(|&byte| byte == b'=') {
+        None | Some(0) => Err("must be NAME=VALUE; nothing is inherited".to_owned()),
+        Some(at) => Ok((OsStr::from_bytes(&bytes[..at]).to_owned(), OsStr::from_bytes(&bytes[at + 1..]).to_owned())),
+    }
+}
+
+/// A path inside the world: absolute, without `..`.
+pub fn inside(path: OsString) -> Result<PathBuf, String> {
+    let path = PathBuf::from(path);
+    if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
+        return Err("a path inside the sandbox must be absolute, without `..`".to_owned());
+    }
+    // Without `.`, doubled and trailing slashes.
+    Ok(path.components().collect())
+}
+
+/// Where something is mounted: a path inside that is not the root.
+pub fn mount_point(path: OsString) -> Result<PathBuf, String> {
+    match inside(path) {
+        Ok(path) if path.parent().is_none() => Err("nothing can be mounted over / itself, only below it".to_owned()),
+        other => other,
+    }
+}
+
+/// A file or directory of the host, and where it is seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bind {
+    /// Absolute.
+    pub source: PathBuf,
+    pub at: PathBuf,
+}
+
+/// `SRC[:DST]`; `\:` is a colon that belongs to a path.
+pub fn bind(text: OsString) -> Result<Bind, String> {
+    let mut parts = fields(&text);
+    if parts.len() > 2 {
+        return Err(r"must be SRC[:DST]; write \: for a colon in a path".to_owned());
+    }
+    let at = parts.get(1).cloned();
+    let source = parts.swap_remove(0);
+    if source.is_empty() {
+        return Err("SRC is empty".to_owned());
+    }
+    let source = std::path::absolute(&source).map_err(|error| error.to_string())?;
+    // What the sandbox's own user may not see is its own to say; but it would say no more of this.
+    if let Err(error) = std::fs::metadata(&source)
+        && matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+    {
+        return Err(error.to_string());
+    }
+    let at = match at {
+        Some(at) => mount_point(at).map_err(|why| format!("DST: {why}"))?,
+        // Said of SRC, as there is no DST.
+        None if source.parent().is_none() => return Err("say where: SRC:DST".to_owned()),
+        None if source.components().any(|part| part == Component::ParentDir) => {
+            std::fs::canonicalize(&source).map_err(|error| error.to_string())?
+        }
+        None => source.components().collect(),
+    };
+    Ok(Bind { source, at })
+}
+
+/// An empty file system of the run's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tmpfs {
+    pub at: PathBuf,
+    pub size: Option<u64>,
+    pub inodes: Option<u64>,
+}
+
+/// `DST[:SIZE[:INODES]]`.
+pub fn tmpfs(text: OsString) -> Result<Tmpfs, String> {
+    let parts = fields(&text);
+    let wrong = || "must be DST[:SIZE[:INODES]], for example /tmp:16M".to_owned();
+    if parts.len() > 3 {
+        return Err(wrong());
+    }
+    let text = |index: usize| parts.get(index).map(|part| part.to_str().ok_or_else(wrong)).transpose();
+    let size = text(1)?.map(positive_size).transpose()?;
+    let inodes = match text(2)?.map(str::parse::<u64>) {
+        None => None,
+        // The root directory is one.
+        Some(Ok(inodes)) if inodes > 0 => Some(inodes),
+        Some(_) => return Err("INODES must be a number from 1".to_owned()),
+    };
+    Ok(Tmpfs { at: mount_point(parts[0].clone())?, size, inodes })
+}
+
+/// Splits at colons that have no backslash before them. There is always one field.
+fn fields(text: &OsStr) -> Vec<OsString> {
+    let mut fields = vec![Vec::new()];
+    let mut bytes = text.as_bytes().iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        let byte = match byte {
+            b':' => {
+                fields.push(Vec::new());
+                continue;
+            }
+            b'\\' => bytes.next_if_eq(&b':').unwrap_or(byte),
+            byte => byte,
+        };
+        if let Some(field) = fields.last_mut() {
+            field.push(byte);
+        }
+    }
+    fields.into_iter().map(OsString::from_vec).collect()
+}
+
+/// A size for people: `64 MiB`.
+pub fn shown_size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["TiB", "GiB", "MiB", "KiB", "bytes"];
+    for (index, unit) in UNITS.iter().enumerate() {
+        let one = 1u64 << (10 * (UNITS.len() - 1 - index));
+        if bytes >= one && bytes.is_multiple_of(one) {
+            return format!("{} {unit}", bytes / one);
+        }
+    }
+    format!("{bytes} bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("64K", 64 << 10),
+            ("64k", 64 << 10),
+            ("1.5M", 3 << 19),
+            ("64MB", 64 << 20),
+            ("64MiB", 64 << 20),
+            ("2G", 2 << 30),
+        ] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "M", "-1", "64X", "1e6", "99999999999999999999", "64M ", "1_0"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+        assert!(positive_size("0").is_err());
+        assert_eq!(shown_size(64 << 20), "64 MiB");
+        assert_eq!(shown_size((64 << 20) + 1), "67108865 bytes");
+        assert_eq!(shown_size(0), "0 bytes");
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(time("1s"), Ok(Duration::from_secs(1)));
+        assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(time("1m 30s"), Ok(Duration::from_secs(90)));
+        for text in ["", "1", "0s", "0", "-1s", "1 parsec", "s"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn bandwidths() {
+        assert_eq!(bandwidth("50ms/100ms"), Ok((Duration::from_millis(50), Duration::from_millis(100))));
+        for text in ["50ms", "50ms/", "10us/100ms", "1ms/2s", "50%", "1ms/1us"] {
+            assert!(bandwidth(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn rlimits() {
+        assert_eq!(rlimit("NOFILE=64"), Ok(("NOFILE".to_owned(), 64)));
+        assert_eq!(rlimit("stack=8M"), Ok(("stack".to_owned(), 8 << 20)));
+        assert_eq!(rlimit("CORE=unlimited"), Ok(("CORE".to_owned(), u64::MAX)));
+        assert!(rlimit("FILES=1").is_err_and(|why| why.contains("NOFILE")));
+        for text in ["NOFILE", "NOFILE=", "NOFILE=x", "=1"] {
+            assert!(rlimit(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn cpu_lists() {
+        assert_eq!(cpus("0"), Ok(Cpus(vec![0])));
+        assert_eq!(cpus("4-6,0,5"), Ok(Cpus(vec![0, 4, 5, 6])));
+        for text in ["", ",", "1-", "2-1", "x", "0-9999", "-1", "1024"] {
+            assert!(cpus(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn variables_and_ids() {
+        assert_eq!(variable("A=b=c".into()), Ok(("A".into(), "b=c".into())));
+        assert_eq!(variable("A=".into()), Ok(("A".into(), "".into())));
+        assert!(variable("A".into()).is_err());
+        assert!(variable("=b".into()).is_err());
+        assert_eq!(ids("7:8"), Ok((7, 8)));
+        for text in ["0:0", "7", "a:b", "7:8:9", "-1:1"] {
+            assert!(ids(text).is_err(), "{text}");
+        }
+        assert!(id("4294967295").is_err());
+    }
+
+    #[test]
+    fn binds() {
+        let bound = |source: &str, at: &str| Ok(Bind { source: source.into(), at: at.into() });
+        assert_eq!(bind("/usr".into()), bound("/usr", "/usr"));
+        assert_eq!(bind("/usr/:/opt/".into()), bound("/usr/", "/opt"));
+        assert_eq!(bind("/:/a\\:b".into()), bound("/", "/a:b"));
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(bind(".:/w".into()), Ok(Bind { source: here.clone(), at: "/w".into() }));
+        assert_eq!(bind(".".into()), Ok(Bind { source: here.clone(), at: here }));
+        for text in
+            ["", ":/a", "/usr:", "/usr:a", "/usr:/a/../b", "/usr:/a:/b", "/there/is/none", "/", "/usr:/", "/usr:/."]
+        {
+            assert!(bind(text.into()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn tmpfses() {
+        let at = |size, inodes| Ok(Tmpfs { at: "/tmp".into(), size, inodes });
+        assert_eq!(tmpfs("/tmp".into()), at(None, None));
+        assert_eq!(tmpfs("/tmp:1M".into()), at(Some(1 << 20), None));
+        assert_eq!(tmpfs("/tmp:1M:100".into()), at(Some(1 << 20), Some(100)));
+        for text in ["", "tmp", "/tmp:", "/tmp:x", "/tmp:0", "/tmp:1M:0", "/tmp:1M:x", "/tmp:1M:1:1", "/a/../b", "/"] {
+            assert!(tmpfs(text.into()).is_err(), "{text}");
+        }
+    }
+}

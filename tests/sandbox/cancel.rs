@@ -1,0 +1,173 @@
+//! Cancel and kill, at every moment.
+
+use crate::{builder, supervisor};
+use millibox::{Outcome, Request};
+use millibox_tests::{Random, eventually, pipe, processes_that_say, read_all, request, result, sleeper, start, token, wait};
+use std::time::{Duration, Instant};
+
+const SOON: Duration = Duration::from_secs(5);
+
+#[test]
+fn cancel_while_it_runs() {
+    let supervisor = supervisor();
+    let token = token();
+    let (handle, read) = sleeper(&supervisor, &[&token]);
+    assert_eq!(processes_that_say(&token).len(), 1);
+    handle.cancel();
+    // The reader of its output sees the end, though the handle is still there.
+    assert_eq!(read_all(read), b"");
+    assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+    assert_eq!(wait(&handle).outcome, Outcome::Cancelled);
+    // Again: nothing.
+    handle.cancel();
+    handle.cancel();
+    assert_eq!(wait(&handle).outcome, Outcome::Cancelled);
+    assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+}
+
+#[test]
+fn cancel_before_it_runs() {
+    let supervisor = start(builder().slots(1));
+    let (first, _first_read) = sleeper(&supervisor, &[]);
+    let token = token();
+    let neighbour = supervisor.run(&request(["exit", "8"])).unwrap();
+    let pipes: Vec<_> = (0..100)
+        .map(|_| {
+            let (read, write) = pipe();
+            (supervisor.run(&request(["sleep", "100000", &token]).stdout(write)).unwrap(), read)
+        })
+        .collect();
+    let last = supervisor.run(&request(["exit", "9"])).unwrap();
+    // Some of them are with the supervisor, the others still with us.
+    for (handle, read) in pipes {
+        handle.cancel();
+        assert_eq!(wait(&handle).outcome, Outcome::Cancelled);
+        assert_eq!(read_all(read), b"");
+    }
+    assert!(first.try_wait().unwrap().is_none());
+    first.kill();
+    assert_eq!(wait(&neighbour).outcome, Outcome::Exited(8));
+    assert_eq!(wait(&last).outcome, Outcome::Exited(9));
+    assert!(processes_that_say(&token).is_empty());
+}
+
+#[test]
+fn cancel_and_kill_when_it_is_over() {
+    let supervisor = supervisor();
+    let handle = supervisor.run(&request(["exit", "5"])).unwrap();
+    assert_eq!(wait(&handle).outcome, Outcome::Exited(5));
+    handle.cancel();
+    handle.kill();
+    handle.kill_for_output();
+    assert_eq!(wait(&handle).outcome, Outcome::Exited(5));
+}
+
+#[test]
+fn dropping_a_handle_cancels() {
+    let supervisor = supervisor();
+    let token = token();
+    let (handle, read) = sleeper(&supervisor, &[&token]);
+    let (neighbour, _neighbour_read) = sleeper(&supervisor, &[]);
+    let queued = supervisor.run(&request(["sleep", "100000", &token])).unwrap();
+    drop(queued);
+    drop(handle);
+    assert_eq!(read_all(read), b"");
+    assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+    assert!(neighbour.try_wait().unwrap().is_none());
+    neighbour.kill();
+    assert_eq!(wait(&neighbour).outcome, Outcome::Killed);
+}
+
+#[test]
+fn a_whole_tree_goes() {
+    let supervisor = supervisor();
+    let token = token();
+    let (read, write) = pipe();
+    let handle = supervisor.run(&request(["orphans", "20", "100000", &token]).stdout(write)).unwrap();
+    assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
+    assert_eq!(read_all(read), b"done\n");
+    assert!(eventually(SOON, || processes_that_say(&token).is_empty()), "orphans survive the first process");
+    // And when it is cancelled.
+    let handle = supervisor.run(&request(["forks", "20", &token])).unwrap();
+    assert!(eventually(SOON, || processes_that_say(&token).len() > 10 || handle.try_wait().unwrap().is_some()));
+    handle.cancel();
+    assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+}
+
+#[test]
+fn kill_from_another_thread() {
+    let supervisor = supervisor();
+    let (handle, _read) = sleeper(&supervisor, &[]);
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| wait(&handle));
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!waiter.is_finished());
+        handle.kill();
+        let result = waiter.join().unwrap();
+        assert_eq!((&result.outcome, result.signal, result.exit_code), (&Outcome::Killed, Some(libc::SIGKILL), None));
+        assert!(result.figures.real_time_ns >= 50_000_000);
+    });
+}
+
+#[test]
+fn kill_before_it_runs() {
+    let supervisor = start(builder().slots(1));
+    let (first, _read) = sleeper(&supervisor, &[]);
+    let waiting: Vec<_> = (0..100).map(|_| supervisor.run(&request(["sleep", "100000"])).unwrap()).collect();
+    for handle in &waiting {
+        handle.kill();
+        assert_eq!(wait(handle).outcome, Outcome::Killed);
+    }
+    assert!(first.try_wait().unwrap().is_none());
+}
+
+/// What a run that was ended at a random moment may say.
+fn at_random_moments(end: impl Fn(&millibox::Handle), allowed: &[Outcome]) {
+    let supervisor = supervisor();
+    let mut random = Random::new();
+    let token = token();
+    let mut seen = std::collections::BTreeMap::new();
+    for round in 0..300 {
+        let neighbour = supervisor.run(&request(["exit", "6"])).unwrap();
+        let handle = supervisor.run(&request(["sleep", "100000", &token])).unwrap();
+        let moment = Instant::now() + Duration::from_micros(random.below(3000));
+        while Instant::now() < moment {
+            std::hint::spin_loop();
+        }
+        end(&handle);
+        let result = wait(&handle);
+        assert!(allowed.contains(&result.outcome), "round {round}: {result}");
+        if result.figures.real_time_ns != 0 {
+            assert_eq!(result.signal, Some(libc::SIGKILL), "round {round}");
+        }
+        *seen.entry(result.figures.real_time_ns != 0).or_insert(0) += 1;
+        assert_eq!(wait(&neighbour).outcome, Outcome::Exited(6), "round {round}");
+    }
+    eprintln!("after the exec or not: {seen:?}");
+    assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+    assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+}
+
+#[test]
+fn kill_at_random_moments() {
+    at_random_moments(millibox::Handle::kill, &[Outcome::Killed]);
+}
+
+#[test]
+fn cancel_at_random_moments() {
+    at_random_moments(millibox::Handle::cancel, &[Outcome::Cancelled]);
+}
+
+#[test]
+fn killing_a_large_run_does_not_stall_others() {
+    let supervisor = supervisor();
+    let (read, write) = pipe();
+    let large = supervisor.run(&request(["forks", "400"]).stdout(write)).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    large.kill();
+    let begin = Instant::now();
+    assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+    assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
+    assert_eq!(wait(&large).outcome, Outcome::Killed);
+    drop(read);
+}

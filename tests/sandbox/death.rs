@@ -1,0 +1,322 @@
+//! Death of each process at any moment: nothing is left, and the others say what happened.
+
+use crate::{builder, supervisor};
+use millibox::{Error, Handle, Outcome, Request, Supervisor};
+use millibox_tests::{
+    Gone, PATIENCE, Process, Random, descendants, eventually, executable, kill, process, processes_that_say, request,
+    result, skip, sleeper, start, token, wait,
+};
+use rustix::process::Signal;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const SOON: Duration = Duration::from_secs(5);
+
+fn died(handle: &Handle) -> String {
+    match handle.wait_timeout(PATIENCE) {
+        Err(Error::Died(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The tracee that says this, its pid1 and its home.
+fn family(token: &str) -> (Process, Process, Process) {
+    let tracee = processes_that_say(token).into_iter().next().expect("the tracee");
+    let pid1 = process(tracee.parent).expect("pid1");
+    let home = process(pid1.parent).expect("the home");
+    (tracee, pid1, home)
+}
+
+#[test]
+fn a_supervisor_that_is_killed() {
+    for (signal, number) in [(Signal::KILL, 9), (Signal::TERM, 15), (Signal::SEGV, 11)] {
+        let supervisor = supervisor();
+        let token = token();
+        let done = supervisor.run(&request(["exit", "7"])).unwrap();
+        let read_before = supervisor.run(&request(["exit", "8"])).unwrap();
+        wait(&read_before);
+        assert!(eventually(SOON, || matches!(done.try_wait(), Ok(Some(_)))));
+        let (running, read) = sleeper(&supervisor, &[&token]);
+        let waiting: Vec<_> = (0..100).map(|_| supervisor.run(&request(["sleep", "100000", &token])).unwrap()).collect();
+        let gone = Gone::of(&supervisor);
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| died(&running));
+            std::thread::sleep(Duration::from_millis(20));
+            kill(supervisor.pid() as i32, signal);
+            let why = waiter.join().unwrap();
+            assert!(why.contains("signal") && why.contains(&number.to_string()), "{why}");
+        });
+        for handle in &waiting {
+            assert!(died(handle).contains(&number.to_string()));
+        }
+        let begin = Instant::now();
+        let later = supervisor.run(&request(["exit", "0"])).unwrap_err();
+        assert!(later.to_string().starts_with("supervisor died: "), "{later}");
+        assert!(begin.elapsed() < Duration::from_secs(1));
+        // What was over by then can still be read.
+        assert_eq!(wait(&done).outcome, Outcome::Exited(7));
+        assert_eq!(wait(&read_before).outcome, Outcome::Exited(8));
+        gone.assert();
+        assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+        assert_eq!(millibox_tests::read_all(read), b"");
+    }
+}
+
+#[test]
+fn results_that_were_not_read_before_the_death() {
+    let supervisor = supervisor();
+    let handles: Vec<_> = (0..5).map(|code| supervisor.run(&request(["exit", &code.to_string()])).unwrap()).collect();
+    let directory = millibox_tests::directory();
+    // The last one tells by its side effect that the others have long been answered.
+    std::thread::sleep(Duration::from_millis(500));
+    drop(directory);
+    kill(supervisor.pid() as i32, Signal::KILL);
+    std::thread::sleep(Duration::from_millis(50));
+    for (code, handle) in handles.iter().enumerate() {
+        assert_eq!(wait(handle).outcome, Outcome::Exited(code as i32));
+    }
+}
+
+#[test]
+fn a_supervisor_that_is_killed_at_random_moments() {
+    let mut random = Random::new();
+    for _ in 0..15 {
+        let supervisor = supervisor();
+        let token = token();
+        let handles: Vec<_> = (0..30)
+            .map(|index| {
+                let command = ["exit", "sleep", "spin"][index % 3];
+                supervisor.run(&request([command, "20", &token])).unwrap()
+            })
+            .collect();
+        std::thread::sleep(Duration::from_micros(random.below(60_000)));
+        let gone = Gone::of(&supervisor);
+        kill(supervisor.pid() as i32, Signal::KILL);
+        for handle in &handles {
+            match handle.wait_timeout(PATIENCE) {
+                Ok(Some(result)) => assert!(matches!(result.outcome, Outcome::Exited(0 | 20)), "{result}"),
+                Err(Error::Died(why)) => assert!(why.contains("signal"), "{why}"),
+                other => panic!("{other:?}"),
+            }
+        }
+        gone.assert();
+        assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+    }
+}
+
+/// Is there a keeper between the supervisor and its client?
+fn keeper_of(supervisor: &Supervisor) -> Option<Process> {
+    let parent = process(supervisor.pid() as i32).and_then(|supervisor| process(supervisor.parent))?;
+    (parent.pid != std::process::id() as i32).then_some(parent)
+}
+
+#[test]
+fn a_keeper_that_is_killed() {
+    let supervisor = supervisor();
+    let Some(keeper) = keeper_of(&supervisor) else { return skip("there is no keeper without cgroups") };
+    let (running, _read) = sleeper(&supervisor, &[]);
+    let gone = Gone::of(&supervisor);
+    kill(keeper.pid, Signal::KILL);
+    // Whether the supervisor goes with it or on without it: nobody waits for ever, and
+    // nothing is left. (Runs with more than one process need the keeper on version 1.)
+    let handles: Vec<_> = (0..20).map_while(|_| supervisor.run(&request(["forks", "3"])).ok()).collect();
+    for handle in &handles {
+        match handle.wait_timeout(Duration::from_secs(20)) {
+            Ok(Some(result)) => assert!(matches!(result.outcome, Outcome::Exited(0) | Outcome::SandboxError(_)), "{result}"),
+            Ok(None) => panic!("a run hangs without the keeper"),
+            Err(error) => assert!(matches!(error, Error::Died(_)), "{error}"),
+        }
+    }
+    running.kill();
+    drop(supervisor);
+    gone.assert();
+}
+
+struct Client {
+    child: Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+    supervisor: u32,
+    cgroups: Vec<PathBuf>,
+}
+
+impl Client {
+    fn start(arguments: &[&str]) -> Client {
+        let mut child = Command::new(executable("client")).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut value = |key: &str| {
+            let line = lines.next().unwrap().unwrap();
+            line.strip_prefix(key).unwrap_or_else(|| panic!("{line}")).to_owned()
+        };
+        let supervisor = value("pid=").parse().unwrap();
+        let cgroups = value("cgroups=").split(',').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
+        value("backend=");
+        Client { child, lines, supervisor, cgroups }
+    }
+
+    fn ready(&mut self) {
+        let line = self.lines.next().unwrap().unwrap();
+        assert!(line.starts_with("ready="), "{line}");
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_client_that_is_killed() {
+    let token = token();
+    let mut client = Client::start(&["hold=20", "--", "ready-sleep", "100000", &token]);
+    client.ready();
+    assert_eq!(processes_that_say(&token).len(), 2 + 1, "two runs and the client itself");
+    let gone = Gone::new(client.supervisor, client.cgroups.clone());
+    client.kill();
+    gone.assert();
+    assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+}
+
+#[test]
+fn a_client_that_is_killed_at_random_moments() {
+    let mut random = Random::new();
+    for _ in 0..10 {
+        let mut client = Client::start(&["storm", "--", "forks", "3"]);
+        client.ready();
+        std::thread::sleep(Duration::from_micros(random.below(40_000)));
+        let gone = Gone::new(client.supervisor, client.cgroups.clone());
+        client.kill();
+        gone.assert();
+    }
+}
+
+#[test]
+fn a_crash_of_all_is_cleared_by_the_next_start() {
+    let mut client = Client::start(&["hold=3", "--", "ready-sleep", "100000"]);
+    client.ready();
+    if client.cgroups.is_empty() {
+        client.kill();
+        return skip("there are no cgroups to clear");
+    }
+    let cgroups = client.cgroups.clone();
+    let gone = Gone::new(client.supervisor, cgroups.clone());
+    let keeper = process(client.supervisor as i32).unwrap().parent;
+    // First the one that would clean up, then the one that would notice.
+    for pid in [keeper, client.child.id() as i32] {
+        kill(pid, Signal::STOP);
+    }
+    for pid in [keeper, client.child.id() as i32, client.supervisor as i32] {
+        kill(pid, Signal::KILL);
+    }
+    client.kill();
+    // The next start clears what a crash left; the cgroups can go once the processes have.
+    let cleared = eventually(Duration::from_secs(10), || {
+        drop(supervisor());
+        cgroups.iter().all(|path| !path.exists())
+    });
+    assert!(cleared, "{}", gone.left());
+    gone.assert();
+}
+
+#[test]
+fn a_pid1_that_is_killed() {
+    let supervisor = supervisor();
+    for _ in 0..3 {
+        let token = token();
+        let (victim, read) = sleeper(&supervisor, &[&token]);
+        let (neighbour, _neighbour_read) = sleeper(&supervisor, &[]);
+        let (_, pid1, _) = family(&token);
+        kill(pid1.pid, Signal::KILL);
+        let result = wait(&victim);
+        let Outcome::SandboxError(error) = &result.outcome else { panic!("{result}") };
+        assert_eq!(error.step, "pid1");
+        assert!(error.message.contains("signal 9"), "{error}");
+        assert!(result.to_string().starts_with("sandbox failure: "), "{result}");
+        assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+        assert_eq!(millibox_tests::read_all(read), b"");
+        assert!(neighbour.try_wait().unwrap().is_none());
+        assert_eq!(self::result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+    }
+}
+
+#[test]
+fn a_home_that_is_killed() {
+    let supervisor = supervisor();
+    for _ in 0..3 {
+        let token = token();
+        let (victim, read) = sleeper(&supervisor, &[&token]);
+        let (neighbour, _neighbour_read) = sleeper(&supervisor, &[]);
+        let (_, _, home) = family(&token);
+        assert_eq!(home.parent, supervisor.pid() as i32);
+        kill(home.pid, Signal::KILL);
+        let result = wait(&victim);
+        let Outcome::SandboxError(error) = &result.outcome else { panic!("{result}") };
+        assert_eq!(error.step, "home");
+        assert!(error.message.contains("signal 9"), "{error}");
+        assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+        assert_eq!(millibox_tests::read_all(read), b"");
+        assert!(neighbour.try_wait().unwrap().is_none());
+        for _ in 0..10 {
+            assert_eq!(self::result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+        }
+    }
+    let gone = Gone::of(&supervisor);
+    drop(supervisor);
+    gone.assert();
+}
+
+#[test]
+fn homes_and_pid1s_that_are_killed_at_random_moments() {
+    let supervisor = supervisor();
+    let mut random = Random::new();
+    let token = token();
+    let mut failures = 0;
+    for round in 0..30 {
+        let handles: Vec<_> =
+            (0..12).map(|index| supervisor.run(&request([["exit", "sleep"][index % 2], "2", &token])).unwrap()).collect();
+        std::thread::sleep(Duration::from_micros(random.below(8000)));
+        // Homes are the supervisor's children, pid1s theirs.
+        let all = descendants(supervisor.pid());
+        let homes: Vec<i32> = all.iter().filter(|p| p.parent == supervisor.pid() as i32).map(|p| p.pid).collect();
+        let victims: Vec<i32> = match round % 2 {
+            0 => homes,
+            _ => all.iter().filter(|p| homes.contains(&p.parent)).map(|p| p.pid).collect(),
+        };
+        if !victims.is_empty() {
+            kill(victims[random.below(victims.len() as u64) as usize], Signal::KILL);
+        }
+        for handle in &handles {
+            let result = wait(handle);
+            match &result.outcome {
+                Outcome::Exited(0 | 2) => {}
+                Outcome::SandboxError(error) => {
+                    assert!(!error.message.is_empty());
+                    failures += 1;
+                }
+                _ => panic!("round {round}: {result}"),
+            }
+        }
+        assert_eq!(self::result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0), "round {round}");
+    }
+    eprintln!("{failures} runs failed with their home or pid1");
+    assert!(failures <= 60, "one death ends more than one run: {failures}");
+    assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
+    let gone = Gone::of(&supervisor);
+    drop(supervisor);
+    gone.assert();
+}
+
+#[test]
+fn nothing_is_left_after_a_good_end() {
+    for slots in [1, 3] {
+        let supervisor = start(builder().slots(slots));
+        let handles: Vec<_> = (0..20).map(|_| supervisor.run(&request(["orphans", "2", "100000"])).unwrap()).collect();
+        for handle in &handles {
+            wait(handle);
+        }
+        let gone = Gone::of(&supervisor);
+        drop(supervisor);
+        gone.assert();
+    }
+}

@@ -1,0 +1,344 @@
+//! Limits: memory, processes, CPU bandwidth, real time, CPU time.
+
+use crate::{builder, supervisor};
+use millibox::{Backend, BackendChoice, Error, Outcome, Request, World};
+use millibox_tests::{
+    eventually, needs_cgroups, probe_run, processes_that_say, request, result, run, sleeper, start, token, wait,
+};
+use std::time::{Duration, Instant};
+
+const MIB: u64 = 1 << 20;
+
+// --- memory ----------------------------------------------------------------------------
+
+#[test]
+fn memory_limit_by_the_kernels_account() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    for limit in [16, 64] {
+        let over = result(&supervisor, &request(["eat", "200"]).memory_limit(limit * MIB));
+        assert_eq!(over.outcome, Outcome::MemoryLimit, "{over}");
+        assert!(over.figures.peak_memory_bytes <= limit * MIB, "{:?}", over.figures);
+        assert!(over.figures.peak_memory_bytes > limit * MIB * 9 / 10, "{:?}", over.figures);
+        // Not a threshold: close below it is fine.
+        let under = result(&supervisor, &request(["eat", &(limit - 6).to_string()]).memory_limit(limit * MIB));
+        assert_eq!(under.outcome, Outcome::Exited(0), "{limit}: {under}");
+    }
+}
+
+#[test]
+fn memory_of_a_tree_is_limited_as_one() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    let halves = request(["map-fork-eat", "80"]);
+    assert_eq!(result(&supervisor, &halves.clone().memory_limit(64 * MIB)).outcome, Outcome::MemoryLimit);
+    assert_eq!(result(&supervisor, &halves.memory_limit(120 * MIB)).outcome, Outcome::Exited(0));
+}
+
+#[test]
+fn a_killed_child_is_a_memory_limit() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    // The first process lives on, whoever the kernel chooses: the run is over.
+    let world = World::minimal().read_only(millibox_tests::copy_probe(millibox_tests::directory().path()), "/probe");
+    drop(world);
+    let directory = millibox_tests::directory();
+    let world = World::minimal().read_only(millibox_tests::copy_probe(directory.path()), "/probe");
+    let shell = Request::new("/bin/sh").args(["-c", "/probe eat 200; exit 0"]).world(&world).memory_limit(32 * MIB);
+    assert_eq!(result(&supervisor, &shell).outcome, Outcome::MemoryLimit);
+}
+
+#[test]
+fn memory_below_need_even_before_the_exec() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    for limit in [0, 1, 4096, 65536, 200_000] {
+        let result = result(&supervisor, &request(["exit", "0"]).memory_limit(limit));
+        assert_eq!(result.outcome, Outcome::MemoryLimit, "{limit}: {result}");
+        let next = self::result(&supervisor, &request(["exit", "0"]).memory_limit(32 * MIB));
+        assert_eq!(next.outcome, Outcome::Exited(0), "after {limit}: {next}");
+        let free = self::result(&supervisor, &request(["eat", "60"]));
+        assert_eq!(free.outcome, Outcome::Exited(0), "after {limit}: {free}");
+    }
+}
+
+#[test]
+fn an_untouched_mapping_is_not_counted() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    let output = run(&supervisor, &request(["map", "4096"]).memory_limit(16 * MIB));
+    assert_eq!((&output.result.outcome, output.number("errno")), (&Outcome::Exited(0), 0), "{}", output.result);
+    assert!(output.result.figures.peak_memory_bytes < 4 * MIB);
+}
+
+#[test]
+fn kernel_memory_is_limited_too() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    for what in ["tmp", "shm", "memfd"] {
+        let over = result(&supervisor, &request(["charge", what, "48"]).memory_limit(24 * MIB));
+        assert_eq!(over.outcome, Outcome::MemoryLimit, "{what}: {over}");
+        let under = result(&supervisor, &request(["charge", what, "8"]).memory_limit(24 * MIB));
+        assert_eq!(under.outcome, Outcome::Exited(0), "{what}: {under}");
+    }
+}
+
+#[test]
+fn a_limit_does_not_outlive_its_run() {
+    let supervisor = start(builder().slots(1));
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    for _ in 0..3 {
+        assert_eq!(result(&supervisor, &request(["eat", "50"]).memory_limit(16 * MIB)).outcome, Outcome::MemoryLimit);
+        assert_eq!(result(&supervisor, &request(["eat", "50"])).outcome, Outcome::Exited(0));
+        assert_eq!(run(&supervisor, &request(["forks", "5"]).process_limit(2)).number("errno"), i64::from(libc::EAGAIN));
+        assert_eq!(probe_run(&supervisor, &["forks", "5"]).number("reached"), 6);
+        let slow = request(["spin", "20"]).cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(10));
+        assert!(result(&supervisor, &slow).figures.real_time_ns > 100_000_000);
+        // Without it, twenty milliseconds of work take less than the 190 that they would.
+        let quick = (0..5).map(|_| result(&supervisor, &request(["spin", "20"])).figures.real_time_ns).min().unwrap();
+        assert!(quick < 150_000_000, "{quick}");
+        let nofile = request(["descriptors", "100"]).rlimit("NOFILE", 10).unwrap();
+        assert_eq!(run(&supervisor, &nofile).number("opened"), 7);
+        assert_eq!(probe_run(&supervisor, &["descriptors", "100"]).number("opened"), 100);
+    }
+}
+
+#[test]
+fn swap_is_refused_or_held() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    let result = result(&supervisor, &request(["exit", "0"]).memory_limit(32 * MIB).swap_limit(16 * MIB));
+    match &result.outcome {
+        Outcome::Exited(0) => {}
+        Outcome::NotStarted(error) => assert_eq!((error.step.as_str(), error.errno), ("swap_limit", Some(libc::EOPNOTSUPP))),
+        _ => panic!("{result}"),
+    }
+}
+
+// --- processes -------------------------------------------------------------------------
+
+#[test]
+fn process_limits() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    let none = result(&supervisor, &request(["exit", "0"]).process_limit(0));
+    assert!(matches!(&none.outcome, Outcome::NotStarted(error) if error.step == "process_limit"), "{none}");
+    for limit in [1, 2, 3, 10, 50] {
+        for command in ["forks", "threads"] {
+            let output = run(&supervisor, &request([command, "100"]).process_limit(limit));
+            assert_eq!(output.result.outcome, Outcome::Exited(0), "{command}, {limit}: {}", output.result);
+            assert_eq!((output.number("reached"), output.number("errno")), (i64::from(limit), i64::from(libc::EAGAIN)));
+            if let Some(peak) = output.result.figures.peak_processes {
+                // The kernel counts the attempt that it refuses, too.
+                assert!((limit..=limit + 1).contains(&peak), "{command}, {limit}: {peak}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fork_bomb_is_held_and_killed() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    let token = token();
+    let bomb = request(["forkbomb", &token]).process_limit(30).memory_limit(256 * MIB);
+    let handle = supervisor.run(&bomb).unwrap();
+    assert!(eventually(Duration::from_secs(20), || processes_that_say(&token).len() == 30));
+    let most = (0..20).map(|_| processes_that_say(&token).len()).max();
+    assert_eq!(most, Some(30));
+    // Others go on.
+    assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+    handle.kill();
+    assert_eq!(wait(&handle).outcome, Outcome::Killed);
+    assert!(eventually(Duration::from_secs(5), || processes_that_say(&token).is_empty()));
+    let timed = result(&supervisor, &bomb.real_time_limit(Duration::from_millis(300)));
+    assert_eq!(timed.outcome, Outcome::RealTimeLimit);
+    assert!(eventually(Duration::from_secs(5), || processes_that_say(&token).is_empty()));
+}
+
+// --- CPU bandwidth ---------------------------------------------------------------------
+
+#[test]
+fn cpu_bandwidth() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    // Half a CPU: ten milliseconds of work take at least nine periods of two, minus a slack
+    // of a period at both ends.
+    let half = request(["spin", "10"]).cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(2));
+    let figures = result(&supervisor, &half).figures;
+    assert!(figures.real_time_ns >= 17_500_000, "{figures:?}");
+    assert!(figures.cpu_user_ns + figures.cpu_system_ns >= 10_000_000, "{figures:?}");
+    // All processes together.
+    let tree = request(["spin-tree", "4", "10"]).cpu_bandwidth(Duration::from_millis(2), Duration::from_millis(10));
+    let figures = result(&supervisor, &tree).figures;
+    assert!(figures.real_time_ns >= 150_000_000, "{figures:?}");
+}
+
+// --- real time -------------------------------------------------------------------------
+
+#[test]
+fn real_time_limits() {
+    let supervisor = supervisor();
+    let none = result(&supervisor, &request(["exit", "0"]).real_time_limit(Duration::ZERO));
+    assert_eq!(none.outcome, Outcome::RealTimeLimit);
+    for millis in [10, 50, 200] {
+        let begin = Instant::now();
+        let over = result(&supervisor, &request(["sleep", "60000"]).real_time_limit(Duration::from_millis(millis)));
+        assert_eq!(over.outcome, Outcome::RealTimeLimit);
+        assert!(over.figures.real_time_ns >= millis * 1_000_000, "{:?}", over.figures);
+        assert!(begin.elapsed() < Duration::from_secs(10));
+    }
+    let under = result(&supervisor, &request(["sleep", "20"]).real_time_limit(Duration::from_secs(60)));
+    assert_eq!(under.outcome, Outcome::Exited(0));
+    // Catching or ignoring signals does not help: a shell that ignores all that can be.
+    let ignoring = Request::new("/bin/sh").args(["-c", "trap '' HUP INT TERM XCPU ALRM; while :; do :; done"]);
+    let over = result(&supervisor, &ignoring.real_time_limit(Duration::from_millis(50)));
+    assert_eq!(over.outcome, Outcome::RealTimeLimit);
+}
+
+#[test]
+fn the_real_time_limit_of_one_run_leaves_others_alone() {
+    let supervisor = supervisor();
+    let (neighbour, _read) = sleeper(&supervisor, &[]);
+    for _ in 0..5 {
+        let over = result(&supervisor, &request(["sleep", "60000"]).real_time_limit(Duration::from_millis(5)));
+        assert_eq!(over.outcome, Outcome::RealTimeLimit);
+    }
+    assert!(neighbour.try_wait().unwrap().is_none());
+}
+
+#[test]
+fn time_in_the_queue_does_not_count() {
+    let supervisor = start(builder().slots(1));
+    let first = supervisor.run(&request(["sleep", "300"])).unwrap();
+    let second = supervisor.run(&request(["sleep", "10"]).real_time_limit(Duration::from_millis(200))).unwrap();
+    let second = wait(&second);
+    assert_eq!(second.outcome, Outcome::Exited(0), "{second} {:?}", second.figures);
+    assert!(second.figures.real_time_ns < 300_000_000);
+    drop(first);
+}
+
+// --- CPU time --------------------------------------------------------------------------
+
+#[test]
+fn cpu_time_limits() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    let limit = Duration::from_millis(60);
+    let none = result(&supervisor, &request(["exit", "0"]).cpu_time_limit(Duration::ZERO));
+    assert_eq!(none.outcome, Outcome::CpuTimeLimit);
+    for command in [&["spin", "60000"][..], &["spin-threads", "4", "60000"], &["spin-tree", "4", "60000"], &["spin-unwaited", "3", "60000"], &["forkbomb"]] {
+        let request = request(command.iter().copied()).cpu_time_limit(limit).process_limit(20);
+        let over = result(&supervisor, &request);
+        assert_eq!(over.outcome, Outcome::CpuTimeLimit, "{command:?}: {over}");
+        let used = over.figures.cpu_user_ns + over.figures.cpu_system_ns;
+        assert!(used >= 60_000_000, "{command:?}: {:?}", over.figures);
+        assert!(used < 2_000_000_000, "{command:?}: {:?}", over.figures);
+    }
+    // Many short processes, none of which reaches it.
+    let many = result(&supervisor, &request(["spin-tree", "50", "5"]).cpu_time_limit(limit).process_limit(60));
+    assert_eq!(many.outcome, Outcome::CpuTimeLimit);
+    // Sleeping costs nothing.
+    let sleeps = result(&supervisor, &request(["sleep", "200"]).cpu_time_limit(limit));
+    assert_eq!(sleeps.outcome, Outcome::Exited(0), "{:?}", sleeps.figures);
+    let under = result(&supervisor, &request(["spin", "20"]).cpu_time_limit(Duration::from_secs(5)));
+    assert_eq!(under.outcome, Outcome::Exited(0));
+}
+
+#[test]
+fn which_limit_it_was() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    let all = |command: &[&str]| {
+        request(command.iter().copied())
+            .memory_limit(32 * MIB)
+            .process_limit(10)
+            .cpu_time_limit(Duration::from_millis(300))
+            .real_time_limit(Duration::from_millis(2000))
+    };
+    assert_eq!(result(&supervisor, &all(&["sleep", "60000"])).outcome, Outcome::RealTimeLimit);
+    assert_eq!(result(&supervisor, &all(&["spin", "60000"])).outcome, Outcome::CpuTimeLimit);
+    assert_eq!(result(&supervisor, &all(&["eat", "100"])).outcome, Outcome::MemoryLimit);
+    assert_eq!(result(&supervisor, &all(&["exit", "0"])).outcome, Outcome::Exited(0));
+    // Killing itself is no limit.
+    assert_eq!(result(&supervisor, &all(&["signal", "9"])).outcome, Outcome::Signaled(9));
+    assert_eq!(result(&supervisor, &all(&["signal", "24"])).outcome, Outcome::Signaled(24), "SIGXCPU of its own making");
+}
+
+// --- without cgroups -------------------------------------------------------------------
+
+#[test]
+fn nothing_weaker_without_an_explicit_word() {
+    let automatic = supervisor();
+    if automatic.backend() == Backend::Rlimit {
+        for request in [
+            request(["exit", "0"]).memory_limit(32 * MIB),
+            request(["exit", "0"]).process_limit(3),
+            request(["exit", "0"]).cpu_time_limit(Duration::from_secs(1)),
+            request(["exit", "0"]).cpu_bandwidth(Duration::from_millis(10), Duration::from_millis(20)),
+        ] {
+            assert!(matches!(automatic.run(&request), Err(Error::Request(why)) if why.contains("needs a cgroup")));
+        }
+        assert!(!automatic.declined().is_empty());
+        let asked = builder().backend(BackendChoice::Hybrid).start();
+        assert!(matches!(asked, Err(Error::Start(why)) if why.contains("hybrid")));
+    }
+    let asked = builder().backend(BackendChoice::Cgroup2).start();
+    if automatic.backend() != Backend::Cgroup2 {
+        assert!(matches!(asked, Err(Error::Start(why)) if why.contains("cgroup2")));
+    }
+}
+
+#[test]
+fn limits_of_the_rlimit_backend() {
+    let supervisor = start(builder().backend(BackendChoice::Rlimit));
+    assert_eq!(supervisor.backend(), Backend::Rlimit);
+    assert_eq!(supervisor.cgroups().count(), 0);
+    let memory = run(&supervisor, &request(["map", "200"]).memory_limit(64 * MIB));
+    assert_eq!(memory.number("errno"), i64::from(libc::ENOMEM), "{}", memory.result);
+    assert_eq!(run(&supervisor, &request(["map", "20"]).memory_limit(64 * MIB)).number("errno"), 0);
+    for limit in [1, 2, 10] {
+        let output = run(&supervisor, &request(["forks", "50"]).process_limit(limit));
+        assert_eq!((output.number("reached"), output.number("errno")), (i64::from(limit), i64::from(libc::EAGAIN)));
+    }
+    // Two runs beside each other have a limit each.
+    let both: Vec<_> = (0..2).map(|_| supervisor.run(&request(["forks", "30"]).process_limit(40)).unwrap()).collect();
+    assert!(both.iter().all(|handle| wait(handle).outcome == Outcome::Exited(0)));
+    for command in [&["spin", "60000"][..], &["spin-tree", "3", "60000"]] {
+        let request = request(command.iter().copied()).cpu_time_limit(Duration::from_millis(60));
+        let over = result(&supervisor, &request);
+        assert_eq!(over.outcome, Outcome::CpuTimeLimit, "{command:?}: {over}");
+    }
+    let bandwidth = request(["exit", "0"]).cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(2));
+    let refused = result(&supervisor, &bandwidth);
+    assert!(matches!(&refused.outcome, Outcome::NotStarted(error) if error.step == "cpu_bandwidth"), "{refused}");
+    let real = result(&supervisor, &request(["sleep", "60000"]).real_time_limit(Duration::from_millis(10)));
+    assert_eq!(real.outcome, Outcome::RealTimeLimit);
+    assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+}

@@ -1,0 +1,29 @@
+//! Tests of the sandbox on the real kernel, one module for each feature.
+
+mod cancel;
+mod death;
+mod descriptors;
+mod figures;
+mod growth;
+mod inheritance;
+mod isolation_between_runs;
+mod limits;
+mod mounts;
+mod namespaces;
+mod network;
+mod protocol;
+mod requests;
+mod results;
+mod rlimits;
+mod seccomp;
+mod supervisor_arguments;
+mod worlds;
+
+/// How the tests of this executable start supervisors.
+fn builder() -> millibox::Builder {
+    millibox_tests::builder()
+}
+
+fn supervisor() -> millibox::Supervisor {
+    millibox_tests::start(builder())
+}

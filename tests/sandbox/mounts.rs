@@ -1,0 +1,492 @@
+//! Mounts: what a world says is what a run sees.
+
+use crate::{builder, supervisor};
+use millibox::{Mount, Outcome, Request, Supervisor, World};
+use millibox_tests::{
+    copy_probe, directory, probe_run, request, result, run, share, skip, start, world_with_proc,
+};
+use std::path::Path;
+
+const EROFS: i64 = libc::EROFS as i64;
+const EACCES: i64 = libc::EACCES as i64;
+
+fn tmpfs(at: &str) -> Mount {
+    Mount::tmpfs(at)
+}
+
+fn sized(at: &str, bytes: Option<u64>, count: Option<u64>) -> Mount {
+    Mount::Tmpfs { at: at.into(), size: bytes, inodes: count, mode: 0o1777, read_only: false, no_exec: false }
+}
+
+struct Bind {
+    read_only: bool,
+    recursive: bool,
+    no_exec: bool,
+    no_follow: bool,
+}
+
+const PLAIN: Bind = Bind { read_only: false, recursive: false, no_exec: false, no_follow: false };
+
+fn bind(source: &Path, at: &str, how: Bind) -> Mount {
+    Mount::Bind {
+        source: source.to_str().unwrap().into(),
+        at: at.into(),
+        read_only: how.read_only,
+        recursive: how.recursive,
+        no_exec: how.no_exec,
+        no_follow: how.no_follow,
+        device: false,
+    }
+}
+
+/// What the probe says in a world.
+fn number(supervisor: &Supervisor, world: &World, arguments: &[&str], key: &str) -> i64 {
+    let output = run(supervisor, &request(arguments).world(world));
+    assert_eq!(output.result.outcome, Outcome::Exited(0), "{arguments:?}: {}", output.result);
+    output.number(key)
+}
+
+fn error(supervisor: &Supervisor, world: &World, step: &str, errno: Option<i32>, names: &str) {
+    let result = result(supervisor, &request(["exit", "0"]).world(world));
+    let Outcome::NotStarted(error) = &result.outcome else { panic!("{names}: {result}") };
+    assert_eq!((error.step.as_str(), error.errno), (step, errno), "{error}");
+    assert!(error.message.contains(names), "{error} does not name {names}");
+    // The next one works, and the same again says the same.
+    assert_eq!(self::result(supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+    let again = self::result(supervisor, &request(["exit", "0"]).world(world));
+    assert_eq!(again.outcome, result.outcome);
+}
+
+// --- the default world -----------------------------------------------------------------
+
+#[test]
+fn the_default_world_can_be_written_in_tmp_only() {
+    let supervisor = supervisor();
+    for world in [World::minimal(), world_with_proc(), World::minimal().uid(0).gid(0)] {
+        let output = run(&supervisor, &request(["writable"]).world(&world));
+        assert_eq!(output.text(), "writable=/tmp\n");
+    }
+}
+
+#[test]
+fn the_default_world_is_minimal() {
+    let supervisor = supervisor();
+    let output = probe_run(&supervisor, &["ls", "/"]);
+    let allowed = ["bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "sbin", "tmp", "usr"];
+    assert!(output.text().lines().all(|name| allowed.contains(&name)), "{}", output.text());
+    let dev = probe_run(&supervisor, &["ls", "/dev"]).text();
+    assert_eq!(dev, "fd\nfull\nnull\nrandom\nstderr\nstdin\nstdout\nurandom\nzero\n");
+    for private in ["/etc/passwd", "/etc/shadow", "/root", "/home", "/proc/self", "/sys/kernel", "/var/log", "/run"] {
+        assert_eq!(probe_run(&supervisor, &["stat", private]).number("errno"), i64::from(libc::ENOENT), "{private}");
+    }
+    for (path, mode) in [("/dev/null", "w"), ("/dev/zero", "r"), ("/dev/full", "w"), ("/dev/urandom", "r")] {
+        assert_eq!(probe_run(&supervisor, &["open", path, mode]).number("errno"), 0, "{path}");
+    }
+    let cat = Request::new("/bin/sh").args(["-c", "echo x > /dev/null && read y < /dev/urandom; exit 6"]);
+    assert_eq!(result(&supervisor, &cat).outcome, Outcome::Exited(6));
+}
+
+#[test]
+fn everything_is_nosuid_and_nodev() {
+    let supervisor = supervisor();
+    let directory = directory();
+    let world = world_with_proc().read_write(directory.path(), "/data").mount(tmpfs("/extra"));
+    for path in ["/", "/usr", "/tmp", "/data", "/extra", "/proc"] {
+        let output = run(&supervisor, &request(["statvfs", path]).world(&world));
+        assert_eq!((output.number("nosuid"), output.number("nodev")), (1, 1), "{path}");
+        assert_eq!(output.number("ro"), i64::from(!["/tmp", "/data", "/extra"].contains(&path)), "{path}");
+    }
+    // A device node that is not said to be one does not work.
+    let world = World::minimal().mount(bind(Path::new("/dev/null"), "/extra/null", PLAIN));
+    assert_eq!(number(&supervisor, &world, &["open", "/extra/null", "r"], "errno"), EACCES);
+}
+
+// --- tmpfs -----------------------------------------------------------------------------
+
+#[test]
+fn tmpfs_size_is_exact_and_in_pages() {
+    let supervisor = supervisor();
+    for (size, room) in [(1, 4096), (4096, 4096), (4097, 8192), (1 << 20, 1 << 20), ((1 << 20) + 5, (1 << 20) + 4096)] {
+        let world = World::minimal().mount(sized("/small", Some(size), None));
+        let output = run(&supervisor, &request(["file", "/small/file", "9000000"]).world(&world));
+        assert_eq!((output.number("written"), output.number("errno")), (room, i64::from(libc::ENOSPC)), "{size}");
+    }
+}
+
+#[test]
+fn tmpfs_inode_limit_is_exact() {
+    let supervisor = supervisor();
+    for inodes in [2, 3, 10, 100] {
+        let world = World::minimal().mount(sized("/small", None, Some(inodes)));
+        let output = run(&supervisor, &request(["mkdirs", "/small", "200"]).world(&world));
+        // The root directory is one.
+        assert_eq!((output.number("made"), output.number("errno")), (inodes as i64 - 1, i64::from(libc::ENOSPC)));
+    }
+}
+
+#[test]
+fn tmpfs_without_limits() {
+    let supervisor = supervisor();
+    let world = World::minimal().mount(sized("/large", None, None));
+    assert_eq!(number(&supervisor, &world, &["file", "/large/file", "50000000"], "written"), 50_000_000);
+    assert_eq!(number(&supervisor, &world, &["mkdirs", "/large", "3000"], "made"), 3000);
+    for at in [sized("/x", Some(0), None), sized("/x", None, Some(0))] {
+        error(&supervisor, &World::minimal().mount(at), "world", None, "/x");
+    }
+}
+
+#[test]
+fn tmpfs_modes() {
+    let supervisor = supervisor();
+    for mode in [0o755, 0o700, 0o1777, 0o2775, 0o555, 0o0] {
+        let mount = Mount::Tmpfs { at: "/it".into(), size: None, inodes: None, mode, read_only: false, no_exec: false };
+        let output = run(&supervisor, &request(["stat", "/it"]).world(&World::minimal().mount(mount)));
+        assert_eq!(output.value("mode"), format!("{mode:o}"));
+    }
+}
+
+#[test]
+fn tmpfs_read_only_and_noexec() {
+    let supervisor = supervisor();
+    let mount = |read_only, no_exec| {
+        let mount = Mount::Tmpfs { at: "/it".into(), size: None, inodes: None, mode: 0o777, read_only, no_exec };
+        World::minimal().mount(mount)
+    };
+    assert_eq!(number(&supervisor, &mount(true, false), &["mkdir", "/it/a"], "errno"), EROFS);
+    assert_eq!(number(&supervisor, &mount(false, false), &["mkdir", "/it/a"], "errno"), 0);
+    let script = "cp /bin/true /it/true && /it/true; echo $?";
+    for (no_exec, says) in [(false, "0\n"), (true, "126\n")] {
+        let shell = Request::new("/bin/sh").args(["-c", script]).env("PATH", "/bin").world(&mount(false, no_exec));
+        assert_eq!(run(&supervisor, &shell).text(), says);
+    }
+}
+
+#[test]
+fn tmpfs_is_fresh_for_each_run() {
+    let supervisor = start(builder().slots(1));
+    for _ in 0..6 {
+        assert_eq!(probe_run(&supervisor, &["ls", "/tmp"]).text(), "\n");
+        assert_eq!(probe_run(&supervisor, &["file", "/tmp/mine", "10"]).number("errno"), 0);
+    }
+}
+
+// --- bind ------------------------------------------------------------------------------
+
+#[test]
+fn bind_of_a_directory() {
+    let supervisor = supervisor();
+    let directory = directory();
+    std::fs::write(directory.path().join("file"), "content").unwrap();
+    share(&directory.path().join("file"), 0o666);
+    let read_only = World::minimal().read_only(directory.path(), "/deep/in/data");
+    let cat = run(&supervisor, &request(["cat", "/deep/in/data/file"]).world(&read_only));
+    assert_eq!(cat.text(), "content");
+    for (arguments, errno) in [(["open", "/deep/in/data/file", "w"], EROFS), (["open", "/deep/in/data/new", "create"], EROFS)] {
+        assert_eq!(number(&supervisor, &read_only, &arguments, "errno"), errno);
+    }
+    let read_write = World::minimal().read_write(directory.path(), "/data");
+    assert_eq!(number(&supervisor, &read_write, &["file", "/data/new", "5"], "errno"), 0);
+    assert_eq!(std::fs::read(directory.path().join("new")).unwrap(), [0; 5]);
+    // What appears on the host later is seen: the bind is of the directory, not of a copy.
+    std::fs::write(directory.path().join("later"), "x").unwrap();
+    assert_eq!(number(&supervisor, &read_write, &["stat", "/data/later"], "errno"), 0);
+}
+
+#[test]
+fn bind_of_a_file() {
+    let supervisor = supervisor();
+    let directory = directory();
+    let file = directory.path().join("file");
+    std::fs::write(&file, "content").unwrap();
+    share(&file, 0o666);
+    let world = World::minimal().read_only(&file, "/a/b/c");
+    assert_eq!(run(&supervisor, &request(["cat", "/a/b/c"]).world(&world)).text(), "content");
+    assert_eq!(number(&supervisor, &world, &["open", "/a/b/c", "w"], "errno"), EROFS);
+    let world = World::minimal().read_write(&file, "/file");
+    assert_eq!(number(&supervisor, &world, &["open", "/file", "w"], "errno"), 0);
+    // Over something that is there.
+    let world = World::minimal().mount(Mount::CreateFile { path: "/here".into(), mode: 0o600 }).read_only(&file, "/here");
+    assert_eq!(run(&supervisor, &request(["cat", "/here"]).world(&world)).text(), "content");
+}
+
+#[test]
+fn bind_below_a_tmpfs_and_over_others() {
+    let supervisor = supervisor();
+    let (outer, inner) = (directory(), directory());
+    std::fs::create_dir(outer.path().join("inner")).unwrap();
+    std::fs::write(inner.path().join("file"), "inner").unwrap();
+    share(&inner.path().join("file"), 0o644);
+    let world = World::minimal()
+        .read_only(inner.path(), "/tmp/x/y")
+        .read_only(inner.path().join("file"), "/tmp/f")
+        .mount(Mount::CreateDir { path: "/tmp/made".into(), mode: 0o751 })
+        .mount(Mount::CreateFile { path: "/tmp/x/empty".into(), mode: 0o640 })
+        .mount(Mount::Symlink { target: "x/y/file".into(), path: "/tmp/link".into() })
+        .mount(sized("/tmp/more", Some(4096), None))
+        .read_only(outer.path(), "/outer")
+        .read_only(inner.path(), "/outer/inner");
+    for _ in 0..2 {
+        for path in ["/tmp/x/y/file", "/tmp/f", "/tmp/link", "/outer/inner/file"] {
+            assert_eq!(run(&supervisor, &request(["cat", path]).world(&world)).text(), "inner", "{path}");
+        }
+        assert_eq!(run(&supervisor, &request(["stat", "/tmp/made"]).world(&world)).value("mode"), "751");
+        assert_eq!(run(&supervisor, &request(["stat", "/tmp/x/empty"]).world(&world)).value("mode"), "640");
+        assert_eq!(number(&supervisor, &world, &["open", "/tmp/x/y/file", "w"], "errno"), EROFS);
+        assert_eq!(number(&supervisor, &world, &["file", "/tmp/more/file", "9999"], "written"), 4096);
+    }
+}
+
+#[test]
+fn bind_of_what_is_not_there() {
+    let supervisor = supervisor();
+    let missing = World::minimal().read_only("/no/such/source", "/x");
+    error(&supervisor, &missing, "mount_source", Some(libc::ENOENT), "/no/such/source");
+    let relative = World::minimal().read_only("relative", "/x");
+    error(&supervisor, &relative, "world", None, "relative");
+    let up = World::minimal().read_only("/usr", "/x/../y");
+    error(&supervisor, &up, "world", None, "..");
+    // A source that only others may reach.
+    let directory = directory();
+    let inner = directory.path().join("private/inner");
+    std::fs::create_dir_all(&inner).unwrap();
+    share(&directory.path().join("private"), 0);
+    error(&supervisor, &World::minimal().read_only(&inner, "/x"), "mount_source", Some(libc::EACCES), "inner");
+    share(&directory.path().join("private"), 0o755);
+    // Over a mount point of the wrong type.
+    let wrong = World::minimal().read_only("/usr", "/dev/null");
+    let wrong = result(&supervisor, &request(["exit", "0"]).world(&wrong));
+    assert!(matches!(&wrong.outcome, Outcome::NotStarted(error) if error.message.contains("/dev/null")), "{wrong}");
+}
+
+#[test]
+fn bind_that_does_not_follow() {
+    let supervisor = supervisor();
+    let directory = directory();
+    let link = directory.path().join("link");
+    std::os::unix::fs::symlink("/usr", &link).unwrap();
+    let followed = World::minimal().mount(bind(&link, "/x", Bind { recursive: true, ..PLAIN }));
+    assert_eq!(number(&supervisor, &followed, &["stat", "/x/bin"], "errno"), 0);
+    let refused = World::minimal().mount(bind(&link, "/x", Bind { recursive: true, no_follow: true, ..PLAIN }));
+    error(&supervisor, &refused, "mount_source", Some(libc::ELOOP), "link");
+    let straight = bind(directory.path(), "/x", Bind { recursive: true, no_follow: true, ..PLAIN });
+    assert_eq!(number(&supervisor, &World::minimal().mount(straight), &["stat", "/x/link"], "errno"), 0);
+}
+
+#[test]
+fn bind_noexec() {
+    let supervisor = supervisor();
+    let directory = directory();
+    copy_probe(directory.path());
+    let world = |no_exec| World::minimal().mount(bind(directory.path(), "/x", Bind { no_exec, read_only: true, ..PLAIN }));
+    let ran = run(&supervisor, &request(["exec", "/x/probe"]).world(&world(false)));
+    assert_eq!(ran.result.outcome, Outcome::Exited(42));
+    assert_eq!(number(&supervisor, &world(true), &["exec", "/x/probe"], "errno"), EACCES);
+    let by_path = result(&supervisor, &Request::new("/x/probe").world(&world(true)));
+    assert!(matches!(&by_path.outcome, Outcome::NotStarted(error) if error.errno == Some(libc::EACCES)), "{by_path}");
+    // The loader cannot be used to get round it.
+    let mapped = Request::new("/bin/sh").args(["-c", "for l in /lib64/ld-linux* /lib/ld-linux*; do $l /x/probe; done"]);
+    assert_ne!(result(&supervisor, &mapped.world(&world(true))).outcome, Outcome::Exited(42));
+}
+
+/// A client with a tmpfs of its own below a directory, in which a file lies.
+fn with_submount(flags: &str, arguments: &[&str]) -> Option<millibox_tests::Said> {
+    let directory = directory();
+    let top = directory.path().join("top");
+    std::fs::create_dir_all(top.join("sub")).unwrap();
+    share(&top, 0o777);
+    // SAFETY: plain calls.
+    let uid = unsafe { libc::geteuid() };
+    let uid = if uid == 0 { 12345 } else { uid };
+    let mut words = vec![format!("user={uid}:{uid}"), "mount-namespace".to_owned()];
+    words.push(format!("tmpfs={}/sub", top.display()));
+    words.push(format!("bind={}:/x:{flags}", top.display()));
+    words.push("--".to_owned());
+    words.extend(arguments.iter().map(|word| (*word).to_owned()));
+    let said = millibox_tests::client(&words);
+    if said.stdout.contains("unable=") {
+        skip(said.stdout.trim());
+        return None;
+    }
+    Some(said)
+}
+
+#[test]
+fn bind_attributes_reach_submounts() {
+    for (flags, says) in [("R", [0, 0]), ("Rr", [1, 0]), ("Rn", [0, 1]), ("Rrn", [1, 1])] {
+        for path in ["/x", "/x/sub"] {
+            let Some(said) = with_submount(flags, &["statvfs", path]) else { return };
+            assert_eq!([said.value("ro"), said.value("noexec")], says.map(|n| n.to_string()), "{flags} {path} {said:?}");
+            assert_eq!([said.value("nosuid"), said.value("nodev")], ["1", "1"], "{flags} {path}");
+        }
+    }
+    let Some(said) = with_submount("Rr", &["mkdir", "/x/sub/new"]) else { return };
+    assert_eq!(said.value("errno"), EROFS.to_string());
+    let Some(said) = with_submount("R", &["mkdir", "/x/sub/new"]) else { return };
+    assert_eq!(said.value("errno"), "0");
+}
+
+#[test]
+fn bind_without_submounts() {
+    // The submount is the client's, whose user namespace the supervisor is below: it may
+    // not be left out (mount_namespaces(7)), and that must be said and not be done.
+    let Some(said) = with_submount("", &["statvfs", "/x/sub"]) else { return };
+    let outcome = said.value("outcome");
+    assert!(outcome.contains("could not be started") && outcome.contains("recursively"), "{said:?}");
+    // Where there is none below it works.
+    let supervisor = supervisor();
+    let directory = directory();
+    std::fs::create_dir(directory.path().join("sub")).unwrap();
+    let world = World::minimal().mount(bind(directory.path(), "/x", PLAIN));
+    assert_eq!(number(&supervisor, &world, &["stat", "/x/sub"], "errno"), 0);
+}
+
+// --- new root, proc, nodes -------------------------------------------------------------
+
+#[test]
+fn a_new_root() {
+    let supervisor = supervisor();
+    let root = directory();
+    std::fs::create_dir(root.path().join("mine")).unwrap();
+    let world = World::empty()
+        .read_only(root.path(), "/new")
+        .mount(Mount::NewRoot { path: "/new".into() });
+    let output = run(&supervisor, &static_ls("/").world(&world));
+    // The probe is dynamic and there is no loader: so only that is seen here.
+    assert!(matches!(&output.result.outcome, Outcome::NotStarted(error) if error.message.contains("loader")));
+    for name in ["usr", "lib", "lib64"] {
+        std::fs::create_dir_all(root.path().join(name)).unwrap();
+    }
+    let mut world = World::empty().read_only(root.path(), "/new");
+    for name in ["usr", "lib", "lib64"] {
+        if Path::new("/").join(name).exists() {
+            world = world.read_only(Path::new("/").join(name), Path::new("/new").join(name));
+        }
+    }
+    let world = world.mount(Mount::NewRoot { path: "/new".into() });
+    let output = run(&supervisor, &static_ls("/").world(&world));
+    assert_eq!(output.text(), "lib\nlib64\nmine\nusr\n", "{}", output.result);
+    assert_eq!(number(&supervisor, &world, &["mkdir", "/x"], "errno"), EROFS);
+    assert_eq!(number(&supervisor, &world, &["stat", "/new"], "errno"), i64::from(libc::ENOENT));
+}
+
+fn static_ls(path: &str) -> Request {
+    request(["ls", path])
+}
+
+#[test]
+fn a_new_root_that_is_no_mount_point() {
+    let supervisor = supervisor();
+    let directory = Mount::CreateDir { path: "/plain".into(), mode: 0o755 };
+    let world = World::empty().mount(directory).mount(Mount::NewRoot { path: "/plain".into() });
+    error(&supervisor, &world, "new_root", Some(libc::EINVAL), "/plain");
+    let missing = World::empty().mount(Mount::NewRoot { path: "/missing".into() });
+    error(&supervisor, &missing, "new_root", Some(libc::ENOENT), "/missing");
+    let late = World::empty().mount(tmpfs("/t")).mount(Mount::NewRoot { path: "/t".into() });
+    error(&supervisor, &late, "world", None, "/t");
+}
+
+#[test]
+fn proc_is_read_only_and_noexec() {
+    let supervisor = supervisor();
+    let world = world_with_proc();
+    let output = run(&supervisor, &request(["statvfs", "/proc"]).world(&world));
+    assert_eq!((output.number("ro"), output.number("noexec")), (1, 1));
+    assert_eq!(number(&supervisor, &world, &["open", "/proc/sys/kernel/hostname", "w"], "errno"), EROFS);
+    assert_eq!(number(&supervisor, &world, &["open", "/proc/self/oom_score_adj", "w"], "errno"), EROFS);
+    assert_eq!(number(&supervisor, &world, &["stat", "/proc/meminfo"], "errno"), 0);
+    let only = World::minimal().mount(Mount::Proc { at: "/proc".into(), processes_only: true });
+    assert_eq!(number(&supervisor, &only, &["stat", "/proc/self"], "errno"), 0);
+    assert_eq!(number(&supervisor, &only, &["stat", "/proc/meminfo"], "errno"), i64::from(libc::ENOENT));
+    assert_eq!(number(&supervisor, &only, &["stat", "/proc/sys"], "errno"), i64::from(libc::ENOENT));
+    error(&supervisor, &World::minimal().mount(Mount::proc("/tmp/proc")), "world", None, "/tmp/proc");
+}
+
+#[test]
+fn directories_and_files_with_exact_modes() {
+    let supervisor = supervisor();
+    for mode in [0o777, 0o755, 0o4711, 0o1000, 0o0, 0o640] {
+        let world = World::minimal()
+            .mount(Mount::CreateDir { path: "/a/b/dir".into(), mode })
+            .mount(Mount::CreateFile { path: "/a/file".into(), mode });
+        for (path, kind) in [("/a/b/dir", "40000"), ("/a/file", "100000")] {
+            let output = run(&supervisor, &request(["stat", path]).world(&world));
+            if mode == 0 || mode == 0o1000 || mode == 0o640 {
+                // It can be looked at all the same, as those above it are 0755.
+            }
+            assert_eq!((output.value("mode"), output.value("kind")), (format!("{mode:o}"), kind.to_owned()));
+        }
+        let output = run(&supervisor, &request(["stat", "/a/b"]).world(&world));
+        assert_eq!(output.value("mode"), "755");
+    }
+    let link = World::minimal().mount(Mount::Symlink { target: "/usr/bin".into(), path: "/programs".into() });
+    assert_eq!(number(&supervisor, &link, &["stat", "/programs/env"], "errno"), 0);
+}
+
+#[test]
+fn what_exists_cannot_be_made() {
+    let supervisor = supervisor();
+    for path in ["/usr", "/tmp", "/", "/dev/null", "/usr/bin"] {
+        for mount in [
+            Mount::CreateDir { path: path.into(), mode: 0o755 },
+            Mount::CreateFile { path: path.into(), mode: 0o644 },
+            Mount::Symlink { target: "x".into(), path: path.into() },
+        ] {
+            let world = World::minimal().mount(mount.clone());
+            let result = result(&supervisor, &request(["exit", "0"]).world(&world));
+            let Outcome::NotStarted(error) = &result.outcome else { panic!("{mount:?}: {result}") };
+            assert!(error.message.contains(path), "{error}");
+            assert_eq!(error.errno, Some(libc::EEXIST), "{mount:?}: {error}");
+        }
+    }
+    let inside = World::minimal()
+        .mount(Mount::CreateDir { path: "/tmp/a".into(), mode: 0o755 })
+        .mount(Mount::CreateDir { path: "/tmp/a".into(), mode: 0o755 });
+    error(&supervisor, &inside, "mount_point", Some(libc::EEXIST), "/tmp/a");
+    // Nor on a file system that is not ours.
+    let foreign = World::minimal().mount(Mount::CreateDir { path: "/usr/millibox-was-here".into(), mode: 0o755 });
+    error(&supervisor, &foreign, "mount_point", Some(libc::EROFS), "/usr/millibox-was-here");
+    assert!(!Path::new("/usr/millibox-was-here").exists());
+}
+
+#[test]
+fn links_in_a_source_do_not_lead_out() {
+    let supervisor = supervisor();
+    // A writable bind in which a link points to the host: a mount point below that link must
+    // be resolved inside of the new root.
+    let directory = directory();
+    std::os::unix::fs::symlink("/../../../../tmp", directory.path().join("link")).unwrap();
+    let world = World::empty().read_write(directory.path(), "/x").mount(Mount::CreateDir { path: "/x/link/out".into(), mode: 0o755 });
+    let _ = result(&supervisor, &request(["exit", "0"]).world(&world));
+    assert!(!Path::new("/tmp/out").exists(), "a directory was made on the host");
+}
+
+#[test]
+fn odd_paths() {
+    let supervisor = supervisor();
+    let odd: &[u8] = b"/sp ace/n\nl/\xff\xfe,colon=1";
+    let mount = Mount::Tmpfs { at: odd.into(), size: Some(4096), inodes: None, mode: 0o777, read_only: false, no_exec: false };
+    let world = World::minimal().mount(mount).mount(Mount::CreateDir { path: [odd, b"/d,ir"].concat(), mode: 0o700 });
+    let path = std::os::unix::ffi::OsStringExt::from_vec([odd, b"/d,ir"].concat());
+    let path: std::ffi::OsString = path;
+    let output = run(&supervisor, &request(["stat"]).arg(path).world(&world));
+    assert_eq!(output.value("mode"), "700");
+}
+
+#[test]
+fn a_file_system_that_hangs() {
+    let directory = directory();
+    // SAFETY: plain calls.
+    let uid = unsafe { libc::geteuid() };
+    let words = if uid == 0 {
+        vec!["mount-namespace".to_owned()]
+    } else {
+        vec![format!("user={uid}:{uid}"), "mount-namespace".to_owned()]
+    };
+    let hang = format!("hang={}", directory.path().display());
+    let said = millibox_tests::client(words.iter().map(String::as_str).chain([hang.as_str(), "--", "exit", "0"]));
+    if said.stdout.contains("unable=") {
+        return skip(said.stdout.trim());
+    }
+    assert_eq!((said.value("others"), said.value("stuck")), ("10".to_owned(), "true".to_owned()), "{said:?}");
+    assert_eq!((said.value("cancelled"), said.value("after")), ("true".to_owned(), "exited with 0".to_owned()), "{said:?}");
+}

@@ -1,0 +1,302 @@
+//! PID, user, UTS, time and cgroup namespaces; and what a hostile program tries in them.
+
+use crate::supervisor;
+use millibox::{Mount, Outcome, Request, World};
+use millibox_tests::{
+    Gone, directory, probe_run, processes_that_say, request, result, run, share, skip, sleeper, token, world_with_proc,
+};
+
+// --- PID -------------------------------------------------------------------------------
+
+#[test]
+fn the_parent_is_pid1() {
+    let supervisor = supervisor();
+    let output = probe_run(&supervisor, &["pids"]);
+    assert_eq!(output.number("ppid"), 1);
+    let pid = output.number("pid");
+    assert!(pid > 1 && pid < 10, "{pid}");
+}
+
+#[test]
+fn a_session_and_process_group_of_its_own() {
+    let supervisor = supervisor();
+    let output = probe_run(&supervisor, &["pids"]);
+    assert_eq!(output.number("sid"), output.number("pid"));
+    assert_eq!(output.number("pgid"), output.number("pid"));
+}
+
+#[test]
+fn killing_all_reaches_its_own_only() {
+    let supervisor = supervisor();
+    let (neighbour, _read) = sleeper(&supervisor, &[]);
+    let output = run(&supervisor, &request(["kill-all"]));
+    assert_eq!(output.result.outcome, Outcome::Exited(0), "{}", output.result);
+    assert_eq!(output.number("errno"), 0);
+    assert_eq!(output.number("child"), 9, "its child lives on");
+    assert!(neighbour.try_wait().unwrap().is_none());
+    // Alone there is nobody to reach.
+    let alone = Request::new("/bin/sh").args(["-c", "kill -9 -1; exit 5"]);
+    assert_eq!(result(&supervisor, &alone).outcome, Outcome::Exited(5));
+}
+
+#[test]
+fn no_signal_has_an_effect_on_pid1() {
+    let supervisor = supervisor();
+    for world in [World::minimal(), World::minimal().without_seccomp()] {
+        // A forged siginfo as well, however it says that it came about.
+        let output = run(&supervisor, &request(["kill-1"]).world(&world));
+        assert_eq!(output.result.outcome, Outcome::Exited(0), "{}: {}", output.result, output.text());
+        assert_eq!(output.number("alive"), 0);
+        assert_eq!(output.text().lines().count(), 65);
+        // And the run after it is not touched either.
+        assert_eq!(result(&supervisor, &request(["exit", "3"])).outcome, Outcome::Exited(3));
+    }
+}
+
+#[test]
+fn pid1_cannot_be_looked_into() {
+    let supervisor = supervisor();
+    let world = world_with_proc().without_seccomp();
+    let output = run(&supervisor, &request(["ptrace-1"]).world(&world));
+    assert_eq!(output.values().len(), 8);
+    for (what, errno) in output.values() {
+        assert!(errno == libc::EPERM.to_string() || errno == libc::EACCES.to_string(), "{what}: {errno}");
+    }
+}
+
+#[test]
+fn orphans_are_reaped() {
+    let supervisor = supervisor();
+    let output = probe_run(&supervisor, &["reap", "20"]);
+    assert_eq!((output.number("children"), output.number("zombies")), (20, 0));
+}
+
+#[test]
+fn all_are_killed_when_the_first_process_ends() {
+    let supervisor = supervisor();
+    let token = token();
+    let output = probe_run(&supervisor, &["orphans", "10", "100000", &token]);
+    assert_eq!(output.text(), "done\n");
+    // Not soon: now, since the result says that the run is over.
+    assert_eq!(processes_that_say(&token), []);
+}
+
+#[test]
+fn proc_shows_the_runs_processes_only() {
+    let supervisor = supervisor();
+    let (_neighbour, _read) = sleeper(&supervisor, &[]);
+    let output = run(&supervisor, &request(["ls", "/proc"]).world(&world_with_proc()));
+    let pids: Vec<u32> = output.text().lines().filter_map(|line| line.parse().ok()).collect();
+    assert_eq!(pids.len(), 2, "{pids:?}");
+    assert_eq!(pids.iter().min(), Some(&1));
+    // The next run in the same world has a fresh one.
+    assert_eq!(run(&supervisor, &request(["ls", "/proc"]).world(&world_with_proc())).text(), output.text());
+}
+
+// --- user ------------------------------------------------------------------------------
+
+fn ids(supervisor: &millibox::Supervisor, world: &World) -> (String, String, i64) {
+    let output = run(supervisor, &request(["ids"]).world(world));
+    assert_eq!(output.result.outcome, Outcome::Exited(0), "{}", output.result);
+    (output.value("uid"), output.value("gid"), output.number("groups"))
+}
+
+#[test]
+fn ids_inside() {
+    let supervisor = supervisor();
+    let thrice = |id: u32| format!("{id} {id} {id}");
+    let (uid, gid) = supervisor.ids();
+    assert_ne!((uid, gid), (0, 0));
+    assert_eq!(ids(&supervisor, &World::minimal()), (thrice(uid), thrice(gid), 0));
+    for id in [0, 1, 1000, 65533, 4_000_000_000] {
+        let world = World::minimal().uid(id).gid(id / 2);
+        assert_eq!(ids(&supervisor, &world), (thrice(id), thrice(id / 2), 0));
+    }
+    let impossible = World::minimal().uid(u32::MAX);
+    let result = result(&supervisor, &request(["ids"]).world(&impossible));
+    assert!(matches!(&result.outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_)), "{result}");
+    assert_eq!(ids(&supervisor, &World::minimal().uid(0)), (thrice(0), thrice(gid), 0));
+}
+
+#[test]
+fn no_capabilities_whatever_the_id() {
+    let supervisor = supervisor();
+    for world in [World::minimal(), World::minimal().uid(0).gid(0), World::minimal().uid(0).without_seccomp()] {
+        let output = run(&supervisor, &request(["caps"]).world(&world));
+        for set in ["effective", "permitted", "inheritable", "bounding", "ambient"] {
+            assert_eq!(output.value(set), "0", "{set}");
+        }
+        assert_eq!(output.value("no_new_privs"), "1");
+        // NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE and the locks of all.
+        let bits = i64::from_str_radix(&output.value("securebits"), 16).unwrap();
+        assert_eq!(bits & 0b1110_1111, 0b1110_1111, "{bits:b}");
+    }
+}
+
+#[test]
+fn ids_cannot_be_changed() {
+    let supervisor = supervisor();
+    let world = World::minimal().uid(0).gid(0).without_seccomp();
+    for (call, id) in [(libc::SYS_setuid, 1), (libc::SYS_setgid, 1), (libc::SYS_setgroups, 0)] {
+        let output = run(&supervisor, &request(["call", &call.to_string(), &id.to_string()]).world(&world));
+        let errno = output.number("errno") as i32;
+        assert!(matches!(errno, libc::EPERM | libc::EINVAL), "{call}: {errno}");
+    }
+}
+
+// --- UTS, time, cgroup -----------------------------------------------------------------
+
+#[test]
+fn host_and_domain_name_are_empty() {
+    let supervisor = supervisor();
+    let output = probe_run(&supervisor, &["host"]);
+    assert_eq!((output.value("host").as_str(), output.value("domain").as_str()), ("", ""));
+}
+
+#[test]
+fn a_time_of_its_own() {
+    let uptime = std::fs::read_to_string("/proc/uptime").unwrap();
+    let uptime: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
+    let supervisor = supervisor();
+    let output = probe_run(&supervisor, &["clocks"]);
+    for clock in ["monotonic", "boottime"] {
+        let seconds = output.number(clock) as f64 / 1e9;
+        assert!((0.0..30.0).contains(&seconds), "{clock} {seconds}");
+        assert!(uptime < 60.0 || seconds < uptime / 2.0, "{clock} {seconds} is the host's");
+    }
+}
+
+#[test]
+fn supervisors_started_at_any_part_of_a_second() {
+    // Clocks inside begin with the supervisor, and no clock may begin before zero.
+    for _ in 0..12 {
+        let supervisor = supervisor();
+        let limited = request(["sleep", "1"]).real_time_limit(std::time::Duration::from_secs(30));
+        let result = result(&supervisor, &limited);
+        assert_eq!(result.outcome, Outcome::Exited(0));
+        assert!((1_000_000..30_000_000_000).contains(&result.figures.real_time_ns), "{:?}", result.figures);
+        drop(supervisor);
+        std::thread::sleep(std::time::Duration::from_millis(83));
+    }
+}
+
+#[test]
+fn the_cgroup_is_the_root() {
+    let supervisor = supervisor();
+    if !millibox_tests::needs_cgroups(&supervisor) {
+        return;
+    }
+    let output = run(&supervisor, &request(["cat", "/proc/self/cgroup"]).world(&world_with_proc()));
+    let (hybrid, text) = (supervisor.backend() == millibox::Backend::Hybrid, output.text());
+    assert!(text.lines().count() > 0);
+    for line in text.lines() {
+        let ours = !hybrid || ["memory", "pids", "cpu"].iter().any(|name| line.contains(name));
+        assert!(!ours || line.ends_with(":/"), "{line}");
+        assert!(!line.contains("millibox"), "{line}");
+    }
+}
+
+#[test]
+fn there_is_no_cgroup_file_system() {
+    let supervisor = supervisor();
+    assert_eq!(probe_run(&supervisor, &["ls", "/sys"]).number("errno"), i64::from(libc::ENOENT));
+    let output = run(&supervisor, &request(["cat", "/proc/self/mountinfo"]).world(&world_with_proc()));
+    assert!(!output.text().contains("cgroup"), "{}", output.text());
+}
+
+// --- hostile ---------------------------------------------------------------------------
+
+#[test]
+fn no_namespaces_under_the_default_profile() {
+    let supervisor = supervisor();
+    for flag in [0x2_0000, 0x200_0000, 0x400_0000, 0x800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000, 0x80] {
+        for word in ["unshare", "clone"] {
+            // Of clone the bit of CLONE_NEWTIME is part of the exit signal.
+            if word == "clone" && flag == 0x80 {
+                continue;
+            }
+            let number = flag.to_string();
+            let call = libc::SYS_unshare.to_string();
+            let arguments = if word == "unshare" { vec!["call", &call, &number] } else { vec!["clone", &number] };
+            assert_eq!(probe_run(&supervisor, &arguments).number("errno"), i64::from(libc::EPERM), "{word} {flag:#x}");
+        }
+    }
+}
+
+#[test]
+fn mounts_cannot_be_changed() {
+    let supervisor = supervisor();
+    for world in [world_with_proc(), world_with_proc().uid(0).gid(0), world_with_proc().uid(0).without_seccomp()] {
+        let output = run(&supervisor, &request(["mounts"]).world(&world));
+        assert_eq!(output.result.outcome, Outcome::Exited(0));
+        assert!(output.values().len() > 25);
+        for (what, errno) in output.values() {
+            assert_eq!(errno, libc::EPERM.to_string(), "{what}");
+        }
+    }
+}
+
+#[test]
+fn mounts_cannot_be_uncovered_from_a_new_namespace() {
+    let supervisor = supervisor();
+    let directory = directory();
+    std::fs::write(directory.path().join("secret"), "x").unwrap();
+    share(&directory.path().join("secret"), 0o644);
+    // A directory of the host, and something that hides it; with procfs, tmpfs, binds.
+    let hide = Mount::Tmpfs { at: "/hidden".into(), size: None, inodes: None, mode: 0o755, read_only: true, no_exec: true };
+    let world = world_with_proc().read_only(directory.path(), "/hidden").mount(hide).without_seccomp();
+    let output = run(&supervisor, &request(["escape"]).world(&world));
+    assert_eq!(output.result.outcome, Outcome::Exited(0), "{}", output.result);
+    let values = output.values();
+    if values["unshare"] != "0" {
+        // Better still: a user namespace cannot be had at all.
+        assert!(["1", "28"].contains(&values["unshare"].as_str()), "{values:?}");
+        return;
+    }
+    for (what, errno) in &values {
+        // Nothing is uncovered by making a tmpfs or a read-only mount what it is already.
+        let harmless = what == "unshare" || what == "remount /tmp";
+        assert!(harmless || errno != "0", "{what} works");
+    }
+    assert_eq!(values["write"], libc::EROFS.to_string());
+    assert_eq!(values["secret"], libc::ENOENT.to_string());
+}
+
+#[test]
+fn a_cgroup_of_its_own_weakens_nothing() {
+    let supervisor = supervisor();
+    let (limit, world) = (48 << 20, world_with_proc().without_seccomp());
+    let cgroups = supervisor.backend() != millibox::Backend::Rlimit;
+    for _ in 0..3 {
+        let request = request(["hostile-cgroup"]).world(&world);
+        let request = if cgroups { request.memory_limit(limit).process_limit(20) } else { request };
+        let output = run(&supervisor, &request);
+        assert_eq!(output.result.outcome, Outcome::Exited(0), "{}", output.result);
+        for (what, errno) in output.values() {
+            let raises = what.starts_with("mkdir") || what.starts_with("write") && !what.ends_with("procs") || what.starts_with("join");
+            assert!(!raises || errno != "0", "{what} works: {}", output.text());
+        }
+    }
+    assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+    // Whatever it did: nothing keeps a cgroup from being removed.
+    let gone = Gone::of(&supervisor);
+    drop(supervisor);
+    gone.assert();
+}
+
+#[test]
+fn keys_of_the_client_are_out_of_reach() {
+    let name = token();
+    // SAFETY: a plain call without pointers: the session keyring's number, if it can be had.
+    if unsafe { libc::syscall(libc::SYS_keyctl, 0, -3, 0) } < 0 {
+        return skip("there are no keyrings here");
+    }
+    let said = millibox_tests::client([&format!("keyring={name}"), "--", "keyring", &name]);
+    if said.stdout.contains("unable=") {
+        return skip(said.stdout.trim());
+    }
+    assert_eq!(said.value("outcome"), "exited with 0");
+    for ring in ["session", "user", "user_session"] {
+        assert_ne!(said.value(ring), "0", "the {ring} keyring of the client is the run's");
+    }
+}

@@ -1,0 +1,358 @@
+//! Asking for runs: programs, arguments, many at once, and requests that cannot start.
+
+use crate::{builder, supervisor};
+use millibox::{Error, Mount, Outcome, Program, Request, Supervisor, World};
+use millibox_tests::{
+    copy_probe, directory, eventually, pipe, probe, probe_run, processes_that_say, request, result, run, share, sleeper,
+    start, token, wait,
+};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The request could not start for this reason; and the next one works.
+fn not_started(supervisor: &Supervisor, request: &Request, step: &str, errno: Option<i32>, says: &str) {
+    let result = result(supervisor, request);
+    let Outcome::NotStarted(error) = &result.outcome else { panic!("{result}") };
+    assert_eq!((error.step.as_str(), error.errno), (step, errno), "{error}");
+    assert!(error.message.contains(says), "{error} does not say {says:?}");
+    assert_eq!((result.exit_code, result.signal), (None, None));
+    assert_eq!(self::result(supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0), "after {error}");
+}
+
+fn refused(supervisor: &Supervisor, request: &Request, says: &str) {
+    match supervisor.run(request) {
+        Err(Error::Request(why)) => assert!(why.contains(says), "{why} does not say {says:?}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(result(supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+}
+
+#[test]
+fn true_and_false() {
+    let supervisor = supervisor();
+    assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+    assert_eq!(result(&supervisor, &Request::new("/bin/false")).outcome, Outcome::Exited(1));
+    assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+}
+
+#[test]
+fn results_are_waited_for_in_any_order() {
+    let supervisor = supervisor();
+    let ask = |code: i32| supervisor.run(&request(["exit", &code.to_string()])).unwrap();
+    let handles: Vec<_> = (0..60).map(|code| (code, ask(code))).collect();
+    for (code, handle) in handles.iter().rev().step_by(2).chain(handles.iter()) {
+        assert_eq!(wait(handle).outcome, Outcome::Exited(*code));
+    }
+}
+
+#[test]
+fn a_thousand_outstanding_requests_from_one_thread() {
+    let supervisor = start(builder().slots(1));
+    let (first, _read) = sleeper(&supervisor, &[]);
+    let (read, write) = pipe();
+    let ask = |code: i32| {
+        let request = request(["exit", &code.to_string()]).stdout(write.clone());
+        (code, supervisor.run(&request).unwrap())
+    };
+    let handles: Vec<_> = (0..1000).map(|index| ask(index % 100)).collect();
+    // None of the sending has waited for the one that runs.
+    assert!(first.try_wait().unwrap().is_none());
+    assert!(handles.iter().all(|(_, handle)| handle.try_wait().unwrap().is_none()));
+    // Waiting runs take no descriptors of the supervisor's beyond its credits.
+    if let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid())) {
+        assert!(open.count() < 200, "a waiting run uses a descriptor of the supervisor");
+    } else {
+        millibox_tests::skip("the supervisor's descriptors may not be looked at");
+    }
+    first.kill();
+    for (code, handle) in &handles {
+        assert_eq!(wait(handle).outcome, Outcome::Exited(*code));
+    }
+    drop(write);
+    assert_eq!(millibox_tests::read_all(read), b"");
+}
+
+#[test]
+fn many_threads_share_a_supervisor() {
+    let supervisor = supervisor();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let supervisor = &supervisor;
+            scope.spawn(move || {
+                for index in 0..25 {
+                    let code = (thread * 25 + index) % 250;
+                    assert_eq!(result(supervisor, &request(["exit", &code.to_string()])).outcome, Outcome::Exited(code));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn slots_run_in_parallel() {
+    let supervisor = start(builder().slots(3));
+    assert_eq!(supervisor.slots(), 3);
+    // Each says that it is there while the others still sleep.
+    let sleepers: Vec<_> = (0..3).map(|_| sleeper(&supervisor, &[])).collect();
+    assert!(sleepers.iter().all(|(handle, _)| handle.try_wait().unwrap().is_none()));
+}
+
+#[test]
+fn a_result_can_be_polled_for() {
+    let supervisor = supervisor();
+    let (handle, _read) = sleeper(&supervisor, &[]);
+    assert!(!millibox_tests::readable(&handle, Duration::from_millis(50)));
+    assert!(handle.wait_timeout(Duration::from_millis(50)).unwrap().is_none());
+    handle.kill();
+    assert!(millibox_tests::readable(&handle, millibox_tests::PATIENCE));
+    assert_eq!(handle.try_wait().unwrap().unwrap().outcome, Outcome::Killed);
+    // Once more, and for one whose event is asked for when it is over.
+    assert_eq!(wait(&handle).outcome, Outcome::Killed);
+    let done = supervisor.run(&Request::new("/bin/true")).unwrap();
+    wait(&done);
+    assert!(millibox_tests::readable(&done, Duration::ZERO));
+}
+
+#[test]
+fn a_program_that_is_not_there() {
+    let supervisor = supervisor();
+    let missing = Request::new("/bin/no-such-program");
+    not_started(&supervisor, &missing, "exec", Some(libc::ENOENT), "the program");
+    let Outcome::NotStarted(error) = result(&supervisor, &missing).outcome else { panic!() };
+    assert!(!error.message.contains("interpreter"), "{error}");
+    not_started(&supervisor, &Request::new("/bin/true/deeper"), "exec", Some(libc::ENOTDIR), "");
+}
+
+#[test]
+fn a_directory_is_no_program() {
+    let supervisor = supervisor();
+    not_started(&supervisor, &Request::new("/usr"), "exec", Some(libc::EACCES), "directory");
+    let directory = millibox_tests::open(std::path::Path::new("/usr"));
+    not_started(&supervisor, &Request::from_descriptor(directory).arg("x"), "exec", Some(libc::EACCES), "directory");
+}
+
+#[test]
+fn a_program_without_permission() {
+    let supervisor = supervisor();
+    let directory = directory();
+    let copy = copy_probe(directory.path());
+    share(&copy, 0o644);
+    let world = World::minimal().read_only(&copy, "/probe");
+    not_started(&supervisor, &Request::new("/probe").world(&world), "exec", Some(libc::EACCES), "x permission");
+}
+
+#[test]
+fn a_file_that_is_no_program() {
+    let supervisor = supervisor();
+    let directory = directory();
+    let file = directory.path().join("garbage");
+    std::fs::write(&file, b"\x01\x02\x03 this is no program").unwrap();
+    share(&file, 0o755);
+    let world = World::minimal().read_only(&file, "/garbage");
+    not_started(&supervisor, &Request::new("/garbage").world(&world), "exec", Some(libc::ENOEXEC), "neither an ELF");
+}
+
+#[test]
+fn a_missing_interpreter_is_told_apart() {
+    let supervisor = supervisor();
+    let directory = directory();
+    let script = directory.path().join("script");
+    std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
+    share(&script, 0o755);
+    let world = World::minimal().read_only(&script, "/script");
+    not_started(&supervisor, &Request::new("/script").world(&world), "exec", Some(libc::ENOENT), "interpreter");
+}
+
+#[test]
+fn a_missing_loader_is_told_apart() {
+    let supervisor = supervisor();
+    let directory = directory();
+    let world = World::empty().read_only(copy_probe(directory.path()), "/probe");
+    let by_path = Request::new("/probe").world(&world);
+    not_started(&supervisor, &by_path, "exec", Some(libc::ENOENT), "loader");
+    let by_descriptor = request(["exit", "0"]).world(&world);
+    not_started(&supervisor, &by_descriptor, "exec", Some(libc::ENOENT), "loader");
+    let missing = Request::new("/missing").world(&world);
+    let Outcome::NotStarted(error) = result(&supervisor, &missing).outcome else { panic!() };
+    assert!(!error.message.contains("loader"), "{error}");
+}
+
+#[test]
+fn a_script_runs() {
+    let supervisor = supervisor();
+    let directory = directory();
+    let script = directory.path().join("script");
+    std::fs::write(&script, "#!/bin/sh\nexit 7\n").unwrap();
+    share(&script, 0o755);
+    let world = World::minimal().read_only(&script, "/script");
+    assert_eq!(result(&supervisor, &Request::new("/script").world(&world)).outcome, Outcome::Exited(7));
+}
+
+#[test]
+fn a_program_by_descriptor() {
+    let supervisor = supervisor();
+    assert_eq!(result(&supervisor, &request(["exit", "5"])).outcome, Outcome::Exited(5));
+    // From a memfd as well.
+    let memfd = rustix::fs::memfd_create("program", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+    let mut from = std::fs::File::open(millibox_tests::executable("probe")).unwrap();
+    std::io::copy(&mut from, &mut std::fs::File::from(memfd.try_clone().unwrap())).unwrap();
+    let memfd = Request::from_descriptor(Arc::new(memfd)).argv(["probe", "exit", "6"]);
+    assert_eq!(result(&supervisor, &memfd).outcome, Outcome::Exited(6));
+    // And a program of the world's, while the world that the run sees has none.
+    let world = World::minimal();
+    let by_path = Request::new("/bin/true").world(&world);
+    assert_eq!(result(&supervisor, &by_path).outcome, Outcome::Exited(0));
+}
+
+#[test]
+fn argv_may_be_empty_only_by_descriptor() {
+    let supervisor = supervisor();
+    // The probe exits with 42 without a command.
+    assert_eq!(result(&supervisor, &Request::from_descriptor(probe())).outcome, Outcome::Exited(42));
+    refused(&supervisor, &Request::of(Program::Path("/bin/true".into())), "argv must not be empty");
+    refused(&supervisor, &Request::new("/bin/true").argv([""]), "argv[0]");
+    refused(&supervisor, &Request::new(""), "path is empty");
+    refused(&supervisor, &Request::new("/bin/true").arg("a\0b"), "NUL");
+    refused(&supervisor, &Request::new("/bin/\0true"), "NUL");
+}
+
+#[test]
+fn arguments_and_environment_arrive_to_the_byte() {
+    let supervisor = supervisor();
+    let odd = std::ffi::OsString::from_vec(vec![0xff, 0xfe, b'=', b'\t', 0x80]);
+    let output = run(&supervisor, &request(["args", "", "a b", "\"'\\"]).arg(odd.clone()).arg("ü"));
+    assert_eq!(output.stdout, [b"0:\n3:a b\n3:\"'\\\n5:".as_slice(), &odd.into_vec(), b"\n2:", "ü".as_bytes(), b"\n"].concat());
+    let output = run(&supervisor, &request(["env"]).env("A", "1").env("EMPTY", "").env("B", "x=y z"));
+    assert_eq!(output.text(), "A=1\nEMPTY=\nB=x=y z\n");
+}
+
+#[test]
+fn long_arguments() {
+    let supervisor = supervisor();
+    // More than one frame of the socket holds, up to close to what the kernel takes.
+    for (count, length) in [(1, 100_000), (10, 100_000), (20_000, 10)] {
+        let arguments = vec!["x".repeat(length); count];
+        let output = run(&supervisor, &request(["args"]).args(arguments));
+        assert_eq!(output.result.outcome, Outcome::Exited(0), "{count} of {length}: {}", output.result);
+        assert_eq!(output.text().lines().count(), count);
+        assert!(output.text().lines().all(|line| line.starts_with(&format!("{length}:"))));
+    }
+    // One string is at most 128 KiB, all together a quarter of the stack limit (execve(2)).
+    not_started(&supervisor, &request(["args", &"x".repeat(200_000)]), "exec", Some(libc::E2BIG), "too long");
+    let many = request(["args"]).args(vec!["x".repeat(100_000); 25]);
+    not_started(&supervisor, &many, "exec", Some(libc::E2BIG), "too long");
+    let more = request(["args"]).args(vec!["x".repeat(100_000); 35]);
+    let result = result(&supervisor, &more);
+    let Outcome::NotStarted(error) = result.outcome else { panic!("{result}") };
+    assert_eq!(error.errno, Some(libc::E2BIG), "{error}");
+    refused(&supervisor, &request(["args"]).args(vec!["x".repeat(100_000); 50]), "at most");
+}
+
+#[test]
+fn a_program_is_looked_for() {
+    let supervisor = supervisor();
+    let search = |name: &str, directories: &[&str]| {
+        let directories = directories.iter().map(|directory| directory.into()).collect();
+        Request::of(Program::Search(name.into(), directories)).arg(name)
+    };
+    let found = search("true", &["/nowhere", "/tmp", "/usr/bin", "/bin"]);
+    assert_eq!(result(&supervisor, &found).outcome, Outcome::Exited(0));
+    not_started(&supervisor, &search("no-such-program", &["/usr/bin", "/bin"]), "exec", Some(libc::ENOENT), "");
+    // A directory of that name is passed over, and told when nothing else is found (execvp(3)).
+    not_started(&supervisor, &search("bin", &["/nowhere", "/usr"]), "exec", Some(libc::EACCES), "");
+    refused(&supervisor, &search("a/b", &["/bin"]), "cannot be looked for");
+    refused(&supervisor, &search("true", &[]), "cannot be looked for");
+}
+
+#[test]
+fn the_working_directory() {
+    let supervisor = supervisor();
+    assert_eq!(probe_run(&supervisor, &["cwd"]).value("cwd"), "/");
+    assert_eq!(run(&supervisor, &request(["cwd"]).current_dir("/usr/lib")).value("cwd"), "/usr/lib");
+    let nowhere = request(["cwd"]).current_dir("/nowhere");
+    not_started(&supervisor, &nowhere, "working_directory", Some(libc::ENOENT), "not in the run's world");
+    let file = request(["cwd"]).current_dir("/bin/true");
+    not_started(&supervisor, &file, "working_directory", Some(libc::ENOTDIR), "");
+}
+
+#[test]
+fn values_that_the_kernel_would_refuse() {
+    let supervisor = supervisor();
+    let micros = Duration::from_micros;
+    let bandwidth = |max, period| request(["exit", "0"]).cpu_bandwidth(micros(max), micros(period));
+    if supervisor.backend() != millibox::Backend::Rlimit {
+        refused(&supervisor, &bandwidth(5000, 999), "period");
+        refused(&supervisor, &bandwidth(5000, 1_000_001), "period");
+        refused(&supervisor, &bandwidth(999, 5000), "1000 us");
+    }
+    refused(&supervisor, &request(["exit", "0"]).swap_limit(1 << 20), "memory limit");
+    assert!(matches!(request(["x"]).rlimit("BOGUS", 1), Err(Error::Request(why)) if why.contains("BOGUS")));
+    assert!(matches!(request(["x"]).cpus([]), Err(Error::Request(_))));
+    assert!(matches!(request(["x"]).cpus([1024]), Err(Error::Request(why)) if why.contains("1023")));
+    let no_such_cpu = request(["exit", "0"]).cpus([1023]).unwrap();
+    not_started(&supervisor, &no_such_cpu, "affinity", Some(libc::EINVAL), "CPU");
+    for mode in [0o10000, u32::MAX] {
+        for mount in [
+            Mount::CreateDir { path: "/a".into(), mode },
+            Mount::CreateFile { path: "/a".into(), mode },
+            Mount::Tmpfs { at: "/a".into(), size: None, inodes: None, mode, read_only: false, no_exec: false },
+        ] {
+            let world = World::minimal().mount(mount);
+            not_started(&supervisor, &request(["exit", "0"]).world(&world), "world", None, "mode");
+        }
+    }
+    let hard = request(["exit", "0"]).rlimit("NICE", 40).unwrap();
+    not_started(&supervisor, &hard, "rlimit", Some(libc::EPERM), "RLIMIT_NICE");
+}
+
+#[test]
+fn a_run_is_held_on_its_cpus() {
+    let supervisor = supervisor();
+    let output = run(&supervisor, &request(["scheduling"]).cpus([0]).unwrap());
+    assert_eq!(output.value("cpus"), "0");
+    // And the next one is not.
+    if std::thread::available_parallelism().is_ok_and(|n| n.get() > 1) {
+        assert_ne!(probe_run(&supervisor, &["scheduling"]).value("cpus"), "0");
+    }
+}
+
+#[test]
+fn dropping_a_supervisor_kills_what_runs() {
+    let supervisor = supervisor();
+    let token = token();
+    let (running, read) = sleeper(&supervisor, &[&token]);
+    let waiting: Vec<_> = (0..20).map(|_| supervisor.run(&request(["sleep", "100000", &token])).unwrap()).collect();
+    let done = supervisor.run(&request(["exit", "3"]).current_dir("/nowhere")).unwrap();
+    let gone = millibox_tests::Gone::of(&supervisor);
+    drop(supervisor);
+    gone.assert();
+    assert!(eventually(Duration::from_secs(5), || processes_that_say(&token).is_empty()));
+    assert_eq!(millibox_tests::read_all(read), b"");
+    // Handles outlive it.
+    assert!(matches!(running.wait(), Err(Error::Died(_))));
+    assert!(waiting.iter().all(|handle| matches!(handle.wait(), Err(Error::Died(_)))));
+    drop(done);
+}
+
+#[test]
+fn one_descriptor_serves_many_runs() {
+    let supervisor = supervisor();
+    let program = probe();
+    let before = Arc::strong_count(&program);
+    let request = Request::from_descriptor(program.clone()).argv(["probe", "exit", "9"]);
+    let handles: Vec<_> = (0..40).map(|_| supervisor.run(&request).unwrap()).collect();
+    assert!(handles.iter().all(|handle| wait(handle).outcome == Outcome::Exited(9)));
+    drop(request);
+    assert_eq!(Arc::strong_count(&program), before, "the library keeps a descriptor");
+    let _: OwnedFd = Arc::into_inner(program).unwrap();
+}
+
+#[test]
+fn a_descriptor_that_cannot_be_executed() {
+    let supervisor = supervisor();
+    let (read, write) = pipe();
+    assert!(read.as_raw_fd() > 2);
+    not_started(&supervisor, &Request::from_descriptor(write).arg("x"), "exec", Some(libc::EACCES), "the program");
+}

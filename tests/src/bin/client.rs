@@ -1,0 +1,257 @@
+//! A client of the sandbox in a process of its own: one that can be killed, or that lives in
+//! other circumstances than the tests do.
+//!
+//! `client CHANGE... -- PROBE-ARGUMENT...` changes its circumstances, starts a supervisor,
+//! and runs the probe in it, in a world with a procfs. It prints
+//! `error=...` (the supervisor could not be started), or `pid=`, `cgroups=`, `backend=`,
+//! `outcome=` and what the probe wrote.
+//!
+//! The changes:
+//!
+//! | word | what |
+//! | --- | --- |
+//! | `user=OUT:IN` | become OUT (if root), then IN in a new user namespace |
+//! | `unmapped` | a new user namespace without any ids |
+//! | `mount-namespace` | a new mount namespace, after `user=` |
+//! | `null=PATH` | mount PATH over /dev/null |
+//! | `tmpfs=PATH` | mount a tmpfs |
+//! | `bind=SOURCE:AT:FLAGS` | give the world a bind; FLAGS of r(ead-only) n(oexec) R(ecursive) |
+//! | `dirty` | everything that might be inherited, differently |
+//! | `keyring=NAME` | a session keyring of our own, with a key of this name |
+//! | `hold=N` | run the probe N times, print, and sleep |
+//! | `storm` | run the probe again and again |
+//! | `hang=PATH` | bind a FUSE file system that never answers, made at PATH, in one run, and see whether others go on |
+
+use millibox::{Mount, Outcome, Request, Supervisor, World};
+use millibox_tests::{executable, open, read_line, run, wait};
+use std::ffi::CString;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+fn check(answer: i32, what: &str) -> Result<(), String> {
+    if answer < 0 { Err(format!("{what}: {}", std::io::Error::last_os_error())) } else { Ok(()) }
+}
+
+fn c(text: &str) -> CString {
+    CString::new(text).unwrap_or_default()
+}
+
+fn mount(source: &str, target: &str, kind: &str, flags: u64, data: &str) -> Result<(), String> {
+    let (source, at, kind, data) = (c(source), c(target), c(kind), c(data));
+    // SAFETY: all strings end with NUL and live until the call is over.
+    let answer = unsafe { libc::mount(source.as_ptr(), at.as_ptr(), kind.as_ptr(), flags, data.as_ptr().cast()) };
+    check(answer, &format!("mount at {target}"))
+}
+
+fn new_user_namespace(outside: u32, inside: u32) -> Result<(), String> {
+    // SAFETY: plain calls on ourselves; there is one thread.
+    unsafe {
+        if libc::geteuid() == 0 {
+            check(libc::setgroups(0, std::ptr::null()), "setgroups")?;
+            check(libc::setresgid(outside, outside, outside), "setresgid")?;
+            check(libc::setresuid(outside, outside, outside), "setresuid")?;
+            // Or the maps belong to root.
+            check(libc::prctl(libc::PR_SET_DUMPABLE, 1), "prctl")?;
+        }
+        check(libc::unshare(libc::CLONE_NEWUSER), "unshare a user namespace")?;
+    }
+    let write = |file: &str, text: String| std::fs::write(file, text).map_err(|error| format!("{file}: {error}"));
+    write("/proc/self/setgroups", "deny".to_owned())?;
+    write("/proc/self/uid_map", format!("{inside} {outside} 1"))?;
+    write("/proc/self/gid_map", format!("{inside} {outside} 1"))
+}
+
+/// Everything about us that a child would inherit.
+fn make_dirty() -> Result<(), String> {
+    // SAFETY: plain calls on ourselves; the structures live long enough.
+    unsafe {
+        libc::umask(0o077);
+        libc::nice(7);
+        for signal in [libc::SIGCHLD, libc::SIGPIPE, libc::SIGHUP, libc::SIGTERM, libc::SIGUSR1, libc::SIGRTMIN() + 3] {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        let mut set = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigfillset(&raw mut set);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
+        for (resource, soft) in [
+            (libc::RLIMIT_FSIZE, 1 << 20),
+            (libc::RLIMIT_NOFILE, 128),
+            (libc::RLIMIT_STACK, 512 << 10),
+            (libc::RLIMIT_DATA, 512 << 20),
+            (libc::RLIMIT_CPU, 1000),
+        ] {
+            let mut limit = std::mem::zeroed::<libc::rlimit>();
+            libc::getrlimit(resource, &raw mut limit);
+            limit.rlim_cur = soft;
+            check(libc::setrlimit(resource, &raw const limit), "setrlimit")?;
+        }
+        let mut cpus = std::mem::zeroed::<libc::cpu_set_t>();
+        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut cpus);
+        let first = (0..1024).find(|cpu| libc::CPU_ISSET(*cpu, &cpus)).unwrap_or(0);
+        libc::CPU_ZERO(&mut cpus);
+        libc::CPU_SET(first, &mut cpus);
+        check(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const cpus), "sched_setaffinity")?;
+        let batch = libc::sched_param { sched_priority: 0 };
+        check(libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const batch), "sched_setscheduler")?;
+        // Descriptors that every child has.
+        for _ in 0..3 {
+            libc::open(c"/etc/passwd".as_ptr(), libc::O_RDONLY);
+        }
+        libc::dup2(libc::open(c"/".as_ptr(), libc::O_RDONLY), 77);
+        std::env::set_var("SECRET", "of the client");
+        std::env::set_var("LD_PRELOAD", "/nonexistent.so");
+        std::env::set_current_dir("/usr").map_err(|error| error.to_string())?;
+    }
+    std::fs::write("/proc/self/oom_score_adj", "321").map_err(|error| format!("oom_score_adj: {error}"))
+}
+
+fn new_keyring(name: &str) -> Result<(), String> {
+    let (kind, name) = (c("user"), c(name));
+    // SAFETY: KEYCTL_JOIN_SESSION_KEYRING with no name, then add_key into it.
+    unsafe {
+        check(libc::syscall(libc::SYS_keyctl, 1, 0, 0, 0, 0) as i32, "join a session keyring")?;
+        for ring in [-3i64, -4] {
+            let key = libc::syscall(libc::SYS_add_key, kind.as_ptr(), name.as_ptr(), c"secret".as_ptr(), 6, ring);
+            check(key as i32, "add_key")?;
+        }
+    }
+    Ok(())
+}
+
+struct Plan {
+    world: World,
+    hold: Option<usize>,
+    storm: bool,
+    hang: Option<String>,
+}
+
+fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
+    let (name, value) = word.split_once('=').unwrap_or((word, ""));
+    let number = |text: &str| text.parse::<u32>().map_err(|_| format!("{word}: no number"));
+    match name {
+        "user" => {
+            let (outside, inside) = value.split_once(':').ok_or("user=OUT:IN")?;
+            new_user_namespace(number(outside)?, number(inside)?)
+        }
+        // SAFETY: a plain call; there is one thread.
+        "unmapped" => check(unsafe { libc::unshare(libc::CLONE_NEWUSER) }, "unshare"),
+        "mount-namespace" => {
+            // SAFETY: as above.
+            check(unsafe { libc::unshare(libc::CLONE_NEWNS) }, "unshare a mount namespace")?;
+            mount("", "/", "", libc::MS_REC | libc::MS_PRIVATE, "")
+        }
+        "null" => mount(value, "/dev/null", "", libc::MS_BIND, ""),
+        "tmpfs" => mount("tmpfs", value, "tmpfs", 0, "mode=1777"),
+        "bind" => {
+            let parts: Vec<&str> = value.split(':').collect();
+            let [source, at, flags] = parts[..] else { return Err("bind=SOURCE:AT:FLAGS".to_owned()) };
+            plan.world = plan.world.clone().mount(Mount::Bind {
+                source: source.into(),
+                at: at.into(),
+                read_only: flags.contains('r'),
+                recursive: flags.contains('R'),
+                no_exec: flags.contains('n'),
+                no_follow: false,
+                device: false,
+            });
+            Ok(())
+        }
+        "dirty" => make_dirty(),
+        "keyring" => {
+            plan.world = plan.world.clone().without_seccomp();
+            new_keyring(value)
+        }
+        "hold" => {
+            plan.hold = Some(number(value)? as usize);
+            Ok(())
+        }
+        "storm" => {
+            plan.storm = true;
+            Ok(())
+        }
+        "hang" => {
+            plan.hang = Some(value.to_owned());
+            Ok(())
+        }
+        _ => Err(format!("unknown change {word}")),
+    }
+}
+
+/// A FUSE file system whose server never answers.
+fn hanging(at: &str) -> Result<OwnedFd, String> {
+    let file = std::fs::OpenOptions::new().read(true).write(true).open("/dev/fuse").map_err(|error| format!("/dev/fuse: {error}"))?;
+    let fuse = OwnedFd::from(file);
+    let number = std::os::fd::AsRawFd::as_raw_fd(&fuse);
+    // SAFETY: plain calls.
+    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+    let options = format!("fd={number},rootmode=40000,user_id={uid},group_id={gid},allow_other");
+    mount("fuse", at, "fuse", libc::MS_NOSUID | libc::MS_NODEV, &options)?;
+    Ok(fuse)
+}
+
+fn main() {
+    // What the tests' own helpers need is opened before anything is taken away from us.
+    let probe = open(&executable("probe"));
+    let mut words = std::env::args().skip(1);
+    let mut plan = Plan { world: World::minimal().mount(Mount::proc("/proc")), hold: None, storm: false, hang: None };
+    for word in words.by_ref().take_while(|word| word != "--") {
+        if let Err(why) = change(&word, &mut plan) {
+            println!("unable={why}");
+            return;
+        }
+    }
+    let request = Request::from_descriptor(probe).arg("probe").args(words).world(&plan.world);
+    let supervisor = match Supervisor::builder().slots(2).start() {
+        Ok(supervisor) => supervisor,
+        Err(error) => return println!("error={error}"),
+    };
+    let cgroups: Vec<String> = supervisor.cgroups().map(|path| path.display().to_string()).collect();
+    println!("pid={}\ncgroups={}\nbackend={}", supervisor.pid(), cgroups.join(","), supervisor.backend());
+    if let Some(path) = &plan.hang {
+        return go_on_beside_a_hanging_file_system(&request, path);
+    }
+    if let Some(count) = plan.hold {
+        let (read, write) = millibox_tests::pipe();
+        let request = request.stdout(write);
+        let handles: Vec<_> = (0..count).map(|_| supervisor.run(&request)).collect();
+        // The first two say that they are there: there are two slots.
+        (0..count.min(2)).for_each(|_| drop(read_line(&read)));
+        println!("ready={}", handles.len());
+        let _ = std::io::stdout().flush();
+        std::thread::sleep(Duration::from_secs(100));
+        return;
+    }
+    if plan.storm {
+        println!("ready=1");
+        let _ = std::io::stdout().flush();
+        loop {
+            let handles: Vec<_> = (0..4).filter_map(|_| supervisor.run(&request).ok()).collect();
+            handles.iter().for_each(|handle| drop(handle.wait()));
+        }
+    }
+    let output = run(&supervisor, &request);
+    println!("outcome={}\n{}", output.result, output.text());
+}
+
+fn go_on_beside_a_hanging_file_system(request: &Request, path: &str) {
+    let fuse = match hanging(path) {
+        Ok(fuse) => fuse,
+        Err(why) => return println!("unable={why}"),
+    };
+    // The supervisor's mount namespace is a copy from before: start another that sees it.
+    let Ok(inner) = Supervisor::builder().slots(2).start() else { return println!("unable=no second supervisor") };
+    let stuck = inner.run(&request.clone().world(&World::minimal().read_only(format!("{path}/below"), "/stuck")));
+    let stuck = match stuck {
+        Ok(stuck) => stuck,
+        Err(error) => return println!("error={error}"),
+    };
+    std::thread::sleep(Duration::from_millis(200));
+    let others = (0..10).map(|_| inner.run(request)).filter_map(Result::ok).filter(|handle| wait(handle).outcome == Outcome::Exited(0));
+    println!("others={}", others.count());
+    println!("stuck={}", !matches!(stuck.try_wait(), Ok(Some(_))));
+    stuck.cancel();
+    println!("cancelled={}", matches!(stuck.wait_timeout(Duration::from_secs(5)), Ok(Some(_))));
+    println!("after={}", wait(&inner.run(request).expect("a run")));
+    drop(fuse);
+}
