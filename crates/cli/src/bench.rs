@@ -190,7 +190,7 @@ fn measure(options: &True, builder: &Builder) -> Result<Measured, Error> {
     }
     drop(one);
 
-    let all = builder.slots(cpus).start()?;
+    let all = builder.slots(cpus).pin_slots(true).start()?;
     let for_long = Duration::from_secs_f64(options.seconds.clamp(0.05, 600.0));
     sandbox_on_all_cpus(&all, &request, cpus, for_long / 5)?;
     let (mut bare_rates, mut boxed_rates) = (Vec::new(), Vec::new());

@@ -30,6 +30,8 @@ struct Entry {
     abandoned: bool,
     /// A limit on files was set for the sake of the output limit.
     output_limited: bool,
+    /// Whoever moves its output has seen more than the limit.
+    output_exceeded: bool,
     /// Made readable with the result.
     event: Option<Arc<OwnedFd>>,
 }
@@ -149,6 +151,15 @@ impl Connection {
     /// Asks for the end of a run; its result says why.
     pub fn kill(self: &Arc<Self>, id: u64, reason: KillReason) {
         let mut state = self.lock();
+        if reason == KillReason::OutputLimit
+            && let Some(entry) = state.entries.get_mut(&id)
+        {
+            // It may have ended by itself with its output still in the pipe.
+            entry.output_exceeded = true;
+            if let Some(result) = &mut entry.result {
+                over_output(result);
+            }
+        }
         if state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
             return;
         }
@@ -338,9 +349,9 @@ impl Connection {
     /// Puts a result where its handle finds it.
     fn settle(&self, state: &mut State, id: u64, mut result: RunResult) {
         let Some(entry) = state.entries.get_mut(&id) else { return };
-        if entry.output_limited && result.signal == Some(libc::SIGXFSZ) && matches!(result.outcome, Outcome::Signaled(_))
-        {
-            result.outcome = Outcome::OutputLimit;
+        let by_file = entry.output_limited && result.signal == Some(libc::SIGXFSZ);
+        if by_file || entry.output_exceeded {
+            over_output(&mut result);
         }
         if let Some(event) = &entry.event {
             let _ = rustix::io::write(event, &1u64.to_ne_bytes());
@@ -480,6 +491,13 @@ fn look(state: &State, id: u64) -> Option<Result<RunResult, Error>> {
     match state.entries.get(&id) {
         Some(Entry { result: Some(result), .. }) => Some(Ok(result.clone())),
         _ => state.died.as_ref().map(|why| Err(Error::Died(why.clone()))),
+    }
+}
+
+/// What would be a plain end is one for too much output.
+fn over_output(result: &mut RunResult) {
+    if matches!(result.outcome, Outcome::Exited(_) | Outcome::Signaled(_)) {
+        result.outcome = Outcome::OutputLimit;
     }
 }
 

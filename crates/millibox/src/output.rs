@@ -19,7 +19,8 @@ impl Budget {
 
     /// Takes up to `wanted` bytes; what was there.
     fn take(&self, wanted: u64) -> u64 {
-        let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(wanted)));
+        let before =
+            self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(wanted)));
         before.unwrap_or(0).min(wanted)
     }
 

@@ -272,10 +272,8 @@ impl Request {
             return says("a swap limit needs a memory limit beside it".to_owned());
         }
         let mut strings = Vec::new();
-        let all = std::iter::once(&self.working_directory)
-            .chain(&paths)
-            .chain(&self.arguments)
-            .chain(&self.environment);
+        let all =
+            std::iter::once(&self.working_directory).chain(&paths).chain(&self.arguments).chain(&self.environment);
         for string in all {
             if string.as_bytes().contains(&0) {
                 return says(format!("{string:?} holds a NUL byte"));

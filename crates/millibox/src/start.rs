@@ -144,15 +144,15 @@ impl Builder {
         if self.separate_pid1 {
             command.arg("--pid1=separate");
         }
-        let mut child =
-            command.spawn().map_err(|error| Error::Start(format!("cannot execute {}: {error}", executable.display())))?;
+        let mut child = command
+            .spawn()
+            .map_err(|error| Error::Start(format!("cannot execute {}: {error}", executable.display())))?;
         // Our copy of its end of the socket goes with the command.
         drop(command);
         let stderr = child.stderr.take().map(OwnedFd::from);
         let process = Arc::new(Mutex::new(Process { child, stderr, executable, cgroups: Vec::new() }));
         let words = process.clone();
-        let last_words =
-            Box::new(move || words.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).last_words());
+        let last_words = Box::new(move || words.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).last_words());
         let (connection, hello) = match Connection::new(ours, last_words) {
             Ok(pair) => pair,
             Err(error) => return Err(error),

@@ -29,6 +29,29 @@ use zerocopy::IntoBytes;
 /// unoptimised build a few thousand.
 const STACK: usize = 64 * 1024;
 
+const INFINITY: u64 = libc::RLIM_INFINITY as u64;
+
+/// Resource limits of a run that asks for none: resource, soft, hard. Those of a login on a
+/// common distribution, but no core dumps, and nothing of what our caller was limited to
+/// unless its hard limit is lower and we may not raise it. RLIMIT_NPROC and
+/// RLIMIT_SIGPENDING are the host's business (by memory size) and stay.
+pub const DEFAULT_RLIMITS: [(u32, u64, u64); 14] = [
+    (libc::RLIMIT_CPU, INFINITY, INFINITY),
+    (libc::RLIMIT_FSIZE, INFINITY, INFINITY),
+    (libc::RLIMIT_DATA, INFINITY, INFINITY),
+    (libc::RLIMIT_STACK, 8 << 20, INFINITY),
+    (libc::RLIMIT_CORE, 0, 0),
+    (libc::RLIMIT_RSS, INFINITY, INFINITY),
+    (libc::RLIMIT_NOFILE, 1024, 1 << 19),
+    (libc::RLIMIT_MEMLOCK, 8 << 20, 8 << 20),
+    (libc::RLIMIT_AS, INFINITY, INFINITY),
+    (libc::RLIMIT_LOCKS, INFINITY, INFINITY),
+    (libc::RLIMIT_MSGQUEUE, 819_200, 819_200),
+    (libc::RLIMIT_NICE, 0, 0),
+    (libc::RLIMIT_RTPRIO, 0, 0),
+    (libc::RLIMIT_RTTIME, INFINITY, INFINITY),
+];
+
 /// What a home is told to prepare.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
@@ -46,15 +69,38 @@ pub struct Order {
 /// A mount operation that pid1 carries out for each run.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub enum RunMount {
-    Tmpfs { path: CString, options: CString, no_exec: bool },
-    Proc { path: CString, options: CString },
+    Tmpfs {
+        path: CString,
+        options: CString,
+        no_exec: bool,
+    },
+    Proc {
+        path: CString,
+        options: CString,
+    },
     /// Keeps hold of the template's staging directory, which the next tmpfs will cover.
-    OpenStage { path: CString },
+    OpenStage {
+        path: CString,
+    },
     /// Mounts what the template holds ready under `name` in the staging directory.
-    FromStage { name: CString, path: CString },
-    CreateDir { path: CString, mode: u32, may_exist: bool },
-    CreateFile { path: CString, mode: u32, may_exist: bool },
-    Symlink { target: CString, path: CString },
+    FromStage {
+        name: CString,
+        path: CString,
+    },
+    CreateDir {
+        path: CString,
+        mode: u32,
+        may_exist: bool,
+    },
+    CreateFile {
+        path: CString,
+        mode: u32,
+        may_exist: bool,
+    },
+    Symlink {
+        target: CString,
+        path: CString,
+    },
 }
 
 /// What a home is, for itself, its pid1s and tracees. Descriptors are numbers, since
@@ -123,6 +169,12 @@ pub fn main(birth: Birth) -> ! {
 fn settle(birth: Birth) -> Result<Home, Failure> {
     let memory = |error: std::io::Error| Failure::new(Step::Home, error.into());
     let failed = |errno| Failure::new(Step::Home, errno);
+    for (resource, soft, hard) in DEFAULT_RLIMITS {
+        let (_, most) = calls::get_rlimit(resource).map_err(failed)?;
+        let hard = hard.min(most);
+        calls::set_rlimits(resource, soft.min(hard), hard)
+            .map_err(|errno| Failure { object: resource, ..Failure::new(Step::Rlimit, errno) })?;
+    }
     let tracee_stack = Stack::new(STACK).map_err(memory)?;
     let pid1_stack = Stack::new(STACK).map_err(memory)?;
     let pointers = Pointers::new(crate::launch::MAX_STRINGS + 64).map_err(memory)?;

@@ -53,7 +53,6 @@ pub struct Shared {
     pub strings: Area<STRINGS>,
 }
 
-
 /// Limits that were written into cgroup files and stay until they are overwritten,
 /// so that equal ones need not be written again. [`UNLIMITED`] is none.
 #[derive(FromZeros)]

@@ -53,7 +53,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
     let mut options = Options {
         socket: -1,
         slots: 0,
-        homes_per_slot: 2,
+        homes_per_slot: 3,
         backend: BackendChoice::Auto,
         cgroup_parent: None,
         user: None,

@@ -59,9 +59,13 @@ pub fn main(prepared: &Prepared) -> ! {
             Err(_) => calls::exit(1),
         }
     }
-    // ESRCH, and no wait, when the tracee was alone.
-    if calls::kill(-1, libc::SIGKILL).is_ok() {
-        while process::wait(-1, libc::__WALL).is_ok() {}
+    // Whoever is left in the namespace is a child of ours or below one. Mostly nobody is:
+    // kill(-1) would ask every process of the host.
+    while let Ok(child) = process::wait(-1, libc::__WALL | libc::WNOHANG) {
+        if child.pid == 0 {
+            let _ = calls::kill(-1, libc::SIGKILL);
+            let _ = process::wait(-1, libc::__WALL);
+        }
     }
     if shared.launched.load(Relaxed) == 0 {
         // Preparing failed; the home tells.
@@ -106,7 +110,8 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
 
     let mut stage = -1;
     for (object, mount) in prepared.mounts {
-        run_mount(mount, &mut stage).map_err(|(step, errno)| Failure { object: *object, ..Failure::new(step, errno) })?;
+        run_mount(mount, &mut stage)
+            .map_err(|(step, errno)| Failure { object: *object, ..Failure::new(step, errno) })?;
     }
     if stage >= 0 {
         let _ = calls::close(stage);
@@ -132,7 +137,8 @@ fn run_mount(mount: &RunMount, stage: &mut i32) -> core::result::Result<(), (Ste
             if *stage >= 0 {
                 let _ = calls::close(*stage);
             }
-            *stage = calls::openat(libc::AT_FDCWD, path, libc::O_PATH | libc::O_DIRECTORY, 0).map_err(while_mounting)?;
+            *stage =
+                calls::openat(libc::AT_FDCWD, path, libc::O_PATH | libc::O_DIRECTORY, 0).map_err(while_mounting)?;
             Ok(())
         }
         RunMount::FromStage { name, path } => {
@@ -158,9 +164,7 @@ fn run_mount(mount: &RunMount, stage: &mut i32) -> core::result::Result<(), (Ste
                 Err(errno) => Err(while_making(errno)),
             }
         }
-        RunMount::Symlink { target, path } => {
-            calls::symlinkat(target, libc::AT_FDCWD, path).map_err(while_making)
-        }
+        RunMount::Symlink { target, path } => calls::symlinkat(target, libc::AT_FDCWD, path).map_err(while_making),
     }
 }
 

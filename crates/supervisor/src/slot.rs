@@ -64,13 +64,19 @@ pub struct Home {
 
 impl Home {
     /// Forks a home.
-    pub fn start(setup: &Setup, index: usize, slot: usize, shared: &'static Shared, again: bool) -> std::result::Result<Home, Fatal> {
+    pub fn start(
+        setup: &Setup,
+        index: usize,
+        slot: usize,
+        shared: &'static Shared,
+        again: bool,
+    ) -> std::result::Result<Home, Fatal> {
         let failed = |errno: Errno| format!("cannot start a home: {}", crate::step::errno_text(errno));
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|errno| failed(errno.into()))?;
         let backend = Backend::for_home(&setup.handover, index).ok_or_else(|| "a home without cgroups".to_owned())?;
         let supervisor = calls::getpid();
-        let cpus = if setup.pin { cpus_of_slot(slot) } else { Vec::new() };
+        let cpus = cpu_of_home(if setup.pin { slot } else { slot + index % setup.homes_per_slot });
         let Some(process) = process::fork().map_err(failed)? else {
             // The supervisor may have died before this call; it is in our PID namespace.
             let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
@@ -292,12 +298,17 @@ impl Home {
 /// Strings up to this length stay in memory between runs.
 const KEPT_STRINGS: usize = 64 * 1024;
 
-/// The CPU of slot `slot`, of those that we may use, as an affinity mask.
-fn cpus_of_slot(slot: usize) -> Vec<u64> {
+/// The CPU of a home, of those that we may use, as an affinity mask.
+///
+/// Home, pid1 and tracee wake each other a dozen times for a run; on one CPU that costs a
+/// switch, across CPUs an interrupt, which is dear in a virtual machine. A slot's homes lie
+/// on different CPUs, so that what is prepared does not wait for what runs. The program
+/// itself may use all CPUs, unless slots are pinned.
+fn cpu_of_home(number: usize) -> Vec<u64> {
     let mut mask = [0u64; crate::launch::CPU_WORDS];
     let words = calls::get_affinity(&mut mask).unwrap_or(0);
     let cpus: Vec<usize> = (0..words * 64).filter(|cpu| mask[cpu / 64] & 1 << (cpu % 64) != 0).collect();
-    let Some(&cpu) = cpus.get(slot % cpus.len().max(1)) else { return Vec::new() };
+    let Some(&cpu) = cpus.get(number % cpus.len().max(1)) else { return Vec::new() };
     let mut one = vec![0; cpu / 64 + 1];
     one[cpu / 64] = 1 << (cpu % 64);
     one

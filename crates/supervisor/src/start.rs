@@ -63,16 +63,17 @@ fn try_execute(options: &Options, inheritance: &Inheritance) -> Result<Never, St
     // value cannot be lowered again.
     let _ = calls::setpriority(libc::PRIO_PROCESS, 0, 0);
     if let Some((uid, gid)) = drops_to(options) {
+        // What root's shell was limited to is not the runs' limit; homes set theirs.
+        for (resource, _, hard) in crate::home::DEFAULT_RLIMITS {
+            let _ = calls::set_rlimit(resource, hard);
+        }
         // When memory is short the kernel shall end runs, not who watches them; and the
         // home lives in the runs' memory cgroup. Runs get a value of their own.
         let _ = calls::write_file(libc::AT_FDCWD, c"/proc/self/oom_score_adj", b"-1000");
         drop_to(uid, gid)?;
     }
     let inherited = format!("--inherited={}", memfd.as_raw_fd());
-    let arguments = [
-        c"millibox-supervisor".to_owned(),
-        CString::new(inherited).map_err(|_| "an argument".to_owned())?,
-    ];
+    let arguments = [c"millibox-supervisor".to_owned(), CString::new(inherited).map_err(|_| "an argument".to_owned())?];
     let pointers: Vec<usize> = arguments.iter().map(|text| text.as_ptr() as usize).chain([0]).collect();
     let environment = [0usize];
     let errno = calls::execveat(
@@ -154,6 +155,11 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
     let client = sys::adopt(inheritance.client).ok_or("the client's pidfd is not open")?;
 
     let mut last_words = null_standard_descriptors()?;
+    if let Ok(words) = last_words.try_clone() {
+        std::panic::set_hook(Box::new(move |panic| {
+            let _ = writeln!(&words, "millibox: a fault in the supervisor: {panic}");
+        }));
+    }
     let outcome = set_up_and_serve(inheritance, socket, client);
     if let Err(why) = &outcome {
         let _ = writeln!(last_words, "millibox: {why}");
@@ -268,7 +274,8 @@ fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
     calls::write_file(libc::AT_FDCWD, c"/proc/self/setgroups", b"deny").map_err(failed("deny setgroups"))?;
     calls::write_file(libc::AT_FDCWD, c"/proc/self/uid_map", map(uid).as_bytes())
         .map_err(failed("map our user id (is it mapped outside? may the executable be read by all?)"))?;
-    calls::write_file(libc::AT_FDCWD, c"/proc/self/gid_map", map(gid).as_bytes()).map_err(failed("map our group id"))?;
+    calls::write_file(libc::AT_FDCWD, c"/proc/self/gid_map", map(gid).as_bytes())
+        .map_err(failed("map our group id"))?;
 
     calls::clear_host_name().map_err(failed("clear host and domain name"))?;
     // Uptime inside begins with the supervisor. The offset may not make a clock negative

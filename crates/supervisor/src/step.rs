@@ -208,6 +208,9 @@ impl Step {
             (Step::MountSource | Step::Mount, libc::EINVAL) => {
                 "; it has mounts below it that cannot be left out: bind it recursively"
             }
+            (Step::MountPoint, libc::ENOTDIR | libc::EISDIR) => {
+                "; a directory can only be mounted on a directory, a file on a file"
+            }
             (Step::MountPoint, libc::EROFS | libc::EACCES | libc::EPERM) => {
                 "; the file system there cannot be written: choose a path that exists on it"
             }
@@ -219,9 +222,13 @@ impl Step {
             (Step::Seccomp, libc::EINVAL) => "; the kernel refuses the program as malformed",
             (Step::Affinity, libc::EINVAL) => "; none of these CPUs may be used here",
             (Step::Clone, libc::ENOSPC | libc::EUSERS) => "; raise user.max_user_namespaces and its kin (sysctl)",
-            (Step::Clone | Step::CloneTracee, libc::EAGAIN) => "; raise the process limit (ulimit -u, pids.max) around millibox",
+            (Step::Clone | Step::CloneTracee, libc::EAGAIN) => {
+                "; raise the process limit (ulimit -u, pids.max) around millibox"
+            }
             (Step::Clone, libc::EPERM) => "; user namespaces are forbidden here: see `millibox doctor`",
             (Step::Rlimit, libc::EPERM) => "; it is above the hard limit that millibox was started with",
+            (Step::CpuBandwidth, libc::EOPNOTSUPP) => "; the backend rlimit has no means for it: it needs a cgroup",
+            (Step::SwapLimit, libc::EOPNOTSUPP) => "; the kernel does not account swap: boot with swapaccount=1",
             (Step::CpuBandwidth, libc::EINVAL) => "; MAX must be at least 1000 us, PERIOD between 1000 and 1000000 us",
             _ => "",
         }

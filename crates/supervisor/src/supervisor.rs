@@ -81,7 +81,9 @@ struct Request {
     descriptors: Vec<OwnedFd>,
     limits: millibox_wire::Limits,
     rlimits: Vec<u8>,
-    ended: Option<(Cause, u64)>,
+    /// Why we ended it, when, and the CPU time that it had used by then (where the backend
+    /// cannot tell afterwards).
+    ended: Option<(Cause, u64, u64)>,
 }
 
 /// See the module.
@@ -96,6 +98,8 @@ pub struct Supervisor {
     unsent: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
     cpus: u64,
+    /// CPUs that a run may use unless it asks for fewer.
+    cpu_mask: Vec<u64>,
     /// pid1s whose homes died, not yet waited for.
     orphans: Vec<i32>,
 }
@@ -157,6 +161,7 @@ impl Supervisor {
             unsent: VecDeque::new(),
             buffer: vec![0; millibox_wire::frame::MAX_INLINE],
             cpus,
+            cpu_mask: mask.into_iter().take(words).collect(),
             orphans: Vec::new(),
         };
         supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
@@ -197,7 +202,10 @@ impl Supervisor {
         loop {
             let timeout = self.next_deadline().map(|deadline| {
                 let wait = deadline.saturating_sub(calls::monotonic_raw_ns());
-                rustix::event::Timespec { tv_sec: (wait / 1_000_000_000) as i64, tv_nsec: (wait % 1_000_000_000) as i64 }
+                rustix::event::Timespec {
+                    tv_sec: (wait / 1_000_000_000) as i64,
+                    tv_nsec: (wait % 1_000_000_000) as i64,
+                }
             });
             events.clear();
             match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), timeout.as_ref()) {
@@ -221,7 +229,8 @@ impl Supervisor {
                     Token::Builder(world) => self.builder_done(world),
                 }
             }
-            self.orphans.retain(|&pid1| matches!(process::wait(pid1, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0));
+            self.orphans
+                .retain(|&pid1| matches!(process::wait(pid1, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0));
             self.look_at_clocks();
             self.dispatch();
         }
@@ -294,13 +303,8 @@ impl Supervisor {
     }
 
     fn answer_error(&mut self, id: u64, outcome: Outcome) {
-        let result = RunResult {
-            outcome,
-            exit_code: None,
-            signal: None,
-            figures: Figures::default(),
-            backend: self.backend(),
-        };
+        let result =
+            RunResult { outcome, exit_code: None, signal: None, figures: Figures::default(), backend: self.backend() };
         self.answer(id, &result);
     }
 
@@ -316,11 +320,8 @@ impl Supervisor {
     fn client_frames(&mut self) -> Result<bool, Fatal> {
         loop {
             let mut buffer = std::mem::take(&mut self.buffer);
-            let received = calls::receive(
-                self.setup.socket.as_raw_fd(),
-                &mut buffer,
-                libc::MSG_DONTWAIT | libc::MSG_TRUNC,
-            );
+            let received =
+                calls::receive(self.setup.socket.as_raw_fd(), &mut buffer, libc::MSG_DONTWAIT | libc::MSG_TRUNC);
             let answer = match received {
                 Ok(received) if received.length == 0 => Ok(false),
                 Ok(received) => {
@@ -396,10 +397,15 @@ impl Supervisor {
             }
             Ok(launch)
         });
-        let launch = match checked {
+        let mut launch = match checked {
             Ok(launch) => launch,
             Err(error) => return self.answer_error(id, Outcome::NotStarted(error)),
         };
+        if launch.cpu_words == 0 && !self.setup.pin {
+            // The tracee is born on its home's CPU alone.
+            launch.cpu_words = self.cpu_mask.len() as u32;
+            launch.cpus[..self.cpu_mask.len()].copy_from_slice(&self.cpu_mask);
+        }
         if run.limits.processes == Some(0) {
             let error = Step::ProcessLimit.says("a process limit of 0 leaves no room for the program itself");
             return self.answer_error(id, Outcome::NotStarted(error));
@@ -504,7 +510,8 @@ impl Supervisor {
 
     /// The best home for a world.
     fn pick(&self, world: WorldId) -> Pick {
-        let busy = |slot: usize| self.homes.iter().any(|home| home.slot == slot && matches!(home.state, State::Running(_)));
+        let busy =
+            |slot: usize| self.homes.iter().any(|home| home.slot == slot && matches!(home.state, State::Running(_)));
         let free: Vec<usize> = (0..self.homes.len()).filter(|&index| !busy(self.homes[index].slot)).collect();
         if free.is_empty() {
             return Pick::AllBusy;
@@ -556,9 +563,8 @@ impl Supervisor {
                 home.last_used = now;
                 let limits = &request.limits;
                 home.real_deadline = limits.real_time_ns.map(|limit| now.saturating_add(limit));
-                home.cpu_deadline = limits.cpu_time_ns.map(|limit| {
-                    now.saturating_add((limit / self.cpus).max(SHORTEST_WAIT_NS))
-                });
+                home.cpu_deadline =
+                    limits.cpu_time_ns.map(|limit| now.saturating_add((limit / self.cpus).max(SHORTEST_WAIT_NS)));
             }
             Err(errno) => {
                 self.forget(id);
@@ -625,15 +631,13 @@ impl Supervisor {
         if report.failure.step == 0 {
             return;
         }
-        let waiting =
-            self.queue.iter().copied().find(|id| self.requests.get(id).map(|request| request.world) == world);
+        let waiting = self.queue.iter().copied().find(|id| self.requests.get(id).map(|request| request.world) == world);
         let Some(id) = waiting else { return };
         self.queue.retain(|&other| other != id);
         let error = self.failure(&report.failure_parts(), world);
         let step = Step::from_number(report.failure.step);
         self.forget(id);
-        let outcome =
-            if step.is_sandbox_failure() { Outcome::SandboxError(error) } else { Outcome::NotStarted(error) };
+        let outcome = if step.is_sandbox_failure() { Outcome::SandboxError(error) } else { Outcome::NotStarted(error) };
         self.answer_error(id, outcome);
     }
 
@@ -655,7 +659,7 @@ impl Supervisor {
             let limited = self.requests.get(&id).is_some_and(|request| request.limits.memory.is_some());
             self.forget(id);
             let outcome = match cause {
-                Some((cause, _)) => cause.outcome(),
+                Some((cause, ..)) => cause.outcome(),
                 None if limited && self.homes[index].saw_oom_kill() => Outcome::MemoryLimit,
                 None => Outcome::SandboxError(Step::Home.says(format!("it {how}"))),
             };
@@ -672,9 +676,11 @@ impl Supervisor {
             .iter()
             .filter(|home| matches!(home.state, State::Running(_)))
             .flat_map(|home| [home.real_deadline, home.cpu_deadline])
-            .chain(self.homes.iter().map(|home| {
-                home.kill_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))
-            }))
+            .chain(
+                self.homes
+                    .iter()
+                    .map(|home| home.kill_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))),
+            )
             .flatten()
             .min()
     }
@@ -750,8 +756,13 @@ impl Supervisor {
             return;
         }
         if let Some(home) = self.homes.iter_mut().find(|home| home.state == State::Running(id)) {
+            // A killed pid1 does not wait for its children, so nobody sums up what they used.
+            let used = match self.setup.handover {
+                Handover::Rlimit if home.start_of_run().exec_ns != 0 => home.cpu_ns(&self.setup.handover, 0),
+                _ => 0,
+            };
             home.kill_pid1();
-            request.ended = Some((cause, calls::monotonic_raw_ns()));
+            request.ended = Some((cause, calls::monotonic_raw_ns(), used));
             home.real_deadline = None;
             home.cpu_deadline = None;
         }
@@ -759,7 +770,11 @@ impl Supervisor {
 
     // --- results --------------------------------------------------------------------
 
-    fn failure(&self, (step, errno, object, interpreter): &(Step, Errno, u32, bool), world: Option<WorldId>) -> RunError {
+    fn failure(
+        &self,
+        (step, errno, object, interpreter): &(Step, Errno, u32, bool),
+        world: Option<WorldId>,
+    ) -> RunError {
         let object = match step {
             Step::Mount | Step::MountPoint => world
                 .and_then(|world| self.worlds.mount(world, *object as usize))
@@ -787,15 +802,19 @@ impl Supervisor {
             peak_processes: (end.peak_processes != UNLIMITED).then_some(end.peak_processes as u32),
             ..Figures::default()
         };
+        let mut cpu_ns = end.cpu_ns;
+        if let Some((_, _, used)) = request.ended {
+            cpu_ns = cpu_ns.max(used);
+        }
         if started != 0 {
             // The total is the cgroup's, to the nanosecond; its split is what the kernel
             // says of the processes that were waited for.
             let split = u128::from(end.user_us) + u128::from(end.system_us);
             figures.cpu_user_ns = match split {
-                0 => end.cpu_ns / 2,
-                split => (u128::from(end.cpu_ns) * u128::from(end.user_us) / split) as u64,
+                0 => cpu_ns / 2,
+                split => (u128::from(cpu_ns) * u128::from(end.user_us) / split) as u64,
             };
-            figures.cpu_system_ns = end.cpu_ns - figures.cpu_user_ns;
+            figures.cpu_system_ns = cpu_ns - figures.cpu_user_ns;
         }
         let (exit_code, signal) = match (end.status, end.pid1_died) {
             (_, 1) => (None, (started != 0).then_some(libc::SIGKILL)),
@@ -804,7 +823,7 @@ impl Supervisor {
                 Err(signal) => (None, Some(signal)),
             },
         };
-        if let Some((_, killed_ns)) = request.ended
+        if let Some((_, killed_ns, _)) = request.ended
             && end.pid1_died == 1
             && started != 0
         {
@@ -814,6 +833,9 @@ impl Supervisor {
         }
         let outcome = self.outcome(&request, report, &figures, exit_code, signal);
         let not_started = matches!(outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_));
+        if matches!(outcome, Outcome::NotStarted(_)) {
+            figures = Figures::default();
+        }
         let result = RunResult {
             outcome,
             exit_code: exit_code.filter(|_| !not_started),
@@ -834,7 +856,7 @@ impl Supervisor {
     ) -> Outcome {
         let limits = &request.limits;
         let end = &report.end;
-        let cause = request.ended.map(|(cause, _)| cause);
+        let cause = request.ended.map(|(cause, ..)| cause);
         if cause == Some(Cause::Cancelled) {
             return Outcome::Cancelled;
         }
@@ -901,12 +923,7 @@ enum Pick {
 impl Report {
     fn failure_parts(&self) -> (Step, Errno, u32, bool) {
         let failure = &self.failure;
-        (
-            Step::from_number(failure.step),
-            Errno(failure.errno),
-            failure.object,
-            failure.interpreter_missing != 0,
-        )
+        (Step::from_number(failure.step), Errno(failure.errno), failure.object, failure.interpreter_missing != 0)
     }
 }
 
@@ -937,11 +954,7 @@ fn read_memfd(memfd: &OwnedFd) -> Result<Vec<u8>, String> {
 fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
     let says = |why: String| Err(Step::Request.says(why));
     if descriptors.len() != run.descriptors.count() || descriptors.len() > MAX_DESCRIPTORS {
-        return says(format!(
-            "{} descriptors were announced and {} came",
-            run.descriptors.count(),
-            descriptors.len()
-        ));
+        return says(format!("{} descriptors were announced and {} came", run.descriptors.count(), descriptors.len()));
     }
     let strings = 1 + run.paths as usize + run.arguments as usize + run.environment as usize;
     if strings > MAX_STRINGS || run.strings.len() > STRINGS {

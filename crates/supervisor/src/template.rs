@@ -241,8 +241,12 @@ fn check(mount: &Mount) -> Result<(), String> {
         Mount::Tmpfs { inodes: Some(0), .. } => {
             Err(format!("tmpfs {path}: an inode limit of 0 means no limit to the kernel"))
         }
-        Mount::Tmpfs { .. } | Mount::Proc { .. } | Mount::NewRoot { .. } if normal(mount.path()) == Ok(b"/".to_vec()) => {
-            Err(format!("mount {path}: the root itself cannot be the mount point"))
+        Mount::Tmpfs { .. } | Mount::Proc { .. } | Mount::Bind { .. } | Mount::NewRoot { .. }
+            if normal(mount.path()) == Ok(b"/".to_vec()) =>
+        {
+            Err(format!(
+                "mount {path}: the root itself cannot be the mount point: mount it elsewhere and take that as new root"
+            ))
         }
         Mount::Bind { source, .. } if source.first() != Some(&b'/') => {
             Err(format!("bind {}: the source must be an absolute path", shown(source)))
@@ -264,9 +268,13 @@ pub fn shown(path: &[u8]) -> String {
 ///
 /// Returns, for each staged bind, whether it is a directory.
 pub fn build(world: &World, plan: &Plan) -> Result<Vec<bool>, BuildError> {
-    let whole = |step: Step| move |errno: rustix::io::Errno| BuildError { step, errno: errno.into(), object: usize::MAX };
-    calls::unshare(libc::CLONE_NEWNS)
-        .map_err(|errno| BuildError { step: Step::Template, errno, object: usize::MAX })?;
+    let whole =
+        |step: Step| move |errno: rustix::io::Errno| BuildError { step, errno: errno.into(), object: usize::MAX };
+    calls::unshare(libc::CLONE_NEWNS).map_err(|errno| BuildError {
+        step: Step::Template,
+        errno,
+        object: usize::MAX,
+    })?;
 
     // All sources are opened before anything is mounted that might hide them.
     let mut sources = Vec::with_capacity(world.mounts.len());
@@ -293,7 +301,8 @@ pub fn build(world: &World, plan: &Plan) -> Result<Vec<bool>, BuildError> {
     rustix::mount::move_mount(skeleton.as_fd(), "", CWD, "/proc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
         .map_err(whole(Step::Template))?;
 
-    let mut root = skeleton.as_fd().try_clone_to_owned().map_err(|_| whole(Step::Template)(rustix::io::Errno::MFILE))?;
+    let mut root =
+        skeleton.as_fd().try_clone_to_owned().map_err(|_| whole(Step::Template)(rustix::io::Errno::MFILE))?;
     let mut stage: Option<OwnedFd> = None;
     let mut staged_directories = Vec::new();
     for (object, what) in &plan.template {
@@ -408,8 +417,8 @@ fn detached_bind(mount: &Mount) -> Result<OwnedFd, (Step, Errno)> {
         }
         flags |= OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
     }
-    let tree = rustix::mount::open_tree(CWD, source.as_slice(), flags)
-        .map_err(|errno| (Step::MountSource, errno.into()))?;
+    let tree =
+        rustix::mount::open_tree(CWD, source.as_slice(), flags).map_err(|errno| (Step::MountSource, errno.into()))?;
     let mut attributes = libc::MOUNT_ATTR_NOSUID;
     if !device {
         attributes |= libc::MOUNT_ATTR_NODEV;
@@ -515,6 +524,7 @@ fn make_node(root: BorrowedFd, path: &[u8], directory: bool) -> Result<OwnedFd, 
     }
     match open_inside(root, path, OFlags::empty()) {
         Err(Errno(libc::ENOENT)) => {}
+        Ok(there) if is_directory(&there)? => return Err(Errno(libc::EISDIR)),
         answer => return answer,
     }
     let (above, name) = parent(root, path)?;

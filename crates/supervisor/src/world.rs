@@ -58,7 +58,8 @@ impl Worlds {
         let seccomp_early = match &world.seccomp {
             Some(program) => {
                 let program = Program::from_bytes(program).map_err(|error| format!("seccomp program: {error}"))?;
-                millibox_seccomp::always_allows(&program, Arch::native(), crate::tracee::EARLY_CALLS.iter().copied()).is_ok()
+                millibox_seccomp::always_allows(&program, Arch::native(), crate::tracee::EARLY_CALLS.iter().copied())
+                    .is_ok()
             }
             None => false,
         };
@@ -69,10 +70,7 @@ impl Worlds {
         self.next += 1;
         let key: Box<[u8]> = bytes.into();
         self.by_key.insert(key.clone(), id);
-        self.known.insert(
-            id,
-            Known { key, world, seccomp_early, template: Template::New, users: 0, last_used: 0 },
-        );
+        self.known.insert(id, Known { key, world, seccomp_early, template: Template::New, users: 0, last_used: 0 });
         Ok(WorldId(id))
     }
 
@@ -106,9 +104,7 @@ impl Worlds {
     /// What a home is told, and the template's descriptor.
     pub fn order(&self, id: WorldId) -> Option<(&Order, i32)> {
         match self.known.get(&id.0)? {
-            Known { template: Template::Built { namespace, order }, .. } => {
-                Some((order, namespace.as_raw_fd()))
-            }
+            Known { template: Template::Built { namespace, order }, .. } => Some((order, namespace.as_raw_fd())),
             _ => None,
         }
     }
@@ -173,9 +169,8 @@ impl Worlds {
                 Ok(())
             }
             (Some([b'F', numbers @ ..]), _) if numbers.len() == 12 => {
-                let word = |at: usize| {
-                    u32::from_ne_bytes([numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]])
-                };
+                let word =
+                    |at: usize| u32::from_ne_bytes([numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]]);
                 let step = Step::from_number(word(0));
                 let object = match known.world.mounts.get(word(8) as usize) {
                     Some(Mount::Bind { source, .. }) if step == Step::MountSource => template::shown(source),

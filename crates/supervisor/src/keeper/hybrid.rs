@@ -28,7 +28,9 @@ struct Renewal {
 /// Makes a set of cgroups for each home and opens their files.
 pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, String> {
     let find = |controller: &str| {
-        hosts.version1_of(controller).ok_or_else(|| format!("the {controller} controller is not on a version 1 hierarchy"))
+        hosts
+            .version1_of(controller)
+            .ok_or_else(|| format!("the {controller} controller is not on a version 1 hierarchy"))
     };
     let hierarchies = [find("memory")?, find("pids")?, find("cpu")?, find("cpuacct")?];
     if !rustix::process::geteuid().is_root() {
@@ -40,7 +42,8 @@ pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Stri
     let mut tops: Vec<Top> = Vec::new();
     // cpu and cpuacct are often mounted together.
     let mut top_of = |hierarchy: &Hierarchy| -> Result<String, String> {
-        let parent = format!("{}{}", hierarchy.mount, options.cgroup_parent.as_deref().unwrap_or("").trim_end_matches('/'));
+        let parent =
+            format!("{}{}", hierarchy.mount, options.cgroup_parent.as_deref().unwrap_or("").trim_end_matches('/'));
         let path = format!("{parent}/{name}");
         if !tops.iter().any(|top| top.path == path) {
             remove::sweep_orphans(&parent);

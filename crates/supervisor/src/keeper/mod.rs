@@ -53,12 +53,9 @@ impl Top {
         let path = format!("{parent}/{name}");
         let failed = |errno: rustix::io::Errno| format!("cannot make the cgroup {path}: {errno}");
         rustix::fs::mkdir(&path, rustix::fs::Mode::from_raw_mode(0o755)).map_err(failed)?;
-        let lock = rustix::fs::open(
-            &path,
-            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-            rustix::fs::Mode::empty(),
-        )
-        .map_err(failed)?;
+        let lock =
+            rustix::fs::open(&path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, rustix::fs::Mode::empty())
+                .map_err(failed)?;
         rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).map_err(failed)?;
         Ok(Top { path, _lock: lock })
     }
@@ -178,8 +175,12 @@ fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>,
     let hosts = hosts::Hosts::look()?;
     match options.backend {
         BackendChoice::Rlimit => Ok(None),
-        BackendChoice::Cgroup2 => cgroup2::make(&hosts, options).map(Some).map_err(|why| format!("backend cgroup2: {why}")),
-        BackendChoice::Hybrid => hybrid::make(&hosts, options, homes).map(Some).map_err(|why| format!("backend hybrid: {why}")),
+        BackendChoice::Cgroup2 => {
+            cgroup2::make(&hosts, options).map(Some).map_err(|why| format!("backend cgroup2: {why}"))
+        }
+        BackendChoice::Hybrid => {
+            hybrid::make(&hosts, options, homes).map(Some).map_err(|why| format!("backend hybrid: {why}"))
+        }
         BackendChoice::Auto => {
             match cgroup2::make(&hosts, options) {
                 Ok(made) => return Ok(Some(made)),

@@ -97,19 +97,15 @@ pub fn read_at_start(fd: i32, buffer: &mut [u8]) -> Result<&[u8]> {
 /// mkdirat(2)
 pub fn mkdirat(dir: i32, path: &CStr, mode: u32) -> Result<()> {
     // SAFETY: `path` is NUL-terminated.
-    unsafe {
-        syscall(libc::SYS_mkdirat, [dir as isize as usize, path.as_ptr() as usize, mode as usize, 0, 0, 0])
-    }
-    .map(drop)
+    unsafe { syscall(libc::SYS_mkdirat, [dir as isize as usize, path.as_ptr() as usize, mode as usize, 0, 0, 0]) }
+        .map(drop)
 }
 
 /// unlinkat(2)
 pub fn unlinkat(dir: i32, path: &CStr, flags: i32) -> Result<()> {
     // SAFETY: `path` is NUL-terminated.
-    unsafe {
-        syscall(libc::SYS_unlinkat, [dir as isize as usize, path.as_ptr() as usize, flags as usize, 0, 0, 0])
-    }
-    .map(drop)
+    unsafe { syscall(libc::SYS_unlinkat, [dir as isize as usize, path.as_ptr() as usize, flags as usize, 0, 0, 0]) }
+        .map(drop)
 }
 
 /// symlinkat(2)
@@ -138,10 +134,7 @@ pub fn chdir(path: &CStr) -> Result<()> {
 pub fn exists(path: *const u8) -> bool {
     // SAFETY: the kernel answers EFAULT to an address that cannot be read.
     unsafe {
-        syscall(
-            libc::SYS_faccessat,
-            [libc::AT_FDCWD as isize as usize, path as usize, libc::F_OK as usize, 0, 0, 0],
-        )
+        syscall(libc::SYS_faccessat, [libc::AT_FDCWD as isize as usize, path as usize, libc::F_OK as usize, 0, 0, 0])
     }
     .is_ok()
 }
@@ -168,10 +161,8 @@ pub fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: libc::c_ulong, da
 /// open_tree(2), Linux 5.2
 pub fn open_tree(dir: i32, path: &CStr, flags: u32) -> Result<i32> {
     // SAFETY: `path` is NUL-terminated.
-    unsafe {
-        syscall(libc::SYS_open_tree, [dir as isize as usize, path.as_ptr() as usize, flags as usize, 0, 0, 0])
-    }
-    .map(|fd| fd as i32)
+    unsafe { syscall(libc::SYS_open_tree, [dir as isize as usize, path.as_ptr() as usize, flags as usize, 0, 0, 0]) }
+        .map(|fd| fd as i32)
 }
 
 /// move_mount(2) of the mount that descriptor `from` is, to path `to` seen from `dir`, Linux 5.2
@@ -222,15 +213,18 @@ pub fn monotonic_raw_ns() -> u64 {
 pub fn clock_ns(clock: i32) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes one timespec.
-    let _ = unsafe {
-        syscall(libc::SYS_clock_gettime, [clock as isize as usize, &raw mut time as usize, 0, 0, 0, 0])
-    };
+    let _ = unsafe { syscall(libc::SYS_clock_gettime, [clock as isize as usize, &raw mut time as usize, 0, 0, 0, 0]) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Sets soft and hard limit of our own resource (prlimit(2)).
+/// Sets soft and hard limit of our own resource to the same (prlimit(2)).
 pub fn set_rlimit(resource: u32, value: u64) -> Result<()> {
-    let limit = libc::rlimit64 { rlim_cur: value, rlim_max: value };
+    set_rlimits(resource, value, value)
+}
+
+/// Sets soft and hard limit of our own resource (prlimit(2)).
+pub fn set_rlimits(resource: u32, soft: u64, hard: u64) -> Result<()> {
+    let limit = libc::rlimit64 { rlim_cur: soft, rlim_max: hard };
     // SAFETY: the kernel reads one rlimit64.
     unsafe { syscall(libc::SYS_prlimit64, [0, resource as usize, &raw const limit as usize, 0, 0, 0]) }.map(drop)
 }
@@ -246,19 +240,14 @@ pub fn get_rlimit(resource: u32) -> Result<(u64, u64)> {
 /// sched_setaffinity(2) for ourselves.
 pub fn set_affinity(mask: &[u64]) -> Result<()> {
     // SAFETY: the kernel reads the slice's bytes.
-    unsafe {
-        syscall(libc::SYS_sched_setaffinity, [0, size_of_val(mask), mask.as_ptr() as usize, 0, 0, 0])
-    }
-    .map(drop)
+    unsafe { syscall(libc::SYS_sched_setaffinity, [0, size_of_val(mask), mask.as_ptr() as usize, 0, 0, 0]) }.map(drop)
 }
 
 /// sched_getaffinity(2) of ourselves; the number of words that were filled.
 pub fn get_affinity(mask: &mut [u64]) -> Result<usize> {
     // SAFETY: the kernel writes no more than the slice's bytes.
-    unsafe {
-        syscall(libc::SYS_sched_getaffinity, [0, size_of_val(mask), mask.as_mut_ptr() as usize, 0, 0, 0])
-    }
-    .map(|bytes| bytes / 8)
+    unsafe { syscall(libc::SYS_sched_getaffinity, [0, size_of_val(mask), mask.as_mut_ptr() as usize, 0, 0, 0]) }
+        .map(|bytes| bytes / 8)
 }
 
 /// Gives up all capabilities of the three sets (capset(2), version 3).
@@ -310,10 +299,7 @@ pub fn execveat(dir: i32, path: *const u8, arguments: usize, environment: usize,
     // SAFETY: the kernel answers EFAULT to what it cannot read; on success this program
     // is gone.
     match unsafe {
-        syscall(
-            libc::SYS_execveat,
-            [dir as isize as usize, path as usize, arguments, environment, flags as usize, 0],
-        )
+        syscall(libc::SYS_execveat, [dir as isize as usize, path as usize, arguments, environment, flags as usize, 0])
     } {
         Err(errno) => errno,
         Ok(_) => Errno(libc::EIO),
@@ -325,9 +311,7 @@ pub fn is_readable(fd: i32) -> bool {
     let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: one pollfd and one timespec.
-    let ready = unsafe {
-        syscall(libc::SYS_ppoll, [&raw mut poll as usize, 1, &raw const zero as usize, 0, 0, 0])
-    };
+    let ready = unsafe { syscall(libc::SYS_ppoll, [&raw mut poll as usize, 1, &raw const zero as usize, 0, 0, 0]) };
     !matches!(ready, Ok(0))
 }
 
@@ -410,9 +394,7 @@ pub fn reset_signal_dispositions() {
         // An all-zero kernel sigaction is SIG_DFL without flags; its mask is 8 bytes.
         let action = [0u64; 4];
         // SAFETY: the kernel reads one sigaction of its own layout (at most 32 bytes).
-        let _ = unsafe {
-            syscall(libc::SYS_rt_sigaction, [signal, action.as_ptr() as usize, 0, 8, 0, 0])
-        };
+        let _ = unsafe { syscall(libc::SYS_rt_sigaction, [signal, action.as_ptr() as usize, 0, 8, 0, 0]) };
     }
 }
 
@@ -421,10 +403,7 @@ pub fn unblock_signals() {
     let mask = 0u64;
     // SAFETY: the kernel reads 8 bytes.
     let _ = unsafe {
-        syscall(
-            libc::SYS_rt_sigprocmask,
-            [libc::SIG_SETMASK as usize, &raw const mask as usize, 0, 8, 0, 0],
-        )
+        syscall(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, &raw const mask as usize, 0, 8, 0, 0])
     };
 }
 
@@ -451,10 +430,8 @@ pub fn loopback_up() -> Result<()> {
             *to = *from as libc::c_char;
         }
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
-        let answer = syscall(
-            libc::SYS_ioctl,
-            [socket, libc::SIOCSIFFLAGS as usize, &raw const request as usize, 0, 0, 0],
-        );
+        let answer =
+            syscall(libc::SYS_ioctl, [socket, libc::SIOCSIFFLAGS as usize, &raw const request as usize, 0, 0, 0]);
         let _ = close(socket as i32);
         answer.map(drop)
     }

@@ -54,8 +54,7 @@ pub fn vfork_child<T: Sync>(stack: &Stack, main: fn(&T) -> !, argument: &T) -> R
 /// long as the child lives in memory that it shares with us.
 unsafe fn spawn<T: Sync>(how: Clone, stack: &Stack, main: fn(&T) -> !, argument: &T) -> Result<i32> {
     let args = libc::clone_args {
-        flags: how.flags
-            | if how.into_cgroup.is_some() { CLONE_INTO_CGROUP } else { 0 },
+        flags: how.flags | if how.into_cgroup.is_some() { CLONE_INTO_CGROUP } else { 0 },
         pidfd: 0,
         child_tid: 0,
         parent_tid: 0,
@@ -71,21 +70,14 @@ unsafe fn spawn<T: Sync>(how: Clone, stack: &Stack, main: fn(&T) -> !, argument:
     unsafe extern "C" fn entry<T>(main: usize, argument: usize) -> ! {
         // SAFETY: these are the two values that `spawn` passed: a function pointer and a
         // reference of exactly these types, which its caller keeps alive.
-        let (main, argument) =
-            unsafe { (core::mem::transmute::<usize, fn(&T) -> !>(main), &*(argument as *const T)) };
+        let (main, argument) = unsafe { (core::mem::transmute::<usize, fn(&T) -> !>(main), &*(argument as *const T)) };
         main(argument)
     }
 
     // SAFETY: `args` is whole and names a mapped stack that the caller keeps for this
     // child; `entry` does not return, and the argument is Sync.
     let pid = unsafe {
-        raw::clone3_call(
-            &args,
-            size_of::<libc::clone_args>(),
-            entry::<T>,
-            main as usize,
-            argument as *const T as usize,
-        )
+        raw::clone3_call(&args, size_of::<libc::clone_args>(), entry::<T>, main as usize, argument as *const T as usize)
     }?;
     Ok(pid as i32)
 }
