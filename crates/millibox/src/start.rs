@@ -153,10 +153,7 @@ impl Builder {
         let process = Arc::new(Mutex::new(Process { child, stderr, executable, cgroups: Vec::new() }));
         let words = process.clone();
         let last_words = Box::new(move || words.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).last_words());
-        let (connection, hello) = match Connection::new(ours, last_words) {
-            Ok(pair) => pair,
-            Err(error) => return Err(error),
-        };
+        let (connection, hello) = Connection::new(ours, last_words)?;
         process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).cgroups =
             hello.cgroups.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         let weak_backend = hello.backend == Backend::Rlimit && self.backend != BackendChoice::Rlimit;

@@ -29,7 +29,7 @@ use zerocopy::IntoBytes;
 /// unoptimised build a few thousand.
 const STACK: usize = 64 * 1024;
 
-const INFINITY: u64 = libc::RLIM_INFINITY as u64;
+const INFINITY: u64 = libc::RLIM_INFINITY;
 
 /// Resource limits of a run that asks for none: resource, soft, hard. Those of a login on a
 /// common distribution, but no core dumps, and nothing of what our caller was limited to

@@ -150,7 +150,7 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
     let mut keep = vec![0, 1, 2, inheritance.socket, inheritance.client];
     keep.extend(handed_over(&inheritance.handover));
     close_all_but(keep);
-    let _ = calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC as u32);
+    let _ = calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
     let socket = sys::adopt(inheritance.socket).ok_or("the client's socket is not open")?;
     let client = sys::adopt(inheritance.client).ok_or("the client's pidfd is not open")?;
 
@@ -196,7 +196,7 @@ fn null_standard_descriptors() -> Result<std::fs::File, String> {
             std::mem::forget(null);
             continue;
         }
-        calls::dup3(null.as_raw_fd(), standard, 0).map_err(|errno| errno_text(errno))?;
+        calls::dup3(null.as_raw_fd(), standard, 0).map_err(errno_text)?;
     }
     Ok(std::fs::File::from(last_words))
 }

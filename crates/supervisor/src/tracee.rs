@@ -108,7 +108,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
         calls::set_affinity(words).map_err(at(Step::Affinity))?;
     }
     // What the home has open is O_CLOEXEC already; this holds even if it were not.
-    calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC as u32).map_err(at(Step::Descriptors))?;
+    calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC).map_err(at(Step::Descriptors))?;
     enter_working_directory(strings.working_directory)?;
     for resource in 0..16u32 {
         if launch.rlimit_mask & 1 << resource != 0 {

@@ -51,6 +51,9 @@ pub struct Header {
     pub id: u64,
 }
 
+/// Why a frame could not be read, with its id if that could be.
+pub type Unreadable = (Option<u64>, DecodeError);
+
 const IN_MEMFD: u32 = 1 << 31;
 
 impl Header {
@@ -67,7 +70,7 @@ impl Header {
     /// Splits a frame into header and body.
     ///
     /// On an error the id, where one could be read, is given with it.
-    pub fn decode(frame: &[u8]) -> Result<(Header, &[u8]), (Option<u64>, DecodeError)> {
+    pub fn decode(frame: &[u8]) -> Result<(Header, &[u8]), Unreadable> {
         let Some((head, body)) = frame.split_at_checked(HEADER) else {
             return Err((None, DecodeError::Short(frame.len())));
         };

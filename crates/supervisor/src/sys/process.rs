@@ -32,10 +32,9 @@ pub fn run_child<T: Sync>(
     let pid = unsafe { spawn(how, stack, main, argument) }?;
     alive(pid);
     let options = libc::WEXITED | libc::WNOWAIT | libc::__WALL;
+    let wait_args = [libc::P_PID as usize, pid as usize, 0, options as usize, 0, 0];
     // SAFETY: numbers, and nothing is to be written.
-    while let Err(Errno(libc::EINTR)) =
-        unsafe { raw::syscall(libc::SYS_waitid, [libc::P_PID as usize, pid as usize, 0, options as usize, 0, 0]) }
-    {}
+    while unsafe { raw::syscall(libc::SYS_waitid, wait_args) } == Err(Errno(libc::EINTR)) {}
     alive(0);
     wait(pid, libc::__WALL)
 }
