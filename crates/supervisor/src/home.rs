@@ -32,7 +32,9 @@ const STACK: usize = 64 * 1024;
 const INFINITY: u64 = libc::RLIM_INFINITY;
 
 /// Resource limits of a run that asks for none: resource, soft, hard. Those of a login on a
-/// common distribution, but no core dumps, and nothing of what our caller was limited to
+/// common distribution, but no core dumps (0 would still start a handler that
+/// kernel.core_pattern pipes to, on the host and at its cost; 1 is the value by which the
+/// kernel does not: core(5), do_coredump() in fs/coredump.c), and nothing of what our caller was limited to
 /// unless its hard limit is lower and we may not raise it. RLIMIT_NPROC and
 /// RLIMIT_SIGPENDING are the host's business (by memory size) and stay.
 pub const DEFAULT_RLIMITS: [(u32, u64, u64); 14] = [
@@ -40,7 +42,7 @@ pub const DEFAULT_RLIMITS: [(u32, u64, u64); 14] = [
     (libc::RLIMIT_FSIZE, INFINITY, INFINITY),
     (libc::RLIMIT_DATA, INFINITY, INFINITY),
     (libc::RLIMIT_STACK, 8 << 20, INFINITY),
-    (libc::RLIMIT_CORE, 0, 0),
+    (libc::RLIMIT_CORE, 1, 1),
     (libc::RLIMIT_RSS, INFINITY, INFINITY),
     (libc::RLIMIT_NOFILE, 1024, 1 << 19),
     (libc::RLIMIT_MEMLOCK, 8 << 20, 8 << 20),

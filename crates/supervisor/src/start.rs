@@ -210,6 +210,9 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     calls::reset_signal_dispositions();
     calls::unblock_signals();
     let _ = calls::set_affinity(&[u64::MAX; crate::launch::CPU_WORDS]);
+    // Nor are the keys of our caller's session (session-keyring(7)); without keyrings in the
+    // kernel there is nothing to leave.
+    let _ = calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0);
     // Descriptors of waiting requests are ours; homes set the runs' limit.
     if let Ok((_, most)) = calls::get_rlimit(libc::RLIMIT_NOFILE) {
         let _ = calls::set_rlimit(libc::RLIMIT_NOFILE, most);

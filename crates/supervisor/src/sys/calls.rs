@@ -29,6 +29,8 @@ numeric! {
     close_range(first: u32, last: u32, flags: u32) = SYS_close_range;
     /// dup3(2)
     dup3(from: i32, to: i32, flags: i32) = SYS_dup3;
+    /// keyctl(2), for operations whose arguments are numbers
+    keyctl(operation: i32, second: usize) = SYS_keyctl;
     /// kill(2)
     kill(pid: i32, signal: i32) = SYS_kill;
     /// setsid(2)
