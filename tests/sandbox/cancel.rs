@@ -2,7 +2,9 @@
 
 use crate::{builder, supervisor};
 use millibox::{Outcome, Request};
-use millibox_tests::{Random, eventually, pipe, processes_that_say, read_all, request, result, sleeper, start, token, wait};
+use millibox_tests::{
+    Random, eventually, pipe, processes_that_say, read_all, request, result, sleeper, start, token, wait,
+};
 use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_secs(5);
@@ -58,7 +60,6 @@ fn cancel_and_kill_when_it_is_over() {
     assert_eq!(wait(&handle).outcome, Outcome::Exited(5));
     handle.cancel();
     handle.kill();
-    handle.kill_for_output();
     assert_eq!(wait(&handle).outcome, Outcome::Exited(5));
 }
 
@@ -88,8 +89,8 @@ fn a_whole_tree_goes() {
     assert_eq!(read_all(read), b"done\n");
     assert!(eventually(SOON, || processes_that_say(&token).is_empty()), "orphans survive the first process");
     // And when it is cancelled.
-    let handle = supervisor.run(&request(["forks", "20", &token])).unwrap();
-    assert!(eventually(SOON, || processes_that_say(&token).len() > 10 || handle.try_wait().unwrap().is_some()));
+    let handle = supervisor.run(&request(["forks-stay", "20", &token])).unwrap();
+    assert!(eventually(SOON, || processes_that_say(&token).len() == 21));
     handle.cancel();
     assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
 }
@@ -162,12 +163,14 @@ fn cancel_at_random_moments() {
 fn killing_a_large_run_does_not_stall_others() {
     let supervisor = supervisor();
     let (read, write) = pipe();
-    let large = supervisor.run(&request(["forks", "400"]).stdout(write)).unwrap();
-    std::thread::sleep(Duration::from_millis(100));
+    let token = token();
+    let large = supervisor.run(&request(["forks-stay", "400", &token]).stdout(write)).unwrap();
+    assert_eq!(millibox_tests::read_line(&read), "ready");
+    assert_eq!(processes_that_say(&token).len(), 401);
     large.kill();
     let begin = Instant::now();
     assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
     assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
     assert_eq!(wait(&large).outcome, Outcome::Killed);
-    drop(read);
+    assert_eq!(processes_that_say(&token), []);
 }

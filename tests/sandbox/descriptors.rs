@@ -68,7 +68,8 @@ fn given_descriptors_arrive_at_their_places() {
     assert_eq!(output.number("bytes"), 1234);
     // One descriptor at two places.
     let (read, write) = pipe();
-    let shell = millibox::Request::new("/bin/sh").args(["-c", "echo out; echo err >&2"]).stdout(write.clone()).stderr(write);
+    let shell =
+        millibox::Request::new("/bin/sh").args(["-c", "echo out; echo err >&2"]).stdout(write.clone()).stderr(write);
     let handle = supervisor.run(&shell).unwrap();
     drop(shell);
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
@@ -135,7 +136,11 @@ fn a_run_that_cannot_start_lets_go_of_its_descriptors() {
 #[test]
 fn a_client_without_standard_descriptors() {
     let close_all = "exec 0<&- 1>&- 2>&-; exec \"$0\" -- fds";
-    let said = std::process::Command::new("/bin/sh").args(["-c", close_all]).arg(millibox_tests::executable("client")).output().unwrap();
+    let said = std::process::Command::new("/bin/sh")
+        .args(["-c", close_all])
+        .arg(millibox_tests::executable("client"))
+        .output()
+        .unwrap();
     // It has nowhere to say anything; but it must not hang, nor write into a socket.
     drop(said);
     let supervisor = start(builder());

@@ -130,7 +130,13 @@ fn peak_memory_is_not_another_runs() {
     }
     probe_run(&supervisor, &["exit", "0"]);
     // tmpfs, shared memory and page cache are the kinds that can stay behind.
-    for before in [&["eat", "100"][..], &["charge", "tmp", "64"], &["charge", "shm", "64"], &["charge", "memfd", "64"], &["charge", "pipes", "8"]] {
+    for before in [
+        &["eat", "100"][..],
+        &["charge", "tmp", "64"],
+        &["charge", "shm", "64"],
+        &["charge", "memfd", "64"],
+        &["charge", "pipes", "8"],
+    ] {
         for _ in 0..3 {
             probe_run(&supervisor, before);
             let peak = probe_run(&supervisor, &["exit", "0"]).result.figures.peak_memory_bytes;
@@ -179,7 +185,8 @@ fn peak_processes() {
         return;
     }
     for round in 0..3 {
-        for (command, count, expected) in [("exit", "0", 1), ("forks", "7", 8), ("threads", "12", 13), ("exit", "0", 1)] {
+        for (command, count, expected) in [("exit", "0", 1), ("forks", "7", 8), ("threads", "12", 13), ("exit", "0", 1)]
+        {
             let figures = probe_run(&supervisor, &[command, count]).result.figures;
             // None: the kernel is older than 6.1.
             if let Some(peak) = figures.peak_processes {

@@ -1,1 +1,131 @@
-//! x
+//! After some thousand runs everything is as it was after some hundred.
+
+use crate::{builder, supervisor};
+use millibox::{Outcome, Request, Supervisor, World};
+use millibox_tests::{descendants, eventually, needs_cgroups, pipe, request, skip, wait};
+use std::path::Path;
+use std::time::Duration;
+
+/// What might grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Size {
+    descriptors: Option<usize>,
+    resident_kib: u64,
+    processes: usize,
+    cgroups: usize,
+    own_descriptors: usize,
+}
+
+fn open_descriptors(pid: u32) -> Option<usize> {
+    Some(std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count())
+}
+
+fn directories(path: &Path) -> usize {
+    let below = std::fs::read_dir(path).into_iter().flatten().flatten();
+    1 + below.filter(|entry| entry.path().is_dir()).map(|entry| directories(&entry.path())).sum::<usize>()
+}
+
+fn resident_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+fn size(supervisor: &Supervisor) -> Size {
+    let family = descendants(supervisor.pid());
+    Size {
+        descriptors: family.iter().map(|process| open_descriptors(process.pid as u32)).sum(),
+        resident_kib: family.iter().map(|process| resident_kib(process.pid as u32)).sum(),
+        processes: family.len(),
+        cgroups: supervisor.cgroups().map(|path| directories(&path)).sum(),
+        own_descriptors: open_descriptors(std::process::id()).unwrap_or(0),
+    }
+}
+
+/// Every kind of run, some at once.
+fn some_runs(supervisor: &Supervisor, rounds: usize) {
+    let worlds = [World::minimal(), World::minimal().uid(0), World::minimal().network(millibox::Network::Loopback)];
+    let cgroups = supervisor.backend() != millibox::Backend::Rlimit;
+    for round in 0..rounds {
+        let world = &worlds[if round % 20 == 0 { round / 20 % 3 } else { 0 }];
+        let (read, write) = pipe();
+        let mut requests = vec![
+            request(["exit", "0"]).stdout(write),
+            request(["exit", "0"]).world(world),
+            Request::new("/bin/true"),
+            Request::new("/missing"),
+            request(["forks", "2"]),
+            request(["ipc", "make", "5"]),
+        ];
+        if cgroups {
+            requests.push(request(["exit", "0"]).memory_limit(32 << 20).process_limit(4));
+            requests.push(request(["eat", "20"]).memory_limit(8 << 20));
+        }
+        let handles: Vec<_> = requests.iter().map(|request| supervisor.run(request).unwrap()).collect();
+        let cancelled = supervisor.run(&request(["sleep", "100000"])).unwrap();
+        if round % 2 == 0 {
+            cancelled.kill();
+            assert_eq!(wait(&cancelled).outcome, Outcome::Killed);
+        }
+        drop(cancelled);
+        for handle in &handles {
+            let result = wait(handle);
+            assert!(!matches!(result.outcome, Outcome::SandboxError(_)), "{result}");
+        }
+        drop((requests, read));
+    }
+}
+
+fn does_not_grow(supervisor: &Supervisor, warm_up: usize, rounds: usize) {
+    some_runs(supervisor, warm_up);
+    std::thread::sleep(Duration::from_millis(300));
+    let before = size(supervisor);
+    some_runs(supervisor, rounds);
+    let mut after = size(supervisor);
+    // What is prepared at the moment varies by a home, and other tests run beside us.
+    let fits = |after: &Size| {
+        after.processes <= before.processes + 2
+            && after.descriptors.unwrap_or(0) <= before.descriptors.unwrap_or(0) + 20
+            && after.cgroups <= before.cgroups + 4
+            && after.resident_kib <= before.resident_kib + 3000
+            && after.own_descriptors <= before.own_descriptors + 60
+    };
+    eventually(Duration::from_secs(5), || {
+        after = size(supervisor);
+        fits(&after)
+    });
+    assert!(fits(&after), "before {before:?}, after {after:?}");
+    eprintln!("before {before:?}, after {after:?}");
+    if before.descriptors.is_none() {
+        skip("the supervisor's descriptors may not be looked at");
+    }
+}
+
+#[test]
+fn some_thousand_runs() {
+    does_not_grow(&supervisor(), 40, 400);
+}
+
+#[test]
+fn cgroups_after_runs_with_many_processes() {
+    let supervisor = millibox_tests::start(builder().slots(1));
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    let count = || supervisor.cgroups().map(|path| directories(&path)).sum::<usize>();
+    let runs = |times: usize| {
+        for _ in 0..times {
+            millibox_tests::probe_run(&supervisor, &["forks", "10"]);
+        }
+    };
+    runs(20);
+    let before = count();
+    runs(100);
+    assert!(eventually(Duration::from_secs(5), || count() <= before + 2), "{before} directories became {}", count());
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn soak_100k() {
+    does_not_grow(&supervisor(), 500, 12_500);
+}

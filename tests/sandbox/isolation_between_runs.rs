@@ -1,1 +1,99 @@
-//! x
+//! Nothing of another run can be seen: neither of one before, nor of one beside.
+
+use crate::{builder, supervisor};
+use millibox::{Outcome, Supervisor, World};
+use millibox_tests::{pipe, probe_run, read_line, request, run, sleeper, start, wait, world_with_proc};
+
+const IPC: [&str; 4] = ["shm", "sem", "msg", "mq"];
+
+/// All of IPC is made in one run and is not there in the others.
+fn ipc(supervisor: &Supervisor, world: &World) {
+    for round in 0..4 {
+        let made = run(supervisor, &request(["ipc", "make", "4711"]).world(world));
+        for kind in IPC {
+            assert_eq!(made.number(kind), 0, "round {round}: {kind}");
+        }
+        for _ in 0..3 {
+            let looked = run(supervisor, &request(["ipc", "look", "4711"]).world(world));
+            for kind in IPC {
+                assert_eq!(looked.number(kind), i64::from(libc::ENOENT), "round {round}: {kind} of another run");
+            }
+        }
+    }
+}
+
+#[test]
+fn ipc_objects_of_a_run_before() {
+    ipc(&start(builder().slots(1)), &World::minimal());
+    ipc(&start(builder().slots(1).homes_per_slot(1)), &World::minimal());
+    ipc(&supervisor(), &World::minimal().uid(0));
+}
+
+#[test]
+fn ipc_objects_of_the_host() {
+    let supervisor = supervisor();
+    // SAFETY: plain calls; the segment is removed below.
+    let segment = unsafe { libc::shmget(0x4d42_0001, 4096, libc::IPC_CREAT | 0o666) };
+    let looked = probe_run(&supervisor, &["ipc", "look", &0x4d42_0001.to_string()]);
+    // SAFETY: as above.
+    unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) };
+    assert!(segment >= 0);
+    assert_eq!(looked.number("shm"), i64::from(libc::ENOENT));
+}
+
+#[test]
+fn abstract_sockets() {
+    let supervisor = supervisor();
+    let (read, write) = pipe();
+    let name = "millibox-test";
+    let server = request(["abstract-bind", name, "100000"]).stdout(write);
+    let server_handle = supervisor.run(&server).unwrap();
+    drop(server);
+    assert_eq!(read_line(&read), "errno=0");
+    // Beside it, in the other slot.
+    assert_eq!(probe_run(&supervisor, &["abstract-connect", name]).number("errno"), i64::from(libc::ECONNREFUSED));
+    assert_eq!(probe_run(&supervisor, &["abstract-bind", name, "0"]).number("errno"), 0);
+    server_handle.kill();
+    wait(&server_handle);
+    // After it.
+    for _ in 0..4 {
+        assert_eq!(probe_run(&supervisor, &["abstract-connect", name]).number("errno"), i64::from(libc::ECONNREFUSED));
+        assert_eq!(probe_run(&supervisor, &["abstract-bind", name, "0"]).number("errno"), 0);
+    }
+}
+
+#[test]
+fn files() {
+    let supervisor = supervisor();
+    let (beside, _read) = sleeper(&supervisor, &[]);
+    for _ in 0..6 {
+        assert_eq!(probe_run(&supervisor, &["ls", "/tmp"]).text(), "\n");
+        assert_eq!(probe_run(&supervisor, &["file", "/tmp/file", "100"]).number("written"), 100);
+        assert_eq!(probe_run(&supervisor, &["mkdirs", "/tmp", "3"]).number("made"), 3);
+    }
+    beside.kill();
+}
+
+#[test]
+fn processes() {
+    let supervisor = supervisor();
+    let (neighbour, _read) = sleeper(&supervisor, &[]);
+    for _ in 0..4 {
+        let orphans = run(&supervisor, &request(["orphans", "5", "100000"]).world(&world_with_proc()));
+        assert_eq!(orphans.result.outcome, Outcome::Exited(0));
+        let seen = run(&supervisor, &request(["ls", "/proc"]).world(&world_with_proc()));
+        let pids = seen.text().lines().filter(|line| line.parse::<u32>().is_ok()).count();
+        assert_eq!(pids, 2, "{}", seen.text());
+    }
+    assert!(neighbour.try_wait().unwrap().is_none());
+}
+
+#[test]
+fn ids_of_processes_start_anew() {
+    let supervisor = start(builder().slots(1));
+    let first = probe_run(&supervisor, &["pids"]).text();
+    probe_run(&supervisor, &["forks", "20"]);
+    for _ in 0..4 {
+        assert_eq!(probe_run(&supervisor, &["pids"]).text(), first);
+    }
+}

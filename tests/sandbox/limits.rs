@@ -46,8 +46,6 @@ fn a_killed_child_is_a_memory_limit() {
         return;
     }
     // The first process lives on, whoever the kernel chooses: the run is over.
-    let world = World::minimal().read_only(millibox_tests::copy_probe(millibox_tests::directory().path()), "/probe");
-    drop(world);
     let directory = millibox_tests::directory();
     let world = World::minimal().read_only(millibox_tests::copy_probe(directory.path()), "/probe");
     let shell = Request::new("/bin/sh").args(["-c", "/probe eat 200; exit 0"]).world(&world).memory_limit(32 * MIB);
@@ -104,7 +102,10 @@ fn a_limit_does_not_outlive_its_run() {
     for _ in 0..3 {
         assert_eq!(result(&supervisor, &request(["eat", "50"]).memory_limit(16 * MIB)).outcome, Outcome::MemoryLimit);
         assert_eq!(result(&supervisor, &request(["eat", "50"])).outcome, Outcome::Exited(0));
-        assert_eq!(run(&supervisor, &request(["forks", "5"]).process_limit(2)).number("errno"), i64::from(libc::EAGAIN));
+        assert_eq!(
+            run(&supervisor, &request(["forks", "5"]).process_limit(2)).number("errno"),
+            i64::from(libc::EAGAIN)
+        );
         assert_eq!(probe_run(&supervisor, &["forks", "5"]).number("reached"), 6);
         let slow = request(["spin", "20"]).cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(10));
         assert!(result(&supervisor, &slow).figures.real_time_ns > 100_000_000);
@@ -126,7 +127,9 @@ fn swap_is_refused_or_held() {
     let result = result(&supervisor, &request(["exit", "0"]).memory_limit(32 * MIB).swap_limit(16 * MIB));
     match &result.outcome {
         Outcome::Exited(0) => {}
-        Outcome::NotStarted(error) => assert_eq!((error.step.as_str(), error.errno), ("swap_limit", Some(libc::EOPNOTSUPP))),
+        Outcome::NotStarted(error) => {
+            assert_eq!((error.step.as_str(), error.errno), ("swap_limit", Some(libc::EOPNOTSUPP)))
+        }
         _ => panic!("{result}"),
     }
 }
@@ -251,7 +254,13 @@ fn cpu_time_limits() {
     let limit = Duration::from_millis(60);
     let none = result(&supervisor, &request(["exit", "0"]).cpu_time_limit(Duration::ZERO));
     assert_eq!(none.outcome, Outcome::CpuTimeLimit);
-    for command in [&["spin", "60000"][..], &["spin-threads", "4", "60000"], &["spin-tree", "4", "60000"], &["spin-unwaited", "3", "60000"], &["forkbomb"]] {
+    for command in [
+        &["spin", "60000"][..],
+        &["spin-threads", "4", "60000"],
+        &["spin-tree", "4", "60000"],
+        &["spin-unwaited", "3", "60000"],
+        &["forkbomb"],
+    ] {
         let request = request(command.iter().copied()).cpu_time_limit(limit).process_limit(20);
         let over = result(&supervisor, &request);
         assert_eq!(over.outcome, Outcome::CpuTimeLimit, "{command:?}: {over}");
@@ -288,7 +297,11 @@ fn which_limit_it_was() {
     assert_eq!(result(&supervisor, &all(&["exit", "0"])).outcome, Outcome::Exited(0));
     // Killing itself is no limit.
     assert_eq!(result(&supervisor, &all(&["signal", "9"])).outcome, Outcome::Signaled(9));
-    assert_eq!(result(&supervisor, &all(&["signal", "24"])).outcome, Outcome::Signaled(24), "SIGXCPU of its own making");
+    assert_eq!(
+        result(&supervisor, &all(&["signal", "24"])).outcome,
+        Outcome::Signaled(24),
+        "SIGXCPU of its own making"
+    );
 }
 
 // --- without cgroups -------------------------------------------------------------------

@@ -243,7 +243,8 @@ fn mounts_cannot_be_uncovered_from_a_new_namespace() {
     std::fs::write(directory.path().join("secret"), "x").unwrap();
     share(&directory.path().join("secret"), 0o644);
     // A directory of the host, and something that hides it; with procfs, tmpfs, binds.
-    let hide = Mount::Tmpfs { at: "/hidden".into(), size: None, inodes: None, mode: 0o755, read_only: true, no_exec: true };
+    let hide =
+        Mount::Tmpfs { at: "/hidden".into(), size: None, inodes: None, mode: 0o755, read_only: true, no_exec: true };
     let world = world_with_proc().read_only(directory.path(), "/hidden").mount(hide).without_seccomp();
     let output = run(&supervisor, &request(["escape"]).world(&world));
     assert_eq!(output.result.outcome, Outcome::Exited(0), "{}", output.result);
@@ -273,7 +274,9 @@ fn a_cgroup_of_its_own_weakens_nothing() {
         let output = run(&supervisor, &request);
         assert_eq!(output.result.outcome, Outcome::Exited(0), "{}", output.result);
         for (what, errno) in output.values() {
-            let raises = what.starts_with("mkdir") || what.starts_with("write") && !what.ends_with("procs") || what.starts_with("join");
+            let raises = what.starts_with("mkdir")
+                || what.starts_with("write") && !what.ends_with("procs")
+                || what.starts_with("join");
             assert!(!raises || errno != "0", "{what} works: {}", output.text());
         }
     }

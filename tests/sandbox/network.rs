@@ -11,7 +11,9 @@ fn loopback() -> World {
 #[test]
 fn without_network_nothing_can_be_reached() {
     let supervisor = supervisor();
-    for (host, port) in [("127.0.0.1", "80"), ("10.0.0.1", "53"), ("8.8.8.8", "53"), ("::1", "80"), ("2001:db8::1", "80")] {
+    for (host, port) in
+        [("127.0.0.1", "80"), ("10.0.0.1", "53"), ("8.8.8.8", "53"), ("::1", "80"), ("2001:db8::1", "80")]
+    {
         let errno = probe_run(&supervisor, &["connect", host, port]).number("errno");
         assert!([libc::ENETUNREACH, libc::EADDRNOTAVAIL].contains(&(errno as i32)), "{host}: {errno}");
         assert!(host.contains(':') || errno == i64::from(libc::ENETUNREACH), "{host}: {errno}");
@@ -26,7 +28,8 @@ fn the_clients_services_cannot_be_reached() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port().to_string();
     let name = millibox_tests::token();
-    let address = <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(&name).unwrap();
+    let address =
+        <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(&name).unwrap();
     let _local = std::os::unix::net::UnixListener::bind_addr(&address).unwrap();
     let supervisor = supervisor();
     for world in [World::minimal(), loopback()] {
@@ -76,7 +79,10 @@ fn a_port_is_free_in_the_next_run() {
     for _ in 0..5 {
         // In TIME_WAIT, if it were the same namespace.
         assert_eq!(run(&supervisor, &request(["serve", "127.0.0.1"]).world(&loopback())).number("bytes"), 5);
-        assert_eq!(run(&supervisor, &request(["listen", "127.0.0.1", "4444", "0"]).world(&loopback())).text(), "ready\n");
+        assert_eq!(
+            run(&supervisor, &request(["listen", "127.0.0.1", "4444", "0"]).world(&loopback())).text(),
+            "ready\n"
+        );
     }
 }
 

@@ -1,1 +1,365 @@
-//! x
+//! Frames that cannot be understood are refused, each by itself, and the next one works.
+
+use millibox::{Backend, Outcome, RunResult};
+use millibox_tests::{executable, probe, readable};
+use millibox_wire::frame::{HEADER, Header, Kind, MAX_BODY, MAX_INLINE};
+use millibox_wire::{Descriptors, Hello, Kill, KillReason, Limits, Run, World, decode, encode};
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A supervisor that we speak to ourselves.
+struct Bare {
+    socket: OwnedFd,
+    child: Child,
+    hello: Hello,
+    next: u64,
+}
+
+impl Bare {
+    fn start() -> Bare {
+        let (socket, its) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
+        let child = Command::new(executable("millibox-supervisor"))
+            .args(["--socket=0", "--slots=1"])
+            .stdin(Stdio::from(its))
+            .spawn()
+            .unwrap();
+        let frame = receive(&socket);
+        let (header, body) = Header::decode(&frame).unwrap();
+        assert_eq!((header.kind, header.id), (Kind::Hello, 0));
+        let hello = decode::<Hello>(body).unwrap();
+        assert!(hello.slots == 1 && hello.credits >= 1);
+        Bare { socket, child, hello, next: 1 }
+    }
+
+    fn send(&self, frame: &[u8], descriptors: &[BorrowedFd]) {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(16))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        if !descriptors.is_empty() {
+            assert!(control.push(SendAncillaryMessage::ScmRights(descriptors)));
+        }
+        rustix::net::sendmsg(&self.socket, &[IoSlice::new(frame)], &mut control, SendFlags::NOSIGNAL).unwrap();
+    }
+
+    fn result(&self) -> (u64, RunResult) {
+        let frame = receive(&self.socket);
+        let (header, body) = Header::decode(&frame).unwrap();
+        assert_eq!(header.kind, Kind::Result);
+        (header.id, decode(body).unwrap())
+    }
+
+    fn id(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    /// A frame is refused under this id, in words; and a good one works after it.
+    fn refuses(&mut self, id: u64, frame: &[u8], descriptors: &[BorrowedFd], says: &str) {
+        self.send(frame, descriptors);
+        let (answered, result) = self.result();
+        let Outcome::NotStarted(error) = &result.outcome else { panic!("{says}: {result}") };
+        assert_eq!(answered, id, "{error}");
+        assert!(error.message.contains(says), "{error} does not say {says:?}");
+        self.works();
+    }
+
+    fn works(&mut self) {
+        let id = self.id();
+        let probe = probe();
+        self.send(&frame(Kind::Run, id, &encode(&exit_7(&encode(&world())))), &[probe.as_fd()]);
+        let (answered, result) = self.result();
+        assert_eq!((answered, &result.outcome), (id, &Outcome::Exited(7)), "{result}");
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
+        let ended =
+            millibox_tests::eventually(Duration::from_secs(10), || matches!(self.child.try_wait(), Ok(Some(_))));
+        if !ended {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        let left = self
+            .hello
+            .cgroups
+            .iter()
+            .filter(|path| std::path::Path::new(&*String::from_utf8_lossy(path)).exists())
+            .count();
+        if !std::thread::panicking() {
+            assert!(ended, "the supervisor has not ended with its connection");
+            assert_eq!(left, 0, "cgroups are left");
+        }
+    }
+}
+
+fn receive(socket: &OwnedFd) -> Vec<u8> {
+    assert!(readable(socket, millibox_tests::PATIENCE), "no answer");
+    let mut frame = vec![0; 1 << 16];
+    let (length, _) = rustix::net::recv(socket, &mut frame[..], RecvFlags::empty()).unwrap();
+    assert_ne!(length, 0, "the supervisor has hung up");
+    frame.truncate(length);
+    frame
+}
+
+fn frame(kind: Kind, id: u64, body: &[u8]) -> Vec<u8> {
+    [&Header { kind, in_memfd: false, id }.encode()[..], body].concat()
+}
+
+/// The loader and its libraries, and nothing else.
+fn world() -> World {
+    let mut world = World::default();
+    for path in ["/lib", "/lib64", "/usr"] {
+        match std::fs::read_link(path) {
+            Ok(target) => world
+                .mounts
+                .push(millibox_wire::Mount::Symlink { target: target.to_str().unwrap().into(), path: path.into() }),
+            Err(_) if std::path::Path::new(path).exists() => {
+                world.mounts.push(millibox_wire::Mount::read_only(path, path))
+            }
+            Err(_) => {}
+        }
+    }
+    world
+}
+
+fn exit_7(world: &[u8]) -> Run<'_> {
+    Run {
+        world,
+        strings: b"/\0probe\0exit\x007\0",
+        paths: 0,
+        arguments: 3,
+        environment: 0,
+        descriptors: Descriptors { program: true, ..Descriptors::default() },
+        limits: Limits::default(),
+        rlimits: Vec::new(),
+        cpus: Vec::new(),
+    }
+}
+
+fn memfd(bytes: &[u8], seals: SealFlags) -> OwnedFd {
+    let memfd = rustix::fs::memfd_create("body", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+    let mut written = 0;
+    while written < bytes.len() {
+        written += rustix::io::pwrite(&memfd, &bytes[written..], written as u64).unwrap();
+    }
+    rustix::fs::fcntl_add_seals(&memfd, seals).unwrap();
+    memfd
+}
+
+#[test]
+fn a_greeting() {
+    let mut bare = Bare::start();
+    let hello = bare.hello.clone();
+    assert_ne!((hello.uid, hello.gid), (0, 0));
+    assert_eq!(hello.backend == Backend::Rlimit, hello.cgroups.is_empty());
+    bare.works();
+}
+
+#[test]
+fn frames_without_a_header() {
+    let mut bare = Bare::start();
+    bare.refuses(0, b"x", &[], "shorter than a frame header");
+    bare.refuses(0, &[0; HEADER - 1], &[], "shorter");
+    bare.refuses(0, &[0; HEADER], &[], "protocol");
+    bare.refuses(0, &[0xff; 100], &[], "protocol");
+    let mut other_version = frame(Kind::Run, 5, b"");
+    other_version[3] = 2;
+    bare.refuses(0, &other_version, &[], "version");
+    let mut unknown = frame(Kind::Run, 77, b"");
+    unknown[4] = 99;
+    bare.refuses(77, &unknown, &[], "kind 99");
+}
+
+#[test]
+fn frames_that_are_too_long() {
+    let mut bare = Bare::start();
+    bare.refuses(0, &frame(Kind::Run, 5, &vec![0; MAX_INLINE]), &[], "too long");
+    bare.refuses(0, &vec![0; MAX_INLINE + 1], &[], "too long");
+}
+
+#[test]
+fn bodies_that_are_none() {
+    let mut bare = Bare::start();
+    bare.refuses(5, &frame(Kind::Run, 5, b""), &[], "malformed");
+    bare.refuses(6, &frame(Kind::Run, 6, &[0xff; 50]), &[], "malformed");
+    let world = encode(&world());
+    let good = encode(&exit_7(&world));
+    let probe = probe();
+    for cut in [1, 2, good.len() / 2, good.len() - 1] {
+        bare.refuses(7, &frame(Kind::Run, 7, &good[..cut]), &[probe.as_fd()], "malformed");
+    }
+    bare.refuses(8, &frame(Kind::Run, 8, &[&good[..], b"more"].concat()), &[probe.as_fd()], "4 bytes too many");
+    for length in 0..20 {
+        // Any bytes whatever: refused, or at least not the end.
+        let noise: Vec<u8> = (0..length * 7).map(|index| (index * 37 + length * 11) as u8).collect();
+        bare.send(&frame(Kind::Run, 9, &noise), &[]);
+        assert!(matches!(bare.result().1.outcome, Outcome::NotStarted(_)));
+    }
+    bare.works();
+}
+
+#[test]
+fn worlds_that_are_none() {
+    let mut bare = Bare::start();
+    let probe = probe();
+    for (bytes, says) in
+        [(&b""[..], "world"), (b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "world"), (b"\x01", "world")]
+    {
+        let id = bare.id();
+        bare.refuses(id, &frame(Kind::Run, id, &encode(&exit_7(bytes))), &[probe.as_fd()], says);
+    }
+    // A seccomp program that the kernel would refuse is refused here: it has passed no client.
+    for program in [vec![0; 7], vec![], vec![0xff; 8], vec![0; 8 * 5000]] {
+        let bad = encode(&World { seccomp: Some(program), ..world() });
+        let id = bare.id();
+        bare.refuses(id, &frame(Kind::Run, id, &encode(&exit_7(&bad))), &[probe.as_fd()], "seccomp");
+    }
+}
+
+#[test]
+fn numbers_that_do_not_fit() {
+    let mut bare = Bare::start();
+    let probe = probe();
+    let world = encode(&world());
+    let good = exit_7(&world);
+    let limits = |change: fn(&mut Limits)| {
+        let mut limits = Limits::default();
+        change(&mut limits);
+        Run { limits, ..good.clone() }
+    };
+    let period =
+        limits(|limits| limits.cpu_bandwidth = Some(millibox_wire::Bandwidth { max_us: 5000, period_us: 999 }));
+    let quota = limits(|limits| limits.cpu_bandwidth = Some(millibox_wire::Bandwidth { max_us: 0, period_us: 5000 }));
+    for (run, says) in [
+        (Run { arguments: 4, ..good.clone() }, "number of strings"),
+        (Run { arguments: 2, ..good.clone() }, "number of strings"),
+        (Run { arguments: u32::MAX, ..good.clone() }, "Argument list too long"),
+        (Run { strings: b"/\0probe\0exit\x007", ..good.clone() }, "number of strings"),
+        (Run { strings: b"", arguments: 0, ..good.clone() }, "number of strings"),
+        (Run { paths: 1, arguments: 2, ..good.clone() }, "path or by descriptor"),
+        (Run { rlimits: vec![(16, 1)], ..good.clone() }, "no resource limit 16"),
+        (Run { cpus: vec![1; 17], ..good.clone() }, "1023"),
+        (period, "CPU bandwidth"),
+        (quota, "CPU bandwidth"),
+    ] {
+        let id = bare.id();
+        bare.refuses(id, &frame(Kind::Run, id, &encode(&run)), &[probe.as_fd()], says);
+    }
+}
+
+#[test]
+fn descriptors_that_were_not_announced() {
+    let mut bare = Bare::start();
+    let probe = probe();
+    let world = encode(&world());
+    let body = encode(&exit_7(&world));
+    let id = bare.id();
+    bare.refuses(id, &frame(Kind::Run, id, &body), &[], "1 descriptors were announced and 0 came");
+    let id = bare.id();
+    bare.refuses(id, &frame(Kind::Run, id, &body), &[probe.as_fd(); 2], "announced");
+    let id = bare.id();
+    bare.refuses(id, &frame(Kind::Run, id, &body), &[probe.as_fd(); 16], "announced");
+    // None of them stays open there, whatever the frame was.
+    let count = || std::fs::read_dir(format!("/proc/{}/fd", bare.hello.pid)).map(Iterator::count);
+    let before = count();
+    for _ in 0..20 {
+        for bytes in [&b"x"[..], &frame(Kind::Run, 5, b""), &frame(Kind::Cancel, 5, b""), &frame(Kind::Run, 5, &body)] {
+            bare.send(bytes, &[probe.as_fd(); 9]);
+        }
+        for _ in 0..3 {
+            bare.result();
+        }
+    }
+    // The last frame's are closed a moment after its answer.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    match (before, count()) {
+        (Ok(before), Ok(after)) => assert!(after <= before + 2, "{before} descriptors became {after}"),
+        _ => millibox_tests::skip("the supervisor's descriptors may not be looked at"),
+    }
+    bare.works();
+}
+
+#[test]
+fn bodies_in_memfds() {
+    let mut bare = Bare::start();
+    let probe = probe();
+    let sealed = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW;
+    let world = encode(&world());
+    let body = encode(&exit_7(&world));
+    let header = |id| Header { kind: Kind::Run, in_memfd: true, id }.encode();
+    // A good one.
+    let id = bare.id();
+    bare.send(&header(id), &[memfd(&body, sealed).as_fd(), probe.as_fd()]);
+    assert_eq!(bare.result().1.outcome, Outcome::Exited(7));
+    let id = bare.id();
+    bare.refuses(id, &header(id), &[], "memfd is missing");
+    let id = bare.id();
+    bare.refuses(id, &header(id), &[probe.as_fd()], "not in a memfd");
+    let (read, _write) = millibox_tests::pipe();
+    let id = bare.id();
+    bare.refuses(id, &header(id), &[read.as_fd()], "not in a memfd");
+    for seals in [SealFlags::empty(), SealFlags::WRITE, SealFlags::SHRINK] {
+        let id = bare.id();
+        bare.refuses(id, &header(id), &[memfd(&body, seals).as_fd(), probe.as_fd()], "sealed");
+    }
+    let long = vec![0; MAX_BODY + 1];
+    let id = bare.id();
+    bare.refuses(id, &header(id), &[memfd(&long, sealed).as_fd()], "at most");
+    let id = bare.id();
+    bare.refuses(id, &header(id), &[memfd(b"", sealed).as_fd()], "malformed");
+}
+
+#[test]
+fn messages_that_make_no_sense() {
+    let mut bare = Bare::start();
+    for kind in [Kind::Hello, Kind::Result] {
+        bare.refuses(0, &frame(kind, 5, b""), &[], "only a supervisor");
+    }
+    bare.refuses(0, &frame(Kind::Kill, 5, &[99]), &[], "malformed");
+    // Of runs that are not there: no answer, no harm.
+    for id in [0, 1, u64::MAX] {
+        bare.send(&frame(Kind::Kill, id, &encode(&Kill { reason: KillReason::Caller })), &[]);
+        bare.send(&frame(Kind::Cancel, id, b""), &[]);
+    }
+    bare.works();
+}
+
+#[test]
+fn an_id_that_is_in_use() {
+    let mut bare = Bare::start();
+    let probe = probe();
+    let world = encode(&world());
+    let sleep = Run { strings: b"/\0probe\0sleep\x0060000\0", ..exit_7(&world) };
+    bare.send(&frame(Kind::Run, 500, &encode(&sleep)), &[probe.as_fd()]);
+    bare.send(&frame(Kind::Run, 500, &encode(&exit_7(&world))), &[probe.as_fd()]);
+    let (id, result) = bare.result();
+    assert!(
+        matches!(&result.outcome, Outcome::NotStarted(error) if error.message.contains("in use")),
+        "{id}: {result}"
+    );
+    bare.send(&frame(Kind::Kill, 500, &encode(&Kill { reason: KillReason::Caller })), &[]);
+    assert_eq!(bare.result().1.outcome, Outcome::Killed);
+    bare.works();
+}
+
+#[test]
+fn a_client_that_does_not_read() {
+    let mut bare = Bare::start();
+    // More answers than the socket has room for.
+    for id in 0..3000u64 {
+        bare.send(&frame(Kind::Run, id + 10_000, b""), &[]);
+    }
+    for id in 0..3000u64 {
+        assert_eq!(bare.result().0, id + 10_000);
+    }
+    bare.works();
+}

@@ -3,8 +3,8 @@
 use crate::{builder, supervisor};
 use millibox::{Error, Mount, Outcome, Program, Request, Supervisor, World};
 use millibox_tests::{
-    copy_probe, directory, eventually, pipe, probe, probe_run, processes_that_say, request, result, run, share, sleeper,
-    start, token, wait,
+    copy_probe, directory, eventually, pipe, probe, probe_run, processes_that_say, request, result, run, share,
+    sleeper, start, token, wait,
 };
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
@@ -83,7 +83,10 @@ fn many_threads_share_a_supervisor() {
             scope.spawn(move || {
                 for index in 0..25 {
                     let code = (thread * 25 + index) % 250;
-                    assert_eq!(result(supervisor, &request(["exit", &code.to_string()])).outcome, Outcome::Exited(code));
+                    assert_eq!(
+                        result(supervisor, &request(["exit", &code.to_string()])).outcome,
+                        Outcome::Exited(code)
+                    );
                 }
             });
         }
@@ -223,7 +226,10 @@ fn arguments_and_environment_arrive_to_the_byte() {
     let supervisor = supervisor();
     let odd = std::ffi::OsString::from_vec(vec![0xff, 0xfe, b'=', b'\t', 0x80]);
     let output = run(&supervisor, &request(["args", "", "a b", "\"'\\"]).arg(odd.clone()).arg("ü"));
-    assert_eq!(output.stdout, [b"0:\n3:a b\n3:\"'\\\n5:".as_slice(), &odd.into_vec(), b"\n2:", "ü".as_bytes(), b"\n"].concat());
+    assert_eq!(
+        output.stdout,
+        [b"0:\n3:a b\n3:\"'\\\n5:".as_slice(), &odd.into_vec(), b"\n2:", "ü".as_bytes(), b"\n"].concat()
+    );
     let output = run(&supervisor, &request(["env"]).env("A", "1").env("EMPTY", "").env("B", "x=y z"));
     assert_eq!(output.text(), "A=1\nEMPTY=\nB=x=y z\n");
 }
@@ -315,6 +321,21 @@ fn a_run_is_held_on_its_cpus() {
     // And the next one is not.
     if std::thread::available_parallelism().is_ok_and(|n| n.get() > 1) {
         assert_ne!(probe_run(&supervisor, &["scheduling"]).value("cpus"), "0");
+    }
+}
+
+#[test]
+fn pinned_slots() {
+    let supervisor = start(builder().slots(2).pin_slots(true));
+    let (first, second) = (pipe(), pipe());
+    let ask = |write: &Arc<OwnedFd>| supervisor.run(&request(["scheduling"]).stdout(write.clone())).unwrap();
+    let handles: Vec<_> = [&first.1, &second.1].into_iter().map(ask).collect();
+    assert!(handles.iter().all(|handle| wait(handle).outcome == Outcome::Exited(0)));
+    for (read, write) in [first, second] {
+        drop(write);
+        let text = String::from_utf8(millibox_tests::read_all(read)).unwrap();
+        let cpus = text.lines().find_map(|line| line.strip_prefix("cpus=")).unwrap();
+        assert!(cpus.parse::<u32>().is_ok(), "a pinned slot has the CPUs {cpus}");
     }
 }
 

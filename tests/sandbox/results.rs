@@ -93,17 +93,22 @@ fn output_limit_of_a_file() {
 fn output_limit_of_a_pipe() {
     let supervisor = supervisor();
     // "written=N\n" comes after the N bytes.
-    for (bytes, limit, over) in [(1000, 2000, false), (1000, 1013, false), (1000, 1012, true), (10_000_000, 300_000, true)] {
+    for (bytes, limit, over) in
+        [(1000, 2000, false), (1000, 1013, false), (1000, 1012, true), (10_000_000, 300_000, true)]
+    {
         let (read, write) = pipe();
         let handle = supervisor.run(&request(["out", &bytes.to_string()]).stdout(write)).unwrap();
         let sink = rustix::fs::memfd_create("sink", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
-        let moved = move_output(read, &sink, &Budget::new(limit), &handle).unwrap();
+        let moved = move_output(&read, &sink, &Budget::new(limit), &handle).unwrap();
         let result = wait(&handle);
         let size = rustix::fs::fstat(&sink).unwrap().st_size as u64;
         if over {
             assert_eq!((moved, size), (Moved::LimitReached, limit), "{bytes} of {limit}");
             // A short one may be over before it can be ended.
-            assert!(result.outcome == Outcome::OutputLimit || bytes < 65536 && result.outcome == Outcome::Exited(0), "{result}");
+            assert!(
+                result.outcome == Outcome::OutputLimit || bytes < 65536 && result.outcome == Outcome::Exited(0),
+                "{result}"
+            );
         } else {
             assert_eq!((moved, &result.outcome), (Moved::All, &Outcome::Exited(0)), "{bytes} of {limit}");
             assert_eq!(size, bytes + 13);

@@ -12,7 +12,13 @@ fn limited(name: &str, value: u64, command: &[&str]) -> Request {
 fn soft_and_hard_are_the_same() {
     let supervisor = supervisor();
     for (number, name) in [(0, "CPU"), (1, "FSIZE"), (3, "STACK"), (4, "CORE"), (7, "NOFILE"), (9, "AS")] {
-        let value = if number == 9 { 1 << 33 } else { 1 << 24 >> (if number == 7 { 18 } else { 0 }) };
+        // No core at all is the most that a run may have.
+        let value = match name {
+            "AS" => 1 << 33,
+            "NOFILE" => 64,
+            "CORE" => 0,
+            _ => 1 << 24,
+        };
         let output = run(&supervisor, &limited(name, value, &["limits"]));
         assert_eq!(output.value(&number.to_string()), format!("{value} {value}"), "{name}");
     }

@@ -1,1 +1,292 @@
-//! x
+//! System calls: the default profile, profiles of the caller's own, and bad programs.
+
+use crate::supervisor;
+use millibox::{Error, Outcome, Request, World};
+use millibox_seccomp::{Arch, Policy, compile};
+use millibox_tests::{pipe, probe_run, request, result, run, world_with_proc};
+use std::os::fd::OwnedFd;
+
+fn call(number: i64) -> Vec<String> {
+    vec!["call".to_owned(), number.to_string()]
+}
+
+fn errno_of(supervisor: &millibox::Supervisor, arguments: &[String]) -> i32 {
+    let output = run(supervisor, &request(arguments.iter().cloned()));
+    assert_eq!(output.result.outcome, Outcome::Exited(0), "{arguments:?}: {}", output.result);
+    output.number("errno") as i32
+}
+
+#[test]
+fn unknown_calls_do_not_exist() {
+    let supervisor = supervisor();
+    // Numbers that no kernel has, or will have for long; and those that are unknown on purpose.
+    let mut numbers = vec![470, 480, 500, 511, 1000, 5000, i64::from(u32::MAX >> 1)];
+    numbers.extend([libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_inotify_init1, libc::SYS_io_setup]);
+    for number in numbers {
+        assert_eq!(errno_of(&supervisor, &call(number)), libc::ENOSYS, "{number}");
+    }
+}
+
+#[test]
+fn clone3_falls_back() {
+    let supervisor = supervisor();
+    assert_eq!(errno_of(&supervisor, &call(libc::SYS_clone3)), libc::ENOSYS);
+    // So threads and processes of the C library work.
+    assert_eq!(probe_run(&supervisor, &["threads", "3"]).number("reached"), 4);
+    assert_eq!(probe_run(&supervisor, &["forks", "3"]).number("reached"), 4);
+}
+
+#[test]
+fn powerful_calls_are_refused() {
+    let supervisor = supervisor();
+    let numbers = [
+        libc::SYS_unshare,
+        libc::SYS_setns,
+        libc::SYS_mount,
+        libc::SYS_ptrace,
+        libc::SYS_process_vm_writev,
+        libc::SYS_bpf,
+        libc::SYS_perf_event_open,
+        libc::SYS_userfaultfd,
+        libc::SYS_keyctl,
+        libc::SYS_add_key,
+        libc::SYS_init_module,
+        libc::SYS_kexec_load,
+        libc::SYS_reboot,
+        libc::SYS_swapon,
+        libc::SYS_syslog,
+        libc::SYS_clock_settime,
+        libc::SYS_open_by_handle_at,
+        libc::SYS_fanotify_init,
+        libc::SYS_sync,
+    ];
+    for number in numbers {
+        assert_eq!(errno_of(&supervisor, &call(number)), libc::EPERM, "{number}");
+    }
+}
+
+#[test]
+fn socket_families() {
+    let supervisor = supervisor();
+    let socket = |family: i32, protocol: i32| {
+        let number = libc::SYS_socket.to_string();
+        let words = ["call".to_owned(), number, family.to_string(), libc::SOCK_DGRAM.to_string(), protocol.to_string()];
+        errno_of(&supervisor, &words)
+    };
+    assert_eq!([1, 2, 10].map(|family| socket(family, 0)), [0, 0, 0]);
+    // AF_VSOCK, AF_ALG, AF_TIPC, AF_PACKET, AF_BLUETOOTH; netlink but for routes.
+    for family in [40, 38, 30, 17, 31] {
+        assert_eq!(socket(family, 0), libc::EAFNOSUPPORT, "{family}");
+    }
+    assert_eq!(socket(16, 0), 0);
+    assert_eq!(socket(16, 9), libc::EAFNOSUPPORT);
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn foreign_calls_are_deadly_or_unknown() {
+    let supervisor = supervisor();
+    // x32: the number has bit 30.
+    let result = result(&supervisor, &request(["call", &(0x4000_0000i64 | 39).to_string()]));
+    assert!(matches!(result.outcome, Outcome::Exited(0) | Outcome::Signaled(libc::SIGSYS)), "{result}");
+    if result.outcome == Outcome::Exited(0) {
+        assert_eq!(errno_of(&supervisor, &call(0x4000_0000 | 39)), libc::ENOSYS);
+    }
+}
+
+#[test]
+fn what_programs_need_works() {
+    let supervisor = supervisor();
+    let mut scripts = vec![
+        ("/bin/sh", vec!["-c", "x=$(echo a | cat | tr a b); test $x = b"]),
+        ("/bin/bash", vec!["-c", "set -e; a=(1 2 3); cat <(echo x) >/dev/null; (( ${#a[@]} == 3 )); sleep 0 & wait"]),
+    ];
+    let python = "import os,threading,subprocess,tempfile,socket,random,json;t=threading.Thread(target=print);t.start();t.join();subprocess.run(['/bin/true'],check=True);tempfile.TemporaryFile().write(b'x')";
+    scripts.push(("/usr/bin/python3", vec!["-c", python]));
+    scripts.push(("/usr/bin/perl", vec!["-e", "exit(system('/bin/true'))"]));
+    for (program, arguments) in scripts {
+        if !std::path::Path::new(program).exists() {
+            continue;
+        }
+        let (read, write) = pipe();
+        let handle = supervisor
+            .run(
+                &Request::new(program)
+                    .args(arguments)
+                    .env("PATH", "/usr/bin:/bin")
+                    .world(&world_with_proc())
+                    .stderr(write),
+            )
+            .unwrap();
+        let result = millibox_tests::wait(&handle);
+        assert_eq!(
+            result.outcome,
+            Outcome::Exited(0),
+            "{program}: {result}: {}",
+            String::from_utf8_lossy(&millibox_tests::read_all(read))
+        );
+    }
+}
+
+#[test]
+fn languages_that_are_here() {
+    let supervisor = supervisor();
+    let c = "printf 'int puts(const char *); int main(void) { return puts(__FILE__) < 0; }' > a.c && cc -O1 a.c -o a && ./a";
+    let cpp = "printf '#include <iostream>\\n#include <thread>\\nint main() { std::thread([] { std::cout << 1; }).join(); }' > a.cc && c++ -pthread a.cc -o a && ./a";
+    let pascal = "printf 'begin writeln(1); end.' > a.pas && fpc -v0 a.pas && ./a";
+    let java = "printf 'class A { public static void main(String[] a) { System.out.println(1); } }' > A.java && javac A.java && java A";
+    let go = "printf 'package main\\nfunc main() { c := make(chan int); go func() { c <- 1 }(); println(<-c) }' > a.go && HOME=/tmp GOFLAGS=-mod=mod go build a.go && ./a";
+    let node = "node -e 'setTimeout(() => console.log(1), 5)'";
+    // Java's own configuration is in /etc on some systems.
+    let mut world = world_with_proc();
+    for entry in std::fs::read_dir("/etc").into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("java") {
+            world = world.read_only(entry.path(), entry.path());
+        }
+    }
+    let programs = [("cc", c), ("c++", cpp), ("fpc", pascal), ("javac", java), ("go", go), ("node", node)];
+    for (needs, script) in programs {
+        if !std::path::Path::new("/usr/bin").join(needs).exists() {
+            continue;
+        }
+        let (read, write) = pipe();
+        let request = Request::new("/bin/sh").args(["-c", script]).env("PATH", "/usr/bin:/bin").current_dir("/tmp");
+        let handle = supervisor.run(&request.world(&world).stderr(write)).unwrap();
+        let reader = std::thread::spawn(move || millibox_tests::read_all(read));
+        let result = millibox_tests::wait(&handle);
+        let said = String::from_utf8_lossy(&reader.join().unwrap()).into_owned();
+        assert_eq!(result.outcome, Outcome::Exited(0), "{needs}: {result}: {said}");
+    }
+}
+
+#[test]
+fn a_policy_of_the_callers_own() {
+    let supervisor = supervisor();
+    let policy: Policy = "name = \"no-getpid\"\ndescription = \"x\"\ndefault = \"allow\"\n[[rule]]\naction = \"errno:E2BIG\"\nwhy = \"to see it\"\nsyscalls = [\"getppid\"]\n".parse().unwrap();
+    let world = World::minimal().seccomp(&policy).unwrap();
+    let output = run(&supervisor, &request(call(libc::SYS_getppid)).world(&world));
+    assert_eq!(output.number("errno"), i64::from(libc::E2BIG));
+    // One that kills.
+    let deadly: Policy = "name = \"deadly\"\ndescription = \"x\"\ndefault = \"allow\"\n[[rule]]\naction = \"kill_process\"\nwhy = \"to see it\"\nsyscalls = [\"getppid\"]\n".parse().unwrap();
+    let world = World::minimal().seccomp(&deadly).unwrap();
+    let result = result(&supervisor, &request(call(libc::SYS_getppid)).world(&world));
+    assert_eq!(result.outcome, Outcome::Signaled(libc::SIGSYS));
+    // And other worlds have the default still.
+    assert_eq!(errno_of(&supervisor, &call(libc::SYS_getppid)), 0);
+}
+
+#[test]
+fn a_program_that_is_attached_late() {
+    let supervisor = supervisor();
+    // It forbids what the sandbox itself calls while it prepares; only execveat is needed.
+    let policy: Policy = "name = \"late\"\ndescription = \"x\"\ndefault = \"allow\"\n[[rule]]\naction = \"errno:EPERM\"\nwhy = \"the sandbox uses these\"\nsyscalls = [\"recvmsg\", \"dup3\", \"close_range\", \"sched_yield\", \"clock_gettime\", \"chdir\", \"sched_setaffinity\", \"setsid\"]\n".parse().unwrap();
+    let world = World::minimal().seccomp(&policy).unwrap();
+    let request = Request::new("/bin/sh").args(["-c", "exit 4"]).world(&world).current_dir("/usr");
+    assert_eq!(result(&supervisor, &request.rlimit("CORE", 0).unwrap().cpus([0]).unwrap()).outcome, Outcome::Exited(4));
+    let missing = Request::new("/missing").world(&world);
+    let result = result(&supervisor, &missing);
+    assert!(matches!(&result.outcome, Outcome::NotStarted(error) if error.errno == Some(libc::ENOENT)), "{result}");
+}
+
+#[test]
+fn the_strict_profile() {
+    let supervisor = supervisor();
+    let policy = millibox_seccomp::profile("strict").unwrap();
+    let world = World::minimal().seccomp(&policy).unwrap();
+    assert_eq!(result(&supervisor, &request(["exit", "3"]).world(&world)).outcome, Outcome::Exited(3));
+    assert_eq!(run(&supervisor, &request(["out", "100"]).world(&world)).stdout.len(), 112);
+}
+
+// --- bad programs ----------------------------------------------------------------------
+
+fn memfd(bytes: &[u8]) -> OwnedFd {
+    let memfd = rustix::fs::memfd_create("program", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+    assert_eq!(rustix::io::write(&memfd, bytes), Ok(bytes.len()));
+    memfd
+}
+
+fn refused(bytes: &[u8], says: &str) -> String {
+    match World::minimal().seccomp_descriptor(memfd(bytes)) {
+        Err(Error::Request(why)) => {
+            assert!(why.contains(says), "{why} does not say {says:?}");
+            why
+        }
+        other => panic!("{says}: {other:?}"),
+    }
+}
+
+/// One instruction of classic BPF.
+fn instruction(code: u16, yes: u8, no: u8, k: u32) -> Vec<u8> {
+    [&code.to_ne_bytes()[..], &[yes, no], &k.to_ne_bytes()].concat()
+}
+
+const ALLOW: u32 = 0x7fff_0000;
+
+fn answer(action: u32) -> Vec<u8> {
+    instruction(0x06, 0, 0, action)
+}
+
+#[test]
+fn a_good_program_by_descriptor() {
+    let supervisor = supervisor();
+    let world = World::minimal().seccomp_descriptor(memfd(&answer(ALLOW))).unwrap();
+    assert_eq!(result(&supervisor, &request(["exit", "2"]).world(&world)).outcome, Outcome::Exited(2));
+    let compiled = compile(&millibox_seccomp::profile("default").unwrap(), Arch::native()).unwrap();
+    let world = World::minimal().seccomp_descriptor(memfd(&compiled.as_bytes())).unwrap();
+    let output = run(&supervisor, &request(call(libc::SYS_unshare)).world(&world));
+    assert_eq!(output.number("errno"), i64::from(libc::EPERM));
+}
+
+#[test]
+fn each_bad_program_has_its_own_error() {
+    let (read, write) = pipe();
+    rustix::io::write(&write, &answer(ALLOW)).unwrap();
+    let piped = World::minimal().seccomp_descriptor(read).unwrap_err().to_string();
+    assert!(piped.contains("beginning"), "{piped}");
+    let directory = World::minimal()
+        .seccomp_descriptor(millibox_tests::open(std::path::Path::new("/usr")))
+        .unwrap_err()
+        .to_string();
+    let mut all = vec![
+        piped,
+        directory,
+        refused(b"", ""),
+        refused(&answer(ALLOW)[..7], ""),
+        refused(&[answer(ALLOW), vec![0; 3]].concat(), ""),
+        refused(&answer(ALLOW).repeat(4097), ""),
+        // An instruction that there is not; a jump over the end; a load from outside.
+        refused(&[instruction(0xffff, 0, 0, 0), answer(ALLOW)].concat(), ""),
+        refused(&[instruction(0x15, 9, 0, 0), answer(ALLOW)].concat(), ""),
+        refused(&[instruction(0x20, 0, 0, 4000), answer(ALLOW)].concat(), ""),
+        // No answer at the end.
+        refused(&instruction(0x20, 0, 0, 0), ""),
+        // No program could be executed.
+        refused(&answer(0x8000_0000), "execveat"),
+    ];
+    let count = all.len();
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), count, "two bad programs have the same error: {all:#?}");
+    assert!(all.iter().all(|why| why.contains("seccomp program")), "{all:#?}");
+}
+
+#[test]
+fn a_program_that_forbids_execveat_by_its_arguments() {
+    let supervisor = supervisor();
+    // It allows all but execveat with AT_EMPTY_PATH (or without): only the kernel can tell.
+    let number = Arch::native().number("execveat").unwrap();
+    let program = [
+        instruction(0x20, 0, 0, 0),      // the call's number
+        instruction(0x15, 0, 3, number), // execveat?
+        instruction(0x20, 0, 0, 48),     // the low half of its fifth argument, the flags
+        instruction(0x15, 0, 1, 0x1000), // AT_EMPTY_PATH?
+        answer(0x0005_0000 | 95),        // errno
+        answer(ALLOW),
+    ]
+    .concat();
+    let world = World::minimal().seccomp_descriptor(memfd(&program)).unwrap();
+    let by_descriptor = result(&supervisor, &request(["exit", "0"]).world(&world));
+    let Outcome::NotStarted(error) = &by_descriptor.outcome else { panic!("{by_descriptor}") };
+    assert_eq!((error.step.as_str(), error.errno), ("exec", Some(95)));
+    assert_eq!(result(&supervisor, &Request::new("/bin/true").world(&world)).outcome, Outcome::Exited(0));
+}

@@ -1,1 +1,154 @@
-//! x
+//! Worlds in turn, many worlds, and worlds that cannot be had.
+
+use crate::{builder, supervisor};
+use millibox::{Mount, Outcome, Supervisor, World};
+use millibox_tests::{Gone, directory, request, result, run, share, sleeper, start, wait};
+
+fn marked(mark: u32) -> World {
+    World::minimal().mount(Mount::CreateDir { path: format!("/mark-{mark}").into(), mode: 0o755 })
+}
+
+fn is_marked(supervisor: &Supervisor, mark: u32) {
+    let output = run(supervisor, &request(["ls", "/"]).world(&marked(mark)));
+    let marks: Vec<String> = output.text().lines().filter(|name| name.starts_with("mark")).map(str::to_owned).collect();
+    assert_eq!(marks, [format!("mark-{mark}")], "{}", output.result);
+}
+
+#[test]
+fn two_worlds_in_turn() {
+    for homes in [1, 2, 3] {
+        let supervisor = start(builder().slots(1).homes_per_slot(homes));
+        for round in 0..20 {
+            is_marked(&supervisor, round % 2);
+        }
+        for round in 0..20 {
+            is_marked(&supervisor, round % 5);
+        }
+    }
+}
+
+#[test]
+fn many_worlds_at_once() {
+    let supervisor = supervisor();
+    let ask = |mark: u32| {
+        let path = format!("/mark-{}", mark % 10);
+        (mark, supervisor.run(&request(["stat", &path]).world(&marked(mark % 10))).unwrap())
+    };
+    let handles: Vec<_> = (0..100).map(ask).collect();
+    for (mark, handle) in handles {
+        assert_eq!(wait(&handle).outcome, Outcome::Exited(0), "{mark}");
+    }
+}
+
+#[test]
+fn more_worlds_than_are_kept() {
+    let supervisor = supervisor();
+    for mark in 0..150 {
+        is_marked(&supervisor, mark);
+    }
+    // Those that were forgotten are made anew.
+    for mark in [0, 1, 149, 75, 0] {
+        is_marked(&supervisor, mark);
+    }
+    if let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid())) {
+        let open = open.count();
+        assert!(open < 64 + 200, "{open} descriptors are open");
+    }
+    let gone = Gone::of(&supervisor);
+    drop(supervisor);
+    gone.assert();
+}
+
+#[test]
+fn a_world_is_free_for_others_while_a_run_goes_on() {
+    let supervisor = supervisor();
+    let (one, _read) = sleeper(&supervisor, &[]);
+    for mark in 0..5 {
+        is_marked(&supervisor, mark);
+    }
+    assert!(one.try_wait().unwrap().is_none());
+}
+
+#[test]
+fn a_world_that_could_not_be_had_is_tried_again() {
+    let supervisor = supervisor();
+    let directory = directory();
+    let source = directory.path().join("later");
+    let world = World::minimal().read_only(&source, "/later");
+    let ask = |supervisor: &Supervisor| result(supervisor, &request(["stat", "/later"]).world(&world));
+    for _ in 0..3 {
+        assert!(matches!(ask(&supervisor).outcome, Outcome::NotStarted(_)));
+    }
+    // All that wait for it fail, each with a result of its own, and others do not.
+    let mut handles = Vec::new();
+    for _ in 0..10 {
+        handles.push((supervisor.run(&request(["exit", "0"]).world(&world)).unwrap(), true));
+        handles.push((supervisor.run(&request(["exit", "0"])).unwrap(), false));
+    }
+    for (handle, fails) in &handles {
+        let result = wait(handle);
+        assert_eq!(matches!(result.outcome, Outcome::NotStarted(_)), *fails, "{result}");
+    }
+    std::fs::create_dir(&source).unwrap();
+    share(&source, 0o755);
+    assert_eq!(ask(&supervisor).outcome, Outcome::Exited(0));
+}
+
+#[test]
+fn a_world_whose_mounts_fail_in_each_run() {
+    let supervisor = supervisor();
+    // The tmpfs is full before the directory in it can be made.
+    let full = World::minimal()
+        .mount(Mount::Tmpfs {
+            at: "/s".into(),
+            size: None,
+            inodes: Some(1),
+            mode: 0o755,
+            read_only: false,
+            no_exec: false,
+        })
+        .mount(Mount::CreateDir { path: "/s/no-room".into(), mode: 0o755 });
+    for _ in 0..5 {
+        let result = result(&supervisor, &request(["exit", "0"]).world(&full));
+        let Outcome::NotStarted(error) = &result.outcome else { panic!("{result}") };
+        assert_eq!((error.step.as_str(), error.errno), ("mount_point", Some(libc::ENOSPC)));
+        assert!(error.message.contains("/s/no-room"), "{error}");
+        is_marked(&supervisor, 1);
+    }
+}
+
+#[test]
+fn a_long_world() {
+    let supervisor = supervisor();
+    let mut world = World::minimal();
+    for number in 0..300 {
+        world = world.mount(Mount::CreateDir { path: format!("/many/{number}").into(), mode: 0o755 });
+    }
+    let output = run(&supervisor, &request(["ls", "/many"]).world(&world));
+    assert_eq!(output.text().lines().count(), 300, "{}", output.result);
+    let tmpfs = (0..50).fold(World::minimal(), |world, number| world.mount(Mount::tmpfs(format!("/t{number}"))));
+    assert_eq!(run(&supervisor, &request(["file", "/t49/x", "5"]).world(&tmpfs)).number("written"), 5);
+    // One that is too long is refused, and is not the end.
+    let mut endless = World::minimal();
+    for number in 0..3000 {
+        endless = endless.mount(Mount::CreateDir { path: format!("/many/{number:030}").into(), mode: 0o755 });
+    }
+    let refused = result(&supervisor, &request(["exit", "0"]).world(&endless));
+    assert!(matches!(refused.outcome, Outcome::NotStarted(_) | Outcome::Exited(0)), "{refused}");
+    is_marked(&supervisor, 2);
+}
+
+#[test]
+fn a_world_that_is_wanted_again_while_its_building_is_given_up() {
+    let supervisor = supervisor();
+    for mark in 1000..1060 {
+        // The only run that wants it is taken back, at some moment of the building, and the
+        // next one comes.
+        let first = supervisor.run(&request(["exit", "0"]).world(&marked(mark))).unwrap();
+        std::thread::sleep(std::time::Duration::from_micros(u64::from(mark % 20) * 100));
+        first.cancel();
+        let second = supervisor.run(&request(["exit", "0"]).world(&marked(mark))).unwrap();
+        let second = wait(&second);
+        assert_eq!(second.outcome, Outcome::Exited(0), "{mark}: {second}");
+    }
+}

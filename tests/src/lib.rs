@@ -50,6 +50,7 @@ pub fn needs_cgroups(supervisor: &Supervisor) -> bool {
 /// Says, and counts, that a test could not be done here.
 pub fn skip(reason: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let reason = reason.trim().replace('\n', "; ");
     eprintln!("SKIPPED: {test}: {reason}");
     if let Some(path) = std::env::var_os("MILLIBOX_SKIPS")
         && let Ok(mut file) = std::fs::OpenOptions::new().append(true).create(true).open(path)
@@ -150,7 +151,13 @@ pub fn run(supervisor: &Supervisor, request: &Request) -> Output {
 /// Runs a command of the probe, which must exit with 0.
 pub fn probe_run(supervisor: &Supervisor, arguments: &[&str]) -> Output {
     let output = run(supervisor, &request(arguments));
-    assert_eq!(output.result.outcome, millibox::Outcome::Exited(0), "{arguments:?}: {}: {}", output.result, output.text());
+    assert_eq!(
+        output.result.outcome,
+        millibox::Outcome::Exited(0),
+        "{arguments:?}: {}: {}",
+        output.result,
+        output.text()
+    );
     output
 }
 
@@ -173,7 +180,11 @@ pub fn read_all(from: impl AsFd) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut chunk = vec![0; 1 << 16];
     loop {
-        assert!(readable(&from, PATIENCE), "no end of file after {PATIENCE:?}, but {:?}", String::from_utf8_lossy(&bytes));
+        assert!(
+            readable(&from, PATIENCE),
+            "no end of file after {PATIENCE:?}, but {:?}",
+            String::from_utf8_lossy(&bytes)
+        );
         match rustix::io::read(&from, &mut chunk) {
             Ok(0) => return bytes,
             Ok(length) => bytes.extend_from_slice(&chunk[..length]),
@@ -326,7 +337,11 @@ impl Gone {
         assert!(!processes.is_empty(), "the supervisor is not there");
         // Its keeper, where there is one, and it is not us.
         if !cgroups.is_empty() {
-            processes.extend(process(supervisor as i32).and_then(|its| process(its.parent)).filter(|keeper| keeper.pid != std::process::id() as i32));
+            processes.extend(
+                process(supervisor as i32)
+                    .and_then(|its| process(its.parent))
+                    .filter(|keeper| keeper.pid != std::process::id() as i32),
+            );
         }
         Gone { processes, cgroups }
     }
@@ -335,9 +350,14 @@ impl Gone {
     pub fn left(&self) -> String {
         // Not the parents: they change when one dies before the other.
         let same = |a: &Process| process(a.pid).is_some_and(|b| b.started == a.started);
-        let processes: Vec<i32> = self.processes.iter().filter(|process| same(process)).map(|process| process.pid).collect();
+        let processes: Vec<i32> =
+            self.processes.iter().filter(|process| same(process)).map(|process| process.pid).collect();
         let cgroups: Vec<&PathBuf> = self.cgroups.iter().filter(|path| path.exists()).collect();
-        if processes.is_empty() && cgroups.is_empty() { String::new() } else { format!("processes {processes:?}, cgroups {cgroups:?}") }
+        if processes.is_empty() && cgroups.is_empty() {
+            String::new()
+        } else {
+            format!("processes {processes:?}, cgroups {cgroups:?}")
+        }
     }
 
     /// It must be gone within five seconds.
@@ -362,7 +382,8 @@ impl Random {
     /// One with a seed that is printed, and can be given by `MILLIBOX_SEED`.
     pub fn new() -> Random {
         let given = std::env::var("MILLIBOX_SEED").ok().and_then(|text| text.parse().ok());
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
+        let now =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
         let seed = given.unwrap_or(now) | 1;
         eprintln!("MILLIBOX_SEED={seed}");
         Random(seed)

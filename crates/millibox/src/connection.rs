@@ -510,7 +510,8 @@ fn withdraw(state: &mut State, id: u64) -> bool {
 
 /// The result of a run that the supervisor never saw.
 fn never_run(state: &State, outcome: Outcome) -> RunResult {
-    RunResult { outcome, exit_code: None, signal: None, figures: Default::default(), backend: state.backend }
+    let signal = (outcome == Outcome::Killed).then_some(libc::SIGKILL);
+    RunResult { outcome, exit_code: None, signal, figures: Default::default(), backend: state.backend }
 }
 
 fn outgoing(kind: Kind, id: u64, body: &[u8], mut descriptors: Vec<Arc<OwnedFd>>) -> Result<Outgoing, Error> {

@@ -18,11 +18,12 @@ use crate::step::Step;
 use crate::sys::memory::{Pointers, Stack};
 use crate::sys::process::{self, Clone};
 use crate::sys::{Errno, calls};
-use crate::{pid1, sys, tracee};
+use crate::{pid1, sys};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use millibox_wire::Network;
 use serde::{Deserialize, Serialize};
 use std::ffi::CString;
+use std::sync::Mutex;
 use zerocopy::IntoBytes;
 
 /// Stack of pid1 and of the tracee before its exec: both use a few hundred bytes, an
@@ -121,8 +122,6 @@ pub struct Home {
     /// Ids outside.
     pub uid: u32,
     pub gid: u32,
-    /// Our own oom_score_adj is not what the runs shall have.
-    pub adjust_oom_score: bool,
     pub tracee_stack: Stack,
     pub pointers: Pointers,
     pid1_stack: Stack,
@@ -155,8 +154,48 @@ pub struct Birth {
     pub cpus: Vec<u64>,
 }
 
-/// A home's whole life, in the forked child. The caller has closed what is not ours.
-pub fn main(birth: Birth) -> ! {
+/// Stack of the home itself: its decoding and its loop, with room for an unoptimised build.
+const OWN_STACK: usize = 256 * 1024;
+
+/// A run goes first when memory is short, in its cgroup or on the whole host.
+const OOM_SCORE_ADJ: &[u8] = b"1000";
+
+/// In the process that the supervisor has forked and that holds nothing but the home's:
+/// makes the home, a process in the same memory, and waits for its end.
+///
+/// Two processes, since on version 1 cgroups a home is in the same memory cgroup as its
+/// runs. When that is out of memory the kernel must not choose the home, whose memory is
+/// pid1's as well; and it does not choose who borrows memory by vfork.
+pub fn hold(birth: Birth) -> ! {
+    // Inherited by home, pid1 and tracee.
+    let _ = calls::write_file(birth.procfs, c"self/oom_score_adj", OOM_SCORE_ADJ);
+    let birth = (Mutex::new(Some(birth)), calls::getpid());
+    let home = match Stack::untouched(OWN_STACK) {
+        Ok(stack) => process::vfork_child(&stack, enter, &birth),
+        Err(error) => Err(error.into()),
+    };
+    match home.and_then(|pid| process::wait(pid, libc::__WALL)).map(|waited| process::decode_status(waited.status)) {
+        Ok(Ok(code)) => calls::exit(code),
+        // Its death is ours, for the supervisor to see.
+        Ok(Err(signal)) => {
+            let _ = calls::kill(calls::getpid(), signal);
+            calls::exit(128 + signal)
+        }
+        Err(_) => calls::exit(1),
+    }
+}
+
+fn enter((birth, parent): &(Mutex<Option<Birth>>, i32)) -> ! {
+    let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
+    let birth = birth.lock().ok().and_then(|mut birth| birth.take());
+    match birth {
+        Some(birth) if std::os::unix::process::parent_id() as i32 == *parent => main(birth),
+        _ => calls::exit(1),
+    }
+}
+
+/// A home's whole life. The caller has closed what is not ours.
+fn main(birth: Birth) -> ! {
     let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-home".as_ptr() as usize, 0, 0, 0);
     let socket = birth.socket;
     let failure = match settle(birth) {
@@ -199,8 +238,6 @@ fn settle(birth: Birth) -> Result<Home, Failure> {
         own_pidfd,
         uid: birth.uid,
         gid: birth.gid,
-        adjust_oom_score: std::fs::read_to_string("/proc/self/oom_score_adj").ok().as_deref().map(str::trim)
-            != Some(tracee::OOM_SCORE_ADJ),
         tracee_stack,
         pointers,
         pid1_stack,
@@ -279,16 +316,12 @@ impl Home {
             seccomp_early: order.seccomp_early,
         };
         let waited = self.make_place(order, loopback).and_then(|how| {
-            process::run_child(how, &self.pid1_stack, pid1::main, &prepared, |pid| {
-                shared.pid1.store(pid, SeqCst);
-                if pid != 0
-                    && let Some(watched) = self.backend.watched()
-                {
-                    // If it cannot be sent the supervisor is gone, and so are we.
-                    let _ = sys::send_descriptors(self.socket, &[message::READY], &watched);
-                }
-            })
-            .map_err(|errno| Failure::new(Step::Clone, errno))
+            if let Some(watched) = self.backend.watched() {
+                // If it cannot be sent the supervisor is gone, and so are we.
+                let _ = sys::send_descriptors(self.socket, &[message::READY], &watched);
+            }
+            process::run_child(how, &self.pid1_stack, pid1::main, &prepared, &shared.pid1)
+                .map_err(|errno| Failure::new(Step::Clone, errno))
         });
         let waited = match waited {
             Ok(waited) => waited,

@@ -86,7 +86,7 @@ impl Home {
             let mut keep = backend.descriptors();
             keep.extend([0, 1, 2, its.as_raw_fd(), setup.procfs.as_raw_fd()]);
             close_all_but(keep);
-            home::main(Birth {
+            home::hold(Birth {
                 shared,
                 backend,
                 socket: its.as_raw_fd(),

@@ -24,6 +24,8 @@ const UNPRIVILEGED: (u32, u32) = (60_578, 60_578);
 pub struct Inheritance {
     pub socket: i32,
     pub client: i32,
+    /// Process id of the keeper; 0: there is none.
+    pub keeper: i32,
     pub handover: Handover,
     pub slots: usize,
     pub homes_per_slot: usize,
@@ -61,7 +63,9 @@ fn try_execute(options: &Options, inheritance: &Inheritance) -> Result<Never, St
     }
     // Nothing of the caller's scheduling is the runs'. Without privileges a raised nice
     // value cannot be lowered again.
+    let _ = calls::set_default_scheduling();
     let _ = calls::setpriority(libc::PRIO_PROCESS, 0, 0);
+    let _ = calls::prctl(libc::PR_SET_TIMERSLACK, 0, 0, 0, 0);
     if let Some((uid, gid)) = drops_to(options) {
         // What root's shell was limited to is not the runs' limit; homes set theirs.
         for (resource, _, hard) in crate::home::DEFAULT_RLIMITS {
@@ -140,6 +144,13 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
     let inheritance: Inheritance =
         millibox_wire::decode(&body).map_err(|error| format!("descriptor {inherited}: {error}"))?;
     drop(memfd);
+    if inheritance.keeper != 0 {
+        // Dropping privileges has cleared what the keeper's child had set (prctl(2)).
+        let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
+        if std::os::unix::process::parent_id() as i32 != inheritance.keeper {
+            return Err("the keeper has died".to_owned());
+        }
+    }
     if superuser()? {
         return Err("refusing to run as the superuser: start the client as root and it will drop privileges, \
                     or be an ordinary user"

@@ -227,7 +227,7 @@ impl Step {
             }
             (Step::Clone, libc::EPERM) => "; user namespaces are forbidden here: see `millibox doctor`",
             (Step::Rlimit, libc::EPERM) => "; it is above the hard limit that millibox was started with",
-            (Step::CpuBandwidth, libc::EOPNOTSUPP) => "; the backend rlimit has no means for it: it needs a cgroup",
+            (Step::CpuBandwidth, libc::EOPNOTSUPP) => "; it needs a cgroup with the cpu controller",
             (Step::SwapLimit, libc::EOPNOTSUPP) => "; the kernel does not account swap: boot with swapaccount=1",
             (Step::CpuBandwidth, libc::EINVAL) => "; MAX must be at least 1000 us, PERIOD between 1000 and 1000000 us",
             _ => "",

@@ -33,6 +33,9 @@ const SHORTEST_WAIT_NS: u64 = 1_000_000;
 /// A run that has not reached its exec this long after its real-time limit hangs before it.
 const EXEC_GRACE_NS: u64 = 2_000_000_000;
 
+/// A home that dies so often in a row before it can take runs will not do better.
+const MOST_ACCIDENTS: u32 = 10;
+
 /// What the supervisor is given at its start.
 pub struct Setup {
     pub socket: OwnedFd,
@@ -100,8 +103,10 @@ pub struct Supervisor {
     cpus: u64,
     /// CPUs that a run may use unless it asks for fewer.
     cpu_mask: Vec<u64>,
-    /// pid1s whose homes died, not yet waited for.
-    orphans: Vec<i32>,
+    /// Children that have been killed and not yet waited for: builders, pid1s whose homes died.
+    dying: Vec<i32>,
+    /// For each home, how often in a row it died before it had settled again.
+    unsettled: Vec<u32>,
 }
 
 /// What an epoll event is about.
@@ -162,7 +167,8 @@ impl Supervisor {
             buffer: vec![0; millibox_wire::frame::MAX_INLINE],
             cpus,
             cpu_mask: mask.into_iter().take(words).collect(),
-            orphans: Vec::new(),
+            dying: Vec::new(),
+            unsettled: Vec::new(),
         };
         supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
         supervisor.watch(supervisor.setup.client.as_raw_fd(), Token::ClientDeath, epoll::EventFlags::IN)?;
@@ -191,7 +197,10 @@ impl Supervisor {
         self.watch(home.socket.as_raw_fd(), Token::Home(index), epoll::EventFlags::IN)?;
         match self.homes.get_mut(index) {
             Some(place) => *place = home,
-            None => self.homes.push(home),
+            None => {
+                self.homes.push(home);
+                self.unsettled.push(0);
+            }
         }
         Ok(())
     }
@@ -229,20 +238,28 @@ impl Supervisor {
                     Token::Builder(world) => self.builder_done(world),
                 }
             }
-            self.orphans
-                .retain(|&pid1| matches!(process::wait(pid1, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0));
+            self.dying
+                .retain(|&pid| matches!(process::wait(pid, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0));
             self.look_at_clocks();
             self.dispatch();
         }
     }
 
-    /// Ends every home, and with them all runs, and waits until they are gone.
+    /// Ends every home, and with them all runs, and waits until they are gone, but not for
+    /// ever: a process that hangs in the kernel cannot be helped.
     pub fn shut_down(&mut self) {
         for home in &mut self.homes {
+            home.switch();
             home.kill_process();
         }
         self.worlds.kill_builders();
-        while process::wait(-1, libc::__WALL).is_ok() {}
+        for _ in 0..3000 {
+            match process::wait(-1, libc::__WALL | libc::WNOHANG) {
+                Ok(waited) if waited.pid == 0 => std::thread::sleep(std::time::Duration::from_millis(1)),
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
     }
 
     // --- the client -----------------------------------------------------------------
@@ -303,8 +320,9 @@ impl Supervisor {
     }
 
     fn answer_error(&mut self, id: u64, outcome: Outcome) {
+        let signal = (outcome == Outcome::Killed).then_some(libc::SIGKILL);
         let result =
-            RunResult { outcome, exit_code: None, signal: None, figures: Figures::default(), backend: self.backend() };
+            RunResult { outcome, exit_code: None, signal, figures: Figures::default(), backend: self.backend() };
         self.answer(id, &result);
     }
 
@@ -442,7 +460,7 @@ impl Supervisor {
     /// Takes a request out of our books.
     fn forget(&mut self, id: u64) -> Option<Request> {
         let request = self.requests.remove(&id)?;
-        self.worlds.release(request.world);
+        self.dying.extend(self.worlds.release(request.world));
         Some(request)
     }
 
@@ -650,10 +668,17 @@ impl Supervisor {
             Err(signal) => format!("was killed by signal {signal}"),
         };
         if home.state == State::Settling {
-            return Err(format!("a home {how} before it could take runs"));
+            // Somebody may have killed it; but not again and again. What it cannot do itself it
+            // has told.
+            match self.unsettled.get_mut(index) {
+                Some(times) if *times < MOST_ACCIDENTS && process::decode_status(status).is_err() => *times += 1,
+                _ => return Err(format!("a home {how} before it could take runs")),
+            }
+        } else if let Some(times) = self.unsettled.get_mut(index) {
+            *times = 0;
         }
         let (running, shared) = (home.state, home.shared);
-        self.orphans.extend(home.orphan());
+        self.dying.extend(home.orphan());
         if let State::Running(id) = running {
             let cause = self.requests.get(&id).and_then(|request| request.ended);
             let limited = self.requests.get(&id).is_some_and(|request| request.limits.memory.is_some());
@@ -833,6 +858,7 @@ impl Supervisor {
         }
         let outcome = self.outcome(&request, report, &figures, exit_code, signal);
         let not_started = matches!(outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_));
+        let signal = if outcome == Outcome::Killed { Some(libc::SIGKILL) } else { signal };
         if matches!(outcome, Outcome::NotStarted(_)) {
             figures = Figures::default();
         }
@@ -897,7 +923,8 @@ impl Supervisor {
             return Outcome::CpuTimeLimit;
         }
         // The kernel's own limit in whole seconds, when it was there only for ours.
-        let own_limit = !request.rlimits.contains(&(libc::RLIMIT_CPU as u8));
+        let own_limit =
+            matches!(self.setup.handover, Handover::Rlimit) && !request.rlimits.contains(&(libc::RLIMIT_CPU as u8));
         if limits.cpu_time_ns.is_some() && signal == Some(libc::SIGXCPU) && own_limit {
             return Outcome::CpuTimeLimit;
         }

@@ -24,17 +24,11 @@ use core::sync::atomic::Ordering::{Release, SeqCst};
 /// in the shared memory.
 const NOT_STARTED: i32 = 127;
 
-/// A run goes first when memory is short, whether in its cgroup or on the whole host:
-/// never pid1, which may share its memory with its home.
-pub const OOM_SCORE_ADJ: &str = "1000";
-
 /// What the tracee calls after a seccomp program that is attached ahead. A program that
 /// answers "allow" to all of these whatever their arguments is attached while preparing;
 /// any other right before the exec.
-pub const EARLY_CALLS: [u32; 17] = [
+pub const EARLY_CALLS: [u32; 15] = [
     libc::SYS_write as u32,
-    libc::SYS_openat as u32,
-    libc::SYS_close as u32,
     libc::SYS_prctl as u32,
     libc::SYS_recvmsg as u32,
     libc::SYS_dup3 as u32,
@@ -73,12 +67,9 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
 
     // Part one: what the world says.
     calls::setsid().map_err(at(Step::Session))?;
-    if home.adjust_oom_score {
-        calls::write_file(home.procfs, c"self/oom_score_adj", OOM_SCORE_ADJ.as_bytes()).map_err(at(Step::Session))?;
-    }
-    // Id maps and OOM score could be written only while the memory, which is pid1's and
-    // perhaps the home's, too, was dumpable (proc(5): else the files belong to root). From
-    // here nobody inside may trace pid1.
+    // The id maps could be written only while the memory, which is pid1's and perhaps the
+    // home's, too, was dumpable (proc(5): else the files belong to root). From here nobody
+    // inside may trace pid1.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(at(Step::Session))?;
     if let (Some(program), true) = (prepared.seccomp, prepared.seccomp_early) {
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;

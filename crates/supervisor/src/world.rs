@@ -83,17 +83,19 @@ impl Worlds {
         }
     }
 
-    /// A request is done with it. A builder that nobody waits for any more ends.
-    pub fn release(&mut self, id: WorldId) {
-        if let Some(known) = self.known.get_mut(&id.0) {
-            known.users -= 1;
-            if known.users == 0
-                && let Template::Building { builder, .. } = &known.template
-            {
-                // Perhaps it hangs on a file system; killing works at the next chance.
-                let _ = calls::kill(*builder, libc::SIGKILL);
-            }
+    /// A request is done with it. A builder that nobody waits for any more is killed, and
+    /// returned to be waited for: perhaps it hangs on a file system. Whoever wants the world
+    /// again gets a new one.
+    pub fn release(&mut self, id: WorldId) -> Option<i32> {
+        let known = self.known.get_mut(&id.0)?;
+        known.users -= 1;
+        let Template::Building { builder, .. } = known.template else { return None };
+        if known.users > 0 {
+            return None;
         }
+        known.template = Template::New;
+        let _ = calls::kill(builder, libc::SIGKILL);
+        Some(builder)
     }
 
     /// Whether homes can be told this world.
@@ -144,11 +146,16 @@ impl Worlds {
     /// A builder's socket has something to say.
     pub fn builder_done(&mut self, id: WorldId) -> Result<(), RunError> {
         let Some(known) = self.known.get_mut(&id.0) else { return Ok(()) };
-        let Template::Building { builder, socket, plan } = std::mem::replace(&mut known.template, Template::New) else {
-            return Ok(());
-        };
+        let Template::Building { socket, .. } = &known.template else { return Ok(()) };
         let mut bytes = vec![0; 4096];
         let received = calls::receive(socket.as_raw_fd(), &mut bytes, libc::MSG_DONTWAIT);
+        if matches!(received, Err(Errno(libc::EAGAIN))) {
+            // The event was that of an earlier builder of this world, which was given up.
+            return Ok(());
+        }
+        let Template::Building { builder, plan, .. } = std::mem::replace(&mut known.template, Template::New) else {
+            return Ok(());
+        };
         let waited = process::wait(builder, libc::__WALL);
         let received = received.map_err(|errno| Step::Template.error(errno, ""))?;
         let namespace = sys::adopt(received.descriptors[0]);

@@ -180,7 +180,11 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
 
 /// A FUSE file system whose server never answers.
 fn hanging(at: &str) -> Result<OwnedFd, String> {
-    let file = std::fs::OpenOptions::new().read(true).write(true).open("/dev/fuse").map_err(|error| format!("/dev/fuse: {error}"))?;
+    let file = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/fuse")
+        .map_err(|error| format!("/dev/fuse: {error}"))?;
     let fuse = OwnedFd::from(file);
     let number = std::os::fd::AsRawFd::as_raw_fd(&fuse);
     // SAFETY: plain calls.
@@ -247,7 +251,10 @@ fn go_on_beside_a_hanging_file_system(request: &Request, path: &str) {
         Err(error) => return println!("error={error}"),
     };
     std::thread::sleep(Duration::from_millis(200));
-    let others = (0..10).map(|_| inner.run(request)).filter_map(Result::ok).filter(|handle| wait(handle).outcome == Outcome::Exited(0));
+    let others = (0..10)
+        .map(|_| inner.run(request))
+        .filter_map(Result::ok)
+        .filter(|handle| wait(handle).outcome == Outcome::Exited(0));
     println!("others={}", others.count());
     println!("stuck={}", !matches!(stuck.try_wait(), Ok(Some(_))));
     stuck.cancel();

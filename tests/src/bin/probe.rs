@@ -171,14 +171,18 @@ fn command_line(command: &str, arguments: &Arguments) {
         }
         "map" => say(format!("errno={}", code(map(number(0) << 20)))),
         "map-fork-eat" => {
-            // Two processes with half of it each.
+            // Two processes with half of it each, at the same time.
+            let mut ends = [0i32; 2];
+            let _ = sys(libc::SYS_pipe2, [ends.as_mut_ptr() as usize, 0]);
             let child = fork().unwrap_or_else(|_| exit(1));
             eat(number(0) / 2);
-            sleep(300);
             if child == 0 {
-                exit(0);
+                let _ = write_all(ends[1] as usize, b"x");
+                sleep(100_000);
             }
-            wait_for(child);
+            let _ = sys(libc::SYS_close, [ends[1] as usize]);
+            let mut byte = 0u8;
+            let _ = sys(libc::SYS_read, [ends[0] as usize, &raw mut byte as usize, 1]);
         }
         "spin" => say(format!("own={}", spin(number(0) as u64))),
         "spin-tree" => {
@@ -204,7 +208,8 @@ fn command_line(command: &str, arguments: &Arguments) {
                 let end = millis * 1_000_000;
                 while clock(libc::CLOCK_THREAD_CPUTIME_ID) < end {}
             };
-            let threads: Vec<_> = (0..number(0)).filter_map(|_| std::thread::Builder::new().spawn(spin_thread).ok()).collect();
+            let threads: Vec<_> =
+                (0..number(0)).filter_map(|_| std::thread::Builder::new().spawn(spin_thread).ok()).collect();
             threads.into_iter().for_each(|thread| drop(thread.join()));
             say(format!("own={}", clock(libc::CLOCK_PROCESS_CPUTIME_ID) - begin));
         }
@@ -219,6 +224,17 @@ fn command_line(command: &str, arguments: &Arguments) {
             let _ = fork();
         },
         "forks" => forks(number(0)),
+        // Children that stay, and so does it.
+        "forks-stay" => {
+            for _ in 0..number(0) {
+                if let Ok(0) = fork() {
+                    sleep(100_000);
+                    exit(0);
+                }
+            }
+            say("ready");
+            sleep(100_000);
+        }
         "threads" => {
             let mut reached = 1;
             let mut first = 0;
@@ -300,8 +316,10 @@ fn command_line(command: &str, arguments: &Arguments) {
             say(format!("policy={}", sys(libc::SYS_sched_getscheduler, [0]).unwrap_or(99)));
             let mut mask = [0u64; 128];
             let _ = sys(libc::SYS_sched_getaffinity, [0, 1024, &raw mut mask as usize]);
-            let cpus: Vec<String> =
-                (0..8192).filter(|cpu| mask[cpu / 64] & 1 << (cpu % 64) != 0).map(|cpu: usize| cpu.to_string()).collect();
+            let cpus: Vec<String> = (0..8192)
+                .filter(|cpu| mask[cpu / 64] & 1 << (cpu % 64) != 0)
+                .map(|cpu: usize| cpu.to_string())
+                .collect();
             say(format!("cpus={}", cpus.join(",")));
         }
         "cat" => cat(&arguments.path(0)),
@@ -523,7 +541,9 @@ fn statvfs(path: &CString) {
     if answer != 0 {
         return say(format!("errno={}", errno()));
     }
-    for (name, flag) in [("ro", libc::ST_RDONLY), ("nosuid", libc::ST_NOSUID), ("nodev", libc::ST_NODEV), ("noexec", libc::ST_NOEXEC)] {
+    for (name, flag) in
+        [("ro", libc::ST_RDONLY), ("nosuid", libc::ST_NOSUID), ("nodev", libc::ST_NODEV), ("noexec", libc::ST_NOEXEC)]
+    {
         say(format!("{name}={}", u32::from(stat.f_flag & flag != 0)));
     }
 }
@@ -768,12 +788,24 @@ fn caps() {
     let header = [0x2008_0522u32, 0];
     let mut data = [0u32; 6];
     let _ = sys(libc::SYS_capget, [header.as_ptr() as usize, data.as_mut_ptr() as usize]);
-    say(format!("effective={:x}\npermitted={:x}\ninheritable={:x}", data[0] | data[3], data[1] | data[4], data[2] | data[5]));
-    let bounding = (0..41).filter(|capability| sys(libc::SYS_prctl, [libc::PR_CAPBSET_READ as usize, *capability]) == Ok(1)).count();
-    let ambient = (0..41).filter(|capability| sys(libc::SYS_prctl, [libc::PR_CAP_AMBIENT as usize, 1, *capability, 0, 0]) == Ok(1)).count();
+    say(format!(
+        "effective={:x}\npermitted={:x}\ninheritable={:x}",
+        data[0] | data[3],
+        data[1] | data[4],
+        data[2] | data[5]
+    ));
+    let bounding = (0..41)
+        .filter(|capability| sys(libc::SYS_prctl, [libc::PR_CAPBSET_READ as usize, *capability]) == Ok(1))
+        .count();
+    let ambient = (0..41)
+        .filter(|capability| sys(libc::SYS_prctl, [libc::PR_CAP_AMBIENT as usize, 1, *capability, 0, 0]) == Ok(1))
+        .count();
     say(format!("bounding={bounding}\nambient={ambient}"));
     say(format!("securebits={:x}", sys(libc::SYS_prctl, [libc::PR_GET_SECUREBITS as usize]).unwrap_or(0)));
-    say(format!("no_new_privs={}", sys(libc::SYS_prctl, [libc::PR_GET_NO_NEW_PRIVS as usize, 0, 0, 0, 0]).unwrap_or(9)));
+    say(format!(
+        "no_new_privs={}",
+        sys(libc::SYS_prctl, [libc::PR_GET_NO_NEW_PRIVS as usize, 0, 0, 0, 0]).unwrap_or(9)
+    ));
     say(format!("pdeathsig={}", {
         let mut signal = 0i32;
         let _ = sys(libc::SYS_prctl, [libc::PR_GET_PDEATHSIG as usize, &raw mut signal as usize]);
@@ -800,7 +832,10 @@ fn mounts() {
     let c = |text: &str| CString::new(text).unwrap_or_default();
     for path in ["/tmp", "/usr", "/dev/null", "/proc", "/"] {
         let path_c = c(path);
-        say(format!("umount {path}={}", code(sys(libc::SYS_umount2, [path_c.as_ptr() as usize, libc::MNT_DETACH as usize]))));
+        say(format!(
+            "umount {path}={}",
+            code(sys(libc::SYS_umount2, [path_c.as_ptr() as usize, libc::MNT_DETACH as usize]))
+        ));
         say(format!("remount {path}={}", code(mount(&c(""), &path_c, &c(""), libc::MS_REMOUNT | libc::MS_BIND))));
         say(format!("move {path}={}", code(mount(&path_c, &c("/tmp"), &c(""), libc::MS_MOVE))));
         say(format!("bind {path}={}", code(mount(&path_c, &c("/tmp"), &c(""), libc::MS_BIND))));
@@ -825,7 +860,10 @@ fn escape() {
     let c = |text: &str| CString::new(text).unwrap_or_default();
     for path in ["/tmp", "/usr", "/dev/null", "/proc", "/hidden", "/"] {
         let path_c = c(path);
-        say(format!("umount {path}={}", code(sys(libc::SYS_umount2, [path_c.as_ptr() as usize, libc::MNT_DETACH as usize]))));
+        say(format!(
+            "umount {path}={}",
+            code(sys(libc::SYS_umount2, [path_c.as_ptr() as usize, libc::MNT_DETACH as usize]))
+        ));
         let remount = libc::MS_REMOUNT | libc::MS_BIND | libc::MS_NOSUID | libc::MS_NODEV;
         say(format!("remount {path}={}", code(mount(&c(""), &path_c, &c(""), remount))));
         say(format!("move {path}={}", code(mount(&path_c, &c("/tmp"), &c(""), libc::MS_MOVE))));
@@ -876,10 +914,8 @@ fn keyring(description: &CString) {
     // keyctl(KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING or USER or USER_SESSION, "user", ...)
     for (name, ring) in [("session", -3isize), ("user", -4), ("user_session", -5)] {
         let kind = c"user";
-        let answer = sys(
-            libc::SYS_keyctl,
-            [10, ring as usize, kind.as_ptr() as usize, description.as_ptr() as usize, 0],
-        );
+        let answer =
+            sys(libc::SYS_keyctl, [10, ring as usize, kind.as_ptr() as usize, description.as_ptr() as usize, 0]);
         say(format!("{name}={}", code(answer)));
     }
 }
@@ -1010,4 +1046,3 @@ fn deep(steps: usize) -> usize {
     std::hint::black_box(&frame);
     below
 }
-

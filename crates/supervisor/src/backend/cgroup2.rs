@@ -21,6 +21,8 @@ pub struct Home {
     index: usize,
     /// Grows when a cgroup could not be removed, so that the next gets another name.
     generation: AtomicU64,
+    /// The first generation that may still be there.
+    oldest: AtomicU64,
     directory: AtomicI32,
     memory_max: AtomicI32,
     swap_max: AtomicI32,
@@ -44,6 +46,7 @@ impl Home {
             base,
             index,
             generation: AtomicU64::new(0),
+            oldest: AtomicU64::new(0),
             directory: none(),
             memory_max: none(),
             swap_max: none(),
@@ -87,7 +90,7 @@ impl Home {
                 Ok(()) => break,
                 // Left by a home that died here; if it is empty, it goes now.
                 Err(Errno(libc::EEXIST)) => {
-                    if calls::unlinkat(self.base, c_name(&name), libc::AT_REMOVEDIR).is_err() {
+                    if !self.remove(self.generation.load(Relaxed)) {
                         self.generation.fetch_add(1, Relaxed);
                     }
                 }
@@ -107,10 +110,10 @@ impl Home {
         open(&self.memory_max, c"memory.max", libc::O_WRONLY)?;
         open(&self.memory_events, c"memory.events", libc::O_RDONLY)?;
         open(&self.pids_max, c"pids.max", libc::O_WRONLY)?;
-        open(&self.cpu_max, c"cpu.max", libc::O_WRONLY)?;
         open(&self.cpu_stat, c"cpu.stat", libc::O_RDONLY)?;
-        // Absent: swap accounting is off (swap.max), Linux before 5.19 (memory.peak) or
-        // before 6.1 (pids.peak).
+        // Absent: the cpu controller is not delegated (cpu.max), swap accounting is off
+        // (swap.max), Linux before 5.19 (memory.peak) or before 6.1 (pids.peak).
+        let _ = open(&self.cpu_max, c"cpu.max", libc::O_WRONLY);
         let _ = open(&self.swap_max, c"memory.swap.max", libc::O_WRONLY);
         let _ = open(&self.memory_peak, c"memory.peak", libc::O_RDONLY);
         let _ = open(&self.pids_peak, c"pids.peak", libc::O_RDONLY);
@@ -145,6 +148,9 @@ impl Home {
             write(&self.pids_max, Decimal::new(most).as_bytes(), Step::ProcessLimit)?;
         }
         if launch.quota != UNLIMITED {
+            if self.cpu_max.load(Relaxed) < 0 {
+                return Err(Failure::new(Step::CpuBandwidth, Errno(libc::EOPNOTSUPP)));
+            }
             let line = Line::<48>::new().number(launch.quota).text(b" ").number(launch.period);
             write(&self.cpu_max, line.as_bytes(), Step::CpuBandwidth)?;
         }
@@ -185,12 +191,30 @@ impl Home {
                 let _ = calls::close(fd);
             }
         }
-        let name = run_name(self.index, self.generation.load(Relaxed));
-        // A dead process can keep a cgroup busy for a moment; the keeper sweeps up what
-        // is left here.
-        if calls::unlinkat(self.base, c_name(&name), libc::AT_REMOVEDIR).is_err() {
-            self.generation.fetch_add(1, Relaxed);
+        // A dead process can keep a cgroup busy for a moment (and another may have been put
+        // there by somebody): what is left is tried again after the next runs.
+        let newest = self.generation.load(Relaxed);
+        let oldest = self.oldest.load(Relaxed);
+        let mut kept = None;
+        for generation in oldest..newest {
+            if !self.remove(generation) && kept.is_none() {
+                kept = Some(generation);
+            }
         }
+        let newest_kept = !self.remove(newest);
+        let (oldest, next) = match (kept, newest_kept) {
+            (None, false) => (0, 0),
+            (Some(kept), false) => (kept, newest),
+            (kept, true) => (kept.unwrap_or(newest), newest + 1),
+        };
+        self.oldest.store(oldest, Relaxed);
+        self.generation.store(next, Relaxed);
+    }
+
+    /// Removes the run's cgroup of this generation; whether it is gone.
+    fn remove(&self, generation: u64) -> bool {
+        let name = run_name(self.index, generation);
+        matches!(calls::unlinkat(self.base, c_name(&name), libc::AT_REMOVEDIR), Ok(()) | Err(Errno(libc::ENOENT)))
     }
 }
 

@@ -88,6 +88,19 @@ impl Hosts {
     }
 }
 
+/// The systemd unit that a cgroup is or lies in, as the part of its path that ends there. A
+/// container's cgroups have none: its top is not shown as the unit that it is outside.
+pub fn unit_of(path: &str) -> Option<&str> {
+    let mut end = path.len();
+    loop {
+        let part = &path[..end];
+        if [".slice", ".scope", ".service"].iter().any(|suffix| part.ends_with(suffix)) {
+            return Some(part);
+        }
+        end = part.rfind('/')?;
+    }
+}
+
 /// Octal escapes of mountinfo (`\040` is a space).
 fn unescape(text: &str) -> String {
     let mut out = String::new();
@@ -125,6 +138,14 @@ mod tests {
         assert_eq!(memory.own_directory().unwrap(), "/sys/fs/cgroup/memory/batch/17");
         assert_eq!(hosts.version1_of("cpuacct").unwrap().mount, "/sys/fs/cgroup/cpu,cpuacct");
         assert_eq!(hosts.version2.unwrap().own_directory().unwrap(), "/sys/fs/cgroup/unified");
+    }
+
+    #[test]
+    fn units_of_systemd() {
+        assert_eq!(unit_of("/system.slice/judge.service"), Some("/system.slice/judge.service"));
+        assert_eq!(unit_of("/system.slice/judge.service/a/b"), Some("/system.slice/judge.service"));
+        assert_eq!(unit_of("/sbx/main"), None);
+        assert_eq!(unit_of(""), None);
     }
 
     #[test]

@@ -77,6 +77,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     let mut inheritance = Inheritance {
         socket: socket.as_raw_fd(),
         client: client.as_raw_fd(),
+        keeper: 0,
         handover: Handover::Rlimit,
         slots: options.slots,
         homes_per_slot: options.homes_per_slot,
@@ -91,6 +92,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     inheritance.handover = made.handover.clone();
     inheritance.cgroups = made.tops.iter().map(|top| top.path.clone().into_bytes()).collect();
     let keeper = calls::getpid();
+    inheritance.keeper = keeper;
     // If the supervisor is killed, what was below it comes to us to be waited for.
     let _ = calls::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     let supervisor = match process::fork().map_err(|errno| format!("cannot fork: {}", crate::step::errno_text(errno))) {

@@ -239,6 +239,16 @@ pub fn get_rlimit(resource: u32) -> Result<(u64, u64)> {
     Ok((limit.rlim_cur, limit.rlim_max))
 }
 
+/// Makes our scheduling policy the default one (sched_setscheduler(2)).
+pub fn set_default_scheduling() -> Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the kernel reads one sched_param.
+    unsafe {
+        syscall(libc::SYS_sched_setscheduler, [0, libc::SCHED_OTHER as usize, &raw const parameters as usize, 0, 0, 0])
+    }
+    .map(drop)
+}
+
 /// sched_setaffinity(2) for ourselves.
 pub fn set_affinity(mask: &[u64]) -> Result<()> {
     // SAFETY: the kernel reads the slice's bytes.
@@ -328,19 +338,23 @@ pub struct Received {
     pub descriptors: [i32; MAX_RECEIVED],
 }
 
+/// Room for a control message with [`MAX_RECEIVED`] descriptors and no more: those beyond
+/// it the kernel does not install.
 #[repr(C, align(8))]
-struct Control([u8; 64]);
+struct Control([u8; CONTROL]);
+
+const CONTROL: usize = size_of::<libc::cmsghdr>() + MAX_RECEIVED * size_of::<i32>();
 
 /// recvmsg(2) of one message with its descriptors (unix(7), `SCM_RIGHTS`), without allocation.
 pub fn receive(socket: i32, buffer: &mut [u8], flags: i32) -> Result<Received> {
-    let mut control = Control([0; 64]);
+    let mut control = Control([0; CONTROL]);
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: msghdr is plain numbers and pointers.
     let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
     message.msg_iov = &raw mut part;
     message.msg_iovlen = 1;
     message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = 64 as _;
+    message.msg_controllen = CONTROL as _;
     let length = loop {
         // SAFETY: the message names a writable buffer and a writable control buffer.
         match unsafe {

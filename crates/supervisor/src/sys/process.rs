@@ -2,6 +2,8 @@
 
 use super::memory::Stack;
 use super::{Errno, Result, raw};
+use core::sync::atomic::AtomicI32;
+use core::sync::atomic::Ordering::SeqCst;
 
 /// clone(2), Linux 5.7 (libc's constant overflows).
 const CLONE_INTO_CGROUP: u64 = 1 << 33;
@@ -15,9 +17,13 @@ pub struct Clone {
     pub into_cgroup: Option<i32>,
 }
 
-/// Starts a child that runs `main(argument)` on a stack of its own, tells `alive` its
-/// process id, waits for its end, and tells `alive` 0 before the process id may become
-/// somebody else's.
+/// Starts a child that runs `main(argument)` on a stack of its own and waits for its end.
+///
+/// Its process id stands in `pid` from before it begins until it can no longer be another's:
+/// it is taken back before the child is waited for. We are suspended for as long as the
+/// child has its memory (`CLONE_VFORK`), whether or not that is ours: the kernel then does
+/// not choose a child that shares our memory when memory is short (`in_vfork()` in
+/// mm/oom_kill.c), which would be our end as well.
 ///
 /// With `CLONE_VM` the child runs in our memory: `main` may then use only what
 /// [`super`] allows. The stack is the child's until the return.
@@ -26,17 +32,13 @@ pub fn run_child<T: Sync>(
     stack: &Stack,
     main: fn(&T) -> !,
     argument: &T,
-    alive: impl Fn(i32),
+    pid: &AtomicI32,
 ) -> Result<Waited> {
+    let how = Clone { flags: how.flags | libc::CLONE_VFORK as u64, ..how };
     // SAFETY: stack and argument are borrowed until the child has been waited for.
-    let pid = unsafe { spawn(how, stack, main, argument) }?;
-    alive(pid);
-    let options = libc::WEXITED | libc::WNOWAIT | libc::__WALL;
-    let wait_args = [libc::P_PID as usize, pid as usize, 0, options as usize, 0, 0];
-    // SAFETY: numbers, and nothing is to be written.
-    while unsafe { raw::syscall(libc::SYS_waitid, wait_args) } == Err(Errno(libc::EINTR)) {}
-    alive(0);
-    wait(pid, libc::__WALL)
+    let child = unsafe { spawn(how, stack, main, argument, Some(pid)) }?;
+    pid.store(0, SeqCst);
+    wait(child, libc::__WALL)
 }
 
 /// Starts a child that runs `main(argument)` in our memory on a stack of its own, and
@@ -45,18 +47,26 @@ pub fn vfork_child<T: Sync>(stack: &Stack, main: fn(&T) -> !, argument: &T) -> R
     let how = Clone { flags: (libc::CLONE_VM | libc::CLONE_VFORK) as u64, ..Clone::default() };
     // SAFETY: CLONE_VFORK: the kernel lets us go on only when the child no longer uses
     // our memory (or we are being killed, and pid1's death is the child's).
-    unsafe { spawn(how, stack, main, argument) }
+    unsafe { spawn(how, stack, main, argument, None) }
 }
 
 /// # Safety
 /// `stack` and `argument` must live, and `stack` must be used by nobody else, for as
 /// long as the child lives in memory that it shares with us.
-unsafe fn spawn<T: Sync>(how: Clone, stack: &Stack, main: fn(&T) -> !, argument: &T) -> Result<i32> {
+unsafe fn spawn<T: Sync>(
+    how: Clone,
+    stack: &Stack,
+    main: fn(&T) -> !,
+    argument: &T,
+    pid: Option<&AtomicI32>,
+) -> Result<i32> {
     let args = libc::clone_args {
-        flags: how.flags | if how.into_cgroup.is_some() { CLONE_INTO_CGROUP } else { 0 },
+        flags: how.flags
+            | if how.into_cgroup.is_some() { CLONE_INTO_CGROUP } else { 0 }
+            | if pid.is_some() { libc::CLONE_PARENT_SETTID as u64 } else { 0 },
         pidfd: 0,
         child_tid: 0,
-        parent_tid: 0,
+        parent_tid: pid.map_or(0, |pid| pid.as_ptr() as u64),
         exit_signal: libc::SIGCHLD as u64,
         stack: stack.base() as u64,
         stack_size: stack.length() as u64,

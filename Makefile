@@ -1,0 +1,53 @@
+# `make` lists what there is to make.
+#
+# CARGO_TARGET_DIR, if set, says where everything is built.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+ARGS ?=
+# Where rustup puts cargo, for shells that have not heard of it yet.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+release := $(or $(CARGO_TARGET_DIR),target)/release
+need := .ci/need cc=gcc
+
+.PHONY: help build demo test lint bench install uninstall clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
+		printf 'make %-10s %s\n' "$$name" "$$what"; done
+
+build: ## the command and the supervisor, optimised
+	@$(need)
+	cargo build --release --locked --bin millibox --bin millibox-supervisor
+
+demo: ## a C++ program compiled and run in the sandbox, and hostile ones held (BACKEND=rlimit: without cgroups)
+	@$(need) g++=g++
+	@$(MAKE) --no-print-directory build
+	@demo/run
+
+test: ## all tests; started by root, also those of the sandbox as an unprivileged user (ARGS=growth: only those named so)
+	@$(need) g++=g++ setpriv=util-linux
+	@.ci/test $(ARGS)
+
+lint: ## formatting, clippy and documentation, without a warning
+	@$(need)
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	@# The command and the library have one name, so they are documented one after the other.
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --bins --document-private-items
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --lib
+
+bench: build ## what the sandbox costs on this machine (ARGS='--runs 500': options)
+	$(release)/millibox bench true $(ARGS)
+
+install: ## the command and the supervisor into PREFIX/bin (PREFIX=/usr/local)
+	@test -x $(release)/millibox -a -x $(release)/millibox-supervisor || $(MAKE) --no-print-directory build
+	install -d '$(DESTDIR)$(PREFIX)/bin'
+	install -m 755 $(release)/millibox $(release)/millibox-supervisor '$(DESTDIR)$(PREFIX)/bin'
+
+uninstall: ## takes them away again
+	rm -f '$(DESTDIR)$(PREFIX)/bin/millibox' '$(DESTDIR)$(PREFIX)/bin/millibox-supervisor'
+
+clean: ## everything that was built
+	cargo clean
