@@ -326,7 +326,7 @@ impl Home {
         let waited = match waited {
             Ok(waited) => waited,
             Err(failure) => {
-                self.backend.clean(shared);
+                self.clean();
                 tell(self.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
                 return false;
             }
@@ -345,8 +345,15 @@ impl Home {
             self.backend.measure(shared, &start, &waited, &mut end);
             tell(self.socket, message::ENDED, &Report { start, failure: shared.failure.get(), end });
         }
-        self.backend.clean(shared);
+        self.clean();
         launched
+    }
+
+    /// Makes our place as if nothing had run there, or ends: the supervisor makes another home.
+    fn clean(&self) {
+        if self.backend.clean(self.shared).is_err() {
+            calls::exit(1);
+        }
     }
 
     /// Everything that must be there before pid1 is cloned.

@@ -164,6 +164,14 @@ impl Home {
 
     pub fn measure(&self, start: &Start, end: &mut End) {
         end.cpu_ns = self.cpu_ns().saturating_sub(start.cpu_ns);
+        if end.pid1_died == 1 {
+            // A killed pid1 has waited for nobody, so its rusage tells nothing of the run.
+            let mut buffer = [0; 512];
+            if let Ok(text) = calls::read_at_start(self.cpu_stat.load(Relaxed), &mut buffer) {
+                end.user_us = keyed_number(text, b"user_usec").unwrap_or(0);
+                end.system_us = keyed_number(text, b"system_usec").unwrap_or(0);
+            }
+        }
         let mut buffer = [0; 256];
         end.oom_kills = match calls::read_at_start(self.memory_events.load(Relaxed), &mut buffer) {
             Ok(text) => keyed_number(text, b"oom_kill").unwrap_or(0),

@@ -225,14 +225,17 @@ impl Home {
         }
     }
 
-    pub fn clean(&self, standing: &Standing) {
+    pub fn clean(&self, standing: &Standing) -> Result<(), Failure> {
         // A peak above "home, pid1, one tracee" would be the next run's as well.
         if let Some(fd) = self.files.pids_peak
             && read_number(fd) > OWN_PROCESSES + 1
-            && self.renew_pids().is_ok()
         {
+            // After a failure half-way the open files need not be those of the cgroup that we
+            // are in, and would limit nobody: then this home must not go on.
+            self.renew_pids()?;
             standing.processes.store(UNLIMITED, Relaxed);
         }
+        Ok(())
     }
 
     /// Asks the keeper for a fresh pids cgroup and moves there. The new descriptors

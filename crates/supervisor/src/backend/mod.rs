@@ -115,13 +115,14 @@ impl Backend {
         }
     }
 
-    /// Home, once pid1 has been waited for.
-    pub fn clean(&self, shared: &Shared) {
+    /// Home, once pid1 has been waited for. After a failure the home must end.
+    pub fn clean(&self, shared: &Shared) -> Result<(), Failure> {
         match self {
             Backend::Cgroup2(home) => home.clean(),
-            Backend::Hybrid(home) => home.clean(&shared.standing),
+            Backend::Hybrid(home) => return home.clean(&shared.standing),
             Backend::Rlimit => {}
         }
+        Ok(())
     }
 
     /// Descriptors of this run's cgroup that the supervisor is to watch: cpu.stat and

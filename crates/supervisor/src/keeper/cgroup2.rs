@@ -21,6 +21,7 @@ use super::{Made, Top, fresh_name, remove};
 use crate::backend::Handover;
 use crate::options::Options;
 use rustix::fs::{Access, FlockOperation, Mode, OFlags};
+use rustix::io::FdFlags;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -92,7 +93,7 @@ pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, String> {
     }
     if !options.scoped {
         reasons.push(match Manager::find() {
-            Some(manager) => manager.scope(),
+            Some(manager) => manager.scope(options),
             None => "no systemd answers that could delegate one".to_owned(),
         });
     }
@@ -226,7 +227,7 @@ impl Manager {
     }
 
     /// Starts this program again in a scope of its own; only returns on failure.
-    fn scope(&self) -> String {
+    fn scope(&self, options: &Options) -> String {
         // systemd-run looks the program up itself, so it needs the path, not /proc/self/exe.
         let program = match std::env::current_exe() {
             Ok(program) => program,
@@ -246,7 +247,18 @@ impl Manager {
             }
             Err(error) => return format!("cannot execute systemd-run: {error}"),
         }
-        format!("cannot execute systemd-run: {}", scope().args(std::env::args_os().skip(1)).arg("--scoped").exec())
+        let socket = crate::sys::borrow(options.socket);
+        let pass = |flags| rustix::io::fcntl_setfd(socket, flags);
+        if let Err(errno) = pass(FdFlags::empty()) {
+            return format!("cannot pass the client's socket on: {errno}");
+        }
+        let arguments =
+            std::env::args_os().skip(1).filter(|argument| !argument.as_encoded_bytes().starts_with(b"--socket="));
+        let mut command = scope();
+        command.args(arguments).arg(format!("--socket={}", options.socket)).arg("--scoped");
+        let error = command.exec();
+        let _ = pass(FdFlags::CLOEXEC);
+        format!("cannot execute systemd-run: {error}")
     }
 }
 

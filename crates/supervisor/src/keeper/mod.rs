@@ -72,6 +72,8 @@ fn fresh_name() -> String {
 pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, String> {
     // Ctrl-C at the client's terminal is the client's business.
     let _ = rustix::process::setsid();
+    // It may have been moved from where the command line says.
+    let options = &Options { socket: socket.as_raw_fd(), ..options.clone() };
     let mut declined = Vec::new();
     let made = choose(options, &mut declined)?;
     let mut inheritance = Inheritance {
