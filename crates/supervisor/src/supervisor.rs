@@ -635,7 +635,14 @@ impl Supervisor {
                         let error = self.failure(&report().failure_parts(), None);
                         return Err(format!("a home cannot be set up: {error}"));
                     }
-                    self.unprepared(index, &report());
+                    match self.homes[index].state {
+                        // The launch had been sent ahead.
+                        State::Running(id) => {
+                            self.homes[index].over(State::Ending);
+                            self.finish(id, &Report { failure: report().failure, ..Report::default() });
+                        }
+                        _ => self.unprepared(index, &report()),
+                    }
                 }
                 Some(_) => return Err("a home sent what is no message".to_owned()),
             }
