@@ -331,12 +331,12 @@ impl Home {
                 return false;
             }
         };
-        let launched = shared.launched.load(Acquire) != 0;
+        let launch = shared.launched.load(Acquire);
         if shared.reported.load(Acquire) == 0 {
             let start = shared.start.get();
             let mut end = End {
                 pid1_died: 1,
-                launched: u32::from(launched),
+                launch,
                 status: -1,
                 pid1_status: waited.status,
                 end_ns: calls::monotonic_raw_ns(),
@@ -346,7 +346,7 @@ impl Home {
             tell(self.socket, message::ENDED, &Report { start, failure: shared.failure.get(), end });
         }
         self.clean();
-        launched
+        launch != 0
     }
 
     /// Makes our place as if nothing had run there, or ends: the supervisor makes another home.

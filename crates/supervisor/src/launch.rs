@@ -159,8 +159,10 @@ pub struct End {
     pub status: i32,
     /// Wait status of pid1, when the home speaks for it.
     pub pid1_status: i32,
-    /// 1: the launch had reached its tracee; the home goes on with the same world.
-    pub launched: u32,
+    pub _pad: u32,
+    /// Number of the launch that this is the end of; the home goes on with the same world.
+    /// 0: pid1 ended before a launch had reached its tracee; the home becomes idle.
+    pub launch: u64,
     /// `CLOCK_MONOTONIC_RAW` at the death of the first process.
     pub end_ns: u64,
     /// CPU time of the tree since [`Start`].

@@ -46,7 +46,7 @@ pub fn main(prepared: &Prepared) -> ! {
         }
     };
 
-    let mut end = End { launched: 1, ..End::default() };
+    let mut end = End::default();
     loop {
         match process::wait(-1, libc::__WALL) {
             Ok(child) if child.pid == tracee => {
@@ -71,6 +71,7 @@ pub fn main(prepared: &Prepared) -> ! {
         // Preparing failed; the home tells.
         calls::exit(1);
     }
+    end.launch = shared.launched.load(Relaxed);
     let start = shared.start.get();
     home.backend.measure(shared, &start, &process::children_usage(), &mut end);
     let report = Report { start, failure: shared.failure.get(), end };

@@ -614,22 +614,7 @@ impl Supervisor {
                     }
                     self.homes[index].watch(cpu_stat, events);
                 }
-                Some([message::DONE | message::ENDED, ..]) => match self.homes[index].state {
-                    State::Running(id) => {
-                        let mut report = report();
-                        if report.start.number != self.homes[index].launch_number() {
-                            // It did not come as far as its exec.
-                            report.start = Start::default();
-                        }
-                        // A home whose pid1 took no launch becomes idle; else it goes on.
-                        let goes_on = report.end.launched != 0;
-                        self.homes[index].over(if goes_on { State::Ready } else { State::Ending });
-                        self.finish(id, &report);
-                    }
-                    State::Switching => {}
-                    // No run was in it: the preparation failed, or somebody ended pid1.
-                    _ => self.unprepared(index, &report()),
-                },
+                Some([message::DONE | message::ENDED, ..]) => self.pid1_ended(index, report()),
                 Some([message::UNPREPARED, ..]) => {
                     if self.homes[index].state == State::Settling {
                         let error = self.failure(&report().failure_parts(), None);
@@ -646,6 +631,28 @@ impl Supervisor {
                 }
                 Some(_) => return Err("a home sent what is no message".to_owned()),
             }
+        }
+    }
+
+    /// A pid1 is over, by its own word or its home's.
+    fn pid1_ended(&mut self, index: usize, mut report: Report) {
+        let home = &mut self.homes[index];
+        match (home.state, report.end.launch) {
+            (State::Running(id), launch) if launch == 0 || launch == home.launch_number() => {
+                if report.start.number != home.launch_number() {
+                    // It did not come as far as its exec.
+                    report.start = Start::default();
+                }
+                // A home whose pid1 took no launch becomes idle; else it goes on.
+                home.over(if launch == 0 { State::Ending } else { State::Ready });
+                self.finish(id, &report);
+            }
+            // A pid1 that was killed between its word and its end: the home tells again what
+            // has been told.
+            (_, launch) if launch != 0 => {}
+            (State::Switching, _) => {}
+            // No run was in it: the preparation failed, or somebody ended pid1.
+            _ => self.unprepared(index, &report),
         }
     }
 
