@@ -36,7 +36,7 @@ struct True {
     /// Runs of each kind, one after another.
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(20..))]
     runs: u32,
-    /// Seconds of each measurement on all CPUs; there are six, three of each kind.
+    /// Seconds of each measurement on all CPUs; there are nine, three of each kind.
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     seconds: f64,
     /// Write one JSON object here; `-` is standard output (and the table is left out).
@@ -71,8 +71,10 @@ struct Measured {
     /// Median round trip of one caller / median posix_spawn and wait.
     ratio_1_slot: f64,
     /// Runs per second of as many posix_spawn loops as CPUs / runs per second of the
-    /// sandbox with as many slots.
+    /// sandbox with as many slots, each held on its CPU.
     ratio_all_cpus: f64,
+    /// The same without holding slots on CPUs.
+    ratio_all_cpus_unpinned: f64,
     posix_spawn_median_ns: u64,
     posix_spawn_mean_ns: u64,
     sandbox_median_ns: u64,
@@ -116,12 +118,13 @@ impl Measured {
             micros(self.posix_spawn_cpu_ns)
         );
         println!(
-            "  millibox, {:2} slots               {:8.0}      {:8.1} us",
+            "  millibox, {:2} pinned slots        {:8.0}      {:8.1} us",
             self.cpus,
             self.runs_per_second,
             micros(self.cpu_ns_per_request)
         );
         println!("  ratio                            {:8.2}", self.ratio_all_cpus);
+        println!("  ratio if slots are not pinned    {:8.2}", self.ratio_all_cpus_unpinned);
     }
 }
 
@@ -190,14 +193,16 @@ fn measure(options: &True, builder: &Builder) -> Result<Measured, Error> {
     }
     drop(one);
 
+    let unpinned = builder.clone().slots(cpus).start()?;
     let all = builder.slots(cpus).pin_slots(true).start()?;
     let for_long = Duration::from_secs_f64(options.seconds.clamp(0.05, 600.0));
     sandbox_on_all_cpus(&all, &request, cpus, for_long / 5)?;
-    let (mut bare_rates, mut boxed_rates) = (Vec::new(), Vec::new());
+    let (mut bare_rates, mut boxed_rates, mut unpinned_rates) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..3 {
         progress.show("on all CPUs", f64::from(round) / 3.0);
         bare_rates.push(bare_on_all_cpus(cpus, for_long)?);
         boxed_rates.push(sandbox_on_all_cpus(&all, &request, cpus, for_long)?);
+        unpinned_rates.push(sandbox_on_all_cpus(&unpinned, &request, cpus, for_long)?);
     }
     progress.done();
     bare.sort_unstable();
@@ -209,6 +214,7 @@ fn measure(options: &True, builder: &Builder) -> Result<Measured, Error> {
     Ok(Measured {
         ratio_1_slot: at(&boxed, 0.5) as f64 / at(&bare, 0.5) as f64,
         ratio_all_cpus: rate(&bare_rates) / rate(&boxed_rates),
+        ratio_all_cpus_unpinned: rate(&bare_rates) / rate(&unpinned_rates),
         posix_spawn_median_ns: at(&bare, 0.5),
         posix_spawn_mean_ns: mean(&bare),
         sandbox_median_ns: at(&boxed, 0.5),
@@ -289,10 +295,11 @@ fn busy_ns(supervisor: Option<u32>) -> u64 {
         (14..=17).filter_map(|field: usize| fields.get(field - 3)?.parse::<u64>().ok()).sum()
     };
     let mut total = ticks("self");
-    if let Some(pid) = supervisor {
-        total += ticks(&pid.to_string());
+    let mut left: Vec<String> = supervisor.map(|pid| pid.to_string()).into_iter().collect();
+    while let Some(pid) = left.pop() {
+        total += ticks(&pid);
         let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-        total += children.split_whitespace().map(ticks).sum::<u64>();
+        left.extend(children.split_whitespace().map(str::to_owned));
     }
     total * 10_000_000
 }

@@ -76,7 +76,11 @@ impl Home {
             .map_err(|errno| failed(errno.into()))?;
         let backend = Backend::for_home(&setup.handover, index).ok_or_else(|| "a home without cgroups".to_owned())?;
         let supervisor = calls::getpid();
-        let cpus = cpu_of_home(if setup.pin { slot } else { slot + index % setup.homes_per_slot });
+        let cpus = match (setup.pin, setup.slots) {
+            (true, _) => cpu_of_home(slot),
+            (false, 1) => cpu_of_home(index),
+            (false, _) => Vec::new(),
+        };
         let Some(process) = process::fork().map_err(failed)? else {
             // The supervisor may have died before this call; it is in our PID namespace.
             let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
@@ -298,12 +302,13 @@ impl Home {
 /// Strings up to this length stay in memory between runs.
 const KEPT_STRINGS: usize = 64 * 1024;
 
-/// The CPU of a home, of those that we may use, as an affinity mask.
+/// One CPU, the `number`th of those that we may use, as an affinity mask.
 ///
 /// Home, pid1 and tracee wake each other a dozen times for a run; on one CPU that costs a
-/// switch, across CPUs an interrupt, which is dear in a virtual machine. A slot's homes lie
-/// on different CPUs, so that what is prepared does not wait for what runs. The program
-/// itself may use all CPUs, unless slots are pinned.
+/// switch, across CPUs an interrupt, which is dear in a virtual machine. So a pinned slot's
+/// homes, and its programs, are held on its CPU. The homes of a lone slot are held on CPUs
+/// of their own, so that what is prepared does not wait for what runs; its programs may use
+/// all CPUs. For several slots that are not pinned the scheduler does better than a guess.
 fn cpu_of_home(number: usize) -> Vec<u64> {
     let mut mask = [0u64; crate::launch::CPU_WORDS];
     let words = calls::get_affinity(&mut mask).unwrap_or(0);
