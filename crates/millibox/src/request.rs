@@ -80,7 +80,7 @@ impl Request {
         self
     }
 
-    /// Replaces all arguments, argv[0] included.
+    /// Replaces all arguments, `argv[0]` included.
     #[must_use]
     pub fn argv<S: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = S>) -> Request {
         self.arguments = arguments.into_iter().map(Into::into).collect();
