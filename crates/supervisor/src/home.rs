@@ -122,6 +122,8 @@ pub struct Home {
     /// Ids outside.
     pub uid: u32,
     pub gid: u32,
+    /// Our nice value is not 0.
+    pub raised: bool,
     pub tracee_stack: Stack,
     pub pointers: Pointers,
     pid1_stack: Stack,
@@ -238,6 +240,7 @@ fn settle(birth: Birth) -> Result<Home, Failure> {
         own_pidfd,
         uid: birth.uid,
         gid: birth.gid,
+        raised: calls::nice() != 0,
         tracee_stack,
         pointers,
         pid1_stack,
@@ -318,7 +321,8 @@ impl Home {
         let waited = self.make_place(order, loopback).and_then(|how| {
             if let Some(watched) = self.backend.watched() {
                 // If it cannot be sent the supervisor is gone, and so are we.
-                let _ = sys::send_descriptors(self.socket, &[message::READY], &watched);
+                let there: Vec<i32> = watched.into_iter().filter(|&fd| fd >= 0).collect();
+                let _ = sys::send_descriptors(self.socket, &[message::READY], &there);
             }
             process::run_child(how, &self.pid1_stack, pid1::main, &prepared, &shared.pid1)
                 .map_err(|errno| Failure::new(Step::Clone, errno))

@@ -59,6 +59,7 @@ pub struct Home {
     launches: u64,
     cpu_stat: Option<OwnedFd>,
     memory_events: Option<OwnedFd>,
+    cgroup_kill: Option<OwnedFd>,
     saw_oom_kill: bool,
 }
 
@@ -117,6 +118,7 @@ impl Home {
             launches: shared.launch.get().number,
             cpu_stat: None,
             memory_events: None,
+            cgroup_kill: None,
             saw_oom_kill: false,
         })
     }
@@ -128,8 +130,9 @@ impl Home {
     }
 
     /// Descriptors of the present pid1's cgroup.
-    pub fn watch(&mut self, cpu_stat: Option<OwnedFd>, memory_events: Option<OwnedFd>) {
+    pub fn watch(&mut self, cpu_stat: Option<OwnedFd>, memory_events: Option<OwnedFd>, cgroup_kill: Option<OwnedFd>) {
         self.cpu_stat = cpu_stat;
+        self.cgroup_kill = cgroup_kill;
         self.memory_events = memory_events;
         self.saw_oom_kill = false;
     }
@@ -142,6 +145,7 @@ impl Home {
         self.kill_again = false;
         self.cpu_stat = None;
         self.memory_events = None;
+        self.cgroup_kill = None;
     }
 
     /// What the running program's tracee noted before its exec; zeros if it has not come
@@ -222,6 +226,11 @@ impl Home {
         if shared.pid1.load(SeqCst) == pid && wanted() {
             // ESRCH: it is over already.
             let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
+            if let Some(kill) = &self.cgroup_kill {
+                // All at once: pid1 would first have to be scheduled, beside those that it is
+                // to end (cgroup.kill, Linux 5.14).
+                let _ = rustix::io::write(kill, b"1");
+            }
             self.kill_again = false;
         }
     }

@@ -67,6 +67,9 @@ fn try_execute(options: &Options, inheritance: &Inheritance) -> Result<Never, St
     let _ = calls::setpriority(libc::PRIO_PROCESS, 0, 0);
     let _ = calls::prctl(libc::PR_SET_TIMERSLACK, 0, 0, 0, 0);
     if let Some((uid, gid)) = drops_to(options) {
+        // Who watches the clocks, and pid1, which has to end the others, must not wait for the
+        // programs that they are to end. Tracees go back to 0.
+        let _ = calls::setpriority(libc::PRIO_PROCESS, 0, crate::tracee::WATCHERS_NICE);
         // What root's shell was limited to is not the runs' limit; homes set theirs.
         for (resource, _, hard) in crate::home::DEFAULT_RLIMITS {
             let _ = calls::set_rlimit(resource, hard);

@@ -608,11 +608,11 @@ impl Supervisor {
                 Some([]) | None => return self.home_died(index),
                 Some([message::IDLE, ..]) => self.homes[index].idle(),
                 Some([message::READY]) => {
-                    let [cpu_stat, events] = [(); 2].map(|()| descriptors.next().flatten());
+                    let [cpu_stat, events, kill] = [(); 3].map(|()| descriptors.next().flatten());
                     if let Some(events) = &events {
                         self.watch(events.as_raw_fd(), Token::OutOfMemory(index), epoll::EventFlags::PRI)?;
                     }
-                    self.homes[index].watch(cpu_stat, events);
+                    self.homes[index].watch(cpu_stat, events, kill);
                 }
                 Some([message::DONE | message::ENDED, ..]) => self.pid1_ended(index, report()),
                 Some([message::UNPREPARED, ..]) => {

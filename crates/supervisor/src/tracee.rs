@@ -24,6 +24,9 @@ use core::sync::atomic::Ordering::{Release, SeqCst};
 /// in the shared memory.
 const NOT_STARTED: i32 = 127;
 
+/// Nice value of supervisor, homes and pid1s, if root started them.
+pub const WATCHERS_NICE: i32 = -10;
+
 /// What the tracee calls after a seccomp program that is attached ahead. A program that
 /// answers "allow" to all of these whatever their arguments is attached while preparing;
 /// any other right before the exec.
@@ -67,6 +70,9 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
 
     // Part one: what the world says.
     calls::setsid().map_err(at(Step::Session))?;
+    if home.raised {
+        calls::setpriority(libc::PRIO_PROCESS, 0, 0).map_err(at(Step::Session))?;
+    }
     // The id maps could be written only while the memory, which is pid1's and perhaps the
     // home's, too, was dumpable (proc(5): else the files belong to root). From here nobody
     // inside may trace pid1.

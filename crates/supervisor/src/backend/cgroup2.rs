@@ -32,6 +32,7 @@ pub struct Home {
     pids_peak: AtomicI32,
     cpu_max: AtomicI32,
     cpu_stat: AtomicI32,
+    kill: AtomicI32,
 }
 
 /// Name of a run's cgroup below the base; as long as no removal fails, the generation is 0.
@@ -56,6 +57,7 @@ impl Home {
             pids_peak: none(),
             cpu_max: none(),
             cpu_stat: none(),
+            kill: none(),
         }
     }
 
@@ -63,7 +65,7 @@ impl Home {
         self.base
     }
 
-    fn all(&self) -> [&AtomicI32; 9] {
+    fn all(&self) -> [&AtomicI32; 10] {
         [
             &self.directory,
             &self.memory_max,
@@ -74,6 +76,7 @@ impl Home {
             &self.pids_peak,
             &self.cpu_max,
             &self.cpu_stat,
+            &self.kill,
         ]
     }
 
@@ -111,6 +114,8 @@ impl Home {
         open(&self.memory_events, c"memory.events", libc::O_RDONLY)?;
         open(&self.pids_max, c"pids.max", libc::O_WRONLY)?;
         open(&self.cpu_stat, c"cpu.stat", libc::O_RDONLY)?;
+        // Absent before Linux 5.14; then killing pid1 has to do.
+        let _ = open(&self.kill, c"cgroup.kill", libc::O_WRONLY);
         // Absent: the cpu controller is not delegated (cpu.max), swap accounting is off
         // (swap.max), Linux before 5.19 (memory.peak) or before 6.1 (pids.peak).
         let _ = open(&self.cpu_max, c"cpu.max", libc::O_WRONLY);
@@ -123,8 +128,8 @@ impl Home {
         Ok(())
     }
 
-    pub fn watched(&self) -> [i32; 2] {
-        [self.cpu_stat.load(Relaxed), self.memory_events.load(Relaxed)]
+    pub fn watched(&self) -> [i32; 3] {
+        [self.cpu_stat.load(Relaxed), self.memory_events.load(Relaxed), self.kill.load(Relaxed)]
     }
 
     pub fn limit(&self, launch: &Launch) -> core::result::Result<(), Failure> {

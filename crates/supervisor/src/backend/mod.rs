@@ -125,9 +125,9 @@ impl Backend {
         Ok(())
     }
 
-    /// Descriptors of this run's cgroup that the supervisor is to watch: cpu.stat and
-    /// memory.events (where they are not the home's for good).
-    pub fn watched(&self) -> Option<[i32; 2]> {
+    /// Descriptors of this run's cgroup that the supervisor is to watch: cpu.stat,
+    /// memory.events, cgroup.kill (where they are not the home's for good).
+    pub fn watched(&self) -> Option<[i32; 3]> {
         match self {
             Backend::Cgroup2(home) => Some(home.watched()),
             Backend::Hybrid(_) | Backend::Rlimit => None,

@@ -61,6 +61,13 @@ pub fn exit(code: i32) -> ! {
     }
 }
 
+/// Our own nice value (getpriority(2), whose system call answers 20 - nice).
+pub fn nice() -> i32 {
+    // SAFETY: numbers only.
+    unsafe { syscall(libc::SYS_getpriority, [libc::PRIO_PROCESS as usize, 0, 0, 0, 0, 0]) }
+        .map_or(0, |answer| 20 - answer as i32)
+}
+
 /// openat(2), always with `O_CLOEXEC`.
 pub fn openat(dir: i32, path: &CStr, flags: i32, mode: u32) -> Result<i32> {
     // SAFETY: `path` is NUL-terminated.
