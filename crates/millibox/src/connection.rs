@@ -467,6 +467,8 @@ impl Connection {
                 Ok(pair) => pair,
                 Err(poisoned) => poisoned.into_inner(),
             };
+            let mut state = state;
+            self.flush(&mut state);
             return state.died.is_none();
         }
         state.reader = true;

@@ -23,7 +23,6 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use millibox_wire::Network;
 use serde::{Deserialize, Serialize};
 use std::ffi::CString;
-use std::sync::Mutex;
 use zerocopy::IntoBytes;
 
 /// Stack of pid1 and of the tracee before its exec: both use a few hundred bytes, an
@@ -37,15 +36,15 @@ const INFINITY: u64 = libc::RLIM_INFINITY;
 /// kernel.core_pattern pipes to, on the host and at its cost; 1 is the value by which the
 /// kernel does not: core(5), do_coredump() in fs/coredump.c), and nothing of what our caller was limited to
 /// unless its hard limit is lower and we may not raise it. RLIMIT_NPROC and
-/// RLIMIT_SIGPENDING are the host's business (by memory size) and stay.
-pub const DEFAULT_RLIMITS: [(u32, u64, u64); 14] = [
+/// RLIMIT_SIGPENDING are the host's business (by memory size) and stay; RLIMIT_NOFILE is the
+/// tracee's to set.
+pub const DEFAULT_RLIMITS: [(u32, u64, u64); 13] = [
     (libc::RLIMIT_CPU, INFINITY, INFINITY),
     (libc::RLIMIT_FSIZE, INFINITY, INFINITY),
     (libc::RLIMIT_DATA, INFINITY, INFINITY),
     (libc::RLIMIT_STACK, 8 << 20, INFINITY),
     (libc::RLIMIT_CORE, 1, 1),
     (libc::RLIMIT_RSS, INFINITY, INFINITY),
-    (libc::RLIMIT_NOFILE, 1024, 1 << 19),
     (libc::RLIMIT_MEMLOCK, 8 << 20, 8 << 20),
     (libc::RLIMIT_AS, INFINITY, INFINITY),
     (libc::RLIMIT_LOCKS, INFINITY, INFINITY),
@@ -156,48 +155,15 @@ pub struct Birth {
     pub cpus: Vec<u64>,
 }
 
-/// Stack of the home itself: its decoding and its loop, with room for an unoptimised build.
-const OWN_STACK: usize = 256 * 1024;
-
-/// A run goes first when memory is short, in its cgroup or on the whole host.
+/// A run goes first when memory is short, in its cgroup or on the whole host. Home and pid1
+/// have the same value, as it belongs to shared memory; they are small.
 const OOM_SCORE_ADJ: &[u8] = b"1000";
 
-/// In the process that the supervisor has forked and that holds nothing but the home's:
-/// makes the home, a process in the same memory, and waits for its end.
-///
-/// Two processes, since on version 1 cgroups a home is in the same memory cgroup as its
-/// runs. When that is out of memory the kernel must not choose the home, whose memory is
-/// pid1's as well; and it does not choose who borrows memory by vfork.
-pub fn hold(birth: Birth) -> ! {
-    // Inherited by home, pid1 and tracee.
+/// A home's whole life, in the forked child. The caller has closed what is not ours.
+pub fn main(birth: Birth) -> ! {
+    // Inherited by pid1 and tracee. The supervisor is not dumpable, so the file would be root's.
+    let _ = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
     let _ = calls::write_file(birth.procfs, c"self/oom_score_adj", OOM_SCORE_ADJ);
-    let birth = (Mutex::new(Some(birth)), calls::getpid());
-    let home = match Stack::untouched(OWN_STACK) {
-        Ok(stack) => process::vfork_child(&stack, enter, &birth),
-        Err(error) => Err(error.into()),
-    };
-    match home.and_then(|pid| process::wait(pid, libc::__WALL)).map(|waited| process::decode_status(waited.status)) {
-        Ok(Ok(code)) => calls::exit(code),
-        // Its death is ours, for the supervisor to see.
-        Ok(Err(signal)) => {
-            let _ = calls::kill(calls::getpid(), signal);
-            calls::exit(128 + signal)
-        }
-        Err(_) => calls::exit(1),
-    }
-}
-
-fn enter((birth, parent): &(Mutex<Option<Birth>>, i32)) -> ! {
-    let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
-    let birth = birth.lock().ok().and_then(|mut birth| birth.take());
-    match birth {
-        Some(birth) if std::os::unix::process::parent_id() as i32 == *parent => main(birth),
-        _ => calls::exit(1),
-    }
-}
-
-/// A home's whole life. The caller has closed what is not ours.
-fn main(birth: Birth) -> ! {
     let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-home".as_ptr() as usize, 0, 0, 0);
     let socket = birth.socket;
     let failure = match settle(birth) {
@@ -320,9 +286,10 @@ impl Home {
         };
         let waited = self.make_place(order, loopback).and_then(|how| {
             if let Some(watched) = self.backend.watched() {
-                // If it cannot be sent the supervisor is gone, and so are we.
+                // Without these the supervisor could not hold the run's limits.
                 let there: Vec<i32> = watched.into_iter().filter(|&fd| fd >= 0).collect();
-                let _ = sys::send_descriptors(self.socket, &[message::READY], &there);
+                sys::send_descriptors(self.socket, &[message::READY], &there)
+                    .map_err(|errno| Failure::new(Step::Home, errno))?;
             }
             process::run_child(how, &self.pid1_stack, pid1::main, &prepared, &shared.pid1)
                 .map_err(|errno| Failure::new(Step::Clone, errno))

@@ -1,7 +1,7 @@
 //! `millibox-supervisor`: the server behind the `millibox` library and command.
 //!
 //! ```text
-//! client ──socket── supervisor ──socket── home ──clone── pid1 ──vfork── tracee ──exec── program
+//! client ──socket── supervisor ──socket── home ──clone── pid1 ──clone── tracee ──exec── program
 //!                                 (one thread)  (2 per slot)
 //!    └─ started ─ keeper ─ started ┘
 //! ```

@@ -30,22 +30,25 @@ pub const SECUREBITS: usize = 0b1110_1111;
 
 /// pid1's whole life.
 pub fn main(prepared: &Prepared) -> ! {
+    if let Err(failure) = prepare(prepared) {
+        give_up(prepared, failure);
+    }
+    process::spawn_and_go_on(&prepared.home.tracee_stack, tracee::main, prepared, |tracee| match tracee {
+        Ok(tracee) => watch(prepared, tracee),
+        Err(errno) => give_up(prepared, Failure::new(Step::CloneTracee, errno)),
+    })
+}
+
+/// The home finds the failure when it has waited for us.
+fn give_up(prepared: &Prepared, failure: Failure) -> ! {
+    prepared.home.shared.failure.set(failure);
+    calls::exit(1)
+}
+
+/// Waits for the first process, kills what it left behind, reads the figures, reports.
+fn watch(prepared: &Prepared, tracee: i32) -> ! {
     let home = prepared.home;
     let shared = home.shared;
-    let tracee = match prepare(prepared) {
-        Ok(()) => process::vfork_child(&home.tracee_stack, tracee::main, prepared)
-            .map_err(|errno| Failure::new(Step::CloneTracee, errno)),
-        Err(failure) => Err(failure),
-    };
-    let tracee = match tracee {
-        Ok(pid) => pid,
-        Err(failure) => {
-            // The home finds the failure when it has waited for us.
-            shared.failure.set(failure);
-            calls::exit(1);
-        }
-    };
-
     let mut end = End::default();
     loop {
         match process::wait(-1, libc::__WALL) {

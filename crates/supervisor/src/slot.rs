@@ -23,6 +23,10 @@ use core::sync::atomic::Ordering::{Acquire, SeqCst};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::os::fd::{AsRawFd, OwnedFd};
 
+/// Attempts, a millisecond apart, to end a run whose launch has not reached its tracee, before
+/// whatever is there is ended.
+const MOST_KILLS: u32 = 1000;
+
 /// What a home is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -54,6 +58,10 @@ pub struct Home {
     pub cpu_deadline: Option<u64>,
     /// pid1 could not yet be killed.
     pub kill_again: bool,
+    /// How often that was tried for this run.
+    kills: u32,
+    /// How often in a row a preparation ended without a reason.
+    pub unexplained: u32,
     process: i32,
     /// Number of the latest launch.
     launches: u64,
@@ -91,7 +99,7 @@ impl Home {
             let mut keep = backend.descriptors();
             keep.extend([0, 1, 2, its.as_raw_fd(), setup.procfs.as_raw_fd()]);
             close_all_but(keep);
-            home::hold(Birth {
+            home::main(Birth {
                 shared,
                 backend,
                 socket: its.as_raw_fd(),
@@ -113,6 +121,8 @@ impl Home {
             real_deadline: None,
             cpu_deadline: None,
             kill_again: false,
+            kills: 0,
+            unexplained: 0,
             process,
             // Every home that ever uses this memory goes on counting.
             launches: shared.launch.get().number,
@@ -143,6 +153,7 @@ impl Home {
         self.real_deadline = None;
         self.cpu_deadline = None;
         self.kill_again = false;
+        self.kills = 0;
         self.cpu_stat = None;
         self.memory_events = None;
         self.cgroup_kill = None;
@@ -216,9 +227,15 @@ impl Home {
         if running {
             shared.revoked.store(self.launches, SeqCst);
         }
-        let wanted = || !running || shared.launched.load(SeqCst) == self.launches;
+        // A pid1 that has not come to take its launch after so long hangs in its preparation.
+        self.kills += 1;
+        let hangs = self.kills > MOST_KILLS;
+        let wanted = || !running || hangs || shared.launched.load(SeqCst) == self.launches;
         let pid = shared.pid1.load(SeqCst);
         self.kill_again = true;
+        if hangs && pid == 0 {
+            self.kill_process();
+        }
         let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else { return };
         // The home takes the number back before it waits for the process: what was there
         // before and after the pidfd was opened was there meanwhile, so it is not another's.
@@ -284,11 +301,15 @@ impl Home {
     }
 
     /// Reads an out-of-memory event; whether the run is out of memory.
-    pub fn out_of_memory(&mut self, handover: &Handover, index: usize) -> bool {
+    pub fn out_of_memory(&mut self, handover: &Handover, index: usize, limit: Option<u64>) -> bool {
         let happened = match handover {
             Handover::Hybrid { homes } => homes.get(index).is_some_and(|files| {
                 let mut count = [0; 8];
-                rustix::io::read(sys::borrow(files.oom_event), &mut count).is_ok()
+                let told = rustix::io::read(sys::borrow(files.oom_event), &mut count).is_ok();
+                // The event comes for a parent's limit, too; this run's own shows in its peak.
+                let mut buffer = [0; 32];
+                let peak = calls::read_at_start(files.memory_peak, &mut buffer).map_or(0, leading_number);
+                told && limit.is_some_and(|limit| peak.saturating_add(CHARGED_AT_ONCE) >= limit)
             }),
             Handover::Cgroup2 { .. } => self.memory_events.as_ref().is_some_and(|fd| {
                 let mut buffer = [0; 256];
@@ -307,6 +328,9 @@ impl Home {
         self.saw_oom_kill
     }
 }
+
+/// What the kernel charges at once, and so may refuse: 64 pages.
+const CHARGED_AT_ONCE: u64 = 64 * 4096;
 
 /// Strings up to this length stay in memory between runs.
 const KEPT_STRINGS: usize = 64 * 1024;

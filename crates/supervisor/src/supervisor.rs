@@ -12,8 +12,8 @@
 //! It never waits for anything but events: mounts are made by builders, runs are cloned by
 //! homes, cgroups are made by the keeper.
 
-use crate::backend::Handover;
-use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, Report, STRINGS, Shared, Start, UNLIMITED, message};
+use crate::backend::{self, Handover};
+use crate::launch::{CPU_WORDS, End, Failure, Launch, MAX_STRINGS, Report, STRINGS, Shared, Start, UNLIMITED, message};
 use crate::slot::{Home, State};
 use crate::step::Step;
 use crate::sys::{Errno, calls, process};
@@ -32,6 +32,10 @@ use zerocopy::FromBytes;
 const SHORTEST_WAIT_NS: u64 = 1_000_000;
 /// A run that has not reached its exec this long after its real-time limit hangs before it.
 const EXEC_GRACE_NS: u64 = 2_000_000_000;
+
+/// How far a peak may lie below the limit that was reached: what an earlier run left behind
+/// is not in the figure (see backend/hybrid.rs), and the kernel charges in batches.
+const PEAK_SLACK: u64 = 2 << 20;
 
 /// A home that dies so often in a row before it can take runs will not do better.
 const MOST_ACCIDENTS: u32 = 10;
@@ -103,6 +107,8 @@ pub struct Supervisor {
     cpus: u64,
     /// CPUs that a run may use unless it asks for fewer.
     cpu_mask: Vec<u64>,
+    /// The client's socket is watched for room to send.
+    wants_room: bool,
     /// Children that have been killed and not yet waited for: builders, pid1s whose homes died.
     dying: Vec<i32>,
     /// For each home, how often in a row it died before it had settled again.
@@ -167,6 +173,7 @@ impl Supervisor {
             buffer: vec![0; millibox_wire::frame::MAX_INLINE],
             cpus,
             cpu_mask: mask.into_iter().take(words).collect(),
+            wants_room: false,
             dying: Vec::new(),
             unsettled: Vec::new(),
         };
@@ -290,7 +297,6 @@ impl Supervisor {
     }
 
     fn send_unsent(&mut self) -> Result<(), Fatal> {
-        let was_waiting = self.unsent.len() > 1;
         while let Some(frame) = self.unsent.front() {
             match crate::sys::send_descriptors(self.setup.socket.as_raw_fd(), frame, &[]) {
                 Ok(()) => {
@@ -302,7 +308,8 @@ impl Supervisor {
                 Err(errno) => return Err(format!("cannot answer the client: {}", crate::step::errno_text(errno))),
             }
         }
-        if was_waiting || !self.unsent.is_empty() {
+        if self.wants_room == self.unsent.is_empty() {
+            self.wants_room = !self.unsent.is_empty();
             let mut events = epoll::EventFlags::IN;
             if !self.unsent.is_empty() {
                 events |= epoll::EventFlags::OUT;
@@ -610,7 +617,8 @@ impl Supervisor {
                 Some([message::READY]) => {
                     let [cpu_stat, events, kill] = [(); 3].map(|()| descriptors.next().flatten());
                     if let Some(events) = &events {
-                        self.watch(events.as_raw_fd(), Token::OutOfMemory(index), epoll::EventFlags::PRI)?;
+                        // If it cannot be watched the kernel's own killing has to do.
+                        let _ = self.watch(events.as_raw_fd(), Token::OutOfMemory(index), epoll::EventFlags::PRI);
                     }
                     self.homes[index].watch(cpu_stat, events, kill);
                 }
@@ -644,6 +652,7 @@ impl Supervisor {
                     report.start = Start::default();
                 }
                 // A home whose pid1 took no launch becomes idle; else it goes on.
+                home.unexplained = 0;
                 home.over(if launch == 0 { State::Ending } else { State::Ready });
                 self.finish(id, &report);
             }
@@ -660,9 +669,16 @@ impl Supervisor {
     fn unprepared(&mut self, index: usize, report: &Report) {
         let world = self.homes[index].world;
         self.homes[index].over(State::Ending);
+        let mut report = *report;
         if report.failure.step == 0 {
-            return;
+            // Somebody ended pid1; but not again and again.
+            self.homes[index].unexplained += 1;
+            if self.homes[index].unexplained < MOST_ACCIDENTS {
+                return;
+            }
+            report.failure = Failure::new(Step::Pid1, Errno(0));
         }
+        self.homes[index].unexplained = 0;
         let waiting = self.queue.iter().copied().find(|id| self.requests.get(id).map(|request| request.world) == world);
         let Some(id) = waiting else { return };
         self.queue.retain(|&other| other != id);
@@ -692,20 +708,64 @@ impl Supervisor {
             *times = 0;
         }
         let (running, shared) = (home.state, home.shared);
-        self.dying.extend(home.orphan());
+        let orphan = home.orphan();
         if let State::Running(id) = running {
-            let cause = self.requests.get(&id).and_then(|request| request.ended);
-            let limited = self.requests.get(&id).is_some_and(|request| request.limits.memory.is_some());
-            self.forget(id);
-            let outcome = match cause {
-                Some((cause, ..)) => cause.outcome(),
-                None if limited && self.homes[index].saw_oom_kill() => Outcome::MemoryLimit,
-                None => Outcome::SandboxError(Step::Home.says(format!("it {how}"))),
-            };
-            self.answer_error(id, outcome);
+            let report = self.report_for_the_dead(index, orphan);
+            let ended = self.requests.get(&id).is_some_and(|request| request.ended.is_some());
+            if ended || report.end.oom_kills > 0 {
+                self.finish(id, &report);
+            } else {
+                self.forget(id);
+                self.answer_error(id, Outcome::SandboxError(Step::Home.says(format!("it {how}"))));
+            }
+        } else {
+            self.dying.extend(orphan);
         }
         shared.standing.forget();
         self.start_home(index, shared, true)
+    }
+
+    /// What a home would have told of its run. The kernel chooses a home, whose memory pid1
+    /// shares, when its runs' cgroup is out of memory and nobody there has more than it.
+    fn report_for_the_dead(&mut self, index: usize, orphan: Option<i32>) -> Report {
+        // pid1 dies with its home, and the program with pid1; the figures are whole when
+        // pid1 can be waited for.
+        if let Some(pid1) = orphan {
+            let gone = |pid1| !matches!(process::wait(pid1, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0);
+            let mut patience = 50;
+            while !gone(pid1) && patience > 0 {
+                patience -= 1;
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            if patience == 0 {
+                self.dying.push(pid1);
+            }
+        }
+        let home = &self.homes[index];
+        let start = home.start_of_run();
+        let mut end = End {
+            pid1_died: 1,
+            status: -1,
+            pid1_status: libc::SIGKILL,
+            launch: home.launch_number(),
+            end_ns: calls::monotonic_raw_ns(),
+            peak_processes: UNLIMITED,
+            ..End::default()
+        };
+        match (&self.setup.handover, start.exec_ns) {
+            (Handover::Hybrid { .. }, 1..) => {
+                if let Some(backend) = backend::Backend::for_home(&self.setup.handover, index) {
+                    backend.measure(home.shared, &start, &process::Waited::default(), &mut end);
+                }
+            }
+            (handover, exec) => {
+                end.oom_kills = u64::from(home.saw_oom_kill());
+                if exec != 0 {
+                    end.cpu_ns = home.cpu_ns(handover, index).saturating_sub(start.cpu_ns);
+                }
+            }
+        }
+        Report { start, end, ..Report::default() }
     }
 
     // --- limits ---------------------------------------------------------------------
@@ -772,10 +832,14 @@ impl Supervisor {
 
     /// The kernel has found a run's cgroup out of memory.
     fn out_of_memory(&mut self, index: usize) {
-        let happened = self.homes[index].out_of_memory(&self.setup.handover, index);
+        let limit = match self.homes[index].state {
+            State::Running(id) => self.requests.get(&id).and_then(|request| request.limits.memory),
+            _ => None,
+        };
+        let happened = self.homes[index].out_of_memory(&self.setup.handover, index, limit);
         if let State::Running(id) = self.homes[index].state
             && happened
-            && self.requests.get(&id).is_some_and(|request| request.limits.memory.is_some())
+            && limit.is_some()
         {
             self.end(id, Cause::Memory);
         }
@@ -907,8 +971,20 @@ impl Supervisor {
             return Outcome::Killed;
         }
         // The kernel's own account of the cgroup, and nothing else, says "memory".
-        if limits.memory.is_some() && (end.oom_kills > 0 || cause == Some(Cause::Memory)) {
+        if cause == Some(Cause::Memory) {
             return Outcome::MemoryLimit;
+        }
+        if end.oom_kills > 0 {
+            // The count has the victims of a parent's limit and of the whole host in it.
+            let peak = figures.peak_memory_bytes;
+            let its_own = limits.memory.is_some_and(|limit| peak == 0 || peak.saturating_add(PEAK_SLACK) >= limit);
+            return if its_own {
+                Outcome::MemoryLimit
+            } else {
+                Outcome::SandboxError(Step::Home.says(
+                    "the memory of the host, or of the cgroup around the run, ran out, and the kernel killed for it",
+                ))
+            };
         }
         if let Some(cause) = cause.filter(|_| ended) {
             return cause.outcome();

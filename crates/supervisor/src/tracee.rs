@@ -1,6 +1,6 @@
 //! The tracee: the process that becomes the program.
 //!
-//! It is born before its program is known: pid1 makes it by vfork, it does all that
+//! It is born before its program is known: pid1 makes it, it does all that
 //! depends on the world alone, and then waits for the launch. So what lies between a
 //! client's call and the exec is: one message, limits that differ from the last run's,
 //! standard descriptors, working directory, exec.
@@ -23,6 +23,9 @@ use core::sync::atomic::Ordering::{Release, SeqCst};
 /// Exit code when the program was not executed; nobody judges by it, the failure is
 /// in the shared memory.
 const NOT_STARTED: i32 = 127;
+
+/// Open files of a run that asks for none: soft and hard.
+const OPEN_FILES: (u64, u64) = (1024, 4096);
 
 /// Nice value of supervisor, homes and pid1s, if root started them.
 pub const WATCHERS_NICE: i32 = -10;
@@ -70,6 +73,12 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
 
     // Part one: what the world says.
     calls::setsid().map_err(at(Step::Session))?;
+    // Not the home's, which needs more: the kernel counts descriptors on their way through
+    // sockets for the user, that is for all runs and for us, and compares them with the
+    // sender's own limit (unix(7), ETOOMANYREFS).
+    let (_, most) = calls::get_rlimit(libc::RLIMIT_NOFILE).map_err(at(Step::Rlimit))?;
+    calls::set_rlimits(libc::RLIMIT_NOFILE, OPEN_FILES.0.min(most), OPEN_FILES.1.min(most))
+        .map_err(at(Step::Rlimit))?;
     if home.raised {
         calls::setpriority(libc::PRIO_PROCESS, 0, 0).map_err(at(Step::Session))?;
     }

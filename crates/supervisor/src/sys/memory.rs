@@ -114,22 +114,13 @@ impl Stack {
     /// Maps and touches a stack of `length` bytes (so that its pages are charged to
     /// who makes it, not to a run), for good.
     pub fn new(length: usize) -> io::Result<Stack> {
-        Stack::map(length, libc::MAP_POPULATE)
-    }
-
-    /// Maps a stack of `length` bytes, whose pages are taken when they are touched.
-    pub fn untouched(length: usize) -> io::Result<Stack> {
-        Stack::map(length, 0)
-    }
-
-    fn map(length: usize, flags: libc::c_int) -> io::Result<Stack> {
         // SAFETY: a fresh anonymous mapping, of which the lowest page is made inaccessible.
         unsafe {
             let address = libc::mmap(
                 core::ptr::null_mut(),
                 length + GUARD,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK | flags,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK | libc::MAP_POPULATE,
                 -1,
                 0,
             );

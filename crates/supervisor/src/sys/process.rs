@@ -2,6 +2,7 @@
 
 use super::memory::Stack;
 use super::{Errno, Result, raw};
+use core::convert::Infallible;
 use core::sync::atomic::AtomicI32;
 use core::sync::atomic::Ordering::SeqCst;
 
@@ -20,10 +21,7 @@ pub struct Clone {
 /// Starts a child that runs `main(argument)` on a stack of its own and waits for its end.
 ///
 /// Its process id stands in `pid` from before it begins until it can no longer be another's:
-/// it is taken back before the child is waited for. We are suspended for as long as the
-/// child has its memory (`CLONE_VFORK`), whether or not that is ours: the kernel then does
-/// not choose a child that shares our memory when memory is short (`in_vfork()` in
-/// mm/oom_kill.c), which would be our end as well.
+/// it is taken back before the child is waited for.
 ///
 /// With `CLONE_VM` the child runs in our memory: `main` may then use only what
 /// [`super`] allows. The stack is the child's until the return.
@@ -34,20 +32,33 @@ pub fn run_child<T: Sync>(
     argument: &T,
     pid: &AtomicI32,
 ) -> Result<Waited> {
-    let how = Clone { flags: how.flags | libc::CLONE_VFORK as u64, ..how };
     // SAFETY: stack and argument are borrowed until the child has been waited for.
     let child = unsafe { spawn(how, stack, main, argument, Some(pid)) }?;
+    let options = libc::WEXITED | libc::WNOWAIT | libc::__WALL;
+    let wait_args = [libc::P_PID as usize, child as usize, 0, options as usize, 0, 0];
+    // SAFETY: numbers, and nothing is to be written.
+    while unsafe { raw::syscall(libc::SYS_waitid, wait_args) } == Err(Errno(libc::EINTR)) {}
     pid.store(0, SeqCst);
     wait(child, libc::__WALL)
 }
 
-/// Starts a child that runs `main(argument)` in our memory on a stack of its own, and
-/// returns its process id once it has executed a program or is gone (vfork(2)).
-pub fn vfork_child<T: Sync>(stack: &Stack, main: fn(&T) -> !, argument: &T) -> Result<i32> {
-    let how = Clone { flags: (libc::CLONE_VM | libc::CLONE_VFORK) as u64, ..Clone::default() };
-    // SAFETY: CLONE_VFORK: the kernel lets us go on only when the child no longer uses
-    // our memory (or we are being killed, and pid1's death is the child's).
-    unsafe { spawn(how, stack, main, argument, None) }
+/// Starts a child that runs `main(argument)` in our memory on a stack of its own, and goes
+/// on with its process id, for good: what is borrowed is never given back.
+///
+/// Not by vfork: whoever waits for a vfork counts as working (uninterruptible) in the
+/// host's load average, and a prepared tracee may wait for its launch for hours.
+pub fn spawn_and_go_on<T: Sync>(
+    stack: &Stack,
+    main: fn(&T) -> !,
+    argument: &T,
+    go_on: impl FnOnce(Result<i32>) -> Infallible,
+) -> ! {
+    let how = Clone { flags: libc::CLONE_VM as u64, ..Clone::default() };
+    // SAFETY: we do not return, so stack and argument stay borrowed for as long as we live;
+    // if we are killed, so is the child, before whoever lent them to us goes on (we are
+    // the first process of its PID namespace, and are waited for).
+    let child = unsafe { spawn(how, stack, main, argument, None) };
+    match go_on(child) {}
 }
 
 /// # Safety

@@ -117,3 +117,18 @@ pub unsafe fn clone3_call(
     }
     if (-4095..0).contains(&answer) { Err(Errno(-answer as i32)) } else { Ok(answer as usize) }
 }
+
+/// An instruction that is none: the process gets SIGILL or SIGTRAP, and ends.
+pub fn trap() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the signal's default action ends the process; if it is handled or ignored,
+    // nothing has changed.
+    unsafe {
+        asm!("ud2", options(nomem, nostack));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        asm!("brk 1", options(nomem, nostack));
+    }
+}
