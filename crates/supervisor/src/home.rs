@@ -121,8 +121,8 @@ pub struct Home {
     /// Ids outside.
     pub uid: u32,
     pub gid: u32,
-    /// Our nice value is not 0.
-    pub raised: bool,
+    /// Nice value of the runs: 0, or a greater one that we may not lower.
+    pub runs_nice: i32,
     pub tracee_stack: Stack,
     pub pointers: Pointers,
     pid1_stack: Stack,
@@ -206,7 +206,7 @@ fn settle(birth: Birth) -> Result<Home, Failure> {
         own_pidfd,
         uid: birth.uid,
         gid: birth.gid,
-        raised: calls::nice() != 0,
+        runs_nice: calls::nice().max(0),
         tracee_stack,
         pointers,
         pid1_stack,

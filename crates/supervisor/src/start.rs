@@ -227,6 +227,8 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     // Nor are the keys of our caller's session (session-keyring(7)); without keyrings in the
     // kernel there is nothing to leave.
     let _ = calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0);
+    // Whoever watches must not wait for a program's turn to end. Homes and pid1s inherit it.
+    let _ = calls::set_slice(calls::nice(), crate::tracee::WATCHERS_SLICE_NS);
     // Descriptors of waiting requests are ours; homes set the runs' limit.
     if let Ok((_, most)) = calls::get_rlimit(libc::RLIMIT_NOFILE) {
         let _ = calls::set_rlimit(libc::RLIMIT_NOFILE, most);

@@ -29,6 +29,8 @@ const OPEN_FILES: (u64, u64) = (1024, 4096);
 
 /// Nice value of supervisor, homes and pid1s, if root started them.
 pub const WATCHERS_NICE: i32 = -10;
+/// Turns that supervisor, homes and pid1s ask for: the shortest there are.
+pub const WATCHERS_SLICE_NS: u64 = 100_000;
 
 /// What the tracee calls after a seccomp program that is attached ahead. A program that
 /// answers "allow" to all of these whatever their arguments is attached while preparing;
@@ -79,8 +81,10 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     let (_, most) = calls::get_rlimit(libc::RLIMIT_NOFILE).map_err(at(Step::Rlimit))?;
     calls::set_rlimits(libc::RLIMIT_NOFILE, OPEN_FILES.0.min(most), OPEN_FILES.1.min(most))
         .map_err(at(Step::Rlimit))?;
-    if home.raised {
-        calls::setpriority(libc::PRIO_PROCESS, 0, 0).map_err(at(Step::Session))?;
+    // The program has no more right to the CPU than any other. Without this call (it may be
+    // forbidden around us) there is no short turn to give back either.
+    if calls::set_slice(home.runs_nice, 0).is_err() {
+        calls::setpriority(libc::PRIO_PROCESS, 0, home.runs_nice).map_err(at(Step::Session))?;
     }
     // The id maps could be written only while the memory, which is pid1's and perhaps the
     // home's, too, was dumpable (proc(5): else the files belong to root). From here nobody
