@@ -710,7 +710,8 @@ impl Supervisor {
         let (running, shared) = (home.state, home.shared);
         let orphan = home.orphan();
         if let State::Running(id) = running {
-            let report = self.report_for_the_dead(index, orphan);
+            let limit = self.requests.get(&id).and_then(|request| request.limits.memory);
+            let report = self.report_for_the_dead(index, orphan, limit);
             let ended = self.requests.get(&id).is_some_and(|request| request.ended.is_some());
             if ended || report.end.oom_kills > 0 {
                 self.finish(id, &report);
@@ -727,7 +728,7 @@ impl Supervisor {
 
     /// What a home would have told of its run. The kernel chooses a home, whose memory pid1
     /// shares, when its runs' cgroup is out of memory and nobody there has more than it.
-    fn report_for_the_dead(&mut self, index: usize, orphan: Option<i32>) -> Report {
+    fn report_for_the_dead(&mut self, index: usize, orphan: Option<i32>, limit: Option<u64>) -> Report {
         // pid1 dies with its home, and the program with pid1; the figures are whole when
         // pid1 can be waited for.
         if let Some(pid1) = orphan {
@@ -741,6 +742,8 @@ impl Supervisor {
                 self.dying.push(pid1);
             }
         }
+        // The news of it may not have been read yet.
+        let _ = self.homes[index].out_of_memory(&self.setup.handover, index, limit);
         let home = &self.homes[index];
         let start = home.start_of_run();
         let mut end = End {
