@@ -124,6 +124,24 @@ fn cgroups_after_runs_with_many_processes() {
     assert!(eventually(Duration::from_secs(5), || count() <= before + 2), "{before} directories became {}", count());
 }
 
+/// Whoever waits uninterruptibly counts in the host's load average: none of ours may, when
+/// all is prepared and nothing runs.
+#[test]
+fn an_idle_supervisor_is_no_load() {
+    let supervisor = millibox_tests::start(builder().slots(1));
+    millibox_tests::probe_run(&supervisor, &["exit", "0"]);
+    let waiting = || -> Vec<char> {
+        let state = |pid: i32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            stat.rsplit(')').next()?.trim().chars().next()
+        };
+        descendants(supervisor.pid()).iter().filter_map(|process| state(process.pid)).collect()
+    };
+    // Supervisor, home, and at least one prepared pid1 with its tracee.
+    let calm = |states: &[char]| states.len() >= 4 && states.iter().all(|state| *state == 'S');
+    assert!(eventually(Duration::from_secs(5), || calm(&waiting())), "{:?}", waiting());
+}
+
 #[test]
 #[ignore = "takes minutes"]
 fn soak_100k() {
