@@ -122,6 +122,10 @@ impl Home {
         let _ = open(&self.swap_max, c"memory.swap.max", libc::O_WRONLY);
         let _ = open(&self.memory_peak, c"memory.peak", libc::O_RDONLY);
         let _ = open(&self.pids_peak, c"pids.peak", libc::O_RDONLY);
+        // A run that its caller lets make namespaces could mount its own cgroup, which belongs
+        // to its user: it shall make none below it, which would outlive it. (The limits
+        // themselves cannot be written from inside: cgroups(7), nsdelegate.)
+        calls::write_file(directory, c"cgroup.max.descendants", b"0")?;
         // Pressure stall accounting costs on every switch and nobody reads it here
         // (cgroup.pressure, Linux 6.1).
         let _ = calls::write_file(directory, c"cgroup.pressure", b"0");
