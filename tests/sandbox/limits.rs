@@ -355,3 +355,24 @@ fn limits_of_the_rlimit_backend() {
     assert_eq!(real.outcome, Outcome::RealTimeLimit);
     assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
 }
+
+/// A run that hangs before its exec: the limit counts from the launch, with some grace.
+#[test]
+fn real_time_of_a_run_that_never_comes_to_its_exec() {
+    let supervisor = millibox_tests::start(builder().slots(1).homes_per_slot(1));
+    probe_run(&supervisor, &["exit", "0"]);
+    // The prepared tracee waits for its launch: nobody's parent. It is stopped.
+    let prepared = || {
+        let all = millibox_tests::descendants(supervisor.pid());
+        let leaf = all.iter().find(|one| all.iter().all(|other| other.parent != one.pid))?.pid;
+        // Supervisor, home, pid1, tracee: all must be there.
+        (all.len() >= 4).then_some(leaf)
+    };
+    assert!(millibox_tests::eventually(Duration::from_secs(5), || prepared().is_some()));
+    std::thread::sleep(Duration::from_millis(100));
+    let tracee = rustix::process::Pid::from_raw(prepared().unwrap()).unwrap();
+    rustix::process::kill_process(tracee, rustix::process::Signal::STOP).unwrap();
+    let run = supervisor.run(&request(["exit", "0"]).real_time_limit(Duration::from_millis(50))).unwrap();
+    assert_eq!(wait(&run).outcome, Outcome::RealTimeLimit);
+    probe_run(&supervisor, &["exit", "0"]);
+}

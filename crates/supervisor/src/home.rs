@@ -346,7 +346,7 @@ impl Home {
         let memory = if self.share_memory { libc::CLONE_VM } else { 0 };
         let mut how = Clone { flags: (namespaces | memory) as u64, into_cgroup: None };
         self.backend.prepare(self.shared, &mut how)?;
-        // pid1 must be able to write its id maps; it makes the memory undumpable again
+        // pid1 must be able to write its id maps; the tracee makes the memory undumpable again
         // before anything that is not ours runs.
         let dumpable = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
         dumpable.map_err(|errno| Failure::new(Step::Home, errno))?;

@@ -10,7 +10,7 @@
 
 use crate::step::Step;
 use crate::sys::Errno;
-use crate::sys::memory::{Area, Slot};
+use crate::sys::memory::{Area, Copied};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
@@ -44,11 +44,11 @@ pub struct Shared {
     /// Tracee → home: limits as they stand in the home's cgroups.
     pub standing: Standing,
     /// Supervisor → tracee.
-    pub launch: Slot<Launch>,
+    pub launch: Copied<Launch>,
     /// Tracee → pid1, home, supervisor.
-    pub start: Slot<Start>,
+    pub start: Copied<Start>,
     /// Tracee, pid1 → home.
-    pub failure: Slot<Failure>,
+    pub failure: Copied<Failure>,
     /// Supervisor → tracee: `Launch::strings_length` bytes.
     pub strings: Area<STRINGS>,
 }

@@ -12,8 +12,8 @@
 //! one end of the home's socket. By default it runs in its home's memory (`CLONE_VM`),
 //! on a stack of its own: no allocation, no locks, no libc; see [`crate::sys`] for the
 //! rules and SECURITY.md for the reasoning. The tracee cannot reach it: it is not
-//! dumpable (from before the exec on), has no descriptor that the tracee keeps, and reads nothing from the tracee
-//! but its wait status.
+//! dumpable (from before the exec on), has no descriptor that the tracee keeps, and reads
+//! nothing from the tracee but its wait status.
 
 use crate::home::{Prepared, RunMount};
 use crate::launch::{End, Failure, Report, message};
@@ -70,11 +70,11 @@ fn watch(prepared: &Prepared, tracee: i32) -> ! {
             let _ = process::wait(-1, libc::__WALL);
         }
     }
-    if shared.launched.load(Relaxed) == 0 {
+    end.launch = shared.launched.load(Relaxed);
+    if end.launch == 0 {
         // Preparing failed; the home tells.
         calls::exit(1);
     }
-    end.launch = shared.launched.load(Relaxed);
     let start = shared.start.get();
     home.backend.measure(shared, &start, &process::children_usage(), &mut end);
     let report = Report { start, failure: shared.failure.get(), end };

@@ -52,6 +52,7 @@ pub struct Home {
     pub shared: &'static Shared,
     /// The world that it prepares or has prepared.
     pub world: Option<WorldId>,
+    /// When its latest launch was sent (`CLOCK_MONOTONIC_RAW`).
     pub last_used: u64,
     /// When to look at the run's clocks (`CLOCK_MONOTONIC_RAW`).
     pub real_deadline: Option<u64>,

@@ -806,7 +806,7 @@ impl Supervisor {
             {
                 // The clock runs from the exec, which was after the launch.
                 let reached = match start.exec_ns {
-                    0 => deadline.saturating_add(EXEC_GRACE_NS),
+                    0 => home.last_used.saturating_add(limit).saturating_add(EXEC_GRACE_NS),
                     exec => exec.saturating_add(limit),
                 };
                 if now >= reached {

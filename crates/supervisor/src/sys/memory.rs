@@ -83,12 +83,12 @@ impl<T: FromBytes + IntoBytes + Immutable + Copy + Send> Plain for T {}
 /// A value in shared memory that is copied in and out whole.
 #[derive(FromZeros)]
 #[repr(C)]
-pub struct Slot<T>(UnsafeCell<T>);
+pub struct Copied<T>(UnsafeCell<T>);
 
 // SAFETY: as for `Area`.
-unsafe impl<T: Plain> Sync for Slot<T> {}
+unsafe impl<T: Plain> Sync for Copied<T> {}
 
-impl<T: Plain> Slot<T> {
+impl<T: Plain> Copied<T> {
     /// Copies the value out.
     pub fn get(&self) -> T {
         // SAFETY: any bytes are a valid T; volatile, as another process wrote them.
