@@ -1,0 +1,10 @@
+//! The judge: compiles submissions, runs them on tests in the sandbox, says what came of it.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `program` | a program that is ready to run, and the limits of a run |
+//! | `verdict` | what the judge says of one test |
+#![forbid(unsafe_code)]
+
+pub mod program;
+pub mod verdict;

@@ -1,0 +1,64 @@
+//! A program that is ready to run, and the limits of a run.
+
+use millibox::{Request, World};
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// A program that is ready to run: compiled, or a script with its interpreter.
+///
+/// Its files lie in a directory that the sandbox's user can read and that lives as long as this
+/// does; [`Executable::world`] shows them, read-only.
+#[derive(Debug, Clone)]
+pub struct Executable {
+    /// What the program sees. Equal for all its runs, so that they share what is prepared.
+    pub world: World,
+    /// Program and arguments, paths as in the world.
+    pub argv: Vec<OsString>,
+    pub env: Vec<(OsString, OsString)>,
+    pub current_dir: OsString,
+    /// Processes and threads that the language's run-time system needs beside the program's own.
+    pub processes: u32,
+    /// Memory that the language's run-time system needs beside what the problem allows, bytes.
+    pub memory: u64,
+    /// Name of the suite.
+    pub suite: String,
+    /// Keeps the files.
+    pub files: std::sync::Arc<tempfile::TempDir>,
+}
+
+/// Limits of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub cpu_time: Duration,
+    pub real_time: Duration,
+    /// Bytes.
+    pub memory: u64,
+    /// Bytes that the program may write to its standard output.
+    pub output: u64,
+    /// Processes and threads, the suite's own not counted.
+    pub processes: u32,
+}
+
+impl Executable {
+    /// A run with these limits; arguments come after the program's own.
+    pub fn request(&self, limits: &Limits, arguments: &[OsString]) -> Request {
+        self.request_in(&self.world, limits, arguments)
+    }
+
+    /// A run in another world, which must show at least what [`Executable::world`] shows.
+    pub fn request_in(&self, world: &World, limits: &Limits, arguments: &[OsString]) -> Request {
+        let mut request = Request::new(self.argv.first().cloned().unwrap_or_default())
+            .args(self.argv.iter().skip(1).cloned())
+            .args(arguments.iter().cloned())
+            .current_dir(self.current_dir.clone())
+            .world(world)
+            .cpu_time_limit(limits.cpu_time)
+            .real_time_limit(limits.real_time)
+            .memory_limit(limits.memory.saturating_add(self.memory))
+            .process_limit(limits.processes.saturating_add(self.processes));
+        for (name, value) in &self.env {
+            request = request.env(name, value);
+        }
+        request
+    }
+}
