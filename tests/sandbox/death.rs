@@ -21,12 +21,13 @@ fn died(handle: &Handle) -> String {
     }
 }
 
-/// The tracee that says this, its pid1 and its home.
-fn family(token: &str) -> (Process, Process, Process) {
+/// Those above the tracee that says this: its pid1, its zygote, its home.
+fn family(token: &str) -> [Process; 3] {
     let tracee = processes_that_say(token).into_iter().next().expect("the tracee");
     let pid1 = process(tracee.parent).expect("pid1");
-    let home = process(pid1.parent).expect("the home");
-    (tracee, pid1, home)
+    let zygote = process(pid1.parent).expect("the zygote");
+    let home = process(zygote.parent).expect("the home");
+    [pid1, zygote, home]
 }
 
 #[test]
@@ -227,7 +228,7 @@ fn a_pid1_that_is_killed() {
         let token = token();
         let (victim, read) = sleeper(&supervisor, &[&token]);
         let (neighbour, _neighbour_read) = sleeper(&supervisor, &[]);
-        let (_, pid1, _) = family(&token);
+        let [pid1, ..] = family(&token);
         kill(pid1.pid, Signal::KILL);
         let result = wait(&victim);
         let Outcome::SandboxError(error) = &result.outcome else { panic!("{result}") };
@@ -242,19 +243,19 @@ fn a_pid1_that_is_killed() {
 }
 
 #[test]
-fn a_home_that_is_killed() {
+fn a_home_or_zygote_that_is_killed() {
     let supervisor = supervisor();
-    for _ in 0..3 {
+    for zygote in [false, true, false, true] {
         let token = token();
         let (victim, read) = sleeper(&supervisor, &[&token]);
         let (neighbour, _neighbour_read) = sleeper(&supervisor, &[]);
-        let (_, _, home) = family(&token);
+        let [_, its_zygote, home] = family(&token);
         assert!(descendants(supervisor.pid()).contains(&home));
-        kill(home.pid, Signal::KILL);
+        kill(if zygote { its_zygote.pid } else { home.pid }, Signal::KILL);
         let result = wait(&victim);
         let Outcome::SandboxError(error) = &result.outcome else { panic!("{result}") };
         assert_eq!(error.step, "home");
-        assert!(error.message.contains("signal 9"), "{error}");
+        assert!(error.message.contains(if zygote { "lost its zygote" } else { "signal 9" }), "{error}");
         assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
         assert_eq!(millibox_tests::read_all(read), b"");
         assert!(neighbour.try_wait().unwrap().is_none());
@@ -268,7 +269,7 @@ fn a_home_that_is_killed() {
 }
 
 #[test]
-fn homes_and_pid1s_that_are_killed_at_random_moments() {
+fn homes_zygotes_and_pid1s_that_are_killed_at_random_moments() {
     let supervisor = supervisor();
     let mut random = Random::new();
     let token = token();
@@ -278,13 +279,14 @@ fn homes_and_pid1s_that_are_killed_at_random_moments() {
             .map(|index| supervisor.run(&request([["exit", "sleep"][index % 2], "2", &token])).unwrap())
             .collect();
         std::thread::sleep(Duration::from_micros(random.below(8000)));
-        // Homes are the supervisor's children, pid1s theirs.
+        // Homes are the supervisor's children, zygotes theirs, pid1s theirs.
         let all = descendants(supervisor.pid());
-        let homes: Vec<i32> = all.iter().filter(|p| p.parent == supervisor.pid() as i32).map(|p| p.pid).collect();
-        let victims: Vec<i32> = match round % 2 {
-            0 => homes,
-            _ => all.iter().filter(|p| homes.contains(&p.parent)).map(|p| p.pid).collect(),
-        };
+        let below =
+            |above: &[i32]| -> Vec<i32> { all.iter().filter(|p| above.contains(&p.parent)).map(|p| p.pid).collect() };
+        let mut victims = vec![supervisor.pid() as i32];
+        for _ in 0..=round % 3 {
+            victims = below(&victims);
+        }
         if !victims.is_empty() {
             kill(victims[random.below(victims.len() as u64) as usize], Signal::KILL);
         }
@@ -303,7 +305,7 @@ fn homes_and_pid1s_that_are_killed_at_random_moments() {
         let works = || self::result(&supervisor, &Request::new("/bin/true")).outcome == Outcome::Exited(0);
         assert!(eventually(SOON, works), "round {round}");
     }
-    eprintln!("{failures} runs failed with their home or pid1");
+    eprintln!("{failures} runs failed with their home, zygote or pid1");
     assert!(failures <= 60, "one death ends more than one run: {failures}");
     assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
     let gone = Gone::of(&supervisor);

@@ -1,7 +1,7 @@
 //! System calls: the default profile, profiles of the caller's own, and bad programs.
 
 use crate::supervisor;
-use millibox::{Error, Outcome, Request, World};
+use millibox::{Error, Mount, Network, Outcome, Request, World};
 use millibox_seccomp::{Arch, Policy, compile};
 use millibox_tests::{pipe, probe_run, request, result, run, world_with_proc};
 use std::os::fd::OwnedFd;
@@ -195,6 +195,83 @@ fn the_strict_profile() {
     let world = World::minimal().seccomp(&policy).unwrap();
     assert_eq!(result(&supervisor, &request(["exit", "3"]).world(&world)).outcome, Outcome::Exited(3));
     assert_eq!(run(&supervisor, &request(["out", "100"]).world(&world)).stdout.len(), 112);
+}
+
+/// What a dynamically linked program that does nothing calls, and what follows a program's
+/// attachment where each tracee attaches it (see ARCHITECTURE.md).
+const LEAST: [&str; 19] = [
+    "execveat",
+    "brk",
+    "access",
+    "openat",
+    "newfstatat",
+    "mmap",
+    "close",
+    "read",
+    "pread64",
+    "arch_prctl",
+    "set_tid_address",
+    "set_robust_list",
+    "rseq",
+    "mprotect",
+    "munmap",
+    "getrandom",
+    "exit_group",
+    "clock_gettime",
+    "prlimit64",
+];
+
+#[test]
+fn a_profile_that_kills_for_what_the_sandbox_calls() {
+    let supervisor = supervisor();
+    // The program is inherited from a process that goes on mounting, cloning and waiting.
+    let text = format!(
+        "name = \"least\"\ndescription = \"x\"\ndefault = \"kill_process\"\n[[rule]]\naction = \"allow\"\nwhy = \"x\"\nsyscalls = {LEAST:?}\n"
+    );
+    let policy: Policy = text.parse().unwrap();
+    let world = world_with_proc()
+        .mount(Mount::tmpfs("/scratch"))
+        .mount(Mount::read_only("/usr/share", "/scratch/share"))
+        .mount(Mount::Symlink { target: b"x".to_vec(), path: b"/scratch/link".to_vec() })
+        .mount(Mount::CreateFile { path: b"/scratch/file".to_vec(), mode: 0o600 })
+        .network(Network::Loopback)
+        .seccomp(&policy)
+        .unwrap();
+    let request = Request::new("/bin/true").world(&world).current_dir("/scratch").rlimit("CORE", 0).unwrap();
+    for _ in 0..5 {
+        assert_eq!(result(&supervisor, &request.clone().cpus([0]).unwrap()).outcome, Outcome::Exited(0));
+        // The program itself may do none of that.
+        let forks = result(&supervisor, &Request::new("/bin/sh").args(["-c", "true & wait"]).world(&world));
+        assert_eq!(forks.outcome, Outcome::Signaled(libc::SIGSYS), "{forks}");
+        // Another program in between, in the same home.
+        assert_eq!(errno_of(&supervisor, &call(libc::SYS_unshare)), libc::EPERM);
+    }
+}
+
+#[test]
+fn nothing_is_left_in_registers_by_what_came_before_the_program() {
+    // What the sandbox's own calls carry, so that an inherited program lets them pass, must
+    // not come to the program's hands. At an ELF program's first instruction all are 0.
+    let source = if cfg!(target_arch = "x86_64") {
+        ".globl _start\n_start:\n or %rbx,%rax\n or %rcx,%rax\n or %rdx,%rax\n or %rsi,%rax\n or %rdi,%rax\n or %rbp,%rax\n or %r8,%rax\n or %r9,%rax\n or %r10,%rax\n or %r11,%rax\n or %r12,%rax\n or %r13,%rax\n or %r14,%rax\n or %r15,%rax\n xor %edi,%edi\n test %rax,%rax\n setnz %dil\n mov $231,%eax\n syscall\n"
+    } else {
+        ".globl _start\n_start:\n orr x0,x0,x1\n orr x0,x0,x2\n orr x0,x0,x3\n orr x0,x0,x4\n orr x0,x0,x5\n orr x0,x0,x6\n orr x0,x0,x7\n cmp x0,#0\n cset x0,ne\n mov x8,#94\n svc 0\n"
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("registers");
+    std::fs::write(directory.path().join("registers.s"), source).unwrap();
+    let built = std::process::Command::new("cc")
+        .args(["-nostdlib", "-static", "-o"])
+        .arg(&program)
+        .arg(directory.path().join("registers.s"))
+        .status();
+    assert!(built.is_ok_and(|status| status.success()), "cc, which the tests were linked with, is there");
+    let supervisor = supervisor();
+    let program = millibox_tests::open(&program);
+    for _ in 0..10 {
+        let request = Request::from_descriptor(program.clone()).argv(["registers"]);
+        assert_eq!(result(&supervisor, &request).outcome, Outcome::Exited(0));
+    }
 }
 
 // --- bad programs ----------------------------------------------------------------------

@@ -15,6 +15,8 @@ pub(crate) mod code {
     pub const STX: u16 = 0x03;
     pub const ALU: u16 = 0x04;
     pub const AND_K: u16 = 0x54;
+    pub const XOR_K: u16 = 0xa4;
+    pub const OR_X: u16 = 0x4c;
     pub const NEG: u16 = 0x84;
     pub const JA: u16 = 0x05;
     pub const JMP: u16 = 0x05;

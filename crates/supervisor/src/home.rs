@@ -1,31 +1,32 @@
-//! A home: one of a slot's two places for runs, and the small process that lives there.
+//! A home: one of a slot's places for runs, and the small process that lives there.
 //!
-//! A slot has two homes, used in turn: while a run goes on in one, the other is cleaned
+//! A slot has several homes, used in turn: while a run goes on in one, another is cleaned
 //! and its next pid1 prepared. The process is needed because on version 1 cgroups a run
 //! is born where its parent is; because cloning for several slots then goes on in
 //! parallel; and because pid1 may share its memory, which then is not the supervisor's.
 //!
-//! Its life: wait for a world; enter the world's template; then, over and over, make a
-//! fresh place, clone pid1 there, wait for its end, clean up.
+//! Its life: wait for a world; enter the world's template; start a [`crate::zygote`], which
+//! makes one run after the other there, and wait for its end.
 //!
 //! It may touch: its own cgroups, the mount namespaces (templates) that it is given, its
 //! network namespace. It holds the capabilities for that in the supervisor's user
 //! namespace, where they reach nothing else.
 
 use crate::backend::Backend;
-use crate::launch::{End, Failure, Report, Shared, message};
+use crate::launch::{Failure, Report, Shared, message};
 use crate::step::Step;
 use crate::sys::memory::{Pointers, Stack};
 use crate::sys::process::{self, Clone};
-use crate::sys::{Errno, calls};
-use crate::{pid1, sys};
-use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+use crate::sys::{self, Errno, calls};
+use crate::zygote::{self, Zygote};
+use core::sync::atomic::Ordering::Relaxed;
+use millibox_seccomp::{Arch, Program};
 use millibox_wire::Network;
 use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 use zerocopy::IntoBytes;
 
-/// Stack of pid1 and of the tracee before its exec: both use a few hundred bytes, an
+/// Stack of zygote, of pid1 and of the tracee before its exec: each uses a few hundred bytes, an
 /// unoptimised build a few thousand.
 const STACK: usize = 64 * 1024;
 
@@ -125,19 +126,13 @@ pub struct Home {
     pub runs_nice: i32,
     pub tracee_stack: Stack,
     pub pointers: Pointers,
-    pid1_stack: Stack,
+    pub pid1_stack: Stack,
+    zygote_stack: Stack,
     /// pid1 shares our memory (else it has a copy).
-    share_memory: bool,
-}
-
-/// One world, as pid1 and tracee see it.
-pub struct Prepared<'a> {
-    pub home: &'a Home,
-    pub uid: u32,
-    pub gid: u32,
-    pub mounts: &'a [(u32, RunMount)],
-    pub seccomp: Option<&'a [u8]>,
-    pub seccomp_early: bool,
+    pub share_memory: bool,
+    /// What our calls carry so that a seccomp program attached to the zygote lets them pass;
+    /// `None`: every tracee attaches its program itself.
+    pass: Option<u64>,
 }
 
 /// What the supervisor gives a new home.
@@ -158,6 +153,9 @@ pub struct Birth {
 /// A run goes first when memory is short, in its cgroup or on the whole host. Home and pid1
 /// have the same value, as it belongs to shared memory; they are small.
 const OOM_SCORE_ADJ: &[u8] = b"1000";
+
+/// Exit code of a home whose zygote has been killed or could not clean up.
+pub const ZYGOTE_LOST: i32 = 2;
 
 /// A home's whole life, in the forked child. The caller has closed what is not ours.
 pub fn main(birth: Birth) -> ! {
@@ -186,6 +184,7 @@ fn settle(birth: Birth) -> Result<Home, Failure> {
     }
     let tracee_stack = Stack::new(STACK).map_err(memory)?;
     let pid1_stack = Stack::new(STACK).map_err(memory)?;
+    let zygote_stack = Stack::new(STACK).map_err(memory)?;
     let pointers = Pointers::new(crate::launch::MAX_STRINGS + 64).map_err(memory)?;
     if !birth.cpus.is_empty() {
         calls::set_affinity(&birth.cpus).map_err(|errno| Failure::new(Step::Affinity, errno))?;
@@ -196,6 +195,11 @@ fn settle(birth: Birth) -> Result<Home, Failure> {
     birth.backend.join(birth.again)?;
     if !birth.backend.needs_cgroup_namespace() {
         calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
+    }
+    // A pid1 with memory of its own is the stricter variant, which trusts no secret.
+    let pass = if birth.share_memory { Some(secret().map_err(failed)?) } else { None };
+    if let Some(pass) = pass {
+        sys::set_pass(pass);
     }
     Ok(Home {
         shared: birth.shared,
@@ -210,20 +214,31 @@ fn settle(birth: Birth) -> Result<Home, Failure> {
         tracee_stack,
         pointers,
         pid1_stack,
+        zygote_stack,
         share_memory: birth.share_memory,
+        pass,
     })
 }
 
-fn tell(socket: i32, tag: u8, report: &Report) {
-    let mut bytes = vec![tag];
-    bytes.extend_from_slice(report.as_bytes());
+/// 64 bits that nobody can guess (getrandom(2)), and not 0.
+fn secret() -> Result<u64, Errno> {
+    let mut bytes = [0; 8];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(u64::from_ne_bytes(bytes) | 1)
+}
+
+/// Sends a report, without allocation.
+pub fn tell(socket: i32, tag: u8, report: &Report) {
+    let mut bytes = [tag; 1 + size_of::<Report>()];
+    if let Some(body) = bytes.get_mut(1..) {
+        body.copy_from_slice(report.as_bytes());
+    }
     let _ = calls::send(socket, &bytes);
 }
 
 impl Home {
     /// Ends only with the supervisor.
     fn live(&self) -> Failure {
-        let mut loopback = false;
         loop {
             let _ = calls::send(self.socket, &[message::IDLE]);
             let mut buffer = vec![0; millibox_wire::frame::MAX_INLINE];
@@ -245,7 +260,29 @@ impl Home {
                 continue;
             }
             self.shared.stay_idle.store(0, Relaxed);
-            while self.shared.stay_idle.load(SeqCst) == 0 && self.run(&order, &mut loopback) {}
+            if let Err(failure) = self.live_in(&order) {
+                return failure;
+            }
+        }
+    }
+
+    /// Runs in one world, until the supervisor wants another or none can be prepared.
+    fn live_in(&self, order: &Order) -> Result<(), Failure> {
+        let failed = |errno| Failure::new(Step::Zygote, errno);
+        let shared_program = self.pass.zip(order.seccomp.as_deref()).and_then(|(pass, program)| {
+            let program = Program::from_bytes(program).ok()?;
+            // Too long for the addition: then each tracee attaches it itself.
+            millibox_seccomp::with_pass(&program, Arch::native(), &zygote::CALLS, pass).ok()
+        });
+        let shared_program = shared_program.map(|program| program.as_bytes());
+        let zygote = Zygote { home: self, order, shared_program: shared_program.as_deref() };
+        // One table of descriptors, as the zygote may renew some that are ours.
+        let how = Clone { flags: (libc::CLONE_VM | libc::CLONE_FILES) as u64, into_cgroup: None };
+        let zygote = process::run_child(how, &self.zygote_stack, zygote::main, &zygote, &self.shared.zygote);
+        match zygote.map_err(failed)?.status {
+            0 => Ok(()),
+            // Its place, or what it was about, is in no known state: the supervisor makes a new home.
+            _ => calls::exit(ZYGOTE_LOST),
         }
     }
 
@@ -266,90 +303,5 @@ impl Home {
                 _ => calls::exit(0),
             }
         }
-    }
-
-    /// One pid1's life. Whether the same world is to be prepared again.
-    fn run(&self, order: &Order, loopback: &mut bool) -> bool {
-        let shared = self.shared;
-        shared.prepared.store(0, Relaxed);
-        shared.launched.store(0, Relaxed);
-        shared.reported.store(0, Relaxed);
-        shared.start.set(Default::default());
-        shared.failure.set(Default::default());
-        let prepared = Prepared {
-            home: self,
-            uid: order.uid,
-            gid: order.gid,
-            mounts: &order.mounts,
-            seccomp: order.seccomp.as_deref(),
-            seccomp_early: order.seccomp_early,
-        };
-        let waited = self.make_place(order, loopback).and_then(|how| {
-            if let Some(watched) = self.backend.watched() {
-                // Without these the supervisor could not hold the run's limits.
-                let there: Vec<i32> = watched.into_iter().filter(|&fd| fd >= 0).collect();
-                sys::send_descriptors(self.socket, &[message::READY], &there)
-                    .map_err(|errno| Failure::new(Step::Home, errno))?;
-            }
-            process::run_child(how, &self.pid1_stack, pid1::main, &prepared, &shared.pid1)
-                .map_err(|errno| Failure::new(Step::Clone, errno))
-        });
-        let waited = match waited {
-            Ok(waited) => waited,
-            Err(failure) => {
-                self.clean();
-                tell(self.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
-                return false;
-            }
-        };
-        let launch = shared.launched.load(Acquire);
-        if shared.reported.load(Acquire) == 0 {
-            let start = shared.start.get();
-            let mut end = End {
-                pid1_died: 1,
-                launch,
-                status: -1,
-                pid1_status: waited.status,
-                end_ns: calls::monotonic_raw_ns(),
-                ..End::default()
-            };
-            self.backend.measure(shared, &start, &waited, &mut end);
-            tell(self.socket, message::ENDED, &Report { start, failure: shared.failure.get(), end });
-        }
-        self.clean();
-        launch != 0
-    }
-
-    /// Makes our place as if nothing had run there, or ends: the supervisor makes another home.
-    fn clean(&self) {
-        if self.backend.clean(self.shared).is_err() {
-            calls::exit(1);
-        }
-    }
-
-    /// Everything that must be there before pid1 is cloned.
-    fn make_place(&self, order: &Order, loopback: &mut bool) -> Result<Clone, Failure> {
-        let at_network = |errno| Failure::new(Step::Network, errno);
-        match order.network {
-            Network::Loopback => {
-                calls::unshare(libc::CLONE_NEWNET).map_err(at_network)?;
-                calls::loopback_up().map_err(at_network)?;
-                *loopback = true;
-            }
-            Network::None if *loopback => {
-                calls::setns(self.network, libc::CLONE_NEWNET).map_err(at_network)?;
-                *loopback = false;
-            }
-            Network::None => {}
-        }
-        let namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
-        let memory = if self.share_memory { libc::CLONE_VM } else { 0 };
-        let mut how = Clone { flags: (namespaces | memory) as u64, into_cgroup: None };
-        self.backend.prepare(self.shared, &mut how)?;
-        // pid1 must be able to write its id maps; the tracee makes the memory undumpable again
-        // before anything that is not ours runs.
-        let dumpable = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
-        dumpable.map_err(|errno| Failure::new(Step::Home, errno))?;
-        Ok(how)
     }
 }

@@ -37,10 +37,13 @@ pub struct Shared {
     pub launched: AtomicU64,
     /// Supervisor → tracee: the launch with this number is not to be executed.
     pub revoked: AtomicU64,
-    /// Home → supervisor: process id of the present pid1; 0: none that could be signalled.
+    /// Home → supervisor: process id of the present zygote; 0: none.
+    pub zygote: AtomicI32,
+    /// Zygote → supervisor: process id of the present pid1; 0: none that could be signalled.
     pub pid1: AtomicI32,
-    /// pid1 → home: the end has been reported.
+    /// pid1 → zygote: the end has been reported.
     pub reported: AtomicU32,
+    pub _pad: u32,
     /// Tracee → home: limits as they stand in the home's cgroups.
     pub standing: Standing,
     /// Supervisor → tracee.

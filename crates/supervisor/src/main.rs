@@ -14,7 +14,8 @@
 //! | `supervisor` | the event loop: requests, queue, clocks, results |
 //! | `slot` | a slot's homes as the supervisor sees them |
 //! | `world`, `template` | mount namespaces, prepared once per world |
-//! | `home` | the process that clones pid1s |
+//! | `home` | a place for runs, and the process that keeps it |
+//! | `zygote` | the process that clones pid1s for one world |
 //! | `pid1`, `tracee` | the two processes of a run |
 //! | `launch`, `step` | what passes between them: memory, messages, errors |
 //! | `backend` | holding and measuring a run: cgroup2, hybrid, rlimit |
@@ -39,6 +40,7 @@ mod sys;
 mod template;
 mod tracee;
 mod world;
+mod zygote;
 
 use options::{Options, Task};
 use rustix::net::{AddressFamily, SocketType, sockopt};

@@ -15,12 +15,13 @@
 //! dumpable (from before the exec on), has no descriptor that the tracee keeps, and reads
 //! nothing from the tracee but its wait status.
 
-use crate::home::{Prepared, RunMount};
+use crate::home::RunMount;
 use crate::launch::{End, Failure, Report, message};
 use crate::step::Step;
 use crate::sys::ascii::Line;
 use crate::sys::{Errno, Result, calls, process};
 use crate::tracee;
+use crate::zygote::Prepared;
 use core::sync::atomic::Ordering::Relaxed;
 use zerocopy::IntoBytes;
 
@@ -97,7 +98,7 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     // Our parent's death is ours. It may have died before this call: a pidfd tells,
     // where getppid() says 0, since the parent is in another PID namespace.
     calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0).map_err(at(Step::ParentDeath))?;
-    if calls::is_readable(home.own_pidfd) {
+    if calls::is_readable(prepared.parent_pidfd) {
         return Err(Failure::new(Step::ParentDeath, Errno(libc::ESRCH)));
     }
     if home.backend.needs_cgroup_namespace() {

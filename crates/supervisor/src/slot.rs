@@ -184,7 +184,7 @@ impl Home {
         self.state = State::Ready;
         self.world = Some(world);
         self.shared.stay_idle.store(0, SeqCst);
-        if sys::send_descriptors(self.socket.as_raw_fd(), &bytes, &[template]).is_err() {
+        if calls::send_descriptors(self.socket.as_raw_fd(), &bytes, &[template]).is_err() {
             // It is dead or will be: its socket tells the rest.
             self.kill_process();
         }
@@ -210,7 +210,7 @@ impl Home {
         }
         self.launches += 1;
         self.shared.launch.set(Launch { number: self.launches, ..*launch });
-        sys::send_descriptors(self.socket.as_raw_fd(), &[message::LAUNCH], descriptors)
+        calls::send_descriptors(self.socket.as_raw_fd(), &[message::LAUNCH], descriptors)
     }
 
     fn long_strings(&self) -> bool {
@@ -265,9 +265,10 @@ impl Home {
         process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status)
     }
 
-    /// The pid1 that a dead home left to us, to be waited for.
-    pub fn orphan(&self) -> Option<i32> {
-        Some(self.shared.pid1.swap(0, SeqCst)).filter(|&pid1| pid1 != 0)
+    /// The zygote and the pid1 that a dead home left to us, to be waited for in this order (pid1
+    /// becomes ours when the zygote is gone); 0: none.
+    pub fn orphans(&self) -> [i32; 2] {
+        [&self.shared.zygote, &self.shared.pid1].map(|pid| pid.swap(0, SeqCst))
     }
 
     // --- figures of a run that goes on ------------------------------------------------

@@ -47,10 +47,11 @@ pub enum Step {
     Arguments,
     Exec,
     Pid1,
+    Zygote,
     Home,
 }
 
-const ALL: [Step; 34] = [
+const ALL: [Step; 35] = [
     Step::None,
     Step::Request,
     Step::World,
@@ -84,6 +85,7 @@ const ALL: [Step; 34] = [
     Step::Arguments,
     Step::Exec,
     Step::Pid1,
+    Step::Zygote,
     Step::Home,
 ];
 
@@ -130,6 +132,7 @@ impl Step {
             Step::Arguments => "arguments",
             Step::Exec => "exec",
             Step::Pid1 => "pid1",
+            Step::Zygote => "zygote",
             Step::Home => "home",
         }
     }
@@ -170,6 +173,7 @@ impl Step {
             Step::Arguments => "pass the arguments",
             Step::Exec => "execute",
             Step::Pid1 => "keep pid1 alive",
+            Step::Zygote => "start the slot's zygote process",
             Step::Home => "keep the slot's home process alive",
         }
     }
@@ -191,6 +195,7 @@ impl Step {
                 | Step::Receive
                 | Step::Descriptors
                 | Step::Pid1
+                | Step::Zygote
                 | Step::Home
         )
     }

@@ -109,8 +109,9 @@ pub struct Supervisor {
     cpu_mask: Vec<u64>,
     /// The client's socket is watched for room to send.
     wants_room: bool,
-    /// Children that have been killed and not yet waited for: builders, pid1s whose homes died.
-    dying: Vec<i32>,
+    /// Children that have been killed and not yet waited for, those of a dead home in the order in
+    /// which they become ours; 0: none.
+    dying: Vec<[i32; 2]>,
     /// For each home, how often in a row it died before it had settled again.
     unsettled: Vec<u32>,
 }
@@ -245,8 +246,7 @@ impl Supervisor {
                     Token::Builder(world) => self.builder_done(world),
                 }
             }
-            self.dying
-                .retain(|&pid| matches!(process::wait(pid, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0));
+            self.dying.retain_mut(|left| !are_gone(left));
             self.look_at_clocks();
             self.dispatch();
         }
@@ -298,7 +298,7 @@ impl Supervisor {
 
     fn send_unsent(&mut self) -> Result<(), Fatal> {
         while let Some(frame) = self.unsent.front() {
-            match crate::sys::send_descriptors(self.setup.socket.as_raw_fd(), frame, &[]) {
+            match calls::send_descriptors(self.setup.socket.as_raw_fd(), frame, &[]) {
                 Ok(()) => {
                     self.unsent.pop_front();
                 }
@@ -467,7 +467,7 @@ impl Supervisor {
     /// Takes a request out of our books.
     fn forget(&mut self, id: u64) -> Option<Request> {
         let request = self.requests.remove(&id)?;
-        self.dying.extend(self.worlds.release(request.world));
+        self.dying.extend(self.worlds.release(request.world).map(|builder| [builder, 0]));
         Some(request)
     }
 
@@ -694,6 +694,7 @@ impl Supervisor {
         let home = &mut self.homes[index];
         let status = home.reap();
         let how = match process::decode_status(status) {
+            Ok(crate::home::ZYGOTE_LOST) => "lost its zygote".to_owned(),
             Ok(code) => format!("exited with {code}"),
             Err(signal) => format!("was killed by signal {signal}"),
         };
@@ -708,10 +709,10 @@ impl Supervisor {
             *times = 0;
         }
         let (running, shared) = (home.state, home.shared);
-        let orphan = home.orphan();
+        let mut orphans = home.orphans();
         if let State::Running(id) = running {
             let limit = self.requests.get(&id).and_then(|request| request.limits.memory);
-            let report = self.report_for_the_dead(index, orphan, limit);
+            let report = self.report_for_the_dead(index, &mut orphans, limit);
             let ended = self.requests.get(&id).is_some_and(|request| request.ended.is_some());
             if ended || report.end.oom_kills > 0 {
                 self.finish(id, &report);
@@ -719,8 +720,9 @@ impl Supervisor {
                 self.forget(id);
                 self.answer_error(id, Outcome::SandboxError(Step::Home.says(format!("it {how}"))));
             }
-        } else {
-            self.dying.extend(orphan);
+        }
+        if !are_gone(&mut orphans) {
+            self.dying.push(orphans);
         }
         shared.standing.forget();
         self.start_home(index, shared, true)
@@ -728,19 +730,14 @@ impl Supervisor {
 
     /// What a home would have told of its run. The kernel chooses a home, whose memory pid1
     /// shares, when its runs' cgroup is out of memory and nobody there has more than it.
-    fn report_for_the_dead(&mut self, index: usize, orphan: Option<i32>, limit: Option<u64>) -> Report {
+    fn report_for_the_dead(&mut self, index: usize, orphans: &mut [i32; 2], limit: Option<u64>) -> Report {
         // pid1 dies with its home, and the program with pid1; the figures are whole when
         // pid1 can be waited for.
-        if let Some(pid1) = orphan {
-            let gone = |pid1| !matches!(process::wait(pid1, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0);
-            let mut patience = 50;
-            while !gone(pid1) && patience > 0 {
-                patience -= 1;
-                std::thread::sleep(std::time::Duration::from_millis(1));
+        for _ in 0..50 {
+            if are_gone(orphans) {
+                break;
             }
-            if patience == 0 {
-                self.dying.push(pid1);
-            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
         }
         // The news of it may not have been read yet.
         let _ = self.homes[index].out_of_memory(&self.setup.handover, index, limit);
@@ -1129,4 +1126,17 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
         *place = *word;
     }
     Ok(launch)
+}
+
+/// Waits for processes that have been killed, the second only after the first, without
+/// waiting long; whether they are gone.
+fn are_gone(orphans: &mut [i32; 2]) -> bool {
+    orphans.iter_mut().all(|pid| {
+        let alive = |pid| matches!(process::wait(pid, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0);
+        if *pid != 0 && alive(*pid) {
+            return false;
+        }
+        *pid = 0;
+        true
+    })
 }

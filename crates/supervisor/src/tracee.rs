@@ -13,10 +13,10 @@
 //! exec: no allocation, no locks, no libc; see [`crate::sys`].
 
 use crate::backend::Backend;
-use crate::home::Prepared;
 use crate::launch::{Failure, Launch, Start, UNLIMITED, message};
 use crate::step::Step;
 use crate::sys::{Errno, calls};
+use crate::zygote::Prepared;
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{Release, SeqCst};
 

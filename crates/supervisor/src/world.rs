@@ -248,14 +248,14 @@ fn builder(world: &World, plan: &Plan, socket: &OwnedFd, procfs: i32) -> ! {
         for word in [error.step as u32, error.errno.0 as u32, error.object as u32] {
             bytes.extend_from_slice(&word.to_ne_bytes());
         }
-        let _ = sys::send_descriptors(socket.as_raw_fd(), &bytes, &[]);
+        let _ = calls::send_descriptors(socket.as_raw_fd(), &bytes, &[]);
     };
     match template::build(world, plan) {
         Ok(directories) => match calls::openat(procfs, c"self/ns/mnt", libc::O_RDONLY, 0) {
             Ok(namespace) => {
                 let mut bytes = vec![b'B'];
                 bytes.extend(directories.iter().map(|&directory| u8::from(directory)));
-                let _ = sys::send_descriptors(socket.as_raw_fd(), &bytes, &[namespace]);
+                let _ = calls::send_descriptors(socket.as_raw_fd(), &bytes, &[namespace]);
             }
             Err(errno) => failed(BuildError { step: Step::Template, errno, object: usize::MAX }),
         },

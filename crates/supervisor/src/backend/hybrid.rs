@@ -14,6 +14,7 @@ use crate::launch::{End, Failure, Launch, Shared, Standing, Start, UNLIMITED};
 use crate::step::Step;
 use crate::sys::ascii::{Decimal, keyed_number, leading_number};
 use crate::sys::{Errno, calls};
+use core::sync::atomic::AtomicI32;
 use core::sync::atomic::Ordering::Relaxed;
 use serde::{Deserialize, Serialize};
 
@@ -52,8 +53,8 @@ pub struct Files {
     pub keeper: i32,
 }
 
-/// Processes in the home's cgroups that are not the run's: the home and pid1.
-const OWN_PROCESSES: u64 = 2;
+/// Processes in the home's cgroups that are not the run's: home, zygote and pid1.
+const OWN_PROCESSES: u64 = 3;
 /// With less memory than this left, the next run's preparation might not fit.
 const ROOM_TO_PREPARE: u64 = 16 << 20;
 
@@ -68,11 +69,13 @@ const MOST_EMPTYINGS: u32 = 200;
 /// See the module.
 pub struct Home {
     files: Files,
+    /// Process id of the home that joined.
+    process: AtomicI32,
 }
 
 impl Home {
     pub fn new(files: Files) -> Home {
-        Home { files }
+        Home { files, process: AtomicI32::new(0) }
     }
 
     pub fn descriptors(&self) -> Vec<i32> {
@@ -97,6 +100,7 @@ impl Home {
     }
 
     pub fn join(&self, again: bool) -> Result<(), Failure> {
+        self.process.store(calls::getpid(), Relaxed);
         let joined = |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::Cgroup, errno));
         for &fd in &self.files.join {
             joined(fd)?;
@@ -119,7 +123,7 @@ impl Home {
             let _ = calls::write(files.memory_empty, b"0");
             usage = read_number(files.memory_usage);
             if usage > LEFT_BEHIND {
-                std::thread::sleep(std::time::Duration::from_millis(1));
+                calls::sleep_ns(1_000_000);
                 usage = read_number(files.memory_usage);
             }
         }
@@ -251,8 +255,8 @@ impl Home {
         Ok(())
     }
 
-    /// Asks the keeper for a fresh pids cgroup and moves there. The new descriptors
-    /// take the old ones' numbers.
+    /// Asks the keeper for a fresh pids cgroup and moves there, home and zygote. The new
+    /// descriptors take the old ones' numbers.
     fn renew_pids(&self) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let files = &self.files;
@@ -269,7 +273,11 @@ impl Home {
                 let _ = calls::close(new);
             }
         }
-        calls::write(files.pids_join, b"0").map_err(failed)?;
+        let home = self.process.load(Relaxed);
+        calls::write(files.pids_join, Decimal::new(home as u64).as_bytes()).map_err(failed)?;
+        if calls::getpid() != home {
+            calls::write(files.pids_join, b"0").map_err(failed)?;
+        }
         // The keeper removes the old one when it hears that it is empty.
         calls::send(files.keeper, &[RENEWED]).map_err(failed)
     }

@@ -20,7 +20,7 @@ pub use remove::sweep;
 use crate::backend::Handover;
 use crate::options::{BackendChoice, Options};
 use crate::start::{self, Inheritance};
-use crate::sys::{self, calls, process};
+use crate::sys::{calls, process};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::OFlags;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -214,5 +214,5 @@ fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), String> {
 
 /// Sends a file's descriptors, as the answer to a home.
 fn answer(socket: i32, tag: u8, descriptors: &[i32]) {
-    let _ = sys::send_descriptors(socket, &[tag], descriptors);
+    let _ = calls::send_descriptors(socket, &[tag], descriptors);
 }

@@ -13,7 +13,7 @@ macro_rules! numeric {
         $(#[$doc])*
         #[inline]
         pub fn $name($($arg: $type),*) -> Result<usize> {
-            let mut args = [0usize; 6];
+            let mut args = [0usize; 5];
             let mut _next = args.iter_mut();
             $(if let Some(place) = _next.next() { *place = $arg as usize; })*
             // SAFETY: numbers only; the kernel touches no memory of ours for this call.
@@ -50,14 +50,14 @@ numeric! {
 /// getpid(2)
 pub fn getpid() -> i32 {
     // SAFETY: no arguments.
-    unsafe { syscall(libc::SYS_getpid, [0; 6]) }.unwrap_or(0) as i32
+    unsafe { syscall(libc::SYS_getpid, [0; 5]) }.unwrap_or(0) as i32
 }
 
 /// exit_group(2)
 pub fn exit(code: i32) -> ! {
     loop {
         // SAFETY: a number only; does not return.
-        let _ = unsafe { syscall(libc::SYS_exit_group, [code as usize, 0, 0, 0, 0, 0]) };
+        let _ = unsafe { syscall(libc::SYS_exit_group, [code as usize, 0, 0, 0, 0]) };
         // A seccomp program may refuse it.
         super::raw::trap();
     }
@@ -66,7 +66,7 @@ pub fn exit(code: i32) -> ! {
 /// Our own nice value (getpriority(2), whose system call answers 20 - nice).
 pub fn nice() -> i32 {
     // SAFETY: numbers only.
-    unsafe { syscall(libc::SYS_getpriority, [libc::PRIO_PROCESS as usize, 0, 0, 0, 0, 0]) }
+    unsafe { syscall(libc::SYS_getpriority, [libc::PRIO_PROCESS as usize, 0, 0, 0, 0]) }
         .map_or(0, |answer| 20 - answer as i32)
 }
 
@@ -76,7 +76,7 @@ pub fn openat(dir: i32, path: &CStr, flags: i32, mode: u32) -> Result<i32> {
     unsafe {
         syscall(
             libc::SYS_openat,
-            [dir as isize as usize, path.as_ptr() as usize, (flags | libc::O_CLOEXEC) as usize, mode as usize, 0, 0],
+            [dir as isize as usize, path.as_ptr() as usize, (flags | libc::O_CLOEXEC) as usize, mode as usize, 0],
         )
     }
     .map(|fd| fd as i32)
@@ -85,7 +85,7 @@ pub fn openat(dir: i32, path: &CStr, flags: i32, mode: u32) -> Result<i32> {
 /// write(2) of all of `bytes` in one call, as control files want it.
 pub fn write(fd: i32, bytes: &[u8]) -> Result<()> {
     // SAFETY: pointer and length are those of a slice.
-    let written = unsafe { syscall(libc::SYS_write, [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) }?;
+    let written = unsafe { syscall(libc::SYS_write, [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0]) }?;
     if written == bytes.len() { Ok(()) } else { Err(Errno(libc::EIO)) }
 }
 
@@ -100,22 +100,21 @@ pub fn write_file(dir: i32, path: &CStr, bytes: &[u8]) -> Result<()> {
 /// pread(2) from the file's beginning; the part of `buffer` that was filled.
 pub fn read_at_start(fd: i32, buffer: &mut [u8]) -> Result<&[u8]> {
     // SAFETY: pointer and length are those of a mutable slice.
-    let read =
-        unsafe { syscall(libc::SYS_pread64, [fd as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]) }?;
+    let read = unsafe { syscall(libc::SYS_pread64, [fd as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0]) }?;
     Ok(buffer.get(..read).unwrap_or(&[]))
 }
 
 /// mkdirat(2)
 pub fn mkdirat(dir: i32, path: &CStr, mode: u32) -> Result<()> {
     // SAFETY: `path` is NUL-terminated.
-    unsafe { syscall(libc::SYS_mkdirat, [dir as isize as usize, path.as_ptr() as usize, mode as usize, 0, 0, 0]) }
+    unsafe { syscall(libc::SYS_mkdirat, [dir as isize as usize, path.as_ptr() as usize, mode as usize, 0, 0]) }
         .map(drop)
 }
 
 /// unlinkat(2)
 pub fn unlinkat(dir: i32, path: &CStr, flags: i32) -> Result<()> {
     // SAFETY: `path` is NUL-terminated.
-    unsafe { syscall(libc::SYS_unlinkat, [dir as isize as usize, path.as_ptr() as usize, flags as usize, 0, 0, 0]) }
+    unsafe { syscall(libc::SYS_unlinkat, [dir as isize as usize, path.as_ptr() as usize, flags as usize, 0, 0]) }
         .map(drop)
 }
 
@@ -123,7 +122,7 @@ pub fn unlinkat(dir: i32, path: &CStr, flags: i32) -> Result<()> {
 pub fn symlinkat(target: &CStr, dir: i32, path: &CStr) -> Result<()> {
     // SAFETY: both strings are NUL-terminated.
     unsafe {
-        syscall(libc::SYS_symlinkat, [target.as_ptr() as usize, dir as isize as usize, path.as_ptr() as usize, 0, 0, 0])
+        syscall(libc::SYS_symlinkat, [target.as_ptr() as usize, dir as isize as usize, path.as_ptr() as usize, 0, 0])
     }
     .map(drop)
 }
@@ -131,21 +130,21 @@ pub fn symlinkat(target: &CStr, dir: i32, path: &CStr) -> Result<()> {
 /// fchmodat(2)
 pub fn chmodat(dir: i32, path: &CStr, mode: u32) -> Result<()> {
     // SAFETY: `path` is NUL-terminated.
-    unsafe { syscall(libc::SYS_fchmodat, [dir as isize as usize, path.as_ptr() as usize, mode as usize, 0, 0, 0]) }
+    unsafe { syscall(libc::SYS_fchmodat, [dir as isize as usize, path.as_ptr() as usize, mode as usize, 0, 0]) }
         .map(drop)
 }
 
 /// chdir(2)
 pub fn chdir(path: &CStr) -> Result<()> {
     // SAFETY: `path` is NUL-terminated.
-    unsafe { syscall(libc::SYS_chdir, [path.as_ptr() as usize, 0, 0, 0, 0, 0]) }.map(drop)
+    unsafe { syscall(libc::SYS_chdir, [path.as_ptr() as usize, 0, 0, 0, 0]) }.map(drop)
 }
 
 /// Whether a path can be found from the working directory (faccessat(2), `F_OK`).
 pub fn exists(path: *const u8) -> bool {
     // SAFETY: the kernel answers EFAULT to an address that cannot be read.
     unsafe {
-        syscall(libc::SYS_faccessat, [libc::AT_FDCWD as isize as usize, path as usize, libc::F_OK as usize, 0, 0, 0])
+        syscall(libc::SYS_faccessat, [libc::AT_FDCWD as isize as usize, path as usize, libc::F_OK as usize, 0, 0])
     }
     .is_ok()
 }
@@ -162,7 +161,6 @@ pub fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: libc::c_ulong, da
                 kind.as_ptr() as usize,
                 flags as usize,
                 data.as_ptr() as usize,
-                0,
             ],
         )
     }
@@ -172,7 +170,7 @@ pub fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: libc::c_ulong, da
 /// open_tree(2), Linux 5.2
 pub fn open_tree(dir: i32, path: &CStr, flags: u32) -> Result<i32> {
     // SAFETY: `path` is NUL-terminated.
-    unsafe { syscall(libc::SYS_open_tree, [dir as isize as usize, path.as_ptr() as usize, flags as usize, 0, 0, 0]) }
+    unsafe { syscall(libc::SYS_open_tree, [dir as isize as usize, path.as_ptr() as usize, flags as usize, 0, 0]) }
         .map(|fd| fd as i32)
 }
 
@@ -188,7 +186,6 @@ pub fn move_mount(from: i32, dir: i32, to: &CStr, flags: u32) -> Result<()> {
                 dir as isize as usize,
                 to.as_ptr() as usize,
                 (libc::MOVE_MOUNT_F_EMPTY_PATH | flags) as usize,
-                0,
             ],
         )
     }
@@ -208,7 +205,6 @@ pub fn mount_setattr(dir: i32, path: &CStr, flags: u32, set: u64) -> Result<()> 
                 flags as usize,
                 &raw const attributes as usize,
                 size_of::<libc::mount_attr>(),
-                0,
             ],
         )
     }
@@ -224,7 +220,7 @@ pub fn monotonic_raw_ns() -> u64 {
 pub fn clock_ns(clock: i32) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes one timespec.
-    let _ = unsafe { syscall(libc::SYS_clock_gettime, [clock as isize as usize, &raw mut time as usize, 0, 0, 0, 0]) };
+    let _ = unsafe { syscall(libc::SYS_clock_gettime, [clock as isize as usize, &raw mut time as usize, 0, 0, 0]) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
@@ -237,14 +233,14 @@ pub fn set_rlimit(resource: u32, value: u64) -> Result<()> {
 pub fn set_rlimits(resource: u32, soft: u64, hard: u64) -> Result<()> {
     let limit = libc::rlimit64 { rlim_cur: soft, rlim_max: hard };
     // SAFETY: the kernel reads one rlimit64.
-    unsafe { syscall(libc::SYS_prlimit64, [0, resource as usize, &raw const limit as usize, 0, 0, 0]) }.map(drop)
+    unsafe { syscall(libc::SYS_prlimit64, [0, resource as usize, &raw const limit as usize, 0, 0]) }.map(drop)
 }
 
 /// Our own soft and hard limit (prlimit(2)).
 pub fn get_rlimit(resource: u32) -> Result<(u64, u64)> {
     let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel writes one rlimit64.
-    unsafe { syscall(libc::SYS_prlimit64, [0, resource as usize, 0, &raw mut limit as usize, 0, 0]) }?;
+    unsafe { syscall(libc::SYS_prlimit64, [0, resource as usize, 0, &raw mut limit as usize, 0]) }?;
     Ok((limit.rlim_cur, limit.rlim_max))
 }
 
@@ -256,7 +252,7 @@ pub fn set_slice(nice: i32, slice_ns: u64) -> Result<()> {
     // runtime, deadline, period.
     let words: [u64; 6] = [48 | (libc::SCHED_OTHER as u64) << 32, 0, u64::from(nice as u32), slice_ns, 0, 0];
     // SAFETY: the kernel reads the 48 bytes that the structure says it has.
-    unsafe { syscall(libc::SYS_sched_setattr, [0, words.as_ptr() as usize, 0, 0, 0, 0]) }.map(drop)
+    unsafe { syscall(libc::SYS_sched_setattr, [0, words.as_ptr() as usize, 0, 0, 0]) }.map(drop)
 }
 
 /// Makes our scheduling policy the default one (sched_setscheduler(2)).
@@ -264,7 +260,7 @@ pub fn set_default_scheduling() -> Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the kernel reads one sched_param.
     unsafe {
-        syscall(libc::SYS_sched_setscheduler, [0, libc::SCHED_OTHER as usize, &raw const parameters as usize, 0, 0, 0])
+        syscall(libc::SYS_sched_setscheduler, [0, libc::SCHED_OTHER as usize, &raw const parameters as usize, 0, 0])
     }
     .map(drop)
 }
@@ -272,13 +268,13 @@ pub fn set_default_scheduling() -> Result<()> {
 /// sched_setaffinity(2) for ourselves.
 pub fn set_affinity(mask: &[u64]) -> Result<()> {
     // SAFETY: the kernel reads the slice's bytes.
-    unsafe { syscall(libc::SYS_sched_setaffinity, [0, size_of_val(mask), mask.as_ptr() as usize, 0, 0, 0]) }.map(drop)
+    unsafe { syscall(libc::SYS_sched_setaffinity, [0, size_of_val(mask), mask.as_ptr() as usize, 0, 0]) }.map(drop)
 }
 
 /// sched_getaffinity(2) of ourselves; the number of words that were filled.
 pub fn get_affinity(mask: &mut [u64]) -> Result<usize> {
     // SAFETY: the kernel writes no more than the slice's bytes.
-    unsafe { syscall(libc::SYS_sched_getaffinity, [0, size_of_val(mask), mask.as_mut_ptr() as usize, 0, 0, 0]) }
+    unsafe { syscall(libc::SYS_sched_getaffinity, [0, size_of_val(mask), mask.as_mut_ptr() as usize, 0, 0]) }
         .map(|bytes| bytes / 8)
 }
 
@@ -294,7 +290,7 @@ pub fn set_capabilities(mask: u64) -> Result<()> {
     let (low, high) = (mask as u32, (mask >> 32) as u32);
     let data: [u32; 6] = [low, low, 0, high, high, 0];
     // SAFETY: header and the two data elements are laid out as capset(2) says.
-    unsafe { syscall(libc::SYS_capset, [header.as_ptr() as usize, data.as_ptr() as usize, 0, 0, 0, 0]) }.map(drop)
+    unsafe { syscall(libc::SYS_capset, [header.as_ptr() as usize, data.as_ptr() as usize, 0, 0, 0]) }.map(drop)
 }
 
 /// Attaches a filter to the calling thread (seccomp(2), `SECCOMP_SET_MODE_FILTER`).
@@ -317,7 +313,6 @@ pub fn attach_seccomp(program: &[u8]) -> Result<()> {
                 &raw const filter as usize,
                 0,
                 0,
-                0,
             ],
         )
     }
@@ -331,7 +326,7 @@ pub fn execveat(dir: i32, path: *const u8, arguments: usize, environment: usize,
     // SAFETY: the kernel answers EFAULT to what it cannot read; on success this program
     // is gone.
     match unsafe {
-        syscall(libc::SYS_execveat, [dir as isize as usize, path as usize, arguments, environment, flags as usize, 0])
+        syscall(libc::SYS_execveat, [dir as isize as usize, path as usize, arguments, environment, flags as usize])
     } {
         Err(errno) => errno,
         Ok(_) => Errno(libc::EIO),
@@ -343,7 +338,7 @@ pub fn is_readable(fd: i32) -> bool {
     let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: one pollfd and one timespec.
-    let ready = unsafe { syscall(libc::SYS_ppoll, [&raw mut poll as usize, 1, &raw const zero as usize, 0, 0, 0]) };
+    let ready = unsafe { syscall(libc::SYS_ppoll, [&raw mut poll as usize, 1, &raw const zero as usize, 0, 0]) };
     !matches!(ready, Ok(0))
 }
 
@@ -380,7 +375,7 @@ pub fn receive(socket: i32, buffer: &mut [u8], flags: i32) -> Result<Received> {
         match unsafe {
             syscall(
                 libc::SYS_recvmsg,
-                [socket as usize, &raw mut message as usize, (flags | libc::MSG_CMSG_CLOEXEC) as usize, 0, 0, 0],
+                [socket as usize, &raw mut message as usize, (flags | libc::MSG_CMSG_CLOEXEC) as usize, 0, 0],
             )
         } {
             Err(Errno(libc::EINTR)) => {}
@@ -412,16 +407,56 @@ pub fn receive(socket: i32, buffer: &mut [u8], flags: i32) -> Result<Received> {
     Ok(received)
 }
 
-/// send(2) of one message, without `SIGPIPE`.
+/// sendmsg(2) of one message, without `SIGPIPE`.
 pub fn send(socket: i32, bytes: &[u8]) -> Result<()> {
-    // SAFETY: pointer and length are those of a slice.
+    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    // SAFETY: msghdr is plain numbers and pointers.
+    let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    // SAFETY: the message names a readable buffer and nothing else.
     unsafe {
-        syscall(
-            libc::SYS_sendto,
-            [socket as usize, bytes.as_ptr() as usize, bytes.len(), libc::MSG_NOSIGNAL as usize, 0, 0],
-        )
+        syscall(libc::SYS_sendmsg, [socket as usize, &raw const message as usize, libc::MSG_NOSIGNAL as usize, 0, 0])
     }
     .map(drop)
+}
+
+/// sendmsg(2) of one message with up to [`MAX_RECEIVED`] descriptors (unix(7), `SCM_RIGHTS`),
+/// without `SIGPIPE` and without waiting: a full buffer is EAGAIN.
+pub fn send_descriptors(socket: i32, bytes: &[u8], descriptors: &[i32]) -> Result<()> {
+    if descriptors.len() > MAX_RECEIVED {
+        return Err(Errno(libc::EINVAL));
+    }
+    let mut control = Control([0; CONTROL]);
+    let header = size_of::<libc::cmsghdr>();
+    let length = header + size_of_val(descriptors);
+    let words = [(0, length as i32), (8, libc::SOL_SOCKET), (12, libc::SCM_RIGHTS)];
+    let rights = descriptors.iter().enumerate().map(|(index, &fd)| (header + 4 * index, fd));
+    for (at, word) in words.into_iter().chain(rights) {
+        for (to, from) in control.0.iter_mut().skip(at).zip(word.to_ne_bytes()) {
+            *to = from;
+        }
+    }
+    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    // SAFETY: msghdr is plain numbers and pointers.
+    let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    if !descriptors.is_empty() {
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = length as _;
+    }
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    // SAFETY: the message names a readable buffer and a control message of the length it says.
+    unsafe { syscall(libc::SYS_sendmsg, [socket as usize, &raw const message as usize, flags as usize, 0, 0]) }
+        .map(drop)
+}
+
+/// Sleeps (nanosleep(2)), perhaps less.
+pub fn sleep_ns(nanoseconds: u32) {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds.into() };
+    // SAFETY: the kernel reads one timespec.
+    let _ = unsafe { syscall(libc::SYS_nanosleep, [&raw const time as usize, 0, 0, 0, 0]) };
 }
 
 /// Sets every signal's disposition to the default (sigaction(2)).
@@ -430,7 +465,7 @@ pub fn reset_signal_dispositions() {
         // An all-zero kernel sigaction is SIG_DFL without flags; its mask is 8 bytes.
         let action = [0u64; 4];
         // SAFETY: the kernel reads one sigaction of its own layout (at most 32 bytes).
-        let _ = unsafe { syscall(libc::SYS_rt_sigaction, [signal, action.as_ptr() as usize, 0, 8, 0, 0]) };
+        let _ = unsafe { syscall(libc::SYS_rt_sigaction, [signal, action.as_ptr() as usize, 0, 8, 0]) };
     }
 }
 
@@ -438,17 +473,16 @@ pub fn reset_signal_dispositions() {
 pub fn unblock_signals() {
     let mask = 0u64;
     // SAFETY: the kernel reads 8 bytes.
-    let _ = unsafe {
-        syscall(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, &raw const mask as usize, 0, 8, 0, 0])
-    };
+    let _ =
+        unsafe { syscall(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, &raw const mask as usize, 0, 8, 0]) };
 }
 
 /// sethostname(2) and setdomainname(2) to nothing.
 pub fn clear_host_name() -> Result<()> {
     // SAFETY: no bytes are read for length 0.
     unsafe {
-        syscall(libc::SYS_sethostname, [c"".as_ptr() as usize, 0, 0, 0, 0, 0])?;
-        syscall(libc::SYS_setdomainname, [c"".as_ptr() as usize, 0, 0, 0, 0, 0])?;
+        syscall(libc::SYS_sethostname, [c"".as_ptr() as usize, 0, 0, 0, 0])?;
+        syscall(libc::SYS_setdomainname, [c"".as_ptr() as usize, 0, 0, 0, 0])?;
     }
     Ok(())
 }
@@ -459,15 +493,14 @@ pub fn loopback_up() -> Result<()> {
     unsafe {
         let socket = syscall(
             libc::SYS_socket,
-            [libc::AF_INET as usize, (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC) as usize, 0, 0, 0, 0],
+            [libc::AF_INET as usize, (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC) as usize, 0, 0, 0],
         )?;
         let mut request: libc::ifreq = core::mem::zeroed();
         for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
             *to = *from as libc::c_char;
         }
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
-        let answer =
-            syscall(libc::SYS_ioctl, [socket, libc::SIOCSIFFLAGS as usize, &raw const request as usize, 0, 0, 0]);
+        let answer = syscall(libc::SYS_ioctl, [socket, libc::SIOCSIFFLAGS as usize, &raw const request as usize, 0, 0]);
         let _ = close(socket as i32);
         answer.map(drop)
     }

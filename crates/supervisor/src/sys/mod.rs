@@ -20,6 +20,8 @@ pub mod memory;
 pub mod process;
 mod raw;
 
+pub use raw::set_pass;
+
 /// An error number (errno(3)) straight from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Errno(pub i32);
@@ -38,21 +40,6 @@ impl From<std::io::Error> for Errno {
 
 /// Result of a system call.
 pub type Result<T> = core::result::Result<T, Errno>;
-
-/// Sends one message with descriptors (unix(7), `SCM_RIGHTS`), without waiting: a full
-/// buffer is EAGAIN.
-pub fn send_descriptors(socket: i32, bytes: &[u8], descriptors: &[i32]) -> Result<()> {
-    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-    let borrowed: Vec<_> = descriptors.iter().map(|&fd| borrow(fd)).collect();
-    let mut space = vec![core::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(borrowed.len().max(1)))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    if !borrowed.is_empty() {
-        control.push(SendAncillaryMessage::ScmRights(&borrowed));
-    }
-    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-    sendmsg(borrow(socket), &[std::io::IoSlice::new(bytes)], &mut control, flags)?;
-    Ok(())
-}
 
 /// Takes over a descriptor that came by number (from an exec, or from [`calls::receive`]).
 ///

@@ -35,7 +35,7 @@ pub fn run_child<T: Sync>(
     // SAFETY: stack and argument are borrowed until the child has been waited for.
     let child = unsafe { spawn(how, stack, main, argument, Some(pid)) }?;
     let options = libc::WEXITED | libc::WNOWAIT | libc::__WALL;
-    let wait_args = [libc::P_PID as usize, child as usize, 0, options as usize, 0, 0];
+    let wait_args = [libc::P_PID as usize, child as usize, 0, options as usize, 0];
     // SAFETY: numbers, and nothing is to be written.
     while unsafe { raw::syscall(libc::SYS_waitid, wait_args) } == Err(Errno(libc::EINTR)) {}
     pid.store(0, SeqCst);
@@ -117,7 +117,7 @@ pub fn fork() -> Result<Option<i32>> {
 pub fn own_pidfd() -> Result<i32> {
     let pid = super::calls::getpid();
     // SAFETY: takes and gives numbers only.
-    unsafe { raw::syscall(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0, 0]) }.map(|fd| fd as i32)
+    unsafe { raw::syscall(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0]) }.map(|fd| fd as i32)
 }
 
 /// What became of a child.
@@ -145,7 +145,7 @@ pub fn wait(pid: i32, options: i32) -> Result<Waited> {
         let answer = unsafe {
             raw::syscall(
                 libc::SYS_wait4,
-                [pid as isize as usize, &raw mut status as usize, options as usize, &raw mut usage as usize, 0, 0],
+                [pid as isize as usize, &raw mut status as usize, options as usize, &raw mut usage as usize, 0],
             )
         };
         match answer {
@@ -163,7 +163,7 @@ pub fn children_usage() -> Waited {
         let mut usage: libc::rusage = core::mem::zeroed();
         let _ = raw::syscall(
             libc::SYS_getrusage,
-            [libc::RUSAGE_CHILDREN as isize as usize, &raw mut usage as usize, 0, 0, 0, 0],
+            [libc::RUSAGE_CHILDREN as isize as usize, &raw mut usage as usize, 0, 0, 0],
         );
         from_usage(&usage)
     }
@@ -190,9 +190,9 @@ pub fn decode_status(status: i32) -> core::result::Result<i32, i32> {
 pub fn become_user(uid: u32, gid: u32) -> Result<()> {
     // SAFETY: numbers, and no groups are read for a count of 0.
     unsafe {
-        raw::syscall(libc::SYS_setgroups, [0; 6])?;
-        raw::syscall(libc::SYS_setresgid, [gid as usize, gid as usize, gid as usize, 0, 0, 0])?;
-        raw::syscall(libc::SYS_setresuid, [uid as usize, uid as usize, uid as usize, 0, 0, 0])?;
+        raw::syscall(libc::SYS_setgroups, [0; 5])?;
+        raw::syscall(libc::SYS_setresgid, [gid as usize, gid as usize, gid as usize, 0, 0])?;
+        raw::syscall(libc::SYS_setresuid, [uid as usize, uid as usize, uid as usize, 0, 0])?;
     }
     Ok(())
 }

@@ -5,15 +5,30 @@
 
 use super::{Errno, Result};
 use core::arch::asm;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
 
-/// Makes a system call with up to six arguments (unused ones are 0: the kernel
+/// What all our calls carry where a sixth argument would be; see [`set_pass`].
+static PASS: AtomicU64 = AtomicU64::new(0);
+
+/// From now on every call of this process, and of those that share its memory or have a copy
+/// of it, carries `pass` as its sixth argument, which the kernel ignores for calls that have
+/// fewer: a seccomp program can tell by it that we are asking, and not the program that we
+/// will be (`millibox_seccomp::with_pass`). An exec clears all registers (ELF_PLAT_INIT() in
+/// arch/x86/include/asm/elf.h, start_thread_common() in arch/arm64/include/asm/processor.h)
+/// and replaces the memory.
+pub fn set_pass(pass: u64) {
+    PASS.store(pass, Relaxed);
+}
+
+/// Makes a system call with up to five arguments (unused ones are 0: the kernel
 /// ignores them).
 ///
 /// # Safety
 /// The arguments must be what the call `number` expects; pointers among them must
 /// be valid for what it reads and writes.
 #[inline(always)]
-pub unsafe fn syscall(number: libc::c_long, args: [usize; 6]) -> Result<usize> {
+pub unsafe fn syscall(number: libc::c_long, args: [usize; 5]) -> Result<usize> {
     let answer: isize;
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the x86-64 system call convention (syscall(2)): the kernel changes rax,
@@ -27,7 +42,7 @@ pub unsafe fn syscall(number: libc::c_long, args: [usize; 6]) -> Result<usize> {
             in("rdx") args[2],
             in("r10") args[3],
             in("r8") args[4],
-            in("r9") args[5],
+            in("r9") PASS.load(Relaxed),
             lateout("rcx") _,
             lateout("r11") _,
             options(nostack),
@@ -45,7 +60,7 @@ pub unsafe fn syscall(number: libc::c_long, args: [usize; 6]) -> Result<usize> {
             in("x2") args[2],
             in("x3") args[3],
             in("x4") args[4],
-            in("x5") args[5],
+            in("x5") PASS.load(Relaxed),
             options(nostack),
         );
     }
@@ -87,6 +102,7 @@ pub unsafe fn clone3_call(
             inlateout("rax") libc::SYS_clone3 as isize => answer,
             in("rdi") args,
             in("rsi") size,
+            in("r9") PASS.load(Relaxed),
             in("r12") first,
             in("r13") second,
             in("r14") entry,
@@ -110,6 +126,7 @@ pub unsafe fn clone3_call(
             in("x8") libc::SYS_clone3,
             inlateout("x0") args as isize => answer,
             in("x1") size,
+            in("x5") PASS.load(Relaxed),
             in("x20") first,
             in("x21") second,
             in("x22") entry,

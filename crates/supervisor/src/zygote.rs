@@ -1,0 +1,216 @@
+//! The zygote: the process that makes a home's runs in one world, one after the other.
+//!
+//! It is needed because a seccomp program is inherited, and attaching one takes the kernel
+//! longer than most of what else it does for a short run: attached here once, all tracees
+//! have it from birth. What zygote, pid1 and tracee themselves must call although the
+//! program may refuse it to the tracee, they call with a secret in an argument that the kernel
+//! ignores ([`millibox_seccomp::with_pass`]); see SECURITY.md for the reasoning. When the home
+//! is given another world, and perhaps another program, this process ends, and the next
+//! begins without one.
+//!
+//! Its life: attach the program; then, over and over, make a fresh place, clone pid1 there,
+//! wait for its end, clean up.
+//!
+//! It may touch what its home may, whose memory and descriptors it shares: no allocation, no
+//! locks, no libc, as the program may refuse what they call; see [`crate::sys`].
+
+use crate::home::{Home, Order, RunMount, tell};
+use crate::launch::{End, Failure, Report, message};
+use crate::pid1;
+use crate::step::Step;
+use crate::sys::calls;
+use crate::sys::process::{self, Clone};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+use millibox_wire::Network;
+
+/// Every call that zygote, pid1 and tracee make, but for the tracee's exec, which is the
+/// program's own business. None has a sixth argument.
+pub const CALLS: [u32; 43] = [
+    libc::SYS_capset as u32,
+    libc::SYS_chdir as u32,
+    libc::SYS_clock_gettime as u32,
+    libc::SYS_clone3 as u32,
+    libc::SYS_close as u32,
+    libc::SYS_close_range as u32,
+    libc::SYS_dup3 as u32,
+    libc::SYS_exit_group as u32,
+    libc::SYS_faccessat as u32,
+    libc::SYS_fchmodat as u32,
+    libc::SYS_getpid as u32,
+    libc::SYS_getpriority as u32,
+    libc::SYS_getrusage as u32,
+    libc::SYS_ioctl as u32,
+    libc::SYS_kill as u32,
+    libc::SYS_mkdirat as u32,
+    libc::SYS_mount as u32,
+    libc::SYS_move_mount as u32,
+    libc::SYS_nanosleep as u32,
+    libc::SYS_open_tree as u32,
+    libc::SYS_openat as u32,
+    libc::SYS_pidfd_open as u32,
+    libc::SYS_ppoll as u32,
+    libc::SYS_prctl as u32,
+    libc::SYS_pread64 as u32,
+    libc::SYS_prlimit64 as u32,
+    libc::SYS_recvmsg as u32,
+    // What a stopped and continued process calls in place of a call with a time limit.
+    libc::SYS_restart_syscall as u32,
+    libc::SYS_sched_setaffinity as u32,
+    libc::SYS_sched_setattr as u32,
+    libc::SYS_seccomp as u32,
+    libc::SYS_sendmsg as u32,
+    libc::SYS_setns as u32,
+    libc::SYS_setpriority as u32,
+    libc::SYS_setsid as u32,
+    libc::SYS_socket as u32,
+    libc::SYS_symlinkat as u32,
+    libc::SYS_umask as u32,
+    libc::SYS_unlinkat as u32,
+    libc::SYS_unshare as u32,
+    libc::SYS_wait4 as u32,
+    libc::SYS_waitid as u32,
+    libc::SYS_write as u32,
+];
+
+/// What the home gives a zygote.
+pub struct Zygote<'a> {
+    pub home: &'a Home,
+    pub order: &'a Order,
+    /// The seccomp program that all runs inherit.
+    pub shared_program: Option<&'a [u8]>,
+}
+
+/// One world, as pid1 and tracee see it.
+pub struct Prepared<'a> {
+    pub home: &'a Home,
+    /// Readable once pid1's parent is dead.
+    pub parent_pidfd: i32,
+    pub uid: u32,
+    pub gid: u32,
+    pub mounts: &'a [(u32, RunMount)],
+    /// The program that the tracee attaches, unless it has inherited it.
+    pub seccomp: Option<&'a [u8]>,
+    pub seccomp_early: bool,
+}
+
+/// A zygote's whole life. Exit code 0: the home is as it was before.
+pub fn main(zygote: &Zygote) -> ! {
+    if let Err(failure) = zygote.live() {
+        tell(zygote.home.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
+    }
+    calls::exit(0)
+}
+
+impl Zygote<'_> {
+    fn live(&self) -> Result<(), Failure> {
+        let failed = |errno| Failure::new(Step::Zygote, errno);
+        let home = self.home;
+        // Our home's death is ours.
+        calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0).map_err(failed)?;
+        if calls::is_readable(home.own_pidfd) {
+            calls::exit(1);
+        }
+        let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-zygote".as_ptr() as usize, 0, 0, 0);
+        let own_pidfd = process::own_pidfd().map_err(failed)?;
+        let prepared = Prepared {
+            home,
+            parent_pidfd: own_pidfd,
+            uid: self.order.uid,
+            gid: self.order.gid,
+            mounts: &self.order.mounts,
+            seccomp: self.order.seccomp.as_deref().filter(|_| self.shared_program.is_none()),
+            seccomp_early: self.order.seccomp_early,
+        };
+        let attached = match self.shared_program {
+            Some(program) => calls::attach_seccomp(program).map_err(|errno| Failure::new(Step::Seccomp, errno)),
+            None => Ok(()),
+        };
+        let mut loopback = false;
+        while attached.is_ok() && home.shared.stay_idle.load(SeqCst) == 0 && self.run(&prepared, &mut loopback) {}
+        // The table is the home's.
+        let _ = calls::close(own_pidfd);
+        attached
+    }
+
+    /// One pid1's life. Whether the same world is to be prepared again.
+    fn run(&self, prepared: &Prepared, loopback: &mut bool) -> bool {
+        let home = self.home;
+        let shared = home.shared;
+        shared.prepared.store(0, Relaxed);
+        shared.launched.store(0, Relaxed);
+        shared.reported.store(0, Relaxed);
+        shared.start.set(Default::default());
+        shared.failure.set(Default::default());
+        let waited = self.make_place(loopback).and_then(|how| {
+            if let Some(watched) = home.backend.watched() {
+                // Without these the supervisor could not hold the run's limits.
+                let count = watched.iter().take_while(|&&fd| fd >= 0).count();
+                let there = watched.get(..count).unwrap_or_default();
+                calls::send_descriptors(home.socket, &[message::READY], there)
+                    .map_err(|errno| Failure::new(Step::Home, errno))?;
+            }
+            process::run_child(how, &home.pid1_stack, pid1::main, prepared, &shared.pid1)
+                .map_err(|errno| Failure::new(Step::Clone, errno))
+        });
+        let waited = match waited {
+            Ok(waited) => waited,
+            Err(failure) => {
+                self.clean();
+                tell(home.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
+                return false;
+            }
+        };
+        let launch = shared.launched.load(Acquire);
+        if shared.reported.load(Acquire) == 0 {
+            let start = shared.start.get();
+            let mut end = End {
+                pid1_died: 1,
+                launch,
+                status: -1,
+                pid1_status: waited.status,
+                end_ns: calls::monotonic_raw_ns(),
+                ..End::default()
+            };
+            home.backend.measure(shared, &start, &waited, &mut end);
+            tell(home.socket, message::ENDED, &Report { start, failure: shared.failure.get(), end });
+        }
+        self.clean();
+        launch != 0
+    }
+
+    /// Makes our place as if nothing had run there, or ends, and the home with us: the supervisor
+    /// makes another.
+    fn clean(&self) {
+        let home = self.home;
+        if home.backend.clean(home.shared).is_err() {
+            calls::exit(1);
+        }
+    }
+
+    /// Everything that must be there before pid1 is cloned.
+    fn make_place(&self, loopback: &mut bool) -> Result<Clone, Failure> {
+        let at_network = |errno| Failure::new(Step::Network, errno);
+        let home = self.home;
+        match self.order.network {
+            Network::Loopback => {
+                calls::unshare(libc::CLONE_NEWNET).map_err(at_network)?;
+                calls::loopback_up().map_err(at_network)?;
+                *loopback = true;
+            }
+            Network::None if *loopback => {
+                calls::setns(home.network, libc::CLONE_NEWNET).map_err(at_network)?;
+                *loopback = false;
+            }
+            Network::None => {}
+        }
+        let namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
+        let memory = if home.share_memory { libc::CLONE_VM } else { 0 };
+        let mut how = Clone { flags: (namespaces | memory) as u64, into_cgroup: None };
+        home.backend.prepare(home.shared, &mut how)?;
+        // pid1 must be able to write its id maps; the tracee makes the memory undumpable again
+        // before anything that is not ours runs.
+        let dumpable = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
+        dumpable.map_err(|errno| Failure::new(Step::Home, errno))?;
+        Ok(how)
+    }
+}
