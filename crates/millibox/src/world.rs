@@ -22,8 +22,6 @@ pub struct World {
 const SYSTEM: [&str; 6] = ["/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr"];
 /// What the loader and `update-alternatives` need besides.
 const SYSTEM_CONFIGURATION: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"];
-/// Device nodes that give nothing away.
-const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 impl World {
     /// An empty read-only root, the default seccomp profile, no network.
@@ -57,17 +55,8 @@ impl World {
     /// Adds a directory with null, zero, full, random, urandom, and links to the run's own
     /// descriptors (which work if there is a procfs at /proc).
     #[must_use]
-    pub fn dev(mut self, at: impl AsRef<Path>) -> World {
-        let at = at.as_ref();
-        for name in DEVICES {
-            self = self.mount(Mount::device(format!("/dev/{name}"), bytes(&at.join(name))));
-        }
-        let links = [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")];
-        for (name, number) in links {
-            let target = format!("/proc/self/fd{number}").into_bytes();
-            self = self.mount(Mount::Symlink { target, path: bytes(&at.join(name)) });
-        }
-        self
+    pub fn dev(self, at: impl AsRef<Path>) -> World {
+        self.mount(Mount::Devices { at: bytes(at.as_ref()) })
     }
 
     /// Adds a mount operation after those that are there.

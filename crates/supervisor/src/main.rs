@@ -14,6 +14,7 @@
 //! | `supervisor` | the event loop: requests, queue, clocks, results |
 //! | `slot` | a slot's homes as the supervisor sees them |
 //! | `world`, `template` | mount namespaces, prepared once per world |
+//! | `devices` | the devices of a world, as one mount if may be |
 //! | `home` | a place for runs, and the process that keeps it |
 //! | `zygote` | the process that clones pid1s for one world |
 //! | `pid1`, `tracee` | the two processes of a run |
@@ -26,6 +27,7 @@
 #![deny(unsafe_code)]
 
 mod backend;
+mod devices;
 mod home;
 mod keeper;
 mod launch;

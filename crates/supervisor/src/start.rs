@@ -33,6 +33,8 @@ pub struct Inheritance {
     pub pin: bool,
     pub cgroups: Vec<Vec<u8>>,
     pub declined: Vec<String>,
+    /// Where all devices hang as one mount, see [`crate::devices`].
+    pub devices: Option<String>,
 }
 
 /// Whom we become; `None` if we are unprivileged already.
@@ -41,7 +43,7 @@ pub fn drops_to(options: &Options) -> Option<(u32, u32)> {
 }
 
 /// Drops privileges for good and executes the supervisor. Only returns on failure.
-pub fn execute(options: &Options, inheritance: &Inheritance) -> String {
+pub fn execute(options: &Options, inheritance: Inheritance) -> String {
     match try_execute(options, inheritance) {
         Ok(never) => match never {},
         Err(why) => why,
@@ -50,13 +52,16 @@ pub fn execute(options: &Options, inheritance: &Inheritance) -> String {
 
 enum Never {}
 
-fn try_execute(options: &Options, inheritance: &Inheritance) -> Result<Never, String> {
+fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never, String> {
     let failed = |what: &'static str| move |errno: rustix::io::Errno| format!("cannot {what}: {errno}");
     // By descriptor: the unprivileged user need not be able to reach the path.
     let program = rustix::fs::open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .map_err(failed("open /proc/self/exe"))?;
     let memfd = rustix::fs::memfd_create("millibox", MemfdFlags::empty()).map_err(failed("make a memfd"))?;
-    let body = millibox_wire::encode(inheritance);
+    if drops_to(options).is_some() {
+        inheritance.devices = crate::devices::make();
+    }
+    let body = millibox_wire::encode(&inheritance);
     rustix::io::pwrite(&memfd, &body, 0).map_err(failed("write a memfd"))?;
     for fd in [inheritance.socket, inheritance.client] {
         rustix::io::fcntl_setfd(sys::borrow(fd), FdFlags::empty()).map_err(failed("pass a descriptor on"))?;
@@ -264,6 +269,7 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
         gid,
         cgroups: inheritance.cgroups,
         declined: inheritance.declined,
+        devices: inheritance.devices,
     })?;
     // From here nobody of our own user may trace us; homes choose for themselves.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed("become undumpable"))?;

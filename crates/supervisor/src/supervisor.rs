@@ -54,6 +54,8 @@ pub struct Setup {
     pub gid: u32,
     pub cgroups: Vec<Vec<u8>>,
     pub declined: Vec<String>,
+    /// Where all devices hang as one mount, see [`crate::devices`].
+    pub devices: Option<String>,
 }
 
 /// Why a run is being ended by us.
@@ -441,7 +443,7 @@ impl Supervisor {
         if run.limits.cpu_time_ns == Some(0) {
             return self.answer_error(id, Outcome::CpuTimeLimit);
         }
-        let world = match self.worlds.find_or_add(run.world) {
+        let world = match self.worlds.find_or_add(run.world, self.setup.devices.as_deref()) {
             Ok(world) => world,
             Err(why) => return self.answer_error(id, Outcome::NotStarted(Step::World.says(why))),
         };

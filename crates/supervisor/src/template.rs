@@ -139,6 +139,8 @@ pub fn plan(world: &World) -> Result<Plan, String> {
                 make_parents(&mut plan, number, &path, &own);
                 plan.run.push((number, RunMount::Symlink { target, path: c_path }));
             }
+            // `devices::expand` has put something else in its place.
+            Mount::Devices { .. } => return Err("internal: devices as one mount".to_owned()),
             Mount::NewRoot { .. } => {
                 if !plan.run.is_empty() {
                     return Err(format!(

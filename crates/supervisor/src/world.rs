@@ -49,11 +49,14 @@ pub struct Worlds {
 
 impl Worlds {
     /// The world that these bytes encode.
-    pub fn find_or_add(&mut self, bytes: &[u8]) -> Result<WorldId, String> {
+    ///
+    /// `devices` is where all devices hang as one mount, if anywhere.
+    pub fn find_or_add(&mut self, bytes: &[u8], devices: Option<&str>) -> Result<WorldId, String> {
         if let Some(&id) = self.by_key.get(bytes) {
             return Ok(WorldId(id));
         }
-        let world: World = decode(bytes).map_err(|error| error.to_string())?;
+        let mut world: World = decode(bytes).map_err(|error| error.to_string())?;
+        world.mounts = crate::devices::expand(world.mounts, devices);
         template::plan(&world)?;
         let seccomp_early = match &world.seccomp {
             Some(program) => {

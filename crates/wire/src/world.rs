@@ -79,6 +79,12 @@ pub enum Mount {
         /// `source` is a device node that must work (no nodev).
         device: bool,
     },
+    /// A directory with the devices null, zero, full, random and urandom, and links fd, stdin,
+    /// stdout and stderr to the run's own descriptors (which work if there is a procfs at /proc).
+    Devices {
+        /// The directory.
+        at: Vec<u8>,
+    },
     /// Makes a directory with exactly this mode; its being there already is an error.
     CreateDir {
         /// Where.
@@ -162,7 +168,7 @@ impl Mount {
     /// The path inside the new root that this operation is about.
     pub fn path(&self) -> &[u8] {
         match self {
-            Mount::Tmpfs { at, .. } | Mount::Proc { at, .. } | Mount::Bind { at, .. } => at,
+            Mount::Tmpfs { at, .. } | Mount::Proc { at, .. } | Mount::Bind { at, .. } | Mount::Devices { at } => at,
             Mount::CreateDir { path, .. }
             | Mount::CreateFile { path, .. }
             | Mount::Symlink { path, .. }

@@ -87,9 +87,10 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
         pin: options.pin,
         cgroups: Vec::new(),
         declined,
+        devices: None,
     };
     let Some(mut made) = made else {
-        return Err(start::execute(options, &inheritance));
+        return Err(start::execute(options, inheritance));
     };
     inheritance.handover = made.handover.clone();
     inheritance.cgroups = made.tops.iter().map(|top| top.path.clone().into_bytes()).collect();
@@ -110,7 +111,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
                 eprintln!("millibox: cannot enter the supervisor's cgroup: {}", crate::step::errno_text(errno));
                 calls::exit(1);
             }
-            let why = start::execute(options, &inheritance);
+            let why = start::execute(options, inheritance);
             eprintln!("millibox: {why}");
             calls::exit(1);
         }
