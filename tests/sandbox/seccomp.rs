@@ -137,10 +137,11 @@ fn languages_that_are_here() {
     let java = "printf 'class A { public static void main(String[] a) { System.out.println(1); } }' > A.java && javac A.java && java A";
     let go = "printf 'package main\\nfunc main() { c := make(chan int); go func() { c <- 1 }(); println(<-c) }' > a.go && HOME=/tmp GOFLAGS=-mod=mod go build a.go && ./a";
     let node = "node -e 'setTimeout(() => console.log(1), 5)'";
-    // Java's own configuration is in /etc on some systems.
+    // Java's and Free Pascal's own configuration is in /etc on some systems.
     let mut world = world_with_proc();
     for entry in std::fs::read_dir("/etc").into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with("java") {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("java") || name.starts_with("fpc") {
             world = world.read_only(entry.path(), entry.path());
         }
     }

@@ -19,6 +19,7 @@
 //! | `zygote` | the process that clones pid1s for one world |
 //! | `pid1`, `tracee` | the two processes of a run |
 //! | `launch`, `step` | what passes between them: memory, messages, errors |
+//! | `tree` | the processes of a run that goes on |
 //! | `backend` | holding and measuring a run: cgroup2, hybrid, rlimit |
 //! | `sys` | hand-written system calls, and all `unsafe` |
 //!
@@ -41,6 +42,7 @@ mod supervisor;
 mod sys;
 mod template;
 mod tracee;
+mod tree;
 mod world;
 mod zygote;
 

@@ -18,6 +18,7 @@ use crate::launch::{Launch, Shared, Start, message};
 use crate::supervisor::{Fatal, Setup};
 use crate::sys::ascii::{keyed_number, leading_number};
 use crate::sys::{self, Errno, Result, calls, process};
+use crate::tree;
 use crate::world::WorldId;
 use core::sync::atomic::Ordering::{Acquire, SeqCst};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -244,10 +245,11 @@ impl Home {
         if shared.pid1.load(SeqCst) == pid && wanted() {
             // ESRCH: it is over already.
             let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
-            if let Some(kill) = &self.cgroup_kill {
-                // All at once: pid1 would first have to be scheduled, beside those that it is
-                // to end (cgroup.kill, Linux 5.14).
-                let _ = rustix::io::write(kill, b"1");
+            // All at once: pid1 would first have to be scheduled, beside those that it is to end.
+            match &self.cgroup_kill {
+                // cgroup.kill, Linux 5.14
+                Some(kill) => drop(rustix::io::write(kill, b"1")),
+                None => tree::kill_below(pid, MOST_KILLED),
             }
             self.kill_again = false;
         }
@@ -274,7 +276,17 @@ impl Home {
     // --- figures of a run that goes on ------------------------------------------------
 
     /// CPU time that the home's cgroup (or its run's processes) has used.
-    pub fn cpu_ns(&self, handover: &Handover, index: usize) -> u64 {
+    ///
+    /// `exactly`: with what running processes have used since the last tick, which each CPU
+    /// else counts only every few milliseconds; it takes a look at each process.
+    pub fn cpu_ns(&self, handover: &Handover, index: usize, exactly: bool) -> u64 {
+        if exactly && !matches!(handover, Handover::Rlimit) {
+            let pid1 = self.shared.pid1.load(SeqCst);
+            // Among many processes the scheduler switches, and counts, by itself.
+            for pid in tree::below(pid1, MOST_ASKED).into_iter().filter(|_| pid1 != 0) {
+                let _ = tree::cpu_ns(pid);
+            }
+        }
         let mut buffer = [0; 512];
         match handover {
             Handover::Hybrid { homes } => homes
@@ -330,6 +342,12 @@ impl Home {
         self.saw_oom_kill
     }
 }
+
+/// How many processes are asked for their CPU time.
+const MOST_ASKED: usize = 64;
+/// How many processes the supervisor ends itself; finding them takes time that is not only
+/// this run's.
+const MOST_KILLED: usize = 16;
 
 /// What the kernel charges at once, and so may refuse: 64 pages.
 const CHARGED_AT_ONCE: u64 = 64 * 4096;

@@ -30,6 +30,9 @@ use zerocopy::FromBytes;
 
 /// Longest time between two looks at a run's CPU time that is close to its limit.
 const SHORTEST_WAIT_NS: u64 = 1_000_000;
+/// Time between two ticks of the slowest kernel (CONFIG_HZ=100), at which running processes'
+/// time is counted.
+const LONGEST_TICK_NS: u64 = 10_000_000;
 /// A run that has not reached its exec this long after its real-time limit hangs before it.
 const EXEC_GRACE_NS: u64 = 2_000_000_000;
 
@@ -763,7 +766,7 @@ impl Supervisor {
             (handover, exec) => {
                 end.oom_kills = u64::from(home.saw_oom_kill());
                 if exec != 0 {
-                    end.cpu_ns = home.cpu_ns(handover, index).saturating_sub(start.cpu_ns);
+                    end.cpu_ns = home.cpu_ns(handover, index, false).saturating_sub(start.cpu_ns);
                 }
             }
         }
@@ -818,15 +821,21 @@ impl Supervisor {
             if let (Some(deadline), Some(limit)) = (cpu, limits.cpu_time_ns)
                 && now >= deadline
             {
-                let used = match start.exec_ns {
+                let home = &self.homes[index];
+                let used = |exactly| match start.exec_ns {
                     0 => 0,
-                    _ => self.homes[index].cpu_ns(&self.setup.handover, index).saturating_sub(start.cpu_ns),
+                    _ => home.cpu_ns(&self.setup.handover, index, exactly).saturating_sub(start.cpu_ns),
                 };
-                if used >= limit {
+                let mut used_ns = used(false);
+                // What is not yet counted may be what reaches it.
+                if used_ns < limit && used_ns.saturating_add(self.cpus * LONGEST_TICK_NS) >= limit {
+                    used_ns = used(true);
+                }
+                if used_ns >= limit {
                     self.end(id, Cause::CpuTime);
                     continue;
                 }
-                let wait = ((limit - used) / self.cpus).max(SHORTEST_WAIT_NS);
+                let wait = ((limit - used_ns) / self.cpus).max(SHORTEST_WAIT_NS);
                 self.homes[index].cpu_deadline = Some(now + wait);
             }
         }
@@ -863,7 +872,7 @@ impl Supervisor {
         if let Some(home) = self.homes.iter_mut().find(|home| home.state == State::Running(id)) {
             // A killed pid1 does not wait for its children, so nobody sums up what they used.
             let used = match self.setup.handover {
-                Handover::Rlimit if home.start_of_run().exec_ns != 0 => home.cpu_ns(&self.setup.handover, 0),
+                Handover::Rlimit if home.start_of_run().exec_ns != 0 => home.cpu_ns(&self.setup.handover, 0, false),
                 _ => 0,
             };
             home.kill_pid1();

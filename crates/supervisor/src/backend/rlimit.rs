@@ -14,6 +14,7 @@ use crate::launch::{End, Failure, Launch, UNLIMITED};
 use crate::step::Step;
 use crate::sys::calls;
 use crate::sys::process::Waited;
+use crate::tree;
 
 /// Processes of the run's user namespace that are not the run's: pid1.
 const OWN_PROCESSES: u64 = 1;
@@ -50,24 +51,14 @@ pub fn measure(usage: &Waited, end: &mut End) {
 /// CPU time of a process and of all below it: of the living by their clocks, of the dead
 /// by what their parents have collected (in clock ticks, proc_pid_stat(5)).
 pub fn tree_cpu_ns(root: i32) -> u64 {
-    let mut total = 0;
-    let mut left = vec![root];
-    while let Some(pid) = left.pop() {
-        // The clock of another process (clock_getcpuclockid(3)): ~pid << 3 | CPUCLOCK_SCHED.
-        total += calls::clock_ns(!pid << 3 | 2);
-        if let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) {
-            // After the last ')': state is field 3, cutime 16, cstime 17.
-            let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-            let ticks = |field: usize| fields.get(field - 3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-            total += (ticks(16) + ticks(17)) * (1_000_000_000 / TICKS_PER_SECOND);
-        }
-        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        for task in tasks {
-            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            left.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
-        }
-    }
-    total
+    let collected = |pid: i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // After the last ')': state is field 3, cutime 16, cstime 17.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+        let ticks = |field: usize| fields.get(field - 3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        (ticks(16) + ticks(17)) * (1_000_000_000 / TICKS_PER_SECOND)
+    };
+    tree::below(root, usize::MAX).into_iter().map(|pid| tree::cpu_ns(pid) + collected(pid)).sum()
 }
 
 /// `USER_HZ`, the same on every Linux machine we build for (sysconf(3), `_SC_CLK_TCK`).
