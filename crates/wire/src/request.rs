@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run<'a> {
     /// The encoded [`crate::World`].
+    #[serde(with = "serde_bytes")]
     pub world: &'a [u8],
     /// Working directory, program paths, arguments, environment: each ended by a
     /// NUL byte, one after another, as execve(2) will read them.
+    #[serde(with = "serde_bytes")]
     pub strings: &'a [u8],
     /// Number of program paths, tried in order until one can be executed; 0: the
     /// program is a descriptor.
