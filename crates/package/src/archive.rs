@@ -17,11 +17,15 @@ const LONGEST_LINK: u64 = 4096;
 
 /// Unpacks an archive; `None`: it cannot be, and the log says why.
 pub fn unpack(archive: &Path, log: &Log) -> Option<TempDir> {
+    unpack_at_most(archive, MOST_BYTES, log)
+}
+
+fn unpack_at_most(archive: &Path, bytes: u64, log: &Log) -> Option<TempDir> {
     let unpacked = File::open(archive).map_err(|error| format!("cannot be read: {error}")).and_then(|file| {
         let archive = ZipArchive::new(io::BufReader::new(file))
             .map_err(|error| format!("neither a directory nor a zip archive: {error}"))?;
         let directory = directory().map_err(|error| format!("no temporary directory to unpack it: {error}"))?;
-        Unpacking { archive, directory: directory.path(), links: Vec::new(), left: MOST_BYTES }.all(log)?;
+        Unpacking { archive, directory: directory.path(), links: Vec::new(), left: bytes }.all(log)?;
         Ok(directory)
     });
     unpacked.map_err(|message| log.error("", message)).ok()
@@ -51,9 +55,8 @@ impl Unpacking<'_> {
         if self.archive.len() > MOST_ENTRIES {
             return Err(format!("the archive has {} entries, at most {MOST_ENTRIES} are unpacked", self.archive.len()));
         }
-        match self.archive.has_duplicate_names() {
-            true => log.error("", "the archive has two entries of one name; pack it anew"),
-            false => {}
+        if self.archive.has_duplicate_names() {
+            log.error("", "the archive has two entries of one name; pack it anew");
         }
         for index in 0..self.archive.len() {
             self.entry(index, log)?;
@@ -106,7 +109,7 @@ impl Unpacking<'_> {
         // The size that the archive names is not to be trusted; what comes out is counted.
         let written = io::copy(&mut entry.by_ref().take(self.left + 1), &mut file).map_err(|error| cannot(&error))?;
         if written > self.left {
-            return Err(format!("the archive has more than {} GiB unpacked; no more is taken", MOST_BYTES >> 30));
+            return Err(format!("the archive has more bytes unpacked than the {MOST_BYTES} that are taken"));
         }
         self.left -= written;
         Ok(())
@@ -132,4 +135,31 @@ fn inside(name: &str) -> Option<PathBuf> {
         }
     }
     Some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use zip::write::{SimpleFileOptions, ZipWriter};
+
+    #[test]
+    fn what_comes_out_is_counted() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("bomb.zip");
+        let mut writer = ZipWriter::new(File::create(&path).unwrap());
+        for name in ["a", "b"] {
+            writer.start_file(name, SimpleFileOptions::default()).unwrap();
+            writer.write_all(&[0; 1000]).unwrap();
+        }
+        writer.finish().unwrap();
+
+        let log = Log::new(&path);
+        assert!(unpack_at_most(&path, 2000, &log).is_some());
+        assert!(log.finish().unwrap().is_empty());
+        let log = Log::new(&path);
+        assert!(unpack_at_most(&path, 1999, &log).is_none());
+        let faults = log.finish().unwrap_err().to_string();
+        assert!(faults.contains("more bytes unpacked than"), "{faults}");
+    }
 }

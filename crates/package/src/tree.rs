@@ -104,7 +104,7 @@ impl Tree {
         match String::from_utf8(bytes) {
             Ok(mut text) => {
                 if text.starts_with('\u{feff}') {
-                    log.warning(&Place::file(path).at_line(1), "begins with a byte-order mark; remove it");
+                    log.warning(Place::file(path).at_line(1), "begins with a byte-order mark; remove it");
                     text.remove(0);
                 }
                 Some(text)

@@ -375,7 +375,7 @@ impl<'a> Reader<'a> {
         match self.tree.bytes(file, MOST) {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
             Err(error) => {
-                self.log.warning(&Place::file(file), format!("cannot be read: {error}"));
+                self.log.warning(Place::file(file), format!("cannot be read: {error}"));
                 None
             }
         }
