@@ -176,7 +176,7 @@ impl Reader<'_> {
         Checker::Custom { program: program(self.tree, &path), convention: Convention::Sim }
     }
 
-    /// Those that are named, the first of which is the model, then those in `prog`.
+    /// Those that are named, the first of which is the model, then all other sources that can be one.
     fn submissions(&self) -> Vec<Submission> {
         let mut paths: Vec<String> = Vec::new();
         let mut named = BTreeSet::new();
@@ -190,11 +190,12 @@ impl Reader<'_> {
                 paths.push(path);
             }
         }
-        let mut others: Vec<&str> =
-            self.tree.files("prog").filter(|path| is_source(path) && !named.contains(*path)).collect();
+        let elsewhere = |path: &&str| !matches!(path.split('/').next(), Some("check" | "checker" | "utils"));
+        let sources = self.tree.files("").filter(|path| is_source(path)).filter(elsewhere);
+        let mut others: Vec<&str> = sources.filter(|path| !named.contains(*path)).collect();
         if paths.is_empty() {
             if others.is_empty() && self.config.array("solutions").unwrap_or_default().is_empty() {
-                self.log.error(FILE, "there is no solution: none in `solutions`, none in prog/");
+                self.log.error(FILE, "there is no solution: none in `solutions`, no other source");
             }
             // Without a model by name, it is the one with the shortest.
             others.sort_by_key(|path| path.len());

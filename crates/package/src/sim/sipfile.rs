@@ -47,10 +47,10 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
     let mut seen = BTreeSet::new();
     for item in config.array("static").unwrap_or_default() {
         let words = item.words();
-        if words.len() > 1 {
-            log.warning(&item.place, format!("not read: {:?} after the range of tests", words[1]));
+        if let Some(word) = words.get(1) {
+            log.warning(&item.place, format!("not read: {word:?} after the range of tests"));
         }
-        for name in tests(item, words[0], log) {
+        for name in words.first().map_or_else(Vec::new, |range| tests(item, range, log)) {
             if seen.insert(name.clone()) {
                 sipfile.fixed.push(Item { place: item.place.clone(), text: name });
             } else {

@@ -36,6 +36,10 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
         "[-:=\\[\\]{}#,&*!|>'\"%@`? \n\t\\\\]{1,3}",
         "[a-z0-9]{1,4}",
         "\\PC{1,2}",
+        // Nothing, in quotes; arrays of it.
+        Just("' '".to_owned()),
+        Just("\nstatic: [' ']\ngen: [' ']\n".to_owned()),
+        Just("\nlimits: [' ']\nscoring: ['']\ntests_files: [' ']\nsolutions: [' ']\n".to_owned()),
     ];
     prop_oneof![
         proptest::collection::vec(any::<u8>(), 0..200),

@@ -142,7 +142,7 @@ fn what_is_missing() {
     Package::sim("solutions: [prog/x.cpp]\n").refused("there is no solution \"prog/x.cpp\"");
     Package::sim("solutions: [prog/sum.cpp, prog/sum.cpp]\n").warned("stands here twice");
     Package::sim("solutions: prog/sum.cpp\n").refused("solutions must be an array");
-    Package::sim("").remove("prog/sum.cpp").refused("there is no solution: none in `solutions`, none in prog/");
+    Package::sim("").remove("prog/sum.cpp").refused("there is no solution: none in `solutions`, no other source");
     let package = Package::sim("");
     package.remove("in/sum1.in").remove("out/sum1.out").refused("there are no tests");
     package.file("Simfile", "x: 1\n").refused("`name` is missing");
@@ -187,6 +187,15 @@ fn interactive() {
     package
         .file("Simfile", "name: x\nmemory_limit: 1\ninteractive: true\ntests_files: [sum1 in/sum1.in out/sum1.out]\n");
     package.refused("has an input file, and no other");
+}
+
+#[test]
+fn solutions_that_nobody_names() {
+    let package = Package::sim("");
+    package.file("sol.c", "").file("prog/a.cpp", "").file("utils/g.c", "").file("check/c.c", "").silent();
+    let names: Vec<String> = package.problem().submissions.into_iter().map(|submission| submission.name).collect();
+    // The shortest is the model.
+    assert_eq!(names, ["sol.c", "prog/a.cpp", "prog/sum.cpp"]);
 }
 
 #[test]

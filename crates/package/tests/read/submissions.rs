@@ -127,7 +127,7 @@ fn submissions_yaml() {
     package.file(
         "submissions/submissions.yaml",
         "mixed/{a,b}.py:\n  permitted: [AC, WA, TLE]\n  required: [WA, TLE]\n  language: python3\n\
-         mixed/b.*:\n  permitted: [AC, TLE]\n  score: [10, 20]\n\
+         mixed/b.*:\n  permitted: [AC, TLE, RTE]\n  score: [10, 20]\n\
          mixed/c:\n  permitted: [AC]\n  sample:\n    permitted: [AC]\n  secret/*-hard:\n    permitted: [AC, RTE]\n\
          wrong_answer:\n  permitted: [AC, WA, RTE]\n\
          accepted/z.py:\n  model_solution: true\n  authors: Z\n  use_for_time_limit: lower\n",
