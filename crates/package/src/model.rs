@@ -1,14 +1,18 @@
 //! A problem, whatever format it was written in.
 
+use crate::fault::Fault;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+use tempfile::TempDir;
 
 /// The format that a package is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// The ICPC problem package format, version `legacy` (problemtools, DOMjudge).
     Legacy,
-    /// The ICPC problem package format, version `2023-07`.
+    /// The ICPC problem package format, version `2023-07` and what became of it, `2025-09`.
     Icpc2023,
     /// Sim's: a Simfile.
     Sim,
@@ -17,19 +21,23 @@ pub enum Format {
 /// A problem package.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// Directory of the package.
+    /// Directory of the package; of one that came as an archive, where that was unpacked.
     pub directory: PathBuf,
+    /// How it was written; found by looking.
     pub format: Format,
-    /// Title; in the language that the package names first, or English.
+    /// Title; in English if there is one, else in the language that the package names first.
     pub name: String,
     /// Short name: the directory's for ICPC packages, the label for Sim's.
     pub label: String,
+    /// How submission and judge talk to each other.
     pub kind: Kind,
     /// How outputs are judged, or, if interactive, who talks to the submission.
     pub checker: Checker,
     /// Flags for the checker that hold for every test without flags of its own.
     pub checker_flags: Vec<String>,
+    /// Whether there are points.
     pub scoring: Scoring,
+    /// Limits of all runs.
     pub limits: Limits,
     /// All tests, as a tree. The root has no tests of its own.
     pub root: Group,
@@ -39,8 +47,43 @@ pub struct Problem {
     pub input_validators: Vec<Program>,
     /// How inputs are made, if the package says.
     pub generators: Vec<Generation>,
+    /// Files that are added to every submission before it is compiled: a directory with one
+    /// directory for each language, and `default` for languages without one (ICPC `include`).
+    pub include: Option<PathBuf>,
+    /// What its author may not have meant.
+    pub warnings: Vec<Fault>,
+    /// Keeps the directory that an archive was unpacked into.
+    pub unpacked: Option<Arc<TempDir>>,
 }
 
+impl Problem {
+    /// All tests in the order in which they are judged.
+    pub fn tests(&self) -> impl Iterator<Item = &Test> {
+        self.groups().flat_map(|group| &group.tests)
+    }
+
+    /// All groups, each before those in it: the root first.
+    pub fn groups(&self) -> impl Iterator<Item = &Group> {
+        self.root.groups()
+    }
+
+    /// The group of this name.
+    pub fn group(&self, name: &str) -> Option<&Group> {
+        self.groups().find(|group| group.name == name)
+    }
+
+    /// The test of this name.
+    pub fn test(&self, name: &str) -> Option<&Test> {
+        self.tests().find(|test| test.name == name)
+    }
+
+    /// The submission that all others are measured by: the first that must be accepted.
+    pub fn model_solution(&self) -> Option<&Submission> {
+        self.submissions.iter().find(|submission| submission.expected == [Expected::Accepted])
+    }
+}
+
+/// How submission and judge talk to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Input on standard input, output on standard output.
@@ -48,8 +91,13 @@ pub enum Kind {
     /// The submission talks to an interactor.
     Interactive,
     /// The submission is run several times, with the validator's output of one pass as the
-    /// next pass's input (2023-07 `multi-pass`). At most so many passes.
-    MultiPass { passes: u32, interactive: bool },
+    /// next pass's input (2023-07 `multi-pass`).
+    MultiPass {
+        /// At most so many passes.
+        passes: u32,
+        /// In each pass the submission talks to an interactor.
+        interactive: bool,
+    },
 }
 
 /// How outputs are judged.
@@ -60,7 +108,12 @@ pub enum Checker {
     /// Sim's default: equal but for spaces at the ends of lines and empty lines at the end.
     Lines,
     /// A program that comes with the package.
-    Custom { program: Program, convention: Convention },
+    Custom {
+        /// Its sources.
+        program: Program,
+        /// How it is called and how it answers.
+        convention: Convention,
+    },
 }
 
 /// How a custom checker (or interactor) is called and how it answers.
@@ -73,7 +126,7 @@ pub enum Convention {
     /// percentage or an empty line, a comment.
     Sim,
     /// testlib: arguments INPUT OUTPUT ANSWER; exit status 0 right, 1 wrong, 2 presentation
-    /// error, 3 failure, 7 points; comment on standard error.
+    /// error, 3 failure, 7 points; comment on standard error. No format that is read here says so.
     Testlib,
 }
 
@@ -83,7 +136,7 @@ pub enum Convention {
 pub struct Program {
     /// File or directory.
     pub path: PathBuf,
-    /// The source files (the files of the directory, or the one file).
+    /// The source files (the files of the directory and of those in it, or the one file).
     pub sources: Vec<PathBuf>,
     /// Name of the language, if the package says; else the extensions tell.
     pub language: Option<String>,
@@ -91,69 +144,109 @@ pub struct Program {
     pub arguments: Vec<String>,
 }
 
+impl Program {
+    /// Name by which the package's other files mean it: that of its file or directory.
+    pub fn name(&self) -> &str {
+        self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+}
+
 /// Whether a submission just passes or gets points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scoring {
+    /// It passes or not.
     PassFail,
-    /// Points; with the range that the package names.
+    /// Points; with the range that the package names, which may be infinite.
     Points {
+        /// Least points.
         minimum: f64,
+        /// Most points.
         maximum: f64,
     },
 }
 
-/// Limits of a problem. What the package leaves open is `None`.
-#[derive(Debug, Clone, Default)]
+/// Limits of a problem. What neither the package nor its format says is `None`.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Limits {
     /// CPU time of one test.
     pub cpu_time: Option<Duration>,
-    /// `time_multiplier` of legacy, `time_limit` multipliers of 2023-07: the limit is this many
-    /// times the slowest accepted submission's time.
+    /// Without `cpu_time`: the limit is at least this many times the slowest accepted submission's
+    /// time (ICPC: `time_multiplier`, `ac_to_time_limit`, or their defaults).
     pub from_accepted: Option<f64>,
-    /// Safety margin: a submission that must exceed the limit must need this many times it.
+    /// A submission that must exceed the limit must need at least this many times it (ICPC:
+    /// `time_safety_margin`, `time_limit_to_tle`, or their defaults).
     pub to_exceeded: Option<f64>,
-    /// The computed limit is rounded up to a multiple of this.
+    /// The computed limit is rounded up to a multiple of this (ICPC; 1 s by default).
     pub resolution: Option<Duration>,
-    /// Bytes.
+    /// Memory of one run, bytes.
     pub memory: Option<u64>,
+    /// Output of one run, bytes.
     pub output: Option<u64>,
+    /// Sources of a submission, bytes.
     pub code: Option<u64>,
+    /// Time for compiling a submission.
     pub compilation_time: Option<Duration>,
+    /// Memory for compiling a submission, bytes.
     pub compilation_memory: Option<u64>,
+    /// Time of one run of the checker.
     pub validation_time: Option<Duration>,
+    /// Memory of one run of the checker, bytes.
     pub validation_memory: Option<u64>,
+    /// Output of one run of the checker, bytes.
     pub validation_output: Option<u64>,
 }
 
-/// A group of tests, and of groups.
+/// A group of tests, and of groups. Its tests are judged before its groups, both by name.
 #[derive(Debug, Clone, Default)]
 pub struct Group {
     /// `""` for the root, `secret`, `secret/1`, ...; for Sim `0`, `1`, ...
     pub name: String,
     /// Samples: judged, but worth no points unless the package says so.
     pub sample: bool,
+    /// How its result is made.
     pub rules: Rules,
+    /// Its own tests.
     pub tests: Vec<Test>,
+    /// Groups in it.
     pub groups: Vec<Group>,
 }
 
+impl Group {
+    /// This group and all below it, each before those in it.
+    pub fn groups(&self) -> impl Iterator<Item = &Group> {
+        let mut waiting = vec![self];
+        std::iter::from_fn(move || {
+            let group = waiting.pop()?;
+            waiting.extend(group.groups.iter().rev());
+            Some(group)
+        })
+    }
+
+    /// Tests of this group and of all below it, in the order in which they are judged.
+    pub fn all_tests(&self) -> impl Iterator<Item = &Test> {
+        self.groups().flat_map(|group| &group.tests)
+    }
+}
+
 /// How a group's verdict and points come from those of its parts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
     /// The first test that is not accepted ends the group (`on_reject: break`); its verdict is
     /// the group's.
     pub stop_at_first_failure: bool,
     /// Which part's verdict is the group's.
     pub verdict: VerdictMode,
+    /// How points come together.
     pub score: ScoreMode,
-    /// Points of an accepted (or rejected) test that brings no points of its own.
+    /// Points of an accepted test that brings no points of its own; a part of these, if it brings a part.
     pub accept_score: Option<f64>,
+    /// Points of a rejected test that brings no points of its own.
     pub reject_score: Option<f64>,
     /// Points that the group's result must lie in.
     pub range: Option<(f64, f64)>,
-    /// Most points of the group (2023-07 `max_score`, Sim's group points).
+    /// Most points of the group (2023-07 `max_score`, Sim's group points). Sim's may be negative.
     pub points: Option<f64>,
-    /// Points go down with time: full to the first part of the limit, none at the limit (Sim: 2/3).
+    /// Points go down with time: full to this part of the limit, none at the limit (Sim: 2/3).
     pub time_graded_from: Option<f64>,
     /// Samples do not count (`ignore_sample`).
     pub ignore_sample: bool,
@@ -189,36 +282,47 @@ pub enum VerdictMode {
     Worst,
     /// Accepted only if all are; else the first that is not.
     First,
-    /// Accepted if any is (`accept_if_any_accepted`).
+    /// Accepted if any is (`accept_if_any_accepted`); else the gravest.
     AnyAccepted,
+    /// Always accepted.
     AlwaysAccept,
 }
 
 /// `score_mode` of the default grader, `score_aggregation` of 2023-07.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ScoreMode {
+    /// All parts' points together.
     #[default]
     Sum,
+    /// The least of the parts' points. Sim: the least of the parts' shares, times the group's points.
     Minimum,
+    /// The most of the parts' points.
     Maximum,
+    /// The mean of the parts' points.
     Average,
     /// All or nothing: the group's points if all are accepted (`pass-fail`).
     PassFail,
 }
 
 /// One test.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Test {
     /// Unique in the problem: the path below `data` without its extension, Sim's test name.
     pub name: String,
+    /// The input. A Sim package's need not exist if one of [`Problem::generators`] makes it: it
+    /// belongs here then.
     pub input: PathBuf,
-    /// The judges' answer; none if the package has none (Sim's interactive problems).
+    /// The judges' answer; none if the package has none (Sim's interactive problems). A Sim package
+    /// with a Sipfile may leave it to the model solution: it belongs here then.
     pub answer: Option<PathBuf>,
-    /// Limits of this test alone.
+    /// Limit of this test alone.
     pub cpu_time: Option<Duration>,
+    /// Limit of this test alone, bytes.
     pub memory: Option<u64>,
     /// Flags for the checker in place of the problem's.
     pub checker_flags: Option<Vec<String>>,
+    /// Flags for the input validators.
+    pub input_flags: InputFlags,
     /// Arguments for the submission (2023-07 `args`).
     pub arguments: Vec<String>,
     /// Files for the submission's working directory (2023-07 `.files`).
@@ -227,11 +331,41 @@ pub struct Test {
     pub description: Option<String>,
 }
 
+/// Flags for the input validators.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputFlags {
+    /// For each of them.
+    All(Vec<String>),
+    /// By the validator's name; the others get none.
+    Named(BTreeMap<String, Vec<String>>),
+}
+
+impl Default for InputFlags {
+    fn default() -> InputFlags {
+        InputFlags::All(Vec::new())
+    }
+}
+
+impl InputFlags {
+    /// Flags for one of [`Problem::input_validators`].
+    pub fn of(&self, validator: &Program) -> &[String] {
+        match self {
+            InputFlags::All(flags) => flags,
+            InputFlags::Named(flags) => {
+                let name = validator.name();
+                let stem = name.split('.').next().unwrap_or(name);
+                flags.get(name).or_else(|| flags.get(stem)).map_or(&[], Vec::as_slice)
+            }
+        }
+    }
+}
+
 /// A submission that the package brings.
 #[derive(Debug, Clone)]
 pub struct Submission {
-    /// Path below the package, as people name it: `accepted/anna.cpp`.
+    /// Path below `submissions`, as people name it: `accepted/anna.cpp`; Sim: path below the package.
     pub name: String,
+    /// Its sources.
     pub program: Program,
     /// What must come of it; any of these (DOMjudge's `@EXPECTED_RESULTS@` may name several). Empty: anything.
     pub expected: Vec<Expected>,
@@ -240,15 +374,24 @@ pub struct Submission {
 }
 
 /// What is expected of a submission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Expected {
+    /// Accepted.
     Accepted,
+    /// Accepted, with less than all points.
     PartiallyAccepted,
+    /// Wrong answer.
     WrongAnswer,
+    /// Too slow.
     TimeLimit,
+    /// Crashed. Formats that know no verdict for memory mean too much memory, too, and then
+    /// [`Expected::MemoryLimit`] stands beside it.
     RunTimeError,
+    /// Too much memory.
     MemoryLimit,
+    /// Too much output.
     OutputLimit,
+    /// Could not be compiled.
     CompileError,
     /// Not accepted, for whatever reason.
     Rejected,
@@ -257,16 +400,21 @@ pub enum Expected {
 /// How one test's input is made.
 #[derive(Debug, Clone)]
 pub struct Generation {
-    /// Name of the test.
+    /// Name of the test. The generator finds it in its environment.
     pub test: String,
-    /// A program of the package, or a shell command (Sim's `sh:`).
+    /// Who makes it.
     pub generator: Generator,
+    /// Arguments of the generator.
     pub arguments: Vec<String>,
+    /// Seed, from the test's name and the package's base seed. The generator finds it in its environment.
     pub seed: u64,
 }
 
-#[derive(Debug, Clone)]
+/// Who makes an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Generator {
+    /// A program of the package.
     Program(Program),
+    /// A line for the shell, arguments included (Sim's `sh:`).
     Shell(String),
 }

@@ -1,0 +1,165 @@
+//! A package in a `.zip` (or `.kpp`), unpacked into a temporary directory.
+
+use crate::fault::Log;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use zip::ZipArchive;
+
+/// Bytes that an archive may have, unpacked.
+const MOST_BYTES: u64 = 4 << 30;
+/// Files and directories that an archive may have.
+const MOST_ENTRIES: usize = 100_000;
+/// Longest text of a symbolic link.
+const LONGEST_LINK: u64 = 4096;
+
+/// Unpacks an archive; `None`: it cannot be, and the log says why.
+pub fn unpack(archive: &Path, log: &Log) -> Option<TempDir> {
+    unpack_at_most(archive, MOST_BYTES, log)
+}
+
+fn unpack_at_most(archive: &Path, bytes: u64, log: &Log) -> Option<TempDir> {
+    let unpacked = File::open(archive).map_err(|error| format!("cannot be read: {error}")).and_then(|file| {
+        let archive = ZipArchive::new(io::BufReader::new(file))
+            .map_err(|error| format!("neither a directory nor a zip archive: {error}"))?;
+        let directory = directory().map_err(|error| format!("no temporary directory to unpack it: {error}"))?;
+        Unpacking { archive, directory: directory.path(), links: Vec::new(), left: bytes }.all(log)?;
+        Ok(directory)
+    });
+    unpacked.map_err(|message| log.error("", message)).ok()
+}
+
+/// Started by root, the sandbox's programs are another user's, and must find the files.
+fn directory() -> io::Result<TempDir> {
+    let directory = tempfile::Builder::new().prefix("millibox-package.").tempdir()?;
+    if rustix::process::geteuid().is_root() {
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755))?;
+    }
+    Ok(directory)
+}
+
+struct Unpacking<'a> {
+    archive: ZipArchive<io::BufReader<File>>,
+    directory: &'a Path,
+    /// Name and target of each symbolic link. They are made when everything else is there, so
+    /// that nothing can be written through them.
+    links: Vec<(PathBuf, PathBuf)>,
+    /// Bytes that may still be written.
+    left: u64,
+}
+
+impl Unpacking<'_> {
+    fn all(&mut self, log: &Log) -> Result<(), String> {
+        if self.archive.len() > MOST_ENTRIES {
+            return Err(format!("the archive has {} entries, at most {MOST_ENTRIES} are unpacked", self.archive.len()));
+        }
+        if self.archive.has_duplicate_names() {
+            log.error("", "the archive has two entries of one name; pack it anew");
+        }
+        for index in 0..self.archive.len() {
+            self.entry(index, log)?;
+        }
+        for (name, target) in std::mem::take(&mut self.links) {
+            // Whether it leads outside is seen where the files are listed.
+            std::os::unix::fs::symlink(&target, self.directory.join(&name))
+                .map_err(|error| format!("symbolic link {} cannot be unpacked: {error}", name.display()))?;
+        }
+        Ok(())
+    }
+
+    /// What is wrong with one entry alone goes to the log; an error ends the unpacking.
+    fn entry(&mut self, index: usize, log: &Log) -> Result<(), String> {
+        let mut entry = match self.archive.by_index(index) {
+            Ok(entry) => entry,
+            Err(error) => {
+                log.error("", format!("entry {} of the archive cannot be unpacked: {error}", index + 1));
+                return Ok(());
+            }
+        };
+        let (text, Some(name)) = (name(&entry), entry.name().ok().as_deref().and_then(inside)) else {
+            log.error("", format!("the archive has an entry {:?}, which leads outside; pack it anew", name(&entry)));
+            return Ok(());
+        };
+        let cannot = |error: &dyn std::fmt::Display| format!("{text:?} cannot be unpacked: {error}");
+        let place = self.directory.join(&name);
+        let parent = if entry.is_dir() { Some(&*place) } else { place.parent() };
+        if let Some(parent) = parent {
+            let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(parent);
+            made.map_err(|error| cannot(&error))?;
+        }
+        if entry.is_dir() {
+            return Ok(());
+        }
+        if entry.is_symlink() {
+            let mut target = String::new();
+            entry.by_ref().take(LONGEST_LINK).read_to_string(&mut target).map_err(|error| cannot(&error))?;
+            if target.starts_with('/') {
+                log.error("", format!("the archive has a symbolic link {text:?} to {target:?}, which leads outside"));
+            } else {
+                self.links.push((name, target.into()));
+            }
+            return Ok(());
+        }
+        let executable = entry.unix_mode().is_some_and(|mode| mode & 0o100 != 0);
+        let mode = if executable { 0o755 } else { 0o644 };
+        let file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&place);
+        let mut file = file.map_err(|error| cannot(&error))?;
+        // The size that the archive names is not to be trusted; what comes out is counted.
+        let written = io::copy(&mut entry.by_ref().take(self.left + 1), &mut file).map_err(|error| cannot(&error))?;
+        if written > self.left {
+            return Err(format!("the archive has more bytes unpacked than the {MOST_BYTES} that are taken"));
+        }
+        self.left -= written;
+        Ok(())
+    }
+}
+
+/// The entry's name, for messages.
+fn name<R: Read>(entry: &zip::read::ZipFile<'_, R>) -> String {
+    String::from_utf8_lossy(entry.name_raw()).into_owned()
+}
+
+/// The name as a path below the directory, if it is one.
+fn inside(name: &str) -> Option<PathBuf> {
+    if name.starts_with('/') || name.contains(['\\', '\0']) {
+        return None;
+    }
+    let mut path = PathBuf::new();
+    for part in name.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => return None,
+            part => path.push(part),
+        }
+    }
+    Some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use zip::write::{SimpleFileOptions, ZipWriter};
+
+    #[test]
+    fn what_comes_out_is_counted() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("bomb.zip");
+        let mut writer = ZipWriter::new(File::create(&path).unwrap());
+        for name in ["a", "b"] {
+            writer.start_file(name, SimpleFileOptions::default()).unwrap();
+            writer.write_all(&[0; 1000]).unwrap();
+        }
+        writer.finish().unwrap();
+
+        let log = Log::new(&path);
+        assert!(unpack_at_most(&path, 2000, &log).is_some());
+        assert!(log.finish().unwrap().is_empty());
+        let log = Log::new(&path);
+        assert!(unpack_at_most(&path, 1999, &log).is_none());
+        let faults = log.finish().unwrap_err().to_string();
+        assert!(faults.contains("more bytes unpacked than"), "{faults}");
+    }
+}

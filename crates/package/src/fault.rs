@@ -1,0 +1,196 @@
+//! What is wrong with a package, and where.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// How grave a fault is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The package can be judged, but something in it is not what its author may think.
+    Warning,
+    /// The package cannot be judged.
+    Error,
+}
+
+/// One thing that is wrong with a package. Shown as `PATH:LINE:COLUMN: error: MESSAGE`, without the
+/// numbers that are not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The file or directory: the package's path as the caller gave it, and the path below that.
+    pub path: PathBuf,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column in characters, from 1.
+    pub column: Option<u32>,
+    /// How grave it is.
+    pub severity: Severity,
+    /// What is wrong and what mends it; one line.
+    pub message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.to_string_lossy();
+        // A fault is one line, whatever a file is called.
+        path.chars()
+            .try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") })?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+            if let Some(column) = self.column {
+                write!(f, ":{column}")?;
+            }
+        }
+        f.write_str(match self.severity {
+            Severity::Warning => ": warning: ",
+            Severity::Error => ": error: ",
+        })?;
+        f.write_str(&self.message)
+    }
+}
+
+/// Why a package cannot be judged: all its faults, warnings too, by file and line. Shown one per line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Faults(Vec<Fault>);
+
+impl Faults {
+    /// All of them, in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Fault> {
+        self.0.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Faults {
+    type Item = &'a Fault;
+    type IntoIter = std::slice::Iter<'a, Fault>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl IntoIterator for Faults {
+    type Item = Fault;
+    type IntoIter = std::vec::IntoIter<Fault>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            fault.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Faults {}
+
+/// A place in a package.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// Below the package.
+    path: Rc<str>,
+    line: Option<u32>,
+    column: Option<u32>,
+}
+
+impl Place {
+    pub fn file(path: &str) -> Place {
+        Place { path: path.into(), line: None, column: None }
+    }
+
+    /// A place in the same file.
+    pub fn at(&self, line: u32, column: u32) -> Place {
+        Place { path: Rc::clone(&self.path), line: Some(line), column: Some(column) }
+    }
+
+    /// A line of the same file.
+    pub fn at_line(&self, line: u32) -> Place {
+        Place { path: Rc::clone(&self.path), line: Some(line), column: None }
+    }
+
+    pub fn line(&self) -> Option<u32> {
+        self.line
+    }
+}
+
+impl From<&str> for Place {
+    fn from(path: &str) -> Place {
+        Place::file(path)
+    }
+}
+
+impl From<&String> for Place {
+    fn from(path: &String) -> Place {
+        Place::file(path)
+    }
+}
+
+impl From<&Place> for Place {
+    fn from(place: &Place) -> Place {
+        place.clone()
+    }
+}
+
+/// Gathers faults, so that reading goes on and finds them all.
+pub(crate) struct Log {
+    package: RefCell<PathBuf>,
+    faults: RefCell<Vec<Fault>>,
+}
+
+impl Log {
+    pub fn new(package: &Path) -> Log {
+        Log { package: RefCell::new(package.to_owned()), faults: RefCell::default() }
+    }
+
+    /// Paths are below this directory of the package from now on.
+    pub fn enter(&self, directory: &Path) {
+        self.package.borrow_mut().push(directory);
+    }
+
+    pub fn error(&self, place: impl Into<Place>, message: impl Into<String>) {
+        self.add(Severity::Error, &place.into(), message.into());
+    }
+
+    pub fn warning(&self, place: impl Into<Place>, message: impl Into<String>) {
+        self.add(Severity::Warning, &place.into(), message.into());
+    }
+
+    pub fn add(&self, severity: Severity, place: &Place, message: String) {
+        let mut file = self.package.borrow().clone();
+        if !place.path.is_empty() {
+            file.push(&*place.path);
+        }
+        let fault = Fault { path: file, line: place.line, column: place.column, severity, message };
+        self.faults.borrow_mut().push(fault);
+    }
+
+    /// All faults if one of them is an error; else the warnings.
+    pub fn finish(self) -> Result<Vec<Fault>, Faults> {
+        let mut faults = self.faults.into_inner();
+        faults.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
+        faults.dedup();
+        match faults.iter().any(|fault| fault.severity == Severity::Error) {
+            true => Err(Faults(faults)),
+            false => Ok(faults),
+        }
+    }
+}
+
+/// ` (did you mean ...?)` if one of the words is much like this one; else nothing.
+pub(crate) fn did_you_mean<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> String {
+    let near = words
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(word, known), known))
+        .filter(|(distance, known)| *distance <= 1 + known.len() / 5)
+        .min();
+    near.map_or_else(String::new, |(_, known)| format!("; did you mean {known:?}?"))
+}

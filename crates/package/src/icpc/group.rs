@@ -1,0 +1,294 @@
+//! testdata.yaml of the legacy format, test_group.yaml of its successor, and the YAML file of one test.
+
+use crate::fault::{Log, Place, did_you_mean};
+use crate::keys::{Keys, number, shown};
+use crate::model::{InputFlags, Rules, ScoreMode, VerdictMode};
+use crate::tree::Tree;
+use crate::yaml::{self, Node, Value};
+use std::collections::BTreeMap;
+
+/// What a group hands down to its tests and to the groups in it. `None`: not said.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    stop: Option<bool>,
+    custom_grader: Option<bool>,
+    grader: Option<Grader>,
+    accept_score: Option<f64>,
+    reject_score: Option<f64>,
+    range: Option<(f64, f64)>,
+    pub input_flags: Option<InputFlags>,
+    pub checker_flags: Option<Vec<String>>,
+    pub arguments: Option<Vec<String>>,
+}
+
+/// Flags of the default grader.
+#[derive(Debug, Clone, Copy, Default)]
+struct Grader {
+    verdict: VerdictMode,
+    score: ScoreMode,
+    ignore_sample: bool,
+}
+
+/// How a group of the successor format gets its points. Not handed down.
+#[derive(Debug, Clone)]
+pub struct Aggregation {
+    pub place: Place,
+    pub max_score: Option<MaxScore>,
+    pub mode: Option<ScoreMode>,
+    pub require_pass: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MaxScore {
+    Unbounded,
+    Points(f64),
+}
+
+impl Settings {
+    /// These, and what they do not say from the group above.
+    fn or(self, above: &Settings) -> Settings {
+        Settings {
+            stop: self.stop.or(above.stop),
+            custom_grader: self.custom_grader.or(above.custom_grader),
+            grader: self.grader.or(above.grader),
+            accept_score: self.accept_score.or(above.accept_score),
+            reject_score: self.reject_score.or(above.reject_score),
+            range: self.range.or(above.range),
+            input_flags: self.input_flags.or_else(|| above.input_flags.clone()),
+            checker_flags: self.checker_flags.or_else(|| above.checker_flags.clone()),
+            arguments: self.arguments.or_else(|| above.arguments.clone()),
+        }
+    }
+
+    /// Rules of a group of the legacy format.
+    pub fn rules(&self, scoring: bool, root: bool) -> Rules {
+        let grader = self.grader.unwrap_or_default();
+        Rules {
+            stop_at_first_failure: self.stop.unwrap_or(true),
+            verdict: grader.verdict,
+            score: grader.score,
+            accept_score: scoring.then(|| self.accept_score.unwrap_or(1.0)),
+            reject_score: scoring.then(|| self.reject_score.unwrap_or(0.0)),
+            range: self.range.filter(|_| scoring),
+            ignore_sample: grader.ignore_sample && root,
+            custom_grader: self.custom_grader.unwrap_or(false),
+            ..Rules::default()
+        }
+    }
+}
+
+/// testdata.yaml of a directory: its settings, and what they do not say from the group above.
+pub fn legacy(tree: &Tree, file: &str, above: &Settings, scoring: bool, log: &Log) -> Settings {
+    let Some(node) = document(tree, file, log) else { return above.clone() };
+    let Some(keys) = Keys::of(&node, "a group's settings", log) else { return above.clone() };
+    let custom_grader = keys.one_of("grading", &[("default", false), ("custom", true)]);
+    if custom_grader == Some(true) && tree.files("graders").next().is_none() {
+        let place = keys.get("grading").map_or(&keys.place, |node| &node.place);
+        log.error(place, "grading custom needs a grader in graders/, and there is none");
+    }
+    let custom = custom_grader.or(above.custom_grader).unwrap_or(false);
+    let settings = Settings {
+        stop: keys.one_of("on_reject", &[("break", true), ("continue", false)]),
+        custom_grader,
+        grader: if custom { keys.words("grader_flags").map(|_| Grader::default()) } else { grader(&keys, file, log) },
+        accept_score: keys.number("accept_score"),
+        reject_score: keys.number("reject_score"),
+        range: range(&keys, log),
+        input_flags: named_flags(&keys, "input_validator_flags", log),
+        checker_flags: checker_flags(&keys, log),
+        arguments: None,
+    };
+    if let Some(node) = keys.get("grader_flags")
+        && settings.grader.is_some_and(|grader| grader.ignore_sample)
+        && settings.stop.or(above.stop).unwrap_or(true)
+    {
+        let message = "with ignore_sample, on_reject should be continue, or secret tests may not be judged at all";
+        log.warning(&node.place, message);
+    }
+    for key in ["accept_score", "reject_score", "range"] {
+        scoring_only(&keys, key, scoring, log);
+    }
+    // Packages of drafts between the formats have these here.
+    let settings = arguments(&keys, settings, log);
+    keys.finish();
+    settings.or(above)
+}
+
+/// test_group.yaml.
+pub fn successor(tree: &Tree, file: &str, above: &Settings, scoring: bool, log: &Log) -> (Settings, Aggregation) {
+    let mut aggregation =
+        Aggregation { place: Place::file(file), max_score: None, mode: None, require_pass: Vec::new() };
+    let Some(node) = document(tree, file, log) else { return (above.clone(), aggregation) };
+    let Some(keys) = Keys::of(&node, "a group's settings", log) else { return (above.clone(), aggregation) };
+    aggregation.place = keys.place.clone();
+    let points = ["max_score", "score_aggregation", "require_pass"];
+    if file == "data/sample/test_group.yaml" {
+        for node in points.iter().filter_map(|key| keys.get(key)) {
+            log.error(&node.place, "samples bring no points; remove this");
+        }
+    }
+    if let Some(node) = keys.get("max_score") {
+        aggregation.max_score = match node.text() {
+            Some("unbounded") => Some(MaxScore::Unbounded),
+            _ => {
+                let points = node.text().and_then(number).filter(|points| *points >= 0.0 && points.fract() == 0.0);
+                if points.is_none() {
+                    let message = format!("max_score must be a whole number, at least 0, or unbounded{}", shown(node));
+                    log.error(&node.place, message);
+                }
+                points.map(MaxScore::Points)
+            }
+        };
+    }
+    let modes = [("pass-fail", ScoreMode::PassFail), ("sum", ScoreMode::Sum), ("min", ScoreMode::Minimum)];
+    aggregation.mode = keys.one_of("score_aggregation", &modes);
+    aggregation.require_pass = keys.texts("require_pass").unwrap_or_default();
+    for key in points {
+        scoring_only(&keys, key, scoring, log);
+    }
+    for key in ["static_validation_score", "static_validator_args"] {
+        if let Some(node) = keys.get(key) {
+            log.error(&node.place, format!("{key}: static validators are not supported"));
+        }
+    }
+    keys.ignore(&["full_feedback", "input_visualizer_args", "output_visualizer_args"]);
+    let settings = arguments(&keys, Settings::default(), log).or(above);
+    keys.finish();
+    (settings, aggregation)
+}
+
+/// The YAML file of one test: its settings, and what it says of itself.
+pub fn test(tree: &Tree, file: &str, above: &Settings, log: &Log) -> (Settings, Option<String>) {
+    let Some(node) = document(tree, file, log) else { return (above.clone(), None) };
+    let Some(keys) = Keys::of(&node, "a test's settings", log) else { return (above.clone(), None) };
+    let description = keys.text("description").map(str::to_owned);
+    let mut settings = arguments(&keys, Settings::default(), log);
+    settings.input_flags = settings.input_flags.or_else(|| named_flags(&keys, "input_validator_flags", log));
+    settings.checker_flags = settings.checker_flags.or_else(|| checker_flags(&keys, log));
+    keys.ignore(&["hint", "full_feedback", "input_visualizer_args", "output_visualizer_args"]);
+    keys.finish();
+    (settings.or(above), description)
+}
+
+fn document(tree: &Tree, file: &str, log: &Log) -> Option<Node> {
+    if !tree.is_file(file) {
+        return None;
+    }
+    yaml::parse(&tree.text(file, log)?, &Place::file(file), log)
+}
+
+fn scoring_only(keys: &Keys<'_>, key: &'static str, scoring: bool, log: &Log) {
+    if !scoring && let Some(node) = keys.get(key) {
+        log.warning(&node.place, format!("{key} means something only in scoring problems; not used"));
+    }
+}
+
+/// `grader_flags` of the default grader; of flags that contradict each other, the last holds.
+fn grader(keys: &Keys<'_>, file: &str, log: &Log) -> Option<Grader> {
+    const FLAGS: [&str; 9] = [
+        "worst_error",
+        "first_error",
+        "always_accept",
+        "sum",
+        "avg",
+        "min",
+        "max",
+        "ignore_sample",
+        "accept_if_any_accepted",
+    ];
+    let words = keys.words("grader_flags")?;
+    let place = &keys.get("grader_flags")?.place;
+    let mut grader = Grader::default();
+    let mut any = false;
+    for word in &words {
+        match &**word {
+            "worst_error" => grader.verdict = VerdictMode::Worst,
+            "first_error" => grader.verdict = VerdictMode::First,
+            "always_accept" => grader.verdict = VerdictMode::AlwaysAccept,
+            "sum" => grader.score = ScoreMode::Sum,
+            "avg" => grader.score = ScoreMode::Average,
+            "min" => grader.score = ScoreMode::Minimum,
+            "max" => grader.score = ScoreMode::Maximum,
+            "accept_if_any_accepted" => any = true,
+            "ignore_sample" if file.matches('/').count() == 1 => grader.ignore_sample = true,
+            "ignore_sample" => log.error(place, "ignore_sample is for data/testdata.yaml only"),
+            word => {
+                let meant = did_you_mean(word, FLAGS);
+                log.error(place, format!("the default grader knows no flag {word:?}{meant}"));
+            }
+        }
+    }
+    if any {
+        grader.verdict = VerdictMode::AnyAccepted;
+    }
+    Some(grader)
+}
+
+/// `A B`, where `inf`, `+inf`, `-inf` are infinite.
+fn range(keys: &Keys<'_>, log: &Log) -> Option<(f64, f64)> {
+    let node = keys.get("range")?;
+    let numbers: Option<Vec<f64>> = node.text().and_then(|text| {
+        text.split_whitespace()
+            .map(|word| match word {
+                "inf" | "+inf" => Some(f64::INFINITY),
+                "-inf" => Some(f64::NEG_INFINITY),
+                word => number(word),
+            })
+            .collect()
+    });
+    match numbers.as_deref() {
+        Some(&[least, most]) if least <= most => Some((least, most)),
+        Some(&[least, most]) => {
+            log.error(&node.place, format!("range: the least, {least}, is greater than the most, {most}"));
+            None
+        }
+        _ => {
+            log.error(&node.place, format!("range must be two numbers, the least and the most{}", shown(node)));
+            None
+        }
+    }
+}
+
+/// A text with flags for all validators, or a map with `name` of one, and its `flags`.
+fn named_flags(keys: &Keys<'_>, key: &'static str, log: &Log) -> Option<InputFlags> {
+    let node = keys.get(key)?;
+    if !matches!(node.value, Value::Mapping(_)) {
+        return keys.words(key).map(InputFlags::All);
+    }
+    let map = Keys::of(node, key, log)?;
+    let (name, flags) = (map.text("name"), map.words("flags").unwrap_or_default());
+    map.finish();
+    match name {
+        Some(name) => Some(InputFlags::Named(BTreeMap::from([(name.to_owned(), flags)]))),
+        None => {
+            log.error(&node.place, format!("{key} needs a `name`"));
+            None
+        }
+    }
+}
+
+/// There is one output validator, so its name says nothing.
+fn checker_flags(keys: &Keys<'_>, log: &Log) -> Option<Vec<String>> {
+    match named_flags(keys, "output_validator_flags", log)? {
+        InputFlags::All(flags) => Some(flags),
+        InputFlags::Named(flags) => flags.into_values().next(),
+    }
+}
+
+/// `args` and its like, which groups and tests have alike.
+fn arguments(keys: &Keys<'_>, mut settings: Settings, log: &Log) -> Settings {
+    settings.arguments = keys.texts("args");
+    settings.checker_flags = settings.checker_flags.or_else(|| keys.words("output_validator_args"));
+    if let Some(node) = keys.get("input_validator_args") {
+        settings.input_flags = match &node.value {
+            Value::Mapping(_) => Keys::of(node, "input_validator_args", log).map(|map| {
+                let flags = map
+                    .rest()
+                    .filter_map(|(name, node, _)| Some((name.to_owned(), map.texts_of("input_validator_args", node)?)));
+                InputFlags::Named(flags.collect())
+            }),
+            _ => keys.words("input_validator_args").map(InputFlags::All),
+        };
+    }
+    settings
+}

@@ -1,0 +1,267 @@
+//! problem.yaml.
+
+use crate::fault::{Log, Place, did_you_mean};
+use crate::keys::{Keys, shown};
+use crate::model::{Format, Limits};
+use crate::tree::Tree;
+use crate::yaml::{self, Node, Value};
+use std::time::Duration;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// What problem.yaml says.
+pub struct Header {
+    pub format: Format,
+    pub name: Option<String>,
+    pub scoring: bool,
+    pub interactive: bool,
+    /// Passes of a multi-pass problem.
+    pub passes: Option<u32>,
+    /// Whether the output validator is the package's own; `None`: if there is one.
+    pub custom: Option<bool>,
+    pub flags: Vec<String>,
+    pub limits: Limits,
+    /// Names of constants.
+    pub constants: Vec<String>,
+}
+
+impl Header {
+    fn new(format: Format) -> Header {
+        let (from_accepted, to_exceeded) = if format == Format::Legacy { (5.0, 2.0) } else { (2.0, 1.5) };
+        Header {
+            format,
+            name: None,
+            scoring: false,
+            interactive: false,
+            passes: None,
+            custom: (format == Format::Legacy).then_some(false),
+            flags: Vec::new(),
+            limits: Limits {
+                from_accepted: Some(from_accepted),
+                to_exceeded: Some(to_exceeded),
+                resolution: Some(Duration::from_secs(1)),
+                ..Limits::default()
+            },
+            constants: Vec::new(),
+        }
+    }
+}
+
+pub const FILE: &str = "problem.yaml";
+
+pub fn read(tree: &Tree, log: &Log) -> Header {
+    let legacy = Header::new(Format::Legacy);
+    if !tree.is_file(FILE) {
+        // domjudge-problem.ini stands in for it, and takes the validator that is there.
+        return Header { custom: None, ..legacy };
+    }
+    let Some(text) = tree.text(FILE, log) else { return legacy };
+    let Some(node) = yaml::parse(&text, &Place::file(FILE), log) else { return legacy };
+    let Some(keys) = Keys::of(&node, "problem.yaml", log) else { return legacy };
+
+    let mut header = Header::new(version(&keys, log));
+    let legacy = header.format == Format::Legacy;
+    header.name = name(&keys, log);
+    types(&keys, &mut header, log);
+    keys.ignore(&["uuid", "source", "license", "rights_owner", "keywords"]);
+    if legacy {
+        validation(&keys, &mut header, log);
+        header.flags = keys.words("validator_flags").unwrap_or_default();
+        grading(&keys, log);
+        keys.ignore(&["author", "source_url", "languages"]);
+    } else {
+        if header.name.is_none() && keys.get("name").is_none() {
+            log.error(&keys.place, "`name` is missing");
+        }
+        if keys.get("uuid").is_none() {
+            log.warning(&keys.place, "`uuid` is missing; this version of the format requires one");
+        }
+        for key in ["validation", "validator_flags"] {
+            if let Some(node) = keys.get(key) {
+                let message = "belongs to the legacy format; here `type` and `output_validator_args` say it; not read";
+                log.warning(&node.place, format!("`{key}` {message}"));
+            }
+        }
+        header.constants = constants(&keys);
+        keys.ignore(&["version", "credits", "embargo_until", "languages", "allow_file_writing"]);
+    }
+    if let Some(limits) = keys.map("limits") {
+        read_limits(limits, &mut header, log);
+    }
+    keys.finish();
+    header
+}
+
+fn version(keys: &Keys<'_>, log: &Log) -> Format {
+    const VERSIONS: [(&str, Format); 7] = [
+        ("legacy", Format::Legacy),
+        ("legacy-icpc", Format::Legacy),
+        ("2023-07-draft", Format::Icpc2023),
+        ("2023-07", Format::Icpc2023),
+        ("2025-09-draft", Format::Icpc2023),
+        ("2025-09", Format::Icpc2023),
+        ("draft", Format::Icpc2023),
+    ];
+    let Some(node) = keys.get("problem_format_version") else { return Format::Legacy };
+    let known = node.text().and_then(|text| VERSIONS.iter().find(|(version, _)| *version == text));
+    match known {
+        Some((_, format)) => *format,
+        None => {
+            let known = "legacy, 2023-07 or 2025-09";
+            log.error(&node.place, format!("problem_format_version must be {known}{}", shown(node)));
+            Format::Icpc2023
+        }
+    }
+}
+
+/// A title, or titles by language.
+fn name(keys: &Keys<'_>, log: &Log) -> Option<String> {
+    let node = keys.get("name")?;
+    match &node.value {
+        Value::Text(text) => return Some(text.clone()),
+        Value::Mapping(names) => {
+            let titles: Vec<(&Node, &str)> =
+                names.iter().filter_map(|(language, name)| Some((language, name.text()?))).collect();
+            let english = titles.iter().find(|(language, _)| language.text() == Some("en"));
+            if let Some((_, title)) = english.or_else(|| titles.first()).filter(|_| titles.len() == names.len()) {
+                return Some((*title).to_owned());
+            }
+        }
+        _ => {}
+    }
+    log.error(&node.place, "name must be a text, or a map of languages and texts");
+    None
+}
+
+fn types(keys: &Keys<'_>, header: &mut Header, log: &Log) {
+    const TYPES: [&str; 5] = ["pass-fail", "scoring", "interactive", "multi-pass", "submit-answer"];
+    let Some(node) = keys.get("type") else { return };
+    let mut found: Vec<String> = Vec::new();
+    for word in keys.words("type").unwrap_or_default() {
+        if !TYPES.contains(&&*word) {
+            let meant = did_you_mean(&word, TYPES);
+            log.error(&node.place, format!("unknown type {word:?}; there are {}{meant}", TYPES.join(", ")));
+        } else if found.contains(&word) {
+            log.error(&node.place, format!("type {word} stands here twice"));
+        }
+        found.push(word);
+    }
+    let has = |word: &str| found.iter().any(|found| found == word);
+    if found.is_empty() && matches!(node.value, Value::Text(_) | Value::Sequence(_)) {
+        log.error(&node.place, "type must name at least one type");
+    }
+    if has("pass-fail") && has("scoring") {
+        log.error(&node.place, "types pass-fail and scoring exclude each other");
+    }
+    if has("submit-answer") {
+        log.error(&node.place, "type submit-answer is not supported");
+    }
+    header.scoring = has("scoring");
+    header.interactive = has("interactive");
+    if has("multi-pass") {
+        header.passes = Some(2);
+    }
+    if header.format == Format::Legacy && (header.interactive || header.passes.is_some()) {
+        // DOMjudge takes these from either key.
+        header.custom = Some(true);
+    }
+}
+
+/// `default`, or `custom` and in any order `interactive`, `score`, and DOMjudge's `multi-pass`.
+fn validation(keys: &Keys<'_>, header: &mut Header, log: &Log) {
+    let Some(node) = keys.get("validation") else { return };
+    let words = keys.words("validation").unwrap_or_default();
+    let mut words = words.iter().map(String::as_str);
+    match words.next() {
+        Some("default") => {}
+        Some("custom") => header.custom = Some(true),
+        Some(word) => {
+            let meant = did_you_mean(word, ["default", "custom"]);
+            log.error(&node.place, format!("validation must begin with default or custom, not {word:?}{meant}"));
+            return;
+        }
+        None => return log.error(&node.place, "validation must begin with default or custom"),
+    }
+    for word in words {
+        match word {
+            _ if header.custom != Some(true) => {
+                return log.error(&node.place, format!("validation default takes no {word:?}; only custom does"));
+            }
+            "interactive" => header.interactive = true,
+            "multi-pass" => header.passes = Some(2),
+            "score" if header.scoring => {}
+            "score" => log.error(&node.place, "validation score needs `type: scoring`"),
+            word => {
+                let known = ["interactive", "score", "multi-pass"];
+                let meant = did_you_mean(word, known);
+                let message = format!("after custom come interactive, score, multi-pass, but not {word:?}{meant}");
+                log.error(&node.place, message);
+            }
+        }
+    }
+}
+
+fn grading(keys: &Keys<'_>, log: &Log) {
+    let Some(grading) = keys.map("grading") else { return };
+    if grading.one_of("objective", &[("max", false), ("min", true)]) == Some(true) {
+        log.warning(&grading.place, "objective min is not supported: points are reported as they are");
+    }
+    grading.ignore(&["show_test_data_groups"]);
+    for key in ["on_reject", "accept_score", "reject_score", "range"] {
+        if let Some(node) = grading.get(key) {
+            log.warning(&node.place, format!("`{key}` is not read here; write it in data/testdata.yaml"));
+        }
+    }
+    grading.finish();
+}
+
+fn constants(keys: &Keys<'_>) -> Vec<String> {
+    match keys.map("constants") {
+        Some(constants) => constants.rest().map(|(name, ..)| name.to_owned()).collect(),
+        None => Vec::new(),
+    }
+}
+
+fn read_limits(keys: Keys<'_>, header: &mut Header, log: &Log) {
+    let limits = &mut header.limits;
+    // Legacy packages have it, too: DOMjudge reads it.
+    limits.cpu_time = keys.seconds("time_limit");
+    if header.format == Format::Legacy {
+        limits.from_accepted = keys.factor("time_multiplier", 1.0).or(limits.from_accepted);
+        limits.to_exceeded = keys.factor("time_safety_margin", 1.0).or(limits.to_exceeded);
+    } else {
+        if let Some(multipliers) = keys.map("time_multipliers") {
+            limits.from_accepted = multipliers.factor("ac_to_time_limit", 1.0).or(limits.from_accepted);
+            limits.to_exceeded = multipliers.factor("time_limit_to_tle", 1.0).or(limits.to_exceeded);
+            multipliers.finish();
+        }
+        limits.resolution = keys.seconds("time_resolution").or(limits.resolution);
+        if let (Some(limit), Some(resolution)) = (limits.cpu_time, limits.resolution) {
+            let multiple = limit.as_secs_f64() / resolution.as_secs_f64();
+            if (multiple - multiple.round()).abs() > 1e-6 {
+                let place = keys.get("time_limit").map_or(&keys.place, |node| &node.place);
+                let message =
+                    format!("time_limit must be a multiple of time_resolution, {} s", resolution.as_secs_f64());
+                log.error(place, message);
+            }
+        }
+    }
+    limits.memory = keys.whole("memory", 1, MIB);
+    limits.output = keys.whole("output", 1, MIB);
+    limits.code = keys.whole("code", 1, KIB);
+    limits.compilation_time = keys.seconds("compilation_time");
+    limits.compilation_memory = keys.whole("compilation_memory", 1, MIB);
+    limits.validation_time = keys.seconds("validation_time");
+    limits.validation_memory = keys.whole("validation_memory", 1, MIB);
+    limits.validation_output = keys.whole("validation_output", 1, MIB);
+    if let Some(passes) = keys.whole("validation_passes", 2, 1) {
+        let place = keys.get("validation_passes").map_or(&keys.place, |node| &node.place);
+        match (header.passes, u32::try_from(passes)) {
+            (None, _) => log.warning(place, "validation_passes means something only in multi-pass problems; not used"),
+            (Some(_), Ok(passes)) => header.passes = Some(passes),
+            (Some(_), Err(_)) => log.error(place, format!("validation_passes is too great: {passes}")),
+        }
+    }
+    keys.finish();
+}

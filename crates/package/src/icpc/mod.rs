@@ -1,0 +1,177 @@
+//! The ICPC problem package format: `legacy`, `2023-07`, `2025-09`, and what DOMjudge adds.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `header` | problem.yaml |
+//! | `domjudge` | domjudge-problem.ini and .timelimit |
+//! | `data` | tests and groups |
+//! | `group` | testdata.yaml and test_group.yaml |
+//! | `submissions` | submissions, and what is expected of them |
+
+mod data;
+mod domjudge;
+mod group;
+mod header;
+mod submissions;
+
+use crate::fault::Log;
+use crate::model::{Checker, Convention, Kind, Problem, Program, Scoring};
+use crate::programs::{self, program, programs};
+use crate::tree::{self, Names, Tree};
+use header::Header;
+use std::path::Path;
+
+/// Top directories and files whose contents are judged, or judge.
+const NEEDED: [&str; 11] = [
+    "data",
+    "domjudge-problem.ini",
+    "graders",
+    "include",
+    "input_format_validators",
+    "input_validators",
+    "output_validator",
+    "output_validators",
+    "problem.yaml",
+    "submissions",
+    ".timelimit",
+];
+
+/// Letters, digits and `_.-`, as the format says; `+`, as DOMjudge says.
+fn allowed(name: &str) -> bool {
+    name == ".timelimit" || name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-+".contains(&byte))
+}
+
+fn needed(path: &str) -> bool {
+    let top = path.split('/').next().unwrap_or(path);
+    NEEDED.contains(&top)
+}
+
+/// Reads the package; what comes back counts only if the log has no error.
+pub fn read(directory: &Path, label: String, log: &Log) -> Problem {
+    let tree = Tree::list(directory, &Names { allowed, needed }, log);
+    let mut header = header::read(&tree, log);
+    let title = domjudge::read(&tree, &mut header, log);
+    let data = data::read(&tree, &header, log);
+    let checker = checker(&tree, &header, log);
+    let input_validators = input_validators(&tree, log);
+    let submissions = submissions::read(&tree, &header, log);
+    let include = include(&tree, log);
+    for directory in ["static_validator", "static_validators"] {
+        if tree.files(directory).next().is_some() {
+            log.error(directory, "static validators are not supported");
+        }
+    }
+    constants(&tree, &header, log);
+    let scoring = match header.scoring {
+        true => Scoring::Points { minimum: data.range.0, maximum: data.range.1 },
+        false => Scoring::PassFail,
+    };
+    let kind = match (header.passes, header.interactive) {
+        (Some(passes), interactive) => Kind::MultiPass { passes, interactive },
+        (None, true) => Kind::Interactive,
+        (None, false) => Kind::Batch,
+    };
+    Problem {
+        directory: directory.to_owned(),
+        format: header.format,
+        name: header.name.or(title).unwrap_or_else(|| label.clone()),
+        label,
+        kind,
+        checker,
+        checker_flags: header.flags,
+        scoring,
+        limits: header.limits,
+        root: data.root,
+        submissions,
+        input_validators,
+        generators: Vec::new(),
+        include,
+        warnings: Vec::new(),
+        unpacked: None,
+    }
+}
+
+fn checker(tree: &Tree, header: &Header, log: &Log) -> Checker {
+    // Each version has its own name for the directory; packages of both use both.
+    let mut found = Vec::new();
+    for directory in ["output_validators", "output_validator"] {
+        if directory == "output_validator" && has_source(tree, directory) {
+            // In 2023-07 there is one validator, whose files may lie right here.
+            found.push(directory);
+        } else {
+            found.extend(programs(tree, directory));
+        }
+    }
+    let custom = header.custom.unwrap_or(!found.is_empty());
+    if !custom {
+        if let Some(first) = found.first() {
+            let message = "not used, since `validation` in problem.yaml is not `custom`";
+            log.warning(*first, message);
+        }
+        if header.interactive || header.passes.is_some() {
+            log.error("problem.yaml", "an interactive or multi-pass problem needs an output validator of its own");
+        }
+        return Checker::Tokens;
+    }
+    match found[..] {
+        [] => log.error("output_validators", "there is no output validator, but problem.yaml asks for one"),
+        [_] => {}
+        [first, ref others @ ..] => {
+            let others = others.join(", ");
+            log.error(first, format!("one output validator is supported, but there is also {others}"));
+        }
+    }
+    let program = program(tree, found.first().copied().unwrap_or("output_validators"));
+    Checker::Custom { program, convention: Convention::Icpc }
+}
+
+fn has_source(tree: &Tree, directory: &str) -> bool {
+    let children = tree.children(directory);
+    children.iter().any(|(name, _, kind)| *kind == tree::Kind::File && programs::is_source(name))
+}
+
+fn input_validators(tree: &Tree, log: &Log) -> Vec<Program> {
+    let mut found = Vec::new();
+    for directory in ["input_validators", "input_format_validators"] {
+        found.extend(programs(tree, directory).into_iter().map(|path| program(tree, path)));
+        for (name, path, _) in tree.children(directory) {
+            if matches!(programs::extension(name), Some("ctd" | "viva")) {
+                log.warning(path, "checktestdata and VIVA files are not supported; inputs are not checked by it");
+            }
+        }
+    }
+    found
+}
+
+fn include(tree: &Tree, log: &Log) -> Option<std::path::PathBuf> {
+    for (name, path, kind) in tree.children("include") {
+        if kind == tree::Kind::File {
+            log.warning(path, format!("not used: files to include belong in include/LANGUAGE, not beside ({name})"));
+        }
+    }
+    let some = tree.children("include").into_iter().any(|(_, path, _)| tree.files(path).next().is_some());
+    some.then(|| tree.path("include"))
+}
+
+/// Constants stand for their values in programs, too; nobody here puts them in.
+fn constants(tree: &Tree, header: &Header, log: &Log) {
+    const MOST: u64 = 1 << 20;
+    if header.constants.is_empty() {
+        return;
+    }
+    let places = ["submissions", "include", "input_validators", "output_validator", "output_validators", "data"];
+    for path in places.iter().flat_map(|place| tree.files(place)) {
+        if path.starts_with("data/") && !path.ends_with("/test_group.yaml") {
+            continue;
+        }
+        let Ok(bytes) = tree.bytes(path, MOST) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        let used = |name: &&String| text.contains(&format!("{{{{{name}}}}}")) || text.contains(&format!("{{{{{name}."));
+        if let Some(name) = header.constants.iter().find(used) {
+            log.error(
+                path,
+                format!("uses the constant {{{{{name}}}}} of problem.yaml; constants in programs are not supported"),
+            );
+        }
+    }
+}

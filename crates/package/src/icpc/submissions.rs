@@ -1,0 +1,413 @@
+//! Submissions, and what is expected of them: by the directory they are in, by what DOMjudge reads
+//! in their sources, by submissions.yaml.
+
+use super::header::Header;
+use crate::fault::{Log, Place, did_you_mean};
+use crate::keys::{Keys, number, shown};
+use crate::model::{Expected, Format, Submission};
+use crate::programs::{is_source, program};
+use crate::tree::{Kind, Tree};
+use crate::yaml::{self, Node, Value};
+use globset::{GlobBuilder, GlobMatcher};
+use std::cell::Cell;
+
+const DIRECTORY: &str = "submissions";
+const FILE: &str = "submissions/submissions.yaml";
+/// Bytes of a source that are searched for tags.
+const SEARCHED: u64 = 1 << 20;
+
+/// These formats know no verdict for too much memory: it counts as a crash.
+const CRASH: [Expected; 2] = [Expected::RunTimeError, Expected::MemoryLimit];
+
+/// What a directory's name says of the submissions in it; `None`: nothing is known of the name.
+fn of_directory(name: &str, format: Format) -> Option<&'static [Expected]> {
+    use Expected::*;
+    Some(match name {
+        "accepted" => &[Accepted],
+        "partially_accepted" => &[PartiallyAccepted],
+        "wrong_answer" | "no_output" => &[WrongAnswer],
+        "time_limit_exceeded" => &[TimeLimit],
+        "run_time_error" => &CRASH,
+        "memory_limit" | "memory_limit_exceeded" => &[MemoryLimit],
+        "output_limit" | "output_limit_exceeded" => &[OutputLimit],
+        "compiler_error" | "compile_error" => &[CompileError],
+        "rejected" if format != Format::Legacy => &[Rejected],
+        "brute_force" if format != Format::Legacy => &[TimeLimit, RunTimeError, MemoryLimit],
+        _ => return None,
+    })
+}
+
+pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
+    let claims = if header.format == Format::Legacy { Vec::new() } else { claims(tree, header, log) };
+    let mut found: Vec<(bool, Submission)> = Vec::new();
+    for (directory, path, kind) in tree.children(DIRECTORY) {
+        if kind == Kind::File {
+            if path != FILE && is_source(directory) {
+                log.warning(path, "not read: a submission belongs in a directory such as submissions/accepted");
+            }
+            continue;
+        }
+        let known = of_directory(directory, header.format);
+        let mut silent = known.is_none();
+        for (name, path, kind) in tree.children(path) {
+            match kind {
+                Kind::File if !is_source(name) => continue,
+                Kind::Directory if tree.files(path).next().is_none() => {
+                    log.warning(path, "a submission without files");
+                    continue;
+                }
+                _ => {}
+            }
+            let tags = tags(tree, path, log);
+            let mut submission = Submission {
+                name: format!("{directory}/{name}"),
+                program: program(tree, path),
+                expected: agreed(known, tags.expected.as_deref(), path, log),
+                score: tags.score.map(|score| (score, score)),
+            };
+            silent &= tags.expected.is_none() && tags.score.is_none();
+            let mut model = false;
+            let mut claim = Claim::default();
+            for (glob, other) in claims.iter().filter(|(glob, _)| glob.matches(&submission.name)) {
+                silent = false;
+                glob.used.set(true);
+                model |= other.model;
+                submission.score = other.score.or(submission.score);
+                submission.program.language = other.language.clone().or(submission.program.language);
+                claim = claim.and(other);
+            }
+            if let Some(expected) = claim.expected() {
+                submission.expected = expected;
+            }
+            found.push((model, submission));
+        }
+        if silent && tree.files(path).next().is_some() {
+            let names = ["accepted", "wrong_answer", "time_limit_exceeded", "run_time_error"];
+            let meant = did_you_mean(directory, names);
+            log.warning(path, format!("nothing says what is expected of the submissions here{meant}"));
+        }
+        if directory == "partially_accepted" && !header.scoring {
+            log.warning(path, "only a scoring problem can be partially accepted");
+        }
+    }
+    for (glob, _) in &claims {
+        if !glob.used.get() && !glob.default {
+            log.warning(&glob.place, format!("no submission matches {:?}", glob.text));
+        }
+    }
+    if !found.iter().any(|(_, submission)| submission.expected == [Expected::Accepted]) {
+        log.warning(DIRECTORY, "there is no submission that must be accepted; the format asks for one");
+    }
+    let rank = |submission: &Submission| submission.expected != [Expected::Accepted];
+    found.sort_by(|(model, a), (other, b)| (!model, rank(a), &a.name).cmp(&(!other, rank(b), &b.name)));
+    found.into_iter().map(|(_, submission)| submission).collect()
+}
+
+/// What DOMjudge reads in a source.
+#[derive(Default)]
+struct Tags {
+    expected: Option<Vec<Expected>>,
+    score: Option<f64>,
+}
+
+/// Looks for `@EXPECTED_RESULTS@: ` and `@EXPECTED_SCORE@: `, of which each may stand once.
+fn tags(tree: &Tree, path: &str, log: &Log) -> Tags {
+    let files = if tree.is_file(path) { vec![path] } else { tree.files(path).collect() };
+    let mut tags = Tags::default();
+    let mut first: Option<&str> = None;
+    for file in files {
+        // What cannot be read is told where the file is listed.
+        let Ok(bytes) = tree.bytes(file, SEARCHED) else { continue };
+        let text = String::from_utf8_lossy(&bytes).to_ascii_uppercase();
+        for (kind, tag) in ["@EXPECTED_RESULTS@: ", "@EXPECTED_SCORE@: "].iter().enumerate() {
+            let mut places = text.match_indices(tag);
+            let Some((at, _)) = places.next() else { continue };
+            let line = |at: usize| u32::try_from(1 + text[..at].matches('\n').count()).unwrap_or(u32::MAX);
+            let place = Place::file(file).at_line(line(at));
+            let value = text[at + tag.len()..].lines().next().unwrap_or("").trim();
+            let score = (kind == 1).then(|| number(value)).flatten();
+            let again = if score.is_some() { tags.score.is_some() } else { tags.expected.is_some() };
+            if again || places.next().is_some() || first.is_some_and(|first| first != file) {
+                let message = format!("{} stands more than once; not used", tag.trim_end_matches(": "));
+                log.warning(&place, message);
+                return Tags::default();
+            }
+            first = Some(file);
+            match score {
+                Some(score) => tags.score = Some(score),
+                None => tags.expected = results(value, &place, log),
+            }
+        }
+    }
+    tags
+}
+
+/// DOMjudge's names of verdicts, with commas; an empty list: anything.
+fn results(text: &str, place: &Place, log: &Log) -> Option<Vec<Expected>> {
+    const NAMES: [(&str, &[Expected]); 18] = [
+        ("CORRECT", &[Expected::Accepted]),
+        ("ACCEPTED", &[Expected::Accepted]),
+        ("PARTIALLY_ACCEPTED", &[Expected::PartiallyAccepted]),
+        ("WRONG-ANSWER", &[Expected::WrongAnswer]),
+        ("WRONG_ANSWER", &[Expected::WrongAnswer]),
+        ("NO-OUTPUT", &[Expected::WrongAnswer]),
+        ("NO_OUTPUT", &[Expected::WrongAnswer]),
+        ("TIMELIMIT", &[Expected::TimeLimit]),
+        ("TIME_LIMIT_EXCEEDED", &[Expected::TimeLimit]),
+        ("RUN-ERROR", &CRASH),
+        ("RUN_TIME_ERROR", &CRASH),
+        ("MEMORY-LIMIT", &[Expected::MemoryLimit]),
+        ("MEMORY_LIMIT", &[Expected::MemoryLimit]),
+        ("OUTPUT-LIMIT", &[Expected::OutputLimit]),
+        ("OUTPUT_LIMIT", &[Expected::OutputLimit]),
+        ("COMPILER-ERROR", &[Expected::CompileError]),
+        ("COMPILER_ERROR", &[Expected::CompileError]),
+        ("CHECK-MANUALLY", &[]),
+    ];
+    let mut expected: Vec<Expected> = Vec::new();
+    for word in text.split(',').map(str::trim) {
+        match NAMES.iter().find(|(name, _)| *name == word) {
+            Some((_, [])) => return Some(Vec::new()),
+            Some((_, verdicts)) => expected.extend_from_slice(verdicts),
+            None => {
+                let meant = did_you_mean(word, NAMES.iter().map(|(name, _)| *name));
+                log.warning(place, format!("@EXPECTED_RESULTS@: unknown result {word:?}{meant}"));
+            }
+        }
+    }
+    expected.sort_unstable();
+    expected.dedup();
+    (!expected.is_empty()).then_some(expected)
+}
+
+/// What directory and source say together. Where both speak, the directory chooses among what the
+/// source allows, as in DOMjudge.
+fn agreed(directory: Option<&[Expected]>, source: Option<&[Expected]>, path: &str, log: &Log) -> Vec<Expected> {
+    match (directory, source) {
+        (Some(directory), None | Some([])) => directory.to_vec(),
+        (None, source) => source.unwrap_or_default().to_vec(),
+        (Some(directory), Some(source)) => {
+            let both: Vec<Expected> = directory.iter().filter(|verdict| source.contains(verdict)).copied().collect();
+            if both.is_empty() {
+                log.warning(path, "its @EXPECTED_RESULTS@ are not what its directory says; the source is believed");
+                return source.to_vec();
+            }
+            both
+        }
+    }
+}
+
+/// A key of submissions.yaml.
+struct Glob {
+    text: String,
+    matcher: GlobMatcher,
+    place: Place,
+    /// It changes what a directory's name says, so it need not match anything.
+    default: bool,
+    used: Cell<bool>,
+}
+
+impl Glob {
+    /// A pattern matches what is below, too.
+    fn matches(&self, name: &str) -> bool {
+        let parent = name.split('/').next().unwrap_or(name);
+        self.matcher.is_match(name) || self.matcher.is_match(parent)
+    }
+}
+
+/// Verdicts of single tests, as submissions.yaml names them.
+const AC: u8 = 1;
+const WA: u8 = 2;
+const TLE: u8 = 4;
+const RTE: u8 = 8;
+const ALL: u8 = 15;
+const VERDICTS: [(&str, u8); 4] = [("AC", AC), ("WA", WA), ("TLE", TLE), ("RTE", RTE)];
+
+/// What submissions.yaml claims of a submission.
+#[derive(Debug, Clone)]
+struct Claim {
+    /// Whether it claims anything of verdicts.
+    verdicts: bool,
+    /// Verdicts that its tests may have.
+    permitted: u8,
+    /// Some test must be rejected.
+    rejected: bool,
+    score: Option<(f64, f64)>,
+    language: Option<String>,
+    model: bool,
+}
+
+impl Default for Claim {
+    fn default() -> Claim {
+        Claim { verdicts: false, permitted: ALL, rejected: false, score: None, language: None, model: false }
+    }
+}
+
+impl Claim {
+    /// Both claims hold.
+    fn and(self, other: &Claim) -> Claim {
+        Claim {
+            verdicts: self.verdicts || other.verdicts,
+            permitted: self.permitted & other.permitted,
+            rejected: self.rejected || other.rejected,
+            ..self
+        }
+    }
+
+    /// Verdicts that the whole submission can have: one of its tests'.
+    fn expected(&self) -> Option<Vec<Expected>> {
+        if !self.verdicts {
+            return None;
+        }
+        let verdicts = if self.rejected { self.permitted & !AC } else { self.permitted };
+        if verdicts == ALL {
+            return Some(Vec::new());
+        }
+        if verdicts == ALL & !AC {
+            return Some(vec![Expected::Rejected]);
+        }
+        let mut expected = Vec::new();
+        let meaning: [(u8, &[Expected]); 4] =
+            [(AC, &[Expected::Accepted]), (WA, &[Expected::WrongAnswer]), (TLE, &[Expected::TimeLimit]), (RTE, &CRASH)];
+        for (_, meant) in meaning.iter().filter(|(verdict, _)| verdicts & verdict != 0) {
+            expected.extend_from_slice(meant);
+        }
+        Some(expected)
+    }
+}
+
+/// What submissions.yaml says.
+fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
+    if !tree.is_file(FILE) {
+        return Vec::new();
+    }
+    let Some(text) = tree.text(FILE, log) else { return Vec::new() };
+    let Some(node) = yaml::parse(&text, &Place::file(FILE), log) else { return Vec::new() };
+    let Some(keys) = Keys::of(&node, "submissions.yaml", log) else { return Vec::new() };
+    let mut claims = Vec::new();
+    for (pattern, node, place) in keys.rest() {
+        // The format has * and {a,b} only.
+        let plain = !pattern.contains(['[', ']', '?', '\\']) && !pattern.contains("**");
+        let glob = GlobBuilder::new(pattern).literal_separator(true).build().ok().filter(|_| plain);
+        let Some(glob) = glob else {
+            log.error(place, format!("{pattern:?} is no pattern; there are * and {{a,b}}"));
+            continue;
+        };
+        let Some(keys) = Keys::of(node, "what is expected", log) else { continue };
+        let directory = tree.kind(&format!("{DIRECTORY}/{pattern}")) == Some(Kind::Directory);
+        let known = of_directory(pattern, header.format).filter(|_| !pattern.contains('/'));
+        let default = known.map(default_claim).unwrap_or_default();
+        let claim = claim(keys, default, header, log);
+        let glob = Glob {
+            text: pattern.to_owned(),
+            matcher: glob.compile_matcher(),
+            place: place.clone(),
+            default: known.is_some() || directory,
+            used: Cell::new(false),
+        };
+        claims.push((glob, claim));
+    }
+    // A directory's default holds beside what other patterns say.
+    for name in ["accepted", "rejected", "wrong_answer", "time_limit_exceeded", "run_time_error", "brute_force"] {
+        if claims.iter().all(|(glob, _)| glob.text != name)
+            && let Some(known) = of_directory(name, header.format)
+            && let Ok(glob) = globset::Glob::new(name)
+        {
+            let (text, matcher) = (name.to_owned(), glob.compile_matcher());
+            let glob = Glob { text, matcher, place: Place::file(FILE), default: true, used: Cell::new(false) };
+            claims.push((glob, default_claim(known)));
+        }
+    }
+    claims
+}
+
+/// What the name of a directory claims.
+fn default_claim(expected: &[Expected]) -> Claim {
+    let bit = |verdict: &Expected| match verdict {
+        Expected::Accepted => AC,
+        Expected::WrongAnswer => WA,
+        Expected::TimeLimit => TLE,
+        Expected::RunTimeError | Expected::MemoryLimit => RTE,
+        _ => ALL,
+    };
+    let verdicts = expected.iter().map(bit).fold(0, |all, bit| all | bit);
+    let rejected = !expected.contains(&Expected::Accepted);
+    Claim { verdicts: true, permitted: verdicts | AC, rejected, ..Claim::default() }
+}
+
+fn claim(keys: Keys<'_>, default: Claim, header: &Header, log: &Log) -> Claim {
+    let mut claim = default;
+    if let Some(permitted) = verdicts(&keys, "permitted", log) {
+        claim.permitted = permitted;
+        claim.verdicts = true;
+    }
+    if let Some(required) = verdicts(&keys, "required", log) {
+        claim.rejected = required & AC == 0;
+        claim.verdicts = true;
+    }
+    claim.score = score(&keys, log);
+    if claim.score.is_some() && !header.scoring {
+        log.warning(&keys.place, "score means something only in scoring problems; not used");
+        claim.score = None;
+    }
+    claim.language = keys.text("language").map(str::to_owned);
+    claim.model = keys.one_of("model_solution", &[("true", true), ("false", false)]).unwrap_or(false);
+    if let Some(node) = keys.get("entrypoint") {
+        log.warning(&node.place, "entrypoint is not supported; the language's usual one is taken");
+    }
+    keys.ignore(&["authors", "message", "use_for_time_limit"]);
+    // Every other key names tests. Of what is claimed of some tests only, this much holds for the
+    // whole: if one of them must be rejected, the submission must.
+    for (name, node, place) in keys.rest() {
+        if !matches!(node.value, Value::Mapping(_)) {
+            let known = ["permitted", "required", "score", "language", "model_solution", "use_for_time_limit"];
+            log.warning(place, format!("unknown key {name:?}, not read{}", did_you_mean(name, known)));
+        } else if let Some(tests) = Keys::of(node, name, log) {
+            verdicts(&tests, "permitted", log);
+            if verdicts(&tests, "required", log).is_some_and(|required| required & AC == 0) {
+                claim.rejected = true;
+                claim.verdicts = true;
+            }
+            score(&tests, log);
+            tests.ignore(&["message", "use_for_time_limit"]);
+            tests.finish();
+        }
+    }
+    claim
+}
+
+fn verdicts(keys: &Keys<'_>, key: &'static str, log: &Log) -> Option<u8> {
+    let node = keys.get(key)?;
+    let mut verdicts = 0;
+    for word in keys.texts(key)? {
+        match VERDICTS.iter().find(|(name, _)| *name == word) {
+            Some((_, verdict)) => verdicts |= verdict,
+            None => {
+                log.error(&node.place, format!("{key}: there are AC, WA, TLE and RTE, but no {word:?}"));
+                return None;
+            }
+        }
+    }
+    if verdicts == 0 {
+        log.error(&node.place, format!("{key} must name at least one of AC, WA, TLE and RTE"));
+        return None;
+    }
+    Some(verdicts)
+}
+
+/// One number, or the least and the most.
+fn score(keys: &Keys<'_>, log: &Log) -> Option<(f64, f64)> {
+    let node = keys.get("score")?;
+    let value = |node: &Node| node.text().and_then(number);
+    let score = match &node.value {
+        Value::Sequence(nodes) => match &nodes[..] {
+            [least, most] => value(least).zip(value(most)).filter(|(least, most)| least <= most),
+            _ => None,
+        },
+        _ => value(node).map(|score| (score, score)),
+    };
+    if score.is_none() {
+        log.error(&node.place, format!("score must be a number, or a list of the least and the most{}", shown(node)));
+    }
+    score
+}

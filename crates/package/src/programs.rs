@@ -1,0 +1,45 @@
+//! Which files are one program.
+
+use crate::model::Program;
+use crate::tree::{Kind, Tree};
+
+/// Extensions of files that come with a program but are none.
+const BESIDE: [&str; 10] = ["ctd", "h", "hh", "hpp", "hxx", "md", "pdf", "txt", "viva", "yaml"];
+
+/// A file, or a directory with all files in it, as a program.
+pub fn program(tree: &Tree, path: &str) -> Program {
+    let sources = match tree.kind(path) {
+        Some(Kind::Directory) => tree.files(path).map(|file| tree.path(file)).collect(),
+        _ => vec![tree.path(path)],
+    };
+    Program { path: tree.path(path), sources, language: None, arguments: Vec::new() }
+}
+
+/// Whether a file, by its name, can be a program of its own.
+pub fn is_source(name: &str) -> bool {
+    extension(name).is_some_and(|extension| !BESIDE.contains(&extension))
+}
+
+/// Paths of the programs in a directory of programs.
+///
+/// A directory in it is one program, as is a file. But files of which one is a script `build` or
+/// `run`, or a header, belong together: then the directory itself is the program.
+pub fn programs<'a>(tree: &'a Tree, directory: &'a str) -> Vec<&'a str> {
+    let children = tree.children(directory);
+    let together = children.iter().any(|(name, _, kind)| {
+        let header = matches!(extension(name), Some("h" | "hh" | "hpp" | "hxx"));
+        *kind == Kind::File && (header || matches!(*name, "build" | "run"))
+    });
+    if together {
+        return vec![directory];
+    }
+    let is_program = |name: &str, path: &str, kind| match kind {
+        Kind::File => is_source(name),
+        Kind::Directory => tree.files(path).next().is_some(),
+    };
+    children.into_iter().filter(|(name, path, kind)| is_program(name, path, *kind)).map(|(_, path, _)| path).collect()
+}
+
+pub fn extension(name: &str) -> Option<&str> {
+    name.rsplit_once('.').map(|(_, extension)| extension)
+}

@@ -1,0 +1,221 @@
+//! The files of a package: listed once, so that nothing outside it is ever opened by name.
+
+use crate::fault::{Log, Place, Severity};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Files and directories of a package.
+const MOST_ENTRIES: usize = 200_000;
+/// Directories one in another.
+const DEEPEST: usize = 32;
+/// Bytes of a file that is read as text.
+const LONGEST_TEXT: u64 = 16 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    File,
+    Directory,
+}
+
+/// What a format has to say of names.
+pub struct Names {
+    /// Names that the format allows; files with others are left out.
+    pub allowed: fn(&str) -> bool,
+    /// Paths that a judge needs: what is wrong there is an error, elsewhere a warning.
+    pub needed: fn(&str) -> bool,
+}
+
+/// Paths are below the package, with `/`, and UTF-8.
+pub struct Tree {
+    root: PathBuf,
+    entries: BTreeMap<String, Kind>,
+}
+
+impl Tree {
+    /// Lists a directory. Names that begin with a dot or a dash are left out.
+    pub fn list(root: &Path, names: &Names, log: &Log) -> Tree {
+        let mut tree = Tree { root: root.to_owned(), entries: BTreeMap::new() };
+        match root.canonicalize() {
+            Ok(real) => Walk { tree: &mut tree, real, names, log, full: false }.directory("", 0),
+            Err(error) => log.error("", format!("cannot be read: {error}")),
+        }
+        tree
+    }
+
+    pub fn kind(&self, path: &str) -> Option<Kind> {
+        self.entries.get(path).copied()
+    }
+
+    pub fn is_file(&self, path: &str) -> bool {
+        self.kind(path) == Some(Kind::File)
+    }
+
+    pub fn is_directory(&self, path: &str) -> bool {
+        self.kind(path) == Some(Kind::Directory)
+    }
+
+    /// Where it is on this machine.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// What stands in a directory (`""`: the package), by name: name, path, kind.
+    pub fn children<'a>(&'a self, directory: &str) -> Vec<(&'a str, &'a str, Kind)> {
+        self.below(directory)
+            .filter_map(|(rest, path, kind)| (!rest.contains('/')).then_some((rest, path, kind)))
+            .collect()
+    }
+
+    /// All files below a directory.
+    pub fn files<'a>(&'a self, directory: &str) -> impl Iterator<Item = &'a str> {
+        self.below(directory).filter(|(_, _, kind)| *kind == Kind::File).map(|(_, path, _)| path)
+    }
+
+    fn below<'a>(&'a self, directory: &str) -> impl Iterator<Item = (&'a str, &'a str, Kind)> {
+        let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+        let length = prefix.len();
+        let from = self.entries.range(prefix.clone()..);
+        from.take_while(move |(path, _)| path.starts_with(&prefix))
+            .map(move |(path, kind)| (&path[length..], &**path, *kind))
+    }
+
+    /// A file as bytes, the first so many of it.
+    pub fn bytes(&self, path: &str, most: u64) -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        File::open(self.path(path))?.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// A file as text; `None`: it is none, and the log says so.
+    pub fn text(&self, path: &str, log: &Log) -> Option<String> {
+        let bytes = match self.bytes(path, LONGEST_TEXT + 1) {
+            Ok(bytes) if bytes.len() as u64 > LONGEST_TEXT => {
+                log.error(path, format!("longer than {} MiB", LONGEST_TEXT >> 20));
+                return None;
+            }
+            Ok(bytes) => bytes,
+            Err(error) => {
+                log.error(path, format!("cannot be read: {error}"));
+                return None;
+            }
+        };
+        match String::from_utf8(bytes) {
+            Ok(mut text) => {
+                if text.starts_with('\u{feff}') {
+                    log.warning(Place::file(path).at_line(1), "begins with a byte-order mark; remove it");
+                    text.remove(0);
+                }
+                Some(text)
+            }
+            Err(error) => {
+                let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+                let lines = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+                let place = Place::file(path).at_line(u32::try_from(lines).unwrap_or(u32::MAX));
+                log.error(&place, "this is no UTF-8; save the file as UTF-8");
+                None
+            }
+        }
+    }
+}
+
+struct Walk<'a> {
+    tree: &'a mut Tree,
+    /// The package's root without symbolic links in its path.
+    real: PathBuf,
+    names: &'a Names,
+    log: &'a Log,
+    full: bool,
+}
+
+impl Walk<'_> {
+    fn fault(&self, path: &str, message: String) {
+        let severity = if path.is_empty() || (self.names.needed)(path) { Severity::Error } else { Severity::Warning };
+        self.log.add(severity, &Place::file(path), message);
+    }
+
+    fn directory(&mut self, path: &str, depth: usize) {
+        if depth > DEEPEST {
+            return self.fault(path, format!("directories nested deeper than {DEEPEST}; not read"));
+        }
+        let entries = match fs::read_dir(self.tree.path(path)).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
+            Ok(entries) => entries,
+            Err(error) => return self.fault(path, format!("cannot be read: {error}")),
+        };
+        for entry in entries {
+            let name = entry.file_name();
+            // `.timelimit` is DOMjudge's.
+            if name.as_encoded_bytes().starts_with(b"-")
+                || name.as_encoded_bytes().starts_with(b".") && name != ".timelimit"
+            {
+                continue;
+            }
+            let shown = name.to_string_lossy();
+            let child = if path.is_empty() { shown.to_string() } else { format!("{path}/{shown}") };
+            if name.to_str().is_none_or(|name| !(self.names.allowed)(name)) {
+                if (self.names.needed)(&child) {
+                    self.log.warning(&child, "left out: names may have letters, digits and _ . - + only");
+                }
+                continue;
+            }
+            if self.tree.entries.len() == MOST_ENTRIES {
+                if !std::mem::replace(&mut self.full, true) {
+                    self.log
+                        .error("", format!("has more than {MOST_ENTRIES} files; remove what does not belong to it"));
+                }
+                return;
+            }
+            self.entry(child, depth);
+        }
+    }
+
+    fn entry(&mut self, path: String, depth: usize) {
+        let place = self.tree.path(&path);
+        let kind = match fs::symlink_metadata(&place) {
+            Ok(metadata) if metadata.is_symlink() => match self.link(&path) {
+                Some(kind) => kind,
+                None => return,
+            },
+            Ok(metadata) => metadata.file_type(),
+            Err(error) => return self.fault(&path, format!("cannot be read: {error}")),
+        };
+        if kind.is_dir() {
+            self.tree.entries.insert(path.clone(), Kind::Directory);
+            self.directory(&path, depth + 1);
+        } else if !kind.is_file() {
+            self.fault(&path, "neither a file nor a directory; not read".to_owned());
+        } else {
+            if (self.names.needed)(&path)
+                && let Err(error) = File::open(&place)
+            {
+                self.fault(&path, format!("cannot be read: {error}"));
+            }
+            self.tree.entries.insert(path, Kind::File);
+        }
+    }
+
+    /// What a symbolic link leads to, if that is in the package.
+    fn link(&self, path: &str) -> Option<fs::FileType> {
+        let place = self.tree.path(path);
+        let said = fs::read_link(&place).unwrap_or_default();
+        let said = said.display();
+        let real = match place.canonicalize() {
+            Ok(real) => real,
+            Err(error) => {
+                self.fault(path, format!("symbolic link to {said}, which cannot be reached: {error}"));
+                return None;
+            }
+        };
+        if !real.starts_with(&self.real) {
+            self.fault(path, format!("symbolic link to {said}, outside the package; not followed"));
+            return None;
+        }
+        let parent = place.parent().and_then(|parent| parent.canonicalize().ok());
+        if parent.is_none_or(|parent| parent.starts_with(&real)) {
+            self.fault(path, format!("symbolic link to {said}, a directory that the link itself is in; not followed"));
+            return None;
+        }
+        fs::metadata(&real).ok().map(|metadata| metadata.file_type())
+    }
+}

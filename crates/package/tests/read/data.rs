@@ -1,0 +1,250 @@
+//! Tests and groups.
+
+use crate::{Package, below, names};
+use millibox_package::model::{InputFlags, Rules, ScoreMode, Scoring, VerdictMode};
+
+#[test]
+fn tests_in_order() {
+    let package = Package::legacy();
+    // By base name: `a` before `a-1`, though `-` comes before `.`.
+    package.test("secret/a").test("secret/a-1").test("secret/10").test("sample/2").test("sample/1");
+    package.test("secret/group/x").test("secret/group/deeper/y").silent();
+    let problem = package.problem();
+    assert_eq!(
+        names(&problem),
+        [
+            "sample/1",
+            "sample/2",
+            "secret/1",
+            "secret/10",
+            "secret/a",
+            "secret/a-1",
+            "secret/group/x",
+            "secret/group/deeper/y"
+        ]
+    );
+    let groups: Vec<(&str, bool)> = problem.groups().map(|group| (&*group.name, group.sample)).collect();
+    let secret = [("secret", false), ("secret/group", false), ("secret/group/deeper", false)];
+    assert_eq!(groups, [&[("", false), ("sample", true)][..], &secret].concat());
+    assert_eq!(problem.group("secret/group").unwrap().all_tests().count(), 2);
+    let test = problem.test("secret/group/x").unwrap();
+    assert_eq!(below(&test.input, &package), "data/secret/group/x.in");
+    assert_eq!(below(test.answer.as_ref().unwrap(), &package), "data/secret/group/x.ans");
+}
+
+#[test]
+fn what_lies_beside_tests() {
+    let package = Package::legacy();
+    for name in [
+        "1.desc",
+        "1.hint",
+        "1.png",
+        "1.in.statement",
+        "1.out",
+        "README.md",
+        "generate.py",
+        "1.yaml",
+        "generators.yaml",
+    ] {
+        package.file(&format!("data/secret/{name}"), " about it\n");
+    }
+    package.file("data/sample/1.interaction", "").silent();
+    let problem = package.problem();
+    assert_eq!(names(&problem), ["secret/1"]);
+    assert_eq!(problem.test("secret/1").unwrap().description.as_deref(), Some("about it"));
+}
+
+#[test]
+fn what_is_missing() {
+    let package = Package::legacy();
+    package
+        .file("data/secret/2.in", "")
+        .refused("data/secret/2.in: error: an input without an answer; there is no 2.ans");
+    package.remove("data/secret/2.in");
+    package
+        .file("data/secret/3.ans", "")
+        .refused("data/secret/3.ans: error: an answer without an input; there is no 3.in");
+    package.remove("data/secret/3.ans");
+    package
+        .file("data/secret/4.inn", "")
+        .warned("data/secret/4.inn: warning: not read: no part of a test; did you mean \"in\"?");
+    package.file("data/5.in", "").refused("data/5.in: error: tests belong in data/sample or data/secret");
+    package.remove("data/5.in");
+    package.test("secrets/1").warned("not read: tests are in data/sample and data/secret; did you mean \"secret\"?");
+    package.remove("data/secret/1.in").remove("data/secret/1.ans").refused("there are no tests");
+    package.test("sample/1").warned("there are no secret tests");
+
+    let package = Package::empty();
+    package.file("problem.yaml", "").refused("data: error: there is no directory with test data");
+}
+
+#[test]
+fn settings_of_the_legacy_format() {
+    let package = Package::icpc("type: scoring\nvalidator_flags: whole\n");
+    package.file("data/testdata.yaml", "on_reject: continue\nrange: 0 100\ngrader_flags: ignore_sample max\n");
+    package.file(
+        "data/secret/testdata.yaml",
+        "accept_score: 50\nreject_score: -1.5\ngrader_flags: first_error min\noutput_validator_flags: own flag\n\
+         input_validator_flags: {name: v, flags: a b}\n",
+    );
+    package
+        .file("data/secret/sub/testdata.yaml", "on_reject: break\nrange: -inf +inf\n")
+        .test("secret/sub/x")
+        .test("sample/s");
+    package.silent();
+    let problem = package.problem();
+    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0 });
+    let rules = |name: &str| problem.group(name).unwrap().rules.clone();
+    let root = Rules {
+        stop_at_first_failure: false,
+        score: ScoreMode::Maximum,
+        accept_score: Some(1.0),
+        reject_score: Some(0.0),
+        range: Some((0.0, 100.0)),
+        ignore_sample: true,
+        ..Rules::default()
+    };
+    assert_eq!(rules(""), root);
+    assert_eq!(rules("sample"), Rules { ignore_sample: false, ..root.clone() });
+    let secret = Rules {
+        verdict: VerdictMode::First,
+        score: ScoreMode::Minimum,
+        accept_score: Some(50.0),
+        reject_score: Some(-1.5),
+        ignore_sample: false,
+        ..root
+    };
+    assert_eq!(rules("secret"), secret);
+    let range = Some((f64::NEG_INFINITY, f64::INFINITY));
+    assert_eq!(rules("secret/sub"), Rules { stop_at_first_failure: true, range, ..secret });
+
+    let test = problem.test("secret/sub/x").unwrap();
+    assert_eq!(test.checker_flags.as_ref().unwrap(), &["whole", "own", "flag"]);
+    assert_eq!(problem.test("sample/s").unwrap().checker_flags, None);
+    let InputFlags::Named(flags) = &test.input_flags else { panic!("{:?}", test.input_flags) };
+    assert_eq!(flags["v"], ["a", "b"]);
+}
+
+#[test]
+fn flags_of_input_validators() {
+    let package = Package::legacy();
+    package.file("data/testdata.yaml", "input_validator_flags: for all\n");
+    package.file("data/secret/g/testdata.yaml", "input_validator_flags: {name: b, flags: for b}\n").test("secret/g/x");
+    package.file("input_validators/a.py", "").file("input_validators/b.py", "").silent();
+    let problem = package.problem();
+    let flags = |test: &str| -> Vec<Vec<String>> {
+        let flags = &problem.test(test).unwrap().input_flags;
+        problem.input_validators.iter().map(|validator| flags.of(validator).to_vec()).collect()
+    };
+    assert_eq!(flags("secret/1"), [["for", "all"], ["for", "all"]]);
+    assert_eq!(flags("secret/g/x"), [vec![], vec!["for".to_owned(), "b".to_owned()]]);
+}
+
+#[test]
+fn flags_of_the_grader() {
+    let rules = |flags: &str| {
+        let package = Package::icpc("type: scoring\n");
+        package.file("data/secret/testdata.yaml", &format!("grader_flags: {flags}\n")).silent();
+        let rules = package.problem().group("secret").unwrap().rules.clone();
+        (rules.verdict, rules.score)
+    };
+    assert_eq!(rules("''"), (VerdictMode::Worst, ScoreMode::Sum));
+    assert_eq!(rules("always_accept avg"), (VerdictMode::AlwaysAccept, ScoreMode::Average));
+    assert_eq!(rules("accept_if_any_accepted first_error"), (VerdictMode::AnyAccepted, ScoreMode::Sum));
+    assert_eq!(rules("sum min"), (VerdictMode::Worst, ScoreMode::Minimum));
+}
+
+#[test]
+fn faults_of_testdata_yaml() {
+    let package = Package::icpc("type: scoring\n");
+    let yaml = |text: &str| package.file("data/secret/testdata.yaml", text);
+    yaml("on_reject: stop\n")
+        .refused("testdata.yaml:1:12: error: on_reject must be one of break, continue, but is \"stop\"");
+    yaml("range: 5\n").refused("range must be two numbers");
+    yaml("range: 5 1\n").refused("the least, 5, is greater than the most, 1");
+    yaml("range: 0 nan\n").refused("range must be two numbers");
+    yaml("accept_score: much\n").refused("accept_score must be a number");
+    yaml("grader_flags: ignore_sample\n").refused("ignore_sample is for data/testdata.yaml only");
+    yaml("grader_flags: summ\n").refused("knows no flag \"summ\"; did you mean \"sum\"?");
+    yaml("grading: custom\n").refused("needs a grader in graders/");
+    yaml("grading: mine\n").refused("grading must be one of default, custom");
+    yaml("input_validator_flags: {flags: a}\n").refused("input_validator_flags needs a `name`");
+    yaml("on_rejct: break\n").warned("did you mean \"on_reject\"?");
+    yaml("").silent();
+    package.file("data/testdata.yaml", "grader_flags: ignore_sample\n").warned("on_reject should be continue");
+    package.file("data/test_group.yaml", "").refused("keep one");
+
+    let package = Package::legacy();
+    package
+        .file("data/secret/testdata.yaml", "accept_score: 1\n")
+        .warned("accept_score means something only in scoring problems");
+    package.file("data/secret/group/README.md", "").warned("data/secret/group: warning: a group without tests");
+}
+
+#[test]
+fn graders_of_the_packages_own() {
+    let package = Package::icpc("type: scoring\n");
+    package.file("data/secret/testdata.yaml", "grading: custom\ngrader_flags: whatever\n");
+    package.file("graders/g.py", "").silent();
+    assert!(package.problem().group("secret").unwrap().rules.custom_grader);
+    assert!(!package.problem().root.rules.custom_grader);
+}
+
+#[test]
+fn a_tests_own_settings() {
+    let package = Package::successor("");
+    package.file(
+        "data/secret/test_group.yaml",
+        "args: [x]\noutput_validator_args: [case_sensitive]\ninput_validator_args: [n]\n",
+    );
+    package.file("data/secret/1.yaml", "args: [a, b c]\ndescription: the least\nhint: h\nfull_feedback: true\n");
+    package.file("data/secret/1.files/input.txt", "").test("secret/2").file("data/secret/2.args", "old  way\n");
+    package
+        .file("data/secret/3.yaml", "output_validator_args: []\ninput_validator_args: {v: [m]}\n")
+        .test("secret/3")
+        .silent();
+    let problem = package.problem();
+    let one = problem.test("secret/1").unwrap();
+    assert_eq!(one.arguments, ["a", "b c"]);
+    assert_eq!(one.description.as_deref(), Some("the least"));
+    assert_eq!(below(one.files.as_ref().unwrap(), &package), "data/secret/1.files");
+    assert_eq!(one.checker_flags.as_ref().unwrap(), &["case_sensitive"]);
+    assert_eq!(one.input_flags, InputFlags::All(vec!["n".to_owned()]));
+    assert_eq!(problem.test("secret/2").unwrap().arguments, ["old", "way"]);
+    let three = problem.test("secret/3").unwrap();
+    assert_eq!((three.checker_flags.as_deref(), &*three.arguments), (Some(&[][..]), &["x".to_owned()][..]));
+    assert!(matches!(&three.input_flags, InputFlags::Named(flags) if flags["v"] == ["m"]));
+
+    package
+        .file("data/secret/1.yaml", "arg: [a]\n")
+        .warned("data/secret/1.yaml:1:1: warning: unknown key \"arg\", not read; did you mean \"args\"?");
+    package.file("data/secret/1.yaml", "args: [[a]]\n").refused("args must be a list of texts, but has a list in it");
+    package
+        .file("data/secret/1.yaml", "")
+        .file("data/secret/9.yaml", "args: [a]\n")
+        .warned("there is no 9.in that it could belong to");
+}
+
+#[test]
+fn directories_that_are_no_groups() {
+    // The successor's groups have a test_group.yaml; other directories just hold tests.
+    let package = Package::successor("");
+    package.test("secret/more/2").test("secret/more/yet/3").test("sample/dir/s").silent();
+    let problem = package.problem();
+    assert_eq!(names(&problem), ["sample/dir/s", "secret/1", "secret/more/2", "secret/more/yet/3"]);
+    assert_eq!(problem.groups().count(), 3);
+    package.test("secret/more").refused("a directory and a test, more.in, must not have one name");
+}
+
+#[test]
+fn groups_of_the_successor() {
+    let package = Package::successor("");
+    package.file("data/secret/a/test_group.yaml", "").test("secret/a/1");
+    package.refused("data/secret has groups, so tests belong in one of them, also secret/1");
+    package.remove("data/secret/1.in").remove("data/secret/1.ans").silent();
+    package.test("secret/b/1").refused("data/secret/b: error: has no test_group.yaml");
+    package.file("data/secret/b/test_group.yaml", "").silent();
+    package.file("data/secret/c/test_group.yaml", "").refused("data/secret/c: error: a group without tests");
+    package.test("secret/c/1").test("secret/c/d/1").file("data/secret/c/d/test_group.yaml", "");
+    package.refused("data/secret/c/d/test_group.yaml: error: a group within a group");
+}

@@ -1,0 +1,101 @@
+//! What lies in a package, and what only seems to.
+
+use crate::{Package, names};
+use std::os::unix::net::UnixListener;
+
+#[test]
+fn what_is_no_package() {
+    let package = Package::empty();
+    package.refused("pack: error: cannot be read: No such file or directory");
+    package.file("x/y", "").refused("pack: error: no problem package: there is neither problem.yaml nor");
+    let file = package.path().join("x/y");
+    let faults = millibox_package::read(&file).unwrap_err().to_string();
+    assert!(faults.contains("x/y: error: neither a directory nor a zip archive"), "{faults}");
+}
+
+#[test]
+fn a_directory_within_a_directory() {
+    let package = Package::empty();
+    package
+        .file("inner/problem.yaml", "nmae: x\n")
+        .file("inner/data/secret/1.in", "")
+        .file("inner/data/secret/1.ans", "");
+    package.file("inner/submissions/accepted/a.py", "");
+    let problem = package.problem();
+    assert_eq!((&*problem.label, problem.directory), ("inner", package.path().join("inner")));
+    assert!(package.faults().starts_with("inner/problem.yaml:1:1: warning: "), "{}", package.faults());
+}
+
+#[test]
+fn both_formats() {
+    Package::legacy().file("Simfile", "").warned("Simfile: warning: not read: this is read as an ICPC package");
+}
+
+#[test]
+fn links_within() {
+    let package = Package::legacy();
+    package.link("data/secret/2.in", "1.in").link("data/secret/2.ans", "../secret/1.ans");
+    package.link("submissions/wrong_answer", "accepted").link("data/sample", "secret").silent();
+    assert_eq!(names(&package.problem()), ["sample/1", "sample/2", "secret/1", "secret/2"]);
+}
+
+#[test]
+fn links_that_lead_outside() {
+    let package = Package::legacy();
+    package.link("data/secret/2.in", "/etc/passwd");
+    package.refused("data/secret/2.in: error: symbolic link to /etc/passwd, outside the package; not followed");
+    package.remove("data/secret/2.in").link("data/secret/2.in", "nowhere").refused("which cannot be reached");
+    package
+        .remove("data/secret/2.in")
+        .link("data/sample", "../..")
+        .refused("data/sample: error: symbolic link to ../.., outside");
+    package.remove("data/sample").link("data/sample", "..").refused("a directory that the link itself is in");
+    package
+        .remove("data/sample")
+        .link("data/sample", "sample")
+        .refused("cannot be reached: Too many levels of symbolic links");
+    // Nobody needs the statement.
+    package.remove("data/sample").link("problem.pdf", "/etc/passwd").warned("problem.pdf: warning: symbolic link");
+}
+
+#[test]
+fn neither_files_nor_directories() {
+    let package = Package::legacy();
+    let _listener = UnixListener::bind(package.path().join("data/secret/2.in")).unwrap();
+    package.refused("data/secret/2.in: error: neither a file nor a directory");
+}
+
+#[test]
+fn names_that_are_left_out() {
+    let package = Package::legacy();
+    package.test("secret/a b").warned("data/secret/a b.in: warning: left out: names may have letters");
+    let package = Package::legacy();
+    package
+        .file(".git/x", "")
+        .file("data/secret/.2.in", "")
+        .file("data/secret/-3.in", "")
+        .file("solution notes.txt", "")
+        .silent();
+    assert_eq!(names(&package.problem()), ["secret/1"]);
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let package = Package::legacy();
+    let path = package.path().join("data/secret/1.in");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o000)).unwrap();
+    if std::fs::File::open(&path).is_ok() {
+        // Root reads everything.
+        return;
+    }
+    package.refused("data/secret/1.in: error: cannot be read: Permission denied");
+}
+
+#[test]
+fn a_fault_is_one_line() {
+    let package = Package::sim("");
+    package.link("in/a\nb.in", "/etc/passwd").file("in/c\u{7}.in", "");
+    let faults = package.faults();
+    assert!(faults.lines().all(|line| line.contains(": error: ") || line.contains(": warning: ")), "{faults}");
+}

@@ -1,0 +1,293 @@
+//! problem.yaml, domjudge-problem.ini, .timelimit.
+
+use crate::{Package, below};
+use millibox_package::model::{Checker, Convention, Format, Kind, Scoring};
+use std::time::Duration;
+
+#[test]
+fn the_smallest_package() {
+    let package = Package::legacy();
+    package.silent();
+    let problem = package.problem();
+    assert_eq!((problem.format, &*problem.name, &*problem.label), (Format::Legacy, "Legacy", "pack"));
+    assert_eq!((problem.kind, problem.scoring), (Kind::Batch, Scoring::PassFail));
+    assert!(matches!(problem.checker, Checker::Tokens));
+    assert_eq!(problem.limits.from_accepted, Some(5.0));
+    assert_eq!(problem.limits.to_exceeded, Some(2.0));
+    assert_eq!(problem.limits.cpu_time, None);
+    assert_eq!(problem.model_solution().unwrap().name, "accepted/a.cpp");
+}
+
+#[test]
+fn an_empty_problem_yaml_is_a_legacy_one() {
+    let problem = Package::icpc("# nothing\n").problem();
+    assert_eq!((problem.format, &*problem.name), (Format::Legacy, "pack"));
+}
+
+#[test]
+fn titles_by_language() {
+    let title = |names: &str| Package::icpc(&format!("name: {names}\n")).problem().name;
+    assert_eq!(title("{sv: Hej, en: Hello}"), "Hello");
+    assert_eq!(title("{sv: Hej, da: Dav}"), "Hej");
+    assert_eq!(title("null"), "pack");
+    Package::icpc("name: [a]\n").refused("problem.yaml:1:7: error: name must be a text, or a map");
+    Package::icpc("name: {}\n").refused("name must be a text, or a map");
+}
+
+#[test]
+fn versions() {
+    for version in ["2023-07", "2023-07-draft", "2025-09", "2025-09-draft"] {
+        let package = Package::icpc(&format!("problem_format_version: {version}\nname: x\nuuid: 1\n"));
+        package.silent();
+        let problem = package.problem();
+        assert_eq!(problem.format, Format::Icpc2023);
+        assert_eq!((problem.limits.from_accepted, problem.limits.to_exceeded), (Some(2.0), Some(1.5)));
+    }
+    Package::icpc("problem_format_version: legacy-icpc\n").silent();
+    Package::icpc("problem_format_version: 2024\nname: x\n")
+        .refused("must be legacy, 2023-07 or 2025-09, but is \"2024\"");
+}
+
+#[test]
+fn what_the_successor_requires() {
+    let package = Package::icpc("problem_format_version: 2025-09\n");
+    package.refused("`name` is missing");
+    package.file("problem.yaml", "problem_format_version: 2025-09\nname: x\n").warned("`uuid` is missing");
+}
+
+#[test]
+fn limits() {
+    let header = "limits:\n  time_multiplier: 3\n  time_safety_margin: 1.5\n  time_limit: 0.5\n  memory: 512\n  output: 2\n  \
+                  code: 3\n  compilation_time: 4\n  compilation_memory: 5\n  validation_time: 6\n  validation_memory: 7\n  \
+                  validation_output: 8\n";
+    let package = Package::icpc(header);
+    package.silent();
+    let limits = package.problem().limits;
+    assert_eq!((limits.from_accepted, limits.to_exceeded), (Some(3.0), Some(1.5)));
+    assert_eq!(limits.cpu_time, Some(Duration::from_millis(500)));
+    assert_eq!((limits.memory, limits.output, limits.code), (Some(512 << 20), Some(2 << 20), Some(3 << 10)));
+    assert_eq!((limits.compilation_time, limits.compilation_memory), (Some(Duration::from_secs(4)), Some(5 << 20)));
+    assert_eq!((limits.validation_time, limits.validation_memory), (Some(Duration::from_secs(6)), Some(7 << 20)));
+    assert_eq!(limits.validation_output, Some(8 << 20));
+}
+
+#[test]
+fn limits_of_the_successor() {
+    let package = Package::successor(
+        "limits:\n  time_limit: 1.5\n  time_resolution: 0.5\n  time_multipliers: {ac_to_time_limit: 3, time_limit_to_tle: 4}\n",
+    );
+    package.silent();
+    let limits = package.problem().limits;
+    assert_eq!(
+        (limits.cpu_time, limits.resolution),
+        (Some(Duration::from_millis(1500)), Some(Duration::from_millis(500)))
+    );
+    assert_eq!((limits.from_accepted, limits.to_exceeded), (Some(3.0), Some(4.0)));
+    Package::successor("limits: {time_limit: 1.5}\n").refused("time_limit must be a multiple of time_resolution, 1 s");
+    Package::successor("limits: {time_multiplier: 3}\n")
+        .warned("unknown key \"time_multiplier\", not read; did you mean \"time_multipliers\"?");
+    Package::legacy().file("problem.yaml", "limits: {time_multipliers: 3}\n").warned("unknown key");
+}
+
+#[test]
+fn bad_numbers() {
+    for (limit, words) in [
+        ("memory: 0", "memory must be a whole number, at least 1, but is \"0\""),
+        ("memory: -1", "at least 1, but is \"-1\""),
+        ("memory: 1.5", "whole number"),
+        ("memory: 99999999999999999", "memory is too great"),
+        ("memory: []", "memory must be a whole number, at least 1, not a list"),
+        ("compilation_time: 0", "more than 0 seconds"),
+        ("compilation_time: 1e9", "at most a day"),
+        ("compilation_time: nan", "must be a number"),
+        ("time_limit: soon", "time_limit must be a number, but is \"soon\""),
+        ("time_multiplier: 0.5", "time_multiplier must be at least 1"),
+        ("time_multiplier: -inf", "must be a number"),
+    ] {
+        Package::icpc(&format!("limits:\n  {limit}\n")).refused(words);
+    }
+    Package::icpc("limits: many\n")
+        .refused("problem.yaml:1:9: error: limits must be a map of keys and values, not a text");
+}
+
+#[test]
+fn validation() {
+    let package = Package::icpc("validation: custom interactive\nvalidator_flags: a  b\n");
+    package.refused("there is no output validator");
+    package.file("output_validators/check/validate.py", "").silent();
+    let problem = package.problem();
+    assert_eq!((problem.kind, problem.checker_flags), (Kind::Interactive, vec!["a".to_owned(), "b".to_owned()]));
+    let Checker::Custom { program, convention: Convention::Icpc } = problem.checker else { panic!("no checker") };
+    assert_eq!(below(&program.path, &package), "output_validators/check");
+    assert_eq!(below(&program.sources[0], &package), "output_validators/check/validate.py");
+
+    package.file("problem.yaml", "validation: default\n").warned("not used, since `validation`");
+    package.file("problem.yaml", "validation: custom score\n").refused("needs `type: scoring`");
+    package.file("problem.yaml", "type: scoring\nvalidation: custom score\n").silent();
+    package.file("problem.yaml", "validation: custom interactiv\n").refused("did you mean \"interactive\"?");
+    package.file("problem.yaml", "validation: default interactive\n").refused("only custom does");
+    package.file("problem.yaml", "validation: costum\n").refused("did you mean \"custom\"?");
+    package.file("problem.yaml", "validation: ''\n").refused("must begin with default or custom");
+}
+
+#[test]
+fn domjudges_multi_pass() {
+    let package = Package::icpc("validation: custom multi-pass\nlimits: {validation_passes: 26}\n");
+    package.file("output_validators/v.py", "").silent();
+    assert_eq!(package.problem().kind, Kind::MultiPass { passes: 26, interactive: false });
+    Package::icpc("limits: {validation_passes: 3}\n").warned("only in multi-pass problems");
+    Package::icpc("limits: {validation_passes: 1}\n").refused("at least 2");
+}
+
+#[test]
+fn types() {
+    let kind = |types: &str| {
+        let package = Package::successor(&format!("type: {types}\n"));
+        package.file("output_validator/v.py", "").silent();
+        let problem = package.problem();
+        (problem.kind, problem.scoring != Scoring::PassFail)
+    };
+    assert_eq!(kind("pass-fail"), (Kind::Batch, false));
+    assert_eq!(kind("interactive"), (Kind::Interactive, false));
+    assert_eq!(kind("[multi-pass, interactive]"), (Kind::MultiPass { passes: 2, interactive: true }, false));
+    assert_eq!(kind("[scoring, multi-pass]"), (Kind::MultiPass { passes: 2, interactive: false }, true));
+
+    let refused = |types: &str, words: &str| Package::successor(&format!("type: {types}\n")).refused(words);
+    refused("submit-answer", "problem.yaml:4:7: error: type submit-answer is not supported");
+    refused("[pass-fail, scoring]", "exclude each other");
+    refused("[scoring, scoring]", "stands here twice");
+    refused("intractive", "did you mean \"interactive\"?");
+    refused("[]", "at least one type");
+    refused("{}", "type must be a list of texts");
+    refused("interactive", "needs an output validator of its own");
+}
+
+#[test]
+fn output_validators() {
+    // In the legacy format each file or directory is one; headers hold files together.
+    let package = Package::icpc("validation: custom\n");
+    package.file("output_validators/a.py", "").file("output_validators/b.py", "");
+    package.refused("one output validator is supported, but there is also output_validators/b.py");
+    package.remove("output_validators/b.py").file("output_validators/a.h", "").silent();
+    let Checker::Custom { program, .. } = package.problem().checker else { panic!("no checker") };
+    assert_eq!((below(&program.path, &package), program.sources.len()), ("output_validators".to_owned(), 2));
+
+    // In its successor there is one, whose files lie in output_validator or one below.
+    let package = Package::successor("");
+    package.file("output_validator/a.cc", "").file("output_validator/b.cc", "").silent();
+    let Checker::Custom { program, .. } = package.problem().checker else { panic!("no checker") };
+    assert_eq!((program.name(), program.sources.len()), ("output_validator", 2));
+
+    // With scripts the directory is one, whatever else lies there.
+    let package = Package::icpc("validation: custom\n");
+    package
+        .file("output_validators/build", "")
+        .file("output_validators/x.d", "")
+        .file("output_validators/y.d", "")
+        .silent();
+}
+
+#[test]
+fn input_validators() {
+    let package = Package::legacy();
+    package.file("input_validators/a.py", "").file("input_format_validators/b/x.cpp", "");
+    package.file("input_validators/README.md", "").silent();
+    let validators = package.problem().input_validators;
+    assert_eq!(validators.iter().map(|program| program.name()).collect::<Vec<_>>(), ["a.py", "b"]);
+    package
+        .file("input_validators/c.ctd", "")
+        .warned("input_validators/c.ctd: warning: checktestdata and VIVA files are not supported");
+}
+
+#[test]
+fn keys_that_nobody_knows() {
+    let package = Package::icpc("nmae: x\nvalidation: default\n");
+    assert_eq!(package.faults(), "problem.yaml:1:1: warning: unknown key \"nmae\", not read; did you mean \"name\"?");
+    Package::icpc("xyzzy: 1\n").warned("unknown key \"xyzzy\", not read");
+    Package::successor("validation: custom\n").warned("`validation` belongs to the legacy format");
+    Package::icpc("grading: {objective: min, range: 0 1, show_test_data_groups: true}\n")
+        .warned("objective min is not supported");
+    Package::icpc("grading: {range: 0 1}\n").warned("write it in data/testdata.yaml");
+    Package::icpc("grading: {objective: most}\n").refused("objective must be one of max, min, but is \"most\"");
+}
+
+#[test]
+fn constants_in_programs() {
+    let package = Package::successor("constants: {limit: 5, rest: {value: 1}}\n");
+    package.silent();
+    package
+        .file("input_validators/v.py", "print({{limit}})")
+        .refused("input_validators/v.py: error: uses the constant {{limit}}");
+    package
+        .remove("input_validators/v.py")
+        .file("submissions/accepted/b.py", "{{rest.value}}")
+        .refused("constant {{rest}}");
+}
+
+#[test]
+fn yaml() {
+    Package::icpc("name: x\nname: y\n")
+        .refused("problem.yaml:2:1: error: key \"name\" stands here a second time, first in line 1");
+    Package::icpc("name: [\n").refused("problem.yaml:2:1: error: no valid YAML");
+    Package::icpc("- a\n").refused("problem.yaml must be a map");
+    Package::icpc("a: 1\n---\nb: 1\n").refused("a second document begins here");
+    Package::icpc("? [a]\n: 1\n").refused("a key must be a text");
+    Package::icpc(&format!("name: {}", "[".repeat(100))).refused("problem.yaml:1");
+    Package::icpc("\u{feff}name: x\n").warned("begins with a byte-order mark");
+    Package::icpc("x: &a {name: b}\nlimits: *a\n").warned("unknown key \"name\"");
+    // Each line repeats the one before ten times.
+    let bomb: String =
+        (1..9).map(|n| format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(", "))).collect();
+    Package::icpc(&format!("a0: &a0 x\n{bomb}")).refused("problem.yaml");
+
+    let package = Package::legacy();
+    std::fs::write(package.path().join("problem.yaml"), b"name: x\n\nsource: \xff\n").unwrap();
+    package.refused("problem.yaml:3: error: this is no UTF-8");
+}
+
+#[test]
+fn domjudges_files() {
+    let package = Package::legacy();
+    package
+        .file("domjudge-problem.ini", "; a comment\ntimelimit = '2.5'\nshort-name=A\nname = \"Title\"\n[x]\n")
+        .silent();
+    let problem = package.problem();
+    assert_eq!((problem.limits.cpu_time, &*problem.name), (Some(Duration::from_millis(2500)), "Legacy"));
+    package.file(".timelimit", "3\n").refused(".timelimit: error: this time limit is not that of");
+    package.file(".timelimit", "2.5").silent();
+    package.file(".timelimit", "soon").refused(".timelimit:1: error: the time limit must be");
+    package.remove(".timelimit");
+    package
+        .file("domjudge-problem.ini", "timelimt=5\n")
+        .warned("domjudge-problem.ini:1: warning: unknown key \"timelimt\", not read; did you mean \"timelimit\"?");
+    package.file("domjudge-problem.ini", "timelimit\n").refused("neither `key = value` nor a comment");
+    package.file("domjudge-problem.ini", "special_compare=x\n").warned("names a program of some DOMjudge server");
+
+    // It may be alone, and takes the validator that there is.
+    package.remove("problem.yaml").file("domjudge-problem.ini", "name=Alone\ntimelimit=1\n");
+    package.file("output_validators/v.py", "").silent();
+    let problem = package.problem();
+    assert_eq!((&*problem.name, problem.limits.cpu_time), ("Alone", Some(Duration::from_secs(1))));
+    assert!(matches!(problem.checker, Checker::Custom { .. }));
+}
+
+#[test]
+fn time_limits_of_both_files() {
+    let package = Package::icpc("limits: {time_limit: 2}\n");
+    package.file("domjudge-problem.ini", "timelimit=9\n").silent();
+    assert_eq!(package.problem().limits.cpu_time, Some(Duration::from_secs(2)));
+}
+
+#[test]
+fn included_files() {
+    let package = Package::legacy();
+    assert_eq!(package.problem().include, None);
+    package.file("include/python3/driver.py", "").silent();
+    assert_eq!(package.problem().include, Some(package.path().join("include")));
+    package.file("include/stray.py", "").warned("include/stray.py: warning: not used");
+}
+
+#[test]
+fn static_validators_are_refused() {
+    Package::successor("").file("static_validator/v.py", "").refused("static validators are not supported");
+}

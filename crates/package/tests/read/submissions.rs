@@ -1,0 +1,172 @@
+//! Submissions and what is expected of them.
+
+use crate::Package;
+use millibox_package::model::Expected::{self, *};
+
+fn expected(package: &Package, name: &str) -> Vec<Expected> {
+    let problem = package.problem();
+    let found = problem.submissions.into_iter().find(|submission| submission.name == name);
+    found.unwrap_or_else(|| panic!("no {name}")).expected
+}
+
+#[test]
+fn directories() {
+    let package = Package::icpc("type: scoring\n");
+    for directory in [
+        "partially_accepted",
+        "wrong_answer",
+        "time_limit_exceeded",
+        "run_time_error",
+        "compiler_error",
+        "no_output",
+        "output_limit",
+        "memory_limit",
+    ] {
+        package.file(&format!("submissions/{directory}/x.py"), "");
+    }
+    package.silent();
+    let of = |directory: &str| expected(&package, &format!("{directory}/x.py"));
+    assert_eq!(of("partially_accepted"), [PartiallyAccepted]);
+    assert_eq!(of("wrong_answer"), [WrongAnswer]);
+    assert_eq!(of("time_limit_exceeded"), [TimeLimit]);
+    assert_eq!(of("run_time_error"), [RunTimeError, MemoryLimit]);
+    assert_eq!(of("compiler_error"), [CompileError]);
+    assert_eq!(of("no_output"), [WrongAnswer]);
+    assert_eq!(of("output_limit"), [OutputLimit]);
+    assert_eq!(of("memory_limit"), [MemoryLimit]);
+}
+
+#[test]
+fn directories_of_the_successor() {
+    let package = Package::successor("");
+    package.file("submissions/rejected/x.py", "").file("submissions/brute_force/x.py", "").silent();
+    assert_eq!(expected(&package, "rejected/x.py"), [Rejected]);
+    assert_eq!(expected(&package, "brute_force/x.py"), [TimeLimit, RunTimeError, MemoryLimit]);
+    Package::legacy().file("submissions/rejected/x.py", "").warned("nothing says what is expected");
+}
+
+#[test]
+fn order_and_files() {
+    let package = Package::legacy();
+    package.file("submissions/accepted/b/main.cpp", "").file("submissions/accepted/b/lib/x.h", "");
+    package.file("submissions/accepted/README.md", "").file("submissions/accepted/0.py", "");
+    package.file("submissions/a_wrong/x.c++", "").file("submissions/wrong_answer/x.py", "");
+    let submissions = package.problem().submissions;
+    let names: Vec<&str> = submissions.iter().map(|submission| &*submission.name).collect();
+    assert_eq!(names, ["accepted/0.py", "accepted/a.cpp", "accepted/b", "a_wrong/x.c++", "wrong_answer/x.py"]);
+    assert_eq!(submissions[2].program.sources.len(), 2);
+    assert_eq!(submissions[1].program.sources, [submissions[1].program.path.clone()]);
+}
+
+#[test]
+fn what_is_odd() {
+    let package = Package::legacy();
+    package.file("submissions/stray.py", "").warned("submissions/stray.py: warning: not read");
+    package.remove("submissions/stray.py");
+    package
+        .file("submissions/acepted/x.py", "")
+        .warned("nothing says what is expected of the submissions here; did you mean \"accepted\"?");
+    package.remove("submissions/acepted/x.py");
+    package
+        .file("submissions/accepted/e/.hidden", "")
+        .warned("submissions/accepted/e: warning: a submission without files");
+    package.remove("submissions/accepted/e/.hidden");
+    package.file("submissions/accepted/my prog.py", "").warned("left out: names may have letters");
+    package.remove("submissions/accepted/a.cpp").warned("no submission that must be accepted");
+    Package::legacy().file("submissions/partially_accepted/x.py", "").warned("only a scoring problem");
+}
+
+#[test]
+fn domjudges_tags() {
+    let package = Package::legacy();
+    let tagged = |path: &str, text: &str| {
+        package.file(&format!("submissions/{path}"), text);
+        expected(&package, path)
+    };
+    assert_eq!(tagged("mixed/a.py", "# @EXPECTED_RESULTS@: WRONG-ANSWER, TIMELIMIT\n"), [WrongAnswer, TimeLimit]);
+    assert_eq!(
+        tagged("mixed/b.py", "# @expected_results@:   run_time_error , Accepted  \nx"),
+        [Accepted, RunTimeError, MemoryLimit]
+    );
+    assert_eq!(tagged("mixed/c.py", "# @EXPECTED_RESULTS@: CHECK-MANUALLY\n"), []);
+    assert_eq!(tagged("mixed/d.py", "# @EXPECTED_SCORE@: CORRECT\n"), [Accepted]);
+    // The directory chooses.
+    assert_eq!(tagged("wrong_answer/a.py", "# @EXPECTED_RESULTS@: CORRECT,NO-OUTPUT"), [WrongAnswer]);
+    assert_eq!(tagged("run_time_error/a.py", "# @EXPECTED_RESULTS@: RUN-ERROR"), [RunTimeError, MemoryLimit]);
+    package.silent();
+
+    assert_eq!(tagged("wrong_answer/b.py", "\n# @EXPECTED_RESULTS@: CORRECT"), [Accepted]);
+    package.warned("submissions/wrong_answer/b.py: warning: its @EXPECTED_RESULTS@ are not what its directory says");
+    package.remove("submissions/wrong_answer/b.py");
+
+    let twice = "x\n@EXPECTED_RESULTS@: CORRECT\n@EXPECTED_RESULTS@: WRONG-ANSWER\n";
+    assert_eq!(tagged("wrong_answer/c.py", twice), [WrongAnswer]);
+    package.warned("submissions/wrong_answer/c.py:2: warning: @EXPECTED_RESULTS@ stands more than once");
+    package.remove("submissions/wrong_answer/c.py");
+
+    assert_eq!(tagged("wrong_answer/d.py", "@EXPECTED_RESULTS@: WORNG-ANSWER"), [WrongAnswer]);
+    package.warned("unknown result \"WORNG-ANSWER\"; did you mean \"WRONG-ANSWER\"?");
+}
+
+#[test]
+fn domjudges_scores() {
+    let package = Package::icpc("type: scoring\n");
+    package.file("submissions/partial/a.py", "# @EXPECTED_RESULTS@: WRONG-ANSWER\n# @EXPECTED_SCORE@: 30.5\n");
+    package.file("submissions/partial/b.py", "# @EXPECTED_SCORE@: 10\n").silent();
+    let problem = package.problem();
+    let of = |name: &str| problem.submissions.iter().find(|submission| submission.name == name).unwrap();
+    assert_eq!((&*of("partial/a.py").expected, of("partial/a.py").score), (&[WrongAnswer][..], Some((30.5, 30.5))));
+    assert_eq!((&*of("partial/b.py").expected, of("partial/b.py").score), (&[][..], Some((10.0, 10.0))));
+}
+
+#[test]
+fn submissions_yaml() {
+    let package = Package::successor("type: scoring\n");
+    package.file("submissions/mixed/a.py", "").file("submissions/mixed/b.py", "").file("submissions/mixed/c/x.py", "");
+    package.file("submissions/wrong_answer/w.py", "").file("submissions/accepted/z.py", "");
+    package.file(
+        "submissions/submissions.yaml",
+        "mixed/{a,b}.py:\n  permitted: [AC, WA, TLE]\n  required: [WA, TLE]\n  language: python3\n\
+         mixed/b.*:\n  permitted: [AC, TLE, RTE]\n  score: [10, 20]\n\
+         mixed/c:\n  permitted: [AC]\n  sample:\n    permitted: [AC]\n  secret/*-hard:\n    permitted: [AC, RTE]\n\
+         wrong_answer:\n  permitted: [AC, WA, RTE]\n\
+         accepted/z.py:\n  model_solution: true\n  authors: Z\n  use_for_time_limit: lower\n",
+    );
+    package.silent();
+    assert_eq!(expected(&package, "mixed/a.py"), [WrongAnswer, TimeLimit]);
+    assert_eq!(expected(&package, "mixed/b.py"), [TimeLimit]);
+    assert_eq!(expected(&package, "mixed/c"), [Accepted]);
+    assert_eq!(expected(&package, "wrong_answer/w.py"), [WrongAnswer, RunTimeError, MemoryLimit]);
+    let problem = package.problem();
+    assert_eq!(problem.submissions[0].name, "accepted/z.py");
+    let b = problem.submissions.iter().find(|submission| submission.name == "mixed/b.py").unwrap();
+    assert_eq!((b.score, b.program.language.as_deref()), (Some((10.0, 20.0)), Some("python3")));
+}
+
+#[test]
+fn tests_that_must_be_rejected() {
+    let package = Package::successor("");
+    package.file("submissions/mixed/a.py", "");
+    let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
+    yaml("mixed:\n  secret/2:\n    required: [TLE]\n").silent();
+    assert_eq!(expected(&package, "mixed/a.py"), [Rejected]);
+    yaml("mixed:\n  permitted: [AC, WA, TLE, RTE]\n").silent();
+    assert_eq!(expected(&package, "mixed/a.py"), []);
+}
+
+#[test]
+fn faults_of_submissions_yaml() {
+    let package = Package::successor("");
+    let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
+    yaml("accepted/*: {permitted: [AX]}\n").refused("permitted: there are AC, WA, TLE and RTE, but no \"AX\"");
+    yaml("accepted/*: {required: []}\n").refused("required must name at least one");
+    yaml("accepted/[ab]*: {}\n").refused("submissions.yaml:1:1: error: \"accepted/[ab]*\" is no pattern");
+    yaml("accepted/**: {}\n").refused("is no pattern");
+    yaml("accepted/{: {}\n").refused("submissions.yaml:1");
+    yaml("accepted/*: {score: [2, 1]}\n").refused("score must be a number");
+    yaml("accepted/*: 5\n").refused("what is expected must be a map");
+    yaml("nobody/*: {permitted: [AC]}\n").warned("no submission matches \"nobody/*\"");
+    yaml("accepted/*: {permited: [AC]}\n").warned("unknown key \"permited\", not read; did you mean \"permitted\"?");
+    yaml("accepted/*: {score: 1}\n").warned("score means something only in scoring problems");
+    yaml("accepted/*: {entrypoint: Main}\n").warned("entrypoint is not supported");
+}
