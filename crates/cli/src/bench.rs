@@ -269,8 +269,8 @@ fn sandbox_on_all_cpus(
     let mut outstanding: VecDeque<Handle> = VecDeque::new();
     let mut count = 0u64;
     while begin.elapsed() < for_long {
-        // Twice as many as slots: a slot always finds a run waiting.
-        while outstanding.len() < cpus * 2 {
+        // More than slots: a slot always finds a run waiting.
+        while outstanding.len() < cpus * 4 {
             outstanding.push_back(supervisor.run(request)?);
         }
         if let Some(first) = outstanding.pop_front() {

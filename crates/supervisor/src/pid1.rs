@@ -121,7 +121,6 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     if stage >= 0 {
         let _ = calls::close(stage);
     }
-    calls::chdir(c"/").map_err(at(Step::WorkingDirectory))?;
     give_up_capabilities().map_err(at(Step::Capabilities))
 }
 
