@@ -173,7 +173,7 @@ pub fn main(birth: Birth) -> ! {
 }
 
 /// Moves in. Memory is touched first: what is taken inside the cgroup is the runs'.
-fn settle(birth: Birth) -> Result<Home, Failure> {
+fn settle(mut birth: Birth) -> Result<Home, Failure> {
     let memory = |error: std::io::Error| Failure::new(Step::Home, error.into());
     let failed = |errno| Failure::new(Step::Home, errno);
     for (resource, soft, hard) in DEFAULT_RLIMITS {
@@ -193,6 +193,7 @@ fn settle(birth: Birth) -> Result<Home, Failure> {
     let network = calls::openat(birth.procfs, c"self/ns/net", libc::O_RDONLY, 0).map_err(failed)?;
     let own_pidfd = process::own_pidfd().map_err(failed)?;
     birth.backend.join(birth.again)?;
+    birth.backend.settle()?;
     if !birth.backend.needs_cgroup_namespace() {
         calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
     }
@@ -204,7 +205,7 @@ fn settle(birth: Birth) -> Result<Home, Failure> {
     Ok(Home {
         shared: birth.shared,
         backend: birth.backend,
-        socket: birth.socket,
+        socket: calls::move_down(birth.socket).map_err(failed)?,
         procfs: birth.procfs,
         network,
         own_pidfd,

@@ -109,6 +109,32 @@ impl Home {
         if again { self.renew_pids() } else { joined(self.files.pids_join) }
     }
 
+    /// Home, once it has joined: moves descriptors to the lowest numbers. A table of more than 64
+    /// is allocated anew for each pid1 and tracee (`dup_fd()` in fs/file.c).
+    pub fn settle(&mut self) -> Result<(), Failure> {
+        let files = &mut self.files;
+        for fd in files.join.drain(..) {
+            let _ = calls::close(fd);
+        }
+        let all = [
+            &mut files.memory_limit,
+            &mut files.memory_peak,
+            &mut files.memory_usage,
+            &mut files.memory_empty,
+            &mut files.oom_control,
+            &mut files.pids_join,
+            &mut files.pids_max,
+            &mut files.cpu_quota,
+            &mut files.cpu_period,
+            &mut files.cpu_usage,
+            &mut files.keeper,
+        ];
+        for place in all.into_iter().chain(&mut files.memory_swap_limit).chain(&mut files.pids_peak) {
+            *place = calls::move_down(*place).map_err(|errno| Failure::new(Step::Home, errno))?;
+        }
+        Ok(())
+    }
+
     pub fn prepare(&self, shared: &Shared) -> Result<(), Failure> {
         let files = &self.files;
         let standing = &shared.standing;

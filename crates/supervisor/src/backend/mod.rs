@@ -69,6 +69,14 @@ impl Backend {
         }
     }
 
+    /// Home, once it has joined.
+    pub fn settle(&mut self) -> Result<(), Failure> {
+        match self {
+            Backend::Hybrid(home) => home.settle(),
+            Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
+        }
+    }
+
     /// Home, before pid1 is cloned: a place with nothing of the last run in it.
     pub fn prepare(&self, shared: &Shared, how: &mut Clone) -> Result<(), Failure> {
         match self {

@@ -82,6 +82,15 @@ pub fn openat(dir: i32, path: &CStr, flags: i32, mode: u32) -> Result<i32> {
     .map(|fd| fd as i32)
 }
 
+/// Moves a descriptor to the lowest free number above the standard ones, if that is lower
+/// (fcntl(2), `F_DUPFD_CLOEXEC`); its number.
+pub fn move_down(fd: i32) -> Result<i32> {
+    // SAFETY: numbers only.
+    let lowest = unsafe { syscall(libc::SYS_fcntl, [fd as usize, libc::F_DUPFD_CLOEXEC as usize, 3, 0, 0]) }? as i32;
+    let _ = close(lowest.max(fd));
+    Ok(lowest.min(fd))
+}
+
 /// write(2) of all of `bytes` in one call, as control files want it.
 pub fn write(fd: i32, bytes: &[u8]) -> Result<()> {
     // SAFETY: pointer and length are those of a slice.
