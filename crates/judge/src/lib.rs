@@ -4,7 +4,13 @@
 //! | --- | --- |
 //! | `program` | a program that is ready to run, and the limits of a run |
 //! | `verdict` | what the judge says of one test |
+//! | `staging` | files where the sandbox's user can read them |
+//! | `feedback` | the directory where a checker or interactor leaves files for us |
+//! | `convention` | how a checker or interactor answers, and what its answer means |
 #![forbid(unsafe_code)]
 
+pub mod convention;
+pub mod feedback;
 pub mod program;
+pub mod staging;
 pub mod verdict;
