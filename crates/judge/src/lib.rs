@@ -7,10 +7,12 @@
 //! | `staging` | files where the sandbox's user can read them |
 //! | `feedback` | the directory where a checker or interactor leaves files for us |
 //! | `convention` | how a checker or interactor answers, and what its answer means |
+//! | `interactive` | a solution that talks to an interactor |
 #![forbid(unsafe_code)]
 
 pub mod convention;
 pub mod feedback;
+pub mod interactive;
 pub mod program;
 pub mod staging;
 pub mod verdict;

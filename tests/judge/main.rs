@@ -1,0 +1,3 @@
+//! Tests of the judge on the real sandbox, one module for each part.
+
+mod interactive;
