@@ -149,7 +149,7 @@ fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> io::Result<()> {
 }
 
 /// Puts one file at `target`, readable by the sandbox's user: a hard link if that serves.
-fn stage_file(source: &Path, target: &Path, ids: Ids) -> io::Result<()> {
+pub(crate) fn stage_file(source: &Path, target: &Path, ids: Ids) -> io::Result<()> {
     let linked = std::fs::hard_link(source, target).is_ok();
     if linked && reachable(target, ids) {
         return Ok(());
