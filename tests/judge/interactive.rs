@@ -4,11 +4,13 @@
 
 use Verdict::{Accepted, JudgeError, MemoryLimit, OutputLimit, RunTimeError, TimeLimit, WrongAnswer};
 use millibox::{Backend, BackendChoice, Outcome, Supervisor, World};
-use millibox_judge::interactive::{Interactor, Mode, judge};
+use millibox_judge::batch::{Case, Worker};
+use millibox_judge::checker::custom::Custom;
+use millibox_judge::interactive::{Mode, judge};
 use millibox_judge::program::{Executable, Limits};
 use millibox_judge::staging::Staged;
 use millibox_judge::verdict::{Points, TestResult, Verdict};
-use millibox_package::model::{Convention, Test};
+use millibox_package::model::Convention;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -25,9 +27,7 @@ const WAIT: &str = "read-to-end";
 struct Table {
     supervisor: Supervisor,
     puppet: Arc<tempfile::TempDir>,
-    data: Arc<Staged>,
-    _tests: tempfile::TempDir,
-    test: Test,
+    tests: tempfile::TempDir,
 }
 
 impl Table {
@@ -49,19 +49,7 @@ impl Table {
         for name in ["1.in", "1.ans"] {
             std::fs::write(tests.path().join(name), "1\n").unwrap();
         }
-        let data = Arc::new(Staged::new(tests.path(), supervisor.ids()).unwrap());
-        let test = Test {
-            name: "1".to_owned(),
-            input: tests.path().join("1.in"),
-            answer: Some(tests.path().join("1.ans")),
-            cpu_time: None,
-            memory: None,
-            checker_flags: None,
-            arguments: Vec::new(),
-            files: None,
-            description: None,
-        };
-        Table { supervisor, puppet: Arc::new(puppet), data, _tests: tests, test }
+        Table { supervisor, puppet: Arc::new(puppet), tests }
     }
 
     fn has_cgroups(&self) -> bool {
@@ -81,16 +69,20 @@ impl Table {
         }
     }
 
-    fn interactor(&self, convention: Convention, part: &[&str]) -> Interactor {
-        Interactor::new(
-            &self.supervisor,
-            self.executable(part),
-            convention,
-            &["flag".to_owned()],
-            limits(),
-            self.data.clone(),
-        )
-        .unwrap()
+    fn interactor(&self, convention: Convention, part: &[&str]) -> Arc<Custom> {
+        self.interactor_of(convention, self.executable(part))
+    }
+
+    fn interactor_of(&self, convention: Convention, executable: Executable) -> Arc<Custom> {
+        let data = Staged::new(self.tests.path(), self.supervisor.ids()).unwrap();
+        Arc::new(Custom { executable, convention, data, limits: limits() })
+    }
+
+    /// The test, with a flag for the interactor.
+    fn judge(&self, mode: Mode, limits: &Limits, solution: &Executable, interactor: &Arc<Custom>) -> TestResult {
+        let (input, answer) = (self.tests.path().join("1.in"), self.tests.path().join("1.ans"));
+        let case = Case { input: &input, answer: Some(&answer), arguments: &[], flags: &["flag".to_owned()] };
+        judge(&mut Worker::new(&self.supervisor), solution, &case, limits, interactor, mode)
     }
 
     fn play(&self, mode: Mode, solution: &[&str], interactor: &[&str]) -> TestResult {
@@ -98,8 +90,7 @@ impl Table {
     }
 
     fn play_within(&self, mode: Mode, limits: &Limits, solution: &[&str], interactor: &[&str]) -> TestResult {
-        let mut interactor = self.interactor(Convention::Icpc, interactor);
-        judge(&self.supervisor, &self.executable(solution), &mut interactor, &self.test, limits, mode)
+        self.judge(mode, limits, &self.executable(solution), &self.interactor(Convention::Icpc, interactor))
     }
 
     fn says(&self, modes: &[Mode], solution: &[&str], interactor: &[&str], verdict: Verdict) -> Vec<TestResult> {
@@ -322,9 +313,8 @@ fn output_is_counted_in_a_relay() {
 fn how_interactors_answer() {
     let table = Table::new();
     let play = |convention, part: &[&str]| {
-        let mut interactor = table.interactor(convention, &[&["write:x"], part].concat());
-        let solution = table.executable(&["read:x", "write:y"]);
-        judge(&table.supervisor, &solution, &mut interactor, &table.test, &limits(), Mode::Direct)
+        let interactor = table.interactor(convention, &[&["write:x"], part].concat());
+        table.judge(Mode::Direct, &limits(), &table.executable(&["read:x", "write:y"]), &interactor)
     };
     let sim = play(Convention::Sim, &["given:1", "read:y", "say:OK", "say:40", "say:well"]);
     assert_eq!((sim.verdict, sim.score, sim.comment.as_str()), (Accepted, Some(Points::Part(0.4)), "well"));
@@ -340,35 +330,40 @@ fn how_interactors_answer() {
 }
 
 #[test]
-fn one_interactor_judges_many() {
+fn one_worker_judges_many() {
     let table = Table::with_slots(1);
-    let mut interactor = table.interactor(Convention::Icpc, &["read:x", "note:judgemessage.txt=once", "exit:42"]);
+    let interactor = table.interactor(Convention::Icpc, &["read:x", "note:judgemessage.txt=once", "exit:42"]);
+    let (input, answer) = (table.tests.path().join("1.in"), table.tests.path().join("1.ans"));
+    let case = Case { input: &input, answer: Some(&answer), arguments: &[], flags: &[] };
+    let mut worker = Worker::new(&table.supervisor).cpus([0]);
     for part in [&["write:x"][..], &["write:y"], &["write:x"], &["exit:0"]] {
-        let result =
-            judge(&table.supervisor, &table.executable(part), &mut interactor, &table.test, &limits(), Mode::Direct);
+        let solution = table.executable(part);
+        let result = judge(&mut worker, &solution, &case, &limits(), &interactor, Mode::Direct);
         let (verdict, comment) = if part == ["write:x"] { (Accepted, "once") } else { (JudgeError, "") };
         assert_eq!((result.verdict, result.comment.as_str()), (verdict, comment), "{result:?}");
     }
 }
 
 #[test]
-fn a_program_that_cannot_start_is_no_verdict() {
+fn what_cannot_be_judged_is_no_verdict() {
     let table = Table::new();
     let missing = Executable { argv: vec!["/missing".into()], ..table.executable(&[]) };
-    let mut interactor = table.interactor(Convention::Icpc, &["read-to-end", "exit:43"]);
-    let result = judge(&table.supervisor, &missing, &mut interactor, &table.test, &limits(), Mode::Direct);
+    let waits = table.executable(&["read-to-end"]);
+    let says_wrong = table.interactor(Convention::Icpc, &["read-to-end", "exit:43"]);
+    let result = table.judge(Mode::Direct, &limits(), &missing, &says_wrong);
     assert_eq!(result.verdict, JudgeError);
     assert!(result.reason.contains("No such file"), "{result:?}");
-    let mut interactor =
-        Interactor::new(&table.supervisor, missing, Convention::Icpc, &[], limits(), table.data.clone()).unwrap();
-    let waits = table.executable(&["read-to-end"]);
-    let result = judge(&table.supervisor, &waits, &mut interactor, &table.test, &limits(), Mode::Direct);
+    let result = table.judge(Mode::Direct, &limits(), &waits, &table.interactor_of(Convention::Icpc, missing));
     assert!(result.reason.starts_with("interactor: ") && result.reason.contains("No such file"), "{result:?}");
-    let mut test = table.test.clone();
-    test.answer = None;
-    let mut interactor = table.interactor(Convention::Icpc, &["exit:42"]);
-    let result = judge(&table.supervisor, &waits, &mut interactor, &test, &limits(), Mode::Direct);
-    assert!(result.verdict == JudgeError && result.reason.contains("no answer file"), "{result:?}");
+    let input = table.tests.path().join("1.in");
+    let case = Case { input: &input, answer: None, arguments: &[], flags: &[] };
+    let mut worker = Worker::new(&table.supervisor);
+    let result = judge(&mut worker, &waits, &case, &limits(), &says_wrong, Mode::Direct);
+    assert!(result.verdict == JudgeError && result.reason.contains("no answer"), "{result:?}");
+    // A solution that could look at the answer.
+    let sees = Executable { world: waits.world.clone().read_only(table.tests.path(), "/tests"), ..waits };
+    let result = table.judge(Mode::Direct, &limits(), &sees, &says_wrong);
+    assert!(result.verdict == JudgeError && result.reason.contains("could read"), "{result:?}");
 }
 
 #[test]

@@ -229,7 +229,7 @@ fn run_case(
 }
 
 /// A submission must not see what it is judged by.
-fn keep_hidden(world: &World, path: &Path) -> Result<(), JudgeFailure> {
+pub(crate) fn keep_hidden(world: &World, path: &Path) -> Result<(), JudgeFailure> {
     let path =
         path.canonicalize().map_err(|error| JudgeFailure::new(&format!("find the file {}", path.display()), &error))?;
     match world.sources().find(|source| path.starts_with(source)) {

@@ -27,13 +27,13 @@ use tempfile::TempDir;
 /// Where the world of a checker shows things.
 const DATA: &str = "/judge/data";
 const TEST: &str = "/judge/test";
-const FEEDBACK: &str = "/judge/feedback";
+pub(crate) const FEEDBACK: &str = "/judge/feedback";
 /// Name below [`TEST`] of the submission's output.
 const OUTPUT: &str = "output";
 /// Bytes of its standard output and error that are looked at.
 const HEAD: usize = 2 * COMMENT_LIMIT;
 
-/// A checker of a package's own, ready to run.
+/// A checker of a package's own, or its interactor, ready to run.
 #[derive(Debug)]
 pub struct Custom {
     /// The program.
@@ -149,7 +149,7 @@ pub(crate) struct Place {
     ids: Ids,
     /// Read-only for the checker.
     test: TempDir,
-    feedback: FeedbackPlace,
+    pub feedback: FeedbackPlace,
     /// The world of the checker that was used last.
     world: Option<(Arc<Custom>, World)>,
 }
@@ -178,7 +178,8 @@ impl Place {
         options().map_err(|error| JudgeFailure::new(&format!("make the file {}", path.display()), &error))
     }
 
-    fn world(&mut self, custom: &Arc<Custom>) -> World {
+    /// What a checker sees; the same for all its runs.
+    pub fn world(&mut self, custom: &Arc<Custom>) -> World {
         match &self.world {
             Some((last, world)) if Arc::ptr_eq(last, custom) => world.clone(),
             _ => {
@@ -196,7 +197,7 @@ impl Place {
     }
 
     /// A file's path in the world; one that is not in the data is put in the test's directory.
-    fn show(&self, custom: &Custom, file: &Path, name: &str) -> Result<OsString, JudgeFailure> {
+    pub fn show(&self, custom: &Custom, file: &Path, name: &str) -> Result<OsString, JudgeFailure> {
         if let Some(relative) = custom.data.relative(file) {
             return Ok(Path::new(DATA).join(relative).into());
         }

@@ -1,6 +1,8 @@
 //! The verdict of an interactive test.
 
 use super::Ended;
+use crate::batch::judge_run;
+use crate::program::Limits;
 use crate::verdict::{TestResult, Verdict};
 use millibox::{Outcome, RunResult};
 use std::time::Duration;
@@ -14,55 +16,19 @@ use std::time::Duration;
 pub const AT_ONCE: Duration = Duration::from_millis(100);
 
 /// Says what came of a test.
-pub(super) fn decide(ended: Ended) -> TestResult {
+pub(super) fn decide(ended: Ended, limits: &Limits) -> TestResult {
     let Ended { solution, interactor, answer } = ended;
-    let figures = Some(interactor.figures);
-    let judge_error =
-        |reason: String, comment: String| TestResult { comment, checker: figures, ..TestResult::judge_error(reason) };
-    if answer.verdict == Verdict::JudgeError {
-        return TestResult {
-            run: Some(solution),
-            ..judge_error(format!("interactor: {}", answer.reason), answer.comment)
-        };
-    }
-    if matches!(solution.outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_)) {
-        return TestResult { run: None, ..judge_error(solution.to_string(), String::new()) };
-    }
-    let overruled = answer.verdict != Verdict::Accepted && spoke_first(&interactor, &solution);
-    match failure(&solution) {
-        Some(Verdict::JudgeError) if !overruled => {
-            let reason = format!("the solution was {solution}, and not by the judge");
-            TestResult { run: Some(solution), ..judge_error(reason, String::new()) }
+    let failure = judge_run(&solution, limits);
+    let never_ran = matches!(solution.outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_));
+    let overruled = answer.verdict != Verdict::Accepted && !never_ran && spoke_first(&interactor, &solution);
+    let result = TestResult { run: Some(solution), checker: Some(interactor.figures), ..TestResult::judge_error("") };
+    match failure {
+        _ if answer.verdict == Verdict::JudgeError => {
+            TestResult { reason: format!("interactor: {}", answer.reason), comment: answer.comment, ..result }
         }
-        Some(verdict) if !overruled => TestResult {
-            verdict,
-            reason: solution.to_string(),
-            comment: String::new(),
-            score: None,
-            run: Some(solution),
-            checker: figures,
-        },
-        _ => TestResult {
-            verdict: answer.verdict,
-            reason: String::new(),
-            comment: answer.comment,
-            score: answer.points,
-            run: Some(solution),
-            checker: figures,
-        },
+        Some((verdict, reason)) if !overruled => TestResult { verdict, reason, ..result },
+        _ => TestResult { verdict: answer.verdict, comment: answer.comment, score: answer.points, ..result },
     }
-}
-
-/// What a solution that did not end well has done; `JudgeError`: nothing, somebody ended it.
-pub(super) fn failure(solution: &RunResult) -> Option<Verdict> {
-    Some(match &solution.outcome {
-        Outcome::Exited(0) => return None,
-        Outcome::Exited(_) | Outcome::Signaled(_) => Verdict::RunTimeError,
-        Outcome::RealTimeLimit | Outcome::CpuTimeLimit => Verdict::TimeLimit,
-        Outcome::MemoryLimit => Verdict::MemoryLimit,
-        Outcome::OutputLimit => Verdict::OutputLimit,
-        Outcome::Cancelled | Outcome::Killed | Outcome::NotStarted(_) | Outcome::SandboxError(_) => Verdict::JudgeError,
-    })
 }
 
 /// Whether the interactor ended without knowing of the solution's end.
@@ -104,7 +70,9 @@ mod tests {
             interactor: run(Outcome::Exited(0), Some(said.1)),
             answer,
         };
-        decide(ended).verdict
+        let hour = Duration::from_secs(3600);
+        let limits = Limits { cpu_time: hour, real_time: hour, memory: 0, output: 0, processes: 0 };
+        decide(ended, &limits).verdict
     }
 
     fn failures() -> Vec<(Outcome, Verdict)> {

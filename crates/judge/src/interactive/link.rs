@@ -1,6 +1,7 @@
 //! One direction of the conversation: what one program writes and the other reads.
 
 use super::Mode;
+use crate::batch::JudgeFailure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
@@ -66,8 +67,8 @@ impl Link {
     /// Makes the pipes. `limit`: bytes that may be written, if they are counted.
     ///
     /// # Errors
-    /// In words, if there are no descriptors left.
-    pub fn make(mode: Mode, limit: Option<u64>) -> Result<Ends, String> {
+    /// There are no descriptors left.
+    pub fn make(mode: Mode, limit: Option<u64>) -> Result<Ends, JudgeFailure> {
         let (read, write) = pipe()?;
         match mode {
             Mode::Direct => {
@@ -111,14 +112,14 @@ impl Link {
     /// Moves or throws away what can be at the moment.
     ///
     /// # Errors
-    /// In words, if the kernel refuses.
-    pub fn go_on(&mut self) -> Result<(), String> {
+    /// The kernel refuses.
+    pub fn go_on(&mut self) -> Result<(), JudgeFailure> {
         let went = match self {
             Link::Direct(direct) if direct.discards => discard(&direct.read, u64::MAX).map(|_| ()),
             Link::Direct(_) => Ok(()),
             Link::Relay(relay) => relay.go_on(),
         };
-        went.map_err(|errno| format!("cannot move what the programs say to each other: {errno}"))
+        went.map_err(|errno| JudgeFailure::new("move what the programs say to each other", &errno))
     }
 
     /// What to wait for before it can go on.
@@ -215,9 +216,9 @@ impl Relay {
     }
 }
 
-fn pipe() -> Result<(OwnedFd, OwnedFd), String> {
-    let (read, write) =
-        pipe_with(PipeFlags::CLOEXEC).map_err(|errno| format!("cannot make a pipe between the programs: {errno}"))?;
+fn pipe() -> Result<(OwnedFd, OwnedFd), JudgeFailure> {
+    let failed = |errno| JudgeFailure::new("make a pipe between the programs", &errno);
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
     let _ = fcntl_setpipe_size(&write, CAPACITY);
     Ok((read, write))
 }

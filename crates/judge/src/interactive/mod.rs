@@ -23,19 +23,19 @@ mod decide;
 mod link;
 mod play;
 
+use crate::batch::{Case, JudgeFailure, Worker, keep_hidden};
+use crate::checker::custom::{Custom, FEEDBACK};
 use crate::convention::{Answer, interpret};
-use crate::feedback::{Feedback, FeedbackPlace};
+use crate::feedback::Feedback;
 use crate::program::{Executable, Limits};
-use crate::staging::Staged;
+use crate::pump::memory_file;
 use crate::verdict::{COMMENT_LIMIT, TestResult};
 use link::Link;
-use millibox::{Request, Supervisor, World};
-use millibox_package::model::{Convention, Test};
-use rustix::fs::MemfdFlags;
+use millibox::RunResult;
+use millibox_package::model::Convention;
 use std::ffi::OsString;
-use std::io;
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 pub use decide::AT_ONCE;
@@ -54,155 +54,127 @@ pub enum Mode {
     Relay,
 }
 
-/// Where the interactor sees the tests' data, and where it may write.
-const DATA: &str = "/judge/data";
-const PLACE: &str = "/judge/place";
-
-/// An interactor that is ready to run on the tests of one problem, one after another.
-#[derive(Debug)]
-pub struct Interactor {
-    executable: Executable,
-    convention: Convention,
-    limits: Limits,
-    flags: Vec<OsString>,
-    data: Arc<Staged>,
-    place: FeedbackPlace,
-    world: World,
-}
-
-impl Interactor {
-    /// Makes an interactor ready.
-    ///
-    /// `limits` are those of the interactor's own work: what the solution's time (real time)
-    /// leaves it besides is added to its CPU time and real time, so that no solution can drive it
-    /// over them. `data` holds the tests' files; `flags` are for tests without flags of their own.
-    ///
-    /// # Errors
-    /// No place for the files that it writes can be made.
-    pub fn new(
-        supervisor: &Supervisor,
-        executable: Executable,
-        convention: Convention,
-        flags: &[String],
-        limits: Limits,
-        data: Arc<Staged>,
-    ) -> io::Result<Interactor> {
-        let place = FeedbackPlace::new(supervisor.ids())?;
-        let world = executable.world.clone().read_only(data.path(), DATA).read_write(place.path(), PLACE);
-        let flags = flags.iter().map(OsString::from).collect();
-        Ok(Interactor { executable, convention, limits, flags, data, place, world })
-    }
-
-    /// Its run beside a solution with these limits.
-    fn request(&self, test: &Test, solution: &Limits) -> Result<Request, String> {
-        // Until the solution has ended, whatever happens is the solution's doing or its limit's.
-        let limits = Limits {
-            cpu_time: self.limits.cpu_time + solution.real_time,
-            real_time: self.limits.real_time + solution.real_time + AT_ONCE,
-            ..self.limits
-        };
-        let arguments = self.arguments(test)?;
-        Ok(self.executable.request_in(&self.world, &limits, &arguments).output_limit(self.limits.output))
-    }
-
-    fn arguments(&self, test: &Test) -> Result<Vec<OsString>, String> {
-        let seen = |file: &Path| match self.data.relative(file) {
-            Some(relative) => Ok(Path::new(DATA).join(relative).into_os_string()),
-            None => Err(format!("{} is not among the files of the tests", file.display())),
-        };
-        let input = seen(&test.input)?;
-        let answer = test.answer.as_deref().map(seen).transpose()?;
-        let feedback = format!("{PLACE}/{}", Feedback::NAME);
-        let mut arguments = match self.convention {
-            Convention::Icpc => {
-                let answer = answer.ok_or_else(|| format!("test {} has no answer file", test.name))?;
-                // Validators append a file's name to it as it is.
-                vec![input, answer, format!("{feedback}/").into()]
-            }
-            Convention::Sim => return Ok(vec![input]),
-            Convention::Testlib => {
-                [Some(input), Some(format!("{feedback}/output").into()), answer].into_iter().flatten().collect()
-            }
-        };
-        match &test.checker_flags {
-            Some(flags) => arguments.extend(flags.iter().map(OsString::from)),
-            None => arguments.extend(self.flags.iter().cloned()),
-        }
-        Ok(arguments)
-    }
-}
-
-/// Judges a solution on one test.
+/// Runs a solution and an interactor together on a test, and says what came of it.
 ///
-/// Both programs run in one slot of the supervisor ([`Supervisor::run_pair`]), so any number of
-/// tests may be judged at once, each with an [`Interactor`] of its own.
+/// Both run in one slot of the supervisor ([`millibox::Supervisor::run_pair`]), so any number of
+/// workers may judge at once, on any number of slots.
 ///
-/// `limits` are the solution's. Its real time is not its own alone: it passes while the
-/// interactor thinks. [`Limits::output`] is the most that it may write to any one file, and with
-/// [`Mode::Relay`] to its standard output; with [`Mode::Direct`] nobody counts that: what the
-/// interactor does not read stays in the pipe, and a solution that goes on writes no more.
+/// `limits` are the solution's. Its real time passes while the interactor thinks, too.
+/// [`Limits::output`] is the most that it may write to any one file, and with [`Mode::Relay`] to
+/// its standard output; with [`Mode::Direct`] nobody counts that: what the interactor does not
+/// read fills the pipe, and whoever writes on waits.
+///
+/// The interactor's limits are those of its own work. What a solution with these limits can
+/// cost it is added to its CPU time and real time, so that none can drive it over them.
+///
+/// Whatever fails here is a judge error that says what failed, and never a verdict on the
+/// submission.
 pub fn judge(
-    supervisor: &Supervisor,
-    solution: &Executable,
-    interactor: &mut Interactor,
-    test: &Test,
+    worker: &mut Worker<'_>,
+    executable: &Executable,
+    case: &Case<'_>,
     limits: &Limits,
+    interactor: &Arc<Custom>,
     mode: Mode,
 ) -> TestResult {
-    try_judge(supervisor, solution, interactor, test, limits, mode).unwrap_or_else(TestResult::judge_error)
-}
-
-fn try_judge(
-    supervisor: &Supervisor,
-    solution: &Executable,
-    interactor: &mut Interactor,
-    test: &Test,
-    limits: &Limits,
-    mode: Mode,
-) -> Result<TestResult, String> {
-    let feedback = interactor.place.fresh().map_err(|error| error.to_string())?;
-    let report = rustix::fs::memfd_create("interactor", MemfdFlags::CLOEXEC)
-        .map_err(|errno| format!("cannot make a memfd for the interactor's standard error: {errno}"))?;
-    let report = Arc::new(report);
-
-    let from_interactor = Link::make(mode, None)?;
-    let from_solution = Link::make(mode, Some(limits.output))?;
-    let arguments: Vec<OsString> = test.arguments.iter().map(OsString::from).collect();
-    let requests = [
-        interactor
-            .request(test, limits)?
-            .stdin(from_solution.reader)
-            .stdout(from_interactor.writer)
-            .stderr(report.clone()),
-        solution
-            .request(limits, &arguments)
-            .stdin(from_interactor.reader)
-            .stdout(from_solution.writer)
-            .output_limit(limits.output),
-    ];
-    let handles = supervisor.run_pair([&requests[0], &requests[1]]).map_err(|error| error.to_string())?;
-    // What we keep of the pipes is the links' to keep.
-    drop(requests);
-
-    let convention = interactor.convention;
-    let ended = play::play(&handles, from_interactor.link, from_solution.link, |run| {
-        // Its standard output was the solution's to read.
-        interpret(convention, run, b"", &written(&report), &feedback)
-    })?;
-    Ok(decide::decide(ended))
-}
-
-/// The beginning of what the interactor wrote to its standard error.
-fn written(report: &OwnedFd) -> Vec<u8> {
-    let mut bytes = vec![0; COMMENT_LIMIT * 2];
-    let length = rustix::io::pread(report, &mut bytes[..], 0).unwrap_or(0);
-    bytes.truncate(length);
-    bytes
+    match play(worker, executable, case, limits, interactor, mode) {
+        Ok(ended) => decide::decide(ended, limits),
+        Err(failure) => TestResult::judge_error(failure.to_string()),
+    }
 }
 
 /// Both programs have ended.
 struct Ended {
-    solution: millibox::RunResult,
-    interactor: millibox::RunResult,
+    solution: RunResult,
+    interactor: RunResult,
     answer: Answer,
+}
+
+fn play(
+    worker: &mut Worker<'_>,
+    executable: &Executable,
+    case: &Case<'_>,
+    limits: &Limits,
+    interactor: &Arc<Custom>,
+    mode: Mode,
+) -> Result<Ended, JudgeFailure> {
+    for path in [Some(case.input), case.answer].into_iter().flatten() {
+        keep_hidden(&executable.world, path)?;
+    }
+    let (supervisor, cpus) = (worker.supervisor, worker.cpus.clone());
+    let place = worker.place()?;
+    let world = place.world(interactor);
+    let input = place.show(interactor, case.input, "input")?;
+    let answer = case.answer.map(|answer| place.show(interactor, answer, "answer")).transpose()?;
+    let feedback = place.feedback.fresh().map_err(|error| JudgeFailure(error.to_string()))?;
+    let report = memory_file()?;
+    let stderr = report.try_clone().map_err(|error| JudgeFailure::new("keep a file in memory", &error))?;
+
+    let from_interactor = Link::make(mode, None)?;
+    let from_solution = Link::make(mode, Some(limits.output))?;
+    // Until the solution has ended, whatever happens is its doing, and ends with its limits.
+    let its_limits = Limits {
+        cpu_time: interactor.limits.cpu_time + limits.real_time,
+        real_time: interactor.limits.real_time + limits.real_time + AT_ONCE,
+        ..interactor.limits
+    };
+    let arguments: Vec<OsString> = case.arguments.iter().map(OsString::from).collect();
+    let mut requests = [
+        interactor
+            .executable
+            .request_in(&world, &its_limits, &its_arguments(interactor, case, input, answer)?)
+            .output_limit(its_limits.output)
+            .stdin(from_solution.reader)
+            .stdout(from_interactor.writer)
+            .stderr(std::os::fd::OwnedFd::from(stderr)),
+        executable
+            .request(limits, &arguments)
+            .output_limit(limits.output)
+            .stdin(from_interactor.reader)
+            .stdout(from_solution.writer),
+    ];
+    if !cpus.is_empty() {
+        for request in &mut requests {
+            *request = request.clone().cpus(cpus.iter().copied())?;
+        }
+    }
+    let handles = supervisor.run_pair([&requests[0], &requests[1]])?;
+    // What we keep of the pipes is the links' to keep.
+    drop(requests);
+    play::play(&handles, from_interactor.link, from_solution.link, |run| {
+        // Its standard output was the solution's to read.
+        interpret(interactor.convention, run, b"", &beginning(&report), &feedback)
+    })
+}
+
+/// What an interactor is given. Sim's get the input alone, and no flags.
+fn its_arguments(
+    interactor: &Custom,
+    case: &Case<'_>,
+    input: OsString,
+    answer: Option<OsString>,
+) -> Result<Vec<OsString>, JudgeFailure> {
+    let feedback = format!("{FEEDBACK}/{}/", Feedback::NAME);
+    let mut arguments = match interactor.convention {
+        Convention::Sim => return Ok(vec![input]),
+        Convention::Icpc => {
+            let missing = || JudgeFailure("interactor: the test has no answer to give it".to_owned());
+            vec![input, answer.ok_or_else(missing)?, feedback.into()]
+        }
+        Convention::Testlib => {
+            let mut arguments = vec![input, (feedback + "output").into()];
+            arguments.extend(answer);
+            arguments
+        }
+    };
+    arguments.extend(case.flags.iter().map(OsString::from));
+    Ok(arguments)
+}
+
+/// The beginning of what the interactor wrote to its standard error.
+fn beginning(report: &File) -> Vec<u8> {
+    let mut bytes = vec![0; 2 * COMMENT_LIMIT];
+    let length = report.read_at(&mut bytes, 0).unwrap_or(0);
+    bytes.truncate(length);
+    bytes
 }

@@ -1,11 +1,12 @@
 //! Watches two programs that talk, until both have ended.
 
 use super::Ended;
-use super::decide::{AT_ONCE, failure};
+use super::decide::AT_ONCE;
 use super::link::{LINGER, Link};
+use crate::batch::JudgeFailure;
 use crate::convention::Answer;
 use crate::verdict::Verdict;
-use millibox::{Handle, RunResult};
+use millibox::{Handle, Outcome, RunResult};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
@@ -21,8 +22,7 @@ pub(super) fn play(
     mut from_interactor: Link,
     mut from_solution: Link,
     says: impl FnOnce(&RunResult) -> Answer,
-) -> Result<Ended, String> {
-    let died = |error: millibox::Error| error.to_string();
+) -> Result<Ended, JudgeFailure> {
     let mut says = Some(says);
     let mut said: Option<(RunResult, Answer)> = None;
     let mut ended: Option<RunResult> = None;
@@ -30,7 +30,7 @@ pub(super) fn play(
     let mut tell: Option<Instant> = None;
     loop {
         if said.is_none()
-            && let Some(run) = interactor.try_wait().map_err(died)?
+            && let Some(run) = interactor.try_wait()?
             && let Some(says) = says.take()
         {
             let answer = says(&run);
@@ -46,9 +46,9 @@ pub(super) fn play(
             said = Some((run, answer));
         }
         if ended.is_none()
-            && let Some(run) = solution.try_wait().map_err(died)?
+            && let Some(run) = solution.try_wait()?
         {
-            let grace = if failure(&run).is_some() { AT_ONCE + CLOCKS_DIFFER } else { Duration::ZERO };
+            let grace = if run.outcome == Outcome::Exited(0) { Duration::ZERO } else { AT_ONCE + CLOCKS_DIFFER };
             tell = Some(Instant::now() + grace);
             ended = Some(run);
         }
@@ -73,10 +73,10 @@ pub(super) fn play(
 
         let mut watched: Vec<(BorrowedFd, PollFlags)> = Vec::with_capacity(4);
         if said.is_none() {
-            watched.push((interactor.event().map_err(died)?, PollFlags::IN));
+            watched.push((interactor.event()?, PollFlags::IN));
         }
         if ended.is_none() {
-            watched.push((solution.event().map_err(died)?, PollFlags::IN));
+            watched.push((solution.event()?, PollFlags::IN));
         }
         watched.extend(from_interactor.watched());
         watched.extend(from_solution.watched());
@@ -92,18 +92,18 @@ pub(super) fn play(
                 solution.kill_for_output();
             }
             // That may have changed what the result says.
-            let solution = solution.wait().map_err(died)?;
+            let solution = solution.wait()?;
             Ok(Ended { solution, interactor: interactor_run, answer })
         }
-        _ => Err("the conversation ended before its programs".to_owned()),
+        _ => Err(JudgeFailure("the conversation ended before its programs".to_owned())),
     }
 }
 
-fn wait(watched: &[(BorrowedFd, PollFlags)], timeout: Option<Duration>) -> Result<(), String> {
+fn wait(watched: &[(BorrowedFd, PollFlags)], timeout: Option<Duration>) -> Result<(), JudgeFailure> {
     let mut ready: Vec<PollFd> = watched.iter().map(|(fd, flags)| PollFd::from_borrowed_fd(*fd, *flags)).collect();
     let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
     match poll(&mut ready, timeout.as_ref()) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(errno) => Err(format!("cannot wait for the solution and the interactor: {errno}")),
+        Err(errno) => Err(JudgeFailure::new("wait for the solution and the interactor", &errno)),
     }
 }
