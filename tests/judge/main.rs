@@ -1,0 +1,5 @@
+//! Tests of the judge on the real sandbox, one module for each part.
+
+mod batch;
+mod checkers;
+mod setting;
