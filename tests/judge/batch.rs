@@ -6,7 +6,7 @@ use millibox_judge::batch::{Case, Run, Worker, judge, judge_run, run};
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::program::Limits;
 use millibox_judge::verdict::{TestResult, Verdict};
-use millibox_tests::{descendants, eventually, needs_cgroups};
+use millibox_tests::{eventually, needs_cgroups, processes_that_say, token};
 use std::fs::File;
 use std::io::Seek;
 use std::time::{Duration, Instant};
@@ -204,13 +204,12 @@ fn a_flood_of_output() {
 #[test]
 fn a_fork_bomb() {
     let supervisor = supervisor();
-    let before = descendants(supervisor.pid()).len();
     let short = Limits { cpu_time: Duration::from_millis(200), real_time: Duration::from_millis(600), ..limits() };
-    let bomb = judge_subject(&supervisor, &["fork-bomb"], "", "", &short);
+    let token = token();
+    let bomb = judge_subject(&supervisor, &["fork-bomb", &token], "", "", &short);
     assert_eq!(bomb.verdict, Verdict::TimeLimit, "{bomb:?}");
     accepted(&judge_subject(&supervisor, &["echo"], "still", "still", &limits()));
-    // Those that are prepared for the next run come and go.
-    assert!(eventually(Duration::from_secs(5), || descendants(supervisor.pid()).len() <= before + 4));
+    assert!(eventually(Duration::from_secs(5), || processes_that_say(&token).is_empty()));
 }
 
 // --- verdicts --------------------------------------------------------------------------

@@ -47,21 +47,33 @@ fn executable(argv: Vec<OsString>, world: World, files: Arc<TempDir>) -> Executa
     }
 }
 
-/// `subject.c`, compiled once.
+/// `subject.c`, compiled once. A directory kept for ever would be left behind.
 pub fn subject() -> Executable {
-    static SUBJECT: OnceLock<Executable> = OnceLock::new();
-    SUBJECT.get_or_init(|| compiled(include_str!("subject.c"))).clone()
+    static SUBJECT: OnceLock<Vec<u8>> = OnceLock::new();
+    program(SUBJECT.get_or_init(|| compile(include_str!("subject.c"))))
 }
 
-/// A program in C, compiled by the host's compiler.
+/// A program in C.
 pub fn compiled(source: &str) -> Executable {
-    let files = Arc::new(millibox_tests::directory());
+    program(&compile(source))
+}
+
+/// Compiles with the host's compiler.
+fn compile(source: &str) -> Vec<u8> {
+    let files = millibox_tests::directory();
     let (code, program) = (files.path().join("program.c"), files.path().join("program"));
     std::fs::write(&code, source).expect("the source");
     let compiler =
         std::process::Command::new("gcc").args(["-O1", "-Wall", "-Werror", "-o"]).arg(&program).arg(&code).output();
     let compiler = compiler.expect("gcc");
     assert!(compiler.status.success(), "{}", String::from_utf8_lossy(&compiler.stderr));
+    std::fs::read(&program).expect("the program")
+}
+
+fn program(bytes: &[u8]) -> Executable {
+    let files = Arc::new(millibox_tests::directory());
+    let program = files.path().join("program");
+    std::fs::write(&program, bytes).expect("the program");
     share(&program, 0o755);
     let world = World::minimal().mount(millibox::Mount::proc("/proc")).read_only(&program, "/box/program");
     executable(vec!["/box/program".into()], world, files)
