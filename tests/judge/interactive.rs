@@ -2,6 +2,7 @@
 //!
 //! Both programs are the puppet, which does what its arguments say.
 
+use crate::setting::Data;
 use Verdict::{Accepted, JudgeError, MemoryLimit, OutputLimit, RunTimeError, TimeLimit, WrongAnswer};
 use millibox::{Backend, BackendChoice, Outcome, Supervisor, World};
 use millibox_judge::batch::{Case, Worker};
@@ -27,7 +28,7 @@ const WAIT: &str = "read-to-end";
 struct Table {
     supervisor: Supervisor,
     puppet: Arc<tempfile::TempDir>,
-    tests: tempfile::TempDir,
+    data: Data,
 }
 
 impl Table {
@@ -45,11 +46,15 @@ impl Table {
         let copy = puppet.path().join("puppet");
         std::fs::copy(millibox_tests::executable("puppet"), &copy).unwrap();
         millibox_tests::share(&copy, 0o755);
-        let tests = millibox_tests::directory();
-        for name in ["1.in", "1.ans"] {
-            std::fs::write(tests.path().join(name), "1\n").unwrap();
+        Table {
+            supervisor,
+            puppet: Arc::new(puppet),
+            data: Data::new(
+                "1
+", "1
+",
+            ),
         }
-        Table { supervisor, puppet: Arc::new(puppet), tests }
     }
 
     fn has_cgroups(&self) -> bool {
@@ -74,14 +79,14 @@ impl Table {
     }
 
     fn interactor_of(&self, convention: Convention, executable: Executable) -> Arc<Custom> {
-        let data = Staged::new(self.tests.path(), self.supervisor.ids()).unwrap();
+        let data = Staged::new(self.data.path(), self.supervisor.ids()).unwrap();
         Arc::new(Custom { executable, convention, data, limits: limits() })
     }
 
     /// The test, with a flag for the interactor.
     fn judge(&self, mode: Mode, limits: &Limits, solution: &Executable, interactor: &Arc<Custom>) -> TestResult {
-        let (input, answer) = (self.tests.path().join("1.in"), self.tests.path().join("1.ans"));
-        let case = Case { input: &input, answer: Some(&answer), arguments: &[], flags: &["flag".to_owned()] };
+        let Data { input, answer, .. } = &self.data;
+        let case = Case { input, answer: Some(answer), arguments: &[], flags: &["flag".to_owned()] };
         judge(&mut Worker::new(&self.supervisor), solution, &case, limits, interactor, mode)
     }
 
@@ -333,8 +338,8 @@ fn how_interactors_answer() {
 fn one_worker_judges_many() {
     let table = Table::with_slots(1);
     let interactor = table.interactor(Convention::Icpc, &["read:x", "note:judgemessage.txt=once", "exit:42"]);
-    let (input, answer) = (table.tests.path().join("1.in"), table.tests.path().join("1.ans"));
-    let case = Case { input: &input, answer: Some(&answer), arguments: &[], flags: &[] };
+    let Data { input, answer, .. } = &table.data;
+    let case = Case { input, answer: Some(answer), arguments: &[], flags: &[] };
     let mut worker = Worker::new(&table.supervisor).cpus([0]);
     for part in [&["write:x"][..], &["write:y"], &["write:x"], &["exit:0"]] {
         let solution = table.executable(part);
@@ -355,13 +360,12 @@ fn what_cannot_be_judged_is_no_verdict() {
     assert!(result.reason.contains("No such file"), "{result:?}");
     let result = table.judge(Mode::Direct, &limits(), &waits, &table.interactor_of(Convention::Icpc, missing));
     assert!(result.reason.starts_with("interactor: ") && result.reason.contains("No such file"), "{result:?}");
-    let input = table.tests.path().join("1.in");
-    let case = Case { input: &input, answer: None, arguments: &[], flags: &[] };
+    let case = Case { input: &table.data.input, answer: None, arguments: &[], flags: &[] };
     let mut worker = Worker::new(&table.supervisor);
     let result = judge(&mut worker, &waits, &case, &limits(), &says_wrong, Mode::Direct);
     assert!(result.verdict == JudgeError && result.reason.contains("no answer"), "{result:?}");
     // A solution that could look at the answer.
-    let sees = Executable { world: waits.world.clone().read_only(table.tests.path(), "/tests"), ..waits };
+    let sees = Executable { world: waits.world.clone().read_only(table.data.path(), "/tests"), ..waits };
     let result = table.judge(Mode::Direct, &limits(), &sees, &says_wrong);
     assert!(result.verdict == JudgeError && result.reason.contains("could read"), "{result:?}");
 }

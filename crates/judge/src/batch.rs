@@ -109,7 +109,8 @@ pub fn run(supervisor: &Supervisor, run: Run<'_>) -> Result<Ran, JudgeFailure> {
     }
 }
 
-/// What a submission's run decides without a checker, and why; `None`: the output decides.
+/// What a submission's run decides without a checker, and why (in the words of
+/// [`TestResult::reason`]); `None`: the output decides.
 ///
 /// In this order: time, memory, output, run-time error. What ran longer than its limit without
 /// being caught at it (the clocks are looked at now and then) has exceeded it all the same.
@@ -120,7 +121,7 @@ pub fn judge_run(result: &RunResult, limits: &Limits) -> Option<(Verdict, String
     let says = |verdict, reason: &str| Some((verdict, reason.to_owned()));
     match &result.outcome {
         Outcome::NotStarted(_) | Outcome::SandboxError(_) | Outcome::Cancelled | Outcome::Killed => {
-            says(Verdict::JudgeError, &format!("the submission's run: {result}"))
+            says(Verdict::JudgeError, &result.to_string())
         }
         Outcome::CpuTimeLimit => says(Verdict::TimeLimit, "CPU time limit"),
         _ if cpu_time > limits.cpu_time => says(Verdict::TimeLimit, "CPU time limit"),
@@ -175,6 +176,10 @@ pub fn judge(
     };
     let mut result = TestResult { run: Some(ran.result), ..TestResult::judge_error("") };
     if let Some((verdict, reason)) = result.run.as_ref().and_then(|run| judge_run(run, limits)) {
+        let reason = match (verdict, executable.argv.first()) {
+            (Verdict::JudgeError, Some(program)) => format!("the submission's run of {program:?}: {reason}"),
+            _ => reason,
+        };
         return TestResult { verdict, reason, ..result };
     }
     match checker.check(worker, case, ran.output) {
