@@ -67,15 +67,14 @@ fn half_a_pair_that_cannot_start_takes_the_other_along() {
     let supervisor = start(builder().slots(1));
     let (sleeper, _output) = millibox_tests::sleeper(&supervisor, &[]);
     let good = request(["exit", "0"]);
-    let refused = good.clone().process_limit(0);
+    let over_at_once = good.clone().real_time_limit(Duration::ZERO);
     let without_world = good.clone().world(&World::minimal().read_only("/missing", "/missing"));
-    for bad in [&refused, &without_world] {
-        for requests in [[bad, &good], [&good, bad]] {
-            for handle in &supervisor.run_pair(requests).unwrap() {
-                let result = wait(handle);
-                assert!(matches!(result.outcome, Outcome::NotStarted(_)), "{result}");
-                assert_eq!(result.ended_ns, None);
-            }
+    for bad in [&over_at_once, &without_world] {
+        for (requests, good) in [([bad, &good], 1), ([&good, bad], 0)] {
+            let results = supervisor.run_pair(requests).unwrap().map(|handle| wait(&handle));
+            assert!(matches!(results[good].outcome, Outcome::NotStarted(_)), "{results:?}");
+            assert!(matches!(results[1 - good].outcome, Outcome::NotStarted(_) | Outcome::RealTimeLimit));
+            assert_eq!(results.map(|result| result.ended_ns), [None, None]);
         }
     }
     // Whichever of them goes while both wait; and they may wait here or with the supervisor.
