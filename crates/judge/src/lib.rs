@@ -4,7 +4,21 @@
 //! | --- | --- |
 //! | `program` | a program that is ready to run, and the limits of a run |
 //! | `verdict` | what the judge says of one test |
+//! | `batch` | one test: the submission's run, then the checker |
+//! | `pump` | moving a run's input and output through pipes |
+//! | `checker` | who says whether an output is right |
+//! | `staging` | files where the sandbox's user can read them |
+//! | `feedback` | the directory where a checker or interactor leaves files for us |
+//! | `convention` | how a checker or interactor answers, and what its answer means |
+//! | `interactive` | a solution that talks to an interactor |
 #![forbid(unsafe_code)]
 
+pub mod batch;
+pub mod checker;
+pub mod convention;
+pub mod feedback;
+pub mod interactive;
 pub mod program;
+mod pump;
+pub mod staging;
 pub mod verdict;
