@@ -2,9 +2,11 @@
 //!
 //! | file | what |
 //! | --- | --- |
+//! | `suite` | languages as data: how each is compiled and run |
 //! | `program` | a program that is ready to run, and the limits of a run |
 //! | `verdict` | what the judge says of one test |
 #![forbid(unsafe_code)]
 
 pub mod program;
+pub mod suite;
 pub mod verdict;

@@ -96,7 +96,10 @@ pub struct Program {
 pub enum Scoring {
     PassFail,
     /// Points; with the range that the package names.
-    Points { minimum: f64, maximum: f64 },
+    Points {
+        minimum: f64,
+        maximum: f64,
+    },
 }
 
 /// Limits of a problem. What the package leaves open is `None`.
