@@ -2,6 +2,10 @@
 //!
 //! | file | what |
 //! | --- | --- |
+//! | `suite` | languages as data: how each is compiled and run |
+//! | `compile` | sources to programs, in the sandbox |
+//! | `cache` | programs that were compiled before |
+//! | `files` | files on their way between the host and the sandbox |
 //! | `program` | a program that is ready to run, and the limits of a run |
 //! | `verdict` | what the judge says of one test |
 //! | `batch` | one test: the submission's run, then the checker |
@@ -14,11 +18,15 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+pub mod cache;
 pub mod checker;
+pub mod compile;
 pub mod convention;
 pub mod feedback;
+mod files;
 pub mod interactive;
 pub mod program;
 mod pump;
 pub mod staging;
+pub mod suite;
 pub mod verdict;

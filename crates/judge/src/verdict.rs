@@ -7,12 +7,19 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// Right.
     Accepted,
+    /// The checker says that the output is wrong.
     WrongAnswer,
+    /// More output than is allowed.
     OutputLimit,
+    /// Out of the memory that is allowed.
     MemoryLimit,
+    /// Longer than is allowed, in CPU time or in real time.
     TimeLimit,
+    /// It ended by a signal, or with an exit status that is not 0.
     RunTimeError,
+    /// Its compiler refuses it.
     CompileError,
     /// The judge, its machine, or a program of the package failed: nothing is said of the submission.
     JudgeError,
@@ -21,6 +28,7 @@ pub enum Verdict {
 /// What came of one test.
 #[derive(Debug, Clone)]
 pub struct TestResult {
+    /// What the judge says.
     pub verdict: Verdict,
     /// Why, in a few words for the submission's author: `exited with 3`, `killed by signal SEGV`,
     /// `CPU time limit`; for a judge error what failed and what mends it. Empty if the checker decided.
