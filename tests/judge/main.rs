@@ -1,0 +1,3 @@
+//! Tests of the judge, with real compilers in the real sandbox.
+
+mod suites;
