@@ -663,3 +663,44 @@ fn a_tool_that_only_we_can_reach_is_unreachable() {
         other => panic!("{other:?}"),
     }
 }
+
+// The command.
+
+fn languages(arguments: &[&str]) -> std::process::Output {
+    let command = millibox_tests::executable("millibox");
+    std::process::Command::new(command).arg("languages").args(arguments).output().unwrap()
+}
+
+#[test]
+fn the_command_lists_languages() {
+    let output = languages(&["--json"]);
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let all = all.as_array().unwrap();
+    assert_eq!(all.len(), Suites::builtin().iter().count());
+    for line in all {
+        assert_eq!(line["remedy"].is_null(), line["state"] == "available", "{line}");
+        assert!(!line["detail"].as_str().unwrap().is_empty(), "{line}");
+    }
+    let usable = all.iter().all(|line| line["state"] == "available");
+    assert_eq!(output.status.code(), Some(if usable { 0 } else { 1 }));
+}
+
+#[test]
+fn the_command_tries_examples_and_says_faults() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("c.toml");
+    let good = include_str!("../../suites/scripts.toml");
+    std::fs::write(&file, good.replace("echo \"$sum\"", "echo no sum")).unwrap();
+    let output = languages(&["--try", "scripts", "--suites", directory.path().to_str().unwrap()]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let [line] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+    assert!(line.starts_with('✗') && line.contains("wrote \"no sum\" instead of \"40\""), "{line}");
+
+    std::fs::write(&file, good.replace("title", "titel").replace("shell", "sehll").replace("[run]", "[rum]")).unwrap();
+    let output = languages(&["--suites", directory.path().to_str().unwrap()]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(125));
+    for part in ["c.toml:4: there is no key \"titel\"", "\"rum\"", "did you mean \"run\"?", "faults, see above"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}

@@ -14,13 +14,16 @@ use std::process::ExitCode;
 /// Options of `millibox languages`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The exit status is 0 if every language can be used, 1 if not.
+The exit status is 0 if every language listed can be used, 1 if not.
 
 Examples:
   millibox languages
-  millibox languages --try
+  millibox languages --try python c++17
   millibox languages --suites ./suites --json | jq -r '.[] | select(.state != \"available\") | .remedy'")]
 pub struct Args {
+    /// Only these languages; all of them without
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
     /// Add the suites of a directory's files *.toml, in place of ours for the same language
     #[arg(long, value_name = "DIR")]
     pub suites: Option<PathBuf>,
@@ -54,13 +57,16 @@ struct Line<'s> {
 /// The whole subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let suites = suites(args.suites.as_deref())?;
+    let chosen: Vec<&Suite> = match &args.names[..] {
+        [] => suites.iter().collect(),
+        names => names.iter().map(|name| suites.named(name)).collect::<Result<_, _>>().map_err(Failure::option)?,
+    };
     let supervisor = supervisor(&args.machine)?;
     let toolbox = Toolbox::new(&supervisor, suites.clone(), Cache::none());
-    let lines: Vec<&Suite> = suites.iter().collect();
-    let width = |of: fn(&Suite) -> &str| lines.iter().map(|suite| of(suite).chars().count()).max().unwrap_or(0);
+    let width = |of: fn(&Suite) -> &str| chosen.iter().map(|suite| of(suite).chars().count()).max().unwrap_or(0);
     let widths = (width(|suite| &suite.name), width(|suite| &suite.title));
     let mut all = Vec::new();
-    let written = lines.into_iter().try_for_each(|suite| {
+    let written = chosen.into_iter().try_for_each(|suite| {
         let line = look_at(&toolbox, suite, args.try_out);
         let shown = if args.json { Ok(()) } else { show(&line, widths) };
         all.push(line);
