@@ -162,9 +162,8 @@ fn its_arguments(
             vec![input, answer.ok_or_else(missing)?, feedback.into()]
         }
         Convention::Testlib => {
-            let mut arguments = vec![input, (feedback + "output").into()];
-            arguments.extend(answer);
-            arguments
+            // What comes after it is known by its place.
+            vec![input, (feedback + "output").into(), answer.unwrap_or_else(|| "/dev/null".into())]
         }
     };
     arguments.extend(case.flags.iter().map(OsString::from));
