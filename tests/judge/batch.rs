@@ -401,22 +401,24 @@ fn a_given_file_takes_the_output_from_its_position_on() {
     let supervisor = supervisor();
     let program = script("cat");
     let data = Data::new("hello\n", "");
-    let mut output = tempfile::tempfile().unwrap();
-    std::io::Write::write_all(&mut output, b"begin ").unwrap();
-    let limits = limits();
-    let run_it = Run {
-        executable: &program,
-        world: &program.world,
-        arguments: &[],
-        limits: &limits,
-        cpus: &[0],
-        input: &File::open(&data.input).unwrap(),
-        output,
-    };
-    let mut ran = run(&supervisor, run_it).unwrap();
-    assert_eq!(ran.result.outcome, Outcome::Exited(0));
-    ran.output.rewind().unwrap();
-    assert_eq!(std::io::read_to_string(ran.output).unwrap(), "begin hello\n");
+    for (limit, expected) in [(6, "begin hello\n"), (3, "begin hel")] {
+        let mut output = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut output, b"begin ").unwrap();
+        let limits = Limits { output: limit, ..limits() };
+        let run_it = Run {
+            executable: &program,
+            world: &program.world,
+            arguments: &[],
+            limits: &limits,
+            cpus: &[0],
+            input: &File::open(&data.input).unwrap(),
+            output,
+        };
+        let mut ran = run(&supervisor, run_it).unwrap();
+        assert_eq!(ran.result.outcome == Outcome::Exited(0), limit == 6, "{}", ran.result);
+        ran.output.rewind().unwrap();
+        assert_eq!(std::io::read_to_string(ran.output).unwrap(), expected);
+    }
 }
 
 #[test]

@@ -346,6 +346,12 @@ fn a_feedback_place_is_removed_with_all_that_is_in_it() {
     for outside in ["../outside", "link", "/etc/passwd"] {
         assert!(feedback.read(outside, 10).is_err(), "{outside}");
     }
+    // A fifo that somebody else holds open, with something in it.
+    let fifo = path.join(Feedback::NAME).join("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let mut held = std::fs::File::options().read(true).write(true).open(&fifo).unwrap();
+    std::io::Write::write_all(&mut held, b"42").unwrap();
+    assert_eq!(feedback.read("fifo", 10).unwrap_err().to_string(), "fifo is not a regular file");
     // Another in its place is not the one that we look into.
     std::fs::rename(path.join(Feedback::NAME), path.join("old")).unwrap();
     std::os::unix::fs::symlink("/etc", path.join(Feedback::NAME)).unwrap();

@@ -94,19 +94,14 @@ pub struct Ran {
 /// The input cannot be read, the output cannot be kept, or the supervisor is dead.
 pub fn run(supervisor: &Supervisor, run: Run<'_>) -> Result<Ran, JudgeFailure> {
     let (mut input, stdin) = Input::new(run.input.as_fd())?;
-    let (output, stdout) = Output::new(Sink::File(run.output), run.limits.output)?;
+    let (output, stdout) = Output::new(Sink::File(&run.output), run.limits.output)?;
     let request = run.executable.request_in(run.world, run.limits, run.arguments).stdin(stdin).stdout(stdout);
     let request = if run.cpus.is_empty() { request } else { request.cpus(run.cpus.iter().copied())? };
     let handle = supervisor.run(&request)?;
     // Its ends of the pipes: with ours open, they would never break.
     drop(request);
-    let mut outputs = [output];
-    let result = pump(&handle, &mut input, &mut outputs)?;
-    let [output] = outputs;
-    match output.into_sink() {
-        Sink::File(output) => Ok(Ran { result, output }),
-        Sink::Head(..) => Err(JudgeFailure("the output went astray".to_owned())),
-    }
+    let result = pump(&handle, &mut input, &mut [output])?;
+    Ok(Ran { result, output: run.output })
 }
 
 /// What a submission's run decides without a checker, and why (in the words of

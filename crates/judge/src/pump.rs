@@ -11,7 +11,7 @@
 use crate::batch::JudgeFailure;
 use millibox::{Handle, RunResult};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create, tell};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::fs::File;
@@ -87,36 +87,31 @@ impl<'a> Input<'a> {
 
 /// Where a run's output goes.
 #[derive(Debug)]
-pub(crate) enum Sink {
+pub(crate) enum Sink<'a> {
     /// All of it, from the file's position on.
-    File(File),
+    File(&'a File),
     /// The first so many bytes; the rest is read and forgotten.
-    Head(Vec<u8>, usize),
+    Head(&'a mut Vec<u8>, usize),
 }
 
 /// A run's output on its way.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub(crate) struct Output<'a> {
     /// `None`: the end has come, or more than the limit.
     pipe: Option<OwnedFd>,
-    sink: Sink,
+    sink: Sink<'a>,
     limit: u64,
     moved: u64,
 }
 
-impl Output {
+impl<'a> Output<'a> {
     /// A pipe that takes at most `limit` bytes; its writing end.
-    pub fn new(sink: Sink, limit: u64) -> Result<(Output, Arc<OwnedFd>), JudgeFailure> {
+    pub fn new(sink: Sink<'a>, limit: u64) -> Result<(Output<'a>, Arc<OwnedFd>), JudgeFailure> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(failed("make a pipe"))?;
         if matches!(sink, Sink::File(_)) {
             let _ = fcntl_setpipe_size(&write, OUTPUT_PIPE);
         }
         Ok((Output { pipe: Some(read), sink, limit, moved: 0 }, Arc::new(write)))
-    }
-
-    /// Where it went.
-    pub fn into_sink(self) -> Sink {
-        self.sink
     }
 
     fn over(&self) -> bool {
@@ -140,7 +135,10 @@ impl Output {
                     if self.over() {
                         self.pipe = None;
                         if let Sink::File(file) = &self.sink {
-                            ftruncate(file, self.limit).map_err(failed("cut the output"))?;
+                            let excess = self.moved - self.limit;
+                            tell(file)
+                                .and_then(|end| ftruncate(file, end - excess))
+                                .map_err(failed("cut the output"))?;
                         }
                     }
                 }
@@ -169,7 +167,7 @@ fn read_some(pipe: &OwnedFd, head: &mut Vec<u8>, limit: usize, most: u64) -> rus
 /// Moves input and outputs of a run until it is over; its result.
 ///
 /// Too much output ends the run. When this returns, all that the run wrote has been taken.
-pub(crate) fn pump(run: &Handle, input: &mut Input<'_>, outputs: &mut [Output]) -> Result<RunResult, JudgeFailure> {
+pub(crate) fn pump(run: &Handle, input: &mut Input<'_>, outputs: &mut [Output<'_>]) -> Result<RunResult, JudgeFailure> {
     let mut told = false;
     while input.pipe.is_some() || outputs.iter().any(|output| output.pipe.is_some()) {
         let (input_ready, output_ready) = wait(input, outputs)?;
@@ -209,7 +207,7 @@ pub(crate) fn pump(run: &Handle, input: &mut Input<'_>, outputs: &mut [Output]) 
 }
 
 /// Waits for one of the pipes; whether that of the input is ready, and any of the outputs.
-fn wait(input: &Input<'_>, outputs: &[Output]) -> Result<(bool, bool), JudgeFailure> {
+fn wait(input: &Input<'_>, outputs: &[Output<'_>]) -> Result<(bool, bool), JudgeFailure> {
     let mut ready: Vec<PollFd<'_>> = Vec::with_capacity(outputs.len() + 1);
     ready.extend(input.pipe.iter().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
     let inputs = ready.len();

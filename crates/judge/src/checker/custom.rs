@@ -90,8 +90,9 @@ impl Custom {
         };
         arguments.extend(case.flags.iter().map(OsString::from));
 
-        let (stdout, its_stdout) = Output::new(Sink::Head(Vec::new(), HEAD), self.limits.output)?;
-        let (stderr, its_stderr) = Output::new(Sink::Head(Vec::new(), HEAD), self.limits.output)?;
+        let (mut said, mut complained) = (Vec::new(), Vec::new());
+        let (stdout, its_stdout) = Output::new(Sink::Head(&mut said, HEAD), self.limits.output)?;
+        let (stderr, its_stderr) = Output::new(Sink::Head(&mut complained, HEAD), self.limits.output)?;
         let mut request = self
             .executable
             .request_in(&world, &self.limits, &arguments)
@@ -106,13 +107,8 @@ impl Custom {
         }
         let handle = supervisor.run(&request)?;
         drop(request);
-        let mut outputs = [stdout, stderr];
-        let run = pump(&handle, &mut Input::none(), &mut outputs)?;
-        let [stdout, stderr] = outputs.map(|output| match output.into_sink() {
-            Sink::Head(head, _) => head,
-            Sink::File(_) => Vec::new(),
-        });
-        let mut answer = interpret(self.convention, &run, &stdout, &stderr, &feedback);
+        let run = pump(&handle, &mut Input::none(), &mut [stdout, stderr])?;
+        let mut answer = interpret(self.convention, &run, &said, &complained, &feedback);
         if answer.verdict == Verdict::JudgeError {
             answer.reason.insert_str(0, "checker: ");
         }
