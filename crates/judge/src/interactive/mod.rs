@@ -78,7 +78,7 @@ pub fn judge(
     mode: Mode,
 ) -> TestResult {
     match play(worker, executable, case, limits, interactor, mode) {
-        Ok(ended) => decide::decide(ended, limits),
+        Ok(ended) => decide::decide(ended, limits, mode),
         Err(failure) => TestResult::judge_error(failure.to_string()),
     }
 }
@@ -88,6 +88,8 @@ struct Ended {
     solution: RunResult,
     interactor: RunResult,
     answer: Answer,
+    /// The interactor's result came when it had been shown that the solution has ended.
+    told: bool,
 }
 
 fn play(
