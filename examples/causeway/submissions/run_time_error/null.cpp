@@ -1,5 +1,6 @@
 // Writes where nothing is: SIGSEGV. Run-time error.
 int main() {
-    int* volatile nothing = nullptr;
+    // Volatile, lest the compiler see that nobody reads it.
+    volatile int* volatile nothing = nullptr;
     *nothing = 1;
 }

@@ -6,7 +6,7 @@ def share(height, first, second):
     low, high = min(first, second), max(first, second)
     if height >= high:
         return 1.0
-    return max(0.0, (height - low) / (high - low))
+    return (height - low) / (high - low) if height > low else 0.0
 
 
 def main():

@@ -1,6 +1,7 @@
 /* Blocks and ignores every signal that can be, and runs in a circle, so that a polite judge (SIGXCPU
  * first, SIGKILL later) would wait for it. Time limit, when it is reached. */
 #include <signal.h>
+#include <stddef.h>
 
 int main(void) {
     sigset_t all;

@@ -1,4 +1,6 @@
-// Walks through every minute in steps of a ten thousandth, for every proposal: hours on the long tests.
+// Adds up millimetre by millimetre, for every minute and every proposal: right, and ten thousand
+// times too slow.
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -10,12 +12,15 @@ int main() {
     for (int& height : readings)
         if (std::scanf("%d", &height) != 1)
             return 1;
-    for (int height; m > 0 && std::scanf("%d", &height) == 1; --m) {
-        constexpr int STEPS = 10000;
-        long long dry = 0;
-        for (int i = 1; i < n; ++i)
-            for (int step = 0; step < STEPS; ++step)
-                dry += readings[i - 1] + (readings[i] - readings[i - 1]) * (step + 0.5) / STEPS <= height;
-        std::printf("%.9f\n", static_cast<double>(dry) / STEPS);
+    for (int proposal; m > 0 && std::scanf("%d", &proposal) == 1; --m) {
+        double minutes = 0;
+        for (int i = 1; i < n; ++i) {
+            const auto [low, high] = std::minmax(readings[i - 1], readings[i]);
+            if (low == high && low <= proposal)
+                minutes += 1;
+            for (int height = low; height < high; ++height)
+                minutes += height < proposal ? 1.0 / (high - low) : 0;
+        }
+        std::printf("%.9f\n", minutes);
     }
 }
