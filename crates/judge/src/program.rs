@@ -47,7 +47,12 @@ impl Executable {
 
     /// A run in another world, which must show at least what [`Executable::world`] shows.
     pub fn request_in(&self, world: &World, limits: &Limits, arguments: &[OsString]) -> Request {
-        let mut request = Request::new(self.argv.first().cloned().unwrap_or_default())
+        let program = Request::new(self.argv.first().cloned().unwrap_or_default());
+        // Deep recursion is limited as all memory is, and not by a default of 8 MiB.
+        let mut request = program
+            .clone()
+            .rlimit("STACK", stack_limit())
+            .unwrap_or(program)
             .args(self.argv.iter().skip(1).cloned())
             .args(arguments.iter().cloned())
             .current_dir(self.current_dir.clone())
@@ -61,4 +66,9 @@ impl Executable {
         }
         request
     }
+}
+
+/// As large as the sandbox may make it, which is started with our limits.
+fn stack_limit() -> u64 {
+    rustix::process::getrlimit(rustix::process::Resource::Stack).maximum.unwrap_or(u64::MAX)
 }
