@@ -9,6 +9,8 @@
 //! | `values` | sizes, times and the like, as they are written in options |
 //! | `machine` | options of every subcommand that starts a supervisor |
 //! | `run` | `millibox run` |
+//! | `signals` | Ctrl-C and its kin end what runs |
+//! | `judge` | `millibox judge` |
 //! | `doctor` | `millibox doctor` |
 //! | `languages` | `millibox languages` |
 //! | `bench` | `millibox bench` |
@@ -18,9 +20,11 @@
 mod bench;
 mod doctor;
 mod failure;
+mod judge;
 mod languages;
 mod machine;
 mod run;
+mod signals;
 mod usage;
 mod values;
 
@@ -58,6 +62,8 @@ struct Cli {
 enum Command {
     /// Run a program in the sandbox
     Run(Box<run::Args>),
+    /// Judge a problem package's submissions, or others
+    Judge(Box<judge::Args>),
     /// Try what the sandbox needs, and say what mends what is missing
     Doctor(doctor::Args),
     /// List the languages of the judge: which can be used here, and what mends those that cannot
@@ -88,6 +94,7 @@ fn main() -> ExitCode {
     };
     let done = match cli.command {
         Command::Run(args) => run::main(&args),
+        Command::Judge(args) => judge::main(&args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Languages(args) => languages::main(&args),
         Command::Bench(args) => bench::main(&args.bench, &args.machine.builder()).map_err(Failure::sandbox),

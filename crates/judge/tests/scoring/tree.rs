@@ -58,8 +58,14 @@ pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> Judged {
         cpu_user_ns: (LIMIT.as_nanos() as f64 * time) as u64,
         ..Figures::default()
     };
-    let run =
-        RunResult { outcome: Outcome::Exited(0), exit_code: Some(0), signal: None, figures, backend: Backend::Rlimit };
+    let run = RunResult {
+        outcome: Outcome::Exited(0),
+        exit_code: Some(0),
+        signal: None,
+        figures,
+        ended_ns: None,
+        backend: Backend::Rlimit,
+    };
     Judged {
         result: TestResult {
             verdict,
