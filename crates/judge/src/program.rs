@@ -14,7 +14,9 @@ pub struct Executable {
     pub world: World,
     /// Program and arguments, paths as in the world.
     pub argv: Vec<OsString>,
+    /// Environment; nothing else is in it.
     pub env: Vec<(OsString, OsString)>,
+    /// Working directory, as in the world.
     pub current_dir: OsString,
     /// Processes and threads that the language's run-time system needs beside the program's own.
     pub processes: u32,
@@ -29,7 +31,9 @@ pub struct Executable {
 /// Limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
+    /// User and system CPU time of all its processes.
     pub cpu_time: Duration,
+    /// From the start to the end.
     pub real_time: Duration,
     /// Bytes.
     pub memory: u64,
