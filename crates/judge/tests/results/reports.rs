@@ -202,10 +202,18 @@ fn json_has_every_name_everywhere() {
     );
 }
 
-/// Elements of an XML document: depth, name, attributes, text.
-fn elements(xml: &[u8]) -> Vec<(usize, String, Vec<(String, String)>, String)> {
+/// An element of an XML document.
+#[derive(Default)]
+struct Element {
+    name: String,
+    attributes: Vec<(String, String)>,
+    text: String,
+}
+
+/// All elements of an XML document, the outermost first.
+fn elements(xml: &[u8]) -> Vec<Element> {
     let mut reader = quick_xml::Reader::from_reader(xml);
-    let mut found: Vec<(usize, String, Vec<(String, String)>, String)> = Vec::new();
+    let mut found: Vec<Element> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
     loop {
         let event = reader.read_event().unwrap();
@@ -216,8 +224,8 @@ fn elements(xml: &[u8]) -> Vec<(usize, String, Vec<(String, String)>, String)> {
                     let value = attribute.normalized_value(quick_xml::XmlVersion::Explicit1_0).unwrap();
                     (attribute.key.0.to_owned(), value.into_owned())
                 });
-                let name = start.name().0.to_owned();
-                found.push((open.len(), name, attributes.collect(), String::new()));
+                let attributes = attributes.collect();
+                found.push(Element { name: start.name().0.to_owned(), attributes, ..Element::default() });
                 if matches!(event, Event::Start(_)) {
                     open.push(found.len() - 1);
                 }
@@ -227,12 +235,12 @@ fn elements(xml: &[u8]) -> Vec<(usize, String, Vec<(String, String)>, String)> {
             }
             Event::Text(text) => {
                 if let Some(open) = open.last() {
-                    found[*open].3.push_str(&text.xml10_content());
+                    found[*open].text.push_str(&text.xml10_content());
                 }
             }
             Event::GeneralRef(reference) => {
                 let resolved = quick_xml::escape::resolve_predefined_entity(reference).unwrap();
-                found[*open.last().unwrap()].3.push_str(resolved);
+                found[*open.last().unwrap()].text.push_str(resolved);
             }
             Event::Eof => break,
             Event::Decl(_) => {}
@@ -254,14 +262,14 @@ fn junit_is_read_back() {
     );
     let elements = elements(&xml);
     let attribute = |index: usize, name: &str| {
-        elements[index].2.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()).unwrap()
+        elements[index].attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()).unwrap()
     };
     let all = |name: &str| {
         let name = name.to_owned();
-        (0..elements.len()).filter(|index| elements[*index].1 == name).collect::<Vec<_>>()
+        (0..elements.len()).filter(|index| elements[*index].name == name).collect::<Vec<_>>()
     };
     let names = |name: &str| all(name).len().to_string();
-    assert_eq!((elements[0].0, &*elements[0].1), (0, "testsuites"));
+    assert_eq!(elements[0].name, "testsuites");
     for (counted, element) in
         [("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")]
     {
@@ -284,7 +292,7 @@ fn junit_is_read_back() {
     // The test with the judge error, its submission's verdict, and the one that was interrupted.
     let errors: Vec<String> = all("error").into_iter().map(|error| attribute(error, "type")).collect();
     assert_eq!(errors, ["judge error", "judge error", "interrupted"]);
-    let outputs: Vec<&str> = all("system-out").into_iter().map(|index| &*elements[index].3).collect();
+    let outputs: Vec<&str> = all("system-out").into_iter().map(|index| &*elements[index].text).collect();
     assert!(outputs.iter().any(|said| said.contains("</td><script>alert(1)</script>]]>&amp;<!-- \"'\u{fffd}[2J")));
 }
 
@@ -371,17 +379,17 @@ fn lines_come_in_order_as_results_do() {
     let problem = legacy_problem();
     let plan = Plan::new(&problem).unwrap();
     let about = about("accepted/anna.cpp", &[Expected::Accepted]);
+    let lines = |made: &[u8]| String::from_utf8_lossy(made).lines().map(str::to_owned).collect::<Vec<_>>();
     let mut made = Vec::new();
     let mut progress = Progress::new(&plan);
-    let lines =
-        |made: &Vec<u8>| String::from_utf8(made.clone()).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
-    let mut protocol = Protocol::new(&mut made, Style::PLAIN, &plan);
-    protocol.begin(&about).unwrap();
-    for test in [2, 1] {
-        progress.record(test, word("AC").unwrap());
-        protocol.advance(&progress).unwrap();
+    {
+        let mut protocol = Protocol::new(&mut made, Style::PLAIN, &plan);
+        protocol.begin(&about).unwrap();
+        for test in [2, 1] {
+            progress.record(test, word("AC").unwrap());
+            protocol.advance(&progress).unwrap();
+        }
     }
-    drop(protocol);
     assert_eq!(lines(&made), ["accepted/anna.cpp (cpp)"], "the first result is open");
 
     // The same once more, to its end.
