@@ -11,6 +11,7 @@ mod limits;
 mod mounts;
 mod namespaces;
 mod network;
+mod pairs;
 mod protocol;
 mod requests;
 mod results;

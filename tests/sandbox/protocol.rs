@@ -142,6 +142,7 @@ fn exit_7(world: &[u8]) -> Run<'_> {
         limits: Limits::default(),
         rlimits: Vec::new(),
         cpus: Vec::new(),
+        partner: None,
     }
 }
 
@@ -172,7 +173,7 @@ fn frames_without_a_header() {
     bare.refuses(0, &[0; HEADER], &[], "protocol");
     bare.refuses(0, &[0xff; 100], &[], "protocol");
     let mut other_version = frame(Kind::Run, 5, b"");
-    other_version[3] = 2;
+    other_version[3] = 1;
     bare.refuses(0, &other_version, &[], "version");
     let mut unknown = frame(Kind::Run, 77, b"");
     unknown[4] = 99;

@@ -10,6 +10,7 @@ mod limits;
 mod mounts;
 mod namespaces;
 mod network;
+mod pairs;
 mod requests;
 mod results;
 mod rlimits;

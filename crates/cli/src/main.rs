@@ -9,7 +9,11 @@
 //! | `values` | sizes, times and the like, as they are written in options |
 //! | `machine` | options of every subcommand that starts a supervisor |
 //! | `run` | `millibox run` |
+//! | `report_file` | files of `--report`: opened before anything is run, written after it |
+//! | `signals` | Ctrl-C and its kin end what runs |
+//! | `judge` | `millibox judge` |
 //! | `doctor` | `millibox doctor` |
+//! | `languages` | `millibox languages` |
 //! | `bench` | `millibox bench` |
 //! | `failure` | why there is no result, and the exit status for that |
 #![forbid(unsafe_code)]
@@ -17,8 +21,12 @@
 mod bench;
 mod doctor;
 mod failure;
+mod judge;
+mod languages;
 mod machine;
+mod report_file;
 mod run;
+mod signals;
 mod usage;
 mod values;
 
@@ -56,8 +64,12 @@ struct Cli {
 enum Command {
     /// Run a program in the sandbox
     Run(Box<run::Args>),
+    /// Judge a problem package's submissions, or others
+    Judge(Box<judge::Args>),
     /// Try what the sandbox needs, and say what mends what is missing
     Doctor(doctor::Args),
+    /// List the languages of the judge: which can be used here, and what mends those that cannot
+    Languages(languages::Args),
     /// Measure the sandbox on this machine
     Bench(Bench),
     /// Print a completion script for a shell
@@ -84,7 +96,9 @@ fn main() -> ExitCode {
     };
     let done = match cli.command {
         Command::Run(args) => run::main(&args),
+        Command::Judge(args) => judge::main(&args),
         Command::Doctor(args) => doctor::main(&args),
+        Command::Languages(args) => languages::main(&args),
         Command::Bench(args) => bench::main(&args.bench, &args.machine.builder()).map_err(Failure::sandbox),
         Command::Completions { shell } => completions(shell),
     };

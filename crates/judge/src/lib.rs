@@ -2,9 +2,37 @@
 //!
 //! | file | what |
 //! | --- | --- |
+//! | `judge` | the whole: a package, its submissions, what is said of each |
+//! | `suite` | languages as data: how each is compiled and run |
+//! | `compile` | sources to programs, in the sandbox |
+//! | `cache` | programs that were compiled before |
+//! | `files` | files on their way between the host and the sandbox |
 //! | `program` | a program that is ready to run, and the limits of a run |
 //! | `verdict` | what the judge says of one test |
+//! | `batch` | one test: the submission's run, then the checker |
+//! | `pump` | moving a run's input and output through pipes |
+//! | `checker` | who says whether an output is right |
+//! | `staging` | files where the sandbox's user can read them |
+//! | `feedback` | the directory where a checker or interactor leaves files for us |
+//! | `convention` | how a checker or interactor answers, and what its answer means |
+//! | `interactive` | a solution that talks to an interactor |
+//! | `scoring` | from the tests' results to the groups' and the submission's; which tests need not be run |
+//! | `report` | what came of a problem's submissions, as JSON, JUnit XML, HTML, text |
 #![forbid(unsafe_code)]
 
+pub mod batch;
+pub mod cache;
+pub mod checker;
+pub mod compile;
+pub mod convention;
+pub mod feedback;
+mod files;
+pub mod interactive;
+pub mod judge;
 pub mod program;
+mod pump;
+pub mod report;
+pub mod scoring;
+pub mod staging;
+pub mod suite;
 pub mod verdict;

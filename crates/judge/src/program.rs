@@ -1,5 +1,6 @@
 //! A program that is ready to run, and the limits of a run.
 
+use crate::suite::template::fill_memory;
 use millibox::{Request, World};
 use std::ffi::OsString;
 use std::time::Duration;
@@ -12,13 +13,17 @@ use std::time::Duration;
 pub struct Executable {
     /// What the program sees. Equal for all its runs, so that they share what is prepared.
     pub world: World,
-    /// Program and arguments, paths as in the world.
+    /// Program and arguments, paths as in the world. `{memory_mib}` in them, and in the values of the
+    /// environment, is the run's memory limit in MiB, for run-time systems that keep to one themselves.
     pub argv: Vec<OsString>,
+    /// Environment; nothing else is in it.
     pub env: Vec<(OsString, OsString)>,
+    /// Working directory, as in the world.
     pub current_dir: OsString,
     /// Processes and threads that the language's run-time system needs beside the program's own.
     pub processes: u32,
-    /// Memory that the language's run-time system needs beside what the problem allows, bytes.
+    /// Memory that the language's run-time system needs beside what the problem allows, bytes;
+    /// `u64::MAX`: its memory cannot be limited by this supervisor (only with cgroups).
     pub memory: u64,
     /// Name of the suite.
     pub suite: String,
@@ -29,9 +34,11 @@ pub struct Executable {
 /// Limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
+    /// User and system CPU time of all its processes.
     pub cpu_time: Duration,
+    /// From the start to the end.
     pub real_time: Duration,
-    /// Bytes.
+    /// Bytes, the suite's own not counted.
     pub memory: u64,
     /// Bytes that the program may write to its standard output.
     pub output: u64,
@@ -47,18 +54,32 @@ impl Executable {
 
     /// A run in another world, which must show at least what [`Executable::world`] shows.
     pub fn request_in(&self, world: &World, limits: &Limits, arguments: &[OsString]) -> Request {
+        let argv = self.argv.iter().map(|argument| fill_memory(argument, limits.memory));
         let mut request = Request::new(self.argv.first().cloned().unwrap_or_default())
-            .args(self.argv.iter().skip(1).cloned())
-            .args(arguments.iter().cloned())
+            .argv(argv.chain(arguments.iter().cloned()))
             .current_dir(self.current_dir.clone())
             .world(world)
             .cpu_time_limit(limits.cpu_time)
             .real_time_limit(limits.real_time)
-            .memory_limit(limits.memory.saturating_add(self.memory))
             .process_limit(limits.processes.saturating_add(self.processes));
+        // More than can be counted: no limit.
+        if let Some(memory) = limits.memory.checked_add(self.memory) {
+            request = request.memory_limit(memory);
+        }
+        // The stack is memory like any other: deep recursion is no error of its own.
+        let stack = limits.memory.max(LEAST_STACK).min(most_stack());
+        request = request.rlimit("STACK", stack).expect("STACK is a resource limit");
         for (name, value) in &self.env {
-            request = request.env(name, value);
+            request = request.env(name, fill_memory(value, limits.memory));
         }
         request
     }
+}
+
+/// What Linux gives a program, so that none has less here than elsewhere.
+const LEAST_STACK: u64 = 8 << 20;
+
+/// As large as the sandbox may make it, which is started with our limits.
+fn most_stack() -> u64 {
+    rustix::process::getrlimit(rustix::process::Resource::Stack).maximum.unwrap_or(u64::MAX)
 }

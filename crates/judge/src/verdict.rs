@@ -3,16 +3,24 @@
 use millibox::{Figures, RunResult};
 use serde::Serialize;
 
-/// What the judge says of one test, a group, a submission. From good to grave.
+/// What the judge says of one test, a group, a submission. From good to grave, in the order of the
+/// ICPC format's default grader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// Right.
     Accepted,
+    /// The checker says that the output is wrong.
     WrongAnswer,
+    /// More output than is allowed.
     OutputLimit,
-    MemoryLimit,
+    /// Longer than is allowed, in CPU time or in real time.
     TimeLimit,
+    /// Out of the memory that is allowed.
+    MemoryLimit,
+    /// It ended by a signal, or with an exit status that is not 0.
     RunTimeError,
+    /// Its compiler refuses it.
     CompileError,
     /// The judge, its machine, or a program of the package failed: nothing is said of the submission.
     JudgeError,
@@ -21,6 +29,7 @@ pub enum Verdict {
 /// What came of one test.
 #[derive(Debug, Clone)]
 pub struct TestResult {
+    /// What the judge says.
     pub verdict: Verdict,
     /// Why, in a few words for the submission's author: `exited with 3`, `killed by signal SEGV`,
     /// `CPU time limit`; for a judge error what failed and what mends it. Empty if the checker decided.

@@ -39,6 +39,8 @@ struct Entry {
 /// A frame with what goes beside it.
 struct Outgoing {
     id: u64,
+    /// The run that it starts together with.
+    partner: Option<u64>,
     frame: Vec<u8>,
     descriptors: Vec<Arc<OwnedFd>>,
 }
@@ -120,20 +122,33 @@ impl Connection {
         }
     }
 
+    /// Whether nothing comes from the supervisor any more.
+    pub fn is_dead(&self) -> bool {
+        self.lock().died.is_some()
+    }
+
+    /// Numbers for runs, ascending, never given twice.
+    pub fn ids<const N: usize>(&self) -> [u64; N] {
+        let mut state = self.lock();
+        let first = state.next;
+        state.next += N as u64;
+        std::array::from_fn(|index| first + index as u64)
+    }
+
     /// Sends a run, now or as soon as the supervisor has a place for it. Does not wait.
     pub fn run(
         self: &Arc<Self>,
+        id: u64,
+        partner: Option<u64>,
         body: &[u8],
         descriptors: Vec<Arc<OwnedFd>>,
         output_limited: bool,
-    ) -> Result<u64, Error> {
+    ) -> Result<(), Error> {
         let mut state = self.lock();
         if let Some(why) = &state.died {
             return Err(Error::Died(why.clone()));
         }
-        let id = state.next;
-        state.next += 1;
-        let outgoing = outgoing(Kind::Run, id, body, descriptors)?;
+        let outgoing = Outgoing { partner, ..outgoing(Kind::Run, id, body, descriptors)? };
         state.entries.insert(id, Entry { output_limited, ..Entry::default() });
         state.waiting.push_back(outgoing);
         self.flush(&mut state);
@@ -145,7 +160,7 @@ impl Connection {
         if !state.waiting.is_empty() {
             self.need_dispatcher(&mut state);
         }
-        Ok(id)
+        Ok(())
     }
 
     /// Asks for the end of a run; its result says why.
@@ -163,13 +178,12 @@ impl Connection {
         if state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
             return;
         }
-        if withdraw(&mut state, id) {
-            let outcome = match reason {
-                KillReason::Caller => Outcome::Killed,
-                KillReason::OutputLimit => Outcome::OutputLimit,
-            };
-            let result = never_run(&state, outcome);
-            return self.settle(&mut state, id, result);
+        let outcome = match reason {
+            KillReason::Caller => Outcome::Killed,
+            KillReason::OutputLimit => Outcome::OutputLimit,
+        };
+        if self.withdraw(&mut state, id, outcome) {
+            return;
         }
         self.urgent(&mut state, Kind::Kill, id, &encode(&millibox_wire::Kill { reason }));
     }
@@ -180,11 +194,42 @@ impl Connection {
         if state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
             return;
         }
-        if withdraw(&mut state, id) {
-            let result = never_run(&state, Outcome::Cancelled);
-            return self.settle(&mut state, id, result);
+        if self.withdraw(&mut state, id, Outcome::Cancelled) {
+            return;
         }
         self.urgent(&mut state, Kind::Cancel, id, &[]);
+    }
+
+    /// Takes back a run that was not sent, and its partner, which would wait for it. False: it
+    /// was sent.
+    fn withdraw(self: &Arc<Self>, state: &mut State, id: u64, outcome: Outcome) -> bool {
+        let Some(withdrawn) = unsent(state, id) else { return false };
+        let result = never_run(state, outcome);
+        self.settle(state, id, result);
+        self.part(state, &withdrawn);
+        self.flush(state);
+        if !state.urgent.is_empty() {
+            self.need_dispatcher(state);
+        }
+        true
+    }
+
+    /// The partner of a run that will not be sent does not start either.
+    fn part(&self, state: &mut State, gone: &Outgoing) {
+        let Some(partner) = gone.partner else { return };
+        if unsent(state, partner).is_some() {
+            let error = millibox_wire::RunError {
+                step: "request".to_owned(),
+                errno: None,
+                message: "the run that it was to start together with is not started".to_owned(),
+            };
+            let result = never_run(state, Outcome::NotStarted(error));
+            self.settle(state, partner, result);
+        } else if partner < gone.id {
+            // It is with the supervisor, where it waits.
+            let kill = encode(&millibox_wire::Kill { reason: KillReason::Caller });
+            state.urgent.extend(outgoing(Kind::Kill, partner, &kill, Vec::new()));
+        }
     }
 
     fn urgent(self: &Arc<Self>, state: &mut State, kind: Kind, id: u64, body: &[u8]) {
@@ -388,7 +433,7 @@ impl Connection {
                 Err(_) => return self.take(state, Err(Errno::PIPE)),
             };
         }
-        while state.in_flight < state.credits
+        while has_credit(state)
             && let Some(next) = state.waiting.front()
         {
             match self.send(next) {
@@ -412,6 +457,10 @@ impl Connection {
                     };
                     let result = never_run(state, Outcome::SandboxError(error));
                     self.settle(state, refused.id, result);
+                    self.part(state, &refused);
+                    if !state.urgent.is_empty() {
+                        return self.flush(state);
+                    }
                 }
             }
         }
@@ -473,7 +522,7 @@ impl Connection {
         }
         state.reader = true;
         let mut events = PollFlags::IN;
-        if !state.urgent.is_empty() || (!state.waiting.is_empty() && state.in_flight < state.credits) {
+        if !state.urgent.is_empty() || has_credit(&state) {
             events |= PollFlags::OUT;
         }
         drop(state);
@@ -503,17 +552,26 @@ fn over_output(result: &mut RunResult) {
     }
 }
 
-/// Takes back a run that was not sent.
-fn withdraw(state: &mut State, id: u64) -> bool {
-    let before = state.waiting.len();
-    state.waiting.retain(|outgoing| outgoing.id != id);
-    state.waiting.len() != before
+/// Whether the next run may be sent. The first of a pair waits for the place of the second, so
+/// that it does not wait for it with the supervisor, where the places may be taken by runs that
+/// wait for it.
+fn has_credit(state: &State) -> bool {
+    state.waiting.front().is_some_and(|next| {
+        let more = usize::from(next.partner.is_some_and(|partner| partner > next.id));
+        state.in_flight + more < state.credits
+    })
+}
+
+/// Takes a run that was not sent out of those that wait.
+fn unsent(state: &mut State, id: u64) -> Option<Outgoing> {
+    let place = state.waiting.iter().position(|outgoing| outgoing.id == id)?;
+    state.waiting.remove(place)
 }
 
 /// The result of a run that the supervisor never saw.
 fn never_run(state: &State, outcome: Outcome) -> RunResult {
     let signal = (outcome == Outcome::Killed).then_some(libc::SIGKILL);
-    RunResult { outcome, exit_code: None, signal, figures: Default::default(), backend: state.backend }
+    RunResult { outcome, exit_code: None, signal, figures: Default::default(), ended_ns: None, backend: state.backend }
 }
 
 fn outgoing(kind: Kind, id: u64, body: &[u8], mut descriptors: Vec<Arc<OwnedFd>>) -> Result<Outgoing, Error> {
@@ -524,7 +582,7 @@ fn outgoing(kind: Kind, id: u64, body: &[u8], mut descriptors: Vec<Arc<OwnedFd>>
     } else {
         frame.extend_from_slice(body);
     }
-    Ok(Outgoing { id, frame, descriptors })
+    Ok(Outgoing { id, partner: None, frame, descriptors })
 }
 
 fn sealed_memfd(body: &[u8]) -> Result<OwnedFd, Error> {

@@ -232,7 +232,7 @@ impl Request {
     }
 
     /// Checks all that can be checked here, and encodes. The descriptors go beside it.
-    pub(crate) fn encode(&self) -> Result<(Vec<u8>, Vec<Arc<OwnedFd>>), Error> {
+    pub(crate) fn encode(&self, partner: Option<u64>) -> Result<(Vec<u8>, Vec<Arc<OwnedFd>>), Error> {
         let says = |why: String| Err(Error::Request(why));
         let paths: Vec<OsString> = match &self.program {
             Program::Path(path) if path.is_empty() => return says("the program's path is empty".to_owned()),
@@ -307,6 +307,7 @@ impl Request {
             limits: self.limits,
             rlimits,
             cpus: self.cpus.clone(),
+            partner,
         };
         let body = millibox_wire::encode(&run);
         if body.len() > millibox_wire::frame::MAX_BODY {

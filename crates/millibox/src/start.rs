@@ -262,9 +262,38 @@ impl Supervisor {
         if self.weak_backend {
             self.refuse_what_would_be_weaker(request)?;
         }
-        let (body, descriptors) = request.encode()?;
-        let id = self.connection.run(&body, descriptors, request.has_output_limit())?;
+        let (body, descriptors) = request.encode(None)?;
+        let [id] = self.connection.ids();
+        self.connection.run(id, None, &body, descriptors, request.has_output_limit())?;
         Ok(Handle::new(self.connection.clone(), id))
+    }
+
+    /// Asks for two runs that need each other: they start at the same time, or not at all. They
+    /// share a slot, so any number of pairs may be outstanding on any number of slots, beside
+    /// any other runs, and none waits for another's half.
+    ///
+    /// If one of them cannot be taken in, or is killed or cancelled while it waits, the other is
+    /// not started either, and its result says so. From their start they are two runs like any
+    /// others: if the program of one cannot be executed, the other goes on.
+    ///
+    /// # Errors
+    /// A request makes no sense, or the supervisor is dead: nothing runs.
+    pub fn run_pair(&self, requests: [&Request; 2]) -> Result<[Handle; 2], Error> {
+        if self.weak_backend {
+            for request in requests {
+                self.refuse_what_would_be_weaker(request)?;
+            }
+        }
+        let [first, second] = self.connection.ids();
+        let partners = [Some(second), Some(first)];
+        let handles = [first, second].map(|id| Handle::new(self.connection.clone(), id));
+        let [a, b] = [requests[0].encode(partners[0])?, requests[1].encode(partners[1])?];
+        for ((id, partner), ((body, descriptors), request)) in
+            [first, second].into_iter().zip(partners).zip([a, b].into_iter().zip(requests))
+        {
+            self.connection.run(id, partner, &body, descriptors, request.has_output_limit())?;
+        }
+        Ok(handles)
     }
 
     /// Limits on a tree of processes need a cgroup; without one they are refused unless the
@@ -319,6 +348,18 @@ impl Supervisor {
 
     /// Ends it: kills what runs, waits until all is gone. The same as dropping it.
     pub fn shut_down(self) {}
+
+    /// Tells it to end, from any thread, and does not wait: what runs is killed, and whoever waits
+    /// for it gets [`Error::Died`].
+    pub fn close(&self) {
+        self.connection.close();
+    }
+
+    /// Whether it is known to be dead, or was told to end. One that was killed is known to be
+    /// dead once somebody has asked it for something.
+    pub fn is_dead(&self) -> bool {
+        self.connection.is_dead()
+    }
 }
 
 impl Drop for Supervisor {

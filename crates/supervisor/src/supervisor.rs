@@ -93,6 +93,8 @@ struct Request {
     descriptors: Vec<OwnedFd>,
     limits: millibox_wire::Limits,
     rlimits: Vec<u8>,
+    /// Starts together with this one.
+    partner: Option<u64>,
     /// Why we ended it, when, and the CPU time that it had used by then (where the backend
     /// cannot tell afterwards).
     ended: Option<(Cause, u64, u64)>,
@@ -333,8 +335,14 @@ impl Supervisor {
 
     fn answer_error(&mut self, id: u64, outcome: Outcome) {
         let signal = (outcome == Outcome::Killed).then_some(libc::SIGKILL);
-        let result =
-            RunResult { outcome, exit_code: None, signal, figures: Figures::default(), backend: self.backend() };
+        let result = RunResult {
+            outcome,
+            exit_code: None,
+            signal,
+            figures: Figures::default(),
+            ended_ns: None,
+            backend: self.backend(),
+        };
         self.answer(id, &result);
     }
 
@@ -419,12 +427,23 @@ impl Supervisor {
         }
     }
 
-    /// Takes a run in.
+    /// Takes a run in. One that cannot be taken in does not keep its partner waiting.
     fn request(&mut self, id: u64, run: Run, descriptors: Vec<OwnedFd>) {
+        let partner = run.partner;
+        self.take_in(id, run, descriptors);
+        if let Some(partner) = partner
+            && !self.requests.contains_key(&id)
+        {
+            self.part(partner);
+        }
+    }
+
+    fn take_in(&mut self, id: u64, run: Run, descriptors: Vec<OwnedFd>) {
         let checked = check(&run, &descriptors).and_then(|launch| {
             if self.requests.contains_key(&id) {
                 return Err(Step::Request.says(format!("id {id} is in use by another run")));
             }
+            self.check_partner(id, run.partner)?;
             Ok(launch)
         });
         let mut launch = match checked {
@@ -459,6 +478,7 @@ impl Supervisor {
                 descriptors,
                 limits: run.limits,
                 rlimits: run.rlimits.iter().map(|(number, _)| *number).collect(),
+                partner: run.partner,
                 ended: None,
             },
         );
@@ -467,6 +487,43 @@ impl Supervisor {
         if let Err(why) = self.build_if_new(world) {
             self.fail_world(world, why);
         }
+    }
+
+    /// A run with a partner waits for it, so the partner must come or be there.
+    fn check_partner(&self, id: u64, partner: Option<u64>) -> Result<(), RunError> {
+        let Some(partner) = partner else { return Ok(()) };
+        if self.setup.homes_per_slot < 2 {
+            return Err(Step::Request.says(
+                "two runs that start together need two homes in a slot, and this supervisor has one; start it with \
+                 more homes per slot",
+            ));
+        }
+        if partner == id {
+            return Err(Step::Request.says(format!("run {id} cannot start together with itself")));
+        }
+        match self.requests.get(&partner) {
+            Some(request) if request.partner != Some(id) => {
+                Err(Step::Request.says(format!("run {partner} does not want to start together with run {id}")))
+            }
+            None if partner < id => Err(partner_is_gone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Answers a run that will not be started, if it still waits, and with it its partner.
+    fn turn_away(&mut self, id: u64, outcome: Outcome) {
+        let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else { return };
+        self.queue.remove(place);
+        let partner = self.forget(id).and_then(|request| request.partner);
+        self.answer_error(id, outcome);
+        if let Some(partner) = partner {
+            self.part(partner);
+        }
+    }
+
+    /// The partner of a run that will not be started is not started either.
+    fn part(&mut self, partner: u64) {
+        self.turn_away(partner, Outcome::NotStarted(partner_is_gone()));
     }
 
     /// Takes a request out of our books.
@@ -495,10 +552,8 @@ impl Supervisor {
     fn fail_world(&mut self, world: WorldId, error: RunError) {
         let failed: Vec<u64> =
             self.queue.iter().copied().filter(|id| self.requests.get(id).is_some_and(|r| r.world == world)).collect();
-        self.queue.retain(|id| !failed.contains(id));
         for id in failed {
-            self.forget(id);
-            self.answer_error(id, Outcome::NotStarted(error.clone()));
+            self.turn_away(id, Outcome::NotStarted(error.clone()));
         }
         self.worlds.drop_failed(world);
     }
@@ -509,6 +564,8 @@ impl Supervisor {
     /// is there.
     fn dispatch(&mut self) {
         let mut at = 0;
+        // Slots where a pair will start as soon as both homes are ready.
+        let mut claimed = Vec::new();
         while let Some(&id) = self.queue.get(at) {
             at += 1;
             let Some(request) = self.requests.get(&id) else { continue };
@@ -516,7 +573,14 @@ impl Supervisor {
             if !self.worlds.is_built(world) {
                 continue;
             }
-            match self.pick(world) {
+            if let Some(partner) = request.partner {
+                // Looked at once, at the first one's place; what is there of it then goes at once.
+                if id < partner && self.dispatch_pair([id, partner], &mut claimed) {
+                    at -= 1;
+                }
+                continue;
+            }
+            match self.pick(world, &claimed) {
                 Pick::Launch(index) => {
                     at -= 1;
                     self.queue.remove(at);
@@ -538,11 +602,78 @@ impl Supervisor {
         self.worlds.trim();
     }
 
-    /// The best home for a world.
-    fn pick(&self, world: WorldId) -> Pick {
-        let busy =
-            |slot: usize| self.homes.iter().any(|home| home.slot == slot && matches!(home.state, State::Running(_)));
-        let free: Vec<usize> = (0..self.homes.len()).filter(|&index| !busy(self.homes[index].slot)).collect();
+    /// Starts both runs of a pair, if there is a slot for them whose homes are ready; else
+    /// claims one and makes it ready. True: they are out of the queue.
+    ///
+    /// A pair has one slot, and two of its homes: so whoever has a slot can run a pair, and no
+    /// number of pairs can wait for each other.
+    fn dispatch_pair(&mut self, ids: [u64; 2], claimed: &mut Vec<usize>) -> bool {
+        let worlds = ids.map(|id| self.requests.get(&id).map(|request| request.world));
+        let [Some(first), Some(second)] = worlds else { return false };
+        if !self.worlds.is_built(second) {
+            return false;
+        }
+        let places = |slot: usize| slot * self.setup.homes_per_slot..(slot + 1) * self.setup.homes_per_slot;
+        let best = (0..self.setup.slots)
+            .filter(|slot| !claimed.contains(slot) && !self.is_busy(*slot))
+            .flat_map(|slot| places(slot).flat_map(move |a| places(slot).map(move |b| [a, b])))
+            .filter(|[a, b]| a != b)
+            .min_by_key(|&[a, b]| {
+                let (a, b) = (self.distance(a, first), self.distance(b, second));
+                (a.max(b), a + b)
+            });
+        let Some(homes) = best else { return false };
+        for (index, world) in homes.into_iter().zip([first, second]) {
+            let home = &mut self.homes[index];
+            match home.state {
+                State::Idle => {
+                    if let Some((order, template)) = self.worlds.order(world) {
+                        home.prepare(world, order, template);
+                    }
+                }
+                State::Ready if home.world != Some(world) => home.switch(),
+                _ => {}
+            }
+        }
+        let ready =
+            |index: usize, world| self.homes[index].state == State::Ready && self.homes[index].world == Some(world);
+        if !ready(homes[0], first) || !ready(homes[1], second) {
+            claimed.push(self.homes[homes[0]].slot);
+            return false;
+        }
+        for (index, id) in homes.into_iter().zip(ids) {
+            // If the first could not be launched, the second has gone with it.
+            let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else { break };
+            self.queue.remove(place);
+            if !self.launch(index, id) {
+                let [first, second] = ids;
+                self.part(second);
+                self.end(first, Cause::Caller);
+            }
+        }
+        true
+    }
+
+    /// How far a home is from running something in a world: 0 is at once.
+    fn distance(&self, index: usize, world: WorldId) -> u32 {
+        let home = &self.homes[index];
+        match home.state {
+            State::Ready if home.world == Some(world) => u32::from(!home.is_prepared()),
+            State::Idle => 2,
+            State::Settling | State::Ending | State::Switching | State::Running(_) => 3,
+            State::Ready => 4,
+        }
+    }
+
+    /// Whether something runs in a slot.
+    fn is_busy(&self, slot: usize) -> bool {
+        self.homes.iter().any(|home| home.slot == slot && matches!(home.state, State::Running(_)))
+    }
+
+    /// The best home for a world, in a slot that no pair has claimed.
+    fn pick(&self, world: WorldId, claimed: &[usize]) -> Pick {
+        let is_free = |slot: usize| !claimed.contains(&slot) && !self.is_busy(slot);
+        let free: Vec<usize> = (0..self.homes.len()).filter(|&index| is_free(self.homes[index].slot)).collect();
         if free.is_empty() {
             return Pick::AllBusy;
         }
@@ -577,9 +708,10 @@ impl Supervisor {
         }
     }
 
-    fn launch(&mut self, index: usize, id: u64) {
+    /// Launches in a home that takes launches; false: it did not take this one, which is answered.
+    fn launch(&mut self, index: usize, id: u64) -> bool {
         let now = calls::monotonic_raw_ns();
-        let Some(request) = self.requests.get_mut(&id) else { return };
+        let Some(request) = self.requests.get_mut(&id) else { return false };
         let home = &mut self.homes[index];
         let descriptors: Vec<i32> = request.descriptors.iter().map(|fd| fd.as_raw_fd()).collect();
         home.clear_out_of_memory(&self.setup.handover, index);
@@ -602,6 +734,7 @@ impl Supervisor {
                 self.answer_error(id, Outcome::SandboxError(error));
             }
         }
+        sent.is_ok()
     }
 
     fn home_message(&mut self, index: usize) -> Result<(), Fatal> {
@@ -686,12 +819,10 @@ impl Supervisor {
         self.homes[index].unexplained = 0;
         let waiting = self.queue.iter().copied().find(|id| self.requests.get(id).map(|request| request.world) == world);
         let Some(id) = waiting else { return };
-        self.queue.retain(|&other| other != id);
         let error = self.failure(&report.failure_parts(), world);
         let step = Step::from_number(report.failure.step);
-        self.forget(id);
         let outcome = if step.is_sandbox_failure() { Outcome::SandboxError(error) } else { Outcome::NotStarted(error) };
-        self.answer_error(id, outcome);
+        self.turn_away(id, outcome);
     }
 
     /// A home's process is gone. Its runs are gone as well: pid1 dies with its parent.
@@ -860,10 +991,8 @@ impl Supervisor {
     /// that were over before the word came.
     fn end(&mut self, id: u64, cause: Cause) {
         let Some(request) = self.requests.get_mut(&id) else { return };
-        if let Some(place) = self.queue.iter().position(|&waiting| waiting == id) {
-            self.queue.remove(place);
-            self.forget(id);
-            self.answer_error(id, cause.outcome());
+        if self.queue.contains(&id) {
+            self.turn_away(id, cause.outcome());
             return;
         }
         if request.ended.is_some() && cause != Cause::Cancelled {
@@ -955,6 +1084,7 @@ impl Supervisor {
             outcome,
             exit_code: exit_code.filter(|_| !not_started),
             signal: signal.filter(|_| !not_started),
+            ended_ns: (started != 0 && !not_started).then(|| started.saturating_add(figures.real_time_ns)),
             figures,
             backend: self.backend(),
         };
@@ -1038,6 +1168,10 @@ impl Supervisor {
             (None, None) => Outcome::SandboxError(Step::Pid1.says("it reported no status")),
         }
     }
+}
+
+fn partner_is_gone() -> RunError {
+    Step::Request.says("the run that it was to start together with is not started")
 }
 
 enum Pick {

@@ -28,6 +28,10 @@ pub struct Run<'a> {
     /// CPUs that the run may use, as a mask (bit n of word n / 64); empty: all that
     /// the slot may use.
     pub cpus: Vec<u64>,
+    /// The run that this one starts together with, in one slot; neither starts alone. Each
+    /// names the other. The one with the smaller id is sent first, and the other soon after:
+    /// it waits for that.
+    pub partner: Option<u64>,
 }
 
 /// Which descriptors travel with a run, in this order; a missing standard stream

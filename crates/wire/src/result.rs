@@ -57,6 +57,10 @@ pub struct RunResult {
     pub signal: Option<i32>,
     /// What it used.
     pub figures: Figures,
+    /// When the first process was dead, or was told to die by us: `CLOCK_MONOTONIC_RAW` in
+    /// nanoseconds, as it stands in the supervisor's time namespace. It tells which of two runs
+    /// of one supervisor ended first, and compares with nothing else. `None`: it never began.
+    pub ended_ns: Option<u64>,
     /// How it was held and measured.
     pub backend: Backend,
 }

@@ -134,7 +134,14 @@ mod tests {
 
     fn ended(outcome: Outcome) -> Ending {
         let backend = Backend::Rlimit;
-        Ending::Result(RunResult { outcome, exit_code: None, signal: None, figures: Default::default(), backend })
+        Ending::Result(RunResult {
+            outcome,
+            exit_code: None,
+            signal: None,
+            figures: Default::default(),
+            ended_ns: None,
+            backend,
+        })
     }
 
     fn error(step: &str, errno: i32) -> RunError {

@@ -1,0 +1,162 @@
+//! What judging costs: 100 tests of 5 ms each, against a loop of the shell over the same program
+//! and files; one after another, and on all CPUs at once.
+//!
+//! ```text
+//! cargo build --release --bin millibox-supervisor
+//! cargo run --release -p millibox-judge --example overhead
+//! ```
+//!
+//! Loop and judge take turns, so that both see the same machine; ratios count, not milliseconds.
+//! The loop limits and measures nothing; where the judge runs a checker, it runs one as well. The program is this one, started with `work`:
+//! it copies its input and uses CPU time.
+
+use millibox::{BackendChoice, Supervisor, World};
+use millibox_judge::batch::{Case, Worker, judge};
+use millibox_judge::checker::CheckerInstance;
+use millibox_judge::checker::custom::Custom;
+use millibox_judge::program::{Executable, Limits};
+use millibox_judge::staging::private_directory;
+use millibox_judge::verdict::Verdict;
+use millibox_package::model::{self, Convention};
+use std::error::Error;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const TESTS: usize = 100;
+const WORK: Duration = Duration::from_millis(5);
+const ROUNDS: usize = 7;
+const LOOP: &str = r#"i=0; while [ $i -lt $1 ]; do "$2" work <"$3" >"$4" && $5 || exit 1; i=$((i+1)); done"#;
+/// The loop's checker when it is to have none, and the smallest that there is.
+const CHECKERS: [&str; 2] = [":", "/bin/true"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    if std::env::args().nth(1).as_deref() == Some("work") {
+        return work();
+    }
+    let cpus = std::thread::available_parallelism()?.get();
+    let mut supervisor = Supervisor::builder().slots(cpus).start()?;
+    if !supervisor.declined().is_empty() && supervisor.backend() == millibox::Backend::Rlimit {
+        supervisor = Supervisor::builder().slots(cpus).backend(BackendChoice::Rlimit).start()?;
+    }
+    let files = Arc::new(private_directory(supervisor.ids())?);
+    let place = files.path().to_owned();
+    let (program, input) = (place.join("program"), place.join("input"));
+    std::fs::copy(std::env::current_exe()?, &program)?;
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;
+    let numbers: String = (0..2000).map(|number| format!("{number}\n")).collect();
+    std::fs::write(&input, &numbers)?;
+    let executable = Executable {
+        world: World::minimal().read_only(&program, "/box/program"),
+        argv: vec!["/box/program".into(), "work".into()],
+        env: Vec::new(),
+        current_dir: "/".into(),
+        processes: 0,
+        memory: 0,
+        suite: "overhead".to_owned(),
+        files,
+    };
+    let mut accept = executable.clone();
+    accept.world = World::minimal();
+    accept.argv = vec!["/bin/true".into()];
+    let data = tempfile::tempdir()?;
+    // In this convention an exit status of 0 is all that there needs to be.
+    let accept = Custom::new(&supervisor, accept, Convention::Testlib, data.path(), &model::Limits::default())?;
+    let custom = CheckerInstance::Custom(Arc::new(accept));
+
+    println!("{TESTS} tests of {WORK:?}, backend {}, {cpus} CPUs, medians of {ROUNDS}", supervisor.backend());
+    for threads in if cpus > 1 { vec![1, cpus] } else { vec![1] } {
+        let mut all = [const { Vec::new() }; 4];
+        for round in 0..=ROUNDS {
+            let output = |thread| place.join(format!("output{thread}"));
+            let times = [
+                at_once(threads, |thread| shell(&program, &input, &output(thread), CHECKERS[0]))?,
+                at_once(threads, |_| judged(&supervisor, &executable, &input, &CheckerInstance::Tokens))?,
+                at_once(threads, |thread| shell(&program, &input, &output(thread), CHECKERS[1]))?,
+                at_once(threads, |_| judged(&supervisor, &executable, &input, &custom))?,
+            ];
+            // The first round prepares what the others find.
+            if round > 0 {
+                all.iter_mut().zip(times).for_each(|(all, time)| all.push(time));
+            }
+        }
+        println!("{threads} at once, for each test:");
+        let per_test = |time: Duration| time.as_secs_f64() * 1000.0 / TESTS as f64;
+        let [bare, boxed, bare_checked, boxed_checked] = all.map(median);
+        for (what, bare, boxed) in
+            [("tokens compared", bare, boxed), ("and a checker that is a program", bare_checked, boxed_checked)]
+        {
+            let (bare, boxed) = (per_test(bare), per_test(boxed));
+            println!("  {what:32} loop {bare:6.2} ms   judge {boxed:6.2} ms   ratio {:.2}", boxed / bare);
+        }
+    }
+    Ok(())
+}
+
+fn work() -> Result<(), Box<dyn Error>> {
+    let input = std::io::read_to_string(std::io::stdin())?;
+    loop {
+        let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        if Duration::new(used.tv_sec as u64, used.tv_nsec as u32) >= WORK {
+            break;
+        }
+    }
+    print!("{input}");
+    Ok(())
+}
+
+/// How long something takes in several threads at once.
+fn at_once(
+    threads: usize,
+    what: impl Fn(usize) -> Result<(), Box<dyn Error>> + Sync,
+) -> Result<Duration, Box<dyn Error>> {
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        let what = &what;
+        let all: Vec<_> =
+            (0..threads).map(|thread| scope.spawn(move || what(thread).map_err(|error| error.to_string()))).collect();
+        all.into_iter().try_for_each(|one| one.join().unwrap_or_else(|_| Err("a thread panicked".to_owned())))
+    })?;
+    Ok(begin.elapsed())
+}
+
+fn shell(program: &Path, input: &Path, output: &Path, checker: &str) -> Result<(), Box<dyn Error>> {
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", LOOP, "loop", &TESTS.to_string()])
+        .args([program, input, output])
+        .arg(checker)
+        .stdin(Stdio::null());
+    if command.status()?.success() { Ok(()) } else { Err("the loop failed".into()) }
+}
+
+fn judged(
+    supervisor: &Supervisor,
+    executable: &Executable,
+    input: &Path,
+    checker: &CheckerInstance,
+) -> Result<(), Box<dyn Error>> {
+    let mut worker = Worker::new(supervisor);
+    let limits = Limits {
+        cpu_time: Duration::from_secs(2),
+        real_time: Duration::from_secs(4),
+        memory: 256 << 20,
+        output: 8 << 20,
+        processes: 1,
+    };
+    let case = Case { input, answer: Some(input), arguments: &[], flags: &[] };
+    for _ in 0..TESTS {
+        let result = judge(&mut worker, executable, &case, &limits, checker);
+        if result.verdict != Verdict::Accepted {
+            return Err(format!("{result:?}").into());
+        }
+    }
+    Ok(())
+}
+
+fn median(mut all: Vec<Duration>) -> Duration {
+    all.sort_unstable();
+    all[all.len() / 2]
+}

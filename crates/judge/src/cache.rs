@@ -1,0 +1,382 @@
+//! Programs that were compiled before.
+//!
+//! One file for one program, named by a digest of all that went in; it begins with a digest of its
+//! own content, so that a damaged one is not used but thrown away. A file is written under another
+//! name and renamed: who reads finds all of it or nothing, however many judges share the directory.
+//! The directory is ours alone: who could write there could choose what other submissions run.
+
+use crate::files::{File, stays_below};
+use millibox::Figures;
+use rustix::fs::{Mode, OFlags, Timestamps};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+const MAGIC: &[u8; 16] = b"millibox-cache 1";
+const DIGEST: usize = 32;
+/// Files that are being written when a judge is killed are left; after a day nobody writes them.
+const ABANDONED: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
+
+/// Where compiled programs are kept.
+#[derive(Debug, Clone, Default)]
+pub struct Cache {
+    place: Option<Place>,
+}
+
+#[derive(Debug, Clone)]
+struct Place {
+    directory: PathBuf,
+    most: u64,
+}
+
+/// Bytes that a cache has by default.
+pub const CACHE_SIZE: u64 = 1 << 30;
+
+/// A compiled program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) messages: String,
+    pub(crate) figures: Option<Figures>,
+    pub(crate) files: Vec<File>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    messages: String,
+    figures: Option<Figures>,
+    files: Vec<FileHeader>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FileHeader {
+    name: PathBuf,
+    executable: bool,
+    length: u64,
+}
+
+/// Names an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key(String);
+
+/// Digests all that goes into a program.
+pub(crate) struct Keying(Sha256);
+
+impl Keying {
+    pub(crate) fn new() -> Keying {
+        Keying(Sha256::new()).with(env!("CARGO_PKG_VERSION")).with(std::env::consts::ARCH)
+    }
+
+    /// Each part with its length, so that no two lists of parts are the same bytes.
+    #[must_use]
+    pub(crate) fn with(mut self, part: impl AsRef<[u8]>) -> Keying {
+        let part = part.as_ref();
+        self.0.update((part.len() as u64).to_le_bytes());
+        self.0.update(part);
+        self
+    }
+
+    pub(crate) fn key(self) -> Key {
+        Key(self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+impl Cache {
+    /// Nothing is kept.
+    pub fn none() -> Cache {
+        Cache::default()
+    }
+
+    /// In `$XDG_CACHE_HOME/millibox`, or `~/.cache/millibox`; nothing is kept if there is neither.
+    ///
+    /// # Errors
+    /// See [`Cache::in_directory`].
+    pub fn of_user() -> Result<Cache, String> {
+        let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = || absolute("HOME").filter(|home| home.is_dir()).map(|home| home.join(".cache"));
+        match absolute("XDG_CACHE_HOME").or_else(home) {
+            Some(caches) => Cache::in_directory(&caches.join("millibox").join("programs"), CACHE_SIZE),
+            None => Ok(Cache::none()),
+        }
+    }
+
+    /// In this directory, which is made, with at most so many bytes: those used last are kept.
+    ///
+    /// # Errors
+    /// The directory cannot be made, or somebody else could write to it.
+    pub fn in_directory(directory: &Path, most: u64) -> Result<Cache, String> {
+        let wrong =
+            |why: String| format!("cannot keep compiled programs in {}: {why}; see --no-cache", directory.display());
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)
+            .map_err(|error| wrong(error.to_string()))?;
+        let metadata = directory.symlink_metadata().map_err(|error| wrong(error.to_string()))?;
+        let us = rustix::process::geteuid().as_raw();
+        if !metadata.is_dir() || metadata.uid() != us || metadata.mode() & 0o022 != 0 {
+            return Err(wrong(format!(
+                "it must be a directory that user {us} owns and nobody else can write to (chmod 700)"
+            )));
+        }
+        // Whoever can rename a directory above can put another in its place. 65534 is an owner that this
+        // user namespace does not know: not one of those who share the machine with us inside of it.
+        let real = directory.canonicalize().map_err(|error| wrong(error.to_string()))?;
+        for above in real.ancestors().skip(1) {
+            let metadata = above.metadata().map_err(|error| wrong(error.to_string()))?;
+            let open = metadata.mode() & 0o002 != 0 && metadata.mode() & 0o1000 == 0;
+            if open || ![us, 0, 65534].contains(&metadata.uid()) {
+                return Err(wrong(format!("others could replace it, as they can write to {}", above.display())));
+            }
+        }
+        Ok(Cache { place: Some(Place { directory: real, most }) })
+    }
+
+    /// The entry, if it is there and whole. It counts as used now.
+    pub(crate) fn get(&self, key: &Key) -> Option<Entry> {
+        let path = self.place.as_ref()?.directory.join(&key.0);
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = rustix::fs::open(&path, flags, Mode::empty()).ok()?;
+        let mut file = std::fs::File::from(file);
+        let mut bytes = Vec::new();
+        if !file.metadata().ok()?.is_file() || file.read_to_end(&mut bytes).is_err() {
+            return None;
+        }
+        match decode(&bytes) {
+            Some(entry) => {
+                // If the time cannot be set the entry is only forgotten earlier.
+                let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+                let _ = rustix::fs::futimens(&file, &Timestamps { last_access: now, last_modification: now });
+                Some(entry)
+            }
+            None => {
+                let _ = std::fs::remove_file(&path);
+                None
+            }
+        }
+    }
+
+    /// Keeps the entry if that can be done. That it cannot (a full disk) costs a compilation, later.
+    pub(crate) fn put(&self, key: &Key, entry: &Entry) {
+        let Some(place) = &self.place else { return };
+        let bytes = encode(entry);
+        if bytes.len() as u64 > place.most / 2 {
+            return;
+        }
+        let written = tempfile::Builder::new().prefix(".new-").tempfile_in(&place.directory).and_then(|mut file| {
+            file.write_all(&bytes)?;
+            file.persist(place.directory.join(&key.0)).map_err(|error| error.error)?;
+            Ok(())
+        });
+        if written.is_ok() {
+            place.make_room();
+        }
+    }
+}
+
+impl Place {
+    /// Removes what was not used for longest until the rest fits. Somebody else may do the same now:
+    /// what is gone is gone.
+    fn make_room(&self) {
+        let mut entries: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
+        for entry in std::fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+            let (Ok(metadata), name) = (entry.metadata(), entry.file_name()) else { continue };
+            let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            let is_key = name.len() == 2 * DIGEST && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit);
+            let unfinished = name.as_encoded_bytes().starts_with(b".new-");
+            if is_key {
+                entries.push((used, metadata.len(), entry.path()));
+            } else if unfinished && used.elapsed().is_ok_and(|age| age > ABANDONED) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+        entries.sort();
+        let mut total: u64 = entries.iter().map(|(_, length, _)| length).sum();
+        for (_, length, path) in entries {
+            if total <= self.most {
+                break;
+            }
+            let _ = std::fs::remove_file(path);
+            total -= length;
+        }
+    }
+}
+
+/// Magic, digest of what follows, length of the header, header, the files one after another.
+fn encode(entry: &Entry) -> Vec<u8> {
+    let files = entry.files.iter().map(|file| FileHeader {
+        name: file.name.clone(),
+        executable: file.executable,
+        length: file.bytes.len() as u64,
+    });
+    let header = Header { messages: entry.messages.clone(), figures: entry.figures, files: files.collect() };
+    // Only a name that is no UTF-8 cannot be written; compilers make none.
+    let header = postcard::to_stdvec(&header).unwrap_or_default();
+    let mut bytes = Vec::new();
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&[0; DIGEST]);
+    bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&header);
+    for file in &entry.files {
+        bytes.extend_from_slice(&file.bytes);
+    }
+    let digest = Sha256::digest(&bytes[MAGIC.len() + DIGEST..]);
+    bytes[MAGIC.len()..MAGIC.len() + DIGEST].copy_from_slice(&digest);
+    bytes
+}
+
+fn decode(bytes: &[u8]) -> Option<Entry> {
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let (digest, rest) = rest.split_at_checked(DIGEST)?;
+    if Sha256::digest(rest)[..] != *digest {
+        return None;
+    }
+    let (length, rest) = rest.split_at_checked(8)?;
+    let length = usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()?;
+    let (header, mut rest) = rest.split_at_checked(length)?;
+    let header: Header = postcard::from_bytes(header).ok()?;
+    let mut files = Vec::new();
+    for file in header.files {
+        let bytes;
+        (bytes, rest) = rest.split_at_checked(usize::try_from(file.length).ok()?)?;
+        if !stays_below(&file.name) {
+            return None;
+        }
+        files.push(File { name: file.name, executable: file.executable, bytes: bytes.to_vec() });
+    }
+    rest.is_empty().then_some(Entry { messages: header.messages, figures: header.figures, files })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn entry(length: usize) -> Entry {
+        let file = |name: &str, executable| File { name: name.into(), executable, bytes: vec![7; length] };
+        Entry {
+            messages: "a warning".to_owned(),
+            figures: Some(Figures { real_time_ns: 5, ..Figures::default() }),
+            files: vec![file("program", true), file("d/x", false)],
+        }
+    }
+
+    fn key(number: u32) -> Key {
+        Keying::new().with(number.to_le_bytes()).key()
+    }
+
+    fn private() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    #[test]
+    fn what_was_put_can_be_had() {
+        let directory = private();
+        let cache = Cache::in_directory(&directory.path().join("a/b"), 1 << 20).unwrap();
+        assert_eq!(cache.get(&key(1)), None);
+        cache.put(&key(1), &entry(100));
+        assert_eq!(cache.get(&key(1)), Some(entry(100)));
+        assert_eq!(cache.get(&key(2)), None);
+        let none = Cache::none();
+        none.put(&key(1), &entry(100));
+        assert_eq!(none.get(&key(1)), None);
+    }
+
+    #[test]
+    fn parts_of_a_key_do_not_run_together() {
+        assert_ne!(Keying::new().with("ab").with("c").key(), Keying::new().with("a").with("bc").key());
+    }
+
+    #[test]
+    fn a_damaged_entry_is_thrown_away() {
+        let directory = private();
+        let cache = Cache::in_directory(directory.path(), 1 << 20).unwrap();
+        let path = directory.path().join(key(1).0);
+        let whole = encode(&entry(3));
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            std::fs::write(&path, &damaged).unwrap();
+            assert_eq!(cache.get(&key(1)), None, "{at}");
+            assert!(!path.exists(), "{at}");
+        }
+        for length in 0..whole.len() {
+            assert_eq!(decode(&whole[..length]), None);
+        }
+        // No link is followed, not even to a whole entry.
+        std::fs::write(directory.path().join("elsewhere"), &whole).unwrap();
+        std::os::unix::fs::symlink("elsewhere", &path).unwrap();
+        assert_eq!(cache.get(&key(1)), None);
+    }
+
+    #[test]
+    fn what_was_used_last_is_kept() {
+        let directory = private();
+        let cache = Cache::in_directory(directory.path(), 10_000).unwrap();
+        let used = |number: u32, second: i64| {
+            let time = rustix::fs::Timespec { tv_sec: second, tv_nsec: 0 };
+            let times = Timestamps { last_access: time, last_modification: time };
+            rustix::fs::utimensat(
+                rustix::fs::CWD,
+                directory.path().join(key(number).0),
+                &times,
+                rustix::fs::AtFlags::empty(),
+            )
+            .unwrap();
+        };
+        for number in 0..4 {
+            cache.put(&key(number), &entry(1000));
+            used(number, 1000 + i64::from(number));
+        }
+        // An old one is used: now it is the newest.
+        assert!(cache.get(&key(0)).is_some());
+        cache.put(&key(4), &entry(1000));
+        let there: Vec<u32> = (0..5).filter(|number| cache.get(&key(*number)).is_some()).collect();
+        assert_eq!(there, [0, 2, 3, 4]);
+        // One that would push out all others is not kept.
+        cache.put(&key(5), &entry(4000));
+        assert_eq!(cache.get(&key(5)), None);
+        assert!(std::fs::read_dir(directory.path()).unwrap().count() == 4);
+    }
+
+    #[test]
+    fn a_directory_that_others_can_write_is_refused() {
+        let directory = private();
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        let why = Cache::in_directory(directory.path(), 1).unwrap_err();
+        assert!(why.contains("nobody else can write") && why.contains("--no-cache"), "{why}");
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(directory.path(), &link).unwrap();
+        assert!(Cache::in_directory(&link, 1).is_err());
+        std::fs::write(directory.path().join("file"), "").unwrap();
+        assert!(Cache::in_directory(&directory.path().join("file"), 1).is_err());
+        let open = directory.path().join("open");
+        std::fs::create_dir(&open).unwrap();
+        std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let why = Cache::in_directory(&open.join("own"), 1).unwrap_err();
+        assert!(why.contains("others could replace it"), "{why}");
+    }
+
+    #[test]
+    fn many_judges_share_it() {
+        let directory = private();
+        let cache = Cache::in_directory(directory.path(), 20_000).unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..4u32 {
+                let cache = &cache;
+                scope.spawn(move || {
+                    for round in 0..50 {
+                        let number = (thread + round) % 12;
+                        match cache.get(&key(number)) {
+                            Some(found) => assert_eq!(found, entry(1000)),
+                            None => cache.put(&key(number), &entry(1000)),
+                        }
+                    }
+                });
+            }
+        });
+    }
+}

@@ -1,0 +1,71 @@
+//! One run with its output kept.
+
+use super::messages::MESSAGES_LIMIT;
+use millibox::{Request, RunResult, Supervisor};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+/// A run and what it wrote.
+pub(super) struct Captured {
+    pub(super) result: RunResult,
+    /// Standard output, as much as was asked for.
+    pub(super) stdout: Vec<u8>,
+    /// There was more of it; the run was ended.
+    pub(super) too_much: bool,
+    /// The beginning of standard error.
+    pub(super) stderr: Vec<u8>,
+    /// Bytes of standard error that there were.
+    pub(super) stderr_total: u64,
+}
+
+/// Runs to the end. At most `most` bytes of standard output are taken. The error is the sandbox's.
+pub(super) fn run(supervisor: &Supervisor, request: Request, stdin: &[u8], most: u64) -> Result<Captured, String> {
+    let (input, feed) = pipe()?;
+    let (stdout, its_stdout) = pipe()?;
+    let (stderr, its_stderr) = pipe()?;
+    // What a pipe takes at once: it has 64 KiB, and inputs of ours are short.
+    rustix::io::write(&feed, stdin).map_err(|errno| format!("cannot write to a pipe: {errno}"))?;
+    drop(feed);
+    let request = request.stdin(input).stdout(its_stdout).stderr(its_stderr);
+    let handle = supervisor.run(&request).map_err(|error| error.to_string())?;
+    // Our copies of the writing ends must go, or the pipes never end.
+    drop(request);
+    let ((stdout, stdout_total), stderr) = std::thread::scope(|scope| {
+        // More than is kept is read and forgotten, or the writer would wait for ever.
+        let stderr = scope.spawn(|| read(&stderr, MESSAGES_LIMIT as u64, || {}));
+        let stdout = read(&stdout, most, || handle.kill_for_output());
+        (stdout, stderr.join())
+    });
+    let (stderr, stderr_total) = stderr.map_err(|_| "the reader of standard error failed".to_owned())?;
+    let result = handle.wait().map_err(|error| error.to_string())?;
+    Ok(Captured { result, too_much: stdout_total > most, stdout, stderr, stderr_total })
+}
+
+fn pipe() -> Result<(OwnedFd, Arc<OwnedFd>), String> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| format!("cannot make a pipe: {errno}"))?;
+    Ok((read, Arc::new(write)))
+}
+
+/// Reads until the end: the first bytes, and how many there were. `beyond` is told of those that are not kept.
+fn read(from: &OwnedFd, most: u64, beyond: impl Fn()) -> (Vec<u8>, u64) {
+    let mut kept = Vec::new();
+    let mut total: u64 = 0;
+    let mut chunk = vec![0; 64 * 1024];
+    loop {
+        match rustix::io::read(from, &mut chunk) {
+            Ok(0) => return (kept, total),
+            Ok(read) => {
+                total += read as u64;
+                let wanted = (most - kept.len() as u64).min(read as u64) as usize;
+                kept.extend_from_slice(&chunk[..wanted]);
+                if wanted < read {
+                    beyond();
+                }
+            }
+            Err(Errno::INTR) => {}
+            Err(_) => return (kept, total),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a compiler said, made safe to be shown.
+
+/// Bytes of a compiler's messages that are kept.
+pub const MESSAGES_LIMIT: usize = 16 * 1024;
+
+/// The messages as text: no control characters but line breaks and tabs, which could command a
+/// terminal, and none that change the direction of writing, which could hide what is said.
+///
+/// `total`: bytes there were; what was cut off is counted in a last line.
+pub(super) fn printable(bytes: &[u8], total: u64) -> String {
+    let kept = &bytes[..bytes.len().min(MESSAGES_LIMIT)];
+    let mut text = String::with_capacity(kept.len());
+    let cut = total > kept.len() as u64;
+    // A character that the cut went through is no bad one.
+    let end = match std::str::from_utf8(kept) {
+        Err(error) if cut && error.error_len().is_none() => error.valid_up_to(),
+        _ => kept.len(),
+    };
+    let decoded = String::from_utf8_lossy(&kept[..end]);
+    let mut characters = decoded.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\n' | '\t' => text.push(c),
+            '\r' if characters.peek() == Some(&'\n') => {}
+            c if c.is_control() || changes_direction(c) => text.extend(c.escape_unicode()),
+            c => text.push(c),
+        }
+    }
+    if cut {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{} more bytes are not shown]\n", total - end as u64));
+    }
+    text
+}
+
+/// Unicode's bidirectional controls, and the separators that some take for line breaks.
+fn changes_direction(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_text_is_left() {
+        let of = |bytes: &[u8]| printable(bytes, bytes.len() as u64);
+        assert_eq!(of("a\tb\r\nc\u{e4}\n".as_bytes()), "a\tb\nc\u{e4}\n");
+        assert_eq!(of(b"\x1b[31m\r\0\x7f"), "\\u{1b}[31m\\u{d}\\u{0}\\u{7f}");
+        assert_eq!(of("\u{202e}x\u{9b}".as_bytes()), "\\u{202e}x\\u{9b}");
+        assert_eq!(of(b"a\xffb"), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn what_is_cut_is_counted() {
+        let long = "\u{e4}".repeat(MESSAGES_LIMIT);
+        let text = printable(&long.as_bytes()[..MESSAGES_LIMIT], long.len() as u64);
+        let (kept, note) = text.trim_end().rsplit_once('\n').unwrap();
+        assert_eq!(kept.len(), MESSAGES_LIMIT);
+        assert_eq!(note, format!("[{MESSAGES_LIMIT} more bytes are not shown]"));
+        // The cut goes through a character.
+        let text = printable(&format!("x{long}").as_bytes()[..MESSAGES_LIMIT], 1 + long.len() as u64);
+        assert!(
+            !text.contains('\u{fffd}') && text.contains(&format!("[{} more bytes", MESSAGES_LIMIT + 2)),
+            "{}",
+            &text[text.len() - 60..]
+        );
+    }
+}

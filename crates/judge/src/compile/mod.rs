@@ -1,0 +1,478 @@
+//! Compiling submissions, checkers and all other programs, in the sandbox.
+//!
+//! A [`Toolbox`] finds the programs of the suites, tries them, and makes [`Executable`]s of sources.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `tools` | the programs that a suite needs, found and tried |
+//! | `sources` | sources, read from the host |
+//! | `world` | what compilers and programs see |
+//! | `build` | one compiler run: product, or why there is none |
+//! | `captured` | one run with its output kept |
+//! | `product` | what comes out of the sandbox, distrusted |
+//! | `messages` | what the compiler said, made safe to be shown |
+//! | `class` | which Java class is started |
+//! | `memo` | things that are found out once |
+
+mod build;
+mod captured;
+mod class;
+mod memo;
+mod messages;
+mod product;
+mod sources;
+mod tools;
+mod world;
+
+pub use messages::MESSAGES_LIMIT;
+pub use tools::Availability;
+
+use crate::cache::{Cache, Entry, Key, Keying};
+use crate::files::{self, File};
+use crate::program::{self, Executable};
+use crate::suite::template::Values;
+use crate::suite::{Compile, Entry as EntryPoint, Product, Suite, Suites};
+use build::{Built, Job};
+use memo::Memo;
+use millibox::{Backend, Figures, Outcome, Supervisor};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+use tools::Tools;
+use world::{EXECUTABLE, OUTPUT, PREPARED, PROGRAM, SOURCE};
+
+/// Compiles, with one supervisor, the languages of some suites. Share it among threads by reference:
+/// several compilations go on at once.
+#[derive(Debug)]
+pub struct Toolbox<'s> {
+    supervisor: &'s Supervisor,
+    suites: Suites,
+    cache: Cache,
+    /// By language, as its variants use the same tools.
+    tools: Memo<Result<Arc<Tools>, Availability>>,
+    prepared: Memo<Result<Arc<TempDir>, String>>,
+    /// By suite: whether it has ever compiled anything; if not, what came of its example.
+    proven: Memo<Result<(), String>>,
+}
+
+/// How a program is to be compiled, beside what its suite says.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// CPU time of the compiler, instead of the suite's.
+    pub cpu_time: Option<Duration>,
+    /// Memory of the compiler in bytes, instead of the suite's.
+    pub memory: Option<u64>,
+    /// Bytes that the program may have, instead of the suite's.
+    pub output: Option<u64>,
+    /// Headers that lie in the directories of the sources are shown to the compiler, too.
+    pub headers_beside: bool,
+    /// The main source or class by name, if there are several.
+    pub main: Option<String>,
+    /// Files of this directory, and of those in it, are added to the sources, in place of those of
+    /// the same names.
+    pub include: Option<PathBuf>,
+    /// CPUs that the compiler is held on; none: those of the supervisor's slots.
+    pub cpus: Vec<usize>,
+}
+
+/// What came of compiling.
+#[derive(Debug)]
+pub struct Compilation {
+    /// What the compiler said, printable, at most [`MESSAGES_LIMIT`] bytes and a note of what was cut.
+    pub messages: String,
+    /// It was compiled before; messages and figures are those of that time.
+    pub from_cache: bool,
+    /// What the compiler used; none if none was run.
+    pub figures: Option<Figures>,
+    /// The program, or why there is none.
+    pub result: Result<Executable, CompileError>,
+}
+
+/// Why there is no program.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompileError {
+    /// The compiler found the source faulty: a compile error.
+    #[error("{0}")]
+    Refused(String),
+    /// The compiler took too much of something with this source: a compile error, too.
+    #[error("the compiler exceeded its {0}")]
+    Limit(Limit),
+    /// Suite, tools, sandbox or machine failed; nothing is said of the source.
+    #[error("{0}")]
+    Judge(String),
+}
+
+/// What a compilation had too much of, with the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Limit {
+    /// CPU time of the compiler and all that it started.
+    #[error("CPU time limit ({} s)", .0.as_secs_f64())]
+    CpuTime(Duration),
+    /// Real time.
+    #[error("real time limit ({} s)", .0.as_secs_f64())]
+    RealTime(Duration),
+    /// Bytes of memory.
+    #[error("memory limit ({} MiB)", .0 >> 20)]
+    Memory(u64),
+    /// Bytes of the program, or of temporary files.
+    #[error("output limit ({} MiB)", .0 >> 20)]
+    Output(u64),
+}
+
+/// What the example adds up, and what must come of it.
+const EXAMPLE: (&[u8], &str) = (b"1 2\n-3\n40\n", "40");
+/// Limits of the example's run.
+const EXAMPLE_LIMITS: program::Limits = program::Limits {
+    cpu_time: Duration::from_secs(10),
+    real_time: Duration::from_secs(30),
+    memory: 256 << 20,
+    output: 1 << 10,
+    processes: 1,
+};
+
+/// Sources and what they say, before anything is compiled.
+struct Input {
+    files: Vec<File>,
+    /// Names of those that are compiled.
+    compiled: Vec<PathBuf>,
+    main: PathBuf,
+}
+
+impl<'s> Toolbox<'s> {
+    /// One that keeps what it compiles in `cache`.
+    pub fn new(supervisor: &'s Supervisor, suites: Suites, cache: Cache) -> Toolbox<'s> {
+        let (tools, prepared, proven) = (Memo::default(), Memo::default(), Memo::default());
+        Toolbox { supervisor, suites, cache, tools, prepared, proven }
+    }
+
+    /// Its suites.
+    pub fn suites(&self) -> &Suites {
+        &self.suites
+    }
+
+    /// Whether the suite's tools are there and can be started in the sandbox. Tried once for a language.
+    pub fn availability(&self, suite: &Suite) -> Availability {
+        match self.tools(suite) {
+            Ok(tools) => Availability::Available { version: tools.version.clone() },
+            Err(why) => why,
+        }
+    }
+
+    /// Compiles and runs the suite's example.
+    ///
+    /// # Errors
+    /// What does not work, and what was said.
+    pub fn try_out(&self, suite: &Suite) -> Result<(), String> {
+        let compilation = self.compile_files(suite, &example(suite), &Options::default());
+        let executable = compilation.result.map_err(|error| with_first_line(&error, &compilation.messages))?;
+        let request = executable.request(&EXAMPLE_LIMITS, &[]);
+        let captured = captured::run(self.supervisor, request, EXAMPLE.0, EXAMPLE_LIMITS.output)?;
+        let said = String::from_utf8_lossy(&captured.stdout).trim().to_owned();
+        if captured.result.outcome == Outcome::Exited(0) && said == EXAMPLE.1 {
+            return Ok(());
+        }
+        let messages = messages::printable(&captured.stderr, captured.stderr_total);
+        let first = messages.lines().next().unwrap_or_default();
+        Err(format!("its example {}, and wrote {said:?} instead of {:?}: {first}", captured.result, EXAMPLE.1))
+    }
+
+    /// Makes a program of sources. They are read now and not needed afterwards.
+    ///
+    /// Their names, as the compiler sees them and speaks of them, are those below the directory that
+    /// they have in common. Only regular files are read, and no symbolic links are followed there.
+    pub fn compile(&self, suite: &Suite, sources: &[PathBuf], options: &Options) -> Compilation {
+        let files = sources::read(sources, suite, options.headers_beside)
+            .and_then(|files| sources::include(files, options.include.as_deref()));
+        match files {
+            Ok(files) => self.compile_files(suite, &files, options),
+            Err(why) => Compilation::failed(why),
+        }
+    }
+
+    fn compile_files(&self, suite: &Suite, files: &[File], options: &Options) -> Compilation {
+        let tools = match self.tools(suite) {
+            Ok(tools) => tools,
+            Err(why) => {
+                let remedy = why.remedy().unwrap_or_default();
+                return Compilation::failed(format!("{} cannot be used here: {why}; try: {remedy}", suite.title));
+            }
+        };
+        let input = match Input::new(files, suite, options) {
+            Ok(input) => input,
+            Err(why) => return Compilation::failed(why),
+        };
+        let key = key(suite, &tools, &input, options);
+        let cached = suite.compile.as_ref().and_then(|_| self.cache.get(&key));
+        let from_cache = cached.is_some();
+        let (messages, figures, product) = match cached {
+            Some(entry) => (entry.messages, entry.figures, Ok(entry.files)),
+            None => {
+                let built = self.build(suite, &tools, &input, options);
+                if let (Ok(files), Some(_)) = (&built.files, &suite.compile) {
+                    let entry =
+                        Entry { messages: built.messages.clone(), figures: built.figures, files: files.clone() };
+                    self.cache.put(&key, &entry);
+                }
+                (built.messages, built.figures, built.files)
+            }
+        };
+        let result = match product {
+            Ok(files) => self.executable(suite, &tools, &input, &files, options),
+            Err(error @ CompileError::Judge(_)) => Err(error),
+            // A compiler that works for nobody has not refused this source.
+            Err(error) => match self.prove(suite, &tools) {
+                Ok(()) => Err(error),
+                Err(why) => Err(CompileError::Judge(format!("{} does not work here: {why}", suite.title))),
+            },
+        };
+        Compilation { messages, from_cache, figures, result }
+    }
+
+    fn tools(&self, suite: &Suite) -> Result<Arc<Tools>, Availability> {
+        self.tools.get(&suite.language, || tools::find(self.supervisor, suite).map(Arc::new))
+    }
+
+    /// Whether the suite can compile anything at all.
+    fn prove(&self, suite: &Suite, tools: &Tools) -> Result<(), String> {
+        self.proven.get(&suite.name, || {
+            let input = Input::new(&example(suite), suite, &Options::default())?;
+            let built = self.build_unproven(suite, tools, &input, &Options::default());
+            built.files.map(|_| ()).map_err(|error| with_first_line(&error, &built.messages))
+        })
+    }
+
+    fn build(&self, suite: &Suite, tools: &Tools, input: &Input, options: &Options) -> Built {
+        let built = self.build_unproven(suite, tools, input, options);
+        if built.files.is_ok() {
+            self.proven.set(&suite.name, Ok(()));
+        }
+        built
+    }
+
+    fn build_unproven(&self, suite: &Suite, tools: &Tools, input: &Input, options: &Options) -> Built {
+        let Some(compile) = &suite.compile else {
+            return Built { messages: String::new(), figures: None, files: Ok(input.files.clone()) };
+        };
+        let failed =
+            |why: String| Built { messages: String::new(), figures: None, files: Err(CompileError::Judge(why)) };
+        let prepared = match suite.prepare.as_ref().map(|prepare| self.prepared(suite, prepare, tools)).transpose() {
+            Ok(prepared) => prepared,
+            Err(why) => return failed(why),
+        };
+        let source = match self.directory(&input.files) {
+            Ok(source) => source,
+            Err(why) => return failed(why),
+        };
+        let mut values = values(suite, tools);
+        values.set("executable", format!("{OUTPUT}/{EXECUTABLE}"));
+        values.set("main", sources::argument(&input.main));
+        values.set_sources(input.compiled.iter().map(|name| sources::argument(name)).collect());
+        let mut shown = vec![(source.path(), SOURCE)];
+        shown.extend(prepared.iter().map(|prepared| (prepared.path(), PREPARED)));
+        let mut built = match self.job(compile, tools, values, &shown, options) {
+            Ok(job) => build::build(self.supervisor, &job),
+            Err(why) => return failed(why),
+        };
+        if compile.product == Product::Sources && built.files.is_ok() {
+            built.files = Ok(input.files.clone());
+        }
+        built
+    }
+
+    /// What is made once for a version of the tools.
+    fn prepared(&self, suite: &Suite, prepare: &Compile, tools: &Tools) -> Result<Arc<TempDir>, String> {
+        self.prepared.get(&suite.name, || {
+            let key = Keying::new().with("prepared").with(&suite.text).with(&suite.name).with(&tools.identity).key();
+            let files = match self.cache.get(&key) {
+                Some(entry) => entry.files,
+                None => {
+                    let job = self.job(prepare, tools, values(suite, tools), &[], &Options::default())?;
+                    let Built { messages, figures, files } = build::build(self.supervisor, &job);
+                    let files = files.map_err(|error| {
+                        format!("{} could not be prepared: {}", suite.title, with_first_line(&error, &messages))
+                    })?;
+                    let entry = Entry { messages, figures, files };
+                    self.cache.put(&key, &entry);
+                    entry.files
+                }
+            };
+            self.directory(&files).map(Arc::new)
+        })
+    }
+
+    /// `shown`: directories of the host and where they are seen; the first is the working directory.
+    fn job(
+        &self,
+        compile: &Compile,
+        tools: &Tools,
+        mut values: Values,
+        shown: &[(&Path, &'static str)],
+        options: &Options,
+    ) -> Result<Job, String> {
+        let memory = options.memory.unwrap_or(compile.memory);
+        values.set("memory_mib", (memory >> 20).to_string());
+        let mut world = world::world(&compile.surroundings, &tools.roots)?;
+        for (directory, at) in shown {
+            world = world.read_only(directory, at);
+        }
+        let mut env = vec![("PATH".into(), tools::SEARCH_PATH.into()), ("LC_ALL".into(), "C.UTF-8".into())];
+        set(&mut env, compile.surroundings.env.iter().map(|(name, value)| (name.into(), values.fill(value))));
+        Ok(Job {
+            world,
+            command: values.fill_all(&compile.command),
+            env,
+            current_dir: shown.first().map_or(OUTPUT, |(_, at)| at),
+            cpus: options.cpus.clone(),
+            limits: build::Limits {
+                cpu_time: options.cpu_time.unwrap_or(compile.cpu_time),
+                memory: self.holds_memory(compile.surroundings.address_space).then_some(memory),
+                output: options.output.unwrap_or(compile.output),
+                processes: compile.processes,
+            },
+        })
+    }
+
+    /// Without cgroups memory is limited as address space, which some languages reserve without measure.
+    fn holds_memory(&self, address_space: bool) -> bool {
+        address_space || self.supervisor.backend() != Backend::Rlimit
+    }
+
+    fn executable(
+        &self,
+        suite: &Suite,
+        tools: &Tools,
+        input: &Input,
+        files: &[File],
+        options: &Options,
+    ) -> Result<Executable, CompileError> {
+        let run = &suite.run;
+        let mut values = values(suite, tools);
+        values.set("executable", format!("{PROGRAM}/{EXECUTABLE}"));
+        values.set("directory", PROGRAM);
+        values.set("main", sources::argument(&input.main));
+        // Only a run knows how much it may have.
+        values.set("memory_mib", "{memory_mib}");
+        if run.entry == EntryPoint::JavaClass {
+            values.set("class", main_class(files, suite, input, options).map_err(CompileError::Refused)?);
+        }
+        let directory = self.directory(files).map_err(CompileError::Judge)?;
+        let world = world::world(&run.surroundings, &tools.roots).map_err(CompileError::Judge)?;
+        let mut env = vec![("PATH".into(), tools::SEARCH_PATH.into())];
+        set(&mut env, run.surroundings.env.iter().map(|(name, value)| (name.into(), values.fill(value))));
+        Ok(Executable {
+            world: world.read_only(directory.path(), PROGRAM),
+            argv: values.fill_all(&run.command),
+            env,
+            current_dir: PROGRAM.into(),
+            processes: run.processes,
+            memory: if self.holds_memory(run.surroundings.address_space) { run.memory } else { u64::MAX },
+            suite: suite.name.clone(),
+            files: Arc::new(directory),
+        })
+    }
+
+    /// A directory of the host with these files, for the sandbox to read.
+    fn directory(&self, files: &[File]) -> Result<TempDir, String> {
+        let ids = self.supervisor.ids();
+        let directory = files::directory(files, ids).map_err(|error| {
+            format!("cannot write to {}: {error}; set TMPDIR to a directory with room", std::env::temp_dir().display())
+        })?;
+        match tools::closed(directory.path(), ids) {
+            None => Ok(directory),
+            Some(why) => Err(format!("{why}, which is the sandbox's; set TMPDIR to a directory that all can reach")),
+        }
+    }
+}
+
+impl Input {
+    fn new(files: &[File], suite: &Suite, options: &Options) -> Result<Input, String> {
+        let compiled = sources::compiled(files, suite);
+        let main = sources::main_source(&compiled, suite, options.main.as_deref())
+            .ok_or_else(|| format!("there is nothing to compile as {}: all sources are headers", suite.title))?;
+        let (main, compiled) = (main.to_owned(), compiled.into_iter().map(Path::to_owned).collect());
+        Ok(Input { files: files.to_vec(), compiled, main })
+    }
+}
+
+impl Compilation {
+    fn failed(why: String) -> Compilation {
+        Compilation { messages: String::new(), from_cache: false, figures: None, result: Err(CompileError::Judge(why)) }
+    }
+}
+
+/// Placeholders that all commands have.
+fn values(suite: &Suite, tools: &Tools) -> Values {
+    let mut values = Values::default();
+    for (name, value) in &suite.values {
+        values.set(name, value);
+    }
+    for (name, path) in &tools.paths {
+        values.set(name, path);
+    }
+    values.set("output", OUTPUT);
+    values.set("source", SOURCE);
+    values.set("prepared", PREPARED);
+    values
+}
+
+/// Sets variables, the suite's in place of ours.
+fn set(env: &mut Vec<(OsString, OsString)>, more: impl Iterator<Item = (OsString, OsString)>) {
+    for (name, value) in more {
+        env.retain(|(known, _)| *known != name);
+        env.push((name, value));
+    }
+}
+
+/// All that a program is made of.
+fn key(suite: &Suite, tools: &Tools, input: &Input, options: &Options) -> Key {
+    let mut keying = Keying::new().with("program").with(&suite.text).with(&suite.name).with(&tools.identity);
+    keying = keying.with(format!("{:?} {:?} {:?}", options.cpu_time, options.memory, options.output));
+    keying = keying.with(input.main.as_os_str().as_encoded_bytes());
+    for file in &input.files {
+        keying =
+            keying.with(file.name.as_os_str().as_encoded_bytes()).with([u8::from(file.executable)]).with(&file.bytes);
+    }
+    keying.key()
+}
+
+fn example(suite: &Suite) -> [File; 1] {
+    let crate::suite::Example { file, source } = &suite.example;
+    [File { name: file.into(), executable: false, bytes: source.as_bytes().to_vec() }]
+}
+
+fn with_first_line(error: &CompileError, messages: &str) -> String {
+    match messages.lines().find(|line| !line.trim().is_empty()) {
+        Some(line) => format!("{error}: {line}"),
+        None => error.to_string(),
+    }
+}
+
+/// The class to be started, of those that have a main method.
+fn main_class(files: &[File], suite: &Suite, input: &Input, options: &Options) -> Result<String, String> {
+    let classes = files.iter().filter(|file| file.name.extension().is_some_and(|extension| extension == "class"));
+    let mut mains: Vec<class::Main> = classes.filter_map(|file| class::main_class(&file.bytes)).collect();
+    // Only if there is none of them can a newer Java's other forms be meant.
+    if mains.iter().any(|main| main.classic) {
+        mains.retain(|main| main.classic);
+    }
+    mains.sort();
+    let called = |wanted: &str| {
+        let is = |main: &&class::Main| main.class == wanted || main.class.rsplit('.').next() == Some(wanted);
+        mains.iter().find(is)
+    };
+    let by_name = || {
+        let source = input.main.file_stem().and_then(|stem| stem.to_str()).into_iter();
+        let names = suite.sources.main.iter().map(String::as_str).chain(source);
+        options.main.as_deref().into_iter().chain(names).find_map(called)
+    };
+    match &mains[..] {
+        [] => Err("no class has a main method".to_owned()),
+        [one] => Ok(one.class.clone()),
+        several => by_name().map(|main| main.class.clone()).ok_or_else(|| {
+            let names: Vec<&str> = several.iter().map(|main| main.class.as_str()).collect();
+            format!("several classes have a main method ({}); name the one to be started Main", names.join(", "))
+        }),
+    }
+}

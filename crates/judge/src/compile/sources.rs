@@ -1,0 +1,236 @@
+//! The sources of a compilation, read from the host.
+
+use crate::files::File;
+use crate::suite::Suite;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes that all sources may have together.
+const MOST: u64 = 64 << 20;
+
+/// Reads the sources, named as seen from the directory that they have in common.
+///
+/// Only regular files are read, and no symbolic link below that directory is followed: a package from
+/// somewhere could make the compiler show us any file that we can read.
+pub(super) fn read(paths: &[PathBuf], suite: &Suite, headers_beside: bool) -> Result<Vec<File>, String> {
+    let mut paths: Vec<PathBuf> = paths
+        .iter()
+        .map(|path| std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display())))
+        .collect::<Result<_, _>>()?;
+    if paths.is_empty() {
+        return Err("there are no sources".to_owned());
+    }
+    if headers_beside {
+        let beside = headers(&paths, suite)?;
+        paths.extend(beside);
+    }
+    let base = common_directory(&paths).ok_or("the sources have no directory in common")?;
+    read_below(&base, &paths)
+}
+
+/// Adds the files of a directory, and of those in it, in place of those of the same names.
+pub(super) fn include(mut files: Vec<File>, directory: Option<&Path>) -> Result<Vec<File>, String> {
+    let Some(directory) = directory else { return Ok(files) };
+    let directory = std::path::absolute(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let mut paths = Vec::new();
+    let mut waiting = vec![directory.clone()];
+    while let Some(next) = waiting.pop() {
+        let failed = |error: std::io::Error| format!("cannot read the directory {}: {error}", next.display());
+        for entry in std::fs::read_dir(&next).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            match entry.file_type().map_err(failed)? {
+                kind if kind.is_dir() => waiting.push(entry.path()),
+                _ => paths.push(entry.path()),
+            }
+        }
+    }
+    // The order of the files is what a compiler is told, and what the cache knows.
+    paths.sort();
+    let included = read_below(&directory, &paths)?;
+    files.retain(|file| included.iter().all(|other| other.name != file.name));
+    files.extend(included);
+    Ok(files)
+}
+
+fn read_below(base: &Path, paths: &[PathBuf]) -> Result<Vec<File>, String> {
+    let directory = openat(CWD, base, OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|errno| format!("cannot open the directory {}: {errno}", base.display()))?;
+    let mut left = MOST;
+    let mut files: Vec<File> = Vec::new();
+    for path in paths {
+        let name = path.strip_prefix(base).unwrap_or(path);
+        if files.iter().any(|file| file.name == name) {
+            continue;
+        }
+        let file = read_file(&directory, name, left).map_err(|why| format!("{}: {why}", path.display()))?;
+        left -= file.bytes.len() as u64;
+        files.push(file);
+    }
+    Ok(files)
+}
+
+fn read_file(directory: &OwnedFd, name: &Path, most: u64) -> Result<File, String> {
+    // They stand for something in commands, or command a terminal.
+    let bad = |byte: &u8| byte.is_ascii_control() || b"{}".contains(byte);
+    if name.as_os_str().as_bytes().iter().any(bad) {
+        return Err("names of sources cannot have braces or control characters; rename it".to_owned());
+    }
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let file = openat2(directory, name, flags, Mode::empty(), resolve).map_err(|errno| match errno {
+        rustix::io::Errno::LOOP => "it is a symbolic link, or lies behind one; give the file itself".to_owned(),
+        errno => format!("cannot open it: {errno}"),
+    })?;
+    let mut file = std::fs::File::from(file);
+    let metadata = file.metadata().map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    file.by_ref().take(most + 1).read_to_end(&mut bytes).map_err(|error| format!("cannot read it: {error}"))?;
+    if bytes.len() as u64 > most {
+        return Err(format!("the sources have more than {} MiB together", MOST >> 20));
+    }
+    Ok(File { name: name.to_owned(), executable: metadata.mode() & 0o100 != 0, bytes })
+}
+
+/// Headers in the directories of the sources.
+fn headers(paths: &[PathBuf], suite: &Suite) -> Result<Vec<PathBuf>, String> {
+    let mut directories: Vec<&Path> = paths.iter().filter_map(|path| path.parent()).collect();
+    directories.sort();
+    directories.dedup();
+    let mut headers = Vec::new();
+    for directory in directories {
+        let entries = std::fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| format!("{}: {error}", directory.display()))?;
+            if suite.is_header(&entry.path()) && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                headers.push(entry.path());
+            }
+        }
+    }
+    headers.sort();
+    Ok(headers)
+}
+
+fn common_directory(paths: &[PathBuf]) -> Option<PathBuf> {
+    let mut common = paths.first()?.parent()?.to_owned();
+    for path in paths {
+        while !path.parent()?.starts_with(&common) {
+            common.pop();
+        }
+    }
+    Some(common)
+}
+
+/// Names of the files that are compiled: those with an extension of the suite; if none has one, all that
+/// are no headers.
+pub(super) fn compiled<'f>(files: &'f [File], suite: &Suite) -> Vec<&'f Path> {
+    let names = || files.iter().map(|file| file.name.as_path());
+    let known: Vec<&Path> = names().filter(|name| suite.compiles(name)).collect();
+    if known.is_empty() { names().filter(|name| !suite.is_header(name)).collect() } else { known }
+}
+
+/// The main one of the files that are compiled.
+pub(super) fn main_source<'f>(compiled: &[&'f Path], suite: &Suite, wanted: Option<&str>) -> Option<&'f Path> {
+    let called = |name: &str| {
+        compiled.iter().find(|path| path.as_os_str() == name || path.file_stem() == Some(name.as_ref())).copied()
+    };
+    wanted
+        .and_then(called)
+        .or_else(|| suite.sources.main.iter().find_map(|name| called(name)))
+        .or_else(|| compiled.first().copied())
+}
+
+/// The name as an argument: none that begins like an option, or like a list of arguments (`@file`).
+pub(super) fn argument(name: &Path) -> std::ffi::OsString {
+    match name.as_os_str().as_bytes().first() {
+        Some(b'-' | b'@' | b'+') => Path::new(".").join(name).into_os_string(),
+        _ => name.as_os_str().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::Suites;
+
+    fn names(files: &[File]) -> Vec<&str> {
+        files.iter().filter_map(|file| file.name.to_str()).collect()
+    }
+
+    #[test]
+    fn names_are_seen_from_the_common_directory() {
+        let suites = Suites::builtin();
+        let suite = suites.named("cpp").unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir_all(at("a/b")).unwrap();
+        for name in ["a/main.cc", "a/b/more.cc", "a/main.h", "a/b/more.hpp", "a/notes.txt"] {
+            std::fs::write(at(name), name).unwrap();
+        }
+        let read =
+            |paths: &[&str], beside| super::read(&paths.iter().map(|path| at(path)).collect::<Vec<_>>(), suite, beside);
+        assert_eq!(names(&read(&["a/main.cc"], false).unwrap()), ["main.cc"]);
+        assert_eq!(names(&read(&["a/main.cc", "a/b/more.cc"], false).unwrap()), ["main.cc", "b/more.cc"]);
+        assert_eq!(names(&read(&["a/main.cc"], true).unwrap()), ["main.cc", "main.h"]);
+        let all = read(&["a/b/more.cc", "a/main.cc", "a/main.cc", "a/main.h"], true).unwrap();
+        assert_eq!(names(&all), ["b/more.cc", "main.cc", "main.h", "b/more.hpp"]);
+        assert_eq!(compiled(&all, suite), [Path::new("b/more.cc"), Path::new("main.cc")]);
+        let chosen = |wanted| main_source(&compiled(&all, suite), suite, wanted).unwrap().to_str().unwrap().to_owned();
+        assert_eq!(
+            (chosen(None), chosen(Some("main")), chosen(Some("main.cc"))),
+            ("b/more.cc".into(), "main.cc".into(), "main.cc".into())
+        );
+    }
+
+    #[test]
+    fn included_files_replace_those_of_their_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir_all(at("more/deep")).unwrap();
+        for name in ["a.cc", "b.h", "more/b.h", "more/deep/c.h"] {
+            std::fs::write(at(name), name).unwrap();
+        }
+        let suites = Suites::builtin();
+        let sources = read(&[at("a.cc"), at("b.h")], suites.named("cpp").unwrap(), false).unwrap();
+        let all = include(sources, Some(&at("more"))).unwrap();
+        assert_eq!(names(&all), ["a.cc", "b.h", "deep/c.h"]);
+        assert_eq!(all[1].bytes, b"more/b.h");
+        std::os::unix::fs::symlink("/etc/passwd", at("more/d.h")).unwrap();
+        assert!(include(all, Some(&at("more"))).unwrap_err().contains("it is a symbolic link"));
+    }
+
+    #[test]
+    fn only_regular_files_are_read() {
+        let suites = Suites::builtin();
+        let suite = suites.named("c").unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir(at("d")).unwrap();
+        std::fs::write(at("d/x.c"), "").unwrap();
+        std::fs::write(at("{main}.c"), "").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", at("link.c")).unwrap();
+        std::os::unix::fs::symlink("d", at("e")).unwrap();
+        let why = |names: &[&str]| {
+            super::read(&names.iter().map(|name| at(name)).collect::<Vec<_>>(), suite, false).unwrap_err()
+        };
+        assert!(why(&["link.c"]).contains("it is a symbolic link"));
+        assert!(why(&["{main}.c", "e/x.c"]).contains("braces"));
+        assert!(why(&["d/x.c", "e/x.c"]).contains("lies behind one"));
+        assert!(why(&["d"]).contains("not a regular file"));
+        assert!(why(&["none.c"]).contains("cannot open it: No such file"));
+        assert!(why(&[]).contains("no sources"));
+    }
+
+    #[test]
+    fn names_are_no_options() {
+        assert_eq!(argument(Path::new("-o")), "./-o");
+        assert_eq!(argument(Path::new("@x.c")), "./@x.c");
+        assert_eq!(argument(Path::new("a b.c")), "a b.c");
+    }
+}

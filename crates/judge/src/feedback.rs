@@ -1,0 +1,196 @@
+//! The feedback directory: where a checker (or interactor) leaves files for us.
+//!
+//! What lies there was made by a program that is not trusted. Nothing in it is opened by a
+//! path that could lead elsewhere, nothing that is not a regular file is read, and it is removed
+//! however deep and however strange it is.
+
+use crate::staging::{Ids, about, private_directory, same_user};
+use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Uid};
+use rustix::io::Errno;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// Where feedback directories are made, one after another. A world binds it (writable), so that
+/// all runs of one checker share that world; see [`Feedback::NAME`].
+#[derive(Debug)]
+pub struct FeedbackPlace {
+    directory: TempDir,
+    open: Arc<OwnedFd>,
+    ids: Ids,
+}
+
+impl FeedbackPlace {
+    /// A place for runs of the sandbox's user: [`millibox::Supervisor::ids`].
+    ///
+    /// # Errors
+    /// It cannot be made, or that user could not reach it.
+    pub fn new(ids: Ids) -> io::Result<FeedbackPlace> {
+        let directory = private_directory(ids)?;
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let open = rustix::fs::open(directory.path(), flags, Mode::empty())
+            .map_err(|error| about(directory.path(), "cannot open", error.into()))?;
+        Ok(FeedbackPlace { directory, open: Arc::new(open), ids })
+    }
+
+    /// What a world is to bind.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A fresh, empty directory for one run: [`Feedback::NAME`] below [`FeedbackPlace::path`].
+    /// One at a time: what is left of another is removed.
+    ///
+    /// # Errors
+    /// It cannot be made, or an old one cannot be removed.
+    pub fn fresh(&self) -> io::Result<Feedback> {
+        let failed = |errno: Errno| about(self.path(), "cannot make a feedback directory in", errno.into());
+        let make = || rustix::fs::mkdirat(&self.open, Feedback::NAME, Mode::RWXU);
+        match make() {
+            Err(Errno::EXIST) => {
+                empty(self.open.as_fd()).map_err(failed)?;
+                make().map_err(failed)?;
+            }
+            made => made.map_err(failed)?,
+        }
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+        let directory = rustix::fs::openat(&self.open, Feedback::NAME, flags, Mode::empty()).map_err(failed)?;
+        if !same_user(self.ids) {
+            let (uid, gid) = (Uid::from_raw(self.ids.0), Gid::from_raw(self.ids.1));
+            rustix::fs::fchown(&directory, Some(uid), Some(gid)).map_err(failed)?;
+        }
+        Ok(Feedback { place: self.open.clone(), directory })
+    }
+}
+
+impl Drop for FeedbackPlace {
+    fn drop(&mut self) {
+        // The directory's own removal descends as deep as it goes, and would fail at a depth that
+        // is beyond our descriptors.
+        let _ = empty(self.open.as_fd());
+    }
+}
+
+/// A fresh directory for one run, writable by the sandbox's user, removed when dropped.
+#[derive(Debug)]
+pub struct Feedback {
+    place: Arc<OwnedFd>,
+    /// Opened before the run: what the run puts in its place does not concern us.
+    directory: OwnedFd,
+}
+
+impl Feedback {
+    /// Its name in its [`FeedbackPlace`].
+    pub const NAME: &str = "feedback";
+
+    /// The first `limit` bytes of a file, `None` if there is none. Call it when the run is over.
+    ///
+    /// # Errors
+    /// There is something by that name that is no regular file, or it cannot be read.
+    pub fn read(&self, name: &str, limit: usize) -> io::Result<Option<Vec<u8>>> {
+        let failed = |errno: Errno| about(Path::new(name), "cannot read", errno.into());
+        // Not blocking: a fifo would be waited for.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let file = loop {
+            match rustix::fs::openat2(&self.directory, name, flags, Mode::empty(), resolve) {
+                Ok(file) => break file,
+                Err(Errno::NOENT) => return Ok(None),
+                // A rename somewhere else while a path was walked: to be tried again (openat2(2)).
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(errno) => return Err(failed(errno)),
+            }
+        };
+        let found = rustix::fs::fstat(&file).map_err(failed)?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name} is not a regular file")));
+        }
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut io::Read::take(std::fs::File::from(file), limit as u64), &mut bytes)
+            .map_err(|error| about(Path::new(name), "cannot read", error))?;
+        Ok(Some(bytes))
+    }
+}
+
+impl Drop for Feedback {
+    fn drop(&mut self) {
+        // If something cannot be removed, the next one says so.
+        let _ = empty(self.place.as_fd());
+    }
+}
+
+/// Removes everything in a directory. Takes constant stack and descriptors: directories in
+/// directories are first moved up.
+fn empty(directory: BorrowedFd<'_>) -> rustix::io::Result<()> {
+    let mut moved = 0u64;
+    loop {
+        let names = names(directory)?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        for name in names {
+            if remove_shallow(directory, &name)? {
+                continue;
+            }
+            let inner = open_directory(directory, &name)?;
+            for below in self::names(inner.as_fd())? {
+                if !remove_shallow(inner.as_fd(), &below)? {
+                    // Moving a directory writes its `..`, which needs permission.
+                    let _ = allow(inner.as_fd(), &below);
+                    move_up(inner.as_fd(), &below, directory, &mut moved)?;
+                }
+            }
+            rustix::fs::unlinkat(directory, &*name, AtFlags::REMOVEDIR)?;
+        }
+    }
+}
+
+/// Removes a file or an empty directory; false: a directory that is not empty.
+fn remove_shallow(directory: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<bool> {
+    match rustix::fs::unlinkat(directory, name, AtFlags::empty()) {
+        // PERM is what POSIX has for directories.
+        Err(Errno::ISDIR | Errno::PERM) => match rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR) {
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+            removed => removed.map(|()| true),
+        },
+        Err(Errno::NOENT) => Ok(true),
+        removed => removed.map(|()| true),
+    }
+}
+
+fn move_up(from: BorrowedFd<'_>, name: &CStr, to: BorrowedFd<'_>, count: &mut u64) -> rustix::io::Result<()> {
+    loop {
+        *count += 1;
+        let target = format!("moved-{count}");
+        match rustix::fs::renameat_with(from, name, to, target, RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST) => {}
+            moved => return moved,
+        }
+    }
+}
+
+fn open_directory(directory: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    // The owner may have taken all permissions away, and the owner may be us.
+    allow(directory, name)?;
+    rustix::fs::openat(directory, name, flags, Mode::empty())
+}
+
+/// Gives the owner of a directory all permissions. The run is over, so it stays a directory.
+fn allow(directory: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<()> {
+    rustix::fs::chmodat(directory, name, Mode::RWXU, AtFlags::empty())
+}
+
+fn names(directory: BorrowedFd<'_>) -> rustix::io::Result<Vec<CString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            names.push(entry.file_name().to_owned());
+        }
+    }
+    Ok(names)
+}

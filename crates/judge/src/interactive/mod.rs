@@ -1,0 +1,181 @@
+//! Interactive problems: the solution talks to an interactor, both in the sandbox.
+//!
+//! ```text
+//!             ┌─────────────── pipe ──────────────→┐
+//!  interactor │                                    │ solution
+//!             └←────────────── pipe ───────────────┘
+//! ```
+//!
+//! Who ends first decides: an interactor that has said "wrong answer" has said so whatever its
+//! leaving does to the solution, and a solution that crashes has crashed whatever the interactor
+//! then says of the silence. Programs learn of each other's end by their pipes alone, so the judge
+//! decides *when* they learn it: it keeps a descriptor of every end of every pipe, and lets go of
+//! a program's ends only when the moment of its end is known. What one does because of the
+//! other's end is later, for certain. `docs/interactive.md` has the rules and their reasons.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `link` | one direction of the conversation: a pipe of which we keep both ends, or a relay |
+//! | `play` | watches both programs until both have ended |
+//! | `decide` | the verdict |
+
+mod decide;
+mod link;
+mod play;
+
+use crate::batch::{Case, JudgeFailure, Worker, keep_hidden};
+use crate::checker::custom::{Custom, FEEDBACK};
+use crate::convention::{Answer, interpret};
+use crate::feedback::Feedback;
+use crate::program::{Executable, Limits};
+use crate::pump::memory_file;
+use crate::verdict::{COMMENT_LIMIT, TestResult};
+use link::Link;
+use millibox::RunResult;
+use millibox_package::model::Convention;
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+pub use decide::AT_ONCE;
+
+/// How the two programs are joined.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// By two pipes, with nobody between them: a message costs what it costs without a judge.
+    /// A program that closes its standard output and lives on is not noticed: the other sees
+    /// the end of its input when that program ends.
+    #[default]
+    Direct,
+    /// By four pipes, with the judge moving what comes: two more switches for each message. A
+    /// program that closes its standard output and lives on is noticed, and the solution's output
+    /// is counted, to the byte.
+    Relay,
+}
+
+/// Runs a solution and an interactor together on a test, and says what came of it.
+///
+/// Both run in one slot of the supervisor ([`millibox::Supervisor::run_pair`]), so any number of
+/// workers may judge at once, on any number of slots.
+///
+/// `limits` are the solution's. Its real time passes while the interactor thinks, too.
+/// [`Limits::output`] is the most that it may write to any one file, and with [`Mode::Relay`] to
+/// its standard output; with [`Mode::Direct`] nobody counts that: what the interactor does not
+/// read fills the pipe, and whoever writes on waits.
+///
+/// The interactor's limits are those of its own work. What a solution with these limits can
+/// cost it is added to its CPU time and real time, so that none can drive it over them.
+///
+/// Whatever fails here is a judge error that says what failed, and never a verdict on the
+/// submission.
+pub fn judge(
+    worker: &mut Worker<'_>,
+    executable: &Executable,
+    case: &Case<'_>,
+    limits: &Limits,
+    interactor: &Arc<Custom>,
+    mode: Mode,
+) -> TestResult {
+    match play(worker, executable, case, limits, interactor, mode) {
+        Ok(ended) => decide::decide(ended, limits, mode),
+        Err(failure) => TestResult::judge_error(failure.to_string()),
+    }
+}
+
+/// Both programs have ended.
+struct Ended {
+    solution: RunResult,
+    interactor: RunResult,
+    answer: Answer,
+    /// The interactor's result came when it had been shown that the solution has ended.
+    told: bool,
+}
+
+fn play(
+    worker: &mut Worker<'_>,
+    executable: &Executable,
+    case: &Case<'_>,
+    limits: &Limits,
+    interactor: &Arc<Custom>,
+    mode: Mode,
+) -> Result<Ended, JudgeFailure> {
+    for path in [Some(case.input), case.answer].into_iter().flatten() {
+        keep_hidden(&executable.world, path)?;
+    }
+    let (supervisor, cpus) = (worker.supervisor, worker.cpus.clone());
+    let place = worker.place()?;
+    let world = place.world(interactor);
+    let input = place.show(interactor, case.input, "input")?;
+    let answer = case.answer.map(|answer| place.show(interactor, answer, "answer")).transpose()?;
+    let feedback = place.feedback.fresh().map_err(|error| JudgeFailure(error.to_string()))?;
+    let report = memory_file()?;
+    let stderr = report.try_clone().map_err(|error| JudgeFailure::new("keep a file in memory", &error))?;
+
+    let from_interactor = Link::make(mode, None)?;
+    let from_solution = Link::make(mode, Some(limits.output))?;
+    // Until the solution has ended, whatever happens is its doing, and ends with its limits.
+    let its_limits = Limits {
+        cpu_time: interactor.limits.cpu_time + limits.real_time,
+        real_time: interactor.limits.real_time + limits.real_time + AT_ONCE,
+        ..interactor.limits
+    };
+    let arguments: Vec<OsString> = case.arguments.iter().map(OsString::from).collect();
+    let mut requests = [
+        interactor
+            .executable
+            .request_in(&world, &its_limits, &its_arguments(interactor, case, input, answer)?)
+            .output_limit(its_limits.output)
+            .stdin(from_solution.reader)
+            .stdout(from_interactor.writer)
+            .stderr(std::os::fd::OwnedFd::from(stderr)),
+        executable
+            .request(limits, &arguments)
+            .output_limit(limits.output)
+            .stdin(from_interactor.reader)
+            .stdout(from_solution.writer),
+    ];
+    if !cpus.is_empty() {
+        for request in &mut requests {
+            *request = request.clone().cpus(cpus.iter().copied())?;
+        }
+    }
+    let handles = supervisor.run_pair([&requests[0], &requests[1]])?;
+    // What we keep of the pipes is the links' to keep.
+    drop(requests);
+    play::play(&handles, from_interactor.link, from_solution.link, |run| {
+        // Its standard output was the solution's to read.
+        interpret(interactor.convention, run, b"", &beginning(&report), &feedback)
+    })
+}
+
+/// What an interactor is given. Sim's get the input alone, and no flags.
+fn its_arguments(
+    interactor: &Custom,
+    case: &Case<'_>,
+    input: OsString,
+    answer: Option<OsString>,
+) -> Result<Vec<OsString>, JudgeFailure> {
+    let feedback = format!("{FEEDBACK}/{}/", Feedback::NAME);
+    let mut arguments = match interactor.convention {
+        Convention::Sim => return Ok(vec![input]),
+        Convention::Icpc => {
+            let missing = || JudgeFailure("interactor: the test has no answer to give it".to_owned());
+            vec![input, answer.ok_or_else(missing)?, feedback.into()]
+        }
+        Convention::Testlib => {
+            // What comes after it is known by its place.
+            vec![input, (feedback + "output").into(), answer.unwrap_or_else(|| "/dev/null".into())]
+        }
+    };
+    arguments.extend(case.flags.iter().map(OsString::from));
+    Ok(arguments)
+}
+
+/// The beginning of what the interactor wrote to its standard error.
+fn beginning(report: &File) -> Vec<u8> {
+    let mut bytes = vec![0; 2 * COMMENT_LIMIT];
+    let length = report.read_at(&mut bytes, 0).unwrap_or(0);
+    bytes.truncate(length);
+    bytes
+}

@@ -1,0 +1,181 @@
+//! Time limits that a package does not state: from the times of submissions that must be accepted.
+
+use super::limits::{icpc_limit, of_test, sim_limit, stated};
+use super::pool::{Entry, Pool, Told};
+use super::prepare::{Prepared, TimeLimit, Unjudgeable, fault};
+use super::{Event, Judge, Observer};
+use crate::compile::CompileError;
+use crate::program::Limits;
+use crate::report::About;
+use crate::scoring::Progress;
+use crate::verdict::{TestResult, Verdict};
+use millibox_package::Severity;
+use millibox_package::model::{Expected, Format, Submission};
+use std::time::Duration;
+
+/// What a submission may need on a test while it is measured.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What the formats say where a package says nothing.
+const FACTOR: f64 = 2.0;
+const RESOLUTION: Duration = Duration::from_secs(1);
+
+struct Counter<'o> {
+    observer: Observer<'o>,
+    tests: usize,
+}
+
+impl Told for Counter<'_> {
+    fn begun(&mut self, about: &About) {
+        (self.observer)(Event::Measuring { name: &about.name });
+    }
+
+    fn judged(&mut self, tests: usize) {
+        (self.observer)(Event::Judged { tests, of: self.tests });
+    }
+
+    fn settled(&mut self, _: &Progress<'_>) {}
+
+    fn ended(&mut self, _: &Entry<'_>) {}
+}
+
+/// Why a submission gives no times.
+enum Useless {
+    /// Its language cannot be used here: others may do.
+    Here(String),
+    /// Something is wrong with it.
+    Wrong(String),
+}
+
+impl Judge<'_> {
+    /// Finds the time limits that nobody states, if there are any.
+    pub(super) fn measure(&self, prepared: &mut Prepared, observer: Observer<'_>) -> Result<(), Unjudgeable> {
+        let problem = &prepared.problem;
+        let stated: Vec<Option<Duration>> =
+            problem.tests().map(|test| self.options.time_limit.or(stated(problem, test))).collect();
+        if stated.iter().all(Option::is_some) {
+            return Ok(());
+        }
+        let mut wrong = Unjudgeable::new();
+        let (computed, how) = if problem.format == Format::Sim {
+            let Some(model) = problem.model_solution() else {
+                wrong.error(
+                    &problem.directory,
+                    "there is no time limit, and no model solution to measure: state one in the Simfile (limits), or \
+                     give --time-limit",
+                );
+                return Err(wrong);
+            };
+            let times = self.times(prepared, &[model], observer).pop();
+            match times.unwrap_or_else(|| Err(Useless::Here("it was not judged".to_owned()))) {
+                Ok(times) => {
+                    let limits: Vec<Duration> = times.into_iter().map(sim_limit).collect();
+                    (limits, format!("3 t + 0.6 / (t^2 + 2), t the time of {}", model.name))
+                }
+                Err(Useless::Here(why) | Useless::Wrong(why)) => {
+                    wrong.error(
+                        &model.program.path,
+                        format!(
+                            "there is no time limit, and the model solution gives none: {why}; mend that, or give \
+                             --time-limit"
+                        ),
+                    );
+                    return Err(wrong);
+                }
+            }
+        } else {
+            let factor = problem.limits.from_accepted.unwrap_or(FACTOR);
+            let resolution = problem.limits.resolution.unwrap_or(RESOLUTION);
+            let (slowest, name) = self.slowest(prepared, observer)?;
+            let limit = icpc_limit(slowest, factor, resolution);
+            let how = format!("{factor} times the {:.3} s of {name}, rounded up", slowest.as_secs_f64());
+            (vec![limit; stated.len()], how)
+        };
+        let problem = &prepared.problem;
+        let limits: Vec<Limits> = problem
+            .tests()
+            .zip(&computed)
+            .map(|(test, computed)| of_test(problem, test, &self.options, Some(*computed)))
+            .collect();
+        prepared.limits = limits;
+        prepared.time_limit = TimeLimit::Measured(how);
+        Ok(())
+    }
+
+    /// The slowest test of all submissions that must be accepted, and are, and whose it is.
+    fn slowest(&self, prepared: &mut Prepared, observer: Observer<'_>) -> Result<(Duration, String), Unjudgeable> {
+        let mut slowest: Option<(Duration, String)> = None;
+        let (mut useless, mut warnings) = (Vec::new(), Vec::new());
+        let accepted = |submission: &&Submission| submission.expected == [Expected::Accepted];
+        let submissions: Vec<&Submission> = prepared.problem.submissions.iter().filter(accepted).collect();
+        let all = self.times(prepared, &submissions, observer);
+        for (submission, times) in submissions.into_iter().zip(all) {
+            match times {
+                Ok(times) => {
+                    let time = times.into_iter().max().unwrap_or_default();
+                    if slowest.as_ref().is_none_or(|(slowest, _)| time > *slowest) {
+                        slowest = Some((time, submission.name.clone()));
+                    }
+                }
+                Err(Useless::Here(why)) => useless.push(format!("{}: {why}", submission.name)),
+                Err(Useless::Wrong(why)) => {
+                    let message = format!("does not count for the time limit: {why}");
+                    warnings.push(fault(&submission.program.path, Severity::Warning, message.clone()));
+                    useless.push(format!("{}: {why}", submission.name));
+                }
+            }
+        }
+        prepared.warnings.extend(warnings);
+        slowest.ok_or_else(|| {
+            let mut wrong = Unjudgeable::new();
+            let why = match useless.is_empty() {
+                true => "there is no submission that must be accepted".to_owned(),
+                false => useless.join("; "),
+            };
+            wrong.error(
+                &prepared.problem.directory,
+                format!("there is no time limit, and no submission to measure one: {why}; give --time-limit"),
+            );
+            wrong
+        })
+    }
+
+    /// Of each submission its CPU times on all tests; it must be accepted on each.
+    fn times(
+        &self,
+        prepared: &Prepared,
+        submissions: &[&Submission],
+        observer: Observer<'_>,
+    ) -> Vec<Result<Vec<Duration>, Useless>> {
+        let problem = &prepared.problem;
+        let limits: Vec<Limits> =
+            problem.tests().map(|test| of_test(problem, test, &self.options, Some(PATIENCE))).collect();
+        let pool = Pool { judge: self, prepared, limits: &limits, fail_fast: true, submissions };
+        let entries = pool.judge(&mut Counter { observer, tests: limits.len() });
+        entries.iter().map(|entry| times_of(entry, limits.len())).collect()
+    }
+}
+
+fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, Useless> {
+    match &entry.error {
+        Some(CompileError::Judge(why)) => return Err(Useless::Here(why.clone())),
+        Some(error) => return Err(Useless::Wrong(format!("it is not compiled: {error}"))),
+        None => {}
+    }
+    let time_of = |test: usize| {
+        let name = entry.progress.plan().test_name(test);
+        match entry.progress.judged(test).filter(|_| test < entry.progress.settled()).map(|judged| &judged.result) {
+            Some(TestResult { verdict: Verdict::Accepted, run: Some(run), .. }) => {
+                Ok(Duration::from_nanos(run.figures.cpu_user_ns + run.figures.cpu_system_ns))
+            }
+            Some(TestResult { verdict: Verdict::JudgeError, reason, .. }) => {
+                Err(Useless::Here(format!("test {name}: {reason}")))
+            }
+            Some(result) => {
+                let why = if result.reason.is_empty() { &result.comment } else { &result.reason };
+                Err(Useless::Wrong(format!("test {name} is not accepted ({why})")))
+            }
+            None => Err(Useless::Here("it was not judged to the end".to_owned())),
+        }
+    };
+    (0..tests).map(time_of).collect()
+}

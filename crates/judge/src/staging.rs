@@ -1,0 +1,186 @@
+//! Files where the sandbox's user can read them.
+//!
+//! Started by root, the sandbox runs programs as a user who owns nothing. What lies below a
+//! directory that only root may enter (a package in `/root`) is then out of reach for a
+//! checker. [`Staged`] makes it reachable, once: hard links where they serve, copies where not.
+
+use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// User and group id of the sandbox's programs: [`millibox::Supervisor::ids`].
+pub type Ids = (u32, u32);
+
+/// A fresh directory that we and the sandbox's user can read, and nobody else; only we can write
+/// in it (or both, if we are the same user). Removed with all that is in it when dropped.
+///
+/// # Errors
+/// It cannot be made, or the sandbox's user cannot reach it.
+pub fn private_directory(ids: Ids) -> io::Result<TempDir> {
+    let parent = std::env::temp_dir();
+    let failed = |error| about(&parent, "cannot make a directory in", error);
+    let directory = tempfile::Builder::new().prefix("millibox-judge-").tempdir().map_err(failed)?;
+    if !same_user(ids) {
+        let path = directory.path();
+        rustix::fs::chownat(CWD, path, None, Some(Gid::from_raw(ids.1)), AtFlags::empty())
+            .map_err(|error| about(path, "cannot give to the sandbox's group", error.into()))?;
+        rustix::fs::chmod(path, Mode::from_raw_mode(0o750))
+            .map_err(|error| about(path, "cannot change the mode of", error.into()))?;
+    }
+    if !reachable(directory.path(), ids) {
+        return Err(io::Error::other(format!(
+            "the sandbox's user {} cannot enter the directory for temporary files {}; set TMPDIR to one that all may \
+             enter",
+            ids.0,
+            parent.display()
+        )));
+    }
+    Ok(directory)
+}
+
+/// Whether the sandbox's user can read a file, or enter and read a directory. By modes alone:
+/// access control lists and the like are not looked at.
+pub fn reachable(path: &Path, ids: Ids) -> bool {
+    let Ok(path) = path.canonicalize() else { return false };
+    if same_user(ids) {
+        return rustix::fs::access(&path, rustix::fs::Access::READ_OK).is_ok();
+    }
+    path.ancestors().enumerate().all(|(above, path)| {
+        path.metadata().is_ok_and(|metadata| {
+            let needs = match (above, metadata.is_dir()) {
+                (0, false) => 0o4,
+                (0, true) => 0o5,
+                _ => 0o1,
+            };
+            let shift = match metadata {
+                _ if metadata.uid() == ids.0 => 6,
+                _ if metadata.gid() == ids.1 => 3,
+                _ => 0,
+            };
+            metadata.mode() >> shift & needs == needs
+        })
+    })
+}
+
+/// Whether the sandbox's programs run as our own user: what we can reach, they can.
+pub(crate) fn same_user(ids: Ids) -> bool {
+    rustix::process::geteuid() == Uid::from_raw(ids.0)
+}
+
+/// A directory of data as the sandbox's user can read it: itself, or a staged copy.
+#[derive(Debug)]
+pub struct Staged {
+    original: PathBuf,
+    copy: Option<TempDir>,
+}
+
+impl Staged {
+    /// Looks at every file below `directory`; if one is out of the sandbox's reach, all are staged.
+    /// Symbolic links to files in the directory are staged as the files that they lead to.
+    ///
+    /// # Errors
+    /// A file cannot be read, a link leads to a directory or out of `directory` (who wrote the
+    /// package may not be who may read that file), or there is no place for the copies.
+    pub fn new(directory: &Path, ids: Ids) -> io::Result<Staged> {
+        let original = directory.canonicalize().map_err(|error| about(directory, "cannot find", error))?;
+        if reachable(&original, ids) && all_reachable(&original, ids)? {
+            return Ok(Staged { original, copy: None });
+        }
+        let copy = private_directory(ids)?;
+        stage(&original, &original, copy.path(), ids)?;
+        Ok(Staged { original, copy: Some(copy) })
+    }
+
+    /// Where the data can be read by the sandbox's user.
+    pub fn path(&self) -> &Path {
+        self.copy.as_ref().map_or(&self.original, |copy| copy.path())
+    }
+
+    /// A file's path below [`Staged::path`]; `None`: it is not in the directory that was staged.
+    pub fn relative(&self, file: &Path) -> Option<PathBuf> {
+        if let Ok(relative) = file.strip_prefix(&self.original) {
+            return (!relative.components().any(|part| part == std::path::Component::ParentDir))
+                .then(|| relative.to_owned());
+        }
+        file.canonicalize().ok()?.strip_prefix(&self.original).ok().map(Path::to_owned)
+    }
+}
+
+fn all_reachable(directory: &Path, ids: Ids) -> io::Result<bool> {
+    for entry in entries(directory)? {
+        // Links are staged: where they lead need not be in what the sandbox is shown.
+        let metadata = entry.symlink_metadata().map_err(|error| about(&entry, "cannot look at", error))?;
+        let fine = !metadata.is_symlink() && reachable(&entry, ids);
+        if !fine || (metadata.is_dir() && !all_reachable(&entry, ids)?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> io::Result<()> {
+    for mut source in entries(from)? {
+        let target = to.join(source.file_name().unwrap_or_default());
+        if source.is_symlink() {
+            let leads_to = source.canonicalize().map_err(|error| about(&source, "cannot follow the link", error))?;
+            if !leads_to.starts_with(root) || leads_to.is_dir() {
+                return Err(io::Error::other(format!(
+                    "the link {} leads to {}; put a file of {} in its place",
+                    source.display(),
+                    leads_to.display(),
+                    root.display()
+                )));
+            }
+            source = leads_to;
+        }
+        let metadata = source.metadata().map_err(|error| about(&source, "cannot look at", error))?;
+        if metadata.is_dir() {
+            std::fs::create_dir(&target).map_err(|error| about(&target, "cannot make", error))?;
+            // Whatever the umask is: the directory above lets nobody else in.
+            set_mode(&target, 0o755)?;
+            stage(root, &source, &target, ids)?;
+        } else if metadata.is_file() {
+            stage_file(&source, &target, ids)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts one file at `target`, where there must be none, readable by the sandbox's user: a hard link if
+/// that serves.
+pub(crate) fn stage_file(source: &Path, target: &Path, ids: Ids) -> io::Result<()> {
+    let linked = match std::fs::hard_link(source, target) {
+        Ok(()) => true,
+        // It may be a link to a file that is not ours to write.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(about(target, "cannot make", error)),
+        Err(_) => false,
+    };
+    if linked && reachable(target, ids) {
+        return Ok(());
+    }
+    if linked {
+        // The link has the mode of what is not ours to change.
+        std::fs::remove_file(target).map_err(|error| about(target, "cannot remove", error))?;
+    }
+    let failed = |error: io::Error| io::Error::new(error.kind(), format!("cannot copy {}: {error}", source.display()));
+    let mode = source.metadata().map_err(failed)?.mode();
+    std::fs::copy(source, target).map_err(failed)?;
+    set_mode(target, 0o644 | mode & 0o111)
+}
+
+fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let failed = |error| about(directory, "cannot read the directory", error);
+    std::fs::read_dir(directory).map_err(failed)?.map(|entry| Ok(entry.map_err(failed)?.path())).collect()
+}
+
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+        .map_err(|error| about(path, "cannot change the mode of", error))
+}
+
+/// An error that names what it is about.
+pub(crate) fn about(path: &Path, what: &str, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{what} {}: {error}", path.display()))
+}

@@ -1,0 +1,131 @@
+//! `{placeholders}` in commands.
+//!
+//! A placeholder is a name in braces: letters, digits, `_` and `+`. Braces around anything else are
+//! just braces, so that shell functions and the templates of other tools need no escaping.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// Stands for many arguments, so it is an argument of its own.
+pub(crate) const SOURCES: &str = "sources";
+
+/// A text in parts: plain, and names of placeholders.
+enum Part<'t> {
+    Plain(&'t str),
+    Name(&'t str),
+}
+
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    let mut from = 0;
+    while let Some(open) = rest[from..].find('{').map(|at| from + at) {
+        let inside = &rest[open + 1..];
+        let length =
+            inside.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '+')).unwrap_or(inside.len());
+        if length > 0 && inside[length..].starts_with('}') && inside.starts_with(|c: char| c.is_ascii_lowercase()) {
+            parts.push(Part::Plain(&rest[..open]));
+            parts.push(Part::Name(&inside[..length]));
+            rest = &inside[length + 1..];
+            from = 0;
+        } else {
+            from = open + 1;
+        }
+    }
+    parts.push(Part::Plain(rest));
+    parts
+}
+
+/// Names of the placeholders in a text.
+pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
+    parts(text).into_iter().filter_map(|part| match part {
+        Part::Name(name) => Some(name),
+        Part::Plain(_) => None,
+    })
+}
+
+/// What placeholders stand for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Values {
+    values: BTreeMap<String, OsString>,
+    sources: Vec<OsString>,
+}
+
+impl Values {
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<OsString>) {
+        self.values.insert(name.to_owned(), value.into());
+    }
+
+    pub(crate) fn set_sources(&mut self, sources: Vec<OsString>) {
+        self.sources = sources;
+    }
+
+    /// The text with values in place. What a value says is not looked at again.
+    pub(crate) fn fill(&self, text: &str) -> OsString {
+        let mut filled = Vec::new();
+        for part in parts(text) {
+            match part {
+                Part::Plain(plain) => filled.extend_from_slice(plain.as_bytes()),
+                Part::Name(name) => match self.values.get(name) {
+                    Some(value) => filled.extend_from_slice(value.as_bytes()),
+                    None => filled.extend_from_slice(format!("{{{name}}}").as_bytes()),
+                },
+            }
+        }
+        OsString::from_vec(filled)
+    }
+
+    /// A command line.
+    pub(crate) fn fill_all(&self, command: &[String]) -> Vec<OsString> {
+        let mut filled = Vec::new();
+        for argument in command {
+            if argument == "{sources}" {
+                filled.extend(self.sources.iter().cloned());
+            } else {
+                filled.push(self.fill(argument));
+            }
+        }
+        filled
+    }
+}
+
+/// The argument with its `{memory_mib}`: the one placeholder that only a run can fill.
+pub(crate) fn fill_memory(argument: &OsStr, memory: u64) -> OsString {
+    const NAME: &str = "{memory_mib}";
+    match argument.to_str() {
+        Some(text) if text.contains(NAME) => text.replace(NAME, &(memory >> 20).max(1).to_string()).into(),
+        _ => argument.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_braces_are_placeholders_and_nothing_else_is() {
+        let of = |text| names(text).collect::<Vec<_>>();
+        assert_eq!(of("{g++} -o {executable}{main}"), ["g++", "executable", "main"]);
+        assert_eq!(of("f() { echo; } ${} {} {a b} {{.Export}} {A} {1} {a"), [""; 0]);
+        assert_eq!(of("{{main}}"), ["main"]);
+        assert_eq!(of("ä{ä}{main}"), ["main"]);
+    }
+
+    #[test]
+    fn values_are_put_in_once() {
+        let mut values = Values::default();
+        values.set("main", "{executable}");
+        values.set("executable", "/p");
+        values.set_sources(vec!["a.c".into(), "b.c".into()]);
+        let command = ["x{main}y", "{sources}", "{unknown}", "{executable}"].map(str::to_owned);
+        assert_eq!(values.fill_all(&command), ["x{executable}y", "a.c", "b.c", "{unknown}", "/p"]);
+    }
+
+    #[test]
+    fn memory_is_in_mebibytes() {
+        assert_eq!(fill_memory(OsStr::new("-Xmx{memory_mib}m"), 256 << 20), "-Xmx256m");
+        assert_eq!(fill_memory(OsStr::new("{memory_mib}"), 1), "1");
+        assert_eq!(fill_memory(OsStr::new("{memory}"), 1 << 20), "{memory}");
+    }
+}

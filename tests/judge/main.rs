@@ -1,0 +1,7 @@
+//! Tests of the judge on the real sandbox, one module for each part.
+
+mod batch;
+mod checkers;
+mod interactive;
+mod setting;
+mod suites;

@@ -1,0 +1,157 @@
+//! Two runs that start together: both or none, and never one that waits for the other's place.
+
+use crate::{builder, supervisor};
+use millibox::{Handle, Outcome, Request, Supervisor, World};
+use millibox_tests::{pipe, request, start, wait, world_with_proc};
+use std::time::Duration;
+
+/// More than a pipe takes: whoever writes it needs a reader.
+const MORE_THAN_A_PIPE: &str = "300000";
+
+/// A writer and a reader of one pipe; neither ends without the other.
+fn pair(supervisor: &Supervisor, worlds: [&World; 2]) -> [Handle; 2] {
+    let (read, write) = pipe();
+    let writer = request(["out", MORE_THAN_A_PIPE]).stdout(write).world(worlds[0]);
+    let reader = request(["stdin"]).stdin(read).world(worlds[1]);
+    supervisor.run_pair([&writer, &reader]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn assert_ended(handles: &[Handle; 2]) {
+    for handle in handles {
+        let result = wait(handle);
+        assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
+    }
+}
+
+#[test]
+fn both_at_once_on_one_slot() {
+    let supervisor = start(builder().slots(1));
+    let (minimal, with_proc) = (World::minimal(), world_with_proc());
+    for worlds in [[&minimal, &minimal], [&minimal, &with_proc], [&with_proc, &minimal]] {
+        assert_ended(&pair(&supervisor, worlds));
+    }
+}
+
+#[test]
+fn fifty_pairs_and_fifty_lone_runs_on_two_slots() {
+    let supervisor = start(builder().slots(2));
+    let worlds = [World::minimal(), world_with_proc(), World::minimal().uid(1000)];
+    let mut pairs = Vec::new();
+    let mut lone = Vec::new();
+    for number in 0..50 {
+        pairs.push(pair(&supervisor, [&worlds[number % 2], &worlds[number % 3]]));
+        lone.push(supervisor.run(&request(["exit", "7"]).world(&worlds[number % 3])).unwrap());
+    }
+    for pair in &pairs {
+        assert_ended(pair);
+    }
+    for run in &lone {
+        assert_eq!(wait(run).outcome, Outcome::Exited(7));
+    }
+}
+
+#[test]
+fn a_pair_waits_for_a_slot_and_not_for_its_half() {
+    let supervisor = start(builder().slots(1));
+    let (sleeper, _output) = millibox_tests::sleeper(&supervisor, &[]);
+    let pair = pair(&supervisor, [&World::minimal(), &World::minimal()]);
+    for half in &pair {
+        assert!(half.wait_timeout(Duration::from_millis(50)).unwrap().is_none());
+    }
+    sleeper.kill();
+    assert_ended(&pair);
+}
+
+#[test]
+fn a_run_that_came_later_does_not_take_a_pairs_slot() {
+    let supervisor = start(builder().slots(1));
+    // All homes are ready for its world, and none for those of the pair.
+    let (first, _output) = millibox_tests::sleeper(&supervisor, &[]);
+    let pair = pair(&supervisor, [&world_with_proc(), &World::minimal().uid(1000)]);
+    let later = supervisor.run(&request(["sleep", "100000"])).unwrap();
+    first.kill();
+    assert_ended(&pair);
+    assert!(later.try_wait().unwrap().is_none());
+}
+
+#[test]
+fn half_a_pair_that_cannot_start_takes_the_other_along() {
+    let supervisor = start(builder().slots(1));
+    let (sleeper, _output) = millibox_tests::sleeper(&supervisor, &[]);
+    let good = request(["exit", "0"]);
+    let over_at_once = good.clone().real_time_limit(Duration::ZERO);
+    let without_world = good.clone().world(&World::minimal().read_only("/missing", "/missing"));
+    for bad in [&over_at_once, &without_world] {
+        for (requests, good) in [([bad, &good], 1), ([&good, bad], 0)] {
+            let results = supervisor.run_pair(requests).unwrap().map(|handle| wait(&handle));
+            assert!(matches!(results[good].outcome, Outcome::NotStarted(_)), "{results:?}");
+            assert!(matches!(results[1 - good].outcome, Outcome::NotStarted(_) | Outcome::RealTimeLimit));
+            assert_eq!(results.map(|result| result.ended_ns), [None, None]);
+        }
+    }
+    // Whichever of them goes while both wait; and they may wait here or with the supervisor.
+    for outstanding in [1, 100] {
+        let pairs: Vec<[Handle; 2]> = (0..outstanding).map(|_| supervisor.run_pair([&good, &good]).unwrap()).collect();
+        for (number, [first, second]) in pairs.iter().enumerate().rev() {
+            let (gone, other) = if number % 2 == 0 { (first, second) } else { (second, first) };
+            gone.kill();
+            assert_eq!(wait(gone).outcome, Outcome::Killed);
+            let result = wait(other);
+            assert!(matches!(result.outcome, Outcome::NotStarted(_)), "{result}");
+        }
+    }
+    sleeper.kill();
+    assert_ended(&pair(&supervisor, [&World::minimal(), &World::minimal()]));
+}
+
+#[test]
+fn a_pair_that_nobody_waits_for() {
+    let supervisor = start(builder().slots(1));
+    for _ in 0..20 {
+        let [_, second] = pair(&supervisor, [&World::minimal(), &World::minimal()]);
+        drop(second);
+    }
+    assert_ended(&pair(&supervisor, [&World::minimal(), &World::minimal()]));
+}
+
+#[test]
+fn from_its_start_each_half_is_a_run_of_its_own() {
+    let supervisor = start(builder().slots(1));
+    let missing = Request::new("/missing");
+    let sleeps = request(["sleep", "100"]);
+    let [missing, sleeps] = supervisor.run_pair([&missing, &sleeps]).unwrap();
+    assert!(matches!(wait(&missing).outcome, Outcome::NotStarted(_)));
+    assert_eq!(wait(&sleeps).outcome, Outcome::Exited(0));
+}
+
+#[test]
+fn a_slot_with_one_home_has_no_room_for_a_pair() {
+    let supervisor = start(builder().slots(2).homes_per_slot(1));
+    let good = request(["exit", "0"]);
+    for handle in &supervisor.run_pair([&good, &good]).unwrap() {
+        let result = wait(handle);
+        let Outcome::NotStarted(error) = &result.outcome else { panic!("{result}") };
+        assert!(error.message.contains("home") || error.message.contains("together"), "{error}");
+    }
+}
+
+#[test]
+fn the_end_of_one_is_told_from_the_end_of_the_other() {
+    let supervisor = supervisor();
+    for late in [0, 1] {
+        let requests = [0, 1].map(|number| request(["sleep", if number == late { "60" } else { "0" }]));
+        let ends = supervisor.run_pair([&requests[0], &requests[1]]).unwrap().map(|handle| wait(&handle).ended_ns);
+        let [Some(first), Some(second)] = ends else { panic!("{ends:?}") };
+        assert_eq!(first > second, late == 0, "{ends:?}");
+    }
+    // One that we end has its end when it is ended.
+    let [killed, other] = supervisor
+        .run_pair([
+            &request(["sleep", "100000"]).real_time_limit(Duration::from_millis(50)),
+            &request(["sleep", "150"]),
+        ])
+        .unwrap()
+        .map(|handle| wait(&handle));
+    assert_eq!(killed.outcome, Outcome::RealTimeLimit);
+    assert!(killed.ended_ns < other.ended_ns, "{killed:?} {other:?}");
+}
