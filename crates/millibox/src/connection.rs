@@ -122,6 +122,11 @@ impl Connection {
         }
     }
 
+    /// Whether nothing comes from the supervisor any more.
+    pub fn is_dead(&self) -> bool {
+        self.lock().died.is_some()
+    }
+
     /// Numbers for runs, ascending, never given twice.
     pub fn ids<const N: usize>(&self) -> [u64; N] {
         let mut state = self.lock();

@@ -348,6 +348,18 @@ impl Supervisor {
 
     /// Ends it: kills what runs, waits until all is gone. The same as dropping it.
     pub fn shut_down(self) {}
+
+    /// Tells it to end, from any thread, and does not wait: what runs is killed, and whoever waits
+    /// for it gets [`Error::Died`].
+    pub fn close(&self) {
+        self.connection.close();
+    }
+
+    /// Whether it is known to be dead, or was told to end. One that was killed is known to be
+    /// dead once somebody has asked it for something.
+    pub fn is_dead(&self) -> bool {
+        self.connection.is_dead()
+    }
 }
 
 impl Drop for Supervisor {

@@ -70,6 +70,9 @@ pub struct Options {
     pub headers_beside: bool,
     /// The main source or class by name, if there are several.
     pub main: Option<String>,
+    /// Files of this directory, and of those in it, are added to the sources, in place of those of
+    /// the same names.
+    pub include: Option<PathBuf>,
 }
 
 /// What came of compiling.
@@ -178,7 +181,9 @@ impl<'s> Toolbox<'s> {
     /// Their names, as the compiler sees them and speaks of them, are those below the directory that
     /// they have in common. Only regular files are read, and no symbolic links are followed there.
     pub fn compile(&self, suite: &Suite, sources: &[PathBuf], options: &Options) -> Compilation {
-        match sources::read(sources, suite, options.headers_beside) {
+        let files = sources::read(sources, suite, options.headers_beside)
+            .and_then(|files| sources::include(files, options.include.as_deref()));
+        match files {
             Ok(files) => self.compile_files(suite, &files, options),
             Err(why) => Compilation::failed(why),
         }

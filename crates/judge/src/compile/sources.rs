@@ -29,12 +29,40 @@ pub(super) fn read(paths: &[PathBuf], suite: &Suite, headers_beside: bool) -> Re
         paths.extend(beside);
     }
     let base = common_directory(&paths).ok_or("the sources have no directory in common")?;
-    let directory = openat(CWD, &base, OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+    read_below(&base, &paths)
+}
+
+/// Adds the files of a directory, and of those in it, in place of those of the same names.
+pub(super) fn include(mut files: Vec<File>, directory: Option<&Path>) -> Result<Vec<File>, String> {
+    let Some(directory) = directory else { return Ok(files) };
+    let directory = std::path::absolute(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let mut paths = Vec::new();
+    let mut waiting = vec![directory.clone()];
+    while let Some(next) = waiting.pop() {
+        let failed = |error: std::io::Error| format!("cannot read the directory {}: {error}", next.display());
+        for entry in std::fs::read_dir(&next).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            match entry.file_type().map_err(failed)? {
+                kind if kind.is_dir() => waiting.push(entry.path()),
+                _ => paths.push(entry.path()),
+            }
+        }
+    }
+    // The order of the files is what a compiler is told, and what the cache knows.
+    paths.sort();
+    let included = read_below(&directory, &paths)?;
+    files.retain(|file| included.iter().all(|other| other.name != file.name));
+    files.extend(included);
+    Ok(files)
+}
+
+fn read_below(base: &Path, paths: &[PathBuf]) -> Result<Vec<File>, String> {
+    let directory = openat(CWD, base, OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .map_err(|errno| format!("cannot open the directory {}: {errno}", base.display()))?;
     let mut left = MOST;
     let mut files: Vec<File> = Vec::new();
-    for path in &paths {
-        let name = path.strip_prefix(&base).unwrap_or(path);
+    for path in paths {
+        let name = path.strip_prefix(base).unwrap_or(path);
         if files.iter().any(|file| file.name == name) {
             continue;
         }
@@ -158,6 +186,23 @@ mod tests {
             (chosen(None), chosen(Some("main")), chosen(Some("main.cc"))),
             ("b/more.cc".into(), "main.cc".into(), "main.cc".into())
         );
+    }
+
+    #[test]
+    fn included_files_replace_those_of_their_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir_all(at("more/deep")).unwrap();
+        for name in ["a.cc", "b.h", "more/b.h", "more/deep/c.h"] {
+            std::fs::write(at(name), name).unwrap();
+        }
+        let suites = Suites::builtin();
+        let sources = read(&[at("a.cc"), at("b.h")], suites.named("cpp").unwrap(), false).unwrap();
+        let all = include(sources, Some(&at("more"))).unwrap();
+        assert_eq!(names(&all), ["a.cc", "b.h", "deep/c.h"]);
+        assert_eq!(all[1].bytes, b"more/b.h");
+        std::os::unix::fs::symlink("/etc/passwd", at("more/d.h")).unwrap();
+        assert!(include(all, Some(&at("more"))).unwrap_err().contains("it is a symbolic link"));
     }
 
     #[test]
