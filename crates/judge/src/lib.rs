@@ -15,6 +15,7 @@
 //! | `feedback` | the directory where a checker or interactor leaves files for us |
 //! | `convention` | how a checker or interactor answers, and what its answer means |
 //! | `interactive` | a solution that talks to an interactor |
+//! | `setter` | what a problem setter does before anybody is judged |
 #![forbid(unsafe_code)]
 
 pub mod batch;
@@ -27,6 +28,7 @@ mod files;
 pub mod interactive;
 pub mod program;
 mod pump;
+pub mod setter;
 pub mod staging;
 pub mod suite;
 pub mod verdict;
