@@ -27,7 +27,8 @@ demo: ## a C++ program compiled and run in the sandbox, and hostile ones held (B
 	@demo/run
 
 test: ## all tests; started by root, also those of the sandbox as an unprivileged user (ARGS=growth: only those named so)
-	@$(need) g++=g++ setpriv=util-linux
+	@# Larger compilers (Java, Go, Rust, Node.js) are tested if they are there.
+	@$(need) g++=g++ fpc=fp-compiler python3=python3 setpriv=util-linux
 	@.ci/test $(ARGS)
 
 lint: ## formatting, clippy and documentation, without a warning

@@ -184,6 +184,10 @@ fn a_wrong_answer_that_is_said_first_stays_one() {
     for falls in ["read", "read-to-end", FLOOD, "ask:1000000"] {
         table.says(&BOTH, &["write:x", falls, "exit:1"], &["read:x", "exit:43"], WrongAnswer);
     }
+    // Nobody waits for what cannot matter.
+    for result in table.says(&BOTH, &["write:x", "sleep:100000"], &["read:x", "exit:43"], WrongAnswer) {
+        assert_eq!(result.run.unwrap().outcome, Outcome::Killed);
+    }
     // Told so, and then left.
     for falls in ["exit:1", "signal:6", "read", "sleep:100000"] {
         table.says(&BOTH, &["write:x", "read:wrong", falls], &["read:x", "write:wrong", "exit:43"], WrongAnswer);
@@ -304,11 +308,17 @@ fn output_is_counted_in_a_relay() {
     let mut limits = limits();
     limits.output = 100_000;
     let verdict = |mode, part: &[&str], interactor: &[&str]| table.play_within(mode, &limits, part, interactor).verdict;
-    for reads in [&[WAIT, "exit:42"][..], &[LATER, "exit:42"]] {
+    for reads in [&[WAIT, "exit:42"][..], &[LATER, "exit:42"], &["exit:42"]] {
         assert_eq!(verdict(Mode::Relay, &["pour:100000"], reads), Accepted);
         assert_eq!(verdict(Mode::Relay, &["pour:100001"], reads), OutputLimit);
         assert_eq!(verdict(Mode::Relay, &["pour:100001", "sleep:100000"], reads), OutputLimit);
         assert_eq!(verdict(Mode::Direct, &["pour:100001"], reads), Accepted);
+    }
+    // What nobody had read, nor moved, when both had ended. Two pipes hold 2 MiB.
+    for (limit, said) in [(1_500_000, OutputLimit), (1_900_000, Accepted)] {
+        let limits = Limits { output: limit, ..limits };
+        let result = table.play_within(Mode::Relay, &limits, &["pour:1900000"], &[LATER, "exit:42"]);
+        assert_eq!(result.verdict, said, "{result:?}");
     }
     // With nobody to count, its time ends it.
     assert_eq!(verdict(Mode::Direct, &["pour:1000000000000"], &[LATER, WAIT, "exit:42"]), TimeLimit);

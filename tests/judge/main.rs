@@ -4,3 +4,4 @@ mod batch;
 mod checkers;
 mod interactive;
 mod setting;
+mod suites;

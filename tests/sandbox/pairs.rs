@@ -63,6 +63,18 @@ fn a_pair_waits_for_a_slot_and_not_for_its_half() {
 }
 
 #[test]
+fn a_run_that_came_later_does_not_take_a_pairs_slot() {
+    let supervisor = start(builder().slots(1));
+    // All homes are ready for its world, and none for those of the pair.
+    let (first, _output) = millibox_tests::sleeper(&supervisor, &[]);
+    let pair = pair(&supervisor, [&world_with_proc(), &World::minimal().uid(1000)]);
+    let later = supervisor.run(&request(["sleep", "100000"])).unwrap();
+    first.kill();
+    assert_ended(&pair);
+    assert!(later.try_wait().unwrap().is_none());
+}
+
+#[test]
 fn half_a_pair_that_cannot_start_takes_the_other_along() {
     let supervisor = start(builder().slots(1));
     let (sleeper, _output) = millibox_tests::sleeper(&supervisor, &[]);

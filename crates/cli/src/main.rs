@@ -10,6 +10,7 @@
 //! | `machine` | options of every subcommand that starts a supervisor |
 //! | `run` | `millibox run` |
 //! | `doctor` | `millibox doctor` |
+//! | `languages` | `millibox languages` |
 //! | `bench` | `millibox bench` |
 //! | `failure` | why there is no result, and the exit status for that |
 #![forbid(unsafe_code)]
@@ -17,6 +18,7 @@
 mod bench;
 mod doctor;
 mod failure;
+mod languages;
 mod machine;
 mod run;
 mod usage;
@@ -58,6 +60,8 @@ enum Command {
     Run(Box<run::Args>),
     /// Try what the sandbox needs, and say what mends what is missing
     Doctor(doctor::Args),
+    /// List the languages of the judge: which can be used here, and what mends those that cannot
+    Languages(languages::Args),
     /// Measure the sandbox on this machine
     Bench(Bench),
     /// Print a completion script for a shell
@@ -85,6 +89,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Run(args) => run::main(&args),
         Command::Doctor(args) => doctor::main(&args),
+        Command::Languages(args) => languages::main(&args),
         Command::Bench(args) => bench::main(&args.bench, &args.machine.builder()).map_err(Failure::sandbox),
         Command::Completions { shell } => completions(shell),
     };

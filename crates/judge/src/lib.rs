@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
+//! | `judge` | the whole: a package, its submissions, what is said of each |
 //! | `suite` | languages as data: how each is compiled and run |
 //! | `compile` | sources to programs, in the sandbox |
 //! | `cache` | programs that were compiled before |
@@ -26,6 +27,7 @@ pub mod convention;
 pub mod feedback;
 mod files;
 pub mod interactive;
+pub mod judge;
 pub mod program;
 mod pump;
 pub mod setter;

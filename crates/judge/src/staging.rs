@@ -120,7 +120,7 @@ fn all_reachable(directory: &Path, ids: Ids) -> io::Result<bool> {
     Ok(true)
 }
 
-fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> io::Result<()> {
+pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> io::Result<()> {
     for mut source in entries(from)? {
         let target = to.join(source.file_name().unwrap_or_default());
         if source.is_symlink() {
@@ -148,9 +148,15 @@ fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts one file at `target`, readable by the sandbox's user: a hard link if that serves.
+/// Puts one file at `target`, where there must be none, readable by the sandbox's user: a hard link if
+/// that serves.
 pub(crate) fn stage_file(source: &Path, target: &Path, ids: Ids) -> io::Result<()> {
-    let linked = std::fs::hard_link(source, target).is_ok();
+    let linked = match std::fs::hard_link(source, target) {
+        Ok(()) => true,
+        // It may be a link to a file that is not ours to write.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(about(target, "cannot make", error)),
+        Err(_) => false,
+    };
     if linked && reachable(target, ids) {
         return Ok(());
     }
@@ -158,9 +164,10 @@ pub(crate) fn stage_file(source: &Path, target: &Path, ids: Ids) -> io::Result<(
         // The link has the mode of what is not ours to change.
         std::fs::remove_file(target).map_err(|error| about(target, "cannot remove", error))?;
     }
-    std::fs::copy(source, target)
-        .map_err(|error| io::Error::new(error.kind(), format!("cannot copy {}: {error}", source.display())))?;
-    set_mode(target, 0o644)
+    let failed = |error: io::Error| io::Error::new(error.kind(), format!("cannot copy {}: {error}", source.display()));
+    let mode = source.metadata().map_err(failed)?.mode();
+    std::fs::copy(source, target).map_err(failed)?;
+    set_mode(target, 0o644 | mode & 0o111)
 }
 
 fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {

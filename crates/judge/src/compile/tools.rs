@@ -129,7 +129,7 @@ struct Found {
 /// The first one that works; if none does, why the first one does not.
 fn find_one(supervisor: &Supervisor, suite: &Suite, tool: &Tool) -> Result<Found, Availability> {
     let mut why = None;
-    for candidate in candidates(&tool.program) {
+    for candidate in candidates(tool) {
         match try_one(supervisor, suite, tool, &candidate) {
             Ok(found) => return Ok(found),
             Err(unusable) => {
@@ -144,13 +144,14 @@ fn find_one(supervisor: &Supervisor, suite: &Suite, tool: &Tool) -> Result<Found
 }
 
 /// Executables of this name, none twice.
-fn candidates(program: &str) -> Vec<PathBuf> {
+fn candidates(tool: &Tool) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let places: Vec<PathBuf> = if program.starts_with('/') {
-        vec![program.into()]
+    let places: Vec<PathBuf> = if tool.program.starts_with('/') {
+        vec![PathBuf::from(&tool.program)]
     } else {
-        let directories = DIRECTORIES.iter().map(PathBuf::from).chain(std::env::split_paths(&path));
-        directories.filter(|directory| directory.is_absolute()).map(|directory| directory.join(program)).collect()
+        let of_system = DIRECTORIES.iter().map(PathBuf::from).chain(tool.directories.iter().map(PathBuf::from));
+        let all = of_system.chain(std::env::split_paths(&path));
+        all.filter(|directory| directory.is_absolute()).map(|directory| directory.join(&tool.program)).collect()
     };
     let mut seen = Vec::new();
     let executable = |path: &PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.mode() & 0o111 != 0);
@@ -353,7 +354,14 @@ mod tests {
         let Some(home) = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok()) else {
             return;
         };
-        let tool = |root| Tool { program: "x".into(), package: "x".into(), version: Vec::new(), root, hint: None };
+        let tool = |root| Tool {
+            program: "x".into(),
+            directories: Vec::new(),
+            package: "x".into(),
+            version: Vec::new(),
+            root,
+            hint: None,
+        };
         let real = home.join("bin/x");
         let why = installation(&tool(Root::Above(2)), &real, &real).unwrap_err();
         assert!(why.contains("too much"), "{why}");

@@ -41,6 +41,10 @@ pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<Wo
             _ => world.mount(mount.clone()),
         };
     }
+    // Before all that might lie below it.
+    if surroundings.scratch > 0 {
+        world = world.mount(tmpfs("/tmp", surroundings.scratch));
+    }
     for root in roots {
         world = world.read_only(root, root);
     }
@@ -52,9 +56,6 @@ pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<Wo
     }
     if surroundings.proc {
         world = world.mount(Mount::Proc { at: b"/proc".to_vec(), processes_only: true });
-    }
-    if surroundings.scratch > 0 {
-        world = world.mount(tmpfs("/tmp", surroundings.scratch));
     }
     Ok(world)
 }

@@ -1,6 +1,6 @@
 //! The verdict of an interactive test.
 
-use super::Ended;
+use super::{Ended, Mode};
 use crate::batch::judge_run;
 use crate::program::Limits;
 use crate::verdict::{TestResult, Verdict};
@@ -16,11 +16,15 @@ use std::time::Duration;
 pub const AT_ONCE: Duration = Duration::from_millis(100);
 
 /// Says what came of a test.
-pub(super) fn decide(ended: Ended, limits: &Limits) -> TestResult {
-    let Ended { solution, interactor, answer } = ended;
+pub(super) fn decide(ended: Ended, limits: &Limits, mode: Mode) -> TestResult {
+    let Ended { solution, interactor, answer, told } = ended;
     let failure = judge_run(&solution, limits);
     let never_ran = matches!(solution.outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_));
-    let overruled = answer.verdict != Verdict::Accepted && !never_ran && spoke_first(&interactor, &solution);
+    // A relay brings what the solution wrote when the machine lets it, perhaps long after the
+    // solution's end: there the interactor's time begins when we, who move it, see that end.
+    let unaware = mode == Mode::Relay && !told && solution.outcome != Outcome::Killed;
+    let unaware = unaware || ended_unaware(&interactor, &solution);
+    let overruled = answer.verdict != Verdict::Accepted && !never_ran && unaware;
     let result = TestResult { run: Some(solution), checker: Some(interactor.figures), ..TestResult::judge_error("") };
     match failure {
         _ if answer.verdict == Verdict::JudgeError => {
@@ -31,8 +35,8 @@ pub(super) fn decide(ended: Ended, limits: &Limits) -> TestResult {
     }
 }
 
-/// Whether the interactor ended without knowing of the solution's end.
-fn spoke_first(interactor: &RunResult, solution: &RunResult) -> bool {
+/// Whether the interactor cannot have known of the solution's end, by the moments of the two.
+fn ended_unaware(interactor: &RunResult, solution: &RunResult) -> bool {
     match (interactor.ended_ns, solution.ended_ns) {
         // No earlier than this was it told.
         (Some(interactor), Some(solution)) => interactor <= solution.saturating_add(AT_ONCE.as_nanos() as u64),
@@ -64,15 +68,20 @@ mod tests {
     }
 
     fn verdict(solution: (Outcome, u64), said: (Verdict, u64)) -> Verdict {
+        decided(solution, said, Mode::Direct, said.1 >= MUCH_LATER)
+    }
+
+    fn decided(solution: (Outcome, u64), said: (Verdict, u64), mode: Mode, told: bool) -> Verdict {
         let answer = Answer { verdict: said.0, reason: String::new(), comment: String::new(), points: None };
         let ended = Ended {
             solution: run(solution.0, Some(solution.1)),
             interactor: run(Outcome::Exited(0), Some(said.1)),
             answer,
+            told,
         };
         let hour = Duration::from_secs(3600);
         let limits = Limits { cpu_time: hour, real_time: hour, memory: 0, output: 0, processes: 0 };
-        decide(ended, &limits).verdict
+        decide(ended, &limits, mode).verdict
     }
 
     fn failures() -> Vec<(Outcome, Verdict)> {
@@ -103,6 +112,15 @@ mod tests {
             for said in [Accepted, WrongAnswer] {
                 assert_eq!(verdict((Outcome::Exited(0), ends.0), (said, ends.1)), said);
             }
+        }
+    }
+
+    #[test]
+    fn in_a_relay_the_interactor_has_its_time_from_when_the_judge_sees_the_end() {
+        let late = |mode, told| decided((Outcome::Exited(1), FIRST), (Verdict::WrongAnswer, MUCH_LATER), mode, told);
+        assert_eq!(late(Mode::Relay, false), Verdict::WrongAnswer);
+        for (mode, told) in [(Mode::Relay, true), (Mode::Direct, true), (Mode::Direct, false)] {
+            assert_eq!(late(mode, told), Verdict::RunTimeError);
         }
     }
 

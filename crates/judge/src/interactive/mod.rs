@@ -78,7 +78,7 @@ pub fn judge(
     mode: Mode,
 ) -> TestResult {
     match play(worker, executable, case, limits, interactor, mode) {
-        Ok(ended) => decide::decide(ended, limits),
+        Ok(ended) => decide::decide(ended, limits, mode),
         Err(failure) => TestResult::judge_error(failure.to_string()),
     }
 }
@@ -88,6 +88,8 @@ struct Ended {
     solution: RunResult,
     interactor: RunResult,
     answer: Answer,
+    /// The interactor's result came when it had been shown that the solution has ended.
+    told: bool,
 }
 
 fn play(
@@ -162,9 +164,8 @@ fn its_arguments(
             vec![input, answer.ok_or_else(missing)?, feedback.into()]
         }
         Convention::Testlib => {
-            let mut arguments = vec![input, (feedback + "output").into()];
-            arguments.extend(answer);
-            arguments
+            // What comes after it is known by its place.
+            vec![input, (feedback + "output").into(), answer.unwrap_or_else(|| "/dev/null".into())]
         }
     };
     arguments.extend(case.flags.iter().map(OsString::from));

@@ -25,6 +25,7 @@ pub(super) fn play(
 ) -> Result<Ended, JudgeFailure> {
     let mut says = Some(says);
     let mut said: Option<(RunResult, Answer)> = None;
+    let mut told = false;
     let mut ended: Option<RunResult> = None;
     // When the interactor is to see that the solution has ended.
     let mut tell: Option<Instant> = None;
@@ -57,6 +58,7 @@ pub(super) fn play(
         }
         if tell.is_some_and(|when| when <= Instant::now()) {
             tell = None;
+            told = true;
             from_solution.writer_is_gone();
             from_interactor.reader_is_gone();
         }
@@ -93,7 +95,7 @@ pub(super) fn play(
             }
             // That may have changed what the result says.
             let solution = solution.wait()?;
-            Ok(Ended { solution, interactor: interactor_run, answer })
+            Ok(Ended { solution, interactor: interactor_run, answer, told })
         }
         _ => Err(JudgeFailure("the conversation ended before its programs".to_owned())),
     }

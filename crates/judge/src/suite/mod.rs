@@ -79,6 +79,8 @@ pub struct Sources {
 pub struct Tool {
     /// Name as on PATH, or an absolute path.
     pub program: String,
+    /// Where it is looked for besides the system's directories and PATH.
+    pub directories: Vec<String>,
     /// Debian packages that it comes with, as `apt install` takes them.
     pub package: String,
     /// Arguments that make it tell its version.

@@ -29,7 +29,7 @@ const TOP: &[&str] = &[
     "variant",
     "example",
 ];
-const TOOL: &[&str] = &["package", "version", "root", "hint"];
+const TOOL: &[&str] = &["directories", "package", "version", "root", "hint"];
 const SURROUNDINGS: &[&str] = &[
     "system",
     "mounts",
@@ -207,6 +207,7 @@ impl<'d> Reading<'_, '_, 'd> {
             };
             tools.push(Tool {
                 program: program.to_owned(),
+                directories: reader.plain_strings(section, "directories"),
                 package: reader.required(section, "package"),
                 version: match section.get("version") {
                     None => vec!["--version".to_owned()],

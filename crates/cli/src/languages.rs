@@ -1,0 +1,141 @@
+//! `millibox languages`: the judge's languages, each tried in the sandbox.
+
+use crate::failure::Failure;
+use crate::machine;
+use millibox::{Backend, BackendChoice, Supervisor};
+use millibox_judge::cache::Cache;
+use millibox_judge::compile::{Availability, Toolbox};
+use millibox_judge::suite::{Suite, Suites};
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Options of `millibox languages`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The exit status is 0 if every language listed can be used, 1 if not.
+
+Examples:
+  millibox languages
+  millibox languages --try python c++17
+  millibox languages --suites ./suites --json | jq -r '.[] | select(.state != \"available\") | .remedy'")]
+pub struct Args {
+    /// Only these languages; all of them without
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Add the suites of a directory's files *.toml, in place of ours for the same language
+    #[arg(long, value_name = "DIR")]
+    pub suites: Option<PathBuf>,
+    /// Compile and run an example in each language, too
+    ///
+    /// Without it only compilers and interpreters are started, and asked for their versions.
+    #[arg(long = "try")]
+    pub try_out: bool,
+    /// Print a JSON array
+    ///
+    /// [{"name", "title", "names", "state": "available", "missing", "unreachable" or "broken", "detail",
+    /// "remedy"}]; remedy is null where there is none.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub machine: machine::Options,
+}
+
+/// One language in one variant.
+#[derive(Debug, Serialize)]
+struct Line<'s> {
+    name: &'s str,
+    title: &'s str,
+    names: &'s [String],
+    state: &'static str,
+    /// The version, or what is wrong.
+    detail: String,
+    remedy: Option<String>,
+}
+
+/// The whole subcommand.
+pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    let suites = suites(args.suites.as_deref())?;
+    let chosen: Vec<&Suite> = match &args.names[..] {
+        [] => suites.iter().collect(),
+        names => names.iter().map(|name| suites.named(name)).collect::<Result<_, _>>().map_err(Failure::option)?,
+    };
+    let supervisor = supervisor(&args.machine)?;
+    let toolbox = Toolbox::new(&supervisor, suites.clone(), Cache::none());
+    let width = |of: fn(&Suite) -> &str| chosen.iter().map(|suite| of(suite).chars().count()).max().unwrap_or(0);
+    let widths = (width(|suite| &suite.name), width(|suite| &suite.title));
+    let mut all = Vec::new();
+    let written = chosen.into_iter().try_for_each(|suite| {
+        let line = look_at(&toolbox, suite, args.try_out);
+        let shown = if args.json { Ok(()) } else { show(&line, widths) };
+        all.push(line);
+        shown
+    });
+    let written = written.and_then(|()| match args.json {
+        true => {
+            let text = serde_json::to_string_pretty(&all).map_err(std::io::Error::other)?;
+            writeln!(std::io::stdout(), "{text}")
+        }
+        false => Ok(()),
+    });
+    written.map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))?;
+    let usable = all.iter().all(|line| line.state == "available");
+    Ok(if usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Ours, and those of a directory. Every fault of its files is told in a line of its own.
+pub fn suites(directory: Option<&Path>) -> Result<Suites, Failure> {
+    let Some(directory) = directory else { return Ok(Suites::builtin()) };
+    Suites::with_directory(directory).map_err(|faults| {
+        for fault in &faults.0 {
+            eprintln!("millibox: {fault}");
+        }
+        let count = faults.0.len();
+        let faults = if count == 1 { "a fault".to_owned() } else { format!("{count} faults") };
+        Failure::option(format!("--suites {}: {faults}, see above", directory.display()))
+    })
+}
+
+/// Nothing untrusted is run here, so limits on single processes will do where there are no cgroups.
+fn supervisor(options: &machine::Options) -> Result<Supervisor, Failure> {
+    let supervisor = options.builder().start()?;
+    match supervisor.backend() {
+        Backend::Rlimit => Ok(options.builder().backend(BackendChoice::Rlimit).start()?),
+        _ => Ok(supervisor),
+    }
+}
+
+fn look_at<'s>(toolbox: &Toolbox<'_>, suite: &'s Suite, try_out: bool) -> Line<'s> {
+    let availability = toolbox.availability(suite);
+    let mut line = Line {
+        name: &suite.name,
+        title: &suite.title,
+        names: &suite.names,
+        state: match availability {
+            Availability::Available { .. } => "available",
+            Availability::Missing { .. } => "missing",
+            Availability::Unreachable { .. } => "unreachable",
+            Availability::Broken { .. } => "broken",
+        },
+        detail: availability.to_string(),
+        remedy: availability.remedy().map(str::to_owned),
+    };
+    if try_out
+        && availability.is_available()
+        && let Err(why) = toolbox.try_out(suite)
+    {
+        (line.state, line.detail) = ("broken", format!("{}: {why}", line.detail));
+    }
+    line
+}
+
+fn show(line: &Line<'_>, (name, title): (usize, usize)) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let mark = if line.state == "available" { '✓' } else { '✗' };
+    writeln!(out, "{mark} {:name$}  {:title$}  {}", line.name, line.title, line.detail)?;
+    if let Some(remedy) = &line.remedy {
+        writeln!(out, "{:1$}{remedy}", "", name + title + 6)?;
+    }
+    out.flush()
+}

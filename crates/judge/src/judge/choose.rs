@@ -1,0 +1,92 @@
+//! Which submissions are meant: those of a package by their names, others by their paths.
+
+use millibox_package::model::{Problem, Program, Submission};
+use std::path::{Path, PathBuf};
+
+/// Files of one submission.
+const MOST_FILES: usize = 1000;
+
+/// Submissions that somebody names: of the package, by name or folder (`accepted/anna.cpp`, `accepted`,
+/// `anna.cpp` if there is one of that name only) or by path; or a file or directory from anywhere.
+/// Of the latter nothing is expected; they are written in `language`, if there is one.
+///
+/// # Errors
+/// There is nothing of that name, or it could be several.
+pub fn choose(problem: &Problem, named: &Path, language: Option<&str>) -> Result<Vec<Submission>, String> {
+    let of_package = |is: &dyn Fn(&Submission) -> bool| -> Vec<Submission> {
+        let language = |mut submission: Submission| {
+            submission.program.language = language.map(str::to_owned).or(submission.program.language);
+            submission
+        };
+        problem.submissions.iter().filter(|submission| is(submission)).cloned().map(language).collect()
+    };
+    let by_name = of_package(&|submission| Path::new(&submission.name).starts_with(named));
+    if !by_name.is_empty() {
+        return Ok(by_name);
+    }
+    if let Ok(path) = named.canonicalize() {
+        let inside = |submission: &Submission| {
+            submission.program.path.canonicalize().is_ok_and(|program| program.starts_with(&path))
+        };
+        let by_path = of_package(&inside);
+        if !by_path.is_empty() {
+            return Ok(by_path);
+        }
+        return outside(named, language).map(|submission| vec![submission]);
+    }
+    let by_file = of_package(&|submission| Path::new(&submission.name).ends_with(named));
+    match by_file.len() {
+        1 => Ok(by_file),
+        0 => Err(format!(
+            "there is no file or directory {}, and no submission of that name in {}",
+            named.display(),
+            problem.directory.display()
+        )),
+        _ => {
+            let names: Vec<&str> = by_file.iter().map(|submission| submission.name.as_str()).collect();
+            Err(format!("{} could be any of {}; say which", named.display(), names.join(", ")))
+        }
+    }
+}
+
+fn outside(path: &Path, language: Option<&str>) -> Result<Submission, String> {
+    let mut sources = Vec::new();
+    if path.is_dir() {
+        gather(path, &mut sources).map_err(|why| format!("{}: {why}", path.display()))?;
+        sources.sort();
+    } else {
+        sources.push(path.to_owned());
+    }
+    Ok(Submission {
+        name: path.display().to_string(),
+        program: Program {
+            path: path.to_owned(),
+            sources,
+            language: language.map(str::to_owned),
+            arguments: Vec::new(),
+        },
+        expected: Vec::new(),
+        score: None,
+    })
+}
+
+/// Regular files; none that is hidden, and no links.
+fn gather(directory: &Path, sources: &mut Vec<PathBuf>) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("cannot read the directory {}: {error}", directory.display());
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let kind = entry.file_type().map_err(failed)?;
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        if kind.is_dir() {
+            gather(&entry.path(), sources)?;
+        } else if kind.is_file() {
+            sources.push(entry.path());
+        }
+        if sources.len() > MOST_FILES {
+            return Err(format!("more than {MOST_FILES} files are no submission"));
+        }
+    }
+    Ok(())
+}

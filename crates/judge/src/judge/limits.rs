@@ -1,0 +1,92 @@
+//! What a submission may use on each test, and where that comes from.
+//!
+//! docs/judge.md has the defaults and their reasons.
+
+use super::Options;
+use crate::program::Limits;
+use millibox_package::model::{Format, Kind, Problem, Test};
+use std::time::Duration;
+
+const MIB: u64 = 1 << 20;
+/// Memory where the package says nothing: what problemtools and DOMjudge give.
+const MEMORY: u64 = 2048 * MIB;
+/// Output where the package says nothing: what the ICPC formats say.
+const OUTPUT_ICPC: u64 = 8 * MIB;
+/// Sim's own limit is 1 GiB, which nobody's answer comes near.
+const OUTPUT_SIM: u64 = 64 * MIB;
+/// Processes and threads of a submission, where threads are allowed.
+const PROCESSES_ICPC: u32 = 64;
+const PROCESSES_SIM: u32 = 1;
+/// What a program in the interactor's place has to itself.
+const CONVERSATION: u32 = 2;
+
+/// Limits of one test. `computed` is its time limit where neither options nor package have one.
+pub(super) fn of_test(problem: &Problem, test: &Test, options: &Options, computed: Option<Duration>) -> Limits {
+    let cpu_time = options.time_limit.or(stated(problem, test)).or(computed).unwrap_or_default();
+    Limits {
+        cpu_time,
+        real_time: real_time(cpu_time, problem.kind),
+        memory: options.memory_limit.or(test.memory).or(problem.limits.memory).unwrap_or(MEMORY),
+        output: problem.limits.output.unwrap_or_else(|| output(problem, test)),
+        processes: if problem.format == Format::Sim { PROCESSES_SIM } else { PROCESSES_ICPC },
+    }
+}
+
+/// The time limit that the package states.
+pub(super) fn stated(problem: &Problem, test: &Test) -> Option<Duration> {
+    test.cpu_time.or(problem.limits.cpu_time)
+}
+
+/// Twice the CPU time and a second: a submission that sleeps is ended soon enough, and one that works
+/// is not ended because the machine does something else, too. While an interactor thinks, the
+/// submission's real time passes, so that in a conversation it is twice as much.
+pub(super) fn real_time(cpu_time: Duration, kind: Kind) -> Duration {
+    let alone = cpu_time * 2 + Duration::from_secs(1);
+    match kind {
+        Kind::Batch | Kind::MultiPass { interactive: false, .. } => alone,
+        Kind::Interactive | Kind::MultiPass { interactive: true, .. } => alone * CONVERSATION,
+    }
+}
+
+/// Enough for twice the answer, whatever its length.
+fn output(problem: &Problem, test: &Test) -> u64 {
+    let least = if problem.format == Format::Sim { OUTPUT_SIM } else { OUTPUT_ICPC };
+    let answer = test.answer.as_ref().and_then(|answer| answer.metadata().ok()).map_or(0, |metadata| metadata.len());
+    least.max(answer.saturating_mul(2))
+}
+
+/// Sim's formula: much of a short time, since that is mostly noise, and three times a long one.
+/// In steps of 10 ms.
+pub(super) fn sim_limit(model: Duration) -> Duration {
+    const LEAST: f64 = 0.3;
+    const STEP: f64 = 0.01;
+    let t = model.as_secs_f64();
+    let limit = 3.0 * t + 2.0 * LEAST / (t * t + 2.0);
+    Duration::from_secs_f64((limit / STEP).ceil() * STEP)
+}
+
+/// The ICPC formats': a multiple of the slowest accepted submission's time, rounded up.
+pub(super) fn icpc_limit(slowest: Duration, factor: f64, resolution: Duration) -> Duration {
+    let steps = (slowest.as_secs_f64() * factor / resolution.as_secs_f64()).ceil().max(1.0);
+    Duration::from_secs_f64(steps * resolution.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas() {
+        let ms = Duration::from_millis;
+        assert_eq!(sim_limit(ms(0)), ms(300));
+        // 3 + 0.6 / 3 = 3.2.
+        assert_eq!(sim_limit(ms(1000)), ms(3200));
+        // 0.3 + 0.6 / 2.01 = 0.5985...
+        assert_eq!(sim_limit(ms(100)), ms(600));
+        assert_eq!(icpc_limit(ms(1), 5.0, ms(1000)), ms(1000));
+        assert_eq!(icpc_limit(ms(300), 5.0, ms(1000)), ms(2000));
+        assert_eq!(icpc_limit(ms(300), 2.0, ms(100)), ms(600));
+        assert_eq!(real_time(ms(1000), Kind::Batch), ms(3000));
+        assert_eq!(real_time(ms(1000), Kind::Interactive), ms(6000));
+    }
+}

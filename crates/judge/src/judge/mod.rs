@@ -1,0 +1,160 @@
+//! The judge as a whole: a package, its submissions, what is said of each.
+//!
+//! ```no_run
+//! use millibox_judge::cache::Cache;
+//! use millibox_judge::judge::{Judge, Machine, Options};
+//! use millibox_judge::suite::Suites;
+//!
+//! let problem = millibox_package::read("problems/hello".as_ref())?;
+//! let machine = Machine::start(millibox::Supervisor::builder(), None, &[])?;
+//! let judge = Judge::new(&machine, Suites::builtin(), Cache::of_user()?, Options::default());
+//! let prepared = judge.problem(problem, &|_| ())?;
+//! for submission in &prepared.problem().submissions {
+//!     let report = judge.submission(&prepared, submission, &|_| ());
+//!     println!("{}: {:?}", submission.name, report.verdict);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `machine` | the supervisor, and the one that takes its place if that is killed |
+//! | `prepare` | all that a package needs before a submission is judged |
+//! | `limits` | what a submission may use, and where that comes from |
+//! | `measure` | time limits from the times of submissions that must be accepted |
+//! | `choose` | which submissions are meant |
+//! | `submission` | one submission: compiled, judged, reported |
+//! | `tests` | its tests, in parallel |
+
+mod choose;
+mod limits;
+mod machine;
+mod measure;
+mod prepare;
+mod submission;
+mod tests;
+
+pub use choose::choose;
+pub use machine::Machine;
+pub use prepare::{Prepared, TimeLimit, Unjudgeable};
+pub use submission::{SubmissionReport, is_expected};
+pub use tests::Judged;
+
+use crate::cache::Cache;
+use crate::compile::{Compilation, CompileError, Options as CompileOptions, Toolbox};
+use crate::interactive::Mode;
+use crate::suite::{Suite, Suites};
+use machine::GENERATIONS;
+use millibox_package::model::{Problem, Submission, Test};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// What a caller wants otherwise than the package.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// CPU time of every test, whatever the package says.
+    pub time_limit: Option<Duration>,
+    /// Memory of every test in bytes, whatever the package says.
+    pub memory_limit: Option<u64>,
+    /// Only tests whose names match are judged.
+    pub tests: Option<glob::Pattern>,
+    /// A submission's first test that is not accepted is its last.
+    pub fail_fast: bool,
+    /// How submission and interactor are joined.
+    pub mode: Mode,
+}
+
+/// What is told while the judge works, by any of its threads, one at a time.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A submission is compiled, and judged to measure a time limit.
+    Measuring {
+        /// Which.
+        submission: &'a Submission,
+    },
+    /// A submission is compiled.
+    Compiling {
+        /// Which.
+        submission: &'a Submission,
+    },
+    /// It was compiled, or not.
+    Compiled {
+        /// What came of it.
+        compilation: &'a Compilation,
+    },
+    /// So many tests are judged, in whatever order, of those there are.
+    Progress {
+        /// Tests that were judged.
+        judged: usize,
+        /// All tests.
+        tests: usize,
+    },
+    /// The next test, in the order of the problem.
+    Test {
+        /// Which.
+        test: &'a Test,
+        /// What came of it; none: it did not have to be judged.
+        judged: Option<&'a Judged>,
+    },
+}
+
+/// Who is told.
+pub type Observer<'a> = &'a (dyn Fn(Event<'_>) + Sync);
+
+/// Judges submissions to problems, with the supervisors of one machine.
+#[derive(Debug)]
+pub struct Judge<'m> {
+    machine: &'m Machine,
+    suites: Suites,
+    cache: Cache,
+    options: Options,
+    /// One for each supervisor: what is known of tools was found out with it.
+    toolboxes: [OnceLock<Toolbox<'m>>; GENERATIONS],
+}
+
+impl<'m> Judge<'m> {
+    /// A judge that keeps what it compiles in `cache`.
+    pub fn new(machine: &'m Machine, suites: Suites, cache: Cache, options: Options) -> Judge<'m> {
+        Judge { machine, suites, cache, options, toolboxes: Default::default() }
+    }
+
+    /// Where its programs run.
+    pub fn machine(&self) -> &'m Machine {
+        self.machine
+    }
+
+    /// Its suites.
+    pub fn suites(&self) -> &Suites {
+        &self.suites
+    }
+
+    /// Makes a problem ready: compiles its checker or interactor, lets the sandbox see its data, and
+    /// measures the time limit if nobody states one.
+    ///
+    /// # Errors
+    /// All that makes judging impossible.
+    pub fn problem(&self, problem: Problem, observer: Observer<'_>) -> Result<Prepared, Unjudgeable> {
+        let mut prepared = self.prepare(problem)?;
+        self.measure(&mut prepared, observer)?;
+        Ok(prepared)
+    }
+
+    /// The suite that a submission is meant for.
+    ///
+    /// # Errors
+    /// There is none; the error says why.
+    pub fn suite_of(&self, submission: &Submission) -> Result<&Suite, String> {
+        let program = &submission.program;
+        self.suites.for_sources(&program.sources, program.language.as_deref()).map_err(|error| error.to_string())
+    }
+
+    fn compile(&self, suite: &Suite, sources: &[PathBuf], options: &CompileOptions) -> Compilation {
+        let failed = |compilation: &Compilation| matches!(compilation.result, Err(CompileError::Judge(_)));
+        self.machine.attempt(failed, |generation, supervisor| {
+            let toolbox = self.toolboxes[generation]
+                .get_or_init(|| Toolbox::new(supervisor, self.suites.clone(), self.cache.clone()));
+            toolbox.compile(suite, sources, options)
+        })
+    }
+}

@@ -1,0 +1,248 @@
+//! A package made ready: its programs compiled, its data where the sandbox can read it, its limits known.
+//!
+//! Whatever makes judging impossible is found here, all of it at once, before any submission is judged.
+
+use super::{Judge, limits};
+use crate::checker::custom::Custom;
+use crate::checker::{CheckerInstance, tokens};
+use crate::compile::{CompileError, Options as CompileOptions};
+use crate::program::Limits;
+use crate::staging::Staged;
+use millibox_package::model::{Checker, Convention, Format, Group, Kind, Problem, Program, Test};
+use millibox_package::{Fault, Severity};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A problem that submissions can be judged on.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(super) problem: Problem,
+    pub(super) referee: Referee,
+    /// Of each test, in the order in which they are judged.
+    pub(super) limits: Vec<Limits>,
+    pub(super) files: Vec<Option<Staged>>,
+    pub(super) time_limit: TimeLimit,
+    pub(super) warnings: Vec<Fault>,
+}
+
+/// Who says what an output is worth.
+#[derive(Debug)]
+pub(super) enum Referee {
+    Checker(CheckerInstance),
+    Interactor(Arc<Custom>),
+}
+
+/// Where the time limits of a problem come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TimeLimit {
+    /// The caller's options.
+    Option,
+    /// The package.
+    Package,
+    /// Measured: this says how.
+    Measured(String),
+}
+
+/// Why a package cannot be judged: everything that is in the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unjudgeable {
+    /// What is wrong, and where.
+    pub faults: Vec<Fault>,
+    /// What compilers said of the package's programs.
+    pub messages: Vec<(PathBuf, String)>,
+}
+
+impl fmt::Display for Unjudgeable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.faults.iter().enumerate() {
+            write!(f, "{}{fault}", if index > 0 { "\n" } else { "" })?;
+            for line in self.messages.iter().filter(|(path, _)| *path == fault.path).flat_map(|(_, said)| said.lines())
+            {
+                write!(f, "\n    {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Unjudgeable {}
+
+impl Unjudgeable {
+    pub(super) fn new() -> Unjudgeable {
+        Unjudgeable { faults: Vec::new(), messages: Vec::new() }
+    }
+
+    pub(super) fn error(&mut self, path: &Path, message: impl Into<String>) {
+        self.faults.push(fault(path, Severity::Error, message.into()));
+    }
+}
+
+pub(super) fn fault(path: &Path, severity: Severity, message: String) -> Fault {
+    Fault { path: path.to_owned(), line: None, column: None, severity, message }
+}
+
+impl Prepared {
+    /// The problem, with those of its tests that are judged.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// Limits of each test, in the order of [`Problem::tests`].
+    pub fn limits(&self) -> &[Limits] {
+        &self.limits
+    }
+
+    /// Where the time limits come from.
+    pub fn time_limit(&self) -> &TimeLimit {
+        &self.time_limit
+    }
+
+    /// What the package's author may want to know: what was found in reading it, and since.
+    pub fn warnings(&self) -> impl Iterator<Item = &Fault> {
+        self.problem.warnings.iter().chain(&self.warnings)
+    }
+}
+
+impl Judge<'_> {
+    /// All but the time limits, which need measuring if nobody states them.
+    pub(super) fn prepare(&self, mut problem: Problem) -> Result<Prepared, Unjudgeable> {
+        let mut wrong = Unjudgeable::new();
+        let place = problem.directory.clone();
+        if let Kind::MultiPass { .. } = problem.kind {
+            wrong.error(&place, "multi-pass problems are not supported");
+        }
+        for group in problem.groups().filter(|group| group.rules.custom_grader) {
+            let name = if group.name.is_empty() { "data" } else { &group.name };
+            wrong
+                .error(&place, format!("the group {name} wants a grader of the package's own, which is not supported"));
+        }
+        if let Some(pattern) = &self.options.tests {
+            let all = problem.tests().count();
+            choose(&mut problem.root, &|test| pattern.matches(&test.name));
+            if problem.tests().next().is_none() {
+                wrong.error(&place, format!("none of its {all} tests is called like {pattern}"));
+            }
+        } else if problem.tests().next().is_none() {
+            wrong.error(&place, "there are no tests");
+        }
+        for test in problem.tests() {
+            check_test(&problem, test, &mut wrong);
+        }
+        let referee = self.referee(&problem, &mut wrong);
+        let files = problem.tests().map(|test| self.files_of(test, &mut wrong)).collect();
+        match referee {
+            Some(referee) if wrong.faults.is_empty() => {
+                let limits = problem.tests().map(|test| limits::of_test(&problem, test, &self.options, None)).collect();
+                let time_limit = if self.options.time_limit.is_some() { TimeLimit::Option } else { TimeLimit::Package };
+                Ok(Prepared { problem, referee, limits, files, time_limit, warnings: Vec::new() })
+            }
+            _ => Err(wrong),
+        }
+    }
+
+    fn referee(&self, problem: &Problem, wrong: &mut Unjudgeable) -> Option<Referee> {
+        let interactive = problem.kind == Kind::Interactive;
+        match &problem.checker {
+            Checker::Custom { program, convention } => {
+                let custom = Arc::new(self.custom(problem, program, *convention, wrong)?);
+                Some(match interactive {
+                    true => Referee::Interactor(custom),
+                    false => Referee::Checker(CheckerInstance::Custom(custom)),
+                })
+            }
+            _ if interactive => {
+                wrong.error(&problem.directory, "an interactive problem needs a program that talks to submissions");
+                None
+            }
+            Checker::Tokens => Some(Referee::Checker(CheckerInstance::Tokens)),
+            Checker::Lines => Some(Referee::Checker(CheckerInstance::Lines)),
+        }
+    }
+
+    /// The package's own checker or interactor.
+    fn custom(
+        &self,
+        problem: &Problem,
+        program: &Program,
+        convention: Convention,
+        wrong: &mut Unjudgeable,
+    ) -> Option<Custom> {
+        let what = if problem.kind == Kind::Interactive { "interactor" } else { "checker" };
+        let suite = match self.suites().for_sources(&program.sources, program.language.as_deref()) {
+            Ok(suite) => suite,
+            Err(error) => {
+                wrong.error(&program.path, format!("this is the {what}, and its language is not known: {error}"));
+                return None;
+            }
+        };
+        let options = CompileOptions { headers_beside: true, ..CompileOptions::default() };
+        let compilation = self.compile(suite, &program.sources, &options);
+        let mut executable = match compilation.result {
+            Ok(executable) => executable,
+            Err(CompileError::Judge(why)) => {
+                wrong.error(&program.path, format!("the {what} could not be compiled: {why}"));
+                return None;
+            }
+            Err(error) => {
+                wrong.error(&program.path, format!("the {what} cannot be compiled: {error}"));
+                wrong.messages.push((program.path.clone(), compilation.messages));
+                return None;
+            }
+        };
+        executable.argv.extend(program.arguments.iter().map(Into::into));
+        let data = match problem.format {
+            Format::Sim => problem.directory.clone(),
+            Format::Legacy | Format::Icpc2023 => problem.directory.join("data"),
+        };
+        match Custom::new(self.machine.supervisor(), executable, convention, &data, &problem.limits) {
+            Ok(custom) => Some(custom),
+            Err(error) => {
+                wrong.error(&data, format!("the sandbox cannot be shown this: {error}"));
+                None
+            }
+        }
+    }
+
+    fn files_of(&self, test: &Test, wrong: &mut Unjudgeable) -> Option<Staged> {
+        let files = test.files.as_ref()?;
+        match Staged::new(files, self.machine.supervisor().ids()) {
+            Ok(staged) => Some(staged),
+            Err(error) => {
+                wrong.error(files, format!("the sandbox cannot be shown the files of test {}: {error}", test.name));
+                None
+            }
+        }
+    }
+}
+
+/// Keeps the tests that are wanted.
+fn choose(group: &mut Group, wanted: &impl Fn(&Test) -> bool) {
+    group.tests.retain(wanted);
+    for group in &mut group.groups {
+        choose(group, wanted);
+    }
+}
+
+/// That a test has what judging needs.
+fn check_test(problem: &Problem, test: &Test, wrong: &mut Unjudgeable) {
+    let made = "`millibox problem gen` makes it if the package says how";
+    let missing = |path: &Path| !path.is_file();
+    if missing(&test.input) {
+        wrong.error(&test.input, format!("the input of test {} is not there; {made}", test.name));
+    }
+    match &test.answer {
+        Some(answer) if missing(answer) => {
+            wrong.error(answer, format!("the answer of test {} is not there; {made}", test.name));
+        }
+        None if problem.kind == Kind::Batch => {
+            wrong.error(&test.input, format!("test {} has no answer to compare with; {made}", test.name));
+        }
+        _ => {}
+    }
+    if let Checker::Tokens = problem.checker
+        && let Err(why) = tokens::Options::parse(test.checker_flags.as_ref().unwrap_or(&problem.checker_flags))
+    {
+        wrong.error(&test.input, format!("flags of the default checker for test {}: {why}", test.name));
+    }
+}
