@@ -4,7 +4,7 @@
 //! These take a file's text and give the new one. Whoever writes it back should read the package
 //! again, and see that it says what was meant.
 
-pub use crate::icpc::edit::{ini_time_limit, yaml_time_limit};
+pub use crate::icpc::edit::{ini_has_time_limit, ini_time_limit, yaml_has_time_limit, yaml_time_limit};
 pub use crate::sim::edit::simfile_limits;
 
 use std::time::Duration;

@@ -17,8 +17,11 @@
 //! | `work` | programs of the package, compiled and run, several at a time |
 
 pub mod archive;
+pub mod catch;
 pub mod clean;
 pub mod generate;
+pub mod init;
+pub mod limits;
 mod record;
 mod replace;
 pub mod validate;

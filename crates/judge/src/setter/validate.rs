@@ -199,7 +199,7 @@ impl Setter<'_> {
                     Ok(())
                 })
                 .and_then(|()| self.check_answer(worker, problem, test, tools, &mut faults));
-            (test.name.clone(), tried.map(|()| faults))
+            (String::new(), tried.map(|()| faults))
         });
         for faults in all {
             for (severity, path, message) in faults? {
@@ -293,7 +293,7 @@ impl Setter<'_> {
             };
             let mut all = tools.validators.iter();
             let refused = all.try_fold(false, |refused, (_, executable)| Ok(refused || refuses(executable)?));
-            (below(problem, input), refused)
+            (String::new(), refused)
         });
         for (input, refused) in inputs.iter().zip(refused) {
             let refused: Result<bool, Trouble> = refused;

@@ -7,7 +7,7 @@ use crate::convention::printable;
 use crate::program::{Executable, Limits};
 use crate::pump::{Input, Output, Sink, pump};
 use crate::verdict::Verdict;
-use millibox::{Figures, World};
+use millibox::World;
 use millibox_package::model::Program;
 use std::ffi::OsString;
 use std::fs::File;
@@ -47,7 +47,6 @@ pub(super) struct Done {
     /// Why it did not end well; in the run's words, with what it wrote to its standard error.
     pub failure: Option<String>,
     pub exit_code: Option<i32>,
-    pub figures: Figures,
 }
 
 impl Setter<'_> {
@@ -101,7 +100,7 @@ impl Setter<'_> {
             }
             None => None,
         };
-        Ok(Done { failure, exit_code: result.exit_code, figures: result.figures })
+        Ok(Done { failure, exit_code: result.exit_code })
     }
 
     /// Does the work for every item, several at a time; what came of it, in the items' order. A step

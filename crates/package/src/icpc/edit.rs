@@ -46,14 +46,27 @@ pub fn yaml_time_limit(text: &str, limit: Duration) -> Result<String, String> {
     Ok(text)
 }
 
+/// Whether problem.yaml says a time limit.
+pub fn yaml_has_time_limit(text: &str) -> bool {
+    matches!(find(text, 2, &["limits", "time_limit"]), Ok(Some(_)))
+}
+
+/// Whether domjudge-problem.ini says a time limit.
+pub fn ini_has_time_limit(text: &str) -> bool {
+    text.lines().any(is_time_limit)
+}
+
+fn is_time_limit(line: &str) -> bool {
+    line.split_once('=').is_some_and(|(key, _)| key.trim() == "timelimit")
+}
+
 /// The text of domjudge-problem.ini with `timelimit`: replaced, or added.
 pub fn ini_time_limit(text: &str, limit: Duration) -> String {
     let line = format!("timelimit='{}'", seconds(limit));
-    let is = |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim() == "timelimit");
     let mut found = false;
     let mut lines: Vec<String> = Vec::new();
     for old in text.lines() {
-        let matches = is(old);
+        let matches = is_time_limit(old);
         found |= matches;
         lines.push(if matches { line.clone() } else { old.to_owned() });
     }
