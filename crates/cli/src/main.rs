@@ -9,6 +9,7 @@
 //! | `values` | sizes, times and the like, as they are written in options |
 //! | `machine` | options of every subcommand that starts a supervisor |
 //! | `run` | `millibox run` |
+//! | `problem` | `millibox problem` |
 //! | `doctor` | `millibox doctor` |
 //! | `languages` | `millibox languages` |
 //! | `bench` | `millibox bench` |
@@ -20,6 +21,7 @@ mod doctor;
 mod failure;
 mod languages;
 mod machine;
+mod problem;
 mod run;
 mod usage;
 mod values;
@@ -58,6 +60,8 @@ struct Cli {
 enum Command {
     /// Run a program in the sandbox
     Run(Box<run::Args>),
+    /// Make and look after problem packages
+    Problem(Box<problem::Args>),
     /// Try what the sandbox needs, and say what mends what is missing
     Doctor(doctor::Args),
     /// List the languages of the judge: which can be used here, and what mends those that cannot
@@ -88,6 +92,7 @@ fn main() -> ExitCode {
     };
     let done = match cli.command {
         Command::Run(args) => run::main(&args),
+        Command::Problem(args) => problem::main(&args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Languages(args) => languages::main(&args),
         Command::Bench(args) => bench::main(&args.bench, &args.machine.builder()).map_err(Failure::sandbox),

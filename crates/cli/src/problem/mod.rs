@@ -1,0 +1,249 @@
+//! `millibox problem`: what a problem setter does before anybody is judged.
+//!
+//! The work is the library's (`millibox_judge::setter`); here are its command line and what is told of it.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `options` | the command line |
+//! | `progress` | what goes on, while it does |
+//! | `print` | what came of it |
+
+mod options;
+mod print;
+mod progress;
+
+pub use options::Args;
+
+use crate::failure::Failure;
+use millibox_judge::cache::Cache;
+use millibox_judge::compile::Toolbox;
+use millibox_judge::judge::Machine;
+use millibox_judge::setter::{Setter, Trouble, archive, catch, clean, generate, init, limits};
+use millibox_judge::suite::Suites;
+use options::{Command, Work};
+use progress::Progress;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Something is wrong with the package.
+const WRONG: u8 = 1;
+/// The package cannot be read, or something failed that says nothing of it.
+const FAILED: u8 = 2;
+
+/// The whole subcommand.
+pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    let done = match &args.command {
+        Command::Init(args) => begin(args),
+        Command::Gen(args) => make(args),
+        Command::Validate(args) => look(args),
+        Command::Limits(args) => measure(args),
+        Command::Test(args) => try_all(args),
+        Command::Zip(args) => pack(args),
+        Command::Clean(args) => tidy(args),
+    };
+    match done {
+        Ok(status) => Ok(ExitCode::from(status)),
+        Err(Stop::Failure(failure)) => Err(failure),
+        Err(Stop::Trouble(trouble)) => tell(trouble),
+    }
+}
+
+/// Why a subcommand did not come to its end.
+enum Stop {
+    Failure(Failure),
+    Trouble(Trouble),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Stop {
+        Stop::Failure(failure)
+    }
+}
+
+impl From<Trouble> for Stop {
+    fn from(trouble: Trouble) -> Stop {
+        Stop::Trouble(trouble)
+    }
+}
+
+impl From<millibox::Error> for Stop {
+    fn from(error: millibox::Error) -> Stop {
+        Stop::Failure(error.into())
+    }
+}
+
+fn tell(trouble: Trouble) -> Result<ExitCode, Failure> {
+    let status = match trouble {
+        Trouble::Asked(why) => return Err(Failure::option(why)),
+        Trouble::Programs(_) => WRONG,
+        Trouble::Package(_) | Trouble::Machine(_) => FAILED,
+    };
+    let own = if let Trouble::Machine(_) = trouble { "millibox: " } else { "" };
+    eprintln!("{own}{trouble}");
+    Ok(ExitCode::from(status))
+}
+
+/// What programs of a package are run with.
+struct Shop {
+    machine: Machine,
+    suites: Suites,
+    cache: Cache,
+}
+
+impl Shop {
+    fn open(work: &Work, jobs: Option<u16>) -> Result<Shop, Stop> {
+        let suites = match &work.suites {
+            None => Suites::builtin(),
+            Some(directory) => Suites::with_directory(directory).map_err(Failure::option)?,
+        };
+        let cache = if work.no_cache { Cache::none() } else { Cache::of_user().map_err(Failure::option)? };
+        let machine = Machine::start(work.machine.builder(), work.jobs.or(jobs).map(usize::from), &[])?;
+        Ok(Shop { machine, suites, cache })
+    }
+
+    /// Does something with a setter's tools; `lines`: each step is told.
+    fn work<T>(&self, lines: bool, work: impl FnOnce(&Setter<'_>) -> Result<T, Trouble>) -> Result<T, Stop> {
+        let progress = Progress::new(lines);
+        let toolbox = Toolbox::new(self.machine.supervisor(), self.suites.clone(), self.cache.clone());
+        let done = work(&Setter::new(self.machine.supervisor(), &toolbox, &progress));
+        progress.finish();
+        Ok(done?)
+    }
+}
+
+fn begin(args: &options::Init) -> Result<u8, Stop> {
+    let options = init::Options {
+        format: args.format.into(),
+        name: args.name.clone(),
+        interactive: args.interactive,
+        without_tests: args.no_gen,
+    };
+    Shop::open(&args.work, None)?.work(false, |setter| setter.init(&args.directory, &options))?;
+    let directory = args.directory.display();
+    println!("{directory}: a package that works; change it to yours, and see `millibox problem --help`");
+    Ok(0)
+}
+
+fn make(args: &options::Gen) -> Result<u8, Stop> {
+    let options = generate::Options { tests: args.tests.clone(), all: args.all, check: args.check };
+    let shop = Shop::open(&args.work, None)?;
+    let report = shop.work(!args.json, |setter| setter.generate(&args.package, &options))?;
+    if args.json {
+        print::json(&report)?;
+        return Ok(0);
+    }
+    let changed = report.made.iter().filter(|made| made.changed).count();
+    let same = report.made.len() - changed;
+    println!("{changed} files changed, {same} came out as they were, {} were up to date", report.current);
+    Ok(0)
+}
+
+fn look(args: &options::Validate) -> Result<u8, Stop> {
+    let report = Shop::open(&args.work, None)?.work(false, |setter| setter.validate(&args.package))?;
+    match args.json {
+        true => print::validation_json(&report)?,
+        false => print::validation(&report),
+    }
+    Ok(if report.has_errors() { WRONG } else { 0 })
+}
+
+fn measure(args: &options::Limits) -> Result<u8, Stop> {
+    let shop = Shop::open(&args.work, Some(1))?;
+    let progress = Progress::new(false);
+    let tell = |event: millibox_judge::judge::Event<'_>| progress.judge(event);
+    let report = limits::limits(&shop.machine, shop.suites, shop.cache, &args.package, args.write, &tell);
+    progress.finish();
+    let report = report?;
+    match args.json {
+        true => print::json(&report)?,
+        false => print::limits(&report),
+    }
+    Ok(0)
+}
+
+fn try_all(args: &options::Test) -> Result<u8, Stop> {
+    let shop = Shop::open(&args.work, None)?;
+    let progress = Progress::new(false);
+    let observer = |event: millibox_judge::judge::Event<'_>| progress.judge(event);
+    let told = |tried: &catch::Tried| {
+        if !args.json {
+            progress.line(&print::tried(tried));
+        }
+    };
+    let report = catch::test(&shop.machine, &shop.suites, &shop.cache, &args.package, &observer, told);
+    progress.finish();
+    let report = report?;
+    if args.json {
+        print::json(&report)?;
+    } else {
+        report.remarks.iter().for_each(|remark| println!("{remark}"));
+    }
+    Ok(match (report.has_judge_errors(), report.is_good()) {
+        (true, _) => FAILED,
+        (false, false) => WRONG,
+        (false, true) => 0,
+    })
+}
+
+fn pack(args: &options::Zip) -> Result<u8, Stop> {
+    if !args.force {
+        let report = Shop::open(&args.work, None)?.work(false, |setter| setter.validate(&args.package))?;
+        if report.has_errors() {
+            print::validation(&report);
+            eprintln!("millibox: not packed, for these errors; --force packs it all the same");
+            return Ok(WRONG);
+        }
+    }
+    let problem = millibox_package::read_unfinished(&args.package).map_err(Trouble::Package)?;
+    let output = args.output.clone().map_or_else(|| beside(&problem.directory), Ok)?;
+    let report = archive::pack(&problem, &output)?;
+    if args.json {
+        print::json(&report)?;
+        return Ok(0);
+    }
+    for name in &report.left_out {
+        println!("left out: {name} is not of the format");
+    }
+    println!("{}: {} files, {} bytes", report.path.display(), report.files, report.bytes);
+    Ok(0)
+}
+
+/// `NAME.zip` beside the directory NAME.
+fn beside(directory: &Path) -> Result<PathBuf, Failure> {
+    let real =
+        directory.canonicalize().map_err(|error| Failure::option(format!("{}: {error}", directory.display())))?;
+    let mut name = real.file_name().unwrap_or_default().to_owned();
+    name.push(".zip");
+    Ok(real.with_file_name(name))
+}
+
+#[derive(Serialize)]
+struct Tidied {
+    #[serde(flatten)]
+    report: clean::Report,
+    programs: usize,
+}
+
+fn tidy(args: &options::Clean) -> Result<u8, Stop> {
+    let report = clean::clean(&args.package, &args.tests, args.dry_run)?;
+    let mut programs = 0;
+    if args.programs {
+        let cache = Cache::of_user().map_err(Failure::option)?;
+        programs = cache.clear(args.dry_run).map_err(Failure::sandbox)?;
+    }
+    if args.json {
+        print::json(&Tidied { report, programs })?;
+        return Ok(0);
+    }
+    let verb = if args.dry_run { "would remove" } else { "removed" };
+    report.removed.iter().for_each(|path| println!("{verb} {path}"));
+    report.kept.iter().for_each(|path| println!("kept {path}: somebody has changed it"));
+    if args.programs {
+        println!("{verb} {programs} compiled programs");
+    }
+    if report.removed.is_empty() && report.kept.is_empty() {
+        println!("nothing here was made by `millibox problem gen`");
+    }
+    Ok(0)
+}

@@ -1,0 +1,114 @@
+//! Reports, for people and for machines.
+
+use crate::failure::Failure;
+use millibox_judge::setter::{catch, limits, validate};
+use millibox_package::{Fault, Severity};
+use serde::Serialize;
+use std::io::Write;
+use std::path::Path;
+
+/// One JSON object on standard output.
+pub fn json(report: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(report).map_err(Failure::sandbox)?;
+    writeln!(std::io::stdout(), "{text}")
+        .map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))
+}
+
+#[derive(Serialize)]
+struct Validation<'a> {
+    faults: Vec<JsonFault<'a>>,
+    tests: usize,
+    validations: usize,
+    answers: usize,
+}
+
+#[derive(Serialize)]
+struct JsonFault<'a> {
+    severity: &'static str,
+    path: &'a Path,
+    line: Option<u32>,
+    column: Option<u32>,
+    message: &'a str,
+}
+
+/// The same of what validation found.
+pub fn validation_json(report: &validate::Report) -> Result<(), Failure> {
+    let fault = |fault: &'_ Fault| -> &'static str {
+        match fault.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    };
+    let faults = report.faults.iter().map(|of| JsonFault {
+        severity: fault(of),
+        path: &of.path,
+        line: of.line,
+        column: of.column,
+        message: &of.message,
+    });
+    let (tests, validations, answers) = (report.tests, report.validations, report.answers);
+    json(&Validation { faults: faults.collect(), tests, validations, answers })
+}
+
+/// What validation found, and how much it looked at.
+pub fn validation(report: &validate::Report) {
+    for fault in &report.faults {
+        println!("{fault}");
+    }
+    let errors = report.faults.iter().filter(|fault| fault.severity == Severity::Error).count();
+    let warnings = report.faults.len() - errors;
+    println!(
+        "{} tests, {} runs of input validators, {} answers checked: {errors} errors, {warnings} warnings",
+        report.tests, report.validations, report.answers
+    );
+}
+
+/// Times and limits of each test.
+pub fn limits(report: &limits::Report) {
+    let width = report.tests.iter().map(|test| test.test.len()).max().unwrap_or(0).max(4);
+    println!("{:width$}  {:>8}  {:>8}  {:>8}  {:>9}", "test", "time", "limit", "now", "memory");
+    for test in &report.tests {
+        let stated = test.stated.map_or_else(|| "-".to_owned(), |stated| format!("{stated:.2} s"));
+        let memory = test.memory.div_ceil(1 << 20);
+        println!("{:width$}  {:>6.3} s  {:>6.2} s  {stated:>8}  {memory:>5} MiB", test.test, test.time, test.limit);
+    }
+    println!("limit = {}", report.formula);
+    if let Some(limit) = report.limit {
+        let slowest = report.tests.iter().max_by(|a, b| a.time.total_cmp(&b.time));
+        if let Some(test) = slowest {
+            println!("{limit} s, for {:.3} s of {} on {}", test.time, test.submission, test.test);
+        }
+    }
+    for path in &report.written {
+        println!("changed {path}");
+    }
+}
+
+/// What came of one submission, in a line.
+pub fn tried(tried: &catch::Tried) -> String {
+    let mark = match (tried.free, tried.as_expected) {
+        (true, _) => "-",
+        (false, true) => "ok",
+        (false, false) => "NO",
+    };
+    // As reports have it: `wrong_answer`.
+    let verdict = serde_json::to_value(tried.verdict).ok();
+    let verdict = verdict.as_ref().and_then(|verdict| verdict.as_str()).unwrap_or_default().replace('_', " ");
+    let mut line = format!("{mark:2}  {}: {verdict}", tried.name);
+    if let Some(test) = &tried.test {
+        line.push_str(&format!(" on {test}"));
+    }
+    let reason = tried.reason.lines().next().unwrap_or_default();
+    if !reason.is_empty() {
+        line.push_str(&format!(" ({reason})"));
+    }
+    match &tried.slowness {
+        Some(slow) => {
+            let least = if slow.at_least { "more than " } else { "" };
+            line.push_str(&format!(", {least}{:.1} times the limit on {}", slow.times, slow.test));
+        }
+        None if tried.time > 0.0 => line.push_str(&format!(", {:.3} s", tried.time)),
+        None => {}
+    }
+    line
+}
