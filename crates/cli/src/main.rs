@@ -9,6 +9,8 @@
 //! | `values` | sizes, times and the like, as they are written in options |
 //! | `machine` | options of every subcommand that starts a supervisor |
 //! | `run` | `millibox run` |
+//! | `signals` | Ctrl-C and its kin end what runs |
+//! | `judge` | `millibox judge` |
 //! | `problem` | `millibox problem` |
 //! | `doctor` | `millibox doctor` |
 //! | `languages` | `millibox languages` |
@@ -19,10 +21,12 @@
 mod bench;
 mod doctor;
 mod failure;
+mod judge;
 mod languages;
 mod machine;
 mod problem;
 mod run;
+mod signals;
 mod usage;
 mod values;
 
@@ -60,6 +64,8 @@ struct Cli {
 enum Command {
     /// Run a program in the sandbox
     Run(Box<run::Args>),
+    /// Judge a problem package's submissions, or others
+    Judge(Box<judge::Args>),
     /// Make and look after problem packages
     Problem(Box<problem::Args>),
     /// Try what the sandbox needs, and say what mends what is missing
@@ -92,6 +98,7 @@ fn main() -> ExitCode {
     };
     let done = match cli.command {
         Command::Run(args) => run::main(&args),
+        Command::Judge(args) => judge::main(&args),
         Command::Problem(args) => problem::main(&args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Languages(args) => languages::main(&args),

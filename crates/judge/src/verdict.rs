@@ -3,7 +3,8 @@
 use millibox::{Figures, RunResult};
 use serde::Serialize;
 
-/// What the judge says of one test, a group, a submission. From good to grave.
+/// What the judge says of one test, a group, a submission. From good to grave, in the order of the
+/// ICPC format's default grader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -13,10 +14,10 @@ pub enum Verdict {
     WrongAnswer,
     /// More output than is allowed.
     OutputLimit,
-    /// Out of the memory that is allowed.
-    MemoryLimit,
     /// Longer than is allowed, in CPU time or in real time.
     TimeLimit,
+    /// Out of the memory that is allowed.
+    MemoryLimit,
     /// It ended by a signal, or with an exit status that is not 0.
     RunTimeError,
     /// Its compiler refuses it.

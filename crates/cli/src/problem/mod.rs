@@ -15,6 +15,8 @@ mod progress;
 pub use options::Args;
 
 use crate::failure::Failure;
+use crate::languages::suites;
+use crate::signals::Signals;
 use millibox_judge::cache::Cache;
 use millibox_judge::compile::Toolbox;
 use millibox_judge::judge::Machine;
@@ -25,6 +27,7 @@ use progress::Progress;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Something is wrong with the package.
 const WRONG: u8 = 1;
@@ -33,15 +36,20 @@ const FAILED: u8 = 2;
 
 /// The whole subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    let signals = Signals::catch()?;
     let done = match &args.command {
-        Command::Init(args) => begin(args),
-        Command::Gen(args) => make(args),
-        Command::Validate(args) => look(args),
-        Command::Limits(args) => measure(args),
-        Command::Test(args) => try_all(args),
-        Command::Zip(args) => pack(args),
+        Command::Init(args) => begin(args, &signals),
+        Command::Gen(args) => make(args, &signals),
+        Command::Validate(args) => look(args, &signals),
+        Command::Limits(args) => measure(args, &signals),
+        Command::Test(args) => try_all(args, &signals),
+        Command::Zip(args) => pack(args, &signals),
         Command::Clean(args) => tidy(args),
     };
+    if let Some(signal) = signals.caught() {
+        // What failed then failed for this.
+        return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
+    }
     match done {
         Ok(status) => Ok(ExitCode::from(status)),
         Err(Stop::Failure(failure)) => Err(failure),
@@ -86,19 +94,20 @@ fn tell(trouble: Trouble) -> Result<ExitCode, Failure> {
 
 /// What programs of a package are run with.
 struct Shop {
-    machine: Machine,
+    machine: Arc<Machine>,
     suites: Suites,
     cache: Cache,
 }
 
 impl Shop {
-    fn open(work: &Work, jobs: Option<u16>) -> Result<Shop, Stop> {
-        let suites = match &work.suites {
-            None => Suites::builtin(),
-            Some(directory) => Suites::with_directory(directory).map_err(Failure::option)?,
-        };
+    fn open(work: &Work, jobs: Option<u16>, signals: &Signals) -> Result<Shop, Stop> {
+        let suites = suites(work.suites.as_deref())?;
         let cache = if work.no_cache { Cache::none() } else { Cache::of_user().map_err(Failure::option)? };
         let machine = Machine::start(work.machine.builder(), work.jobs.or(jobs).map(usize::from), &[])?;
+        let machine = Arc::new(machine);
+        let stopped = machine.clone();
+        // What waits for a run then gets an error, and leaves nothing behind.
+        signals.end_with(move || stopped.stop());
         Ok(Shop { machine, suites, cache })
     }
 
@@ -112,22 +121,22 @@ impl Shop {
     }
 }
 
-fn begin(args: &options::Init) -> Result<u8, Stop> {
+fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
     let options = init::Options {
         format: args.format.into(),
         name: args.name.clone(),
         interactive: args.interactive,
         without_tests: args.no_gen,
     };
-    Shop::open(&args.work, None)?.work(false, |setter| setter.init(&args.directory, &options))?;
+    Shop::open(&args.work, None, signals)?.work(false, |setter| setter.init(&args.directory, &options))?;
     let directory = args.directory.display();
     println!("{directory}: a package that works; change it to yours, and see `millibox problem --help`");
     Ok(0)
 }
 
-fn make(args: &options::Gen) -> Result<u8, Stop> {
+fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
     let options = generate::Options { tests: args.tests.clone(), all: args.all, check: args.check };
-    let shop = Shop::open(&args.work, None)?;
+    let shop = Shop::open(&args.work, None, signals)?;
     let report = shop.work(!args.json, |setter| setter.generate(&args.package, &options))?;
     if args.json {
         print::json(&report)?;
@@ -139,8 +148,8 @@ fn make(args: &options::Gen) -> Result<u8, Stop> {
     Ok(0)
 }
 
-fn look(args: &options::Validate) -> Result<u8, Stop> {
-    let report = Shop::open(&args.work, None)?.work(false, |setter| setter.validate(&args.package))?;
+fn look(args: &options::Validate, signals: &Signals) -> Result<u8, Stop> {
+    let report = Shop::open(&args.work, None, signals)?.work(false, |setter| setter.validate(&args.package))?;
     match args.json {
         true => print::validation_json(&report)?,
         false => print::validation(&report),
@@ -148,8 +157,8 @@ fn look(args: &options::Validate) -> Result<u8, Stop> {
     Ok(if report.has_errors() { WRONG } else { 0 })
 }
 
-fn measure(args: &options::Limits) -> Result<u8, Stop> {
-    let shop = Shop::open(&args.work, Some(1))?;
+fn measure(args: &options::Limits, signals: &Signals) -> Result<u8, Stop> {
+    let shop = Shop::open(&args.work, Some(1), signals)?;
     let progress = Progress::new(false);
     let tell = |event: millibox_judge::judge::Event<'_>| progress.judge(event);
     let report = limits::limits(&shop.machine, shop.suites, shop.cache, &args.package, args.write, &tell);
@@ -162,8 +171,8 @@ fn measure(args: &options::Limits) -> Result<u8, Stop> {
     Ok(0)
 }
 
-fn try_all(args: &options::Test) -> Result<u8, Stop> {
-    let shop = Shop::open(&args.work, None)?;
+fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
+    let shop = Shop::open(&args.work, None, signals)?;
     let progress = Progress::new(false);
     let observer = |event: millibox_judge::judge::Event<'_>| progress.judge(event);
     let told = |tried: &catch::Tried| {
@@ -186,9 +195,9 @@ fn try_all(args: &options::Test) -> Result<u8, Stop> {
     })
 }
 
-fn pack(args: &options::Zip) -> Result<u8, Stop> {
+fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
     if !args.force {
-        let report = Shop::open(&args.work, None)?.work(false, |setter| setter.validate(&args.package))?;
+        let report = Shop::open(&args.work, None, signals)?.work(false, |setter| setter.validate(&args.package))?;
         if report.has_errors() {
             print::validation(&report);
             eprintln!("millibox: not packed, for these errors; --force packs it all the same");

@@ -229,8 +229,8 @@ pub struct Test {
     pub package: PathBuf,
     /// Tell what came of it as one JSON object
     ///
-    /// Keys: submissions [{name, verdict, reason, as_expected, free, test, time, memory, slowness {times,
-    /// at_least, test}}], remarks; times in seconds, memory in bytes.
+    /// Keys: submissions [{name, verdict, reason, as_expected, points, test, time, memory, slowness
+    /// {times, at_least, test}}], remarks; times in seconds, memory in bytes.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

@@ -86,10 +86,10 @@ pub fn limits(report: &limits::Report) {
 
 /// What came of one submission, in a line.
 pub fn tried(tried: &catch::Tried) -> String {
-    let mark = match (tried.free, tried.as_expected) {
-        (true, _) => "-",
-        (false, true) => "ok",
-        (false, false) => "NO",
+    let mark = match tried.as_expected {
+        None => "-",
+        Some(true) => "ok",
+        Some(false) => "NO",
     };
     // As reports have it: `wrong_answer`.
     let verdict = serde_json::to_value(tried.verdict).ok();
@@ -101,6 +101,9 @@ pub fn tried(tried: &catch::Tried) -> String {
     let reason = tried.reason.lines().next().unwrap_or_default();
     if !reason.is_empty() {
         line.push_str(&format!(" ({reason})"));
+    }
+    if let Some(points) = tried.points {
+        line.push_str(&format!(", {points} points"));
     }
     match &tried.slowness {
         Some(slow) => {

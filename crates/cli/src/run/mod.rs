@@ -10,7 +10,6 @@
 //! | `program` | whether PROGRAM is meant inside the world or outside |
 //! | `report` | the file of `--report`: opened before the run, written after it |
 //! | `streams` | standard streams, and their limit |
-//! | `signals` | Ctrl-C and its kin end the run |
 //! | `ending` | exit status, message and report of what came of it |
 
 mod ending;
@@ -19,17 +18,16 @@ mod options;
 mod program;
 mod report;
 mod seccomp;
-mod signals;
 mod streams;
 
 pub use options::Args;
 
 use crate::failure::Failure;
+use crate::signals::Signals;
 use ending::Ending;
 use millibox::{Moved, Outcome, Request, World};
 use program::Chosen;
 use report::ReportFile;
-use signals::Signals;
 use std::ffi::OsStr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -72,7 +70,8 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     // Our copies of the pipes' writing ends must go, or the pipes never end.
     drop(request);
     let movers = streams.move_all(&handle);
-    signals.kill_on_signal(&handle);
+    let run = handle.clone();
+    signals.end_with(move || run.kill());
     let result = handle.wait();
     signals.forget();
     let moved = movers.wait(signals);
@@ -149,7 +148,7 @@ fn limits(args: &Args, mut request: Request) -> Result<Request, Failure> {
 
 /// The kernel takes what there is of a set of CPUs and is silent about the rest; who asks
 /// for a CPU wants it.
-fn usable_cpus(cpus: &[usize]) -> Result<Vec<usize>, Failure> {
+pub fn usable_cpus(cpus: &[usize]) -> Result<Vec<usize>, Failure> {
     let allowed = rustix::thread::sched_getaffinity(None)
         .map_err(|errno| Failure::sandbox(format!("cannot ask for the CPUs there are: {errno}")))?;
     match cpus.iter().find(|cpu| !allowed.is_set(**cpu)) {

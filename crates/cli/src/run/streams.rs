@@ -1,8 +1,8 @@
 //! Standard streams, and the limit on what comes out of them.
 
 use super::options::Args;
-use super::signals::Signals;
 use crate::failure::Failure;
+use crate::signals::Signals;
 use millibox::{Budget, Handle, Moved, Request, move_output};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::pipe::{PipeFlags, pipe_with};

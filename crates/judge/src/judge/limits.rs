@@ -37,11 +37,12 @@ pub(super) fn stated(problem: &Problem, test: &Test) -> Option<Duration> {
     test.cpu_time.or(problem.limits.cpu_time)
 }
 
-/// Twice the CPU time and a second: a submission that sleeps is ended soon enough, and one that works
-/// is not ended because the machine does something else, too. While an interactor thinks, the
-/// submission's real time passes, so that in a conversation it is twice as much.
+/// Half as much again as the CPU time, and half a second: a submission that sleeps is ended soon enough,
+/// and one that works is not ended because its start, its files or the judge's own work took a moment.
+/// While an interactor thinks, the submission's real time passes, so that in a conversation it is twice
+/// as much.
 pub(super) fn real_time(cpu_time: Duration, kind: Kind) -> Duration {
-    let alone = cpu_time * 2 + Duration::from_secs(1);
+    let alone = cpu_time * 3 / 2 + Duration::from_millis(500);
     match kind {
         Kind::Batch | Kind::MultiPass { interactive: false, .. } => alone,
         Kind::Interactive | Kind::MultiPass { interactive: true, .. } => alone * CONVERSATION,
@@ -86,7 +87,7 @@ mod tests {
         assert_eq!(icpc_limit(ms(1), 5.0, ms(1000)), ms(1000));
         assert_eq!(icpc_limit(ms(300), 5.0, ms(1000)), ms(2000));
         assert_eq!(icpc_limit(ms(300), 2.0, ms(100)), ms(600));
-        assert_eq!(real_time(ms(1000), Kind::Batch), ms(3000));
-        assert_eq!(real_time(ms(1000), Kind::Interactive), ms(6000));
+        assert_eq!(real_time(ms(1000), Kind::Batch), ms(2000));
+        assert_eq!(real_time(ms(1000), Kind::Interactive), ms(4000));
     }
 }

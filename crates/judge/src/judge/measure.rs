@@ -2,10 +2,11 @@
 
 use super::limits::{icpc_limit, of_test, sim_limit, stated};
 use super::prepare::{Prepared, TimeLimit, Unjudgeable, fault};
-use super::tests::{Judged, Plan, Round, Told};
+use super::tests::{Round, Told};
 use super::{Event, Judge, Observer};
 use crate::compile::CompileError;
 use crate::program::Limits;
+use crate::scoring::Progress;
 use crate::verdict::{TestResult, Verdict};
 use millibox_package::Severity;
 use millibox_package::model::{Expected, Format, Submission};
@@ -17,34 +18,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const FACTOR: f64 = 2.0;
 const RESOLUTION: Duration = Duration::from_secs(1);
 
-/// All tests, until one is not accepted.
-struct UntilRejected {
-    first: Option<usize>,
-}
-
-impl Plan for UntilRejected {
-    fn needs(&self, test: usize) -> bool {
-        self.first.is_none_or(|first| test <= first)
-    }
-
-    fn take(&mut self, test: usize, result: &TestResult) {
-        if result.verdict != Verdict::Accepted {
-            self.first = Some(self.first.map_or(test, |first| first.min(test)));
-        }
-    }
-}
-
-struct Progress<'a> {
+struct Counter<'a> {
     observer: Observer<'a>,
     tests: usize,
 }
 
-impl Told for Progress<'_> {
+impl Told for Counter<'_> {
     fn judged(&mut self, tests: usize) {
         (self.observer)(Event::Progress { judged: tests, tests: self.tests });
     }
 
-    fn next(&mut self, _: usize, _: Option<&Judged>) {}
+    fn settled(&mut self, _: usize, _: &Progress<'_>) {}
 }
 
 /// Why a submission gives no times.
@@ -174,11 +158,12 @@ impl Judge<'_> {
             limits: &limits,
             mode: self.options.mode,
         };
-        let mut plan = UntilRejected { first: None };
-        let judged = round.judge(&mut plan, &mut Progress { observer, tests: limits.len() });
+        let mut progress = Progress::new(&prepared.plan).fail_fast();
+        round.judge(&mut progress, &mut Counter { observer, tests: limits.len() });
         let mut times = Vec::new();
-        for (test, judged) in prepared.problem.tests().zip(judged) {
-            match judged.map(|judged| judged.result) {
+        for (index, test) in prepared.problem.tests().enumerate() {
+            let judged = progress.judged(index).filter(|_| index < progress.settled());
+            match judged.map(|judged| &judged.result) {
                 Some(TestResult { verdict: Verdict::Accepted, run: Some(run), .. }) => {
                     times.push(Duration::from_nanos(run.figures.cpu_user_ns + run.figures.cpu_system_ns));
                 }

@@ -37,12 +37,12 @@ mod tests;
 pub use choose::choose;
 pub use machine::Machine;
 pub use prepare::{Prepared, TimeLimit, Unjudgeable};
-pub use submission::{SubmissionReport, is_expected};
-pub use tests::Judged;
+pub use submission::Submitted;
 
 use crate::cache::Cache;
 use crate::compile::{Compilation, CompileError, Options as CompileOptions, Toolbox};
 use crate::interactive::Mode;
+use crate::scoring::Progress;
 use crate::suite::{Suite, Suites};
 use machine::GENERATIONS;
 use millibox_package::model::{Problem, Submission, Test};
@@ -94,8 +94,10 @@ pub enum Event<'a> {
     Test {
         /// Which.
         test: &'a Test,
-        /// What came of it; none: it did not have to be judged.
-        judged: Option<&'a Judged>,
+        /// Its number.
+        index: usize,
+        /// The submission as far as it has come; of this test and those before it, all is known.
+        progress: &'a Progress<'a>,
     },
 }
 

@@ -7,6 +7,7 @@ use crate::checker::custom::Custom;
 use crate::checker::{CheckerInstance, tokens};
 use crate::compile::{CompileError, Options as CompileOptions};
 use crate::program::Limits;
+use crate::scoring::{Plan, Refusal};
 use crate::staging::Staged;
 use millibox_package::model::{Checker, Convention, Format, Group, Kind, Problem, Program, Test};
 use millibox_package::{Fault, Severity};
@@ -18,6 +19,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) problem: Problem,
+    pub(super) plan: Plan,
     pub(super) referee: Referee,
     /// Of each test, in the order in which they are judged.
     pub(super) limits: Vec<Limits>,
@@ -88,6 +90,11 @@ impl Prepared {
         &self.problem
     }
 
+    /// How its tests make verdict and points.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
     /// Limits of each test, in the order of [`Problem::tests`].
     pub fn limits(&self) -> &[Limits] {
         &self.limits
@@ -123,19 +130,26 @@ impl Judge<'_> {
             if problem.tests().next().is_none() {
                 wrong.error(&place, format!("none of its {all} tests is called like {pattern}"));
             }
-        } else if problem.tests().next().is_none() {
-            wrong.error(&place, "there are no tests");
         }
+        let plan = match Plan::new(&problem) {
+            Ok(plan) => Some(plan),
+            // That nothing was chosen has been said.
+            Err(Refusal::NoTests) if !wrong.faults.is_empty() => None,
+            Err(refusal) => {
+                wrong.error(&place, refusal.to_string());
+                None
+            }
+        };
         for test in problem.tests() {
             check_test(&problem, test, &mut wrong);
         }
         let referee = self.referee(&problem, &mut wrong);
         let files = problem.tests().map(|test| self.files_of(test, &mut wrong)).collect();
-        match referee {
-            Some(referee) if wrong.faults.is_empty() => {
+        match referee.zip(plan) {
+            Some((referee, plan)) if wrong.faults.is_empty() => {
                 let limits = problem.tests().map(|test| limits::of_test(&problem, test, &self.options, None)).collect();
                 let time_limit = if self.options.time_limit.is_some() { TimeLimit::Option } else { TimeLimit::Package };
-                Ok(Prepared { problem, referee, limits, files, time_limit, warnings: Vec::new() })
+                Ok(Prepared { problem, plan, referee, limits, files, time_limit, warnings: Vec::new() })
             }
             _ => Err(wrong),
         }

@@ -1,33 +1,19 @@
 //! One submission: compiled, judged, reported.
 
-use super::tests::{Judged, Plan, Round, Told};
+use super::tests::{Round, Told};
 use super::{Event, Judge, Observer, Prepared};
 use crate::compile::{Compilation, CompileError, Options as CompileOptions};
+use crate::scoring::Progress;
 use crate::suite::Suite;
-use crate::verdict::{TestResult, Verdict};
-use millibox_package::model::{Expected, Problem, Submission, Test};
+use millibox_package::model::{Problem, Submission, Test};
 use std::path::PathBuf;
 
-pub struct SubmissionReport {
-    pub verdict: Verdict,
-    pub reason: String,
-    pub tests: Vec<Option<Judged>>,
-}
-
-struct Interim {
-    first: Option<usize>,
-}
-
-impl Plan for Interim {
-    fn needs(&self, test: usize) -> bool {
-        self.first.is_none_or(|first| test <= first)
-    }
-
-    fn take(&mut self, test: usize, result: &TestResult) {
-        if result.verdict != Verdict::Accepted {
-            self.first = Some(self.first.map_or(test, |first| first.min(test)));
-        }
-    }
+/// What came of a submission.
+#[derive(Debug)]
+pub struct Submitted<'p> {
+    pub suite: Option<String>,
+    pub compilation: Compilation,
+    pub progress: Progress<'p>,
 }
 
 struct Teller<'a> {
@@ -40,29 +26,39 @@ impl Told for Teller<'_> {
         (self.observer)(Event::Progress { judged: tests, tests: self.tests.len() });
     }
 
-    fn next(&mut self, test: usize, judged: Option<&Judged>) {
-        (self.observer)(Event::Test { test: self.tests[test], judged });
+    fn settled(&mut self, index: usize, progress: &Progress<'_>) {
+        (self.observer)(Event::Test { test: self.tests[index], index, progress });
     }
 }
 
 impl Judge<'_> {
-    /// Judges a submission.
-    pub fn submission(&self, prepared: &Prepared, submission: &Submission, observer: Observer<'_>) -> SubmissionReport {
+    /// Judges a submission. Whatever goes wrong is in what comes back.
+    pub fn submission<'p>(
+        &self,
+        prepared: &'p Prepared,
+        submission: &Submission,
+        observer: Observer<'_>,
+    ) -> Submitted<'p> {
         observer(Event::Compiling { submission });
         let compilation = self.compile_submission(&prepared.problem, submission);
         observer(Event::Compiled { compilation: &compilation });
-        let failed = |verdict, reason: String| SubmissionReport { verdict, reason, tests: Vec::new() };
-        let executable = match &compilation.result {
-            Ok(executable) => executable,
-            Err(CompileError::Judge(why)) => return failed(Verdict::JudgeError, why.clone()),
-            Err(error) => return failed(Verdict::CompileError, error.to_string()),
-        };
-        let tests: Vec<&Test> = prepared.problem.tests().collect();
-        let round =
-            Round { machine: self.machine, prepared, executable, limits: &prepared.limits, mode: self.options.mode };
-        let tests = round.judge(&mut Interim { first: None }, &mut Teller { observer, tests: &tests });
-        let verdict = tests.iter().flatten().map(|judged| judged.result.verdict).max().unwrap_or(Verdict::Accepted);
-        SubmissionReport { verdict, reason: String::new(), tests }
+        let mut progress = Progress::new(&prepared.plan);
+        if self.options.fail_fast {
+            progress = progress.fail_fast();
+        }
+        if let Ok(executable) = &compilation.result {
+            let tests: Vec<&Test> = prepared.problem.tests().collect();
+            let round = Round {
+                machine: self.machine,
+                prepared,
+                executable,
+                limits: &prepared.limits,
+                mode: self.options.mode,
+            };
+            round.judge(&mut progress, &mut Teller { observer, tests: &tests });
+        }
+        let suite = self.suite_of(submission).ok().map(|suite| suite.title.clone());
+        Submitted { suite, compilation, progress }
     }
 
     /// Compiles a submission with the files and limits of the problem.
@@ -106,19 +102,4 @@ impl Judge<'_> {
         };
         entries.filter(means).min().or_else(|| Some(directory.join("default")).filter(|path| path.is_dir()))
     }
-}
-
-/// Whether a verdict is one of those that are expected; of nothing expected, anything is.
-pub fn is_expected(verdict: Verdict, expected: &[Expected]) -> bool {
-    expected.is_empty()
-        || expected.iter().any(|expected| match expected {
-            Expected::Accepted | Expected::PartiallyAccepted => verdict == Verdict::Accepted,
-            Expected::WrongAnswer => verdict == Verdict::WrongAnswer,
-            Expected::TimeLimit => verdict == Verdict::TimeLimit,
-            Expected::RunTimeError => verdict == Verdict::RunTimeError,
-            Expected::MemoryLimit => verdict == Verdict::MemoryLimit,
-            Expected::OutputLimit => verdict == Verdict::OutputLimit,
-            Expected::CompileError => verdict == Verdict::CompileError,
-            Expected::Rejected => !matches!(verdict, Verdict::Accepted | Verdict::JudgeError),
-        })
 }

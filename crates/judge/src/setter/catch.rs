@@ -2,8 +2,10 @@
 //! expected of it, which wrong ones no test catches, how far the slow ones are beyond the limit.
 
 use super::Trouble;
+use super::outcome::{Outcome, why};
 use crate::cache::Cache;
-use crate::judge::{Judge, Machine, Observer, Options, Prepared, SubmissionReport, is_expected};
+use crate::judge::{Judge, Machine, Observer, Options, Prepared};
+use crate::scoring::expected::is_expected;
 use crate::suite::Suites;
 use crate::verdict::Verdict;
 use millibox_package::model::{Expected, Submission};
@@ -36,10 +38,10 @@ pub struct Tried {
     pub verdict: Verdict,
     /// Why, where there is more to say.
     pub reason: String,
-    /// Whether this was expected.
-    pub as_expected: bool,
-    /// Nothing is expected of it.
-    pub free: bool,
+    /// Whether this was expected; none: nothing was, or the judge failed.
+    pub as_expected: Option<bool>,
+    /// Its points, in a problem that has points.
+    pub points: Option<f64>,
     /// The test that decided, if it was not accepted.
     pub test: Option<String>,
     /// Its slowest test's CPU time, in seconds.
@@ -64,7 +66,7 @@ pub struct Slowness {
 impl Report {
     /// Whether every submission came to what is expected of it.
     pub fn is_good(&self) -> bool {
-        self.submissions.iter().all(|tried| tried.as_expected)
+        self.submissions.iter().all(|tried| tried.as_expected != Some(false))
     }
 
     /// Whether the judge failed on some submission.
@@ -97,8 +99,8 @@ pub fn test(
         if machine.is_stopped() {
             return Err(Trouble::Machine("it was stopped".to_owned()));
         }
-        let result = judge.submission(&prepared, submission, observer);
-        let mut tried = tried(&prepared, submission, &result);
+        let submitted = judge.submission(&prepared, submission, observer);
+        let mut tried = tried(&prepared, submission, &Outcome::of(&submitted));
         if submission.expected.contains(&Expected::TimeLimit) && tried.verdict == Verdict::TimeLimit {
             if patient.is_none() {
                 let options = Options { time_limit: Some(patience), ..Options::default() };
@@ -108,7 +110,7 @@ pub fn test(
             }
             if let Some((judge, patiently)) = &patient {
                 let again = judge.submission(patiently, submission, observer);
-                tried.slowness = slowness(&prepared, &again, patience);
+                tried.slowness = slowness(&prepared, &Outcome::of(&again), patience);
             }
         }
         told(&tried);
@@ -118,20 +120,22 @@ pub fn test(
     Ok(report)
 }
 
-fn tried(prepared: &Prepared, submission: &Submission, report: &SubmissionReport) -> Tried {
-    let tests = || prepared.problem().tests().zip(&report.tests);
-    let judged = || tests().filter_map(|(test, judged)| Some((test, &judged.as_ref()?.result)));
-    let decided = judged().find(|(_, result)| result.verdict == report.verdict && report.verdict != Verdict::Accepted);
-    let reason = decided.map(|(_, result)| if result.reason.is_empty() { &result.comment } else { &result.reason });
+fn tried(prepared: &Prepared, submission: &Submission, outcome: &Outcome<'_>) -> Tried {
+    let judged = || {
+        let tests = prepared.problem().tests().zip(&outcome.tests);
+        tests.filter_map(|(test, result)| Some((test, (*result)?)))
+    };
+    let verdict = outcome.verdict;
+    let decided = judged().find(|(_, result)| result.verdict == verdict && verdict != Verdict::Accepted);
     let figures = || judged().filter_map(|(_, result)| result.run.as_ref()).map(|run| run.figures);
     let nanoseconds = figures().map(|figures| figures.cpu_user_ns + figures.cpu_system_ns).max().unwrap_or(0);
+    let most = prepared.plan().most(0);
     Tried {
         name: submission.name.clone(),
-        verdict: report.verdict,
-        reason: if report.reason.is_empty() { reason.cloned().unwrap_or_default() } else { report.reason.clone() },
-        // A failure of the judge says nothing, whatever was expected.
-        as_expected: report.verdict != Verdict::JudgeError && is_expected(report.verdict, &submission.expected),
-        free: submission.expected.is_empty(),
+        verdict,
+        reason: decided.map_or_else(|| outcome.reason.clone(), |(_, result)| why(result).to_owned()),
+        as_expected: is_expected(&submission.expected, submission.score, verdict, outcome.points, most),
+        points: outcome.points,
         test: decided.map(|(test, _)| test.name.clone()),
         time: Duration::from_nanos(nanoseconds).as_secs_f64(),
         memory: figures().map(|figures| figures.peak_memory_bytes).max().unwrap_or(0),
@@ -140,11 +144,11 @@ fn tried(prepared: &Prepared, submission: &Submission, report: &SubmissionReport
 }
 
 /// The most of the times over the limits that hold.
-fn slowness(prepared: &Prepared, again: &SubmissionReport, patience: Duration) -> Option<Slowness> {
+fn slowness(prepared: &Prepared, again: &Outcome<'_>, patience: Duration) -> Option<Slowness> {
     let limits = prepared.limits().iter();
     let tests = prepared.problem().tests().zip(limits).zip(&again.tests);
-    let slow = tests.filter_map(|((test, limits), judged)| {
-        let result = &judged.as_ref()?.result;
+    let slow = tests.filter_map(|((test, limits), result)| {
+        let result = (*result)?;
         let figures = result.run.as_ref()?.figures;
         let cpu = Duration::from_nanos(figures.cpu_user_ns + figures.cpu_system_ns);
         let exceeded = result.verdict == Verdict::TimeLimit;
@@ -176,7 +180,7 @@ fn remarks(submissions: &[Submission], tried: &[Tried], margin: f64) -> Vec<Stri
         }
     }
     // Of a Sim package's other solutions nobody says what they are there for.
-    if submissions.iter().all(|submission| submission.expected == [Expected::Accepted]) {
+    if !submissions.is_empty() && submissions.iter().all(|submission| submission.expected == [Expected::Accepted]) {
         remarks.push("no submission must fail: nobody knows what the tests catch".to_owned());
     }
     remarks

@@ -1,5 +1,6 @@
 //! Time limits from the times of the model solution, and written into the package.
 
+use super::outcome::{Outcome, why};
 use super::record::Record;
 use super::replace::Replacement;
 use super::{Trouble, below, unfinished};
@@ -99,19 +100,11 @@ pub fn limits(
         })
         .collect();
     for submission in &submissions {
-        let report = judge.submission(&prepared, submission, observer);
+        let submitted = judge.submission(&prepared, submission, observer);
+        let outcome = Outcome::of(&submitted);
         let name = &submission.name;
-        match report.verdict {
-            Verdict::Accepted => {}
-            Verdict::CompileError => {
-                return Err(Trouble::Programs(vec![format!("{name} is not compiled: {}", report.reason)]));
-            }
-            Verdict::JudgeError if !report.reason.is_empty() => return Err(Trouble::Machine(report.reason)),
-            _ => {}
-        }
-        for (test, judged) in tests.iter_mut().zip(&report.tests) {
-            let Some(result) = judged.as_ref().map(|judged| &judged.result) else { continue };
-            let why = || if result.reason.is_empty() { result.comment.clone() } else { result.reason.clone() };
+        for (test, result) in tests.iter_mut().zip(&outcome.tests) {
+            let Some(result) = result else { continue };
             match (result.verdict, &result.run) {
                 (Verdict::Accepted, Some(run)) => {
                     let figures = &run.figures;
@@ -122,12 +115,20 @@ pub fn limits(
                     }
                 }
                 (Verdict::JudgeError, _) => {
-                    return Err(Trouble::Machine(format!("{name}, test {}: {}", test.test, why())));
+                    return Err(Trouble::Machine(format!("{name}, test {}: {}", test.test, why(result))));
                 }
                 _ => {
-                    let message = format!("{name} must be accepted, and is not on test {}: {}", test.test, why());
+                    let message = format!("{name} must be accepted, and is not on test {}: {}", test.test, why(result));
                     return Err(Trouble::Programs(vec![message]));
                 }
+            }
+        }
+        match outcome.verdict {
+            Verdict::Accepted => {}
+            Verdict::JudgeError => return Err(Trouble::Machine(format!("{name}: {}", outcome.reason))),
+            _ => {
+                let message = format!("{name} must be accepted, and is not: {}", outcome.reason);
+                return Err(Trouble::Programs(vec![message]));
             }
         }
     }

@@ -1,14 +1,13 @@
-//! Ctrl-C and its kin end the run; it leaves nothing behind and is still reported.
+//! Ctrl-C and its kin end what runs; it leaves nothing behind and is still reported.
 
 use crate::failure::Failure;
-use millibox::Handle;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 #[derive(Default)]
 struct State {
     caught: Option<i32>,
-    run: Option<Arc<Handle>>,
+    end: Option<Box<dyn Fn() + Send>>,
 }
 
 /// Signals that are caught.
@@ -31,8 +30,8 @@ impl Signals {
             for signal in signals.forever() {
                 let mut state = lock(&seen);
                 state.caught.get_or_insert(signal);
-                if let Some(run) = &state.run {
-                    run.kill();
+                if let Some(end) = &state.end {
+                    end();
                 }
             }
         });
@@ -44,18 +43,18 @@ impl Signals {
         lock(&self.state).caught
     }
 
-    /// A signal, even one that has come already, kills this run.
-    pub fn kill_on_signal(&self, run: &Arc<Handle>) {
+    /// A signal, even one that has come already, does this. It must not wait for anything.
+    pub fn end_with(&self, end: impl Fn() + Send + 'static) {
         let mut state = lock(&self.state);
         if state.caught.is_some() {
-            run.kill();
+            end();
         }
-        state.run = Some(run.clone());
+        state.end = Some(Box::new(end));
     }
 
-    /// The run is over.
+    /// What was to be ended is over.
     pub fn forget(&self) {
-        lock(&self.state).run = None;
+        lock(&self.state).end = None;
     }
 }
 

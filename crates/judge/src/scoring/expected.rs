@@ -1,0 +1,38 @@
+//! Whether what came of a submission is what was expected.
+
+use super::points::within;
+use crate::verdict::Verdict;
+use millibox_package::model::Expected;
+
+/// Whether a verdict, and points out of `most`, are what was expected. `None`: nothing was, or nothing is
+/// known of the submission, since the judge failed.
+pub fn is_expected(
+    expected: &[Expected],
+    range: Option<(f64, f64)>,
+    verdict: Verdict,
+    points: Option<f64>,
+    most: Option<f64>,
+) -> Option<bool> {
+    if verdict == Verdict::JudgeError || (expected.is_empty() && range.is_none()) {
+        return None;
+    }
+    let less = || matches!((points, most), (Some(points), Some(most)) if within(points, (most, most)).is_none());
+    let one = |expected: &Expected| match expected {
+        Expected::Accepted => verdict == Verdict::Accepted,
+        // Without a bound nobody can tell whether there were more to be had.
+        Expected::PartiallyAccepted => verdict == Verdict::Accepted && (most.is_none() || less()),
+        Expected::WrongAnswer => verdict == Verdict::WrongAnswer,
+        Expected::TimeLimit => verdict == Verdict::TimeLimit,
+        Expected::RunTimeError => verdict == Verdict::RunTimeError,
+        Expected::MemoryLimit => verdict == Verdict::MemoryLimit,
+        Expected::OutputLimit => verdict == Verdict::OutputLimit,
+        Expected::CompileError => verdict == Verdict::CompileError,
+        Expected::Rejected => verdict != Verdict::Accepted,
+    };
+    let in_range = match (range, points) {
+        (None, _) => true,
+        (Some(range), Some(points)) => within(points, range).is_some(),
+        (Some(_), None) => false,
+    };
+    Some((expected.is_empty() || expected.iter().any(one)) && in_range)
+}

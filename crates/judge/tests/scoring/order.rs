@@ -1,0 +1,318 @@
+//! Judged in parallel, all comes out as if judged one after another.
+
+use crate::tree::*;
+use millibox_judge::scoring::{Judged, Plan, Progress, TestState};
+use millibox_judge::verdict::{Points, Verdict};
+use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring, VerdictMode};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What judging one after another says of a part: verdict and points.
+type Said = (Verdict, f64);
+
+/// Judges one test after another, written down as plainly as the rules are.
+struct Naive<'a> {
+    scoring: bool,
+    results: &'a [Judged],
+    next: usize,
+    judged: BTreeSet<usize>,
+    fail_fast: bool,
+    over: bool,
+    /// Verdicts of groups by name; of one that was skipped, that for which it was.
+    groups: BTreeMap<String, Verdict>,
+}
+
+impl Naive<'_> {
+    fn test(&mut self, rules: &Rules) -> Option<Said> {
+        let test = self.next;
+        self.next += 1;
+        if self.over {
+            return None;
+        }
+        self.judged.insert(test);
+        let result = &self.results[test].result;
+        let accepted = result.verdict == Verdict::Accepted;
+        self.over = self.fail_fast && !accepted;
+        let points = match result.score {
+            Some(Points::Absolute(points)) => points,
+            Some(Points::Part(_)) => panic!("not made here"),
+            None if accepted => rules.accept_score.unwrap_or(0.0),
+            None => rules.reject_score.unwrap_or(0.0),
+        };
+        Some((result.verdict, points))
+    }
+
+    fn skip(&mut self, group: &Group, why: Verdict) {
+        self.next += group.all_tests().count();
+        for group in group.groups() {
+            let nothing = group.all_tests().next().is_none();
+            self.groups.insert(group.name.clone(), if nothing { Verdict::Accepted } else { why });
+        }
+    }
+
+    fn group(&mut self, group: &Group) -> Option<Said> {
+        let rules = &group.rules;
+        // One that is not there yet is around this one, and both are without tests.
+        let required = rules.require_pass.iter().filter_map(|name| self.groups.get(name).copied());
+        let failed = { required }.find(|said| *said != Verdict::Accepted);
+        if let Some(verdict) = failed
+            && group.all_tests().next().is_some()
+            && !self.over
+        {
+            self.skip(group, verdict);
+            return Some((verdict, 0.0));
+        }
+        let mut said = Vec::new();
+        let mut ignored = Vec::new();
+        let mut stopped = None;
+        let stops = |part: Option<Said>| {
+            part.map(|(verdict, _)| verdict)
+                .filter(|verdict| rules.stop_at_first_failure && *verdict != Verdict::Accepted)
+        };
+        for _ in &group.tests {
+            if stopped.is_some() {
+                self.next += 1;
+                continue;
+            }
+            let part = self.test(rules);
+            stopped = stops(part);
+            said.extend(part);
+        }
+        for inner in &group.groups {
+            if let Some(verdict) = stopped {
+                self.skip(inner, verdict);
+                continue;
+            }
+            let part = self.group(inner);
+            stopped = stops(part);
+            if rules.ignore_sample && inner.sample { &mut ignored } else { &mut said }.extend(part);
+        }
+        if said.is_empty() {
+            said = ignored;
+        }
+        let result = (!said.is_empty()).then(|| self.grade(rules, &said));
+        // Of a group that is empty since all is over, nobody asks any more.
+        self.groups.insert(group.name.clone(), result.map_or(Verdict::Accepted, |said| said.0));
+        result
+    }
+
+    fn grade(&self, rules: &Rules, said: &[Said]) -> Said {
+        let gravest = said.iter().map(|part| part.0).max().unwrap();
+        let first = said.iter().map(|part| part.0).find(|verdict| *verdict != Verdict::Accepted);
+        let verdict = match rules.verdict {
+            _ if gravest == Verdict::JudgeError => return (Verdict::JudgeError, 0.0),
+            VerdictMode::Worst => gravest,
+            VerdictMode::First => first.unwrap_or(Verdict::Accepted),
+            VerdictMode::AnyAccepted if said.iter().any(|part| part.0 == Verdict::Accepted) => Verdict::Accepted,
+            VerdictMode::AnyAccepted => gravest,
+            VerdictMode::AlwaysAccept => Verdict::Accepted,
+        };
+        let points = || said.iter().map(|part| part.1);
+        let sum = points().sum::<f64>();
+        let points = match rules.score {
+            ScoreMode::Sum => sum,
+            ScoreMode::Average => sum / said.len() as f64,
+            ScoreMode::Minimum => points().reduce(f64::min).unwrap(),
+            ScoreMode::Maximum => points().reduce(f64::max).unwrap(),
+            ScoreMode::PassFail if verdict == Verdict::Accepted => rules.points.unwrap(),
+            ScoreMode::PassFail => 0.0,
+        };
+        match rules.range {
+            Some((least, most)) if self.scoring && !(least..=most).contains(&points) => (Verdict::JudgeError, 0.0),
+            _ => (verdict, points),
+        }
+    }
+}
+
+fn rules() -> impl Strategy<Value = Rules> {
+    use VerdictMode::*;
+    let verdict = prop_oneof![4 => Just(Worst), 2 => Just(First), 1 => Just(AnyAccepted), 1 => Just(AlwaysAccept)];
+    let score = prop_oneof![
+        3 => Just(ScoreMode::Sum),
+        1 => Just(ScoreMode::Minimum),
+        1 => Just(ScoreMode::Maximum),
+        1 => Just(ScoreMode::Average),
+        1 => Just(ScoreMode::PassFail),
+    ];
+    let range = prop_oneof![6 => Just(None), 1 => Just(Some((0.0, 6.0)))];
+    (any::<bool>(), verdict, score, range).prop_map(|(stop, verdict, score, range)| Rules {
+        stop_at_first_failure: stop,
+        verdict,
+        score,
+        // Whole numbers, so that the order of adding does not matter.
+        accept_score: (score != ScoreMode::PassFail).then_some(4.0),
+        reject_score: Some(1.0),
+        points: (score == ScoreMode::PassFail).then_some(8.0),
+        range,
+        ..Rules::default()
+    })
+}
+
+fn tree() -> impl Strategy<Value = Group> {
+    let leaf = (rules(), 0..4usize).prop_map(|(rules, tests)| group("", rules, tests, vec![]));
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        (rules(), 0..3usize, prop::collection::vec(inner, 1..4))
+            .prop_map(|(rules, tests, groups)| group("", rules, tests, groups))
+    })
+}
+
+/// Names, unique, and requirements among groups: each of `requires` is a group and one that ends before it.
+fn named(mut root: Group, sample: bool, requires: &[(prop::sample::Index, prop::sample::Index)]) -> Group {
+    fn name(group: &mut Group, next: &mut usize, tests: &mut usize, ranges: &mut Vec<(usize, usize)>) {
+        let index = *next;
+        *next += 1;
+        group.name = index.to_string();
+        let first = *tests;
+        ranges.push((first, first));
+        for test in &mut group.tests {
+            test.name = format!("t{tests}");
+            *tests += 1;
+        }
+        for inner in &mut group.groups {
+            name(inner, next, tests, ranges);
+        }
+        ranges[index].1 = *tests;
+    }
+    fn find(group: &mut Group, index: usize) -> Option<&mut Group> {
+        if group.name == index.to_string() {
+            return Some(group);
+        }
+        group.groups.iter_mut().find_map(|inner| find(inner, index))
+    }
+    let mut ranges = Vec::new();
+    name(&mut root, &mut 0, &mut 0, &mut ranges);
+    for (who, whom) in requires {
+        let who = who.index(ranges.len());
+        let before: Vec<usize> = (1..who).filter(|other| ranges[*other].1 <= ranges[who].0).collect();
+        if !before.is_empty() {
+            let required = before[whom.index(before.len())].to_string();
+            find(&mut root, who).unwrap().rules.require_pass.push(required);
+        }
+    }
+    if sample && let Some(first) = root.groups.first_mut() {
+        first.sample = true;
+        root.rules.ignore_sample = true;
+    }
+    root
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    problem: Problem,
+    results: Vec<Judged>,
+    fail_fast: bool,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let requires = prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 0..3);
+    (tree(), any::<bool>(), requires, any::<bool>(), prop::bool::weighted(0.2))
+        .prop_map(|(root, sample, requires, scoring, fail_fast)| (named(root, sample, &requires), scoring, fail_fast))
+        .prop_filter("tests", |(root, _, _)| root.all_tests().next().is_some())
+        .prop_flat_map(|(root, scoring, fail_fast)| {
+            let scoring = if scoring { POINTS } else { Scoring::PassFail };
+            let mut problem = problem(Format::Legacy, scoring, Rules::default(), vec![]);
+            problem.root = root;
+            let tests = problem.tests().count();
+            let result = prop_oneof![
+                12 => Just("AC"), 2 => Just("AC=3"), 2 => Just("WA"), 1 => Just("TL"), 1 => Just("RE"), 1 => Just("JE"),
+            ];
+            let results = prop::collection::vec(result, tests);
+            (Just(problem), results, Just(fail_fast))
+        })
+        .prop_map(|(problem, words, fail_fast)| {
+            // A checker that gives points where they are all or nothing makes a judge error; that is
+            // looked at elsewhere.
+            let mut results = Vec::new();
+            for group in problem.groups() {
+                for _ in &group.tests {
+                    let word = words[results.len()];
+                    let plain = group.rules.score == ScoreMode::PassFail;
+                    results.push(crate::tree::word(if plain && word == "AC=3" { "AC" } else { word }).unwrap());
+                }
+            }
+            Case { problem, results, fail_fast }
+        })
+}
+
+fn start<'p>(plan: &'p Plan, case: &Case) -> Progress<'p> {
+    let progress = Progress::new(plan);
+    if case.fail_fast { progress.fail_fast() } else { progress }
+}
+
+fn check(case: &Case, progress: &Progress<'_>, naive: &Naive<'_>, said: Option<Said>) -> Result<(), TestCaseError> {
+    prop_assert!(progress.is_finished());
+    let submission = progress.submission();
+    prop_assert_eq!(submission.verdict, said.map(|said| said.0));
+    if naive.scoring {
+        let points = said.filter(|said| said.0 != Verdict::JudgeError).map(|said| said.1);
+        prop_assert_eq!(submission.points, points);
+    }
+    for test in 0..case.results.len() {
+        let judged = *progress.state(test) == TestState::Judged;
+        prop_assert_eq!(judged, naive.judged.contains(&test), "test {}", test);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_order_gives_what_one_after_another_gives(
+        case in case(),
+        workers in 1..6usize,
+        choices in prop::collection::vec(any::<prop::sample::Index>(), 64),
+    ) {
+        let plan = Plan::new(&case.problem).unwrap();
+        let scoring = plan.scores();
+        let mut naive = Naive {
+            scoring,
+            results: &case.results,
+            next: 0,
+            judged: BTreeSet::new(),
+            fail_fast: case.fail_fast,
+            over: false,
+            groups: BTreeMap::new(),
+        };
+        let root = case.problem.root.clone();
+        let said = naive.group(&root);
+
+        let mut progress = start(&plan, &case);
+        let mut running: Vec<usize> = Vec::new();
+        let mut settled: Vec<TestState> = Vec::new();
+        let mut choices = choices.iter().cycle();
+        loop {
+            while running.len() < workers && let Some(test) = progress.next_test() {
+                prop_assert!(progress.judged(test).is_none());
+                running.push(test);
+            }
+            // What is not needed any more is cancelled.
+            running.retain(|test| progress.needed(*test));
+            if running.is_empty() {
+                break;
+            }
+            let test = running.swap_remove(choices.next().unwrap().index(running.len()));
+            progress.record(test, case.results[test].clone());
+            // What is settled stays as it is, and goes on from there.
+            let now: Vec<TestState> = (0..progress.settled()).map(|test| progress.state(test).clone()).collect();
+            prop_assert!(now.starts_with(&settled));
+            settled = now;
+        }
+        check(&case, &progress, &naive, said)?;
+
+        // One worker runs only what is judged.
+        let mut progress = start(&plan, &case);
+        while let Some(test) = progress.next_test() {
+            prop_assert!(naive.judged.contains(&test), "test {} is not needed", test);
+            progress.record(test, case.results[test].clone());
+        }
+        check(&case, &progress, &naive, said)?;
+
+        // So does one that has all results, the last first.
+        let mut progress = start(&plan, &case);
+        for test in (0..case.results.len()).rev() {
+            progress.record(test, case.results[test].clone());
+        }
+        check(&case, &progress, &naive, said)?;
+    }
+}

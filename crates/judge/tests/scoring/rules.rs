@@ -1,0 +1,405 @@
+//! Each rule by a table: results, and what becomes of them.
+
+use crate::tree::*;
+use Verdict::*;
+use millibox_judge::scoring::{NotJudged, Plan, Progress, Refusal, TestState};
+use millibox_judge::verdict::Verdict;
+use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring, VerdictMode};
+
+fn plan(problem: &Problem) -> Plan {
+    Plan::new(problem).unwrap()
+}
+
+/// A pass-fail problem with one group.
+fn one_group(rules: Rules, tests: usize) -> Problem {
+    problem(Format::Legacy, Scoring::PassFail, Rules::default(), vec![group("secret", rules, tests, vec![])])
+}
+
+/// A legacy scoring problem with one group.
+fn scored(rules: Rules, tests: usize) -> Problem {
+    problem(Format::Legacy, POINTS, goes_on(), vec![group("secret", rules, tests, vec![])])
+}
+
+#[track_caller]
+fn verdict(rules: Rules, words: &str, verdict: Verdict, decided_by: Option<usize>) {
+    let problem = one_group(rules, words.split_whitespace().count());
+    let plan = plan(&problem);
+    let progress = judge(&plan, words);
+    let submission = progress.submission();
+    assert_eq!((submission.verdict, submission.decided_by), (Some(verdict), decided_by), "{words}");
+    assert_eq!(submission.points, None);
+}
+
+#[track_caller]
+fn points(problem: &Problem, words: &str, verdict: Verdict, points: Option<f64>) {
+    let plan = plan(problem);
+    let progress = judge(&plan, words);
+    let submission = progress.submission();
+    assert_eq!((submission.verdict, submission.points), (Some(verdict), points), "{words}: {}", submission.reason);
+}
+
+#[track_caller]
+fn fault(problem: &Problem, words: &str, reason: &str) {
+    let plan = plan(problem);
+    let progress = judge(&plan, words);
+    let submission = progress.submission();
+    assert_eq!((submission.verdict, submission.points), (Some(JudgeError), None), "{words}");
+    assert_eq!(submission.reason, reason);
+}
+
+#[test]
+fn stopping_at_the_first_failure() {
+    verdict(Rules::default(), "AC AC AC", Accepted, None);
+    verdict(Rules::default(), "AC WA - -", WrongAnswer, Some(1));
+    verdict(goes_on(), "AC WA AC TL", TimeLimit, Some(3));
+}
+
+#[test]
+fn a_group_that_ends_ends_its_parent_too() {
+    let groups = vec![group("a", Rules::default(), 2, vec![]), group("b", Rules::default(), 1, vec![])];
+    let problem = problem(Format::Legacy, Scoring::PassFail, Rules::default(), groups);
+    let plan = plan(&problem);
+    let progress = judge(&plan, "WA - -");
+    let why = |test| match progress.state(test) {
+        TestState::NotJudged(skipped) => (skipped.why, skipped.reason.clone()),
+        state => panic!("{state:?}"),
+    };
+    assert_eq!(why(1), (NotJudged::GroupEnded, "test a/1 was not accepted".to_owned()));
+    assert_eq!(why(2), (NotJudged::GroupEnded, "group a was not accepted".to_owned()));
+    let b = progress.group(2);
+    assert_eq!((b.verdict, b.not_judged.as_ref().unwrap().why), (None, NotJudged::GroupEnded));
+}
+
+#[test]
+fn the_gravest() {
+    // In the order of the format: RTE, MLE, TLE, OLE, WA; the first of those.
+    verdict(goes_on(), "WA OL WA", OutputLimit, Some(1));
+    verdict(goes_on(), "OL TL WA", TimeLimit, Some(1));
+    verdict(goes_on(), "TL ML TL", MemoryLimit, Some(1));
+    verdict(goes_on(), "ML RE AC RE", RunTimeError, Some(1));
+    verdict(goes_on(), "RE JE", JudgeError, Some(1));
+}
+
+#[test]
+fn the_first_that_is_not_accepted() {
+    let first = Rules { verdict: VerdictMode::First, ..goes_on() };
+    verdict(first.clone(), "AC WA RE", WrongAnswer, Some(1));
+    verdict(first.clone(), "AC AC", Accepted, None);
+    verdict(first, "WA JE", JudgeError, Some(1));
+}
+
+#[test]
+fn any_that_is_accepted() {
+    let any = Rules { verdict: VerdictMode::AnyAccepted, ..goes_on() };
+    verdict(any.clone(), "WA AC RE", Accepted, None);
+    verdict(any.clone(), "WA RE TL", RunTimeError, Some(1));
+    verdict(any.clone(), "AC JE", JudgeError, Some(1));
+    verdict(Rules { stop_at_first_failure: true, ..any }, "WA -", WrongAnswer, Some(0));
+}
+
+#[test]
+fn whatever_comes() {
+    let always = Rules { verdict: VerdictMode::AlwaysAccept, ..goes_on() };
+    verdict(always.clone(), "WA RE", Accepted, None);
+    verdict(always.clone(), "WA JE", JudgeError, Some(1));
+    verdict(Rules { stop_at_first_failure: true, ..always.clone() }, "AC WA - ", Accepted, None);
+    // What is after the end does not count.
+    let problem = one_group(Rules { stop_at_first_failure: true, ..always }, 2);
+    let plan = plan(&problem);
+    let mut progress = Progress::new(&plan);
+    progress.record(1, word("JE").unwrap());
+    assert_eq!(progress.submission().verdict, None);
+    progress.record(0, word("WA").unwrap());
+    assert_eq!(progress.submission().verdict, Some(Accepted));
+}
+
+#[test]
+fn a_judge_error_counts_only_where_the_test_does() {
+    let ignoring = Rules { ignore_sample: true, ..goes_on() };
+    let groups = || vec![group("sample", goes_on(), 1, vec![]), group("secret", goes_on(), 2, vec![])];
+    let problem = problem(Format::Legacy, Scoring::PassFail, ignoring, groups());
+    let plan = plan(&problem);
+    assert_eq!(judge(&plan, "JE AC WA").submission().verdict, Some(WrongAnswer));
+    let counted = self::problem(Format::Legacy, Scoring::PassFail, goes_on(), groups());
+    let plan = Plan::new(&counted).unwrap();
+    let progress = judge(&plan, "JE AC WA");
+    assert_eq!(progress.submission().verdict, Some(JudgeError));
+    assert_eq!(progress.submission().reason, "test sample/1");
+}
+
+#[test]
+fn samples_that_do_not_count() {
+    let groups = || vec![group("sample", legacy(1.0), 1, vec![]), group("secret", legacy(10.0), 2, vec![])];
+    let of = |rules| problem(Format::Legacy, POINTS, rules, groups());
+    let ignoring = of(Rules { ignore_sample: true, ..goes_on() });
+    points(&ignoring, "WA AC AC", Accepted, Some(20.0));
+    points(&ignoring, "AC AC AC", Accepted, Some(20.0));
+    points(&ignoring, "AC AC WA", WrongAnswer, Some(10.0));
+    points(&of(goes_on()), "AC AC AC", Accepted, Some(21.0));
+    // With on_reject: break there is only the sample to go by.
+    points(&of(Rules { ignore_sample: true, ..Rules::default() }), "RE - -", RunTimeError, Some(0.0));
+}
+
+#[test]
+fn how_points_come_together() {
+    let of = |score| Rules { score, stop_at_first_failure: false, ..legacy(12.0) };
+    for (mode, all, some) in [
+        (ScoreMode::Sum, 37.0, 25.0),
+        (ScoreMode::Minimum, 1.0, 0.0),
+        (ScoreMode::Maximum, 24.0, 24.0),
+        (ScoreMode::Average, 37.0 / 3.0, 25.0 / 3.0),
+    ] {
+        points(&scored(of(mode), 3), "AC AC=24 AC=1", Accepted, Some(all));
+        points(&scored(of(mode), 3), "WA AC=24 AC=1", WrongAnswer, Some(some));
+    }
+    points(&scored(of(ScoreMode::Sum), 2), "AC%0.25 AC=-2.5", Accepted, Some(0.5));
+    let consolation = Rules { reject_score: Some(2.0), ..of(ScoreMode::Sum) };
+    points(&scored(consolation, 3), "AC WA TL", TimeLimit, Some(16.0));
+    // Only what was judged, as the default grader is told of nothing else.
+    points(&scored(Rules { score: ScoreMode::Average, ..legacy(12.0) }, 3), "AC WA -", WrongAnswer, Some(6.0));
+}
+
+#[test]
+fn a_range_that_is_left() {
+    let ranged = Rules { range: Some((0.0, 20.0)), ..legacy(12.0) };
+    points(&scored(ranged.clone(), 1), "AC", Accepted, Some(12.0));
+    fault(&scored(ranged.clone(), 2), "AC AC", "group secret: 24 points are outside its range, 0 to 20");
+    fault(&scored(ranged, 1), "AC=-1", "group secret: -1 points are outside its range, 0 to 20");
+    // A tenth has no exact number.
+    let tenths = Rules { range: Some((0.0, 1.0)), ..legacy(0.1) };
+    points(&scored(tenths, 10), "AC AC AC AC AC AC AC AC AC AC", Accepted, Some(1.0));
+}
+
+#[test]
+fn a_range_that_is_left_ends_the_parent() {
+    let ranged = Rules { range: Some((0.0, 1.0)), ..legacy(2.0) };
+    let groups = vec![group("a", ranged, 1, vec![]), group("b", legacy(1.0), 1, vec![])];
+    let problem = problem(Format::Legacy, POINTS, Rules::default(), groups);
+    fault(&problem, "AC -", "group a: 2 points are outside its range, 0 to 1");
+}
+
+/// The successor format's rules for a group.
+fn successor(mode: ScoreMode, most: Option<f64>, tests: usize) -> Rules {
+    let of_test = |most| if mode == ScoreMode::Sum { most / tests as f64 } else { most };
+    Rules {
+        stop_at_first_failure: mode != ScoreMode::Sum,
+        score: mode,
+        accept_score: most.filter(|_| mode != ScoreMode::PassFail).map(of_test),
+        reject_score: Some(0.0),
+        range: Some((0.0, most.unwrap_or(f64::INFINITY))),
+        points: most,
+        ..Rules::default()
+    }
+}
+
+/// A scoring problem of the successor format, with one sample.
+fn successor_problem(most: Option<f64>, groups: Vec<Group>) -> Problem {
+    let secret = Rules { stop_at_first_failure: false, ..successor(ScoreMode::Sum, most, 1) };
+    let sample = Rules { accept_score: Some(0.0), reject_score: Some(0.0), ..goes_on() };
+    let root = Rules { ignore_sample: true, ..goes_on() };
+    let groups = vec![group("sample", sample, 1, vec![]), group("secret", secret, 0, groups)];
+    problem(Format::Icpc2023, POINTS, root, groups)
+}
+
+#[test]
+fn groups_of_the_successor_format() {
+    let problem = successor_problem(
+        Some(100.0),
+        vec![
+            group("a", successor(ScoreMode::PassFail, Some(10.0), 2), 2, vec![]),
+            group("b", successor(ScoreMode::Sum, Some(30.0), 3), 3, vec![]),
+            group("c", successor(ScoreMode::Minimum, Some(60.0), 2), 2, vec![]),
+        ],
+    );
+    points(&problem, "AC  AC AC  AC AC AC  AC AC", Accepted, Some(100.0));
+    points(&problem, "AC  WA -   AC AC TL  AC AC", TimeLimit, Some(80.0));
+    points(&problem, "AC  AC AC  AC%0.5 AC=3 AC  AC=7.5 AC", Accepted, Some(35.5));
+    points(&problem, "AC  AC AC  AC AC AC  AC RE", RunTimeError, Some(40.0));
+    // What a checker gives for samples, nobody reads.
+    points(&problem, "AC=99  AC AC  AC AC AC  AC AC", Accepted, Some(100.0));
+    fault(
+        &problem,
+        "AC  AC=1 -  AC AC AC  AC AC",
+        "test a/1: the checker gave points, but those of its group are all or nothing",
+    );
+    fault(
+        &problem,
+        "AC  AC AC  AC=10.5 AC AC  AC AC",
+        "test b/1: the checker gave 10.5 points; the test is worth 0 to 10",
+    );
+    fault(&problem, "AC  AC AC  AC=-1 AC AC  AC AC", "test b/1: the checker gave -1 points; the test is worth 0 to 10");
+}
+
+#[test]
+fn groups_without_a_bound() {
+    let problem = successor_problem(None, vec![group("a", successor(ScoreMode::Sum, None, 2), 2, vec![])]);
+    points(&problem, "AC AC=1000 AC=0.5", Accepted, Some(1000.5));
+    points(&problem, "AC AC=1000 WA", WrongAnswer, Some(1000.0));
+    let reasons = [
+        ("AC AC AC=1", "test a/1: the checker gave no points (score.txt), and its group has no maximum"),
+        ("AC AC%1 AC=1", "test a/1: the checker gave a part of the points, but its group has no maximum"),
+        ("AC AC=-1 AC=1", "test a/1: the checker gave -1 points; there must be at least 0"),
+    ];
+    for (words, reason) in reasons {
+        fault(&problem, words, reason);
+    }
+}
+
+#[test]
+fn required_groups() {
+    let requiring = |mode, names: &[&str]| Rules {
+        require_pass: names.iter().map(|name| (*name).to_owned()).collect(),
+        ..successor(mode, Some(20.0), 1)
+    };
+    let problem = successor_problem(
+        Some(100.0),
+        vec![
+            group("a", requiring(ScoreMode::PassFail, &["sample"]), 1, vec![]),
+            group("b", requiring(ScoreMode::PassFail, &["a"]), 1, vec![]),
+            group("c", requiring(ScoreMode::Sum, &["sample", "b"]), 1, vec![]),
+            group("d", successor(ScoreMode::Sum, Some(40.0), 1), 1, vec![]),
+        ],
+    );
+    points(&problem, "AC AC AC AC AC", Accepted, Some(100.0));
+    // The required group's verdict is the reason.
+    points(&problem, "WA - - - AC", WrongAnswer, Some(40.0));
+    points(&problem, "AC TL - - AC", TimeLimit, Some(40.0));
+    points(&problem, "AC AC RE - AC", RunTimeError, Some(60.0));
+    points(&problem, "JE - - - AC", JudgeError, None);
+    let plan = plan(&problem);
+    let progress = judge(&plan, "AC TL - - AC");
+    let c = progress.group(5);
+    assert_eq!((progress.plan().group_name(5), c.verdict, c.points), ("c", None, Some(0.0)));
+    let skipped = c.not_judged.as_ref().unwrap();
+    assert_eq!((skipped.why, &*skipped.reason), (NotJudged::RequiredGroup, "required group b was not accepted"));
+    assert_eq!(progress.submission().decided_by, Some(1));
+}
+
+/// Sim: samples are group 0.
+fn sim_problem(points: &[(f64, usize)]) -> Problem {
+    let groups = points.iter().enumerate().map(|(number, (points, tests))| {
+        let mut group = group(&number.to_string(), sim(*points), *tests, vec![]);
+        group.sample = number == 0;
+        group.rules.stop_at_first_failure = number != 0;
+        group
+    });
+    problem(Format::Sim, POINTS, goes_on(), groups.collect())
+}
+
+#[test]
+fn groups_of_sim() {
+    let problem = sim_problem(&[(0.0, 1), (40.0, 2), (60.0, 2)]);
+    points(&problem, "AC AC AC AC AC", Accepted, Some(100.0));
+    points(&problem, "WA AC AC AC AC", WrongAnswer, Some(100.0));
+    points(&problem, "AC WA - AC AC", WrongAnswer, Some(60.0));
+    points(&problem, "AC AC%0.5 AC%0.75 AC AC", Accepted, Some(80.0));
+    // Full to two thirds of the limit, none at the limit.
+    points(&problem, "AC AC@0.6 AC@0.66 AC@0.1 AC@0", Accepted, Some(100.0));
+    points(&problem, "AC AC@0.75 AC AC AC@0.9", Accepted, Some(30.0 + 18.0));
+    points(&problem, "AC AC@1 AC AC AC", Accepted, Some(60.0));
+    points(&problem, "AC AC@1.01 AC AC AC", Accepted, Some(60.0));
+    // The lesser of both, not the product.
+    points(&problem, "AC AC%0.5@0.8 AC AC AC", Accepted, Some(80.0));
+    points(&problem, "AC AC%0.9@0.9 AC AC AC", Accepted, Some(72.0));
+    // Points of groups are whole.
+    points(&problem, "AC AC%0.33 AC AC AC%0.999", Accepted, Some(13.0 + 60.0));
+    points(&problem, "AC AC%0 AC AC AC", Accepted, Some(60.0));
+    fault(&problem, "AC AC=7 - AC AC", "test 1/1: the checker gave 7 points; what counts in its group is a part of 1");
+    // Sim's groups may take points away.
+    points(&sim_problem(&[(0.0, 1), (-5.0, 1), (60.0, 1)]), "AC AC AC", Accepted, Some(55.0));
+}
+
+#[test]
+fn a_tests_points() {
+    let sim = sim_problem(&[(0.0, 1), (40.0, 2)]);
+    let plan = plan(&sim);
+    let progress = judge(&plan, "AC AC%0.5 AC@0.9");
+    let points: Vec<_> = (0..3).map(|test| progress.points(test).unwrap()).collect();
+    assert_eq!(points[..2], [0.0, 20.0]);
+    assert!((points[2] - 12.0).abs() < 1e-6, "{points:?}");
+    let plain = one_group(goes_on(), 1);
+    let plan = Plan::new(&plain).unwrap();
+    assert_eq!(judge(&plan, "AC=5").points(0), None);
+}
+
+#[test]
+fn failing_fast() {
+    let groups = || {
+        vec![
+            group("a", Rules { verdict: VerdictMode::AlwaysAccept, ..legacy(5.0) }, 2, vec![]),
+            group("b", Rules { stop_at_first_failure: false, ..legacy(5.0) }, 3, vec![]),
+            group("c", legacy(5.0), 1, vec![]),
+        ]
+    };
+    let problem = problem(Format::Legacy, POINTS, Rules { score: ScoreMode::Minimum, ..goes_on() }, groups());
+    let plan = plan(&problem);
+    let progress = judge_with(Progress::new(&plan).fail_fast(), "AC AC AC WA - -");
+    let submission = progress.submission();
+    assert_eq!((submission.verdict, submission.points), (Some(WrongAnswer), Some(5.0)));
+    let c = progress.group(3).not_judged.clone().unwrap();
+    assert_eq!((c.why, &*c.reason), (NotJudged::FailFast, "test b/2 was not accepted"));
+    let progress = judge_with(Progress::new(&plan).fail_fast(), "AC RE - - - -");
+    assert_eq!(progress.submission().verdict, Some(Accepted));
+}
+
+#[test]
+fn empty_groups_are_no_parts() {
+    let groups = vec![
+        group("a", Rules { range: Some((1.0, 2.0)), ..legacy(5.0) }, 0, vec![]),
+        group("b", Rules { score: ScoreMode::Average, ..legacy(5.0) }, 2, vec![]),
+    ];
+    let mut problem = problem(Format::Legacy, POINTS, Rules { score: ScoreMode::Minimum, ..goes_on() }, groups);
+    points(&problem, "AC AC", Accepted, Some(5.0));
+    problem.root.groups[1].rules.require_pass = vec!["a".to_owned()];
+    points(&problem, "AC AC", Accepted, Some(5.0));
+}
+
+#[test]
+fn what_cannot_be_scored() {
+    let refused = |problem: &Problem| Plan::new(problem).unwrap_err().to_string();
+    let custom = one_group(Rules { custom_grader: true, ..Rules::default() }, 1);
+    assert_eq!(
+        refused(&custom),
+        "group secret asks for a grader of the package's own (grading: custom), which is not supported; \
+         the default grader's flags are"
+    );
+    let later = one_group(Rules { require_pass: vec!["z".to_owned()], ..Rules::default() }, 1);
+    assert_eq!(refused(&later), "group secret requires group z, which is not judged before it");
+    let own = one_group(Rules { require_pass: vec!["secret".to_owned()], ..Rules::default() }, 1);
+    assert!(matches!(Plan::new(&own), Err(Refusal::RequiredGroup { .. })));
+    let parent = group("a", goes_on(), 1, vec![]);
+    let mut parent = problem(Format::Legacy, POINTS, goes_on(), vec![group("x", goes_on(), 0, vec![parent])]);
+    parent.root.groups[0].groups[0].rules.require_pass = vec!["x".to_owned()];
+    assert!(matches!(Plan::new(&parent), Err(Refusal::RequiredGroup { .. })));
+    let nothing = scored(Rules { score: ScoreMode::PassFail, ..Rules::default() }, 1);
+    assert_eq!(refused(&nothing), "group secret cannot be scored: it is all or nothing, and no points are named");
+    assert_eq!(Plan::new(&one_group(goes_on(), 0)).unwrap_err(), Refusal::NoTests);
+}
+
+#[test]
+fn a_second_result_is_not_looked_at() {
+    let problem = one_group(goes_on(), 1);
+    let plan = plan(&problem);
+    let mut progress = judge(&plan, "WA");
+    progress.record(0, word("AC").unwrap());
+    assert_eq!(progress.submission().verdict, Some(WrongAnswer));
+}
+
+#[test]
+fn a_failure_ends_what_comes_after_it_though_earlier_results_are_open() {
+    let inner = vec![group("a", goes_on(), 2, vec![]), group("b", Rules::default(), 1, vec![])];
+    let mut problem =
+        problem(Format::Legacy, Scoring::PassFail, goes_on(), vec![group("x", Rules::default(), 1, inner)]);
+    let requiring = Rules { require_pass: vec!["a".to_owned()], ..Rules::default() };
+    problem.root.groups.push(group("y", requiring, 1, vec![]));
+    let plan = plan(&problem);
+    let mut progress = Progress::new(&plan);
+    assert_eq!((0..4).filter_map(|_| progress.next_test()).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    progress.record(1, word("WA").unwrap());
+    // Group a goes on; whatever comes of x/1 and a/2, neither b nor y will be judged.
+    let needed: Vec<_> = (0..5).filter(|test| progress.needed(*test)).collect();
+    assert_eq!((needed, progress.settled(), progress.next_test()), (vec![0, 2], 0, None));
+    progress.record(0, word("TL").unwrap());
+    assert!(progress.is_finished());
+    assert_eq!((progress.submission().verdict, progress.submission().decided_by), (Some(TimeLimit), Some(0)));
+}

@@ -1,0 +1,125 @@
+//! Problems and results, written down shortly.
+
+use millibox::{Backend, Figures, Outcome, RunResult};
+use millibox_judge::program::Limits;
+use millibox_judge::scoring::{Judged, Plan, Progress};
+use millibox_judge::verdict::{Points, TestResult, Verdict};
+use millibox_package::model::{Checker, Format, Group, Kind, Problem, Rules, ScoreMode, Scoring, Test};
+use std::time::Duration;
+
+pub const LIMIT: Duration = Duration::from_millis(1000);
+pub const POINTS: Scoring = Scoring::Points { minimum: 0.0, maximum: 100.0 };
+
+/// Rules that go on after a failure.
+pub fn goes_on() -> Rules {
+    Rules { stop_at_first_failure: false, ..Rules::default() }
+}
+
+/// Rules of a Sim group.
+pub fn sim(points: f64) -> Rules {
+    Rules { score: ScoreMode::Minimum, points: Some(points), time_graded_from: Some(2.0 / 3.0), ..Rules::default() }
+}
+
+/// Rules of the legacy format: a test is worth `accept`.
+pub fn legacy(accept: f64) -> Rules {
+    Rules { accept_score: Some(accept), reject_score: Some(0.0), ..Rules::default() }
+}
+
+pub fn group(name: &str, rules: Rules, tests: usize, groups: Vec<Group>) -> Group {
+    let tests = (1..=tests).map(|number| Test { name: format!("{name}/{number}"), ..Test::default() }).collect();
+    Group { name: name.to_owned(), sample: name == "sample", rules, tests, groups }
+}
+
+pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group>) -> Problem {
+    Problem {
+        directory: "p".into(),
+        format,
+        name: "P".to_owned(),
+        label: "p".to_owned(),
+        kind: Kind::Batch,
+        checker: Checker::Tokens,
+        checker_flags: Vec::new(),
+        scoring,
+        limits: Default::default(),
+        root: Group { rules, groups, ..Group::default() },
+        submissions: Vec::new(),
+        input_validators: Vec::new(),
+        generators: Vec::new(),
+        include: None,
+        warnings: Vec::new(),
+        unpacked: None,
+    }
+}
+
+/// A result that used this part of the time limit.
+pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> Judged {
+    let figures = Figures {
+        real_time_ns: (LIMIT.as_nanos() as f64 * time) as u64,
+        cpu_user_ns: (LIMIT.as_nanos() as f64 * time) as u64,
+        ..Figures::default()
+    };
+    let run = RunResult {
+        outcome: Outcome::Exited(0),
+        exit_code: Some(0),
+        signal: None,
+        figures,
+        ended_ns: None,
+        backend: Backend::Rlimit,
+    };
+    Judged {
+        result: TestResult {
+            verdict,
+            reason: String::new(),
+            comment: String::new(),
+            score,
+            run: Some(run),
+            checker: None,
+        },
+        limits: Limits { cpu_time: LIMIT, real_time: 2 * LIMIT, memory: 64 << 20, output: 1 << 20, processes: 1 },
+        cpus: Vec::new(),
+    }
+}
+
+/// Results as words: AC WA TL ML OL RE JE, with points behind `=`, a part of 1 behind `%`, a part of
+/// the time limit behind `@`: `AC`, `AC=12`, `AC%0.5`, `AC@0.8`, `AC%0.5@0.9`. `-`: none; the test must not
+/// be asked for.
+pub fn word(word: &str) -> Option<Judged> {
+    let (rest, time) = word.split_once('@').map_or((word, 0.0), |(rest, time)| (rest, time.parse().unwrap()));
+    let (rest, score) = match (rest.split_once('='), rest.split_once('%')) {
+        (Some((rest, points)), _) => (rest, Some(Points::Absolute(points.parse().unwrap()))),
+        (_, Some((rest, part))) => (rest, Some(Points::Part(part.parse().unwrap()))),
+        _ => (rest, None),
+    };
+    let verdict = match rest {
+        "-" => return None,
+        "AC" => Verdict::Accepted,
+        "WA" => Verdict::WrongAnswer,
+        "OL" => Verdict::OutputLimit,
+        "TL" => Verdict::TimeLimit,
+        "ML" => Verdict::MemoryLimit,
+        "RE" => Verdict::RunTimeError,
+        "JE" => Verdict::JudgeError,
+        other => panic!("{other}"),
+    };
+    Some(judged(verdict, score, time))
+}
+
+/// Judges one test after another; exactly the tests with a result must be asked for.
+pub fn judge<'p>(plan: &'p Plan, words: &str) -> Progress<'p> {
+    judge_with(Progress::new(plan), words)
+}
+
+pub fn judge_with<'p>(mut progress: Progress<'p>, words: &str) -> Progress<'p> {
+    let results: Vec<_> = words.split_whitespace().map(word).collect();
+    assert_eq!(results.len(), progress.plan().len(), "{words}");
+    while let Some(test) = progress.next_test() {
+        let name = progress.plan().test_name(test);
+        let result = results[test].clone().unwrap_or_else(|| panic!("{words}: {name} is asked for"));
+        progress.record(test, result);
+    }
+    assert!(progress.is_finished());
+    for (test, result) in results.iter().enumerate() {
+        assert_eq!(progress.judged(test).is_some(), result.is_some(), "{words}: {}", progress.plan().test_name(test));
+    }
+    progress
+}

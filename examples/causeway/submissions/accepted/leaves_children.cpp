@@ -1,0 +1,43 @@
+// Starts children that hold its standard output open and sleep for an hour, then answers rightly
+// and exits with 0. Where it may start none, fork fails, and it goes on alone. Accepted in both
+// cases: the answer counts, the children are ended with the run, and the judge does not wait for
+// the end of an output that they hold open.
+#include <algorithm>
+#include <cstdio>
+#include <unistd.h>
+#include <vector>
+
+int main() {
+    for (int i = 0; i < 3; ++i)
+        if (fork() == 0) {
+            sleep(3600);
+            _exit(0);
+        }
+    constexpr int HIGHEST = 10000;
+    int n, m;
+    if (std::scanf("%d %d", &n, &m) != 2)
+        return 1;
+    std::vector<int> readings(n);
+    for (int& height : readings)
+        if (std::scanf("%d", &height) != 1)
+            return 1;
+    std::vector<double> change(HIGHEST + 2), level(HIGHEST + 2);
+    for (int i = 1; i < n; ++i) {
+        const auto [low, high] = std::minmax(readings[i - 1], readings[i]);
+        if (low == high) {
+            level[low] += 1;
+            continue;
+        }
+        change[low] += 1.0 / (high - low);
+        change[high] -= 1.0 / (high - low);
+    }
+    std::vector<double> minutes(HIGHEST + 1);
+    double sum = level[0], slope = change[0];
+    for (int height = 0; height <= HIGHEST; ++height) {
+        minutes[height] = sum;
+        sum += slope + level[height + 1];
+        slope += change[height + 1];
+    }
+    for (int height; m > 0 && std::scanf("%d", &height) == 1; --m)
+        std::printf("%.9f\n", minutes[height]);
+}

@@ -1,0 +1,7 @@
+// Writes to a map that was never made: a panic, exit status 2. Run-time error.
+package main
+
+func main() {
+	var minutes map[int]float64
+	minutes[0] = 1
+}

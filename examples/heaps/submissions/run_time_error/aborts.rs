@@ -1,0 +1,10 @@
+// Takes the end of its input for a number: a panic, which ends it by SIGABRT or with exit status
+// 101, as it was compiled. Run-time error.
+use std::io::Read;
+
+fn main() {
+    let mut input = String::new();
+    std::io::stdin().read_to_string(&mut input).unwrap();
+    let sum: i32 = input.split(' ').map(|word| word.parse::<i32>().unwrap()).sum();
+    println!("{}", sum);
+}

@@ -1,0 +1,7 @@
+# Tries the heaps by calling itself, deeper than the interpreter allows: RecursionError, exit
+# status 1. Run-time error.
+def lay(stone):
+    return lay(stone + 1) or lay(stone)
+
+
+print(lay(0))

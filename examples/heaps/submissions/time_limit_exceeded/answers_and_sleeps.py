@@ -1,0 +1,22 @@
+# A right division, printed and sent, its output closed, and then it sleeps for an hour. Who does not
+# come to an end has not answered in time: the limit on real time ends it, and is the verdict.
+import os
+import sys
+import time
+
+n, *weights = map(int, sys.stdin.read().split())
+sums = [1]
+for weight in weights:
+    sums.append(sums[-1] | sums[-1] << weight)
+total = sum(weights) // 2
+while not sums[n] >> total & 1:
+    total -= 1
+heap = []
+for stone in range(n, 0, -1):
+    if not sums[stone - 1] >> total & 1:
+        heap.append(stone)
+        total -= weights[stone - 1]
+print(len(heap))
+print(*heap, flush=True)
+os.close(1)
+time.sleep(3600)

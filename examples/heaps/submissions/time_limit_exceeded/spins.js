@@ -1,0 +1,2 @@
+// Runs in a circle: the limit on CPU time ends it.
+for (;;);

@@ -1,0 +1,14 @@
+// Announces all stones and prints half of them. Wrong answer: the output ends too early, and a
+// validator must not wait for more, nor take what is missing for 0.
+package main
+
+import "fmt"
+
+func main() {
+	var n int
+	fmt.Scan(&n)
+	fmt.Println(n)
+	for stone := 1; stone < n; stone += 2 {
+		fmt.Print(stone, " ")
+	}
+}

@@ -1,0 +1,42 @@
+#include "interactor.h"
+#include <cerrno>
+#include <unistd.h>
+
+static std::string line_of_submission() {
+    constexpr std::size_t LONGEST = 40;
+    std::string line;
+    // Not a byte is read ahead: after the answer nothing is taken from the submission.
+    for (char c; line.size() < LONGEST;) {
+        const ssize_t length = read(STDIN_FILENO, &c, 1);
+        if (length < 0 && errno == EINTR)
+            continue;
+        if (length <= 0)
+            throw Wrong(line.empty() ? "ended without an answer" : "ended within a line");
+        if (c == '\n')
+            return line;
+        line += c;
+    }
+    throw Wrong("a line is longer than " + std::to_string(LONGEST) + " bytes");
+}
+
+Said hear(long sections) {
+    std::string line = line_of_submission();
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\r'))
+        line.pop_back();
+    // Nothing of the line goes into a message: it may be anything.
+    if (line.size() < 3 || (line[0] != '?' && line[0] != '!') || line[1] != ' ')
+        throw Wrong("a line is neither `? i` nor `! i`");
+    if (line.size() > 9 || line.find_first_not_of("0123456789", 2) != std::string::npos)
+        throw Wrong("after `?` or `!` comes no number of a section");
+    const long section = std::stol(line.substr(2));
+    if (section < 1 || section > sections)
+        throw Wrong("there is no section " + std::to_string(section));
+    return {line[0], section};
+}
+
+void say(const std::string& line) {
+    const std::string bytes = line + "\n";
+    // One write: a line is never in two parts.
+    while (write(STDOUT_FILENO, bytes.data(), bytes.size()) < 0 && errno == EINTR) {
+    }
+}

@@ -1,0 +1,15 @@
+# Finds the leak, and sleeps for an hour. The interactor accepts, but a submission must come to its
+# end in time: time limit, by real time.
+import time
+
+n, q = map(int, input().split())
+first, last = 1, n
+while first < last:
+    middle = (first + last + 1) // 2
+    print("?", middle, flush=True)
+    if input() == "wet":
+        first = middle
+    else:
+        last = middle - 1
+print("!", first, flush=True)
+time.sleep(3600)

@@ -1,0 +1,17 @@
+/* Asks, but its question stays in its own buffer: it waits for the answer, and the interactor for the
+ * question. Each waits for the other, and that is the submission's fault: time limit, by real time. */
+#include <stdio.h>
+
+int main(void) {
+    static char buffer[1 << 16];
+    char answer[4];
+    int n, q;
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    if (scanf("%d %d", &n, &q) != 2)
+        return 1;
+    printf("? 1\n");
+    if (scanf("%3s", answer) != 1)
+        return 1;
+    printf("! 1\n");
+    return 0;
+}

@@ -1,0 +1,8 @@
+// Says the middle and asks nothing. Wrong answer.
+#include <iostream>
+
+int main() {
+    int n, q;
+    std::cin >> n >> q;
+    std::cout << "! " << (n + 1) / 2 << std::endl;
+}

@@ -1,0 +1,50 @@
+# Looks for the interactor's input: any file, command line or environment with a line "n q p" in it,
+# as it knows n and q already, and p is the leak. There must be nothing to find, in spite of the
+# interactor running beside it: it guesses then. Wrong answer. It stops after 0.3 s of CPU time, so
+# that nothing else decides.
+import os
+import re
+import time
+
+SYSTEM = ("/usr", "/lib", "/sys", "/bin", "/sbin", "/opt", "/etc")
+
+
+def places():
+    for process in ["self", *range(1, 64)]:
+        for name in ("cmdline", "environ", "cwd/1.in", "root/input", "fd/0", "fd/3", "fd/4", "fd/5"):
+            yield f"/proc/{process}/{name}"
+    for start in (".", "..", "/tmp", "/dev/shm", "/data", "/"):
+        for directory, below, files in os.walk(start):
+            here = os.path.abspath(directory)
+            below[:] = [name for name in below if not os.path.join(here, name).startswith((*SYSTEM, "/proc"))]
+            for name in files:
+                yield os.path.join(directory, name)
+
+
+def look(place):
+    try:
+        fd = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    try:
+        return os.pread(fd, 4096, 0)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+
+
+def main():
+    n, q = input().split()
+    line = re.compile(rb"%s %s ([0-9]+)\n" % (n.encode(), q.encode()))
+    for place in places():
+        if time.process_time() > 0.3:
+            break
+        found = line.fullmatch(look(place))
+        if found:
+            print("!", found.group(1).decode(), flush=True)
+            return
+    print("!", int(n) // 3 + 1, flush=True)
+
+
+main()

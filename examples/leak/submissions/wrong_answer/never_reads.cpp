@@ -1,0 +1,11 @@
+// Asks all its questions at once, reads not one answer, and then guesses. Answers that nobody reads
+// must not hold the interactor up. Wrong answer.
+#include <iostream>
+
+int main() {
+    int n, q;
+    std::cin >> n >> q;
+    for (int i = 0; i < q; ++i)
+        std::cout << "? " << (i * 997) % n + 1 << '\n';
+    std::cout << "! " << (n + 2) / 3 << std::endl;
+}

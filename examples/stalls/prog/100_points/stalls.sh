@@ -1,0 +1,16 @@
+# As stalls.cpp; 100 points.
+read -r n
+read -ra pays
+best=(0 0)
+for ((i = 0; i < n; i++)); do
+    with=$((best[i] + pays[i]))
+    best[i + 2]=$((with > best[i + 1] ? with : best[i + 1]))
+done
+echo "${best[n + 1]}"
+for ((i = n; i > 0; i--)); do
+    if ((best[i + 1] != best[i])); then
+        printf '%d ' "$i"
+        i=$((i - 1))
+    fi
+done
+echo
