@@ -65,7 +65,7 @@ pub fn pack(problem: &Problem, to: &Path) -> Result<Report, Trouble> {
     for name in names(&problem.directory)? {
         let hidden = name.starts_with('.') && name != ".timelimit";
         let wanted = match problem.format {
-            Format::Sim => !hidden,
+            Format::Sim => !hidden && !is_rubbish(&name, ""),
             Format::Legacy | Format::Icpc2023 => ICPC.contains(&&*name),
         };
         let path = problem.directory.join(&name);

@@ -221,6 +221,7 @@ impl Setter<'_> {
             let there = content(answer)?;
             let generation = problem.generators.iter().find(|generation| generation.test == test.name);
             let written = generation.and_then(|generation| generation.answer.as_ref());
+            let ours = record.content().files.get(&path).is_some_and(|made| Some(&made.content) == there.as_ref());
             let of = Digest::new("answer");
             let (of, source, by) = match written {
                 Some(Generator::Text(text)) => (of.with(text), Source::Text(text), "generators.yaml".to_owned()),
@@ -229,15 +230,13 @@ impl Setter<'_> {
                     (of, Source::Copy(from), format!("copy of {}", below(problem, from)))
                 }
                 _ if problem.kind != Kind::Batch => {
-                    if there.is_some() {
+                    if there.is_some() && !ours {
                         continue;
                     }
                     // The format wants a file; what the interactor needs to know stands in the input.
                     (of, Source::Text(""), "no answer".to_owned())
                 }
                 _ => {
-                    let ours =
-                        record.content().files.get(&path).is_some_and(|made| Some(&made.content) == there.as_ref());
                     if generation.is_none() && there.is_some() && !ours {
                         continue;
                     }

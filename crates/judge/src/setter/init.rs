@@ -127,7 +127,7 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
         let tests = either(
             "    1a-c gen.cpp 10 100\n    2a-c gen.cpp 1000 1000000000\n    3a gen.cpp 1000 +1000000000\n    3b-d \
              gen.cpp 100000 1000000000",
-            "    1a-c gen.cpp 20\n    2a-c gen.cpp 1000000000\n    2d gen.cpp 1000000000 last",
+            "    1a gen.cpp 1\n    1b gen.cpp 20\n    1c gen.cpp 1000\n    2a-c gen.cpp 1000000000\n    2d gen.cpp 1000000000 last",
         );
         file("Sipfile", fill(template!("Sipfile"), &[("seed", seed.to_string()), ("tests", tests.to_owned())]));
         file("doc/statement.md", format!("# {name}\n\n{statement}"));
