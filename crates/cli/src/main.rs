@@ -9,6 +9,7 @@
 //! | `values` | sizes, times and the like, as they are written in options |
 //! | `machine` | options of every subcommand that starts a supervisor |
 //! | `run` | `millibox run` |
+//! | `report_file` | files of `--report`: opened before anything is run, written after it |
 //! | `signals` | Ctrl-C and its kin end what runs |
 //! | `judge` | `millibox judge` |
 //! | `problem` | `millibox problem` |
@@ -25,6 +26,7 @@ mod judge;
 mod languages;
 mod machine;
 mod problem;
+mod report_file;
 mod run;
 mod signals;
 mod usage;

@@ -3,8 +3,12 @@
 //! | file | what |
 //! | --- | --- |
 //! | `options` | the command line |
+//! | `reports` | files of `--report` |
+//! | `show` | what is told on the way |
 
 mod options;
+mod reports;
+pub mod show;
 
 pub use options::Args;
 
@@ -14,11 +18,16 @@ use crate::run::usable_cpus;
 use crate::signals::Signals;
 use millibox_judge::cache::Cache;
 use millibox_judge::interactive::Mode;
-use millibox_judge::judge::{Event, Judge, Machine, Options, choose};
-use millibox_judge::scoring::{TestState, expected::is_expected};
+use millibox_judge::judge::{Judge, Machine, Options, Prepared, TimeLimit, choose};
+use millibox_judge::report::{JudgeReport, SubmissionReport};
 use millibox_judge::verdict::Verdict;
+use millibox_package::Problem;
+use millibox_package::model::{Expected, Submission};
+use reports::Reports;
+use show::{Detail, Show};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Some verdict was not the expected one.
 const UNEXPECTED: u8 = 1;
@@ -35,19 +44,18 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             return Ok(ExitCode::from(NOT_JUDGED));
         }
     };
-    let mut submissions = Vec::new();
-    if args.submissions.is_empty() {
-        submissions.clone_from(&problem.submissions);
-    }
-    for named in &args.submissions {
-        submissions.extend(choose(&problem, named, args.language.as_deref()).map_err(Failure::option)?);
+    let submissions = submissions(args, &problem)?;
+    let suites = suites(args.suites.as_deref())?;
+    if let Some(language) = &args.language {
+        suites.named(language).map_err(|error| Failure::option(format!("--language: {error}")))?;
     }
     let cache = if args.no_cache { Cache::none() } else { Cache::of_user().map_err(Failure::option)? };
+    let mut reports = Reports::open(&args.report)?;
     let cpus = args.cpus.as_ref().map(|cpus| usable_cpus(&cpus.0)).transpose()?.unwrap_or_default();
-    let machine = Machine::start(args.machine.builder(), args.jobs.map(usize::from), &cpus)?;
-    let machine = Arc::new(machine);
+    let machine = Arc::new(Machine::start(args.machine.builder(), args.jobs.map(usize::from), &cpus)?);
     let stopped = machine.clone();
     signals.end_with(move || stopped.stop());
+
     let options = Options {
         time_limit: args.time_limit,
         memory_limit: args.memory_limit,
@@ -55,59 +63,144 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         fail_fast: args.fail_fast,
         mode: if args.relay { Mode::Relay } else { Mode::Direct },
     };
-    let judge = Judge::new(&machine, suites(args.suites.as_deref())?, cache, options);
-    let prepared = match judge.problem(problem, &|_| ()) {
-        Ok(prepared) => prepared,
+    let judge = Judge::new(&machine, suites, cache, options);
+    let started = SystemTime::now();
+    let bar = show::bar();
+    let prepared = judge.problem(problem, &mut |event| show::measuring(&bar, &event));
+    let status = match prepared {
         Err(why) => {
-            eprintln!("{why}");
-            return Ok(ExitCode::from(NOT_JUDGED));
+            bar.finish_and_clear();
+            if signals.caught().is_none() {
+                eprintln!("{why}");
+            }
+            NOT_JUDGED
+        }
+        Ok(prepared) => {
+            let names = submissions.iter().map(|submission| submission.name.as_str());
+            let mut show = Show::new(prepared.plan(), args.detail(), bar, machine.clone(), names);
+            for warning in prepared.warnings() {
+                show.warning(&warning.to_string());
+            }
+            if args.detail() != Detail::Quiet {
+                show.line(&heading(&prepared, &machine));
+            }
+            let judged = judge.submissions(&prepared, &submissions, &mut |event| show.event(event));
+            let report = judge.report(&prepared, judged, started);
+            if args.detail() != Detail::Quiet && report.submissions.len() > 1 {
+                show.line(&summary(&report));
+            }
+            show.finish().map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))?;
+            reports.write(&report)?;
+            status(args, &submissions, &report)
         }
     };
-    for warning in prepared.warnings() {
-        eprintln!("{warning}");
+    signals.forget();
+    Ok(ExitCode::from(match signals.caught() {
+        Some(signal) => {
+            eprintln!("millibox: told to end by signal {signal}; what ran was killed");
+            128 + (signal & 0x7f) as u8
+        }
+        None => status,
+    }))
+}
+
+/// Those that are asked for.
+fn submissions(args: &Args, problem: &Problem) -> Result<Vec<Submission>, Failure> {
+    let mut submissions = Vec::new();
+    if args.submissions.is_empty() {
+        submissions.clone_from(&problem.submissions);
     }
-    println!("time limit: {:?} {:?}", prepared.time_limit(), prepared.limits()[0]);
-    let mut status = 0;
-    for submission in &submissions {
-        let submitted = judge.submission(&prepared, submission, &|event| {
-            if let Event::Test { test, index, progress } = event {
-                match (progress.state(index), progress.judged(index)) {
-                    (TestState::Judged, Some(judged)) => {
-                        let figures = judged.result.run.as_ref().map(|run| run.figures).unwrap_or_default();
-                        println!(
-                            "    {:20} {:?} {} {:?} {:?} {}",
-                            test.name,
-                            judged.result.verdict,
-                            judged.result.reason,
-                            std::time::Duration::from_nanos(figures.cpu_user_ns + figures.cpu_system_ns),
-                            judged.cpus,
-                            judged.result.comment
-                        );
-                    }
-                    (state, _) => println!("    {:20} {state:?}", test.name),
-                }
+    for named in &args.submissions {
+        let chosen = choose(problem, named, args.language.as_deref()).map_err(Failure::option)?;
+        // Named twice, perhaps by its folder, it is still one.
+        for submission in chosen {
+            if !submissions.iter().any(|known: &Submission| known.program.path == submission.program.path) {
+                submissions.push(submission);
             }
-        });
-        let result = submitted.progress.submission();
-        let (verdict, why) = match &submitted.compilation.result {
-            Ok(_) => (result.verdict.unwrap_or(Verdict::JudgeError), result.reason.clone()),
-            Err(millibox_judge::compile::CompileError::Judge(why)) => (Verdict::JudgeError, why.clone()),
-            Err(error) => (Verdict::CompileError, error.to_string()),
-        };
-        let ok = is_expected(&submission.expected, submission.score, verdict, result.points, prepared.plan().most(0));
-        println!(
-            "{:40} {:?} {:?} {why} expected {:?} {ok:?} {:?}",
-            submission.name, verdict, result.points, submission.expected, submitted.suite
-        );
-        if ok == Some(false) {
-            status = status.max(UNEXPECTED);
-        }
-        if verdict == Verdict::JudgeError {
-            status = NOT_JUDGED;
-        }
-        if signals.caught().is_some() {
-            break;
         }
     }
-    Ok(ExitCode::from(status))
+    if submissions.is_empty() {
+        return Err(Failure::option(format!(
+            "{} has no submissions; name one of your own after it",
+            args.package.display()
+        )));
+    }
+    if args.tests.is_some() {
+        // What must fail somewhere need not do so on some of the tests.
+        for submission in submissions.iter_mut().filter(|submission| submission.expected != [Expected::Accepted]) {
+            submission.expected.clear();
+            submission.score = None;
+        }
+    }
+    Ok(submissions)
+}
+
+/// What, within which limits, and where.
+pub fn heading(prepared: &Prepared, machine: &Machine) -> String {
+    let problem = prepared.problem();
+    let times = prepared.limits().iter().map(|limits| limits.cpu_time);
+    let seconds = |time: Option<std::time::Duration>| time.unwrap_or_default().as_secs_f64();
+    let (least, most) = (seconds(times.clone().min()), seconds(times.max()));
+    let time = if least == most { format!("{most} s") } else { format!("{least} to {most} s") };
+    let from = match prepared.time_limit() {
+        TimeLimit::Option => "--time-limit".to_owned(),
+        TimeLimit::Package => "the package's".to_owned(),
+        TimeLimit::Measured(how) => how.clone(),
+    };
+    let memory = prepared.limits().iter().map(|limits| limits.memory).max().unwrap_or_default() >> 20;
+    let cpus: Vec<String> = machine.cpus().iter().map(ToString::to_string).collect();
+    format!(
+        "{}: {} tests; time limit {time} ({from}), memory limit {memory} MiB; CPU {}, backend {}\n",
+        problem.name,
+        problem.tests().count(),
+        cpus.join(","),
+        machine.supervisor().backend()
+    )
+}
+
+/// How many came out how.
+pub fn summary(report: &JudgeReport) -> String {
+    let all = report.submissions.len();
+    let count = |is: &dyn Fn(&SubmissionReport) -> bool| report.submissions.iter().filter(|one| is(one)).count();
+    let parts = [
+        (count(&|one| one.as_expected == Some(true)), "as expected"),
+        (count(&|one| one.as_expected == Some(false)), "UNEXPECTED"),
+        (count(&|one| one.verdict == Some(Verdict::JudgeError)), "not judged: judge errors"),
+        (count(&|one| one.verdict.is_none()), "interrupted"),
+    ];
+    let others = all - parts.iter().map(|(count, _)| count).sum::<usize>();
+    let parts = parts.into_iter().chain([(others, "of which nothing is expected")]);
+    let parts: Vec<String> =
+        parts.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    format!("\n{all} submissions: {}", parts.join(", "))
+}
+
+/// The exit status.
+fn status(args: &Args, submissions: &[Submission], report: &JudgeReport) -> u8 {
+    // Who names a submission of which nothing is expected wants to know whether it is right.
+    let named = !args.submissions.is_empty();
+    let rejected = |(submission, report): (&Submission, &SubmissionReport)| {
+        named
+            && submission.expected.is_empty()
+            && submission.score.is_none()
+            && report.verdict != Some(Verdict::Accepted)
+    };
+    if report.failed() {
+        NOT_JUDGED
+    } else if report.unexpected().next().is_some() || submissions.iter().zip(&report.submissions).any(rejected) {
+        UNEXPECTED
+    } else {
+        0
+    }
+}
+
+impl Args {
+    fn detail(&self) -> Detail {
+        match (self.quiet, self.verbose) {
+            (true, _) => Detail::Quiet,
+            (_, true) => Detail::Verbose,
+            _ if self.submissions.is_empty() => Detail::Lines,
+            _ => Detail::Tests,
+        }
+    }
 }

@@ -15,11 +15,14 @@ mod progress;
 pub use options::Args;
 
 use crate::failure::Failure;
+use crate::judge;
+use crate::judge::show::{self, Detail, Show};
 use crate::languages::suites;
 use crate::signals::Signals;
 use millibox_judge::cache::Cache;
 use millibox_judge::compile::Toolbox;
-use millibox_judge::judge::Machine;
+use millibox_judge::judge::{Event, Judge, Machine, Options};
+use millibox_judge::report::JudgeReport;
 use millibox_judge::setter::{Setter, Trouble, archive, catch, clean, generate, init, limits};
 use millibox_judge::suite::Suites;
 use options::{Command, Work};
@@ -28,6 +31,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Something is wrong with the package.
 const WRONG: u8 = 1;
@@ -159,10 +163,10 @@ fn look(args: &options::Validate, signals: &Signals) -> Result<u8, Stop> {
 
 fn measure(args: &options::Limits, signals: &Signals) -> Result<u8, Stop> {
     let shop = Shop::open(&args.work, Some(1), signals)?;
-    let progress = Progress::new(false);
-    let tell = |event: millibox_judge::judge::Event<'_>| progress.judge(event);
-    let report = limits::limits(&shop.machine, shop.suites, shop.cache, &args.package, args.write, &tell);
-    progress.finish();
+    let bar = show::bar();
+    let mut tell = |event: Event<'_>| show::measuring(&bar, &event);
+    let report = limits::limits(&shop.machine, shop.suites, shop.cache, &args.package, args.write, &mut tell);
+    bar.finish_and_clear();
     let report = report?;
     match args.json {
         true => print::json(&report)?,
@@ -171,28 +175,56 @@ fn measure(args: &options::Limits, signals: &Signals) -> Result<u8, Stop> {
     Ok(0)
 }
 
+/// What `millibox judge` reports, and what was found besides.
+#[derive(Serialize)]
+struct Tested {
+    #[serde(flatten)]
+    report: JudgeReport,
+    #[serde(flatten)]
+    findings: catch::Findings,
+}
+
 fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
+    let problem = millibox_package::read(&args.package).map_err(Trouble::Package)?;
     let shop = Shop::open(&args.work, None, signals)?;
-    let progress = Progress::new(false);
-    let observer = |event: millibox_judge::judge::Event<'_>| progress.judge(event);
-    let told = |tried: &catch::Tried| {
-        if !args.json {
-            progress.line(&print::tried(tried));
+    let judge = Judge::new(&shop.machine, shop.suites.clone(), shop.cache.clone(), Options::default());
+    let started = SystemTime::now();
+    let bar = show::bar();
+    let prepared = match judge.problem(problem.clone(), &mut |event| show::measuring(&bar, &event)) {
+        Ok(prepared) => prepared,
+        Err(why) => {
+            bar.finish_and_clear();
+            return Err(Trouble::Programs(vec![why.to_string()]).into());
         }
     };
-    let report = catch::test(&shop.machine, &shop.suites, &shop.cache, &args.package, &observer, told);
-    progress.finish();
-    let report = report?;
-    if args.json {
-        print::json(&report)?;
-    } else {
-        report.remarks.iter().for_each(|remark| println!("{remark}"));
+    let names = problem.submissions.iter().map(|submission| submission.name.as_str());
+    let mut show = Show::new(prepared.plan(), Detail::Lines, bar.clone(), shop.machine.clone(), names);
+    if !args.json {
+        show.line(&judge::heading(&prepared, &shop.machine));
     }
-    Ok(match (report.has_judge_errors(), report.is_good()) {
+    let judged = judge.submissions(&prepared, &problem.submissions, &mut |event| match args.json {
+        true => show::measuring(&bar, &event),
+        false => show.event(event),
+    });
+    let report = judge.report(&prepared, judged, started);
+    let mut told = |event: Event<'_>| show::measuring(&bar, &event);
+    let (suites, cache) = (shop.suites.clone(), shop.cache.clone());
+    let findings = catch::examine(&shop.machine, suites, cache, &problem, &prepared, &report.submissions, &mut told);
+    if let (false, Ok(findings)) = (args.json, &findings) {
+        show.line(&judge::summary(&report));
+        findings.remarks.iter().for_each(|remark| show.line(remark));
+    }
+    show.finish().map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))?;
+    let findings = findings?;
+    let status = match (report.failed(), report.unexpected().next()) {
         (true, _) => FAILED,
-        (false, false) => WRONG,
-        (false, true) => 0,
-    })
+        (false, Some(_)) => WRONG,
+        (false, None) => 0,
+    };
+    if args.json {
+        print::json(&Tested { report, findings })?;
+    }
+    Ok(status)
 }
 
 fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {

@@ -229,8 +229,7 @@ pub struct Test {
     pub package: PathBuf,
     /// Tell what came of it as one JSON object
     ///
-    /// Keys: submissions [{name, verdict, reason, as_expected, points, test, time, memory, slowness
-    /// {times, at_least, test}}], remarks; times in seconds, memory in bytes.
+    /// What `millibox judge --report json` writes, and the keys slow [{name, times, at_least, test}] and remarks.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! Reports, for people and for machines.
 
 use crate::failure::Failure;
-use millibox_judge::setter::{catch, limits, validate};
+use millibox_judge::setter::{limits, validate};
 use millibox_package::{Fault, Severity};
 use serde::Serialize;
 use std::io::Write;
@@ -82,36 +82,4 @@ pub fn limits(report: &limits::Report) {
     for path in &report.written {
         println!("changed {path}");
     }
-}
-
-/// What came of one submission, in a line.
-pub fn tried(tried: &catch::Tried) -> String {
-    let mark = match tried.as_expected {
-        None => "-",
-        Some(true) => "ok",
-        Some(false) => "NO",
-    };
-    // As reports have it: `wrong_answer`.
-    let verdict = serde_json::to_value(tried.verdict).ok();
-    let verdict = verdict.as_ref().and_then(|verdict| verdict.as_str()).unwrap_or_default().replace('_', " ");
-    let mut line = format!("{mark:2}  {}: {verdict}", tried.name);
-    if let Some(test) = &tried.test {
-        line.push_str(&format!(" on {test}"));
-    }
-    let reason = tried.reason.lines().next().unwrap_or_default();
-    if !reason.is_empty() {
-        line.push_str(&format!(" ({reason})"));
-    }
-    if let Some(points) = tried.points {
-        line.push_str(&format!(", {points} points"));
-    }
-    match &tried.slowness {
-        Some(slow) => {
-            let least = if slow.at_least { "more than " } else { "" };
-            line.push_str(&format!(", {least}{:.1} times the limit on {}", slow.times, slow.test));
-        }
-        None if tried.time > 0.0 => line.push_str(&format!(", {:.3} s", tried.time)),
-        None => {}
-    }
-    line
 }

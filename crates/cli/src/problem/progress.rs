@@ -1,7 +1,6 @@
 //! What goes on: a bar where people look, plain lines where they do not.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use millibox_judge::judge::Event;
 use millibox_judge::setter;
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -28,20 +27,6 @@ impl Progress {
     /// A line on standard output.
     pub fn line(&self, line: &str) {
         self.bar().suspend(|| println!("{line}"));
-    }
-
-    /// What the judge tells.
-    pub fn judge(&self, event: Event<'_>) {
-        use setter::Progress as _;
-        match event {
-            Event::Measuring { submission } | Event::Compiling { submission } => self.begin(&submission.name, 0),
-            Event::Progress { judged, tests } => {
-                let bar = self.bar();
-                bar.set_length(tests as u64);
-                bar.set_position(judged as u64);
-            }
-            _ => {}
-        }
     }
 
     fn bar(&self) -> std::sync::MutexGuard<'_, ProgressBar> {

@@ -8,7 +8,7 @@
 //! | `mounts` | options that add to the world's files, in their order |
 //! | `seccomp` | `--seccomp`: a profile's name, a policy, a compiled program |
 //! | `program` | whether PROGRAM is meant inside the world or outside |
-//! | `report` | the file of `--report`: opened before the run, written after it |
+//! | `report` | the report: one JSON object |
 //! | `streams` | standard streams, and their limit |
 //! | `ending` | exit status, message and report of what came of it |
 
@@ -23,11 +23,11 @@ mod streams;
 pub use options::Args;
 
 use crate::failure::Failure;
+use crate::report_file::ReportFile;
 use crate::signals::Signals;
 use ending::Ending;
 use millibox::{Moved, Outcome, Request, World};
 use program::Chosen;
-use report::ReportFile;
 use std::ffi::OsStr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }
     let status = ending.status(signals.caught());
     if let Some(report) = &mut report {
-        report.write(&ending.report())?;
+        report.write(ending.report().line())?;
     }
     Ok(ExitCode::from(status))
 }

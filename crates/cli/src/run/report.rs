@@ -1,15 +1,7 @@
-//! The file of `--report`.
+//! The report of a run: one JSON object in one line.
 
-use crate::failure::Failure;
 use millibox::Backend;
-use rustix::fs::{Access, AtFlags, CWD};
-use rustix::io::fcntl_dupfd_cloexec;
 use serde::Serialize;
-use std::fs::{File, OpenOptions, Permissions};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// The JSON object.
 #[derive(Debug, Default, Serialize)]
@@ -35,117 +27,11 @@ pub struct ReportError<'a> {
     pub message: &'a str,
 }
 
-/// Open before the run, so that a path that cannot be written is no surprise after it.
-pub struct ReportFile {
-    path: PathBuf,
-    /// Taken when it is written.
-    target: Option<Target>,
-}
-
-enum Target {
-    /// A regular file: whoever reads it finds the old content or the whole new one.
-    Replace(NamedTempFile, PathBuf),
-    /// A pipe, a terminal, a device.
-    Write(File),
-}
-
-impl ReportFile {
-    /// Makes sure that it can be written.
-    pub fn open(path: &Path) -> Result<ReportFile, Failure> {
-        let target = Target::open(path)
-            .map_err(|error| Failure::option(format!("--report {}: cannot be written: {error}", path.display())))?;
-        Ok(ReportFile { path: path.to_owned(), target: Some(target) })
-    }
-
-    /// Writes it.
-    pub fn write(&mut self, report: &Report) -> Result<(), Failure> {
-        let Some(target) = self.target.take() else { return Ok(()) };
-        target
-            .write(report)
-            .map_err(|error| Failure::sandbox(format!("cannot write the report to {}: {error}", self.path.display())))
-    }
-}
-
-impl Target {
-    fn open(path: &Path) -> std::io::Result<Target> {
-        // Opening these anew would write over what is there if they are files.
-        let own = match path.to_str() {
-            Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => Some(fcntl_dupfd_cloexec(std::io::stdout(), 3)?),
-            Some("/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2") => Some(fcntl_dupfd_cloexec(std::io::stderr(), 3)?),
-            _ => None,
-        };
-        if let Some(own) = own {
-            return Ok(Target::Write(File::from(own)));
-        }
-        match path.metadata() {
-            // A link is followed; one to a file that is open somewhere (/proc/self/fd/N) is written to.
-            Ok(found) if found.is_file() && !path.starts_with("/proc") && !path.starts_with("/dev/fd") => {
-                // The right to replace a file is its directory's, the right to write is its own.
-                OpenOptions::new().append(true).open(path)?;
-                Target::replace(path.canonicalize()?)
-            }
-            Ok(_) => Ok(Target::Write(OpenOptions::new().append(true).open(path)?)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Target::replace(std::path::absolute(path)?),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn replace(path: PathBuf) -> std::io::Result<Target> {
-        let directory = path.parent().unwrap_or(Path::new("/"));
-        if path.file_name().is_none() {
-            return Err(ErrorKind::IsADirectory.into());
-        }
-        // The kernel's own words, which tempfile wraps.
-        rustix::fs::accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?;
-        // As any new file: the umask takes away what it does.
-        let temporary = tempfile::Builder::new()
-            .prefix(".millibox-report-")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(directory)?;
-        Ok(Target::Replace(temporary, path))
-    }
-
-    fn write(self, report: &Report) -> std::io::Result<()> {
-        let mut line = serde_json::to_vec(report)?;
+impl Report<'_> {
+    /// Its line.
+    pub fn line(&self) -> std::io::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
-        match self {
-            Target::Write(mut file) => file.write_all(&line),
-            Target::Replace(mut temporary, path) => {
-                temporary.write_all(&line)?;
-                temporary.persist(path).map_err(|error| error.error)?;
-                Ok(())
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_replaced_and_nothing_left_beside_it() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("r.json");
-        let names = || std::fs::read_dir(&directory).unwrap().count();
-        drop(ReportFile::open(&path).unwrap());
-        assert_eq!(names(), 0);
-        for outcome in ["exited", "killed"] {
-            let mut file = ReportFile::open(&path).unwrap();
-            file.write(&Report { outcome, ..Report::default() }).unwrap();
-            let read: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-            assert_eq!(read["outcome"], outcome);
-            assert_eq!(read["error"], serde_json::Value::Null);
-            assert_eq!(names(), 1);
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_written_is_said_first() {
-        let directory = tempfile::tempdir().unwrap();
-        for path in [directory.path().to_owned(), directory.path().join("none/r.json"), "/".into(), "".into()] {
-            let failure = ReportFile::open(&path).err().unwrap();
-            assert!(failure.message.starts_with("--report "), "{failure}");
-        }
+        Ok(line)
     }
 }

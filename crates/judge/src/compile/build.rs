@@ -40,6 +40,8 @@ pub(super) struct Job {
     pub(super) command: Vec<OsString>,
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) current_dir: &'static str,
+    /// None: on no particular ones.
+    pub(super) cpus: Vec<usize>,
     pub(super) limits: Limits,
 }
 
@@ -73,6 +75,7 @@ impl Limits {
 
 /// Runs the compiler.
 pub(super) fn build(supervisor: &Supervisor, job: &Job) -> Built {
+    let failed = |why| Built { messages: String::new(), figures: None, files: Err(CompileError::Judge(why)) };
     let mut request = Request::new(SHELL)
         .args(["-c", SCRIPT, "compile"])
         .args(job.command.iter().cloned())
@@ -89,9 +92,15 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job) -> Built {
     for (name, value) in &job.env {
         request = request.env(name, value);
     }
+    if !job.cpus.is_empty() {
+        request = match request.cpus(job.cpus.iter().copied()) {
+            Ok(request) => request,
+            Err(error) => return failed(error.to_string()),
+        };
+    }
     let captured = match captured::run(supervisor, request, b"", job.limits.archive()) {
         Ok(captured) => captured,
-        Err(why) => return Built { messages: String::new(), figures: None, files: Err(CompileError::Judge(why)) },
+        Err(why) => return failed(why),
     };
     let messages = printable(&captured.stderr, captured.stderr_total);
     let files = judge(&captured, &messages, &job.limits);

@@ -73,6 +73,8 @@ pub struct Options {
     /// Files of this directory, and of those in it, are added to the sources, in place of those of
     /// the same names.
     pub include: Option<PathBuf>,
+    /// CPUs that the compiler is held on; none: those of the supervisor's slots.
+    pub cpus: Vec<usize>,
 }
 
 /// What came of compiling.
@@ -322,6 +324,7 @@ impl<'s> Toolbox<'s> {
             command: values.fill_all(&compile.command),
             env,
             current_dir: shown.first().map_or(OUTPUT, |(_, at)| at),
+            cpus: options.cpus.clone(),
             limits: build::Limits {
                 cpu_time: options.cpu_time.unwrap_or(compile.cpu_time),
                 memory: self.holds_memory(compile.surroundings.address_space).then_some(memory),

@@ -4,7 +4,7 @@
 
 use super::Options;
 use crate::program::Limits;
-use millibox_package::model::{Format, Kind, Problem, Test};
+use millibox_package::model::{Format, Problem, Test};
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
@@ -17,15 +17,13 @@ const OUTPUT_SIM: u64 = 64 * MIB;
 /// Processes and threads of a submission, where threads are allowed.
 const PROCESSES_ICPC: u32 = 64;
 const PROCESSES_SIM: u32 = 1;
-/// What a program in the interactor's place has to itself.
-const CONVERSATION: u32 = 2;
 
 /// Limits of one test. `computed` is its time limit where neither options nor package have one.
 pub(super) fn of_test(problem: &Problem, test: &Test, options: &Options, computed: Option<Duration>) -> Limits {
     let cpu_time = options.time_limit.or(stated(problem, test)).or(computed).unwrap_or_default();
     Limits {
         cpu_time,
-        real_time: real_time(cpu_time, problem.kind),
+        real_time: real_time(cpu_time),
         memory: options.memory_limit.or(test.memory).or(problem.limits.memory).unwrap_or(MEMORY),
         output: problem.limits.output.unwrap_or_else(|| output(problem, test)),
         processes: if problem.format == Format::Sim { PROCESSES_SIM } else { PROCESSES_ICPC },
@@ -37,16 +35,11 @@ pub(super) fn stated(problem: &Problem, test: &Test) -> Option<Duration> {
     test.cpu_time.or(problem.limits.cpu_time)
 }
 
-/// Half as much again as the CPU time, and half a second: a submission that sleeps is ended soon enough,
-/// and one that works is not ended because its start, its files or the judge's own work took a moment.
-/// While an interactor thinks, the submission's real time passes, so that in a conversation it is twice
-/// as much.
-pub(super) fn real_time(cpu_time: Duration, kind: Kind) -> Duration {
-    let alone = cpu_time * 3 / 2 + Duration::from_millis(500);
-    match kind {
-        Kind::Batch | Kind::MultiPass { interactive: false, .. } => alone,
-        Kind::Interactive | Kind::MultiPass { interactive: true, .. } => alone * CONVERSATION,
-    }
+/// Three times the CPU time, and two seconds: a submission that sleeps is ended, and one that works is
+/// not ended because the machine has other work as well. Measured with 5 programs to 2 CPUs: with half of
+/// this, submissions were ended that had used half of their CPU time.
+pub(super) fn real_time(cpu_time: Duration) -> Duration {
+    cpu_time * 3 + Duration::from_secs(2)
 }
 
 /// Enough for twice the answer, whatever its length.
@@ -87,7 +80,6 @@ mod tests {
         assert_eq!(icpc_limit(ms(1), 5.0, ms(1000)), ms(1000));
         assert_eq!(icpc_limit(ms(300), 5.0, ms(1000)), ms(2000));
         assert_eq!(icpc_limit(ms(300), 2.0, ms(100)), ms(600));
-        assert_eq!(real_time(ms(1000), Kind::Batch), ms(2000));
-        assert_eq!(real_time(ms(1000), Kind::Interactive), ms(4000));
+        assert_eq!(real_time(ms(1000)), ms(5000));
     }
 }

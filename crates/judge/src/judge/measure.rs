@@ -1,11 +1,12 @@
 //! Time limits that a package does not state: from the times of submissions that must be accepted.
 
 use super::limits::{icpc_limit, of_test, sim_limit, stated};
+use super::pool::{Entry, Pool, Told};
 use super::prepare::{Prepared, TimeLimit, Unjudgeable, fault};
-use super::tests::{Round, Told};
 use super::{Event, Judge, Observer};
 use crate::compile::CompileError;
 use crate::program::Limits;
+use crate::report::About;
 use crate::scoring::Progress;
 use crate::verdict::{TestResult, Verdict};
 use millibox_package::Severity;
@@ -18,17 +19,23 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const FACTOR: f64 = 2.0;
 const RESOLUTION: Duration = Duration::from_secs(1);
 
-struct Counter<'a> {
-    observer: Observer<'a>,
+struct Counter<'o> {
+    observer: Observer<'o>,
     tests: usize,
 }
 
 impl Told for Counter<'_> {
-    fn judged(&mut self, tests: usize) {
-        (self.observer)(Event::Progress { judged: tests, tests: self.tests });
+    fn begun(&mut self, about: &About) {
+        (self.observer)(Event::Measuring { name: &about.name });
     }
 
-    fn settled(&mut self, _: usize, _: &Progress<'_>) {}
+    fn judged(&mut self, tests: usize) {
+        (self.observer)(Event::Judged { tests, of: self.tests });
+    }
+
+    fn settled(&mut self, _: &Progress<'_>) {}
+
+    fn ended(&mut self, _: &Entry<'_>) {}
 }
 
 /// Why a submission gives no times.
@@ -58,7 +65,8 @@ impl Judge<'_> {
                 );
                 return Err(wrong);
             };
-            match self.times(prepared, model, observer) {
+            let times = self.times(prepared, &[model], observer).pop();
+            match times.unwrap_or_else(|| Err(Useless::Here("it was not judged".to_owned()))) {
                 Ok(times) => {
                     let limits: Vec<Duration> = times.into_iter().map(sim_limit).collect();
                     (limits, format!("3 t + 0.6 / (t^2 + 2), t the time of {}", model.name))
@@ -98,8 +106,10 @@ impl Judge<'_> {
         let mut slowest: Option<(Duration, String)> = None;
         let (mut useless, mut warnings) = (Vec::new(), Vec::new());
         let accepted = |submission: &&Submission| submission.expected == [Expected::Accepted];
-        for submission in prepared.problem.submissions.iter().filter(accepted) {
-            match self.times(prepared, submission, observer) {
+        let submissions: Vec<&Submission> = prepared.problem.submissions.iter().filter(accepted).collect();
+        let all = self.times(prepared, &submissions, observer);
+        for (submission, times) in submissions.into_iter().zip(all) {
+            match times {
                 Ok(times) => {
                     let time = times.into_iter().max().unwrap_or_default();
                     if slowest.as_ref().is_none_or(|(slowest, _)| time > *slowest) {
@@ -112,9 +122,6 @@ impl Judge<'_> {
                     warnings.push(fault(&submission.program.path, Severity::Warning, message.clone()));
                     useless.push(format!("{}: {why}", submission.name));
                 }
-            }
-            if self.machine.is_stopped() {
-                break;
             }
         }
         prepared.warnings.extend(warnings);
@@ -132,51 +139,43 @@ impl Judge<'_> {
         })
     }
 
-    /// CPU times of a submission on all tests; it must be accepted on each.
+    /// Of each submission its CPU times on all tests; it must be accepted on each.
     fn times(
         &self,
         prepared: &Prepared,
-        submission: &Submission,
+        submissions: &[&Submission],
         observer: Observer<'_>,
-    ) -> Result<Vec<Duration>, Useless> {
-        observer(Event::Measuring { submission });
-        let compiled = self.compile_submission(&prepared.problem, submission);
-        let executable = match compiled.result {
-            Ok(executable) => executable,
-            Err(CompileError::Judge(why)) => return Err(Useless::Here(why)),
-            Err(error) => return Err(Useless::Wrong(format!("it is not compiled: {error}"))),
-        };
-        let limits: Vec<Limits> = prepared
-            .problem
-            .tests()
-            .map(|test| of_test(&prepared.problem, test, &self.options, Some(PATIENCE)))
-            .collect();
-        let round = Round {
-            machine: self.machine,
-            prepared,
-            executable: &executable,
-            limits: &limits,
-            mode: self.options.mode,
-        };
-        let mut progress = Progress::new(&prepared.plan).fail_fast();
-        round.judge(&mut progress, &mut Counter { observer, tests: limits.len() });
-        let mut times = Vec::new();
-        for (index, test) in prepared.problem.tests().enumerate() {
-            let judged = progress.judged(index).filter(|_| index < progress.settled());
-            match judged.map(|judged| &judged.result) {
-                Some(TestResult { verdict: Verdict::Accepted, run: Some(run), .. }) => {
-                    times.push(Duration::from_nanos(run.figures.cpu_user_ns + run.figures.cpu_system_ns));
-                }
-                Some(TestResult { verdict: Verdict::JudgeError, reason, .. }) => {
-                    return Err(Useless::Here(format!("test {}: {reason}", test.name)));
-                }
-                Some(result) => {
-                    let why = if result.reason.is_empty() { &result.comment } else { &result.reason };
-                    return Err(Useless::Wrong(format!("test {} is not accepted ({why})", test.name)));
-                }
-                None => return Err(Useless::Here("it was not judged to the end".to_owned())),
-            }
-        }
-        Ok(times)
+    ) -> Vec<Result<Vec<Duration>, Useless>> {
+        let problem = &prepared.problem;
+        let limits: Vec<Limits> =
+            problem.tests().map(|test| of_test(problem, test, &self.options, Some(PATIENCE))).collect();
+        let pool = Pool { judge: self, prepared, limits: &limits, fail_fast: true, submissions };
+        let entries = pool.judge(&mut Counter { observer, tests: limits.len() });
+        entries.iter().map(|entry| times_of(entry, limits.len())).collect()
     }
+}
+
+fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, Useless> {
+    match &entry.error {
+        Some(CompileError::Judge(why)) => return Err(Useless::Here(why.clone())),
+        Some(error) => return Err(Useless::Wrong(format!("it is not compiled: {error}"))),
+        None => {}
+    }
+    let time_of = |test: usize| {
+        let name = entry.progress.plan().test_name(test);
+        match entry.progress.judged(test).filter(|_| test < entry.progress.settled()).map(|judged| &judged.result) {
+            Some(TestResult { verdict: Verdict::Accepted, run: Some(run), .. }) => {
+                Ok(Duration::from_nanos(run.figures.cpu_user_ns + run.figures.cpu_system_ns))
+            }
+            Some(TestResult { verdict: Verdict::JudgeError, reason, .. }) => {
+                Err(Useless::Here(format!("test {name}: {reason}")))
+            }
+            Some(result) => {
+                let why = if result.reason.is_empty() { &result.comment } else { &result.reason };
+                Err(Useless::Wrong(format!("test {name} is not accepted ({why})")))
+            }
+            None => Err(Useless::Here("it was not judged to the end".to_owned())),
+        }
+    };
+    (0..tests).map(time_of).collect()
 }

@@ -8,10 +8,9 @@
 //! let problem = millibox_package::read("problems/hello".as_ref())?;
 //! let machine = Machine::start(millibox::Supervisor::builder(), None, &[])?;
 //! let judge = Judge::new(&machine, Suites::builtin(), Cache::of_user()?, Options::default());
-//! let prepared = judge.problem(problem, &|_| ())?;
-//! for submission in &prepared.problem().submissions {
-//!     let report = judge.submission(&prepared, submission, &|_| ());
-//!     println!("{}: {:?}", submission.name, report.verdict);
+//! let prepared = judge.problem(problem, &mut |_| ())?;
+//! for report in judge.submissions(&prepared, &prepared.problem().submissions, &mut |_| ()) {
+//!     println!("{}: {:?}", report.name, report.verdict);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -23,29 +22,29 @@
 //! | `limits` | what a submission may use, and where that comes from |
 //! | `measure` | time limits from the times of submissions that must be accepted |
 //! | `choose` | which submissions are meant |
-//! | `submission` | one submission: compiled, judged, reported |
-//! | `tests` | its tests, in parallel |
+//! | `submission` | submissions: compiled, judged, reported |
+//! | `pool` | the threads that do it |
 
 mod choose;
 mod limits;
 mod machine;
 mod measure;
+mod pool;
 mod prepare;
 mod submission;
-mod tests;
 
 pub use choose::choose;
 pub use machine::Machine;
 pub use prepare::{Prepared, TimeLimit, Unjudgeable};
-pub use submission::Submitted;
 
 use crate::cache::Cache;
 use crate::compile::{Compilation, CompileError, Options as CompileOptions, Toolbox};
 use crate::interactive::Mode;
+use crate::report::{About, SubmissionReport};
 use crate::scoring::Progress;
 use crate::suite::{Suite, Suites};
 use machine::GENERATIONS;
-use millibox_package::model::{Problem, Submission, Test};
+use millibox_package::model::{Problem, Submission};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -68,41 +67,37 @@ pub struct Options {
 /// What is told while the judge works, by any of its threads, one at a time.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A submission is compiled, and judged to measure a time limit.
+    /// To find a time limit, a submission is judged. What is [judged](Event::Judged) next is its tests.
     Measuring {
-        /// Which.
-        submission: &'a Submission,
+        /// Its name.
+        name: &'a str,
     },
-    /// A submission is compiled.
-    Compiling {
-        /// Which.
-        submission: &'a Submission,
+    /// A submission was compiled, or could not be. What is told next is of this one, until it has ended.
+    Begun {
+        /// Which, and how compiling went.
+        about: &'a About,
     },
-    /// It was compiled, or not.
-    Compiled {
-        /// What came of it.
-        compilation: &'a Compilation,
-    },
-    /// So many tests are judged, in whatever order, of those there are.
-    Progress {
-        /// Tests that were judged.
-        judged: usize,
-        /// All tests.
+    /// So many of its tests have been judged, in whatever order.
+    Judged {
+        /// Tests that have been judged.
         tests: usize,
+        /// All tests.
+        of: usize,
     },
-    /// The next test, in the order of the problem.
-    Test {
-        /// Which.
-        test: &'a Test,
-        /// Its number.
-        index: usize,
-        /// The submission as far as it has come; of this test and those before it, all is known.
+    /// Of more of its tests, in their order, all is known.
+    Settled {
+        /// How far it has come.
         progress: &'a Progress<'a>,
+    },
+    /// All is known of the submission.
+    Ended {
+        /// What came of it.
+        report: &'a SubmissionReport,
     },
 }
 
 /// Who is told.
-pub type Observer<'a> = &'a (dyn Fn(Event<'_>) + Sync);
+pub type Observer<'a> = &'a mut (dyn FnMut(Event<'_>) + Send);
 
 /// Judges submissions to problems, with the supervisors of one machine.
 #[derive(Debug)]

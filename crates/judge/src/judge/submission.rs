@@ -1,68 +1,108 @@
-//! One submission: compiled, judged, reported.
+//! Submissions: compiled, judged, reported.
 
-use super::tests::{Round, Told};
+use super::pool::{Entry, Pool, Told};
 use super::{Event, Judge, Observer, Prepared};
 use crate::compile::{Compilation, CompileError, Options as CompileOptions};
+use crate::program::Limits;
+use crate::report::{About, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, VERSION};
 use crate::scoring::Progress;
 use crate::suite::Suite;
-use millibox_package::model::{Problem, Submission, Test};
+use crate::verdict::Verdict;
+use millibox_package::model::{Problem, Submission};
 use std::path::PathBuf;
+use std::time::SystemTime;
 
-/// What came of a submission.
-#[derive(Debug)]
-pub struct Submitted<'p> {
-    pub suite: Option<String>,
-    pub compilation: Compilation,
-    pub progress: Progress<'p>,
+struct Teller<'o, 'a> {
+    observer: Observer<'o>,
+    prepared: &'a Prepared,
 }
 
-struct Teller<'a> {
-    observer: Observer<'a>,
-    tests: &'a [&'a Test],
-}
-
-impl Told for Teller<'_> {
-    fn judged(&mut self, tests: usize) {
-        (self.observer)(Event::Progress { judged: tests, tests: self.tests.len() });
+impl Told for Teller<'_, '_> {
+    fn begun(&mut self, about: &About) {
+        (self.observer)(Event::Begun { about });
     }
 
-    fn settled(&mut self, index: usize, progress: &Progress<'_>) {
-        (self.observer)(Event::Test { test: self.tests[index], index, progress });
+    fn judged(&mut self, tests: usize) {
+        (self.observer)(Event::Judged { tests, of: self.prepared.plan.len() });
+    }
+
+    fn settled(&mut self, progress: &Progress<'_>) {
+        (self.observer)(Event::Settled { progress });
+    }
+
+    fn ended(&mut self, entry: &Entry<'_>) {
+        (self.observer)(Event::Ended { report: &report(entry) });
+    }
+}
+
+/// The limits that most tests have.
+fn usual(limits: &[Limits]) -> Limits {
+    let times = |one: &Limits| limits.iter().filter(|other| *other == one).count();
+    // Of several, the first.
+    let most = limits.iter().rev().max_by_key(|one| times(one));
+    *most.expect("a problem has tests")
+}
+
+/// What came of a submission.
+fn report(entry: &Entry<'_>) -> SubmissionReport {
+    let about = entry.about.clone();
+    match &entry.error {
+        None => SubmissionReport::judged(about, &entry.progress),
+        Some(CompileError::Judge(why)) => {
+            SubmissionReport::not_run(about, entry.progress.plan(), Verdict::JudgeError, why)
+        }
+        Some(error) => {
+            SubmissionReport::not_run(about, entry.progress.plan(), Verdict::CompileError, error.to_string())
+        }
     }
 }
 
 impl Judge<'_> {
-    /// Judges a submission. Whatever goes wrong is in what comes back.
-    pub fn submission<'p>(
+    /// Judges a submission. Whatever goes wrong is in its report, and never a verdict on the submission.
+    pub fn submission(&self, prepared: &Prepared, submission: &Submission, observer: Observer<'_>) -> SubmissionReport {
+        let mut reports = self.submissions(prepared, std::slice::from_ref(submission), observer);
+        reports.pop().expect("a report of each submission")
+    }
+
+    /// Judges submissions, several at a time if that keeps all CPUs busy. Told and reported is what
+    /// judging one after the other would find, in their order.
+    pub fn submissions(
         &self,
-        prepared: &'p Prepared,
-        submission: &Submission,
+        prepared: &Prepared,
+        submissions: &[Submission],
         observer: Observer<'_>,
-    ) -> Submitted<'p> {
-        observer(Event::Compiling { submission });
-        let compilation = self.compile_submission(&prepared.problem, submission);
-        observer(Event::Compiled { compilation: &compilation });
-        let mut progress = Progress::new(&prepared.plan);
-        if self.options.fail_fast {
-            progress = progress.fail_fast();
+    ) -> Vec<SubmissionReport> {
+        let submissions: Vec<&Submission> = submissions.iter().collect();
+        let pool = Pool {
+            judge: self,
+            prepared,
+            limits: &prepared.limits,
+            fail_fast: self.options.fail_fast,
+            submissions: &submissions,
+        };
+        pool.judge(&mut Teller { observer, prepared }).iter().map(report).collect()
+    }
+
+    /// The whole report: `submissions` are those that were judged on this problem since `started`.
+    pub fn report(&self, prepared: &Prepared, submissions: Vec<SubmissionReport>, started: SystemTime) -> JudgeReport {
+        JudgeReport {
+            version: VERSION,
+            problem: ProblemReport::from(&prepared.problem),
+            machine: Machine::here(self.machine.supervisor().backend()),
+            limits: LimitsReport::from(&usual(&prepared.limits)),
+            started,
+            duration_ns: u64::try_from(started.elapsed().unwrap_or_default().as_nanos()).unwrap_or(u64::MAX),
+            submissions,
         }
-        if let Ok(executable) = &compilation.result {
-            let tests: Vec<&Test> = prepared.problem.tests().collect();
-            let round = Round {
-                machine: self.machine,
-                prepared,
-                executable,
-                limits: &prepared.limits,
-                mode: self.options.mode,
-            };
-            round.judge(&mut progress, &mut Teller { observer, tests: &tests });
-        }
-        let suite = self.suite_of(submission).ok().map(|suite| suite.title.clone());
-        Submitted { suite, compilation, progress }
     }
 
     /// Compiles a submission with the files and limits of the problem.
-    pub(super) fn compile_submission(&self, problem: &Problem, submission: &Submission) -> Compilation {
+    pub(super) fn compile_submission(
+        &self,
+        problem: &Problem,
+        submission: &Submission,
+        cpus: Vec<usize>,
+    ) -> Compilation {
         let program = &submission.program;
         let failed =
             |error| Compilation { messages: String::new(), from_cache: false, figures: None, result: Err(error) };
@@ -82,6 +122,7 @@ impl Judge<'_> {
             cpu_time: problem.limits.compilation_time,
             memory: problem.limits.compilation_memory,
             include: self.include(problem, suite),
+            cpus,
             ..CompileOptions::default()
         };
         let mut compilation = self.compile(suite, &program.sources, &options);

@@ -181,6 +181,11 @@ impl Plan {
         self.tests[test].group
     }
 
+    /// Tests of a group and of those in it.
+    pub fn tests_of(&self, group: usize) -> Range<usize> {
+        self.groups[group].tests.clone()
+    }
+
     /// Name of a group; empty for the root.
     pub fn group_name(&self, group: usize) -> &str {
         &self.groups[group].name

@@ -81,6 +81,10 @@ fn share(full_until: Option<f64>, said: Option<Points>, accepted: bool, judged: 
 }
 
 /// Points of a group from those of its parts, of which there is at least one. Why it is a judge error.
+///
+/// A group that is not accepted has the points of its parts all the same, and its parent counts them: so does
+/// the default grader of problemtools, though the legacy specification lets judges ignore them; Sim and
+/// the successor's points are made of nothing else.
 pub(super) fn of_group(worth: Worth, rules: &Rules, accepted: bool, parts: &[f64]) -> Result<f64, String> {
     let least = || parts.iter().copied().fold(f64::INFINITY, f64::min);
     let sum = || parts.iter().sum::<f64>();

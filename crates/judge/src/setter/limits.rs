@@ -1,6 +1,5 @@
 //! Time limits from the times of the model solution, and written into the package.
 
-use super::outcome::{Outcome, why};
 use super::record::Record;
 use super::replace::Replacement;
 use super::{Trouble, below, unfinished};
@@ -100,35 +99,26 @@ pub fn limits(
         })
         .collect();
     for submission in &submissions {
-        let submitted = judge.submission(&prepared, submission, observer);
-        let outcome = Outcome::of(&submitted);
+        let report = judge.submission(&prepared, submission, observer);
         let name = &submission.name;
-        for (test, result) in tests.iter_mut().zip(&outcome.tests) {
-            let Some(result) = result else { continue };
-            match (result.verdict, &result.run) {
-                (Verdict::Accepted, Some(run)) => {
-                    let figures = &run.figures;
-                    let time = Duration::from_nanos(figures.cpu_user_ns + figures.cpu_system_ns).as_secs_f64();
-                    test.memory = test.memory.max(figures.peak_memory_bytes);
-                    if time >= test.time {
-                        (test.time, test.submission) = (time, name.clone());
-                    }
-                }
-                (Verdict::JudgeError, _) => {
-                    return Err(Trouble::Machine(format!("{name}, test {}: {}", test.test, why(result))));
-                }
-                _ => {
-                    let message = format!("{name} must be accepted, and is not on test {}: {}", test.test, why(result));
-                    return Err(Trouble::Programs(vec![message]));
-                }
+        let on = report.decided_by.as_ref().map_or_else(String::new, |test| format!(" on test {test}"));
+        match report.verdict {
+            Some(Verdict::Accepted) => {}
+            None => return Err(Trouble::Machine("it was stopped".to_owned())),
+            Some(Verdict::JudgeError) => return Err(Trouble::Machine(format!("{name}{on}: {}", report.reason))),
+            Some(_) => {
+                let words = report.words();
+                let why = if report.reason.is_empty() { String::new() } else { format!(", {}", report.reason) };
+                let message = format!("{name} must be accepted, and is not{on}: {words}{why}");
+                return Err(Trouble::Programs(vec![message]));
             }
         }
-        match outcome.verdict {
-            Verdict::Accepted => {}
-            Verdict::JudgeError => return Err(Trouble::Machine(format!("{name}: {}", outcome.reason))),
-            _ => {
-                let message = format!("{name} must be accepted, and is not: {}", outcome.reason);
-                return Err(Trouble::Programs(vec![message]));
+        for (test, seen) in tests.iter_mut().zip(&report.tests) {
+            let (Some(time), Some(figures)) = (seen.cpu_time_ns(), &seen.figures) else { continue };
+            let time = Duration::from_nanos(time).as_secs_f64();
+            test.memory = test.memory.max(figures.peak_memory_bytes);
+            if time >= test.time {
+                (test.time, test.submission) = (time, name.clone());
             }
         }
     }

@@ -12,7 +12,6 @@
 //! | `catch` | what the judgement of its own submissions says of a package |
 //! | `archive` | the package in a `.zip`, the same bytes for the same files |
 //! | `clean` | what `generate` made, removed |
-//! | `outcome` | what came of one submission |
 //! | `record` | what was made, of what |
 //! | `replace` | several files put in place, all or none |
 //! | `work` | programs of the package, compiled and run, several at a time |
@@ -23,7 +22,6 @@ pub mod clean;
 pub mod generate;
 pub mod init;
 pub mod limits;
-mod outcome;
 mod record;
 mod replace;
 pub mod validate;

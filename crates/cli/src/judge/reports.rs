@@ -1,0 +1,54 @@
+//! Files of `--report`, each in a format.
+
+use crate::failure::Failure;
+use crate::report_file::ReportFile;
+use millibox_judge::report::{JudgeReport, html, json, junit};
+use std::ffi::OsString;
+use std::path::Path;
+
+#[derive(Clone, Copy)]
+enum Format {
+    Json,
+    Html,
+    Junit,
+}
+
+/// Open before anything is judged.
+pub struct Reports(Vec<(Format, ReportFile)>);
+
+impl Reports {
+    /// `pairs`: format, path, format, path, ...
+    pub fn open(pairs: &[OsString]) -> Result<Reports, Failure> {
+        let open = |pair: &[OsString]| {
+            let [format, path] = pair else {
+                return Err(Failure::option("--report: needs a format and a path, for example --report json out.json"));
+            };
+            let format = match format.to_str() {
+                Some("json") => Format::Json,
+                Some("html") => Format::Html,
+                Some("junit") => Format::Junit,
+                _ => {
+                    return Err(Failure::option(format!(
+                        "--report: there is no format {format:?}; there are json, html and junit, as in --report json \
+                         out.json"
+                    )));
+                }
+            };
+            Ok((format, ReportFile::open(Path::new(path))?))
+        };
+        pairs.chunks(2).map(open).collect::<Result<_, _>>().map(Reports)
+    }
+
+    /// Writes them all.
+    pub fn write(&mut self, report: &JudgeReport) -> Result<(), Failure> {
+        self.0.iter_mut().try_for_each(|(format, file)| {
+            let mut text = Vec::new();
+            let made = match format {
+                Format::Json => json::write(report, &mut text),
+                Format::Html => html::write(report, &mut text),
+                Format::Junit => junit::write(report, &mut text),
+            };
+            file.write(made.map(|()| text))
+        })
+    }
+}

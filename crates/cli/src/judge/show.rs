@@ -1,0 +1,211 @@
+//! What is told while submissions are judged: lines on standard output, a bar below them on a terminal.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use millibox_judge::judge::{Event, Machine};
+use millibox_judge::report::SubmissionReport;
+use millibox_judge::report::text::{Protocol, Style};
+use millibox_judge::scoring::{NotJudged, Plan};
+use millibox_judge::verdict::Verdict;
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Of how much is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Only of what did not come out as it should.
+    Quiet,
+    /// A line for each submission, and all of those that did not come out as they should.
+    Lines,
+    /// Each test of each submission, as it comes.
+    Tests,
+    /// And what compilers say.
+    Verbose,
+}
+
+/// Writes above the bar.
+#[derive(Debug, Clone)]
+struct Above {
+    bar: ProgressBar,
+    machine: Arc<Machine>,
+    text: Vec<u8>,
+    /// Nobody reads any more.
+    closed: bool,
+}
+
+impl Write for Above {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let text = std::mem::take(&mut self.text);
+        let written = self.bar.suspend(|| {
+            let mut out = std::io::stdout().lock();
+            out.write_all(&text).and_then(|()| out.flush())
+        });
+        if written.is_err() && !std::mem::replace(&mut self.closed, true) {
+            // For whom would we go on?
+            self.machine.stop();
+        }
+        written
+    }
+}
+
+/// Tells of submissions.
+pub struct Show<'p> {
+    plan: &'p Plan,
+    detail: Detail,
+    style: Style,
+    out: Above,
+    protocol: Option<Protocol<Above>>,
+    error: Option<std::io::Error>,
+    width: usize,
+}
+
+/// A bar on a terminal; nothing elsewhere.
+pub fn bar() -> ProgressBar {
+    let bar = ProgressBar::hidden();
+    if std::io::stderr().is_terminal() {
+        bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{spinner} {wide_msg} {pos:>5} of {len} tests {elapsed:>4}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
+    bar
+}
+
+/// What happens before there is anything to show.
+pub fn measuring(bar: &ProgressBar, event: &Event<'_>) {
+    match event {
+        Event::Measuring { name } => bar.set_message(format!("measuring {}", plain(name))),
+        Event::Judged { tests, of } => {
+            bar.set_length(*of as u64);
+            bar.set_position(*tests as u64);
+        }
+        Event::Begun { .. } | Event::Settled { .. } | Event::Ended { .. } => {}
+    }
+}
+
+impl<'p> Show<'p> {
+    /// `names` are the submissions'.
+    pub fn new<'n>(
+        plan: &'p Plan,
+        detail: Detail,
+        bar: ProgressBar,
+        machine: Arc<Machine>,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Show<'p> {
+        let out = Above { bar, machine, text: Vec::new(), closed: false };
+        let width = names.map(|name| name.chars().count()).max().unwrap_or(0).min(48);
+        Show { plan, detail, style: Style::of(&std::io::stdout()), out, protocol: None, error: None, width }
+    }
+
+    /// Something happened.
+    pub fn event(&mut self, event: Event<'_>) {
+        let told = self.tell(event);
+        if let Err(error) = told {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// A line of our own.
+    pub fn line(&mut self, line: &str) {
+        let told = writeln!(self.out, "{line}").and_then(|()| self.out.flush());
+        if let Err(error) = told {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// Of the package; on standard error.
+    pub fn warning(&mut self, warning: &str) {
+        self.out.bar.suspend(|| eprintln!("{warning}"));
+    }
+
+    /// What could not be written.
+    pub fn finish(self) -> std::io::Result<()> {
+        self.out.bar.finish_and_clear();
+        self.error.map_or(Ok(()), Err)
+    }
+
+    fn tell(&mut self, event: Event<'_>) -> std::io::Result<()> {
+        let bar = &self.out.bar;
+        match event {
+            Event::Measuring { .. } | Event::Judged { .. } => measuring(bar, &event),
+            Event::Begun { about } => {
+                bar.set_message(plain(&about.name));
+                if matches!(self.detail, Detail::Tests | Detail::Verbose) {
+                    let protocol = self.protocol.insert(Protocol::new(self.out.clone(), self.style, self.plan));
+                    protocol.begin(about)?;
+                }
+            }
+            Event::Settled { progress } => {
+                if let Some(protocol) = &mut self.protocol {
+                    protocol.advance(progress)?;
+                }
+            }
+            Event::Ended { report } => match self.protocol.take() {
+                Some(protocol) => {
+                    protocol.end(report)?;
+                    self.messages(report)?;
+                }
+                None => self.short(report)?,
+            },
+        }
+        Ok(())
+    }
+
+    /// What a compiler said of a program that it made.
+    fn messages(&mut self, report: &SubmissionReport) -> std::io::Result<()> {
+        if self.detail == Detail::Verbose
+            && report.verdict != Some(Verdict::CompileError)
+            && let Some(compilation) = &report.compilation
+        {
+            for line in compilation.messages.lines() {
+                writeln!(self.out, "  | {}", plain(line))?;
+            }
+        }
+        writeln!(self.out)?;
+        self.out.flush()
+    }
+
+    /// One line, or, where something is not as it should be, everything.
+    fn short(&mut self, report: &SubmissionReport) -> std::io::Result<()> {
+        let name = plain(&report.name);
+        if report.verdict == Some(Verdict::JudgeError)
+            && report.tests.iter().all(|test| test.not_judged == Some(NotJudged::NoProgram))
+        {
+            writeln!(self.out, "{name:<width$}  judge error: {}", plain(&report.reason), width = self.width)?;
+            return self.out.flush();
+        }
+        let fine = report.as_expected != Some(false) && !matches!(report.verdict, None | Some(Verdict::JudgeError));
+        if !fine {
+            let mut about = millibox_judge::report::About::default();
+            (about.name, about.suite) = (report.name.clone(), report.suite.clone());
+            let mut protocol = Protocol::new(self.out.clone(), self.style, self.plan);
+            protocol.begin(&about)?;
+            protocol.end(report)?;
+            writeln!(self.out)?;
+            return self.out.flush();
+        }
+        if self.detail == Detail::Quiet {
+            return Ok(());
+        }
+        let slowest = report.tests.iter().filter_map(|test| test.cpu_time_ns()).max();
+        let slowest = slowest.map_or_else(String::new, |time| format!("{:.3} s", time as f64 / 1e9));
+        let said = match (report.as_expected, report.score) {
+            (Some(_), None) => "as expected".to_owned(),
+            (Some(_), Some(score)) => format!("{score} points, as expected"),
+            (None, Some(score)) => format!("{score} points"),
+            (None, None) => "nothing was expected".to_owned(),
+        };
+        writeln!(self.out, "{name:<width$}  {:<14}  {slowest:>9}  {said}", report.words(), width = self.width)?;
+        self.out.flush()
+    }
+}
+
+/// Text that commands no terminal.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}

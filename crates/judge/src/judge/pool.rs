@@ -1,0 +1,312 @@
+//! Submissions judged in parallel: a thread for each CPU of the judge, which compiles or runs one thing
+//! at a time there.
+//!
+//! Threads take what comes first: the next test of the first submission that has one that is needed, or,
+//! if it has none, of the one after it, which was compiled meanwhile. So all CPUs have work, also when a
+//! submission has but one test, or ends with its first. What is told is told in order, as if there were
+//! one thread.
+
+use super::Judge;
+use super::machine::stay_on;
+use super::prepare::{Prepared, Referee};
+use crate::batch::{self, Case, JudgeFailure, Worker};
+use crate::compile::{Compilation, CompileError};
+use crate::interactive;
+use crate::program::{Executable, Limits};
+use crate::report::{About, CompilationReport};
+use crate::scoring::{Judged, Progress};
+use crate::staging::{private_directory, stage};
+use crate::verdict::{TestResult, Verdict};
+use millibox::Supervisor;
+use millibox_package::model::{Submission, Test};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What is told, by any thread, one at a time: of one submission after the other.
+pub(super) trait Told: Send {
+    /// Its compilation is over; what follows is of this submission until it has ended.
+    fn begun(&mut self, about: &About);
+    /// So many of its tests have been judged, in whatever order.
+    fn judged(&mut self, tests: usize);
+    /// Of more of its tests, all is known.
+    fn settled(&mut self, progress: &Progress<'_>);
+    /// All is known.
+    fn ended(&mut self, entry: &Entry<'_>);
+}
+
+/// What is to be judged.
+pub(super) struct Pool<'a, 'm> {
+    pub judge: &'a Judge<'m>,
+    pub prepared: &'a Prepared,
+    /// Of each test.
+    pub limits: &'a [Limits],
+    pub fail_fast: bool,
+    pub submissions: &'a [&'a Submission],
+}
+
+/// A submission on its way.
+pub(super) struct Entry<'a> {
+    pub about: About,
+    /// Why there is no program.
+    pub error: Option<CompileError>,
+    pub progress: Progress<'a>,
+    stage: Stage,
+    judged: usize,
+}
+
+enum Stage {
+    Waiting,
+    Compiling,
+    Runnable(Arc<Executable>),
+    /// All is known of it, or there is no program.
+    Over,
+}
+
+enum Task {
+    Compile(usize),
+    Test(usize, usize, Arc<Executable>),
+}
+
+struct State<'a, 't> {
+    entries: Vec<Entry<'a>>,
+    /// All before this one have been told to the end.
+    first: usize,
+    /// The first was begun to be told, with tests up to this one.
+    told_to: Option<usize>,
+    /// A thread has failed; the others must not wait for what it had taken.
+    broken: bool,
+    told: &'t mut dyn Told,
+}
+
+struct Shared<'a, 't> {
+    state: Mutex<State<'a, 't>>,
+    changed: Condvar,
+    /// Submissions that are under way at a time.
+    window: usize,
+}
+
+impl<'a> Pool<'a, '_> {
+    /// Judges them all, or, if the machine is stopped, as far as that goes.
+    pub fn judge(&self, told: &mut dyn Told) -> Vec<Entry<'a>> {
+        let cpus = self.judge.machine.cpus();
+        let shared = Shared {
+            state: Mutex::new(State {
+                entries: self.submissions.iter().map(|submission| self.entry(submission)).collect(),
+                first: 0,
+                told_to: None,
+                broken: false,
+                told,
+            }),
+            changed: Condvar::new(),
+            window: cpus.len() + 1,
+        };
+        std::thread::scope(|scope| {
+            for &cpu in cpus {
+                let shared = &shared;
+                scope.spawn(move || {
+                    stay_on(cpu);
+                    let _alarm = Alarm(shared);
+                    self.work(cpu, shared);
+                });
+            }
+        });
+        shared.state.into_inner().unwrap_or_else(PoisonError::into_inner).entries
+    }
+
+    fn entry(&self, submission: &Submission) -> Entry<'a> {
+        let progress = Progress::new(&self.prepared.plan);
+        let suite = self.judge.suite_of(submission).ok().map(|suite| suite.name.clone());
+        Entry {
+            about: About { suite, ..About::from(submission) },
+            error: None,
+            progress: if self.fail_fast { progress.fail_fast() } else { progress },
+            stage: Stage::Waiting,
+            judged: 0,
+        }
+    }
+
+    fn work(&self, cpu: usize, shared: &Shared<'_, '_>) {
+        let machine = self.judge.machine;
+        let tests: Vec<&Test> = self.prepared.problem.tests().collect();
+        let mut worker: Option<(usize, Worker<'_>)> = None;
+        while let Some(task) = shared.task(|| machine.is_stopped()) {
+            match task {
+                Task::Compile(number) => {
+                    let compilation =
+                        self.judge.compile_submission(&self.prepared.problem, self.submissions[number], vec![cpu]);
+                    // What ends because all is to end says nothing.
+                    let compilation = Some(compilation).filter(|_| !machine.is_stopped());
+                    shared.change(|state| state.compiled(number, compilation));
+                }
+                Task::Test(number, test, executable) => {
+                    let result = machine.attempt(
+                        |result: &TestResult| result.verdict == Verdict::JudgeError,
+                        |generation, supervisor| {
+                            let (_, worker) = match worker.take() {
+                                Some(known) if known.0 == generation => worker.insert(known),
+                                _ => worker.insert((generation, Worker::new(supervisor).cpus([cpu]))),
+                            };
+                            self.test(worker, supervisor, &executable, test, tests[test])
+                        },
+                    );
+                    let judged = Judged { result, limits: self.limits[test], cpus: vec![cpu] };
+                    let judged = Some(judged).filter(|_| !machine.is_stopped());
+                    shared.change(|state| state.judged(number, test, judged));
+                }
+            }
+        }
+    }
+
+    fn test(
+        &self,
+        worker: &mut Worker<'_>,
+        supervisor: &Supervisor,
+        executable: &Executable,
+        number: usize,
+        test: &Test,
+    ) -> TestResult {
+        let case = Case::new(test, &self.prepared.problem.checker_flags);
+        let with_files;
+        let executable = match &self.prepared.files[number] {
+            None => executable,
+            Some(files) => match beside(executable, files.path(), supervisor) {
+                Ok(executable) => {
+                    with_files = executable;
+                    &with_files
+                }
+                Err(failure) => return TestResult::judge_error(failure.to_string()),
+            },
+        };
+        let limits = &self.limits[number];
+        match &self.prepared.referee {
+            Referee::Checker(checker) => batch::judge(worker, executable, &case, limits, checker),
+            Referee::Interactor(interactor) => {
+                interactive::judge(worker, executable, &case, limits, interactor, self.judge.options.mode)
+            }
+        }
+    }
+}
+
+impl<'a, 't> Shared<'a, 't> {
+    /// Something to do for a thread that has nothing, waited for if there may be more later; none: all
+    /// is taken, or all is to end.
+    fn task(&self, is_stopped: impl Fn() -> bool) -> Option<Task> {
+        let mut state = self.lock();
+        loop {
+            if state.broken || is_stopped() {
+                return None;
+            }
+            let end = state.entries.len().min(state.first + self.window);
+            if let Some(task) = (state.first..end).find_map(|number| state.entries[number].take(number)) {
+                return Some(task);
+            }
+            // More to do comes of what is compiled now, and of the end of the first.
+            let more = |entry: &Entry<'_>| matches!(entry.stage, Stage::Compiling);
+            if end == state.entries.len() && !state.entries.iter().any(more) {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State<'a, 't>)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<'a, 't>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Wakes the others if its thread panics.
+struct Alarm<'s, 'a, 't>(&'s Shared<'a, 't>);
+
+impl Drop for Alarm<'_, '_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.change(|state| state.broken = true);
+        }
+    }
+}
+
+impl Entry<'_> {
+    fn take(&mut self, number: usize) -> Option<Task> {
+        match &self.stage {
+            Stage::Waiting => {
+                self.stage = Stage::Compiling;
+                Some(Task::Compile(number))
+            }
+            Stage::Runnable(executable) => {
+                let test = self.progress.next_test()?;
+                Some(Task::Test(number, test, executable.clone()))
+            }
+            Stage::Compiling | Stage::Over => None,
+        }
+    }
+}
+
+impl State<'_, '_> {
+    /// `None`: it was interrupted.
+    fn compiled(&mut self, number: usize, compilation: Option<Compilation>) {
+        let entry = &mut self.entries[number];
+        entry.stage = Stage::Over;
+        if let Some(Compilation { messages, from_cache, figures, result }) = compilation {
+            entry.about.compilation = Some(CompilationReport { messages, from_cache, figures });
+            match result {
+                Ok(executable) => entry.stage = Stage::Runnable(Arc::new(executable)),
+                Err(error) => entry.error = Some(error),
+            }
+            self.tell();
+        }
+    }
+
+    fn judged(&mut self, number: usize, test: usize, judged: Option<Judged>) {
+        let Some(judged) = judged else { return };
+        let entry = &mut self.entries[number];
+        entry.progress.record(test, judged);
+        entry.judged += 1;
+        if entry.progress.is_finished() {
+            // Its files go with the last run of it.
+            entry.stage = Stage::Over;
+        }
+        self.tell();
+    }
+
+    /// Tells what is known by now of the first that was not told to the end, and of those after it.
+    fn tell(&mut self) {
+        while let Some(entry) = self.entries.get(self.first) {
+            if matches!(entry.stage, Stage::Waiting | Stage::Compiling) {
+                return;
+            }
+            if self.told_to.is_none() {
+                self.told.begun(&entry.about);
+            }
+            self.told.judged(entry.judged);
+            let settled = entry.progress.settled();
+            if self.told_to.unwrap_or(0) < settled {
+                self.told.settled(&entry.progress);
+            }
+            if entry.error.is_none() && !entry.progress.is_finished() {
+                self.told_to = Some(settled);
+                return;
+            }
+            self.told.ended(entry);
+            self.told_to = None;
+            self.first += 1;
+        }
+    }
+}
+
+/// The program with a test's files in its working directory, beside its own.
+fn beside(executable: &Executable, files: &Path, supervisor: &Supervisor) -> Result<Executable, JudgeFailure> {
+    let ids = supervisor.ids();
+    let failed = |error: std::io::Error| JudgeFailure::new("put a test's files beside the program", &error);
+    let directory = private_directory(ids).map_err(failed)?;
+    for source in [executable.files.path(), files] {
+        let source = source.canonicalize().map_err(failed)?;
+        stage(&source, &source, directory.path(), ids).map_err(failed)?;
+    }
+    let world = executable.world.clone().read_only(directory.path(), &executable.current_dir);
+    Ok(Executable { world, files: Arc::new(directory), ..executable.clone() })
+}

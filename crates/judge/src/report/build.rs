@@ -1,0 +1,150 @@
+//! A submission's report from its progress.
+
+use super::names::not_judged_words;
+use super::{CompilationReport, GroupReport, LimitsReport, SubmissionReport, TestReport};
+use crate::scoring::expected::is_expected;
+use crate::scoring::{NotJudged, Plan, Progress, TestState};
+use crate::verdict::Verdict;
+use millibox_package::model::{Expected, Submission};
+
+/// What is known of a submission before it is judged.
+#[derive(Debug, Clone, Default)]
+pub struct About {
+    /// Its name.
+    pub name: String,
+    /// Name of the suite that compiles and runs it.
+    pub suite: Option<String>,
+    /// What may come of it; none: anything.
+    pub expected: Vec<Expected>,
+    /// Least and most points that are expected.
+    pub expected_score: Option<(f64, f64)>,
+    /// How compiling went.
+    pub compilation: Option<CompilationReport>,
+}
+
+impl From<&Submission> for About {
+    fn from(submission: &Submission) -> About {
+        About {
+            name: submission.name.clone(),
+            expected: submission.expected.clone(),
+            expected_score: submission.score,
+            ..About::default()
+        }
+    }
+}
+
+impl SubmissionReport {
+    /// What came of a submission that was judged. If something is open still, judging was interrupted.
+    pub fn judged(about: About, progress: &Progress<'_>) -> SubmissionReport {
+        let plan = progress.plan();
+        let result = progress.submission();
+        let verdict = result.verdict;
+        SubmissionReport {
+            as_expected: verdict.and_then(|verdict| about.as_expected(plan, verdict, result.points)),
+            name: about.name,
+            suite: about.suite,
+            compilation: about.compilation,
+            expected: about.expected,
+            expected_score: about.expected_score,
+            verdict,
+            reason: match progress.settled() {
+                settled if settled < plan.len() => format!("after {settled} of {} tests", plan.len()),
+                _ => result.reason.clone(),
+            },
+            decided_by: result.decided_by.map(|test| plan.test_name(test).to_owned()),
+            score: result.points,
+            max_score: plan.most(0),
+            groups: (0..plan.group_count()).map(|group| GroupReport::judged(progress, group)).collect(),
+            tests: (0..plan.len()).map(|test| TestReport::judged(progress, test)).collect(),
+        }
+    }
+
+    /// What came of a submission that there is no program of: a compile error, or a judge error.
+    ///
+    /// A submission that cannot be compiled has no points.
+    pub fn not_run(about: About, plan: &Plan, verdict: Verdict, reason: impl Into<String>) -> SubmissionReport {
+        let nothing = Progress::new(plan);
+        let points = (plan.scores() && verdict == Verdict::CompileError).then_some(0.0);
+        let mut report = SubmissionReport::judged(about.clone(), &nothing);
+        report.as_expected = about.as_expected(plan, verdict, points);
+        (report.verdict, report.reason, report.score) = (Some(verdict), reason.into(), points);
+        let why = not_judged_words(NotJudged::NoProgram);
+        for test in &mut report.tests {
+            (test.not_judged, test.reason) = (Some(NotJudged::NoProgram), why.to_owned());
+        }
+        for group in report.groups.iter_mut().filter(|group| group.not_judged.is_some()) {
+            (group.not_judged, group.reason) = (Some(NotJudged::NoProgram), why.to_owned());
+        }
+        report
+    }
+}
+
+impl About {
+    fn as_expected(&self, plan: &Plan, verdict: Verdict, points: Option<f64>) -> Option<bool> {
+        is_expected(&self.expected, self.expected_score, verdict, points, plan.most(0))
+    }
+}
+
+impl GroupReport {
+    fn judged(progress: &Progress<'_>, group: usize) -> GroupReport {
+        let plan = progress.plan();
+        let result = progress.group(group);
+        let tests = plan.tests_of(group);
+        let open = tests.clone().any(|test| test >= progress.settled());
+        let (not_judged, reason) = match &result.not_judged {
+            Some(skipped) => (Some(skipped.why), skipped.reason.clone()),
+            None if open => (Some(NotJudged::Unfinished), not_judged_words(NotJudged::Unfinished).to_owned()),
+            None => (None, result.reason.clone()),
+        };
+        GroupReport {
+            name: plan.group_name(group).to_owned(),
+            sample: plan.is_sample(group),
+            verdict: result.verdict,
+            not_judged,
+            reason,
+            score: result.points,
+            max_score: plan.most(group),
+        }
+    }
+}
+
+impl TestReport {
+    /// What came of a test. What is not [settled](Progress::settled) is told as if judging ended now.
+    pub fn judged(progress: &Progress<'_>, test: usize) -> TestReport {
+        let plan = progress.plan();
+        let report = TestReport {
+            name: plan.test_name(test).to_owned(),
+            group: plan.group_name(plan.group_of(test)).to_owned(),
+            verdict: None,
+            not_judged: None,
+            reason: String::new(),
+            comment: String::new(),
+            score: None,
+            figures: None,
+            limits: None,
+            cpus: Vec::new(),
+            checker: None,
+        };
+        match (progress.state(test), progress.judged(test)) {
+            (TestState::NotJudged(skipped), _) => {
+                TestReport { not_judged: Some(skipped.why), reason: skipped.reason.clone(), ..report }
+            }
+            (TestState::Judged, Some(judged)) => TestReport {
+                verdict: Some(judged.result.verdict),
+                reason: judged.result.reason.clone(),
+                comment: judged.result.comment.clone(),
+                score: progress.points(test),
+                figures: judged.result.run.as_ref().map(|run| run.figures),
+                limits: Some(LimitsReport::from(&judged.limits)),
+                cpus: judged.cpus.clone(),
+                checker: judged.result.checker,
+                ..report
+            },
+            (TestState::Open | TestState::Judged, _) => TestReport {
+                not_judged: Some(NotJudged::Unfinished),
+                reason: not_judged_words(NotJudged::Unfinished).to_owned(),
+                ..report
+            },
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The report for programs.
+//!
+//! One JSON object, a [`JudgeReport`] with the names of its fields; enumerations are names in
+//! `snake_case`. [`super::VERSION`] says when a reader must be changed.
+
+use super::JudgeReport;
+use super::shown::is_harmless;
+use std::io::{Result, Write};
+
+/// Writes the report, with a line break at its end.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(report: &JudgeReport, mut to: impl Write) -> Result<()> {
+    let json = serde_json::to_string_pretty(report)?;
+    let mut escaped = String::with_capacity(json.len() + 1);
+    for c in json.chars() {
+        // JSON leaves some of these as they are. They stand in strings only, and have four digits.
+        match c {
+            '\n' => escaped.push(c),
+            c if is_harmless(c) => escaped.push(c),
+            c => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+        }
+    }
+    escaped.push('\n');
+    to.write_all(escaped.as_bytes())
+}

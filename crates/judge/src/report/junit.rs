@@ -1,0 +1,200 @@
+//! The report for continuous integration: JUnit's XML, as its common readers take it.
+//!
+//! A submission is a test suite. Each of its tests is a test case, and so is its verdict: that one fails if
+//! the verdict is not as expected. That a test is not accepted is no failure, since many submissions are
+//! there to be rejected. Judge errors are errors, what was not judged is skipped.
+
+use super::shown::{block, line, points};
+use super::{JudgeReport, SubmissionReport, TestReport};
+use crate::verdict::Verdict;
+use quick_xml::events::{BytesDecl, BytesText, Event};
+use quick_xml::writer::Writer;
+use std::io::{Result, Write};
+
+/// Name of the test case that stands for the verdict.
+const VERDICT: &str = "verdict";
+
+/// Writes the report.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(report: &JudgeReport, to: impl Write) -> Result<()> {
+    let mut xml = Writer::new_with_indent(to, b' ', 2);
+    xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let mut counts = Counts::default();
+    report.submissions.iter().for_each(|submission| counts.add(&Counts::of(submission)));
+    let [tests, failures, errors, skipped] = counts.attributes();
+    xml.create_element("testsuites")
+        .with_attribute(("name", line(&report.problem.label).as_str()))
+        .with_attribute(("tests", tests.as_str()))
+        .with_attribute(("failures", failures.as_str()))
+        .with_attribute(("errors", errors.as_str()))
+        .with_attribute(("skipped", skipped.as_str()))
+        .with_attribute(("time", time(report.duration_ns).as_str()))
+        .write_inner_content(|xml| report.submissions.iter().try_for_each(|one| suite(report, one, xml)))?;
+    xml.into_inner().write_all(b"\n")
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    tests: usize,
+    failures: usize,
+    errors: usize,
+    skipped: usize,
+}
+
+impl Counts {
+    fn of(submission: &SubmissionReport) -> Counts {
+        let tests = || submission.tests.iter();
+        let mut errors = tests().filter(|test| test.verdict == Some(Verdict::JudgeError)).count();
+        errors += usize::from(failed(submission));
+        Counts {
+            tests: tests().count() + 1,
+            failures: usize::from(submission.as_expected == Some(false)),
+            errors,
+            skipped: tests().filter(|test| test.verdict.is_none()).count(),
+        }
+    }
+
+    fn add(&mut self, other: &Counts) {
+        self.tests += other.tests;
+        self.failures += other.failures;
+        self.errors += other.errors;
+        self.skipped += other.skipped;
+    }
+
+    fn attributes(&self) -> [String; 4] {
+        [self.tests, self.failures, self.errors, self.skipped].map(|count| count.to_string())
+    }
+}
+
+/// Nothing is known of the submission.
+fn failed(submission: &SubmissionReport) -> bool {
+    matches!(submission.verdict, None | Some(Verdict::JudgeError))
+}
+
+fn suite<W: Write>(report: &JudgeReport, submission: &SubmissionReport, xml: &mut Writer<W>) -> Result<()> {
+    let [tests, failures, errors, skipped] = Counts::of(submission).attributes();
+    let used = submission.tests.iter().filter_map(|test| test.figures).map(|figures| figures.real_time_ns).sum();
+    // Readers make a tree of the names between dots.
+    let class = format!("{}.{}", report.problem.label, submission.name.replace('.', "_"));
+    xml.create_element("testsuite")
+        .with_attribute(("name", line(&submission.name).as_str()))
+        .with_attribute(("tests", tests.as_str()))
+        .with_attribute(("failures", failures.as_str()))
+        .with_attribute(("errors", errors.as_str()))
+        .with_attribute(("skipped", skipped.as_str()))
+        .with_attribute(("time", time(used).as_str()))
+        .with_attribute(("timestamp", timestamp(report).as_str()))
+        .write_inner_content(|xml| {
+            properties(report, submission, xml)?;
+            let class = line(&class);
+            case(xml, &class, VERDICT, 0, |xml| verdict(submission, xml))?;
+            for one in &submission.tests {
+                let used = one.figures.map_or(0, |figures| figures.real_time_ns);
+                case(xml, &class, &line(&one.name), used, |xml| test(one, xml))?;
+            }
+            match &submission.compilation {
+                Some(compilation) if !compilation.messages.is_empty() => text(xml, "system-out", &compilation.messages),
+                _ => Ok(()),
+            }
+        })?;
+    Ok(())
+}
+
+fn properties<W: Write>(report: &JudgeReport, submission: &SubmissionReport, xml: &mut Writer<W>) -> Result<()> {
+    let mut properties = vec![("verdict", submission.words().to_owned())];
+    properties.extend(submission.suite.clone().map(|suite| ("suite", suite)));
+    properties.extend(submission.expected_words().map(|expected| ("expected", expected)));
+    properties.extend(submission.score.map(|score| ("score", points(score))));
+    properties.extend(submission.max_score.map(|score| ("max_score", points(score))));
+    properties.push(("kernel", report.machine.kernel.clone()));
+    properties.push(("backend", report.machine.backend.to_string()));
+    xml.create_element("properties").write_inner_content(|xml| {
+        for (name, value) in &properties {
+            xml.create_element("property")
+                .with_attribute(("name", *name))
+                .with_attribute(("value", line(value).as_str()))
+                .write_empty()?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn case<W: Write>(
+    xml: &mut Writer<W>,
+    class: &str,
+    name: &str,
+    used: u64,
+    inner: impl FnOnce(&mut Writer<W>) -> Result<()>,
+) -> Result<()> {
+    xml.create_element("testcase")
+        .with_attribute(("classname", class))
+        .with_attribute(("name", name))
+        .with_attribute(("time", time(used).as_str()))
+        .write_inner_content(inner)?;
+    Ok(())
+}
+
+fn verdict<W: Write>(submission: &SubmissionReport, xml: &mut Writer<W>) -> Result<()> {
+    let words = submission.words();
+    let mut said = words.to_owned();
+    if let Some(score) = submission.score {
+        said = format!("{said}, {} points", points(score));
+    }
+    if !submission.reason.is_empty() {
+        said = format!("{said}: {}", line(&submission.reason));
+    }
+    if failed(submission) {
+        problem(xml, "error", words, &said, &submission.reason)
+    } else if submission.as_expected == Some(false) {
+        let expected = submission.expected_words().unwrap_or_default();
+        problem(xml, "failure", words, &format!("expected {expected}, but it is {said}"), &submission.reason)
+    } else {
+        text(xml, "system-out", &said)
+    }
+}
+
+fn test<W: Write>(test: &TestReport, xml: &mut Writer<W>) -> Result<()> {
+    let words = test.words();
+    match test.verdict {
+        None => {
+            xml.create_element("skipped").with_attribute(("message", line(&test.reason).as_str())).write_empty()?;
+            Ok(())
+        }
+        Some(Verdict::JudgeError) => problem(xml, "error", words, &test.reason, &test.comment),
+        Some(_) => {
+            let parts = [words, &test.reason, &test.comment];
+            let said: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            text(xml, "system-out", &said.join("\n"))
+        }
+    }
+}
+
+/// A failure or an error.
+fn problem<W: Write>(xml: &mut Writer<W>, tag: &str, kind: &str, message: &str, more: &str) -> Result<()> {
+    let element =
+        xml.create_element(tag).with_attribute(("type", kind)).with_attribute(("message", line(message).as_str()));
+    if more.is_empty() {
+        element.write_empty()?;
+    } else {
+        element.write_text_content(BytesText::new(&block(more)))?;
+    }
+    Ok(())
+}
+
+fn text<W: Write>(xml: &mut Writer<W>, tag: &str, said: &str) -> Result<()> {
+    xml.create_element(tag).write_text_content(BytesText::new(&block(said)))?;
+    Ok(())
+}
+
+/// Seconds.
+fn time(ns: u64) -> String {
+    format!("{}.{:06}", ns / 1_000_000_000, ns % 1_000_000_000 / 1000)
+}
+
+/// As the schema has it: without a zone.
+fn timestamp(report: &JudgeReport) -> String {
+    humantime::format_rfc3339_seconds(report.started).to_string().trim_end_matches('Z').to_owned()
+}

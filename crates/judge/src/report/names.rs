@@ -1,0 +1,86 @@
+//! The words for verdicts and reasons.
+
+use super::{SubmissionReport, TestReport};
+use crate::scoring::NotJudged;
+use crate::verdict::Verdict;
+use millibox_package::model::Expected;
+
+/// A verdict for people.
+pub fn verdict_words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Accepted => "accepted",
+        Verdict::WrongAnswer => "wrong answer",
+        Verdict::OutputLimit => "output limit",
+        Verdict::TimeLimit => "time limit",
+        Verdict::MemoryLimit => "memory limit",
+        Verdict::RunTimeError => "run-time error",
+        Verdict::CompileError => "compile error",
+        Verdict::JudgeError => "judge error",
+    }
+}
+
+/// Name of what is expected, as in reports.
+pub fn expected_name(expected: Expected) -> &'static str {
+    match expected {
+        Expected::Accepted => "accepted",
+        Expected::PartiallyAccepted => "partially_accepted",
+        Expected::WrongAnswer => "wrong_answer",
+        Expected::TimeLimit => "time_limit",
+        Expected::RunTimeError => "run_time_error",
+        Expected::MemoryLimit => "memory_limit",
+        Expected::OutputLimit => "output_limit",
+        Expected::CompileError => "compile_error",
+        Expected::Rejected => "rejected",
+    }
+}
+
+fn expected_words(expected: Expected) -> &'static str {
+    match expected {
+        Expected::Accepted => "accepted",
+        Expected::PartiallyAccepted => "partially accepted",
+        Expected::WrongAnswer => "wrong answer",
+        Expected::TimeLimit => "time limit",
+        Expected::RunTimeError => "run-time error",
+        Expected::MemoryLimit => "memory limit",
+        Expected::OutputLimit => "output limit",
+        Expected::CompileError => "compile error",
+        Expected::Rejected => "rejected",
+    }
+}
+
+/// Why something was not judged, if nothing more exact is said.
+pub fn not_judged_words(why: NotJudged) -> &'static str {
+    match why {
+        NotJudged::GroupEnded => "its group had ended",
+        NotJudged::RequiredGroup => "a required group was not accepted",
+        NotJudged::FailFast => "an earlier test was not accepted",
+        NotJudged::NoProgram => "there is no program to run",
+        NotJudged::Unfinished => "judging was interrupted",
+    }
+}
+
+impl TestReport {
+    /// The verdict for people; `not judged`, if there is none.
+    pub fn words(&self) -> &'static str {
+        self.verdict.map_or("not judged", verdict_words)
+    }
+}
+
+impl SubmissionReport {
+    /// The verdict for people; `interrupted`, if there is none.
+    pub fn words(&self) -> &'static str {
+        self.verdict.map_or("interrupted", verdict_words)
+    }
+
+    /// What is expected, for people; none if nothing is.
+    pub fn expected_words(&self) -> Option<String> {
+        let verdicts: Vec<&str> = self.expected.iter().map(|expected| expected_words(*expected)).collect();
+        let range = self.expected_score.map(|(least, most)| match least == most {
+            true => format!("{} points", super::shown::points(least)),
+            false => format!("{} to {} points", super::shown::points(least), super::shown::points(most)),
+        });
+        let parts: Vec<String> =
+            [(!verdicts.is_empty()).then(|| verdicts.join(" or ")), range].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}

@@ -1,0 +1,121 @@
+//! Figures and strange text, for people.
+
+use unicode_width::UnicodeWidthChar;
+
+/// Points, with up to four decimals.
+pub fn points(points: f64) -> String {
+    let text = format!("{points:.4}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// A time in seconds, with milliseconds.
+pub fn seconds(ns: u64) -> String {
+    // To the next one: what is over a limit must not look as if it were at it.
+    let ms = ns.div_ceil(1_000_000);
+    format!("{}.{:03}", ms / 1000, ms % 1000)
+}
+
+/// Memory in MiB, with one decimal.
+pub fn mebibytes(bytes: u64) -> String {
+    let tenths = (u128::from(bytes) * 10).div_ceil(1 << 20);
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+/// One line: breaks and tabs become spaces, and what else could command a terminal, hide or turn what
+/// is written is replaced.
+pub fn line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.trim_end().chars() {
+        match c {
+            '\r' => {}
+            '\n' | '\t' | '\u{2028}' | '\u{2029}' => line.push(' '),
+            c => line.push(harmless(c)),
+        }
+    }
+    line
+}
+
+/// The same of text that may have lines.
+pub fn block(text: &str) -> String {
+    let kept = text.chars().filter(|c| *c != '\r');
+    kept.map(|c| if matches!(c, '\n' | '\t') { c } else { harmless(c) }).collect()
+}
+
+/// The character, or one that stands for it.
+fn harmless(c: char) -> char {
+    if is_harmless(c) { c } else { char::REPLACEMENT_CHARACTER }
+}
+
+/// Whether a character is text and nothing else.
+pub fn is_harmless(c: char) -> bool {
+    match c {
+        // Unicode's bidirectional controls, and separators that some take for line breaks.
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
+        // No characters: XML knows no way to write them.
+        '\u{fffe}' | '\u{ffff}' => false,
+        c => !c.is_control(),
+    }
+}
+
+/// Columns that a line takes on a terminal.
+pub fn width(line: &str) -> usize {
+    line.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+/// The line, cut to so many columns; a cut is shown by an ellipsis.
+pub fn cut(line: &str, columns: usize) -> String {
+    if width(line) <= columns {
+        return line.to_owned();
+    }
+    let mut left = columns.saturating_sub(1);
+    let mut kept = String::new();
+    for c in line.chars() {
+        let width = c.width().unwrap_or(0);
+        if width > left {
+            break;
+        }
+        left -= width;
+        kept.push(c);
+    }
+    if columns > 0 {
+        kept.push('…');
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures() {
+        let shown = [0.0, -0.0, 1.0, 33.333333, 0.1 + 0.2, 100.0, 1e-9, -2.5].map(points);
+        assert_eq!(shown, ["0", "0", "1", "33.3333", "0.3", "100", "0", "-2.5"]);
+        assert_eq!(
+            [0, 1, 1_000_000, 1_000_000_001, 61_500_000_000].map(seconds),
+            ["0.000", "0.001", "0.001", "1.001", "61.500"]
+        );
+        assert_eq!(
+            [0, 1, 1 << 20, (64 << 20) + 1, u64::MAX].map(mebibytes),
+            ["0.0", "0.1", "1.0", "64.1", "17592186044416.0"]
+        );
+    }
+
+    #[test]
+    fn text_that_means_harm() {
+        let hostile = "a\x1b[31m\r\nb\t\u{9b}0m\u{202e}c\u{2028}d\u{7f}\0\n\n";
+        assert_eq!(line(hostile), "a\u{fffd}[31m b \u{fffd}0m\u{fffd}c d\u{fffd}\u{fffd}");
+        assert_eq!(block("a\r\n\tb\x1b\u{ffff}"), "a\n\tb\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn cuts_by_columns() {
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abcd", 3), "ab…");
+        // Two columns each.
+        assert_eq!((width("日本"), cut("日本語", 4)), (4, "日…".to_owned()));
+        assert_eq!(cut("e\u{301}e\u{301}e\u{301}", 2), "e\u{301}…");
+        assert_eq!(cut("abc", 0), "");
+    }
+}

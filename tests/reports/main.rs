@@ -1,0 +1,117 @@
+//! Scoring and reports of real runs, judged in parallel.
+
+use millibox::{BackendChoice, Outcome, Supervisor};
+use millibox_judge::program::Limits;
+use millibox_judge::report::{About, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, json};
+use millibox_judge::scoring::{Judged, Plan, Progress};
+use millibox_judge::verdict::{TestResult, Verdict};
+use millibox_package::model::{Checker, Expected, Format, Group, Kind, Problem, Rules, Scoring, Test};
+use millibox_tests::{builder, needs_cgroups, request, result, start};
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
+
+const LIMITS: Limits = Limits {
+    cpu_time: Duration::from_millis(100),
+    real_time: Duration::from_secs(60),
+    memory: 64 << 20,
+    output: 1 << 20,
+    processes: 1,
+};
+
+fn judge(supervisor: &Supervisor, arguments: &[&str]) -> Judged {
+    let request = request(arguments.iter().copied()).cpu_time_limit(LIMITS.cpu_time).real_time_limit(LIMITS.real_time);
+    let run = result(supervisor, &request);
+    let verdict = match run.outcome {
+        Outcome::Exited(0) => Verdict::Accepted,
+        Outcome::CpuTimeLimit => Verdict::TimeLimit,
+        Outcome::Exited(_) => Verdict::RunTimeError,
+        _ => Verdict::JudgeError,
+    };
+    let reason = if verdict == Verdict::Accepted { String::new() } else { run.to_string() };
+    let result = TestResult { verdict, reason, comment: String::new(), score: None, run: Some(run), checker: None };
+    Judged { result, limits: LIMITS, cpus: Vec::new() }
+}
+
+fn problem(tests: usize) -> Problem {
+    let tests = (0..tests).map(|number| Test { name: format!("secret/{number}"), ..Test::default() }).collect();
+    let secret = Group { name: "secret".to_owned(), tests, ..Group::default() };
+    Problem {
+        directory: "p".into(),
+        format: Format::Legacy,
+        name: "P".to_owned(),
+        label: "p".to_owned(),
+        kind: Kind::Batch,
+        checker: Checker::Tokens,
+        checker_flags: Vec::new(),
+        scoring: Scoring::PassFail,
+        limits: Default::default(),
+        root: Group { rules: Rules::default(), groups: vec![secret], ..Group::default() },
+        submissions: Vec::new(),
+        input_validators: Vec::new(),
+        generators: Vec::new(),
+        include: None,
+        warnings: Vec::new(),
+        unpacked: None,
+    }
+}
+
+#[test]
+fn judged_in_parallel_the_first_failure_in_order_decides() {
+    let supervisor = start(builder());
+    if needs_cgroups(&supervisor) {
+        judged_in_parallel(&supervisor);
+    }
+}
+
+#[test]
+fn judged_in_parallel_without_cgroups() {
+    judged_in_parallel(&start(builder().backend(BackendChoice::Rlimit)));
+}
+
+fn judged_in_parallel(supervisor: &Supervisor) {
+    // The second is over long after the third.
+    let programs: [&[&str]; 5] = [&["exit", "0"], &["spin", "10000"], &["exit", "3"], &["exit", "0"], &["exit", "0"]];
+    let problem = problem(programs.len());
+    let plan = Plan::new(&problem).unwrap();
+    let started = SystemTime::now();
+    let progress = Mutex::new(Progress::new(&plan));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let Some(test) = progress.lock().unwrap().next_test() else { break };
+                    let judged = judge(supervisor, programs[test]);
+                    progress.lock().unwrap().record(test, judged);
+                }
+            });
+        }
+    });
+    let progress = progress.into_inner().unwrap();
+    assert!(progress.is_finished());
+    let about = About { name: "a.c".to_owned(), expected: vec![Expected::TimeLimit], ..About::default() };
+    let report = JudgeReport {
+        version: millibox_judge::report::VERSION,
+        problem: ProblemReport::from(&problem),
+        machine: Machine::here(supervisor.backend()),
+        limits: LimitsReport::from(&LIMITS),
+        started,
+        duration_ns: 0,
+        submissions: vec![SubmissionReport::judged(about, &progress)],
+    };
+    let mut made = Vec::new();
+    json::write(&report, &mut made).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&made).unwrap();
+    assert_eq!(report["machine"]["backend"], supervisor.backend().to_string());
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert_eq!(report["machine"]["kernel"], kernel.trim());
+    let submission = &report["submissions"][0];
+    let decided = [&submission["verdict"], &submission["decided_by"], &submission["as_expected"]];
+    assert_eq!(decided, [&serde_json::json!("time_limit"), &"secret/1".into(), &true.into()]);
+    let tests = submission["tests"].as_array().unwrap();
+    let verdicts: Vec<_> = tests.iter().map(|test| test["verdict"].as_str()).collect();
+    assert_eq!(verdicts, [Some("accepted"), Some("time_limit"), None, None, None]);
+    let figures = &tests[1]["figures"];
+    let used = figures["cpu_user_ns"].as_u64().unwrap() + figures["cpu_system_ns"].as_u64().unwrap();
+    assert!(used >= tests[1]["limits"]["cpu_time_ns"].as_u64().unwrap(), "{figures}");
+    assert!(tests[2]["figures"].is_null());
+}
