@@ -19,8 +19,9 @@ struct Shop {
 impl Shop {
     fn new() -> Shop {
         let place = directory();
-        // Who else could write there could put programs into the cache.
-        share(place.path(), 0o755);
+        // Who else could write there could put programs into the cache. Started by root, the sandbox's user
+        // cannot even enter it, as it cannot enter root's home.
+        share(place.path(), 0o700);
         std::fs::create_dir(place.path().join("cache")).unwrap();
         Shop { place }
     }

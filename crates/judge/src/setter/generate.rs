@@ -81,8 +81,17 @@ struct Task<'p> {
 enum Source<'p> {
     Text(&'p str),
     Copy(&'p Path),
-    Run { executable: Executable, arguments: Vec<OsString>, environment: Vec<(&'static str, String)> },
-    Answer { executable: Executable, input: PathBuf },
+    Run {
+        executable: Executable,
+        arguments: Vec<OsString>,
+        environment: Vec<(&'static str, String)>,
+        /// What its world shows beside its own files.
+        _shown: Option<Arc<Staged>>,
+    },
+    Answer {
+        executable: Executable,
+        input: PathBuf,
+    },
 }
 
 impl Setter<'_> {
@@ -173,9 +182,9 @@ impl Setter<'_> {
                         Some(executable) => executable,
                         None => shell.insert(self.shell(problem)?),
                     };
-                    let mut executable = executable.0.clone();
+                    let (mut executable, staged) = executable.clone();
                     executable.argv.push(line.into());
-                    Source::Run { executable, arguments, environment }
+                    Source::Run { executable, arguments, environment, _shown: Some(staged) }
                 }
                 Generator::Program(program) => {
                     let executable = match programs.get(&*program.path) {
@@ -189,7 +198,7 @@ impl Setter<'_> {
                         }
                     };
                     let Ok(executable) = executable else { continue };
-                    Source::Run { executable: executable.clone(), arguments, environment }
+                    Source::Run { executable: executable.clone(), arguments, environment, _shown: None }
                 }
             };
             let seed = matches!(source, Source::Run { .. }).then_some(generation.seed);
@@ -341,7 +350,7 @@ impl Setter<'_> {
     /// Runs who makes the file.
     fn write(&self, problem: &Problem, task: &Task<'_>, output: &File) -> Result<(), Trouble> {
         let done = match &task.source {
-            Source::Run { executable, arguments, environment } => self.run(&Job {
+            Source::Run { executable, arguments, environment, .. } => self.run(&Job {
                 executable,
                 world: &executable.world,
                 arguments,
@@ -395,7 +404,7 @@ impl Setter<'_> {
     }
 
     /// `sh -c`, to which the line is to be added, in the package's directory; and what keeps that.
-    fn shell(&self, problem: &Problem) -> Result<(Executable, Staged), Trouble> {
+    fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<Staged>), Trouble> {
         let machine = |error: std::io::Error| Trouble::Machine(format!("a generator for the shell: {error}"));
         let staged = Staged::new(&problem.directory, self.supervisor.ids()).map_err(machine)?;
         let files = tempfile::tempdir().map_err(machine)?;
@@ -409,7 +418,7 @@ impl Setter<'_> {
             suite: "sh".to_owned(),
             files: Arc::new(files),
         };
-        Ok((executable, staged))
+        Ok((executable, Arc::new(staged)))
     }
 
     fn compile_submission(&self, problem: &Problem, program: &Program) -> Result<Executable, Trouble> {
