@@ -3,5 +3,6 @@
 mod batch;
 mod checkers;
 mod interactive;
+mod problem;
 mod setting;
 mod suites;

@@ -12,6 +12,7 @@
 //! | `report_file` | files of `--report`: opened before anything is run, written after it |
 //! | `signals` | Ctrl-C and its kin end what runs |
 //! | `judge` | `millibox judge` |
+//! | `problem` | `millibox problem` |
 //! | `doctor` | `millibox doctor` |
 //! | `languages` | `millibox languages` |
 //! | `bench` | `millibox bench` |
@@ -24,6 +25,7 @@ mod failure;
 mod judge;
 mod languages;
 mod machine;
+mod problem;
 mod report_file;
 mod run;
 mod signals;
@@ -66,6 +68,8 @@ enum Command {
     Run(Box<run::Args>),
     /// Judge a problem package's submissions, or others
     Judge(Box<judge::Args>),
+    /// Make and look after problem packages
+    Problem(Box<problem::Args>),
     /// Try what the sandbox needs, and say what mends what is missing
     Doctor(doctor::Args),
     /// List the languages of the judge: which can be used here, and what mends those that cannot
@@ -97,6 +101,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Run(args) => run::main(&args),
         Command::Judge(args) => judge::main(&args),
+        Command::Problem(args) => problem::main(&args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Languages(args) => languages::main(&args),
         Command::Bench(args) => bench::main(&args.bench, &args.machine.builder()).map_err(Failure::sandbox),

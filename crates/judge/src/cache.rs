@@ -102,6 +102,30 @@ impl Cache {
         }
     }
 
+    /// Throws all programs away, or with `dry_run` none; how many there are. Those of judges that are at work
+    /// go as well: they compile them again.
+    ///
+    /// # Errors
+    /// The directory cannot be read, or a file cannot be removed.
+    pub fn clear(&self, dry_run: bool) -> Result<usize, String> {
+        let Some(place) = &self.place else { return Ok(0) };
+        let failed = |error: std::io::Error| format!("cannot empty {}: {error}", place.directory.display());
+        let mut count = 0;
+        for entry in std::fs::read_dir(&place.directory).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            // Others' files, if there are any, are not ours to remove.
+            let name = entry.file_name();
+            let is_key = |name: &str| name.len() == 2 * DIGEST && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if name.to_str().is_some_and(is_key) {
+                if !dry_run {
+                    std::fs::remove_file(entry.path()).map_err(failed)?;
+                }
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
     /// In this directory, which is made, with at most so many bytes: those used last are kept.
     ///
     /// # Errors
@@ -279,6 +303,8 @@ mod tests {
         cache.put(&key(1), &entry(100));
         assert_eq!(cache.get(&key(1)), Some(entry(100)));
         assert_eq!(cache.get(&key(2)), None);
+        assert_eq!((cache.clear(true), cache.clear(false), cache.clear(false)), (Ok(1), Ok(1), Ok(0)));
+        assert_eq!(cache.get(&key(1)), None);
         let none = Cache::none();
         none.put(&key(1), &entry(100));
         assert_eq!(none.get(&key(1)), None);

@@ -18,6 +18,7 @@
 //! | `interactive` | a solution that talks to an interactor |
 //! | `scoring` | from the tests' results to the groups' and the submission's; which tests need not be run |
 //! | `report` | what came of a problem's submissions, as JSON, JUnit XML, HTML, text |
+//! | `setter` | what a problem setter does before anybody is judged |
 #![forbid(unsafe_code)]
 
 pub mod batch;
@@ -33,6 +34,7 @@ pub mod program;
 mod pump;
 pub mod report;
 pub mod scoring;
+pub mod setter;
 pub mod staging;
 pub mod suite;
 pub mod verdict;

@@ -120,6 +120,10 @@ impl Place {
     pub fn line(&self) -> Option<u32> {
         self.line
     }
+
+    pub fn column(&self) -> Option<u32> {
+        self.column
+    }
 }
 
 impl From<&str> for Place {

@@ -27,11 +27,13 @@
 //! | `programs` | which files are one program |
 //! | `icpc` | the ICPC formats |
 //! | `sim` | Sim's format |
+//! | `edit` | limits, written into files that a person wrote |
 //!
 //! Nothing here runs a program or knows of the sandbox.
 #![forbid(unsafe_code)]
 
 mod archive;
+pub mod edit;
 mod fault;
 mod icpc;
 mod keys;
@@ -60,14 +62,27 @@ const MARKS: [&str; 3] = ["problem.yaml", "domjudge-problem.ini", "Simfile"];
 /// # Errors
 /// All faults of the package, if there is one that forbids judging.
 pub fn read(path: &Path) -> Result<Problem, Faults> {
+    read_as(path, false)
+}
+
+/// As [`read`], for whoever makes the tests: how they are made is read too, and what is still to be
+/// made is not missing. Inputs and answers of the [`Problem`] then need not exist.
+///
+/// # Errors
+/// As for [`read`], and faults of `generators/generators.yaml`.
+pub fn read_unfinished(path: &Path) -> Result<Problem, Faults> {
+    read_as(path, true)
+}
+
+fn read_as(path: &Path, unfinished: bool) -> Result<Problem, Faults> {
     let log = Log::new(path);
-    let problem = open(path, &log);
+    let problem = open(path, unfinished, &log);
     let warnings = log.finish()?;
     // Without a problem there was an error.
     Ok(Problem { warnings, ..problem.expect("a problem, or an error") })
 }
 
-fn open(path: &Path, log: &Log) -> Option<Problem> {
+fn open(path: &Path, unfinished: bool, log: &Log) -> Option<Problem> {
     let (root, unpacked) = match path.metadata() {
         Err(error) => {
             log.error("", format!("cannot be read: {error}"));
@@ -96,7 +111,7 @@ fn open(path: &Path, log: &Log) -> Option<Problem> {
     if icpc && main.join(MARKS[2]).is_file() {
         log.warning("Simfile", "not read: this is read as an ICPC package, since there is a problem.yaml");
     }
-    let problem = if icpc { icpc::read(&main, label, log) } else { sim::read(&main, log) };
+    let problem = if icpc { icpc::read(&main, label, unfinished, log) } else { sim::read(&main, log) };
     Some(Problem { unpacked, ..problem })
 }
 

@@ -45,7 +45,8 @@ pub struct Problem {
     pub submissions: Vec<Submission>,
     /// Each must accept every input.
     pub input_validators: Vec<Program>,
-    /// How inputs are made, if the package says.
+    /// How inputs are made, if the package says. Of an ICPC package only [`crate::read_unfinished`]
+    /// looks for it: a judge has no use for it.
     pub generators: Vec<Generation>,
     /// Files that are added to every submission before it is compiled: a directory with one
     /// directory for each language, and `default` for languages without one (ICPC `include`).
@@ -408,13 +409,19 @@ pub struct Generation {
     pub arguments: Vec<String>,
     /// Seed, from the test's name and the package's base seed. The generator finds it in its environment.
     pub seed: u64,
+    /// Who makes the answer; `None`: the model solution.
+    pub answer: Option<Generator>,
 }
 
-/// Who makes an input.
+/// Who makes an input, or an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Generator {
     /// A program of the package.
     Program(Program),
     /// A line for the shell, arguments included (Sim's `sh:`).
     Shell(String),
+    /// Nobody: it stands in the package's file of generators.
+    Text(String),
+    /// Nobody: it is a file of the package.
+    Copy(PathBuf),
 }

@@ -44,6 +44,14 @@ impl Tree {
         tree
     }
 
+    /// Takes a file, and the directories above it, for there: it is still to be made.
+    pub fn expect(&mut self, path: &str) {
+        self.entries.entry(path.to_owned()).or_insert(Kind::File);
+        for (at, _) in path.match_indices('/') {
+            self.entries.entry(path[..at].to_owned()).or_insert(Kind::Directory);
+        }
+    }
+
     pub fn kind(&self, path: &str) -> Option<Kind> {
         self.entries.get(path).copied()
     }

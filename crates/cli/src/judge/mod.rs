@@ -8,7 +8,7 @@
 
 mod options;
 mod reports;
-mod show;
+pub mod show;
 
 pub use options::Args;
 
@@ -136,7 +136,7 @@ fn submissions(args: &Args, problem: &Problem) -> Result<Vec<Submission>, Failur
 }
 
 /// What, within which limits, and where.
-fn heading(prepared: &Prepared, machine: &Machine) -> String {
+pub fn heading(prepared: &Prepared, machine: &Machine) -> String {
     let problem = prepared.problem();
     let times = prepared.limits().iter().map(|limits| limits.cpu_time);
     let seconds = |time: Option<std::time::Duration>| time.unwrap_or_default().as_secs_f64();
@@ -158,7 +158,8 @@ fn heading(prepared: &Prepared, machine: &Machine) -> String {
     )
 }
 
-fn summary(report: &JudgeReport) -> String {
+/// How many came out how.
+pub fn summary(report: &JudgeReport) -> String {
     let all = report.submissions.len();
     let count = |is: &dyn Fn(&SubmissionReport) -> bool| report.submissions.iter().filter(|one| is(one)).count();
     let parts = [

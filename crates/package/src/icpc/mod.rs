@@ -7,17 +7,22 @@
 //! | `data` | tests and groups |
 //! | `group` | testdata.yaml and test_group.yaml |
 //! | `submissions` | submissions, and what is expected of them |
+//! | `generators` | generators.yaml: how tests are made |
+//! | `edit` | a time limit, written where it belongs |
 
 mod data;
 mod domjudge;
+pub mod edit;
+mod generators;
 mod group;
 mod header;
 mod submissions;
 
 use crate::fault::Log;
-use crate::model::{Checker, Convention, Kind, Problem, Program, Scoring};
+use crate::model::{Checker, Convention, Expected, Kind, Problem, Program, Scoring, Submission};
 use crate::programs::{self, program, programs};
 use crate::tree::{self, Names, Tree};
+use generators::Made;
 use header::Header;
 use std::path::Path;
 
@@ -46,15 +51,27 @@ fn needed(path: &str) -> bool {
     NEEDED.contains(&top)
 }
 
-/// Reads the package; what comes back counts only if the log has no error.
-pub fn read(directory: &Path, label: String, log: &Log) -> Problem {
-    let tree = Tree::list(directory, &Names { allowed, needed }, log);
+/// Reads the package; what comes back counts only if the log has no error. `unfinished`: its tests
+/// may still be to be made.
+pub fn read(directory: &Path, label: String, unfinished: bool, log: &Log) -> Problem {
+    let mut tree = Tree::list(directory, &Names { allowed, needed }, log);
+    let made = if unfinished { generators::read(&mut tree, log) } else { Made::default() };
     let mut header = header::read(&tree, log);
     let title = domjudge::read(&tree, &mut header, log);
     let data = data::read(&tree, &header, log);
     let checker = checker(&tree, &header, log);
     let input_validators = input_validators(&tree, log);
-    let submissions = submissions::read(&tree, &header, log);
+    let mut submissions = submissions::read(&tree, &header, log);
+    if let Some((place, path)) = &made.solution {
+        // Who makes the answers is the model.
+        let model = |submission: &Submission| {
+            submission.program.path == tree.path(path) && submission.expected == [Expected::Accepted]
+        };
+        match submissions.iter().position(model) {
+            Some(index) => submissions[..=index].rotate_right(1),
+            None => log.error(place, format!("solution: {path:?} is none of the submissions that must be accepted")),
+        }
+    }
     let include = include(&tree, log);
     for directory in ["static_validator", "static_validators"] {
         if tree.files(directory).next().is_some() {
@@ -84,7 +101,7 @@ pub fn read(directory: &Path, label: String, log: &Log) -> Problem {
         root: data.root,
         submissions,
         input_validators,
-        generators: Vec::new(),
+        generators: made.generations,
         include,
         warnings: Vec::new(),
         unpacked: None,

@@ -24,7 +24,8 @@ impl Item {
 #[derive(Debug)]
 enum Value {
     Text(Item),
-    Array(Vec<Item>),
+    /// With the place of its `]`.
+    Array(Vec<Item>, Place),
 }
 
 struct Variable {
@@ -87,17 +88,25 @@ impl<'a> Config<'a> {
         match &self.find(name)?.value {
             Value::Text(item) if item.text.is_empty() => None,
             Value::Text(item) => Some(item),
-            Value::Array(_) => {
+            Value::Array(..) => {
                 self.log.error(&self.find(name)?.place, format!("{name} must be one value, not an array"));
                 None
             }
         }
     }
 
+    /// Where the array's `]` is.
+    pub fn end(&self, name: &str) -> Option<&Place> {
+        match &self.find(name)?.value {
+            Value::Array(_, end) => Some(end),
+            Value::Text(_) => None,
+        }
+    }
+
     /// An array; `None`: the variable is not there.
     pub fn array(&self, name: &str) -> Option<&[Item]> {
         match &self.find(name)?.value {
-            Value::Array(items) => Some(items),
+            Value::Array(items, _) => Some(items),
             Value::Text(item) => {
                 self.log.error(&item.place, format!("{name} must be an array in [ ]"));
                 None
@@ -192,7 +201,8 @@ impl Cursor<'_> {
         self.next();
         self.skip_spaces();
         let value = if self.peek() == Some('[') {
-            Value::Array(self.array(log)?)
+            let (items, end) = self.array(log)?;
+            Value::Array(items, end)
         } else {
             let place = self.place();
             let text = match self.peek() {
@@ -206,7 +216,7 @@ impl Cursor<'_> {
     }
 
     /// Values between brackets. A value that cannot be read is told, and its line skipped.
-    fn array(&mut self, log: &Log) -> Step<Vec<Item>> {
+    fn array(&mut self, log: &Log) -> Step<(Vec<Item>, Place)> {
         let begin = self.place();
         self.next();
         let mut items = Vec::new();
@@ -217,7 +227,7 @@ impl Cursor<'_> {
                 None => return Err((begin, "this array has no end; there is no ] after it".to_owned())),
                 Some(']') => {
                     self.next();
-                    return Ok(items);
+                    return Ok((items, place));
                 }
                 Some('#') => self.skip_line(),
                 Some('[') => {

@@ -6,8 +6,10 @@
 //! | `simfile` | name, limits, points, files: what the judge needs |
 //! | `sipfile` | how tests are made |
 //! | `names` | names of tests, and ranges of them |
+//! | `edit` | limits, written into a Simfile |
 
 mod config;
+pub mod edit;
 mod names;
 mod simfile;
 mod sipfile;

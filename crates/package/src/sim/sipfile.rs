@@ -72,7 +72,7 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
             }
             let seed = hash(&name) ^ seed;
             let (generator, arguments) = (generator.clone(), arguments.clone());
-            sipfile.generations.push(Generation { test: name, generator, arguments, seed });
+            sipfile.generations.push(Generation { test: name, generator, arguments, seed, answer: None });
         }
     }
     Some(sipfile)

@@ -4,6 +4,7 @@ mod archive;
 mod data;
 mod faults;
 mod files;
+mod generators;
 mod header;
 mod never_panics;
 mod points;

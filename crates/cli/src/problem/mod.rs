@@ -1,0 +1,290 @@
+//! `millibox problem`: what a problem setter does before anybody is judged.
+//!
+//! The work is the library's (`millibox_judge::setter`); here are its command line and what is told of it.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `options` | the command line |
+//! | `progress` | what goes on, while it does |
+//! | `print` | what came of it |
+
+mod options;
+mod print;
+mod progress;
+
+pub use options::Args;
+
+use crate::failure::Failure;
+use crate::judge;
+use crate::judge::show::{self, Detail, Show};
+use crate::languages::suites;
+use crate::signals::Signals;
+use millibox_judge::cache::Cache;
+use millibox_judge::compile::Toolbox;
+use millibox_judge::judge::{Event, Judge, Machine, Options};
+use millibox_judge::report::JudgeReport;
+use millibox_judge::setter::{Setter, Trouble, archive, catch, clean, generate, init, limits};
+use millibox_judge::suite::Suites;
+use options::{Command, Work};
+use progress::Progress;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Something is wrong with the package.
+const WRONG: u8 = 1;
+/// The package cannot be read, or something failed that says nothing of it.
+const FAILED: u8 = 2;
+
+/// The whole subcommand.
+pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    let signals = Signals::catch()?;
+    let done = match &args.command {
+        Command::Init(args) => begin(args, &signals),
+        Command::Gen(args) => make(args, &signals),
+        Command::Validate(args) => look(args, &signals),
+        Command::Limits(args) => measure(args, &signals),
+        Command::Test(args) => try_all(args, &signals),
+        Command::Zip(args) => pack(args, &signals),
+        Command::Clean(args) => tidy(args),
+    };
+    if let Some(signal) = signals.caught() {
+        // What failed then failed for this.
+        return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
+    }
+    match done {
+        Ok(status) => Ok(ExitCode::from(status)),
+        Err(Stop::Failure(failure)) => Err(failure),
+        Err(Stop::Trouble(trouble)) => tell(trouble),
+    }
+}
+
+/// Why a subcommand did not come to its end.
+enum Stop {
+    Failure(Failure),
+    Trouble(Trouble),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Stop {
+        Stop::Failure(failure)
+    }
+}
+
+impl From<Trouble> for Stop {
+    fn from(trouble: Trouble) -> Stop {
+        Stop::Trouble(trouble)
+    }
+}
+
+impl From<millibox::Error> for Stop {
+    fn from(error: millibox::Error) -> Stop {
+        Stop::Failure(error.into())
+    }
+}
+
+fn tell(trouble: Trouble) -> Result<ExitCode, Failure> {
+    let status = match trouble {
+        Trouble::Asked(why) => return Err(Failure::option(why)),
+        Trouble::Programs(_) => WRONG,
+        Trouble::Package(_) | Trouble::Machine(_) => FAILED,
+    };
+    let own = if let Trouble::Machine(_) = trouble { "millibox: " } else { "" };
+    eprintln!("{own}{trouble}");
+    Ok(ExitCode::from(status))
+}
+
+/// What programs of a package are run with.
+struct Shop {
+    machine: Arc<Machine>,
+    suites: Suites,
+    cache: Cache,
+}
+
+impl Shop {
+    fn open(work: &Work, jobs: Option<u16>, signals: &Signals) -> Result<Shop, Stop> {
+        let suites = suites(work.suites.as_deref())?;
+        let cache = if work.no_cache { Cache::none() } else { Cache::of_user().map_err(Failure::option)? };
+        let machine = Machine::start(work.machine.builder(), work.jobs.or(jobs).map(usize::from), &[])?;
+        let machine = Arc::new(machine);
+        let stopped = machine.clone();
+        // What waits for a run then gets an error, and leaves nothing behind.
+        signals.end_with(move || stopped.stop());
+        Ok(Shop { machine, suites, cache })
+    }
+
+    /// Does something with a setter's tools; `lines`: each step is told.
+    fn work<T>(&self, lines: bool, work: impl FnOnce(&Setter<'_>) -> Result<T, Trouble>) -> Result<T, Stop> {
+        let progress = Progress::new(lines);
+        let toolbox = Toolbox::new(self.machine.supervisor(), self.suites.clone(), self.cache.clone());
+        let done = work(&Setter::new(self.machine.supervisor(), &toolbox, &progress));
+        progress.finish();
+        Ok(done?)
+    }
+}
+
+fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
+    let options = init::Options {
+        format: args.format.into(),
+        name: args.name.clone(),
+        interactive: args.interactive,
+        without_tests: args.no_gen,
+    };
+    Shop::open(&args.work, None, signals)?.work(false, |setter| setter.init(&args.directory, &options))?;
+    let directory = args.directory.display();
+    println!("{directory}: a package that works; change it to yours, and see `millibox problem --help`");
+    Ok(0)
+}
+
+fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
+    let options = generate::Options { tests: args.tests.clone(), all: args.all, check: args.check };
+    let shop = Shop::open(&args.work, None, signals)?;
+    let report = shop.work(!args.json, |setter| setter.generate(&args.package, &options))?;
+    if args.json {
+        print::json(&report)?;
+        return Ok(0);
+    }
+    let changed = report.made.iter().filter(|made| made.changed).count();
+    let same = report.made.len() - changed;
+    println!("{changed} files changed, {same} came out as they were, {} were up to date", report.current);
+    Ok(0)
+}
+
+fn look(args: &options::Validate, signals: &Signals) -> Result<u8, Stop> {
+    let report = Shop::open(&args.work, None, signals)?.work(false, |setter| setter.validate(&args.package))?;
+    match args.json {
+        true => print::validation_json(&report)?,
+        false => print::validation(&report),
+    }
+    Ok(if report.has_errors() { WRONG } else { 0 })
+}
+
+fn measure(args: &options::Limits, signals: &Signals) -> Result<u8, Stop> {
+    let shop = Shop::open(&args.work, Some(1), signals)?;
+    let bar = show::bar();
+    let mut tell = |event: Event<'_>| show::measuring(&bar, &event);
+    let report = limits::limits(&shop.machine, shop.suites, shop.cache, &args.package, args.write, &mut tell);
+    bar.finish_and_clear();
+    let report = report?;
+    match args.json {
+        true => print::json(&report)?,
+        false => print::limits(&report),
+    }
+    Ok(0)
+}
+
+/// What `millibox judge` reports, and what was found besides.
+#[derive(Serialize)]
+struct Tested {
+    #[serde(flatten)]
+    report: JudgeReport,
+    #[serde(flatten)]
+    findings: catch::Findings,
+}
+
+fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
+    let problem = millibox_package::read(&args.package).map_err(Trouble::Package)?;
+    let shop = Shop::open(&args.work, None, signals)?;
+    let judge = Judge::new(&shop.machine, shop.suites.clone(), shop.cache.clone(), Options::default());
+    let started = SystemTime::now();
+    let bar = show::bar();
+    let prepared = match judge.problem(problem.clone(), &mut |event| show::measuring(&bar, &event)) {
+        Ok(prepared) => prepared,
+        Err(why) => {
+            bar.finish_and_clear();
+            return Err(Trouble::Programs(vec![why.to_string()]).into());
+        }
+    };
+    let names = problem.submissions.iter().map(|submission| submission.name.as_str());
+    let mut show = Show::new(prepared.plan(), Detail::Lines, bar.clone(), shop.machine.clone(), names);
+    if !args.json {
+        show.line(&judge::heading(&prepared, &shop.machine));
+    }
+    let judged = judge.submissions(&prepared, &problem.submissions, &mut |event| match args.json {
+        true => show::measuring(&bar, &event),
+        false => show.event(event),
+    });
+    let report = judge.report(&prepared, judged, started);
+    let mut told = |event: Event<'_>| show::measuring(&bar, &event);
+    let (suites, cache) = (shop.suites.clone(), shop.cache.clone());
+    let findings = catch::examine(&shop.machine, suites, cache, &problem, &prepared, &report.submissions, &mut told);
+    if let (false, Ok(findings)) = (args.json, &findings) {
+        show.line(&judge::summary(&report));
+        findings.remarks.iter().for_each(|remark| show.line(remark));
+    }
+    show.finish().map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))?;
+    let findings = findings?;
+    let status = match (report.failed(), report.unexpected().next()) {
+        (true, _) => FAILED,
+        (false, Some(_)) => WRONG,
+        (false, None) => 0,
+    };
+    if args.json {
+        print::json(&Tested { report, findings })?;
+    }
+    Ok(status)
+}
+
+fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
+    if !args.force {
+        let report = Shop::open(&args.work, None, signals)?.work(false, |setter| setter.validate(&args.package))?;
+        if report.has_errors() {
+            print::validation(&report);
+            eprintln!("millibox: not packed, for these errors; --force packs it all the same");
+            return Ok(WRONG);
+        }
+    }
+    let problem = millibox_package::read_unfinished(&args.package).map_err(Trouble::Package)?;
+    let output = args.output.clone().map_or_else(|| beside(&problem.directory), Ok)?;
+    let report = archive::pack(&problem, &output)?;
+    if args.json {
+        print::json(&report)?;
+        return Ok(0);
+    }
+    for name in &report.left_out {
+        println!("left out: {name} is not of the format");
+    }
+    println!("{}: {} files, {} bytes", report.path.display(), report.files, report.bytes);
+    Ok(0)
+}
+
+/// `NAME.zip` beside the directory NAME.
+fn beside(directory: &Path) -> Result<PathBuf, Failure> {
+    let real =
+        directory.canonicalize().map_err(|error| Failure::option(format!("{}: {error}", directory.display())))?;
+    let mut name = real.file_name().unwrap_or_default().to_owned();
+    name.push(".zip");
+    Ok(real.with_file_name(name))
+}
+
+#[derive(Serialize)]
+struct Tidied {
+    #[serde(flatten)]
+    report: clean::Report,
+    programs: usize,
+}
+
+fn tidy(args: &options::Clean) -> Result<u8, Stop> {
+    let report = clean::clean(&args.package, &args.tests, args.dry_run)?;
+    let mut programs = 0;
+    if args.programs {
+        let cache = Cache::of_user().map_err(Failure::option)?;
+        programs = cache.clear(args.dry_run).map_err(Failure::sandbox)?;
+    }
+    if args.json {
+        print::json(&Tidied { report, programs })?;
+        return Ok(0);
+    }
+    let verb = if args.dry_run { "would remove" } else { "removed" };
+    report.removed.iter().for_each(|path| println!("{verb} {path}"));
+    report.kept.iter().for_each(|path| println!("kept {path}: somebody has changed it"));
+    if args.programs {
+        println!("{verb} {programs} compiled programs");
+    }
+    if report.removed.is_empty() && report.kept.is_empty() {
+        println!("nothing here was made by `millibox problem gen`");
+    }
+    Ok(0)
+}

@@ -1,0 +1,280 @@
+//! The command line of `millibox problem`.
+
+use crate::machine;
+use clap::{Subcommand, ValueEnum};
+use millibox_judge::setter::init;
+use std::path::PathBuf;
+
+const MACHINE: &str = "Machine";
+
+/// Options of `millibox problem`.
+#[derive(Debug, clap::Args)]
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "\
+From nothing to an archive:
+    millibox problem init sums --name 'Two sums'
+    cd sums                            # write statement, generators, validator, submissions
+    millibox problem gen               # make tests, those that changed
+    millibox problem validate          # what is wrong?
+    millibox problem limits --write    # time limits from the model solution
+    millibox problem test              # does every submission come to what it should?
+    millibox problem zip
+
+Each subcommand has more: millibox problem gen --help. docs/problem.md tells all of it.",
+    after_long_help = "\
+PACKAGE:
+  A directory with an ICPC problem package (legacy, 2023-07, 2025-09) or one of Sim's; without it, the
+  current directory. validate, limits, test and zip take an archive, too.
+
+Where things run:
+  All programs of a package run in the sandbox, as many at a time as there are CPUs. Compiled programs are
+  kept in $XDG_CACHE_HOME/millibox or ~/.cache/millibox. What gen made is recorded in the package's
+  directory .millibox, which belongs to no format and into no archive.
+
+Exit status:
+  0      done, and nothing is wrong
+  1      something is wrong with the package or one of its programs; standard error or output says what
+  2      the package cannot be read, or a file or the sandbox failed while at work
+  125    an option is wrong, or the sandbox does not work here (see millibox doctor)
+  128+N  signal N came; what ran was killed, and no file of the package was changed"
+)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Subcommands of `millibox problem`.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Begin a package that works at once
+    ///
+    /// A statement, a sample, a generator with tests, an input validator (ICPC), a model solution and one that
+    /// is wrong; with --interactive an interactor. `millibox judge` accepts it as it is.
+    ///
+    /// Example: millibox problem init sums --format sim --name 'Two sums'
+    Init(Init),
+    /// Make inputs with generators, answers with the model solution
+    ///
+    /// How: a Sim package says it in its Sipfile, an ICPC package in generators/generators.yaml. Only what
+    /// changed is made (a generator, its arguments, an input, the model solution). Answers that a person
+    /// wrote stay. If anything fails, every file stays as it was.
+    ///
+    /// Example: millibox problem gen . secret/3-random --all --check
+    Gen(Gen),
+    /// Say what is wrong with a package
+    ///
+    /// Faults of its files; input validators on every input; the checker on every answer; inputs that are
+    /// there twice; line ends and encodings.
+    Validate(Validate),
+    /// Find time limits from the model solution's times
+    ///
+    /// For a Sim package each test gets 3 t + 0.2 / (t^2 + 2) seconds, t the model solution's time on it. For
+    /// an ICPC package one limit holds for all tests: the slowest accepted submission's time, multiplied
+    /// and rounded up as problem.yaml says. Tests run one at a time, unless --jobs says otherwise: they
+    /// disturb each other. Nothing is changed without --write.
+    ///
+    /// Example: millibox problem limits --write
+    Limits(Limits),
+    /// Judge all submissions of the package
+    ///
+    /// As `millibox judge` does without a SUBMISSION, and says besides which wrong submissions no test catches,
+    /// and how far the slow ones are beyond the limit.
+    Test(Test),
+    /// Pack a package
+    ///
+    /// The same files make the same bytes. Only what belongs to the format goes in. Refused if validate finds
+    /// errors.
+    ///
+    /// Example: millibox problem zip sums -o sums.zip
+    Zip(Zip),
+    /// Remove what gen made
+    ///
+    /// Files that gen made in this directory, and that nobody has changed since.
+    ///
+    /// Example: millibox problem clean --dry-run
+    Clean(Clean),
+}
+
+/// How programs of a package are run.
+#[derive(Debug, clap::Args)]
+pub struct Work {
+    /// Programs at one time; without it, one for each CPU
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = MACHINE)]
+    pub jobs: Option<u16>,
+    /// Compile everything, and keep nothing of it
+    #[arg(long, help_heading = MACHINE)]
+    pub no_cache: bool,
+    /// Add the suites of a directory's files *.toml, in place of ours for the same language
+    #[arg(long, value_name = "DIR", help_heading = MACHINE)]
+    pub suites: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: machine::Options,
+}
+
+/// Options of `init`.
+#[derive(Debug, clap::Args)]
+pub struct Init {
+    /// Where: a directory that is empty or not there
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Format of the package
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub format: Format,
+    /// Title; without it, the directory's name
+    #[arg(long, value_name = "TITLE")]
+    pub name: Option<String>,
+    /// Submissions talk to an interactor
+    #[arg(long)]
+    pub interactive: bool,
+    /// Leave the tests to `millibox problem gen`
+    #[arg(long)]
+    pub no_gen: bool,
+    #[command(flatten)]
+    pub work: Work,
+}
+
+/// Values of `--format`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// ICPC, version 2025-09
+    #[default]
+    Icpc,
+    /// ICPC, version legacy: for problemtools and older DOMjudges
+    IcpcLegacy,
+    /// Sim
+    Sim,
+}
+
+impl From<Format> for init::Format {
+    fn from(format: Format) -> init::Format {
+        match format {
+            Format::Icpc => init::Format::Icpc,
+            Format::IcpcLegacy => init::Format::Legacy,
+            Format::Sim => init::Format::Sim,
+        }
+    }
+}
+
+/// Options of `gen`.
+#[derive(Debug, clap::Args)]
+pub struct Gen {
+    /// The package's directory
+    #[arg(value_name = "PACKAGE", default_value = ".")]
+    pub package: PathBuf,
+    /// Only these tests: secret/3-random, or 2a
+    #[arg(value_name = "TEST")]
+    pub tests: Vec<String>,
+    /// Make also what is there already, made of the same things
+    #[arg(long)]
+    pub all: bool,
+    /// Make everything twice, and fail if it is not the same
+    ///
+    /// Finds generators and solutions that depend on the time, on addresses, on what is in memory.
+    /// What is up to date is not made at all: see --all.
+    #[arg(long)]
+    pub check: bool,
+    /// Tell what was made as one JSON object
+    ///
+    /// Keys: made [{path, test, by, seed, bytes, changed}], current (a number of files).
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub work: Work,
+}
+
+/// Options of `validate`.
+#[derive(Debug, clap::Args)]
+pub struct Validate {
+    /// The package: a directory or a .zip
+    #[arg(value_name = "PACKAGE", default_value = ".")]
+    pub package: PathBuf,
+    /// Tell what was found as one JSON object
+    ///
+    /// Keys: faults [{severity, path, line, column, message}], tests, validations, answers (numbers).
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub work: Work,
+}
+
+/// Options of `limits`.
+#[derive(Debug, clap::Args)]
+pub struct Limits {
+    /// The package: a directory or (without --write) a .zip
+    #[arg(value_name = "PACKAGE", default_value = ".")]
+    pub package: PathBuf,
+    /// Change Simfile, or problem.yaml
+    ///
+    /// The limits alone: comments and everything else stay. A limit that stands in domjudge-problem.ini or
+    /// .timelimit is changed there.
+    #[arg(long)]
+    pub write: bool,
+    /// Tell what was measured as one JSON object
+    ///
+    /// Keys: formula, limit, stated, tests [{test, submission, time, memory, limit, stated}], written; times
+    /// in seconds, memory in bytes.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub work: Work,
+}
+
+/// Options of `test`.
+#[derive(Debug, clap::Args)]
+pub struct Test {
+    /// The package: a directory or a .zip
+    #[arg(value_name = "PACKAGE", default_value = ".")]
+    pub package: PathBuf,
+    /// Tell what came of it as one JSON object
+    ///
+    /// What `millibox judge --report json` writes, and the keys slow [{name, times, at_least, test}] and remarks.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub work: Work,
+}
+
+/// Options of `zip`.
+#[derive(Debug, clap::Args)]
+pub struct Zip {
+    /// The package's directory
+    #[arg(value_name = "PACKAGE", default_value = ".")]
+    pub package: PathBuf,
+    /// The archive; without it, NAME.zip beside the package's directory NAME
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Pack it whatever is wrong with it, without looking
+    #[arg(long)]
+    pub force: bool,
+    /// Tell what was packed as one JSON object
+    ///
+    /// Keys: path, bytes, files, left_out.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub work: Work,
+}
+
+/// Options of `clean`.
+#[derive(Debug, clap::Args)]
+pub struct Clean {
+    /// The package's directory
+    #[arg(value_name = "PACKAGE", default_value = ".")]
+    pub package: PathBuf,
+    /// Only the files of these tests
+    #[arg(value_name = "TEST")]
+    pub tests: Vec<String>,
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Throw compiled programs away, too: those of all packages
+    #[arg(long)]
+    pub programs: bool,
+    /// Tell what was removed as one JSON object
+    ///
+    /// Keys: removed, kept (paths), programs (a number).
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,85 @@
+//! Reports, for people and for machines.
+
+use crate::failure::Failure;
+use millibox_judge::setter::{limits, validate};
+use millibox_package::{Fault, Severity};
+use serde::Serialize;
+use std::io::Write;
+use std::path::Path;
+
+/// One JSON object on standard output.
+pub fn json(report: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(report).map_err(Failure::sandbox)?;
+    writeln!(std::io::stdout(), "{text}")
+        .map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))
+}
+
+#[derive(Serialize)]
+struct Validation<'a> {
+    faults: Vec<JsonFault<'a>>,
+    tests: usize,
+    validations: usize,
+    answers: usize,
+}
+
+#[derive(Serialize)]
+struct JsonFault<'a> {
+    severity: &'static str,
+    path: &'a Path,
+    line: Option<u32>,
+    column: Option<u32>,
+    message: &'a str,
+}
+
+/// The same of what validation found.
+pub fn validation_json(report: &validate::Report) -> Result<(), Failure> {
+    let fault = |fault: &'_ Fault| -> &'static str {
+        match fault.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    };
+    let faults = report.faults.iter().map(|of| JsonFault {
+        severity: fault(of),
+        path: &of.path,
+        line: of.line,
+        column: of.column,
+        message: &of.message,
+    });
+    let (tests, validations, answers) = (report.tests, report.validations, report.answers);
+    json(&Validation { faults: faults.collect(), tests, validations, answers })
+}
+
+/// What validation found, and how much it looked at.
+pub fn validation(report: &validate::Report) {
+    for fault in &report.faults {
+        println!("{fault}");
+    }
+    let errors = report.faults.iter().filter(|fault| fault.severity == Severity::Error).count();
+    let warnings = report.faults.len() - errors;
+    println!(
+        "{} tests, {} runs of input validators, {} answers checked: {errors} errors, {warnings} warnings",
+        report.tests, report.validations, report.answers
+    );
+}
+
+/// Times and limits of each test.
+pub fn limits(report: &limits::Report) {
+    let width = report.tests.iter().map(|test| test.test.len()).max().unwrap_or(0).max(4);
+    println!("{:width$}  {:>8}  {:>8}  {:>8}  {:>9}", "test", "time", "limit", "now", "memory");
+    for test in &report.tests {
+        let stated = test.stated.map_or_else(|| "-".to_owned(), |stated| format!("{stated:.2} s"));
+        let memory = test.memory.div_ceil(1 << 20);
+        println!("{:width$}  {:>6.3} s  {:>6.2} s  {stated:>8}  {memory:>5} MiB", test.test, test.time, test.limit);
+    }
+    println!("limit = {}", report.formula);
+    if let Some(limit) = report.limit {
+        let slowest = report.tests.iter().max_by(|a, b| a.time.total_cmp(&b.time));
+        if let Some(test) = slowest {
+            println!("{limit} s, for {:.3} s of {} on {}", test.time, test.submission, test.test);
+        }
+    }
+    for path in &report.written {
+        println!("changed {path}");
+    }
+}

@@ -1,0 +1,57 @@
+//! What goes on: a bar where people look, plain lines where they do not.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use millibox_judge::setter;
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// See the module.
+pub struct Progress {
+    bar: Mutex<ProgressBar>,
+    /// Lines of steps are told, on standard output.
+    lines: bool,
+}
+
+impl Progress {
+    /// `lines`: what each step says is told, too.
+    pub fn new(lines: bool) -> Progress {
+        Progress { bar: Mutex::new(ProgressBar::hidden()), lines }
+    }
+
+    /// The work is over: nothing is left of the bar.
+    pub fn finish(&self) {
+        self.bar().finish_and_clear();
+    }
+
+    /// A line on standard output.
+    pub fn line(&self, line: &str) {
+        self.bar().suspend(|| println!("{line}"));
+    }
+
+    fn bar(&self) -> std::sync::MutexGuard<'_, ProgressBar> {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl setter::Progress for Progress {
+    fn begin(&self, what: &str, steps: usize) {
+        let mut bar = self.bar();
+        bar.finish_and_clear();
+        if std::io::stderr().is_terminal() {
+            let new = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len}") {
+                new.set_style(style);
+            }
+            new.set_prefix(what.to_owned());
+            *bar = new;
+        }
+    }
+
+    fn step(&self, line: &str) {
+        if self.lines && !line.is_empty() {
+            self.line(line);
+        }
+        self.bar().inc(1);
+    }
+}

@@ -1,0 +1,245 @@
+//! Time limits from the times of the model solution, and written into the package.
+
+use super::record::Record;
+use super::replace::Replacement;
+use super::{Trouble, below, unfinished};
+use crate::cache::Cache;
+use crate::judge::{Judge, Machine, Observer, Options};
+use crate::suite::Suites;
+use crate::verdict::Verdict;
+use millibox_package::model::{Expected, Format, Submission};
+use millibox_package::{Problem, edit};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What a submission may need on a test while it is measured.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Sim's formula allows so much for what a run costs that does nothing: more on a server, which does
+/// other things, too.
+const NOTHING: f64 = 0.1;
+/// Where an ICPC package says nothing.
+const FACTOR: f64 = 2.0;
+const RESOLUTION: Duration = Duration::from_secs(1);
+
+/// What was measured, and the limits that come of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// How limits are made of times.
+    pub formula: String,
+    /// The limit of all tests, in seconds; none: each test has its own.
+    pub limit: Option<f64>,
+    /// The limit of all tests that the package states, in seconds.
+    pub stated: Option<f64>,
+    /// Each test, in order.
+    pub tests: Vec<TestTime>,
+    /// Files that were changed, below the package.
+    pub written: Vec<String>,
+}
+
+/// What was seen of one test.
+#[derive(Debug, Clone, Serialize)]
+pub struct TestTime {
+    /// Its name.
+    pub test: String,
+    /// The slowest submission that was measured.
+    pub submission: String,
+    /// Its CPU time in seconds.
+    pub time: f64,
+    /// The most memory that one of them used, bytes.
+    pub memory: u64,
+    /// The limit that comes of it, in seconds.
+    pub limit: f64,
+    /// The limit that the package states for the test, in seconds.
+    pub stated: Option<f64>,
+}
+
+/// Measures, and with `write` changes the package.
+///
+/// Of a Sim package the model solution is measured, and each test gets a limit of its own; of an ICPC
+/// package all submissions that must be accepted, and one limit holds for all tests. A machine with one
+/// job measures best: tests that run at the same time disturb each other.
+///
+/// # Errors
+/// The package cannot be judged, a submission that is measured is not accepted on some test, or a file
+/// cannot be written. Nothing is changed then.
+pub fn limits(
+    machine: &Machine,
+    suites: Suites,
+    cache: Cache,
+    package: &Path,
+    write: bool,
+    observer: Observer<'_>,
+) -> Result<Report, Trouble> {
+    let problem = if write { unfinished(package) } else { read(package) }?;
+    let options = Options { time_limit: Some(PATIENCE), ..Options::default() };
+    let judge = Judge::new(machine, suites, cache, options);
+    let submissions: Vec<Submission> = match problem.format {
+        Format::Sim => problem.model_solution().into_iter().cloned().collect(),
+        Format::Legacy | Format::Icpc2023 => {
+            let accepted = |submission: &&Submission| submission.expected == [Expected::Accepted];
+            problem.submissions.iter().filter(accepted).cloned().collect()
+        }
+    };
+    if submissions.is_empty() {
+        return Err(Trouble::Programs(vec!["there is no submission that must be accepted, to be measured".to_owned()]));
+    }
+    let prepared = judge
+        .problem(problem.clone(), observer)
+        .map_err(|unjudgeable| Trouble::Programs(vec![unjudgeable.to_string()]))?;
+    let mut tests: Vec<TestTime> = problem
+        .tests()
+        .map(|test| TestTime {
+            test: test.name.clone(),
+            submission: String::new(),
+            time: 0.0,
+            memory: 0,
+            limit: 0.0,
+            stated: test.cpu_time.or(problem.limits.cpu_time).map(|limit| limit.as_secs_f64()),
+        })
+        .collect();
+    for submission in &submissions {
+        let report = judge.submission(&prepared, submission, observer);
+        let name = &submission.name;
+        let on = report.decided_by.as_ref().map_or_else(String::new, |test| format!(" on test {test}"));
+        match report.verdict {
+            Some(Verdict::Accepted) => {}
+            None => return Err(Trouble::Machine("it was stopped".to_owned())),
+            Some(Verdict::JudgeError) => return Err(Trouble::Machine(format!("{name}{on}: {}", report.reason))),
+            Some(_) => {
+                let words = report.words();
+                let why = if report.reason.is_empty() { String::new() } else { format!(", {}", report.reason) };
+                let message = format!("{name} must be accepted, and is not{on}: {words}{why}");
+                return Err(Trouble::Programs(vec![message]));
+            }
+        }
+        for (test, seen) in tests.iter_mut().zip(&report.tests) {
+            let (Some(time), Some(figures)) = (seen.cpu_time_ns(), &seen.figures) else { continue };
+            let time = Duration::from_nanos(time).as_secs_f64();
+            test.memory = test.memory.max(figures.peak_memory_bytes);
+            if time >= test.time {
+                (test.time, test.submission) = (time, name.clone());
+            }
+        }
+    }
+    let mut report = computed(&problem, tests);
+    if write {
+        report.written = self::write(package, &problem, &report)?;
+    }
+    Ok(report)
+}
+
+fn read(package: &Path) -> Result<Problem, Trouble> {
+    millibox_package::read(package).map_err(Trouble::Package)
+}
+
+fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
+    let stated = problem.limits.cpu_time.map(|limit| limit.as_secs_f64());
+    if problem.format == Format::Sim {
+        for test in &mut tests {
+            test.limit = sim_limit(test.time);
+        }
+        let formula = format!("3 t + {} / (t^2 + 2), down to 10 ms; t: the model solution's time", 2.0 * NOTHING);
+        return Report { formula, limit: None, stated, tests, written: Vec::new() };
+    }
+    let factor = problem.limits.from_accepted.unwrap_or(FACTOR);
+    let resolution = problem.limits.resolution.unwrap_or(RESOLUTION).as_secs_f64();
+    let slowest = tests.iter().map(|test| test.time).fold(0.0, f64::max);
+    let limit = (slowest * factor / resolution).ceil().max(1.0) * resolution;
+    for test in &mut tests {
+        test.limit = limit;
+    }
+    let formula = format!("{factor} t, up to a multiple of {resolution} s; t: the slowest accepted submission's time");
+    Report { formula, limit: Some(limit), stated, tests, written: Vec::new() }
+}
+
+/// Sim's formula: much of a short time, since that is mostly noise, and three times a long one.
+fn sim_limit(time: f64) -> f64 {
+    const STEPS: f64 = 100.0;
+    let limit = 3.0 * time + 2.0 * NOTHING / (time * time + 2.0);
+    // What is a whole number of steps stays one, however it is written in binary.
+    (limit * STEPS + 1e-6).floor() / STEPS
+}
+
+/// Writes the limits, and reads the package again to see that it says what is meant; else all is put
+/// back. The files that were changed.
+fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<String>, Trouble> {
+    let record = Record::open(&problem.directory)?;
+    let mut changes: Vec<(PathBuf, String, String)> = Vec::new();
+    let mut change = |name: &str, edit: &dyn Fn(&str) -> Result<String, String>| -> Result<bool, Trouble> {
+        let path = problem.directory.join(name);
+        let old = match std::fs::read_to_string(&path) {
+            Ok(old) => old,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(Trouble::file("read", &path, &error)),
+        };
+        let new = edit(&old).map_err(|why| Trouble::file("change", &path, &why))?;
+        changes.push((path, old, new));
+        Ok(true)
+    };
+    match report.limit {
+        None => {
+            let limits: Vec<(String, Duration)> =
+                report.tests.iter().map(|test| (test.test.clone(), Duration::from_secs_f64(test.limit))).collect();
+            change("Simfile", &|text| edit::simfile_limits(text, &limits))?;
+        }
+        Some(limit) => {
+            let limit = Duration::from_secs_f64(limit);
+            let text = |name: &str| std::fs::read_to_string(problem.directory.join(name)).unwrap_or_default();
+            // Where the limit stands now; else in problem.yaml, which every reader looks at.
+            let (yaml, ini) = ("problem.yaml", "domjudge-problem.ini");
+            let in_yaml = edit::yaml_has_time_limit(&text(yaml));
+            let in_ini = edit::ini_has_time_limit(&text(ini));
+            if (!in_yaml && in_ini) || !change(yaml, &|text| edit::yaml_time_limit(text, limit))? {
+                change(ini, &|text| Ok(edit::ini_time_limit(text, limit)))?;
+            }
+            change(".timelimit", &|_| Ok(format!("{}\n", edit::seconds(limit))))?;
+        }
+    }
+    changes.retain(|(_, old, new)| old != new);
+    let put = |which: fn(&(PathBuf, String, String)) -> &str| {
+        let mut replacement = Replacement::begin(record.directory.join("new"))?;
+        for change in &changes {
+            let new = replacement.path();
+            let failed = |error: std::io::Error| Trouble::file("write", &change.0, &error);
+            std::fs::write(&new, which(change)).map_err(failed)?;
+            let permissions = change.0.metadata().map_err(failed)?.permissions();
+            std::fs::set_permissions(&new, permissions).map_err(failed)?;
+            replacement.add(new, change.0.clone());
+        }
+        replacement.commit()
+    };
+    put(|(_, _, new)| new)?;
+    if let Err(why) = says(package, report) {
+        put(|(_, old, _)| old)?;
+        return Err(Trouble::Machine(format!("the limits could not be written so that they are read again: {why}")));
+    }
+    Ok(changes.iter().map(|(path, ..)| below(problem, path)).collect())
+}
+
+/// That the package says what the report does.
+fn says(package: &Path, report: &Report) -> Result<(), String> {
+    let problem = millibox_package::read_unfinished(package).map_err(|faults| faults.to_string())?;
+    for test in &report.tests {
+        let limit = problem.test(&test.test).and_then(|test| test.cpu_time.or(problem.limits.cpu_time));
+        let said = limit.map(|limit| limit.as_secs_f64());
+        if said.is_none_or(|said| (said - test.limit).abs() > 1e-6) {
+            return Err(format!("test {} has the limit {said:?}, not {}", test.test, test.limit));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_formula() {
+        assert_eq!(sim_limit(0.0), 0.1);
+        // 3 + 0.2 / 3 = 3.0666...
+        assert_eq!(sim_limit(1.0), 3.06);
+        // 0.3 + 0.2 / 2.01 = 0.3995...
+        assert_eq!(sim_limit(0.1), 0.39);
+    }
+}

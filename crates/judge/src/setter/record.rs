@@ -1,0 +1,172 @@
+//! What was made, of what: `.millibox/made.json` in the package.
+//!
+//! It tells which files need not be made again, and which may be removed. Without it all is made anew,
+//! and nothing is removed.
+
+use super::Trouble;
+use crate::suite::Suites;
+use millibox_package::model::Program;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Our directory in the package. Whoever reads packages leaves it out, since its name begins with a dot.
+pub(super) const DIRECTORY: &str = ".millibox";
+const FILE: &str = "made.json";
+/// Changes when files are made in another way, so that none of before is taken for new.
+const VERSION: u32 = 1;
+
+/// The record, and the right to change the package's files.
+pub(super) struct Record {
+    pub directory: PathBuf,
+    /// Whether our directory was not there before.
+    fresh: bool,
+    kept: bool,
+    content: Content,
+    _lock: File,
+}
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(super) struct Content {
+    version: u32,
+    /// By path below the package.
+    pub files: BTreeMap<String, Made>,
+    /// Directories that were made for them, outer ones first.
+    pub directories: BTreeSet<String>,
+}
+
+/// A file that was made.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Made {
+    /// Digest of all that it was made of.
+    pub of: String,
+    /// Digest of what is in it.
+    pub content: String,
+}
+
+impl Record {
+    /// Opens the record of a package. One at a time has it.
+    pub fn open(package: &Path) -> Result<Record, Trouble> {
+        let directory = package.join(DIRECTORY);
+        let fresh = match std::fs::create_dir(&directory) {
+            Ok(()) => true,
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
+            Err(error) => return Err(Trouble::file("make the directory", &directory, &error)),
+        };
+        let lock = File::open(&directory).map_err(|error| Trouble::file("open", &directory, &error))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+            Trouble::Asked(format!("another `millibox problem` is at work on {}; wait for it", package.display()))
+        })?;
+        let text = match std::fs::read(directory.join(FILE)) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(Trouble::file("read", &directory.join(FILE), &error)),
+        };
+        // What somebody damaged is no worse than none.
+        let content: Content = serde_json::from_slice(&text).unwrap_or_default();
+        let content = if content.version == VERSION { content } else { Content::default() };
+        Ok(Record { directory, fresh, kept: false, content, _lock: lock })
+    }
+
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Whether the file was made of exactly this, and is as it was made.
+    pub fn is_current(&self, path: &str, of: &str, content: Option<&str>) -> bool {
+        self.content.files.get(path).is_some_and(|made| made.of == of && Some(&*made.content) == content)
+    }
+
+    /// The new record as a file, to be put at its place together with what it tells of.
+    pub fn write(&mut self, content: Content, to: &Path) -> Result<PathBuf, Trouble> {
+        let content = Content { version: VERSION, ..content };
+        let mut text = serde_json::to_vec_pretty(&content)
+            .map_err(|error| Trouble::Machine(format!("the record of what was made: {error}")))?;
+        text.push(b'\n');
+        std::fs::write(to, text).map_err(|error| Trouble::file("write", to, &error))?;
+        self.kept = true;
+        Ok(self.directory.join(FILE))
+    }
+}
+
+impl Record {
+    /// Nothing made is left: nor are the record and its directory.
+    pub fn remove(self) {
+        let _ = std::fs::remove_file(self.directory.join(FILE));
+        let _ = std::fs::remove_dir(&self.directory);
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        if self.fresh && !self.kept {
+            // Only if nothing is in it.
+            let _ = std::fs::remove_dir(&self.directory);
+        }
+    }
+}
+
+/// A digest of parts that cannot run together.
+pub(super) struct Digest(Sha256);
+
+impl Digest {
+    pub fn new(what: &str) -> Digest {
+        Digest(Sha256::new()).with(what)
+    }
+
+    #[must_use]
+    pub fn with(mut self, part: impl AsRef<[u8]>) -> Digest {
+        self.0.update((part.as_ref().len() as u64).to_le_bytes());
+        self.0.update(part);
+        self
+    }
+
+    /// The program's sources, and the headers beside them.
+    pub fn with_program(mut self, program: &Program, suites: &Suites) -> Result<Digest, Trouble> {
+        let mut files = program.sources.clone();
+        if let Ok(suite) = suites.for_sources(&program.sources, program.language.as_deref()) {
+            let directories: BTreeSet<&Path> = program.sources.iter().filter_map(|source| source.parent()).collect();
+            for directory in directories {
+                let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+                files.extend(entries.map(|entry| entry.path()).filter(|path| suite.is_header(path)));
+            }
+        }
+        files.sort();
+        files.dedup();
+        self = self.with(format!("{:?} {:?}", program.language, program.arguments));
+        for file in files {
+            let bytes = std::fs::read(&file).map_err(|error| Trouble::file("read", &file, &error))?;
+            self = self.with(file.as_os_str().as_encoded_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or(b""));
+            self = self.with(bytes);
+        }
+        Ok(self)
+    }
+
+    pub fn done(self) -> String {
+        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Digest of a file's content; `None`: there is no such file.
+pub(super) fn content(path: &Path) -> Result<Option<String>, Trouble> {
+    let failed = |error: &std::io::Error| Trouble::file("read", path, error);
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(&error)),
+    };
+    let mut digest = Sha256::new();
+    let mut chunk = vec![0; 128 << 10];
+    loop {
+        match file.read(&mut chunk) {
+            Ok(0) => return Ok(Some(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())),
+            Ok(read) => digest.update(&chunk[..read]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(&error)),
+        }
+    }
+}

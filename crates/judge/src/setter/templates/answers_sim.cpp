@@ -1,0 +1,10 @@
+// Sim reads standard error: `OK` or `WRONG`, a percentage or an empty line, a comment.
+[[noreturn]] static void accept(const std::string &comment) {
+    std::cerr << "OK\n\n" << comment << '\n';
+    std::exit(0);
+}
+
+[[noreturn]] static void refuse(char **, const std::string &why) {
+    std::cerr << "WRONG\n\n" << why << '\n';
+    std::exit(0);
+}

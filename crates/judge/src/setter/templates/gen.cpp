@@ -1,0 +1,35 @@
+// Makes an input: gen N LIMIT [SEED] prints N numbers, each from -LIMIT to LIMIT; with a LIMIT that
+// begins with +, each is LIMIT itself. Without SEED it is taken from the environment (SIP_TEST_SEED).
+//
+// The same arguments make the same input wherever this is compiled: the distributions of <random>
+// would not do that, so there are none here.
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+static std::uint64_t state;
+
+// splitmix64
+static std::uint64_t next() {
+    std::uint64_t z = (state += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+int main(int argc, char **argv) {
+    const char *seed = argc > 3 ? argv[3] : std::getenv("SIP_TEST_SEED");
+    if (argc < 3 || seed == nullptr) {
+        std::cerr << "usage: gen N LIMIT [SEED]\n";
+        return 1;
+    }
+    state = std::stoull(seed);
+    const long long n = std::stoll(argv[1]), limit = std::stoll(argv[2]);
+    const bool greatest = argv[2][0] == '+';
+    std::cout << n << '\n';
+    for (long long i = 0; i < n; i++) {
+        const long long number = greatest ? limit : static_cast<long long>(next() % (2 * limit + 1)) - limit;
+        std::cout << number << (i + 1 < n ? ' ' : '\n');
+    }
+}

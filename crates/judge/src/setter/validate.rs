@@ -1,0 +1,432 @@
+//! What is wrong with a package: its files, its inputs, its answers.
+
+use super::record::DIRECTORY;
+use super::work::{Done, Job};
+use super::{Setter, Trouble, below};
+use crate::batch::{Case, Worker};
+use crate::checker::CheckerInstance;
+use crate::checker::custom::{Custom, checker_limits};
+use crate::program::{Executable, Limits};
+use crate::pump::memory_file;
+use crate::verdict::Verdict;
+use millibox_package::model::{Checker, Format, Kind, Program, Scoring, Test};
+use millibox_package::{Fault, Problem, Severity};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Exit status of an input validator that accepts, in the ICPC formats.
+const ACCEPTED: i32 = 42;
+/// Below `data`: inputs that some validator must refuse, by the names that the formats' versions have.
+const INVALID: [&str; 2] = ["invalid_input", "invalid_inputs"];
+
+/// What was looked at, and what is wrong.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Faults, those of reading the package first.
+    pub faults: Vec<Fault>,
+    /// Tests that were looked at.
+    pub tests: usize,
+    /// Runs of input validators.
+    pub validations: usize,
+    /// Answers that the checker was asked about.
+    pub answers: usize,
+}
+
+impl Report {
+    /// Whether there is an error among the faults.
+    pub fn has_errors(&self) -> bool {
+        self.faults.iter().any(|fault| fault.severity == Severity::Error)
+    }
+
+    fn add(&mut self, severity: Severity, path: &Path, message: impl Into<String>) {
+        let message = message.into().replace('\n', "; ");
+        self.faults.push(Fault { path: path.to_owned(), line: None, column: None, severity, message });
+    }
+}
+
+/// What came of looking at one file.
+struct Look {
+    digest: [u8; 32],
+    /// Line, and what a person may not have meant.
+    remarks: Vec<(Option<u32>, String)>,
+}
+
+/// What is done with each test: validators on its input, the checker on its answer.
+struct Tools<'a> {
+    validators: Vec<(&'a Program, Executable)>,
+    checker: Option<CheckerInstance>,
+    limits: Limits,
+}
+
+impl Setter<'_> {
+    /// Looks at a package, a directory or an archive.
+    ///
+    /// # Errors
+    /// The sandbox or the machine failed; what is wrong with the package is in the report.
+    pub fn validate(&self, package: &Path) -> Result<Report, Trouble> {
+        let mut report = Report::default();
+        let problem = match millibox_package::read(package) {
+            Ok(problem) => problem,
+            Err(faults) => {
+                report.faults = faults.into_iter().collect();
+                return Ok(report);
+            }
+        };
+        report.faults.extend(problem.warnings.iter().cloned());
+        let tests: Vec<&Test> = self.complete(&problem, &mut report);
+        report.tests = tests.len();
+        let looks = self.parallel("files", &tests, |_: &mut Worker<'_>, test| {
+            let input = look(&test.input, true);
+            let answer = test.answer.as_deref().map(|answer| look(answer, problem.kind == Kind::Batch)).transpose();
+            (String::new(), input.and_then(|input| Ok((input, answer?))))
+        });
+        let mut inputs: BTreeMap<(String, [u8; 32]), &Test> = BTreeMap::new();
+        let by_group = problem.scoring != Scoring::PassFail;
+        for (test, looks) in tests.iter().zip(looks) {
+            let (input, answer) = looks?;
+            // Groups that bring points may share tests.
+            let group = if by_group { group_of(&problem, test) } else { String::new() };
+            if test.arguments.is_empty() && test.files.is_none() {
+                let same = inputs.entry((group, input.digest)).or_insert(test);
+                if same.name != test.name {
+                    let message = format!("the same as the input of test {}; remove one", same.name);
+                    report.add(Severity::Warning, &test.input, message);
+                }
+            }
+            let answer = answer.zip(test.answer.as_deref());
+            for (look, path) in std::iter::once((input, &*test.input)).chain(answer) {
+                for (line, message) in look.remarks {
+                    let path = path.to_owned();
+                    report.faults.push(Fault { path, line, column: None, severity: Severity::Warning, message });
+                }
+            }
+        }
+        let tools = self.tools(&problem, &mut report)?;
+        self.try_tests(&problem, &tests, &tools, &mut report)?;
+        self.try_invalid(&problem, &tools, &mut report)?;
+        Ok(report)
+    }
+
+    /// The tests whose files are there; those that are not are faults.
+    fn complete<'p>(&self, problem: &'p Problem, report: &mut Report) -> Vec<&'p Test> {
+        let made = |test: &Test| {
+            let generated = problem.format == Format::Sim
+                && (problem.generators.iter().any(|generation| generation.test == test.name)
+                    || problem.directory.join("Sipfile").is_file());
+            if generated { "; `millibox problem gen` makes it" } else { "" }
+        };
+        problem
+            .tests()
+            .filter(|test| {
+                let mut complete = true;
+                for (what, path) in [("input", Some(&test.input)), ("answer", test.answer.as_ref())] {
+                    let Some(path) = path.filter(|path| !path.is_file()) else { continue };
+                    let message = format!("the {what} of test {} is not there{}", test.name, made(test));
+                    report.add(Severity::Error, path, message);
+                    complete = false;
+                }
+                complete
+            })
+            .collect()
+    }
+
+    /// Compiles validators and checker; those that cannot be are faults.
+    fn tools<'a>(&self, problem: &'a Problem, report: &mut Report) -> Result<Tools<'a>, Trouble> {
+        let mut compile = |program: &Program| match self.compile(program, None) {
+            Ok(executable) => Ok(Some(executable)),
+            Err(Trouble::Programs(messages)) => {
+                for message in messages {
+                    let message = message.strip_prefix(&format!("{}: ", program.path.display())).unwrap_or(&message);
+                    report.add(Severity::Error, &program.path, message);
+                }
+                Ok(None)
+            }
+            Err(other) => Err(other),
+        };
+        let mut validators = Vec::new();
+        for program in &problem.input_validators {
+            if let Some(executable) = compile(program)? {
+                validators.push((program, executable));
+            }
+        }
+        let checker = match &problem.checker {
+            Checker::Tokens => Some(CheckerInstance::Tokens),
+            Checker::Lines => Some(CheckerInstance::Lines),
+            Checker::Custom { program, convention } => match compile(program)? {
+                Some(executable) => {
+                    let data = match problem.format {
+                        Format::Sim => problem.directory.clone(),
+                        Format::Legacy | Format::Icpc2023 => problem.directory.join("data"),
+                    };
+                    let custom = Custom::new(self.supervisor, executable, *convention, &data, &problem.limits)
+                        .map_err(|error| Trouble::Machine(error.to_string()))?;
+                    Some(CheckerInstance::Custom(Arc::new(custom)))
+                }
+                None => None,
+            },
+        };
+        if problem.format != Format::Sim && problem.input_validators.is_empty() {
+            let directory = problem.directory.join("input_validators");
+            report.add(Severity::Warning, &directory, "there is no input validator: nobody has checked the inputs");
+        }
+        // In a conversation there is no output to be checked.
+        let checker = checker.filter(|_| problem.kind == Kind::Batch);
+        Ok(Tools { validators, checker, limits: checker_limits(&problem.limits) })
+    }
+
+    fn try_tests(
+        &self,
+        problem: &Problem,
+        tests: &[&Test],
+        tools: &Tools<'_>,
+        report: &mut Report,
+    ) -> Result<(), Trouble> {
+        let all = self.parallel("inputs and answers", tests, |worker, test| {
+            let mut faults = Vec::new();
+            let tried = tools
+                .validators
+                .iter()
+                .try_for_each(|(program, executable)| {
+                    let done = self.validator(executable, test.input_flags.of(program), &test.input, tools)?;
+                    if let Some(why) = refusal(&done) {
+                        let message = format!("{} refuses it: {why}", below(problem, &program.path));
+                        faults.push((Severity::Error, test.input.clone(), message));
+                    }
+                    Ok(())
+                })
+                .and_then(|()| self.check_answer(worker, problem, test, tools, &mut faults));
+            (String::new(), tried.map(|()| faults))
+        });
+        for faults in all {
+            for (severity, path, message) in faults? {
+                report.add(severity, &path, message);
+            }
+        }
+        report.validations = tools.validators.len() * tests.len();
+        report.answers = if tools.checker.is_some() { tests.len() } else { 0 };
+        Ok(())
+    }
+
+    fn validator(
+        &self,
+        executable: &Executable,
+        flags: &[String],
+        input: &Path,
+        tools: &Tools<'_>,
+    ) -> Result<Done, Trouble> {
+        let file = File::open(input).map_err(|error| Trouble::file("read", input, &error))?;
+        let arguments: Vec<_> = flags.iter().map(Into::into).collect();
+        Ok(self.run(&Job {
+            executable,
+            world: &executable.world,
+            arguments: &arguments,
+            environment: &[],
+            limits: &tools.limits,
+            input: Some(&file),
+            output: &memory_file()?,
+        })?)
+    }
+
+    /// The judges' answer, as if a submission had written it.
+    fn check_answer(
+        &self,
+        worker: &mut Worker<'_>,
+        problem: &Problem,
+        test: &Test,
+        tools: &Tools<'_>,
+        faults: &mut Vec<(Severity, PathBuf, String)>,
+    ) -> Result<(), Trouble> {
+        let (Some(checker), Some(path)) = (&tools.checker, &test.answer) else { return Ok(()) };
+        let failed = |error: std::io::Error| Trouble::file("read", path, &error);
+        let mut output = match checker {
+            CheckerInstance::Custom(custom) if custom.wants_output_by_path() => worker.place()?.output_file()?,
+            _ => memory_file()?,
+        };
+        std::io::copy(&mut File::open(path).map_err(failed)?, &mut output).map_err(failed)?;
+        let case = Case::new(test, &problem.checker_flags);
+        let (verdict, why) = match checker.check(worker, &case, output) {
+            Ok(checked) => (checked.answer.verdict, [checked.answer.reason, checked.answer.comment].join(" ")),
+            Err(failure) => (Verdict::JudgeError, failure.to_string()),
+        };
+        let why = why.trim();
+        match verdict {
+            Verdict::Accepted => {}
+            Verdict::JudgeError => {
+                faults.push((Severity::Error, path.clone(), format!("the checker fails on this answer: {why}")));
+            }
+            _ => {
+                let message = format!("the checker does not accept this answer as an output: {why}");
+                // In the ICPC formats a checker may take answers of another form than outputs.
+                let own = matches!(problem.checker, Checker::Custom { .. }) && problem.format != Format::Sim;
+                let severity = if own { Severity::Warning } else { Severity::Error };
+                faults.push((severity, path.clone(), message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Inputs that are there to be refused.
+    fn try_invalid(&self, problem: &Problem, tools: &Tools<'_>, report: &mut Report) -> Result<(), Trouble> {
+        if problem.format == Format::Sim || tools.validators.is_empty() {
+            return Ok(());
+        }
+        let mut inputs = Vec::new();
+        for directory in INVALID.map(|name| problem.directory.join("data").join(name)) {
+            for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+                let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+                if is_file && entry.path().extension().is_some_and(|extension| extension == "in") {
+                    inputs.push(entry.path());
+                }
+            }
+        }
+        inputs.sort();
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        let refused = self.parallel("invalid inputs", &inputs, |_, input| {
+            let refuses = |executable| -> Result<bool, Trouble> {
+                Ok(refusal(&self.validator(executable, &[], input, tools)?).is_some())
+            };
+            let mut all = tools.validators.iter();
+            let refused = all.try_fold(false, |refused, (_, executable)| Ok(refused || refuses(executable)?));
+            (String::new(), refused)
+        });
+        for (input, refused) in inputs.iter().zip(refused) {
+            let refused: Result<bool, Trouble> = refused;
+            if !refused? {
+                report.add(Severity::Error, input, "every input validator accepts it, but it is there to be refused");
+            }
+        }
+        report.validations += inputs.len() * tools.validators.len();
+        Ok(())
+    }
+}
+
+/// Why a validator did not accept; `None`: it did.
+fn refusal(done: &Done) -> Option<String> {
+    match (done.exit_code, &done.failure) {
+        (Some(ACCEPTED), _) => None,
+        (_, Some(why)) => Some(why.clone()),
+        (_, None) => Some("exited with 0, not with 42 (accepted)".to_owned()),
+    }
+}
+
+/// Name of the group that the test is in.
+fn group_of(problem: &Problem, test: &Test) -> String {
+    let has = |tests: &[Test]| tests.iter().any(|other| other.name == test.name);
+    problem.groups().find(|group| has(&group.tests)).map(|group| group.name.clone()).unwrap_or_default()
+}
+
+/// Reads a file once, for its digest and for what may be wrong with it as a `text`.
+fn look(path: &Path, text: bool) -> Result<Look, Trouble> {
+    let failed = |error: std::io::Error| Trouble::file("read", path, &error);
+    let mut file = File::open(path).map_err(failed)?;
+    let mut digest = Sha256::new();
+    let mut chunk = vec![0; 128 << 10];
+    // Bytes of a character that the last chunk ended in.
+    let mut begun: Vec<u8> = Vec::new();
+    let (mut line, mut last) = (1u32, None);
+    let (mut carriage, mut zero, mut foreign) = (None, None, None);
+    let mut first = true;
+    let mut mark = false;
+    loop {
+        let read = match file.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(read) => &chunk[..read],
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(failed(error)),
+        };
+        digest.update(read);
+        mark |= std::mem::take(&mut first) && read.starts_with(b"\xef\xbb\xbf");
+        let begin = line;
+        for byte in read {
+            match byte {
+                b'\n' => line = line.saturating_add(1),
+                b'\r' => {
+                    carriage.get_or_insert(line);
+                }
+                0 => {
+                    zero.get_or_insert(line);
+                }
+                _ => {}
+            }
+        }
+        last = read.last().copied();
+        if foreign.is_none() {
+            begun.extend_from_slice(read);
+            match std::str::from_utf8(&begun) {
+                Ok(_) => begun.clear(),
+                Err(error) if error.error_len().is_none() => drop(begun.drain(..error.valid_up_to())),
+                Err(error) => {
+                    let good = begun[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+                    foreign = Some(begin.saturating_add(good as u32));
+                }
+            }
+        }
+    }
+    if foreign.is_none() && !begun.is_empty() {
+        foreign = Some(line);
+    }
+    let mut remarks = Vec::new();
+    if text {
+        let mut add = |line: Option<u32>, message: &str| remarks.push((line, message.to_owned()));
+        if mark {
+            add(Some(1), "begins with a byte-order mark; remove it");
+        }
+        if carriage.is_some() {
+            add(carriage, "has a carriage return; lines end with a line feed alone");
+        }
+        if zero.is_some() {
+            add(zero, "has a zero byte; is this a text?");
+        } else if foreign.is_some() {
+            add(foreign, "is no UTF-8");
+        }
+        match last {
+            None => add(None, "is empty"),
+            Some(b'\n') => {}
+            Some(_) => add(Some(line), "its last line has no end; add a line feed"),
+        }
+    }
+    Ok(Look { digest: digest.finalize().into(), remarks })
+}
+
+/// Whether the path is one of ours, and not the package's.
+pub(super) fn is_ours(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == DIRECTORY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remarks(bytes: &[u8]) -> Vec<(Option<u32>, String)> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, bytes).unwrap();
+        look(&path, true).unwrap().remarks
+    }
+
+    #[test]
+    fn texts_and_what_is_wrong_with_them() {
+        assert!(remarks("1 2\n\u{e9}\n".as_bytes()).is_empty());
+        let one = |bytes: &[u8], line: Option<u32>, part: &str| {
+            let remarks = remarks(bytes);
+            assert!(remarks.len() == 1 && remarks[0].0 == line && remarks[0].1.contains(part), "{remarks:?}");
+        };
+        one(b"1\n2\r\n", Some(2), "carriage return");
+        one(b"1\n2", Some(2), "no end");
+        one(b"", None, "empty");
+        one(b"a\nb\0\n", Some(2), "zero byte");
+        one(b"a\nb\n\xff\n", Some(3), "no UTF-8");
+        one(b"\xef\xbb\xbfa\n", Some(1), "byte-order mark");
+        // Cut at the end, and across chunks.
+        one(b"a\xc3", Some(1), "no UTF-8");
+        let mut long = vec![b'a'; (128 << 10) - 1];
+        long.extend("\u{e9}\n".as_bytes());
+        assert!(remarks(&long).is_empty());
+    }
+}

@@ -1,0 +1,329 @@
+//! generators/generators.yaml: how tests are made.
+//!
+//! The format is that of BAPCtools, whose packages are many; docs/problem.md says which part of it is
+//! understood. What is not is a fault: a test that is silently not made would be missed much later.
+
+use crate::fault::{Log, Place, did_you_mean};
+use crate::keys::Keys;
+use crate::model::{Generation, Generator, Program};
+use crate::programs::{extension, program};
+use crate::tree::{Kind, Tree};
+use crate::yaml::{self, Node, Value};
+use sha2::{Digest, Sha512};
+use std::collections::{BTreeMap, BTreeSet};
+
+const FILE: &str = "generators/generators.yaml";
+const DIRECTORY: &str = "generators";
+
+/// What the file says.
+#[derive(Default)]
+pub struct Made {
+    pub generations: Vec<Generation>,
+    /// Path of the program that makes answers, if the file names it.
+    pub solution: Option<(Place, String)>,
+}
+
+/// Reads the file, if there is one, and takes all inputs and answers that can be made for there.
+pub fn read(tree: &mut Tree, log: &Log) -> Made {
+    let mut made = Made::default();
+    if tree.is_file(FILE)
+        && let Some(text) = tree.text(FILE, log)
+        && let Some(node) = yaml::parse(&text, &Place::file(FILE), log)
+    {
+        made = file(tree, &node, log);
+    }
+    for generation in &made.generations {
+        tree.expect(&format!("data/{}.in", generation.test));
+    }
+    // The model solution answers what nobody has answered.
+    let inputs = ["data/sample", "data/secret"].map(|directory| {
+        tree.files(directory).filter_map(|path| path.strip_suffix(".in")).map(str::to_owned).collect::<Vec<_>>()
+    });
+    for name in inputs.into_iter().flatten() {
+        tree.expect(&format!("{name}.ans"));
+    }
+    made
+}
+
+fn file(tree: &Tree, node: &Node, log: &Log) -> Made {
+    let mut made = Made::default();
+    let Some(keys) = Keys::of(node, "generators.yaml", log) else { return made };
+    if let Some(path) = keys.text("solution") {
+        let place = keys.get("solution").map_or(&keys.place, |node| &node.place).clone();
+        made.solution = Some((place, path.trim_start_matches('/').to_owned()));
+    }
+    let mut reader = Reader { tree, log, together: BTreeMap::new(), seen: BTreeSet::new(), made: Vec::new() };
+    if let Some(map) = keys.map("generators") {
+        for (name, node, place) in map.rest() {
+            reader.together(name, node, place, &map);
+        }
+    }
+    let salt = keys.text("random_salt").unwrap_or_default();
+    // Other keys are other tools', as the format says.
+    match keys.get("data") {
+        Some(data) => reader.directory(data, "", salt),
+        None => log.error(&keys.place, "`data` is missing: the tests to be made"),
+    }
+    made.generations = reader.made;
+    made
+}
+
+struct Reader<'a> {
+    tree: &'a Tree,
+    log: &'a Log,
+    /// Generators that are several files.
+    together: BTreeMap<String, Program>,
+    /// Names of tests and directories.
+    seen: BTreeSet<String>,
+    made: Vec<Generation>,
+}
+
+impl Reader<'_> {
+    fn together(&mut self, name: &str, node: &Node, place: &Place, map: &Keys<'_>) {
+        let Some(files) = map.texts_of(name, node) else { return };
+        let mut sources = Vec::new();
+        for file in &files {
+            let path = format!("{DIRECTORY}/{file}");
+            if !self.tree.is_file(&path) {
+                return self.log.error(place, format!("generator {name:?}: there is no {path}"));
+            }
+            sources.push(self.tree.path(&path));
+        }
+        match sources.first().cloned() {
+            Some(path) => {
+                let program = Program { path, sources, language: None, arguments: Vec::new() };
+                self.together.insert(name.to_owned(), program);
+            }
+            None => self.log.error(place, format!("generator {name:?} has no files")),
+        }
+    }
+
+    /// A map of names and tests, or a list of such maps, which are numbered.
+    fn directory(&mut self, node: &Node, prefix: &str, salt: &str) {
+        match &node.value {
+            Value::Mapping(_) => {
+                let Some(keys) = Keys::of(node, "data", self.log) else { return };
+                for (name, node, place) in keys.rest() {
+                    self.entry(name, node, place, prefix, salt);
+                }
+            }
+            Value::Sequence(entries) => {
+                let digits = entries.len().to_string().len();
+                for (index, entry) in entries.iter().enumerate() {
+                    let Some(keys) = Keys::of(entry, "a test in a list", self.log) else { continue };
+                    let pairs: Vec<_> = keys.rest().collect();
+                    let [(name, node, place)] = pairs[..] else {
+                        self.log.error(&entry.place, "in a list each test is a map of its own: `- name: command`");
+                        continue;
+                    };
+                    if is_directory(node) {
+                        self.log.error(place, "directories are not numbered here; write them in a map, not in a list");
+                        continue;
+                    }
+                    let number = format!("{:0digits$}", index + 1);
+                    let name = if name.is_empty() { number } else { format!("{number}-{name}") };
+                    self.entry(&name, node, place, prefix, salt);
+                }
+            }
+            Value::Null => {}
+            Value::Text(_) => self.log.error(&node.place, "data must be a map or a list of tests, not a text"),
+        }
+    }
+
+    fn entry(&mut self, name: &str, node: &Node, place: &Place, prefix: &str, salt: &str) {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-+".contains(&byte);
+        if name.is_empty() || name.starts_with(['.', '-']) || !name.bytes().all(allowed) {
+            let message = "names have letters, digits and _ . - + only, and do not begin with . or -";
+            return self.log.error(place, format!("{name:?} is no name of a test: {message}"));
+        }
+        let path = format!("{prefix}{name}");
+        let top = prefix.is_empty();
+        if top && !matches!(name, "sample" | "secret") {
+            let meant = did_you_mean(name, ["sample", "secret"]);
+            let message = format!("not made: only tests in sample and secret are{meant}");
+            return self.log.warning(place, format!("{name}: {message}"));
+        }
+        if !self.seen.insert(path.clone()) {
+            return self.log.error(place, format!("test {path} has been named before"));
+        }
+        if top || is_directory(node) {
+            let Some(keys) = Keys::of(node, "a directory of tests", self.log) else { return };
+            for key in ["testdata.yaml", "test_group.yaml"] {
+                if let Some(node) = keys.get(key) {
+                    self.log.warning(&node.place, format!("{key} is not made from this; write the file"));
+                }
+            }
+            self.unsupported(&keys, &["include", "solution"]);
+            let salt = keys.text("random_salt").unwrap_or(salt);
+            if let Some(data) = keys.get("data") {
+                self.directory(data, &format!("{path}/"), salt);
+            }
+            return;
+        }
+        self.made.extend(self.test(&path, node, place, salt));
+    }
+
+    fn test(&self, test: &str, node: &Node, place: &Place, salt: &str) -> Option<Generation> {
+        let generation = |generator, arguments, seed, answer| {
+            Some(Generation { test: test.to_owned(), generator, arguments, seed, answer })
+        };
+        if let Some(command) = node.text() {
+            let (generator, arguments, seed) = self.command(command, &node.place, salt)?;
+            return generation(generator, arguments, seed, None);
+        }
+        if matches!(node.value, Value::Null) {
+            self.log.error(place, format!("test {test} has no command; leave it out if its files are there already"));
+            return None;
+        }
+        let keys = Keys::of(node, "a test", self.log)?;
+        self.unsupported(&keys, &["count", "solution", "match", "yaml"]);
+        for key in ["desc", "hint", "visualizer"] {
+            if let Some(node) = keys.get(key) {
+                self.log.warning(&node.place, format!("{key} is not made from this; write the file"));
+            }
+        }
+        let salt = keys.text("random_salt").unwrap_or(salt);
+        let answer = keys.text("ans").map(|text| Generator::Text(line(text)));
+        let ways = ["generate", "in", "copy"].iter().filter(|key| keys.get(key).is_some()).count();
+        if ways != 1 {
+            self.log.error(place, format!("test {test} needs one of `generate`, `in` and `copy`"));
+            return None;
+        }
+        if let Some(command) = keys.text("generate") {
+            let place = keys.get("generate").map_or(place, |node| &node.place);
+            let (generator, arguments, seed) = self.command(command, place, salt)?;
+            return generation(generator, arguments, seed, answer);
+        }
+        if let Some(text) = keys.text("in") {
+            return generation(Generator::Text(line(text)), Vec::new(), 0, answer);
+        }
+        let path = format!("{DIRECTORY}/{}", keys.text("copy")?);
+        let input = format!("{path}.in");
+        if !self.tree.is_file(&input) {
+            self.log.error(place, format!("copy: there is no {input}"));
+            return None;
+        }
+        let other = format!("{path}.ans");
+        let copied = || self.tree.is_file(&other).then(|| Generator::Copy(self.tree.path(&other)));
+        generation(Generator::Copy(self.tree.path(&input)), Vec::new(), 0, answer.or_else(copied))
+    }
+
+    fn unsupported(&self, keys: &Keys<'_>, names: &[&'static str]) {
+        for name in names {
+            if let Some(node) = keys.get(name) {
+                self.log.error(&node.place, format!("`{name}` is not supported here"));
+            }
+        }
+    }
+
+    /// `generator argument...`, with `{seed}` or `{seed:NUMBER}` in it at most once.
+    fn command(&self, text: &str, place: &Place, salt: &str) -> Option<(Generator, Vec<String>, u64)> {
+        let text = text.trim();
+        let mut words = text.split_whitespace();
+        let Some(name) = words.next() else {
+            self.log.error(place, "here should be a command: a generator and its arguments");
+            return None;
+        };
+        let program = self.program(name, place)?;
+        let seed = seed(salt, text);
+        let mut places = 0;
+        let arguments = words.map(|word| with_seed(word, seed, &mut places)).collect();
+        if places > 1 {
+            self.log.error(place, "{seed} stands in this command more than once");
+        }
+        Some((Generator::Program(program), arguments, seed))
+    }
+
+    /// By a name of `generators`, of a file, of a directory, or of a file without its extension.
+    fn program(&self, name: &str, place: &Place) -> Option<Program> {
+        if let Some(program) = self.together.get(name) {
+            return Some(program.clone());
+        }
+        let path = format!("{DIRECTORY}/{}", name.trim_start_matches("./"));
+        if self.tree.kind(&path).is_some() && !path.contains("/../") {
+            return Some(program(self.tree, &path));
+        }
+        let children = self.tree.children(DIRECTORY);
+        let stem = |file: &str| file.rsplit_once('.').map(|(stem, _)| stem.to_owned());
+        let fits = |file: &str, kind| {
+            kind == Kind::File && stem(file).as_deref() == Some(name) && extension(file) != Some("yaml")
+        };
+        let found: Vec<&str> =
+            children.iter().filter(|(file, _, kind)| fits(file, *kind)).map(|(_, path, _)| *path).collect();
+        match found[..] {
+            [path] => return Some(program(self.tree, path)),
+            [] => {
+                let names = children.iter().map(|(name, ..)| *name);
+                let meant = did_you_mean(name, names);
+                self.log.error(place, format!("there is no generator {name:?} in {DIRECTORY}{meant}"));
+            }
+            [first, second, ..] => {
+                self.log.error(place, format!("{name:?} may be {first} or {second}; write its extension, too"));
+            }
+        }
+        None
+    }
+}
+
+/// Whether the node describes tests rather than one.
+fn is_directory(node: &Node) -> bool {
+    let Value::Mapping(pairs) = &node.value else { return false };
+    pairs.iter().any(|(key, _)| key.text() == Some("data"))
+}
+
+/// A text of a test is at least one whole line.
+fn line(text: &str) -> String {
+    if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
+}
+
+/// The seed that BAPCtools gives to this command: the last 31 bits of its SHA-512.
+fn seed(salt: &str, command: &str) -> u64 {
+    let digest = Sha512::new().chain_update(salt).chain_update(command).finalize();
+    let last = digest[digest.len() - 4..].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    last & 0x7fff_ffff
+}
+
+fn with_seed(word: &str, seed: u64, places: &mut usize) -> String {
+    let mut done = String::new();
+    let mut rest = word;
+    while let Some((before, after)) = rest.split_once("{seed") {
+        done.push_str(before);
+        let digits =
+            after.strip_prefix(':').map_or(after, |after| after.trim_start_matches(|c: char| c.is_ascii_digit()));
+        match digits.strip_prefix('}') {
+            Some(behind) => {
+                done.push_str(&seed.to_string());
+                *places += 1;
+                rest = behind;
+            }
+            None => {
+                done.push_str("{seed");
+                rest = after;
+            }
+        }
+    }
+    done + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_stand_in_words() {
+        let mut places = 0;
+        assert_eq!(with_seed("a{seed}b", 7, &mut places), "a7b");
+        assert_eq!(with_seed("seed={seed:12}", 7, &mut places), "seed=7");
+        assert_eq!(places, 2);
+        assert_eq!(with_seed("{seed", 7, &mut places), "{seed");
+        assert_eq!(with_seed("{seedling}{", 7, &mut places), "{seedling}{");
+        assert_eq!(places, 2);
+    }
+
+    #[test]
+    fn a_seed_is_the_commands_hash() {
+        // FIPS 180-2, appendix C.1: the digest of "abc" ends in a54ca49f.
+        assert_eq!(seed("", "abc"), 0xa54c_a49f & 0x7fff_ffff);
+        assert_eq!(seed("a", "bc"), seed("", "abc"));
+    }
+}

@@ -1,0 +1,123 @@
+//! Packages whose tests are still to be made.
+
+use crate::{Package, names};
+use millibox_package::model::{Generation, Generator};
+use millibox_package::{Problem, read_unfinished};
+
+const FILE: &str = "generators/generators.yaml";
+
+fn read(package: &Package, text: &str) -> Problem {
+    package.file(FILE, text);
+    read_unfinished(&package.path()).unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+fn of<'p>(problem: &'p Problem, test: &str) -> &'p Generation {
+    problem.generators.iter().find(|generation| generation.test == test).expect(test)
+}
+
+fn program(generation: &Generation) -> (String, usize) {
+    match &generation.generator {
+        Generator::Program(program) => (program.name().to_owned(), program.sources.len()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_to_be_made_is_not_missing() {
+    let package = Package::legacy();
+    package.file("generators/gen.py", "").file("data/secret/2.in", "2\n");
+    let problem = read(&package, "data: {sample: {data: {'1': gen 1}}, secret: {data: {g: {data: {a: gen 2}}}}}\n");
+    assert_eq!(names(&problem), ["sample/1", "secret/1", "secret/2", "secret/g/a"]);
+    assert!(problem.tests().all(|test| test.answer.is_some()));
+    // Whoever judges needs it all.
+    package.refused("data/secret/2.in: error: an input without an answer; there is no 2.ans");
+    package.remove("data/secret/2.in");
+    assert!(package.problem().generators.is_empty());
+}
+
+#[test]
+fn generators_by_their_names() {
+    let package = Package::legacy();
+    package.file("generators/a.py", "").file("generators/b/b.cpp", "").file("generators/b/lib.h", "");
+    package.file("generators/c.cpp", "").file("generators/c.py", "");
+    let problem = read(
+        &package,
+        "generators:\n  two: [a.py, b/lib.h]\ndata:\n  secret:\n    data:\n      1x: a 1\n      2x: a.py 1\n      3x: b 1\n      \
+         4x: two  1 2\n      5x: c.py\n",
+    );
+    assert_eq!(program(of(&problem, "secret/1x")), ("a.py".to_owned(), 1));
+    assert_eq!(program(of(&problem, "secret/2x")), ("a.py".to_owned(), 1));
+    assert_eq!(program(of(&problem, "secret/3x")), ("b".to_owned(), 2));
+    assert_eq!(program(of(&problem, "secret/4x")), ("a.py".to_owned(), 2));
+    assert_eq!(program(of(&problem, "secret/5x")), ("c.py".to_owned(), 1));
+    assert_eq!(of(&problem, "secret/4x").arguments, ["1", "2"]);
+}
+
+#[test]
+fn seeds_are_those_of_the_command() {
+    let package = Package::legacy();
+    package.file("generators/gen.py", "");
+    let problem = read(
+        &package,
+        "random_salt: x\ndata:\n  secret:\n    data:\n      1x: gen {seed}\n      2x: gen a={seed:2}b\n      3x: \
+         {generate: gen}\n",
+    );
+    // int(hashlib.sha512(b"xgen {seed}").hexdigest(), 16) % 2**31
+    let seed = of(&problem, "secret/1x").seed;
+    assert_eq!(seed, 546_603_375);
+    assert_eq!(of(&problem, "secret/1x").arguments, [seed.to_string()]);
+    let other = of(&problem, "secret/2x");
+    assert_ne!(other.seed, seed);
+    assert_eq!(other.arguments, [format!("a={}b", other.seed)]);
+}
+
+#[test]
+fn tests_in_lists_are_numbered() {
+    let package = Package::legacy();
+    package.file("generators/gen.py", "");
+    let entries: String = (0..10).map(|number| format!("      - {{t{number}: gen {number}}}\n")).collect();
+    let problem = read(&package, &format!("data:\n  secret:\n    data:\n{entries}      - {{'': {{in: text}}}}\n"));
+    let made: Vec<&str> = problem.generators.iter().map(|generation| &*generation.test).collect();
+    assert_eq!((made[0], made[9], made[10]), ("secret/01-t0", "secret/10-t9", "secret/11"));
+    assert_eq!(of(&problem, "secret/11").generator, Generator::Text("text\n".to_owned()));
+}
+
+#[test]
+fn the_solution_is_the_model() {
+    let package = Package::legacy();
+    package.file("submissions/accepted/b.cpp", "").file("submissions/wrong_answer/c.cpp", "");
+    let problem = read(&package, "solution: /submissions/accepted/b.cpp\ndata: {}\n");
+    assert_eq!(problem.model_solution().unwrap().name, "accepted/b.cpp");
+    assert_eq!(problem.submissions.len(), 3);
+}
+
+#[test]
+fn what_is_not_understood_is_refused() {
+    let package = Package::legacy();
+    package.file("generators/gen.py", "").file("generators/two.py", "").file("generators/two.cpp", "");
+    let in_secret = |test: &str| format!("data:\n  secret:\n    data:\n      {test}\n");
+    for (text, part) in [
+        ("solution: a\n".to_owned(), "`data` is missing"),
+        (
+            "solution: /other.py\ndata: {}\n".to_owned(),
+            "1:11: error: solution: \"other.py\" is none of the submissions",
+        ),
+        ("data: text\n".to_owned(), "must be a map or a list of tests"),
+        (in_secret("a: gne 1"), "there is no generator \"gne\" in generators"),
+        (in_secret("a: two 1"), "may be generators/two.cpp or generators/two.py"),
+        (in_secret("a: gen {seed} {seed:1}"), "more than once"),
+        (in_secret("a:"), "test secret/a has no command"),
+        (in_secret("a: {in: x, generate: gen}"), "needs one of"),
+        (in_secret("a: {generate: gen, count: 3}"), "`count` is not supported here"),
+        (in_secret("a: {copy: none}"), "there is no generators/none.in"),
+        (in_secret("a/b: gen"), "is no name of a test"),
+        (in_secret("- a: gen\n      - b: {data: {}}"), "directories are not numbered"),
+        (in_secret("- a: gen\n        b: gen"), "each test is a map of its own"),
+    ] {
+        package.file(FILE, &text);
+        let faults = read_unfinished(&package.path()).unwrap_err().to_string();
+        assert!(faults.contains(part), "{text}: {faults}");
+        // It is nothing to a judge.
+        package.problem();
+    }
+}

@@ -1,0 +1,615 @@
+//! `millibox problem`: a setter's way from nothing to an archive, and all that can go wrong on it.
+
+use crate::setting::supervisor;
+use millibox::Backend;
+use millibox_tests::{directory, eventually, executable, is_root, share, skip};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A place with packages and with compiled programs of its own.
+struct Shop {
+    place: TempDir,
+}
+
+impl Shop {
+    fn new() -> Shop {
+        let place = directory();
+        // Who else could write there could put programs into the cache. Started by root, the sandbox's user
+        // cannot even enter it, as it cannot enter root's home.
+        share(place.path(), 0o700);
+        std::fs::create_dir(place.path().join("cache")).unwrap();
+        Shop { place }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    /// The command, with the arguments that a machine without cgroups wants.
+    fn command(&self, arguments: &[&str]) -> Command {
+        static RLIMIT: OnceLock<bool> = OnceLock::new();
+        let rlimit = *RLIMIT.get_or_init(|| supervisor().backend() == Backend::Rlimit);
+        let mut command = Command::new(executable("millibox"));
+        command.args(arguments).current_dir(self.place.path()).env("XDG_CACHE_HOME", self.path("cache"));
+        command.env("MILLIBOX_SUPERVISOR", executable("millibox-supervisor")).stdin(Stdio::null());
+        if rlimit && arguments.get(1) != Some(&"clean") {
+            command.args(["--backend", "rlimit"]);
+        }
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Said {
+        Said(self.command(arguments).output().expect("millibox"))
+    }
+
+    /// `millibox problem` with these arguments, which must succeed; its standard output.
+    fn good(&self, arguments: &[&str]) -> String {
+        let said = self.problem(arguments);
+        assert_eq!(said.status(), 0, "{arguments:?}: {said:?}");
+        said.stdout()
+    }
+
+    /// The same, and what it says as JSON.
+    fn json(&self, arguments: &[&str]) -> Value {
+        let text = self.good(&[arguments, &["--json"]].concat());
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    fn problem(&self, arguments: &[&str]) -> Said {
+        self.run(&[&["problem"], arguments].concat())
+    }
+
+    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    fn replace(&self, path: &str, old: &str, new: &str) {
+        let text = self.read(path);
+        assert!(text.contains(old), "{path} has no {old:?}: {text}");
+        self.write(path, text.replace(old, new));
+    }
+
+    /// A new package.
+    fn init(&self, name: &str, more: &[&str]) {
+        self.good(&[&["init", name], more].concat());
+    }
+
+    /// All files of a package with their content; our own directory, too.
+    fn files(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        let mut waiting = vec![self.path(name)];
+        while let Some(next) = waiting.pop() {
+            for entry in std::fs::read_dir(next).unwrap() {
+                let path = entry.unwrap().path();
+                let below = path.strip_prefix(self.path(name)).unwrap().display().to_string();
+                if path.is_dir() {
+                    waiting.push(path);
+                    files.insert(below + "/", Vec::new());
+                } else {
+                    files.insert(below, std::fs::read(path).unwrap());
+                }
+            }
+        }
+        files
+    }
+
+    /// The command fails with this status, says this, and every file of the package stays.
+    fn fails(&self, package: &str, arguments: &[&str], status: i32, part: &str) {
+        let before = self.files(package);
+        let said = self.problem(arguments);
+        assert_eq!(said.status(), status, "{arguments:?}: {said:?}");
+        let all = said.stdout() + &said.stderr();
+        assert!(all.contains(part), "{arguments:?} does not say {part:?}: {said:?}");
+        let after = self.files(package);
+        let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&before), names(&after));
+        assert!(before == after, "{arguments:?} changed a file");
+    }
+}
+
+struct Said(Output);
+
+impl Said {
+    fn status(&self) -> i32 {
+        self.0.status.code().unwrap_or(-1)
+    }
+
+    fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.0.stdout).into_owned()
+    }
+
+    fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.0.stderr).into_owned()
+    }
+}
+
+impl std::fmt::Debug for Said {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}\n{}{}", self.0.status, self.stdout(), self.stderr())
+    }
+}
+
+fn paths(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|made| made["path"].as_str().unwrap()).collect()
+}
+
+// --- a new package ---------------------------------------------------------------------
+
+fn a_new_package_works(format: &str, interactive: bool) {
+    let shop = Shop::new();
+    let mut options = vec!["--format", format, "--name", "It's a \"test\": #1"];
+    options.extend(interactive.then_some("--interactive"));
+    shop.init("first", &options);
+
+    // Nothing is wrong with it, and its wrong solution is caught.
+    let report = shop.json(&["validate", "first"]);
+    assert_eq!(report["faults"], serde_json::json!([]), "{report}");
+    assert!(report["tests"].as_u64().unwrap() > 4, "{report}");
+    let report = shop.json(&["test", "first"]);
+    assert_eq!(report["remarks"], serde_json::json!([]), "{report}");
+    let verdicts: Vec<&str> = report["submissions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|submission| submission["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(verdicts, ["accepted", "wrong_answer"], "{report}");
+    assert_eq!(report["submissions"][0]["as_expected"], true);
+    let judged = shop.run(&["judge", "first"]);
+    assert_eq!(judged.status(), 0, "{judged:?}");
+    let name = "It's a \"test\": #1";
+    assert_eq!(millibox_package::read(&shop.path("first")).unwrap().name, name);
+
+    // All is there already; made anew and twice it comes out the same.
+    let before = shop.files("first");
+    let report = shop.json(&["gen", "first"]);
+    assert_eq!(report["made"], serde_json::json!([]), "{report}");
+    let current = report["current"].as_u64().unwrap();
+    let report = shop.json(&["gen", "first", "--all", "--check"]);
+    assert_eq!((report["made"].as_array().unwrap().len() as u64, &report["current"]), (current, &Value::from(0)));
+    assert!(report["made"].as_array().unwrap().iter().all(|made| made["changed"] == false), "{report}");
+    assert!(before == shop.files("first"), "gen changed a file");
+
+    // The archive is the same every time, can be read, and has nothing of ours.
+    shop.good(&["zip", "first"]);
+    let archive = std::fs::read(shop.path("first.zip")).unwrap();
+    let touched = std::fs::File::options().append(true).open(shop.path("first/data/sample/1.in"));
+    drop(touched.map(|file| file.set_modified(std::time::SystemTime::UNIX_EPOCH)));
+    shop.write("first/notes~", "mine");
+    shop.good(&["zip", "first", "-o", "again.zip"]);
+    assert!(archive == std::fs::read(shop.path("again.zip")).unwrap(), "two archives of the same files differ");
+    let packed = millibox_package::read(&shop.path("again.zip")).unwrap();
+    assert!(!packed.directory.join(".millibox").exists() && !packed.directory.join("notes~").exists());
+    assert_eq!(shop.json(&["validate", "again.zip"])["faults"], serde_json::json!([]));
+
+    // What was made can be removed, and made again.
+    std::fs::remove_file(shop.path("first/notes~")).unwrap();
+    let listed = shop.json(&["clean", "first", "--dry-run"]);
+    assert!(before == shop.files("first"), "a dry run changed a file");
+    let removed = shop.json(&["clean", "first"]);
+    assert_eq!(listed, removed);
+    assert_eq!(removed["removed"].as_array().unwrap().len() as u64, current);
+    assert!(!shop.path("first/.millibox").exists());
+    shop.good(&["gen", "first"]);
+    assert!(before == shop.files("first"), "a package that was cleaned and made again is another one");
+}
+
+#[test]
+fn a_new_icpc_package_works() {
+    a_new_package_works("icpc", false);
+}
+
+#[test]
+fn a_new_interactive_icpc_package_works() {
+    a_new_package_works("icpc", true);
+}
+
+#[test]
+fn a_new_legacy_package_works() {
+    a_new_package_works("icpc-legacy", false);
+}
+
+#[test]
+fn a_new_interactive_legacy_package_works() {
+    a_new_package_works("icpc-legacy", true);
+}
+
+#[test]
+fn a_new_sim_package_works() {
+    a_new_package_works("sim", false);
+}
+
+#[test]
+fn a_new_interactive_sim_package_works() {
+    a_new_package_works("sim", true);
+}
+
+#[test]
+fn a_package_begins_in_an_empty_place_only() {
+    let shop = Shop::new();
+    std::fs::create_dir(shop.path("empty")).unwrap();
+    shop.init("empty", &["--no-gen", "--format", "sim"]);
+    assert!(shop.path("empty/Simfile").is_file() && !shop.path("empty/in/1a.in").exists());
+    shop.fails("empty", &["init", "empty"], 125, "there is something in it");
+    shop.write("file", "");
+    let said = shop.problem(&["init", "file"]);
+    assert_eq!(said.status(), 2, "{said:?}");
+    assert_eq!(shop.problem(&["init", "new", "--name", "two\nlines"]).status(), 125);
+    // If its tests cannot be made, nothing is left.
+    shop.write("suites/cpp.toml", "name = \"cpp\"\n");
+    let said = shop.problem(&["init", "new", "--suites", "suites"]);
+    assert_ne!(said.status(), 0);
+    let names: Vec<_> = std::fs::read_dir(shop.place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 4, "{names:?}");
+}
+
+// --- gen -------------------------------------------------------------------------------
+
+/// A Sim package whose programs are scripts: nothing to compile.
+fn scripts(shop: &Shop, gen_lines: &str) {
+    shop.write("p/Simfile", "name: Scripts\nlabel: scr\nmemory_limit: 64\nsolutions: [prog/model.sh]\n");
+    shop.write("p/Sipfile", format!("default_time_limit: 5\nbase_seed: 7\nstatic: [0a]\ngen: [\n{gen_lines}\n]\n"));
+    shop.write("p/prog/model.sh", "read -r line\necho \"$line!\"\n");
+    shop.write("p/utils/gen.sh", "echo \"$1 $SIP_TEST_NAME $SIP_TEST_SEED\"\n");
+    shop.write("p/in/0a.in", "hand\n");
+}
+
+#[test]
+fn only_what_changed_is_made() {
+    let shop = Shop::new();
+    scripts(&shop, "1a-b gen.sh x\n2a gen.sh y");
+    let report = shop.json(&["gen", "p"]);
+    assert_eq!(
+        paths(&report["made"]),
+        ["in/1a.in", "in/1b.in", "in/2a.in", "out/0a.out", "out/1a.out", "out/1b.out", "out/2a.out"]
+    );
+    // The name's hash, with the seed of the Sipfile.
+    let seed = (u64::from(b'a') * 257 + u64::from(b'1')) ^ 7;
+    assert_eq!(shop.read("p/in/1a.in"), format!("x 1a {seed}\n"));
+    assert_eq!(shop.read("p/out/1a.out"), format!("x 1a {seed}!\n"));
+    assert_eq!((&report["made"][0]["seed"], &report["made"][0]["by"]), (&seed.into(), &"utils/gen.sh x".into()));
+
+    shop.replace("p/Sipfile", "2a gen.sh y", "2a gen.sh z");
+    assert_eq!(paths(&shop.json(&["gen", "p"])["made"]), ["in/2a.in", "out/2a.out"]);
+    // An input that comes out the same needs no new answer.
+    shop.replace("p/utils/gen.sh", "echo", "echo  ");
+    assert_eq!(paths(&shop.json(&["gen", "p"])["made"]), ["in/1a.in", "in/1b.in", "in/2a.in"]);
+    shop.replace("p/prog/model.sh", "!", "?");
+    assert_eq!(shop.json(&["gen", "p", "1b"])["made"].as_array().unwrap().len(), 1);
+    assert_eq!(paths(&shop.json(&["gen", "p"])["made"]), ["out/0a.out", "out/1a.out", "out/2a.out"]);
+    // A made input that somebody changed is made again; an answer that a person wrote stays.
+    shop.write("p/in/1a.in", "other\n");
+    shop.write("p/out/0a.out", "by hand\n");
+    assert_eq!(paths(&shop.json(&["gen", "p", "--all", "1a", "0a"])["made"]), ["in/1a.in", "out/1a.out"]);
+    assert_eq!(shop.read("p/out/0a.out"), "by hand\n");
+    // And is nothing to be cleaned.
+    let removed = shop.json(&["clean", "p"]);
+    assert_eq!(removed["kept"], serde_json::json!(["out/0a.out"]));
+    assert!(shop.path("p/in/0a.in").is_file() && !shop.path("p/in/1a.in").exists());
+}
+
+#[test]
+fn a_failing_generator_leaves_everything() {
+    let shop = Shop::new();
+    scripts(&shop, "1a-c gen.sh x");
+    shop.good(&["gen", "p"]);
+    shop.write("p/utils/gen.sh", "echo new; if [ $SIP_TEST_NAME = 1b ]; then echo no luck >&2; exit 3; fi\n");
+    let seed = (u64::from(b'b') * 257 + u64::from(b'1')) ^ 7;
+    let message = format!("test 1b: its input, by utils/gen.sh x, seed {seed}: exited with 3: no luck");
+    shop.fails("p", &["gen", "p"], 1, &message);
+    // The same before anything was made at all: no directory is left.
+    assert_eq!(shop.problem(&["clean", "p"]).status(), 0);
+    shop.fails("p", &["gen", "p"], 1, &message);
+    shop.write("p/utils/gen.sh", "if [ $SIP_TEST_NAME = 1b ]; then exit 0; fi; echo new\n");
+    shop.fails("p", &["gen", "p"], 1, "test 1b: its input, by utils/gen.sh x, seed");
+    shop.fails("p", &["gen", "p"], 1, "wrote nothing to its standard output");
+    shop.write("p/utils/gen.sh", "if\n");
+    shop.fails("p", &["gen", "p"], 1, "utils/gen.sh: ");
+    shop.write("p/utils/gen.sh", "echo new\n");
+    shop.write("p/prog/model.sh", "exit 9\n");
+    shop.fails("p", &["gen", "p"], 1, "test 1c: its answer, by model solution prog/model.sh: exited with 9");
+}
+
+#[test]
+fn what_differs_the_second_time_is_told() {
+    let shop = Shop::new();
+    scripts(&shop, "1a gen.sh x\n1b gen.sh y");
+    shop.write("p/utils/gen.sh", "echo same; [ $1 = x ] || head -c 8 /dev/urandom\n");
+    shop.fails("p", &["gen", "p", "--check"], 1, "test 1b: its input, by utils/gen.sh y, seed");
+    shop.fails("p", &["gen", "p", "--check"], 1, "is not the same a second time, from byte ");
+    shop.good(&["gen", "p"]);
+    shop.write("p/prog/model.sh", "echo $RANDOM$RANDOM$RANDOM\n");
+    shop.fails("p", &["gen", "p", "--check"], 1, "its answer, by model solution prog/model.sh: is not the same");
+}
+
+#[test]
+fn lines_for_the_shell_see_the_package() {
+    let shop = Shop::new();
+    scripts(&shop, "1a sh:cat utils/words | tr a-z A-Z; echo $SIP_TEST_NAME");
+    shop.write("p/utils/words", "abc\n");
+    shop.good(&["gen", "p"]);
+    assert_eq!(shop.read("p/in/1a.in"), "ABC\n1a\n");
+    // What they read, nobody knows: they are run every time.
+    shop.write("p/utils/words", "def\n");
+    assert_eq!(paths(&shop.json(&["gen", "p"])["made"]), ["in/1a.in", "out/1a.out"]);
+    assert_eq!(shop.read("p/in/1a.in"), "DEF\n1a\n");
+    // Nothing else of the machine is theirs.
+    shop.replace("p/Sipfile", "cat utils/words", "cat /etc/hostname; touch utils/new");
+    shop.good(&["gen", "p"]);
+    assert_eq!(shop.read("p/in/1a.in"), "1a\n");
+    assert!(!shop.path("p/utils/new").exists());
+}
+
+/// An ICPC package whose programs are scripts.
+fn icpc_scripts(shop: &Shop, generators: &str) {
+    shop.write("p/problem.yaml", "name: Scripts\nlimits:\n  time_limit: 0.5 # seconds\n  memory: 64\n");
+    shop.write("p/generators/generators.yaml", generators);
+    shop.write("p/generators/gen.sh", "echo \"$@\"\n");
+    shop.write("p/submissions/accepted/model.sh", "read -r line\necho \"$line!\"\n");
+    shop.write("p/input_validators/any.sh", "read -r line\n[ \"$line\" != bad ] && exit 42\necho never >&2\nexit 43\n");
+    shop.write("p/data/sample/1.in", "hand\n");
+}
+
+#[test]
+fn tests_of_generators_yaml() {
+    let shop = Shop::new();
+    icpc_scripts(
+        &shop,
+        "random_salt: s\ndata:\n  sample:\n    data:\n      2: {in: two, ans: TWO}\n  secret:\n    data:\n      a: gen \
+         1 {seed}\n      g:\n        data:\n        - x: gen.sh p\n        - '': {generate: gen q}\n      m: {copy: hand/m}\n",
+    );
+    shop.write("p/generators/hand/m.in", "m in\n");
+    shop.write("p/generators/hand/m.ans", "m ans\n");
+    let report = shop.json(&["gen", "p"]);
+    let made = paths(&report["made"]);
+    for path in ["data/sample/1.ans", "data/secret/a.in", "data/secret/g/1-x.in", "data/secret/g/2.ans"] {
+        assert!(made.contains(&path), "{path}: {made:?}");
+    }
+    let seed =
+        report["made"].as_array().unwrap().iter().find(|made| made["test"] == "secret/a").unwrap()["seed"].clone();
+    assert_eq!(shop.read("p/data/secret/a.in"), format!("1 {seed}\n"));
+    assert_eq!(shop.read("p/data/secret/g/1-x.ans"), "p!\n");
+    assert_eq!((shop.read("p/data/sample/2.in"), shop.read("p/data/sample/2.ans")), ("two\n".into(), "TWO\n".into()));
+    assert_eq!(shop.read("p/data/secret/m.ans"), "m ans\n");
+    // Directories that were made for tests go with them.
+    shop.good(&["clean", "p", "secret/g/1-x"]);
+    assert!(shop.path("p/data/secret/g/2.in").is_file() && !shop.path("p/data/secret/g/1-x.in").exists());
+    shop.good(&["clean", "p"]);
+    assert!(!shop.path("p/data/secret").exists());
+
+    shop.write("p/generators/generators.yaml", "data: {secret: {data: {a: gne 1}}}\n");
+    shop.fails("p", &["gen", "p"], 2, "generators.yaml:1:27: error: there is no generator \"gne\"");
+    shop.write("p/generators/generators.yaml", "data: [\n");
+    shop.fails("p", &["gen", "p"], 2, "generators.yaml:");
+}
+
+#[test]
+fn a_test_of_no_such_name() {
+    let shop = Shop::new();
+    scripts(&shop, "1a gen.sh x");
+    shop.fails("p", &["gen", "p", "1b"], 125, "there is no test \"1b\"; did you mean");
+    let said = shop.problem(&["gen", "nowhere"]);
+    assert_eq!(said.status(), 2, "{said:?}");
+}
+
+#[test]
+fn a_full_disk_leaves_everything() {
+    let shop = Shop::new();
+    scripts(&shop, "1a gen.sh x\n1b gen.sh y");
+    if !is_root() {
+        shop.good(&["gen", "p"]);
+        shop.replace("p/Sipfile", "gen.sh x", "gen.sh z");
+        // The new file is there; putting it in place fails.
+        share(&shop.path("p/in"), 0o555);
+        shop.fails("p", &["gen", "p"], 2, "in/1a.in: Permission denied");
+        return share(&shop.path("p/in"), 0o755);
+    }
+    let Some(small) = Small::mount(shop.path("small")) else {
+        return skip("no tmpfs can be mounted here");
+    };
+    let copied = Command::new("cp").args(["-R", "p/.", "small"]).current_dir(shop.place.path()).status().unwrap();
+    assert!(copied.success());
+    shop.good(&["gen", "small"]);
+    shop.write("small/utils/gen.sh", "if [ $1 = x ]; then echo x; else head -c 4000000 /dev/zero; fi\n");
+    shop.fails("small", &["gen", "small"], 2, "No space left on device");
+    drop(small);
+}
+
+/// A file system of 1 MiB.
+struct Small(PathBuf);
+
+impl Small {
+    fn mount(at: PathBuf) -> Option<Small> {
+        std::fs::create_dir(&at).unwrap();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m,mode=755", "none"]).arg(&at).output();
+        mounted.is_ok_and(|output| output.status.success()).then_some(Small(at))
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_signal_leaves_everything() {
+    let shop = Shop::new();
+    scripts(&shop, "1a gen.sh x\n1b gen.sh y");
+    shop.good(&["gen", "p"]);
+    shop.write("p/utils/gen.sh", "echo new; [ $1 = x ] || sleep 1000\n");
+    let before = shop.files("p");
+    let mut child = shop.command(&["problem", "gen", "p"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let has_begun = || std::fs::read(shop.path("p/.millibox/new/1")).is_ok_and(|bytes| !bytes.is_empty());
+    assert!(eventually(Duration::from_secs(60), has_begun));
+    millibox_tests::kill(child.id() as i32, rustix::process::Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 2));
+    assert!(before == shop.files("p"), "a file changed");
+    // Two at once are one too many.
+    let _lock = {
+        let lock = std::fs::File::open(shop.path("p/.millibox")).unwrap();
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        lock
+    };
+    shop.fails("p", &["gen", "p"], 125, "is at work on p");
+}
+
+// --- validate, zip ---------------------------------------------------------------------
+
+#[test]
+fn what_is_wrong_with_inputs_and_answers() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {}\n");
+    for (name, text) in [("1", "one\n"), ("2", "one\n"), ("3", "bad\n"), ("4", "a\r\nb"), ("5", "\u{fffd}x\n")] {
+        shop.write(&format!("p/data/secret/{name}.in"), text);
+        shop.write(&format!("p/data/secret/{name}.ans"), "1\n");
+    }
+    shop.write("p/data/secret/5.in", b"\xffx\n");
+    shop.write("p/data/sample/1.ans", "1\n");
+    shop.write("p/data/invalid_input/1.in", "bad\n");
+    shop.write("p/data/invalid_input/2.in", "fine\n");
+    let said = shop.problem(&["validate", "p"]);
+    assert_eq!(said.status(), 1, "{said:?}");
+    let text = said.stdout();
+    for line in [
+        "p/data/secret/2.in: warning: the same as the input of test secret/1; remove one",
+        "p/data/secret/3.in: error: input_validators/any.sh refuses it: exited with 43: never",
+        "p/data/secret/4.in:1: warning: has a carriage return; lines end with a line feed alone",
+        "p/data/secret/4.in:2: warning: its last line has no end; add a line feed",
+        "p/data/secret/5.in:1: warning: is no UTF-8",
+        "p/data/invalid_input/2.in: error: every input validator accepts it, but it is there to be refused",
+        "6 tests, 8 runs of input validators, 6 answers checked: 2 errors, 4 warnings",
+    ] {
+        assert!(text.lines().any(|said| said == line), "{line}\n{text}");
+    }
+    assert!(!text.contains("invalid_input/1.in"), "{text}");
+    let report: Value = serde_json::from_str(&shop.problem(&["validate", "p", "--json"]).stdout()).unwrap();
+    assert_eq!((report["tests"].as_u64(), report["faults"].as_array().unwrap().len()), (Some(6), 6));
+
+    // Not packed so, unless it must be.
+    shop.fails("p", &["zip", "p", "-o", "p.zip"], 1, "not packed");
+    assert!(!shop.path("p.zip").exists());
+    shop.write("p/other/file", "");
+    let packed = shop.good(&["zip", "p", "-o", "p.zip", "--force"]);
+    assert!(packed.contains("left out: other"), "{packed}");
+    assert!(shop.path("p.zip").is_file());
+
+    shop.write("p/problem.yaml", "name: [\n");
+    shop.fails("p", &["validate", "p"], 1, "p/problem.yaml:");
+    shop.fails("p", &["gen", "p"], 2, "p/problem.yaml:");
+}
+
+#[test]
+fn answers_that_the_checker_does_not_take() {
+    let shop = Shop::new();
+    scripts(&shop, "1a gen.sh x");
+    shop.fails(
+        "p",
+        &["validate", "p"],
+        1,
+        "p/in/1a.in: error: the input of test 1a is not there; `millibox problem gen`",
+    );
+    shop.good(&["gen", "p"]);
+    shop.good(&["validate", "p"]);
+    shop.write(
+        "p/check/check.sh",
+        "read -r line <\"$3\"; if [ \"$line\" = 'hand!' ]; then echo WRONG; else exit 5; fi\n",
+    );
+    let said = shop.problem(&["validate", "p"]);
+    let text = said.stdout();
+    assert_eq!(said.status(), 1, "{said:?}");
+    assert!(text.contains("out/0a.out: error: the checker does not accept this answer as an output"), "{text}");
+    assert!(text.contains("out/1a.out: error: the checker fails on this answer: checker: exited with 5"), "{text}");
+    shop.write("p/check/check.sh", "if\n");
+    shop.fails("p", &["validate", "p"], 1, "p/check/check.sh: error: ");
+}
+
+#[test]
+fn no_link_leads_out_of_an_archive() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    shop.good(&["gen", "p"]);
+    std::os::unix::fs::symlink("model.sh", shop.path("p/submissions/accepted/same.sh")).unwrap();
+    shop.good(&["zip", "p", "-o", "p.zip", "--force"]);
+    let packed = millibox_package::read(&shop.path("p.zip")).unwrap();
+    assert!(packed.directory.join("submissions/accepted/same.sh").symlink_metadata().unwrap().is_file());
+    std::os::unix::fs::symlink("/etc/passwd", shop.path("p/attachments")).unwrap();
+    shop.fails("p", &["zip", "p", "-o", "out.zip", "--force"], 2, "outside the package");
+    assert!(!shop.path("out.zip").exists());
+}
+
+// --- limits, test ----------------------------------------------------------------------
+
+#[test]
+fn limits_are_written_and_nothing_else() {
+    let shop = Shop::new();
+    scripts(&shop, "1a gen.sh x");
+    shop.write("p/Simfile", shop.read("p/Simfile") + "limits: [ # all of them\n  0a 7   32 # not this\n]\n# end\n");
+    shop.good(&["gen", "p"]);
+    let before = shop.files("p");
+    let report = shop.json(&["limits", "p"]);
+    assert!(before == shop.files("p"), "limits without --write changed a file");
+    assert_eq!((report["tests"][0]["stated"].as_f64(), report["tests"][1]["stated"].as_f64()), (Some(7.0), Some(5.0)));
+    assert!(report["formula"].as_str().unwrap().starts_with("3 t + 0.2 / (t^2 + 2)"), "{report}");
+    let report = shop.json(&["limits", "p", "--write"]);
+    assert_eq!(report["written"], serde_json::json!(["Simfile"]));
+    let limit = |test: usize| report["tests"][test]["limit"].as_f64().unwrap();
+    let text = shop.read("p/Simfile");
+    assert!(
+        text.contains(&format!(
+            "limits: [ # all of them\n  0a {}   32 # not this\n    1a {}\n]\n# end\n",
+            limit(0),
+            limit(1)
+        )),
+        "{text}"
+    );
+
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    std::fs::remove_file(shop.path("p/Simfile")).unwrap();
+    shop.good(&["gen", "p"]);
+    let report = shop.json(&["limits", "p", "--write"]);
+    assert_eq!((report["limit"].as_f64(), &report["written"]), (Some(1.0), &serde_json::json!(["problem.yaml"])));
+    assert_eq!(shop.read("p/problem.yaml"), "name: Scripts\nlimits:\n  time_limit: 1 # seconds\n  memory: 64\n");
+
+    // A model solution that is wrong gives no limits.
+    shop.write("p/data/secret/a.ans", "other\n");
+    shop.fails("p", &["limits", "p", "--write"], 1, "accepted/model.sh must be accepted, and is not on test secret/a");
+}
+
+#[test]
+fn submissions_that_no_test_catches_and_slow_ones() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    shop.write("p/submissions/wrong_answer/lucky.sh", shop.read("p/submissions/accepted/model.sh"));
+    shop.write("p/submissions/wrong_answer/wrong.sh", "echo no\n");
+    shop.write("p/submissions/time_limit_exceeded/ever.sh", "while :; do :; done\n");
+    shop.good(&["gen", "p"]);
+    let said = shop.problem(&["test", "p", "--json"]);
+    assert_eq!(said.status(), 1, "{said:?}");
+    let report: Value = serde_json::from_str(&said.stdout()).unwrap();
+    let of = |name: &str| {
+        let all = report["submissions"].as_array().unwrap();
+        all.iter().find(|submission| submission["name"] == name).unwrap_or_else(|| panic!("{name}: {report}"))
+    };
+    let (lucky, wrong) = (of("wrong_answer/lucky.sh"), of("wrong_answer/wrong.sh"));
+    assert_eq!((&lucky["verdict"], &lucky["as_expected"]), (&"accepted".into(), &false.into()));
+    assert_eq!((&wrong["as_expected"], &wrong["decided_by"]), (&true.into(), &"sample/1".into()));
+    let slow = &report["slow"][0];
+    assert_eq!((&slow["name"], &slow["at_least"]), (&"time_limit_exceeded/ever.sh".into(), &true.into()));
+    assert!(slow["times"].as_f64().unwrap() >= 4.0, "{slow}");
+    let remarks = report["remarks"].as_array().unwrap();
+    assert_eq!(remarks[0], "wrong_answer/lucky.sh: no test catches it; add one");
+    assert!(remarks[1].as_str().unwrap().starts_with("time_limit_exceeded/ever.sh: needs more than "), "{report}");
+    assert_eq!(remarks.len(), 2, "{report}");
+}
