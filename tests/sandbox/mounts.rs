@@ -494,3 +494,16 @@ fn a_file_system_that_hangs() {
         "{said:?}"
     );
 }
+
+#[test]
+fn more_in_the_directory_of_devices() {
+    let supervisor = supervisor();
+    // However it is written, what a world wants below its devices can be made there.
+    for path in ["/dev/shm", "//dev//shm", "/./dev/shm"] {
+        let world = World::minimal().mount(Mount::tmpfs(path));
+        let script = "echo x > /dev/null && echo y > /dev/shm/file && test -c /dev/zero && test -L /dev/stdin";
+        let request = millibox::Request::new("/bin/sh").args(["-c", script]).world(&world);
+        let result = millibox_tests::result(&supervisor, &request);
+        assert_eq!(result.outcome, Outcome::Exited(0), "{path}: {result}");
+    }
+}

@@ -65,7 +65,13 @@ fn a_pair_waits_for_a_slot_and_not_for_its_half() {
 #[test]
 fn a_run_that_came_later_does_not_take_a_pairs_slot() {
     let supervisor = start(builder().slots(1));
-    // All homes are ready for its world, and none for those of the pair.
+    // The pair's worlds are built (a run whose world is not yet lets others pass), and no home is
+    // ready for them.
+    assert_ended(&pair(&supervisor, [&world_with_proc(), &World::minimal().uid(1000)]));
+    for uid in 2000..2004 {
+        let request = request(["exit", "0"]).world(&World::minimal().uid(uid));
+        assert_eq!(millibox_tests::result(&supervisor, &request).outcome, Outcome::Exited(0));
+    }
     let (first, _output) = millibox_tests::sleeper(&supervisor, &[]);
     let pair = pair(&supervisor, [&world_with_proc(), &World::minimal().uid(1000)]);
     let later = supervisor.run(&request(["sleep", "100000"])).unwrap();

@@ -36,6 +36,20 @@ struct Entry {
     event: Option<Arc<OwnedFd>>,
 }
 
+/// A run that is to be sent.
+pub struct NewRun {
+    /// One of [`Connection::ids`].
+    pub id: u64,
+    /// The run that it starts together with.
+    pub partner: Option<u64>,
+    /// The encoded request.
+    pub body: Vec<u8>,
+    /// What goes beside it.
+    pub descriptors: Vec<Arc<OwnedFd>>,
+    /// Somebody counts its output.
+    pub output_limited: bool,
+}
+
 /// A frame with what goes beside it.
 struct Outgoing {
     id: u64,
@@ -135,26 +149,29 @@ impl Connection {
         std::array::from_fn(|index| first + index as u64)
     }
 
-    /// Sends a run, now or as soon as the supervisor has a place for it. Does not wait.
-    pub fn run(
-        self: &Arc<Self>,
-        id: u64,
-        partner: Option<u64>,
-        body: &[u8],
-        descriptors: Vec<Arc<OwnedFd>>,
-        output_limited: bool,
-    ) -> Result<(), Error> {
+    /// Sends runs, now or as soon as the supervisor has a place for them: all of them or, if there
+    /// is an error, none. Does not wait. Nobody's run comes between them.
+    pub fn run<const N: usize>(self: &Arc<Self>, runs: [NewRun; N]) -> Result<(), Error> {
+        let mut all = Vec::with_capacity(N);
+        for NewRun { id, partner, body, descriptors, output_limited } in runs {
+            let outgoing = Outgoing { partner, ..outgoing(Kind::Run, id, &body, descriptors)? };
+            all.push((outgoing, output_limited));
+        }
         let mut state = self.lock();
         if let Some(why) = &state.died {
             return Err(Error::Died(why.clone()));
         }
-        let outgoing = Outgoing { partner, ..outgoing(Kind::Run, id, body, descriptors)? };
-        state.entries.insert(id, Entry { output_limited, ..Entry::default() });
-        state.waiting.push_back(outgoing);
+        let ids: Vec<u64> = all.iter().map(|(outgoing, _)| outgoing.id).collect();
+        for (outgoing, output_limited) in all {
+            state.entries.insert(outgoing.id, Entry { output_limited, ..Entry::default() });
+            state.waiting.push_back(outgoing);
+        }
         self.flush(&mut state);
         if let Some(why) = &state.died {
             let why = why.clone();
-            state.entries.remove(&id);
+            for id in ids {
+                state.entries.remove(&id);
+            }
             return Err(Error::Died(why));
         }
         if !state.waiting.is_empty() {

@@ -1,6 +1,6 @@
 //! Finding and starting the supervisor.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, NewRun};
 use crate::{Backend, Error, Handle, Request};
 use millibox_wire::Hello;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -262,9 +262,8 @@ impl Supervisor {
         if self.weak_backend {
             self.refuse_what_would_be_weaker(request)?;
         }
-        let (body, descriptors) = request.encode(None)?;
         let [id] = self.connection.ids();
-        self.connection.run(id, None, &body, descriptors, request.has_output_limit())?;
+        self.connection.run([new_run(id, None, request)?])?;
         Ok(Handle::new(self.connection.clone(), id))
     }
 
@@ -285,15 +284,9 @@ impl Supervisor {
             }
         }
         let [first, second] = self.connection.ids();
-        let partners = [Some(second), Some(first)];
-        let handles = [first, second].map(|id| Handle::new(self.connection.clone(), id));
-        let [a, b] = [requests[0].encode(partners[0])?, requests[1].encode(partners[1])?];
-        for ((id, partner), ((body, descriptors), request)) in
-            [first, second].into_iter().zip(partners).zip([a, b].into_iter().zip(requests))
-        {
-            self.connection.run(id, partner, &body, descriptors, request.has_output_limit())?;
-        }
-        Ok(handles)
+        let runs = [new_run(first, Some(second), requests[0])?, new_run(second, Some(first), requests[1])?];
+        self.connection.run(runs)?;
+        Ok([first, second].map(|id| Handle::new(self.connection.clone(), id)))
     }
 
     /// Limits on a tree of processes need a cgroup; without one they are refused unless the
@@ -399,4 +392,9 @@ fn find() -> Result<PathBuf, Error> {
         places.push(directory.join(EXECUTABLE));
     }
     places.iter().find(|path| path.exists()).cloned().ok_or(Error::NoSupervisor(places))
+}
+
+fn new_run(id: u64, partner: Option<u64>, request: &Request) -> Result<NewRun, Error> {
+    let (body, descriptors) = request.encode(partner)?;
+    Ok(NewRun { id, partner, body, descriptors, output_limited: request.has_output_limit() })
 }

@@ -33,7 +33,8 @@ const PLACES: [&str; 4] = ["/sys/kernel/debug", "/sys/kernel/tracing", "/sys/ker
 /// if it cannot be made here.
 pub fn make() -> Option<String> {
     calls::unshare(libc::CLONE_NEWNS).ok()?;
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).ok()?;
+    // What is mounted here stays here; what the host mounts later still comes.
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC).ok()?;
     let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).ok()?;
     fsconfig_set_string(&context, "mode", "755").ok()?;
     fsconfig_set_string(&context, "size", "64k").ok()?;
@@ -59,22 +60,23 @@ pub fn make() -> Option<String> {
 
 /// Puts binds and links in place of every [`Mount::Devices`]; `made` is what [`make`] answered.
 pub fn expand(mounts: Vec<Mount>, made: Option<&str>) -> Vec<Mount> {
-    let paths: Vec<Vec<u8>> = mounts.iter().map(|mount| mount.path().to_vec()).collect();
+    let normal = |path: &[u8]| crate::template::normal(path).unwrap_or_else(|_| path.to_vec());
+    let paths: Vec<Vec<u8>> = mounts.iter().map(|mount| normal(mount.path())).collect();
+    // What comes after a new root is found by another path.
+    let moves = mounts.iter().any(|mount| matches!(mount, Mount::NewRoot { .. }));
     let mut all = Vec::with_capacity(mounts.len());
     for (index, mount) in mounts.into_iter().enumerate() {
         let Mount::Devices { at } = mount else {
             all.push(mount);
             continue;
         };
-        let at = match at.iter().rposition(|&byte| byte != b'/') {
-            Some(last) => at[..=last].to_vec(),
-            None => at,
-        };
+        let at = normal(&at);
         let inside = |name: &str| [at.as_slice(), b"/", name.as_bytes()].concat();
         // What else the world wants there could not be made in a tmpfs that is read-only.
-        let shared = paths.iter().enumerate().any(|(other, path)| other != index && path.starts_with(at.as_slice()));
+        let others = paths.iter().enumerate().filter(|(other, _)| *other != index);
+        let shared = others.map(|(_, path)| path).any(|path| *path == at || crate::template::is_below(path, &at));
         match made {
-            Some(place) if !shared => all.push(Mount::device(place, at)),
+            Some(place) if !shared && !moves => all.push(Mount::device(place, at)),
             _ => {
                 all.extend(NODES.map(|(name, _)| Mount::device(format!("/dev/{name}"), inside(name))));
                 let link = |(name, target): (&str, &str)| Mount::Symlink { target: target.into(), path: inside(name) };

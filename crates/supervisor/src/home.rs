@@ -158,22 +158,21 @@ const OOM_SCORE_ADJ: &[u8] = b"1000";
 pub const ZYGOTE_LOST: i32 = 2;
 
 /// A home's whole life, in the forked child. The caller has closed what is not ours.
-pub fn main(birth: Birth) -> ! {
+pub fn main(mut birth: Birth) -> ! {
     // Inherited by pid1 and tracee. The supervisor is not dumpable, so the file would be root's.
     let _ = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
     let _ = calls::write_file(birth.procfs, c"self/oom_score_adj", OOM_SCORE_ADJ);
     let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-home".as_ptr() as usize, 0, 0, 0);
-    let socket = birth.socket;
-    let failure = match settle(birth) {
+    let failure = match settle(&mut birth) {
         Ok(home) => home.live(),
         Err(failure) => failure,
     };
-    tell(socket, message::UNPREPARED, &Report { failure, ..Report::default() });
+    tell(birth.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
     calls::exit(1)
 }
 
 /// Moves in. Memory is touched first: what is taken inside the cgroup is the runs'.
-fn settle(mut birth: Birth) -> Result<Home, Failure> {
+fn settle(birth: &mut Birth) -> Result<Home, Failure> {
     let memory = |error: std::io::Error| Failure::new(Step::Home, error.into());
     let failed = |errno| Failure::new(Step::Home, errno);
     for (resource, soft, hard) in DEFAULT_RLIMITS {
@@ -197,6 +196,7 @@ fn settle(mut birth: Birth) -> Result<Home, Failure> {
     if !birth.backend.needs_cgroup_namespace() {
         calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
     }
+    birth.socket = calls::move_down(birth.socket).map_err(failed)?;
     // A pid1 with memory of its own is the stricter variant, which trusts no secret.
     let pass = if birth.share_memory { Some(secret().map_err(failed)?) } else { None };
     if let Some(pass) = pass {
@@ -204,8 +204,8 @@ fn settle(mut birth: Birth) -> Result<Home, Failure> {
     }
     Ok(Home {
         shared: birth.shared,
-        backend: birth.backend,
-        socket: calls::move_down(birth.socket).map_err(failed)?,
+        backend: std::mem::replace(&mut birth.backend, Backend::Rlimit),
+        socket: birth.socket,
         procfs: birth.procfs,
         network,
         own_pidfd,

@@ -249,7 +249,7 @@ impl Home {
             match &self.cgroup_kill {
                 // cgroup.kill, Linux 5.14
                 Some(kill) => drop(rustix::io::write(kill, b"1")),
-                None => tree::kill_below(pid, MOST_KILLED),
+                None => tree::kill_below(pid, MOST_KILLED, || shared.pid1.load(SeqCst) == pid),
             }
             self.kill_again = false;
         }
@@ -265,12 +265,6 @@ impl Home {
     pub fn reap(&mut self) -> i32 {
         self.kill_process();
         process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status)
-    }
-
-    /// The zygote and the pid1 that a dead home left to us, to be waited for in this order (pid1
-    /// becomes ours when the zygote is gone); 0: none.
-    pub fn orphans(&self) -> [i32; 2] {
-        [&self.shared.zygote, &self.shared.pid1].map(|pid| pid.swap(0, SeqCst))
     }
 
     // --- figures of a run that goes on ------------------------------------------------

@@ -26,6 +26,7 @@ use rustix::fs::SealFlags;
 use rustix::io::Errno as Error;
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::atomic::Ordering::SeqCst;
 use zerocopy::FromBytes;
 
 /// Longest time between two looks at a run's CPU time that is close to its limit.
@@ -116,9 +117,8 @@ pub struct Supervisor {
     cpu_mask: Vec<u64>,
     /// The client's socket is watched for room to send.
     wants_room: bool,
-    /// Children that have been killed and not yet waited for, those of a dead home in the order in
-    /// which they become ours; 0: none.
-    dying: Vec<[i32; 2]>,
+    /// Children that have been killed and not yet waited for.
+    dying: Vec<Orphans>,
     /// For each home, how often in a row it died before it had settled again.
     unsettled: Vec<u32>,
 }
@@ -188,10 +188,7 @@ impl Supervisor {
         supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
         supervisor.watch(supervisor.setup.client.as_raw_fd(), Token::ClientDeath, epoll::EventFlags::IN)?;
         for index in 0..supervisor.setup.slots * supervisor.setup.homes_per_slot {
-            let shared =
-                crate::sys::memory::shared::<Shared>().map_err(|error| format!("cannot map shared memory: {error}"))?;
-            shared.standing.clear();
-            supervisor.start_home(index, shared, false)?;
+            supervisor.start_home(index, new_shared()?, false)?;
             if let Handover::Hybrid { homes } = &supervisor.setup.handover
                 && let Some(files) = homes.get(index)
             {
@@ -253,7 +250,7 @@ impl Supervisor {
                     Token::Builder(world) => self.builder_done(world),
                 }
             }
-            self.dying.retain_mut(|left| !are_gone(left));
+            self.dying.retain_mut(|left| !left.are_gone());
             self.look_at_clocks();
             self.dispatch();
         }
@@ -434,7 +431,7 @@ impl Supervisor {
         if let Some(partner) = partner
             && !self.requests.contains_key(&id)
         {
-            self.part(partner);
+            self.part(partner, id);
         }
     }
 
@@ -505,6 +502,7 @@ impl Supervisor {
             Some(request) if request.partner != Some(id) => {
                 Err(Step::Request.says(format!("run {partner} does not want to start together with run {id}")))
             }
+            Some(_) if !self.queue.contains(&partner) => Err(partner_is_gone()),
             None if partner < id => Err(partner_is_gone()),
             _ => Ok(()),
         }
@@ -517,19 +515,22 @@ impl Supervisor {
         let partner = self.forget(id).and_then(|request| request.partner);
         self.answer_error(id, outcome);
         if let Some(partner) = partner {
-            self.part(partner);
+            self.part(partner, id);
         }
     }
 
-    /// The partner of a run that will not be started is not started either.
-    fn part(&mut self, partner: u64) {
-        self.turn_away(partner, Outcome::NotStarted(partner_is_gone()));
+    /// The partner of a run that will not be started is not started either, unless it is
+    /// another's.
+    fn part(&mut self, partner: u64, gone: u64) {
+        if self.requests.get(&partner).is_some_and(|request| request.partner == Some(gone)) {
+            self.turn_away(partner, Outcome::NotStarted(partner_is_gone()));
+        }
     }
 
     /// Takes a request out of our books.
     fn forget(&mut self, id: u64) -> Option<Request> {
         let request = self.requests.remove(&id)?;
-        self.dying.extend(self.worlds.release(request.world).map(|builder| [builder, 0]));
+        self.dying.extend(self.worlds.release(request.world).map(Orphans::one));
         Some(request)
     }
 
@@ -610,6 +611,11 @@ impl Supervisor {
     fn dispatch_pair(&mut self, ids: [u64; 2], claimed: &mut Vec<usize>) -> bool {
         let worlds = ids.map(|id| self.requests.get(&id).map(|request| request.world));
         let [Some(first), Some(second)] = worlds else { return false };
+        if self.requests.get(&ids[1]).is_none_or(|request| request.partner != Some(ids[0])) {
+            // It came before its partner, who has chosen another.
+            self.turn_away(ids[0], Outcome::NotStarted(partner_is_gone()));
+            return true;
+        }
         if !self.worlds.is_built(second) {
             return false;
         }
@@ -647,7 +653,7 @@ impl Supervisor {
             self.queue.remove(place);
             if !self.launch(index, id) {
                 let [first, second] = ids;
-                self.part(second);
+                self.part(second, first);
                 self.end(first, Cause::Caller);
             }
         }
@@ -845,7 +851,7 @@ impl Supervisor {
             *times = 0;
         }
         let (running, shared) = (home.state, home.shared);
-        let mut orphans = home.orphans();
+        let mut orphans = Orphans::of(shared);
         if let State::Running(id) = running {
             let limit = self.requests.get(&id).and_then(|request| request.limits.memory);
             let report = self.report_for_the_dead(index, &mut orphans, limit);
@@ -857,20 +863,24 @@ impl Supervisor {
                 self.answer_error(id, Outcome::SandboxError(Step::Home.says(format!("it {how}"))));
             }
         }
-        if !are_gone(&mut orphans) {
+        let shared = if orphans.are_gone() {
+            shared
+        } else {
+            // Who still lives there still writes there.
             self.dying.push(orphans);
-        }
+            new_shared()?
+        };
         shared.standing.forget();
         self.start_home(index, shared, true)
     }
 
     /// What a home would have told of its run. The kernel chooses a home, whose memory pid1
     /// shares, when its runs' cgroup is out of memory and nobody there has more than it.
-    fn report_for_the_dead(&mut self, index: usize, orphans: &mut [i32; 2], limit: Option<u64>) -> Report {
+    fn report_for_the_dead(&mut self, index: usize, orphans: &mut Orphans, limit: Option<u64>) -> Report {
         // pid1 dies with its home, and the program with pid1; the figures are whole when
         // pid1 can be waited for.
         for _ in 0..50 {
-            if are_gone(orphans) {
+            if orphans.are_gone() {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(1));
@@ -916,6 +926,7 @@ impl Supervisor {
                     .iter()
                     .map(|home| home.kill_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))),
             )
+            .chain([(!self.dying.is_empty()).then(|| calls::monotonic_raw_ns().saturating_add(LONGEST_TICK_NS))])
             .flatten()
             .min()
     }
@@ -966,7 +977,9 @@ impl Supervisor {
                     self.end(id, Cause::CpuTime);
                     continue;
                 }
-                let wait = ((limit - used_ns) / self.cpus).max(SHORTEST_WAIT_NS);
+                // Looking at many processes takes time, of which most is to be left for other runs.
+                let took = calls::monotonic_raw_ns().saturating_sub(now);
+                let wait = ((limit - used_ns) / self.cpus).max(SHORTEST_WAIT_NS).max(took.saturating_mul(10));
                 self.homes[index].cpu_deadline = Some(now + wait);
             }
         }
@@ -1273,15 +1286,56 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
     Ok(launch)
 }
 
-/// Waits for processes that have been killed, the second only after the first, without
-/// waiting long; whether they are gone.
-fn are_gone(orphans: &mut [i32; 2]) -> bool {
-    orphans.iter_mut().all(|pid| {
-        let alive = |pid| matches!(process::wait(pid, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0);
-        if *pid != 0 && alive(*pid) {
+/// Memory for a home and its runs.
+fn new_shared() -> Result<&'static Shared, Fatal> {
+    let shared =
+        crate::sys::memory::shared::<Shared>().map_err(|error| format!("cannot map shared memory: {error}"))?;
+    shared.standing.clear();
+    Ok(shared)
+}
+
+/// Processes that are ours to wait for since their parent has died: a zygote, and when that is
+/// gone its pid1; or a builder that was given up.
+struct Orphans {
+    first: i32,
+    /// Where the zygote's pid1 stands, until that is looked up.
+    shared: Option<&'static Shared>,
+    pid1: i32,
+}
+
+impl Orphans {
+    /// A child of our own that has been killed.
+    fn one(child: i32) -> Orphans {
+        Orphans { first: child, shared: None, pid1: 0 }
+    }
+
+    /// What a dead home has left. It dies of its home's death; ended here it dies sooner.
+    fn of(shared: &'static Shared) -> Orphans {
+        let zygote = shared.zygote.swap(0, SeqCst);
+        if zygote != 0 {
+            // Ours by now, and not waited for, so the number is still its own.
+            let _ = calls::kill(zygote, libc::SIGKILL);
+        }
+        Orphans { first: zygote, shared: Some(shared), pid1: 0 }
+    }
+
+    /// Waits for them without waiting long; whether they are gone.
+    fn are_gone(&mut self) -> bool {
+        let alive = |pid: i32| {
+            pid != 0 && matches!(process::wait(pid, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0)
+        };
+        if alive(self.first) {
             return false;
         }
-        *pid = 0;
+        self.first = 0;
+        // Only now, since the zygote may have been making it.
+        if let Some(shared) = self.shared.take() {
+            self.pid1 = shared.pid1.swap(0, SeqCst);
+        }
+        if alive(self.pid1) {
+            return false;
+        }
+        self.pid1 = 0;
         true
-    })
+    }
 }

@@ -205,7 +205,7 @@ fn make_parents(plan: &mut Plan, number: usize, path: &[u8], own: &[(Vec<u8>, us
 }
 
 /// An absolute path without empty, `.` and `..` components.
-fn normal(path: &[u8]) -> Result<Vec<u8>, &'static str> {
+pub fn normal(path: &[u8]) -> Result<Vec<u8>, &'static str> {
     if path.first() != Some(&b'/') {
         return Err("the path must be absolute");
     }
@@ -227,7 +227,8 @@ fn normal(path: &[u8]) -> Result<Vec<u8>, &'static str> {
     Ok(normal)
 }
 
-fn is_below(path: &[u8], above: &[u8]) -> bool {
+/// Whether a normal path lies below another.
+pub fn is_below(path: &[u8], above: &[u8]) -> bool {
     above == b"/" && path != b"/" || path.strip_prefix(above).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 

@@ -2,18 +2,35 @@
 
 use crate::sys::calls;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::sync::OnceLock;
+
+/// Whether /proc shows our own PID namespace: in one that kept an outer /proc, its numbers are
+/// other processes'.
+fn proc_is_ours() -> bool {
+    static OURS: OnceLock<bool> = OnceLock::new();
+    let looks_so =
+        || std::fs::read_link("/proc/self").is_ok_and(|own| own.to_str() == Some(&calls::getpid().to_string()));
+    *OURS.get_or_init(looks_so)
+}
 
 /// `root` and the processes below it, no more than `most`; those that come and go meanwhile may
-/// be missing.
+/// be missing, and so may be some where there are threads by the hundred: looking must not take
+/// a time that is up to the run.
 pub fn below(root: i32, most: usize) -> Vec<i32> {
     let mut all = vec![root];
+    if !proc_is_ours() {
+        return all;
+    }
+    let mut looks = most.saturating_mul(4);
     let mut next = 0;
     while let Some(&pid) = all.get(next)
         && all.len() < most
+        && looks > 0
     {
         next += 1;
         let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        for task in tasks {
+        for task in tasks.take(looks) {
+            looks -= 1;
             let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
             all.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
         }
@@ -31,8 +48,9 @@ pub fn cpu_ns(pid: i32) -> u64 {
 }
 
 /// Ends processes below `root`, `most` of them, not itself. For those that pid1, once it runs, will
-/// end anyway: so it does not matter whom this misses.
-pub fn kill_below(root: i32, most: usize) {
+/// end anyway: so it does not matter whom this misses. `is_still`: `root` is still the process
+/// that is meant.
+pub fn kill_below(root: i32, most: usize, is_still: impl Fn() -> bool) {
     let open = |pid: i32| Some((pid, pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?));
     let all: Vec<_> = below(root, most).into_iter().skip(1).filter_map(open).collect();
     if all.is_empty() {
@@ -41,6 +59,9 @@ pub fn kill_below(root: i32, most: usize) {
     // A process may have ended before its pidfd was opened, and its number may be another's,
     // who then is not below `root`.
     let still = below(root, most);
+    if !is_still() {
+        return;
+    }
     for (_, process) in all.iter().filter(|(pid, _)| still.contains(pid)) {
         let _ = pidfd_send_signal(process, Signal::KILL);
     }

@@ -286,6 +286,14 @@ impl Home {
     fn renew_pids(&self) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let files = &self.files;
+        // A home that died here may have left an answer behind.
+        while let Ok(old) = calls::receive(files.keeper, &mut [0; 1], libc::MSG_DONTWAIT)
+            && old.length > 0
+        {
+            for fd in old.descriptors.into_iter().filter(|&fd| fd >= 0) {
+                let _ = calls::close(fd);
+            }
+        }
         calls::send(files.keeper, &[RENEW]).map_err(failed)?;
         let mut answer = [0; 1];
         let received = calls::receive(files.keeper, &mut answer, 0).map_err(failed)?;
