@@ -3,5 +3,6 @@
 mod batch;
 mod checkers;
 mod interactive;
+mod judge;
 mod setting;
 mod suites;
