@@ -3,6 +3,7 @@
 mod batch;
 mod checkers;
 mod interactive;
+mod judge;
 mod problem;
 mod setting;
 mod suites;

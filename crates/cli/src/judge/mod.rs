@@ -45,6 +45,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
     };
     let submissions = submissions(args, &problem)?;
+    let of_package = |one: &&Submission| problem.submissions.iter().any(|known| known.name == one.name);
+    let foreign: Vec<String> = submissions.iter().filter(|one| !of_package(one)).map(|one| one.name.clone()).collect();
     let suites = suites(args.suites.as_deref())?;
     if let Some(language) = &args.language {
         suites.named(language).map_err(|error| Failure::option(format!("--language: {error}")))?;
@@ -91,7 +93,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             }
             show.finish().map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))?;
             reports.write(&report)?;
-            status(args, &submissions, &report)
+            status(&foreign, &report)
         }
     };
     signals.forget();
@@ -175,19 +177,12 @@ pub fn summary(report: &JudgeReport) -> String {
     format!("\n{all} submissions: {}", parts.join(", "))
 }
 
-/// The exit status.
-fn status(args: &Args, submissions: &[Submission], report: &JudgeReport) -> u8 {
-    // Who names a submission of which nothing is expected wants to know whether it is right.
-    let named = !args.submissions.is_empty();
-    let rejected = |(submission, report): (&Submission, &SubmissionReport)| {
-        named
-            && submission.expected.is_empty()
-            && submission.score.is_none()
-            && report.verdict != Some(Verdict::Accepted)
-    };
+/// The exit status. `foreign`: names of submissions from outside of the package.
+fn status(foreign: &[String], report: &JudgeReport) -> u8 {
+    let rejected = |one: &SubmissionReport| foreign.contains(&one.name) && one.verdict != Some(Verdict::Accepted);
     if report.failed() {
         NOT_JUDGED
-    } else if report.unexpected().next().is_some() || submissions.iter().zip(&report.submissions).any(rejected) {
+    } else if report.unexpected().next().is_some() || report.submissions.iter().any(rejected) {
         UNEXPECTED
     } else {
         0

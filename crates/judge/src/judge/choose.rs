@@ -21,6 +21,10 @@ pub fn choose(problem: &Problem, named: &Path, language: Option<&str>) -> Result
         problem.submissions.iter().filter(|submission| is(submission)).cloned().map(language).collect()
     };
     let by_name = of_package(&|submission| Path::new(&submission.name).starts_with(named));
+    // An empty path begins all others.
+    if named.as_os_str().is_empty() {
+        return Err("a submission without a name".to_owned());
+    }
     if !by_name.is_empty() {
         return Ok(by_name);
     }

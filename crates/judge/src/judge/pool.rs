@@ -110,7 +110,12 @@ impl<'a> Pool<'a, '_> {
                 });
             }
         });
-        shared.state.into_inner().unwrap_or_else(PoisonError::into_inner).entries
+        let mut state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // If it was interrupted, what was begun to be told is ended.
+        if state.told_to.take().is_some() {
+            state.told.ended(&state.entries[state.first]);
+        }
+        state.entries
     }
 
     fn entry(&self, submission: &Submission) -> Entry<'a> {

@@ -423,8 +423,8 @@ mod tests {
         one(b"a\nb\0\n", Some(2), "zero byte");
         one(b"a\nb\n\xff\n", Some(3), "no UTF-8");
         one(b"\xef\xbb\xbfa\n", Some(1), "byte-order mark");
-        // Cut at the end, and across chunks.
-        one(b"a\xc3", Some(1), "no UTF-8");
+        // A character that is cut at the end, and one that lies across two chunks.
+        assert!(remarks(b"a\xc3").iter().any(|(line, message)| *line == Some(1) && message.contains("no UTF-8")));
         let mut long = vec![b'a'; (128 << 10) - 1];
         long.extend("\u{e9}\n".as_bytes());
         assert!(remarks(&long).is_empty());

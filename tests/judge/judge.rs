@@ -1,0 +1,680 @@
+//! Whole packages, judged by the command: verdicts, expectations, limits, failures of the judge, exit
+//! statuses.
+//!
+//! Most submissions here are scripts: nothing is waited for but them.
+
+use crate::setting::supervisor;
+use millibox::{Backend, BackendChoice, Supervisor};
+use millibox_judge::cache::Cache;
+use millibox_judge::judge::{Judge, Machine, Options};
+use millibox_judge::suite::Suites;
+use millibox_judge::verdict::Verdict;
+use millibox_tests::{descendants, eventually, executable, is_root, needs_cgroups, skip};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const DOUBLE: &str = "read n\necho $((n * 2))\n";
+const SPIN: &str = "while :; do :; done\n";
+
+/// A package that is being written, a directory for temporary files, and one for what was compiled.
+struct Package {
+    directory: TempDir,
+}
+
+impl Package {
+    fn empty() -> Package {
+        // Ours alone to write to, or no cache is kept there.
+        let package = Package { directory: tempfile::tempdir().unwrap() };
+        millibox_tests::share(package.directory.path(), 0o755);
+        for place in ["tmp", "cache"] {
+            fs::create_dir(package.directory.path().join(place)).unwrap();
+        }
+        millibox_tests::share(&package.directory.path().join("tmp"), 0o755);
+        package
+    }
+
+    /// A problem with this problem.yaml besides: a number is doubled. The time limit is one second.
+    fn new(header: &str) -> Package {
+        let package = Package::empty();
+        package.file("problem.yaml", &format!("name: Double\n{header}")).file("domjudge-problem.ini", "timelimit=1\n");
+        package.test("sample/1", "1\n", "2\n").test("secret/1", "21\n", "42\n")
+    }
+
+    /// One of the format's newer version.
+    fn newer(header: &str) -> Package {
+        let package = Package::empty();
+        package.file(
+            "problem.yaml",
+            &format!("problem_format_version: 2023-07\nname: Double\nuuid: 1\nlimits: {{time_limit: 1}}\n{header}"),
+        );
+        package.test("sample/1", "1\n", "2\n").test("secret/1", "21\n", "42\n")
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.path().join("double")
+    }
+
+    fn file(&self, path: &str, text: &str) -> &Package {
+        let path = self.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        self
+    }
+
+    fn test(self, name: &str, input: &str, answer: &str) -> Package {
+        self.file(&format!("data/{name}.in"), input).file(&format!("data/{name}.ans"), answer);
+        self
+    }
+
+    fn submission(&self, name: &str, text: &str) -> &Package {
+        self.file(&format!("submissions/{name}"), text)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(executable("millibox"));
+        command.arg("judge").args(backend()).arg(self.path()).args(arguments);
+        command.env("TMPDIR", self.directory.path().join("tmp"));
+        command.env("XDG_CACHE_HOME", self.directory.path().join("cache")).stdin(Stdio::null());
+        command
+    }
+
+    fn judge(&self, arguments: &[&str]) -> Judged {
+        let report = self.directory.path().join("report.json");
+        let _ = fs::remove_file(&report);
+        let mut command = self.command(arguments);
+        let output = command.arg("--report").arg("json").arg(&report).output().unwrap();
+        let left: Vec<_> = fs::read_dir(self.directory.path().join("tmp")).unwrap().collect();
+        assert!(left.is_empty(), "left behind: {left:?}");
+        Judged {
+            status: output.status.code().expect("an exit status"),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            report: fs::read(&report).map_or(Value::Null, |report| serde_json::from_slice(&report).unwrap()),
+        }
+    }
+}
+
+/// What came of `millibox judge`.
+#[derive(Debug)]
+struct Judged {
+    status: i32,
+    stdout: String,
+    stderr: String,
+    report: Value,
+}
+
+impl Judged {
+    #[track_caller]
+    fn exits_with(&self, status: i32) -> &Judged {
+        assert_eq!(self.status, status, "{}{}", self.stdout, self.stderr);
+        self
+    }
+
+    #[track_caller]
+    fn submission(&self, name: &str) -> &Value {
+        let all = self.report["submissions"].as_array().unwrap_or_else(|| panic!("{self:?}"));
+        all.iter()
+            .find(|one| one["name"].as_str().unwrap().ends_with(name))
+            .unwrap_or_else(|| panic!("{name}: {all:?}"))
+    }
+
+    #[track_caller]
+    fn verdict(&self, name: &str) -> &str {
+        self.submission(name)["verdict"].as_str().unwrap_or("none")
+    }
+
+    /// Verdicts of a submission's tests.
+    #[track_caller]
+    fn tests(&self, name: &str) -> Vec<&str> {
+        let tests = self.submission(name)["tests"].as_array().unwrap();
+        tests.iter().map(|test| test["verdict"].as_str().unwrap_or("none")).collect()
+    }
+
+    #[track_caller]
+    fn says(&self, words: &str) -> &Judged {
+        let all = format!("{}{}", self.stdout, self.stderr);
+        assert!(all.contains(words), "{words:?} is not in\n{all}");
+        self
+    }
+}
+
+fn has_cgroups() -> bool {
+    supervisor().backend() != Backend::Rlimit
+}
+
+/// Without cgroups the weaker backend must be asked for.
+fn backend() -> &'static [&'static str] {
+    if has_cgroups() { &[] } else { &["--backend", "rlimit"] }
+}
+
+fn machine(jobs: usize) -> Machine {
+    let choice = if has_cgroups() { BackendChoice::Auto } else { BackendChoice::Rlimit };
+    Machine::start(Supervisor::builder().backend(choice), Some(jobs), &[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+// --- verdicts --------------------------------------------------------------------------
+
+#[test]
+fn each_verdict_where_it_is_expected() {
+    let package = Package::new("");
+    package
+        .submission("accepted/double.sh", DOUBLE)
+        .submission("wrong_answer/two.sh", "echo 2\n")
+        .submission("run_time_error/exits.sh", "exit 3\n")
+        .submission("time_limit_exceeded/spins.sh", SPIN)
+        .submission(
+            "output_limit/floods.sh",
+            "while echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; do :; done\n",
+        )
+        .submission("compiler_error/unfinished.sh", "if\n");
+    package.file("problem.yaml", "name: Double\nlimits: {output: 1}\n");
+    let judged = package.judge(&[]);
+    judged.exits_with(0).says("6 submissions: 6 as expected");
+    assert_eq!(judged.tests("two.sh"), ["accepted", "wrong_answer"]);
+    assert_eq!(judged.tests("exits.sh"), ["run_time_error", "none"]);
+    assert_eq!(judged.submission("exits.sh")["tests"][0]["reason"], "exited with 3");
+    assert_eq!(judged.verdict("spins.sh"), "time_limit");
+    assert_eq!(judged.submission("spins.sh")["tests"][0]["limits"]["cpu_time_ns"], 1_000_000_000);
+    assert_eq!(judged.verdict("floods.sh"), "output_limit");
+    assert_eq!(judged.verdict("unfinished.sh"), "compile_error");
+    let messages = &judged.submission("unfinished.sh")["compilation"]["messages"];
+    assert!(messages.as_str().unwrap().contains("unfinished.sh"), "{messages}");
+}
+
+#[test]
+fn too_much_memory() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    drop(supervisor);
+    let package = Package::new("limits: {memory: 32}\n");
+    package.submission(
+        "memory_limit/eats.c",
+        "#include <stdlib.h>\n#include <string.h>\n\
+         int main(void) { for (;;) memset(malloc(1 << 20), 1, 1 << 20); }\n",
+    );
+    let judged = package.judge(&[]);
+    judged.exits_with(0);
+    assert_eq!(judged.verdict("eats.c"), "memory_limit");
+    // The option goes before the package.
+    let test = &package.judge(&["--memory-limit", "16M"]).report["submissions"][0]["tests"][0];
+    assert_eq!(test["limits"]["memory_bytes"], 16 << 20);
+}
+
+#[test]
+fn what_is_unexpected_is_told_and_is_no_success() {
+    let package = Package::new("");
+    package.submission("accepted/two.sh", "echo 2\n").submission("wrong_answer/right.sh", DOUBLE);
+    let judged = package.judge(&[]);
+    judged.exits_with(1).says("UNEXPECTED: expected accepted").says("UNEXPECTED: expected wrong answer");
+    judged.says("2 submissions: 2 UNEXPECTED");
+    assert_eq!(judged.submission("two.sh")["as_expected"], false);
+    package.judge(&["--quiet"]).exits_with(1).says("UNEXPECTED");
+    fs::remove_dir_all(package.path().join("submissions/wrong_answer")).unwrap();
+    package.submission("accepted/two.sh", DOUBLE);
+    let quiet = package.judge(&["--quiet"]);
+    assert_eq!((quiet.status, quiet.stdout.as_str(), quiet.stderr.as_str()), (0, "", ""));
+}
+
+#[test]
+fn submissions_are_named_in_several_ways() {
+    let package = Package::new("");
+    package
+        .submission("accepted/double.sh", DOUBLE)
+        .submission("wrong_answer/two.sh", "echo 2\n")
+        .submission("wrong_answer/three.sh", "echo 3\n")
+        .submission("run_time_error/two.sh", "exit 2\n");
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let judged = package.judge(arguments);
+        judged.exits_with(0);
+        let all = judged.report["submissions"].as_array().unwrap();
+        all.iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&["accepted/double.sh"]), ["accepted/double.sh"]);
+    assert_eq!(names(&["three.sh"]), ["wrong_answer/three.sh"]);
+    assert_eq!(names(&["wrong_answer", "three.sh"]), ["wrong_answer/three.sh", "wrong_answer/two.sh"]);
+    let path = package.path().join("submissions/run_time_error");
+    assert_eq!(names(&[path.to_str().unwrap()]), ["run_time_error/two.sh"]);
+    package.judge(&["two.sh"]).exits_with(125).says("could be any of run_time_error/two.sh, wrong_answer/two.sh");
+    package.judge(&["four.sh"]).exits_with(125).says("there is no file or directory four.sh");
+
+    let outside = |name: &str, text: &str| {
+        let path = package.directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    package.judge(&[&outside("mine.sh", DOUBLE)]).exits_with(0);
+    package.judge(&[&outside("mine.sh", "echo 2\n")]).exits_with(1).says("wrong answer: test secret/1");
+    package.judge(&[&outside("mine.txt", DOUBLE)]).exits_with(2).says("neither extension nor first line");
+    package.judge(&[&outside("mine.txt", DOUBLE), "--language", "bash"]).exits_with(0);
+    package.judge(&[&outside("mine.txt", DOUBLE), "--language", "bahs"]).exits_with(125).says("did you mean \"bash\"?");
+    outside("several/main.sh", ". ./double.sh\n");
+    outside("several/double.sh", DOUBLE);
+    package.judge(&[package.directory.path().join("several").to_str().unwrap()]).exits_with(0);
+}
+
+// --- order and choice of tests ---------------------------------------------------------
+
+#[test]
+fn the_first_failure_in_order_decides_whatever_ends_first() {
+    let mut package = Package::new("");
+    for number in 2..9 {
+        package = package.test(&format!("secret/{number}"), &format!("{number}\n"), &format!("{}\n", number * 2));
+    }
+    // Test 2 takes long and is wrong; those after it crash at once.
+    package.submission(
+        "wrong_answer/slow.sh",
+        "read n\n[ $n -gt 2 ] && [ $n -lt 20 ] && exit 9\n[ $n = 2 ] && sleep 1 && echo 5\necho $((n * 2))\n",
+    );
+    for jobs in ["1", "4"] {
+        let judged = package.judge(&["--jobs", jobs]);
+        judged.exits_with(0);
+        let mut expected = vec!["accepted", "accepted", "wrong_answer"];
+        expected.resize(9, "none");
+        assert_eq!(judged.tests("slow.sh"), expected, "{jobs} jobs");
+        assert_eq!(judged.submission("slow.sh")["decided_by"], "secret/2");
+    }
+}
+
+#[test]
+fn groups_stop_or_go_on_and_bring_points() {
+    let package = Package::new("type: scoring\n").test("secret/a/1", "1\n", "2\n").test("secret/a/2", "2\n", "4\n");
+    let package = package.test("secret/b/1", "3\n", "6\n").test("secret/b/2", "4\n", "8\n");
+    for file in ["secret/1.in", "secret/1.ans"] {
+        fs::remove_file(package.path().join("data").join(file)).unwrap();
+    }
+    package
+        .file("data/testdata.yaml", "on_reject: continue\nrange: 0 100\ngrader_flags: ignore_sample\n")
+        .file("data/sample/testdata.yaml", "accept_score: 0\nrange: 0 0\n")
+        .file("data/secret/testdata.yaml", "grader_flags: first_error accept_if_any_accepted\n")
+        .file("data/secret/a/testdata.yaml", "on_reject: break\naccept_score: 40\nrange: 0 40\ngrader_flags: min\n")
+        .file("data/secret/b/testdata.yaml", "on_reject: continue\naccept_score: 30\nrange: 0 60\n");
+    package
+        .submission("accepted/double.sh", DOUBLE)
+        .submission("partially_accepted/but_one.sh", "read n\n[ $n = 1 ] && echo 3 && exit\necho $((n * 2))\n");
+    let judged = package.judge(&[]);
+    judged.exits_with(0);
+    assert_eq!(judged.submission("double.sh")["score"], 100.0);
+    assert_eq!(judged.submission("but_one.sh")["score"], 60.0);
+    assert_eq!(judged.tests("but_one.sh"), ["wrong_answer", "wrong_answer", "none", "accepted", "accepted"]);
+    // Whatever the groups say.
+    let judged = package.judge(&["but_one.sh", "--fail-fast"]);
+    assert_eq!(judged.tests("but_one.sh"), ["wrong_answer", "none", "none", "none", "none"]);
+}
+
+#[test]
+fn some_of_the_tests() {
+    let package = Package::new("").test("secret/2", "5\n", "10\n");
+    package.submission("accepted/double.sh", DOUBLE).submission("wrong_answer/two.sh", "echo 2\n");
+    let judged = package.judge(&["--tests", "s*/1"]);
+    // That the wrong one is right on these is nothing unexpected.
+    assert_eq!(judged.exits_with(0).tests("two.sh"), ["accepted", "wrong_answer"]);
+    assert_eq!(package.judge(&["--tests", "sample/*"]).exits_with(0).tests("two.sh"), ["accepted"]);
+    package.judge(&["--tests", "secret/3"]).exits_with(2).says("none of its 3 tests is called like secret/3");
+    package.judge(&["--tests", "[a"]).exits_with(125).says("--tests");
+}
+
+// --- limits ----------------------------------------------------------------------------
+
+#[test]
+fn a_time_limit_is_measured_where_nobody_states_one() {
+    let package = Package::new("limits: {time_multiplier: 3}\n");
+    fs::remove_file(package.path().join("domjudge-problem.ini")).unwrap();
+    package
+        .submission("accepted/double.sh", DOUBLE)
+        .submission("accepted/wrong.sh", "echo 2\n")
+        .submission("time_limit_exceeded/spins.sh", SPIN);
+    let judged = package.judge(&[]);
+    judged.exits_with(1).says("time limit 1 s (3 times the ").says("accepted/double.sh, rounded up)");
+    judged.says("accepted/wrong.sh: warning: does not count for the time limit: test secret/1 is not accepted");
+    assert_eq!(judged.verdict("spins.sh"), "time_limit");
+    let judged = package.judge(&["--time-limit", "700ms", "spins.sh"]);
+    judged.exits_with(0).says("time limit 0.7 s (--time-limit)");
+    fs::remove_dir_all(package.path().join("submissions/accepted")).unwrap();
+    package.judge(&[]).exits_with(2).says("there is no submission that must be accepted; give --time-limit");
+}
+
+#[test]
+fn a_sim_package_has_a_limit_for_each_test() {
+    let package = Package::empty();
+    package
+        .file("Simfile", "name: Double\nlabel: dou\nmemory_limit: 64\nlimits: [\ndou1a 0.8\n]\n")
+        .file("in/dou0.in", "1\n")
+        .file("out/dou0.out", "2\n")
+        .file("in/dou1a.in", "3\n")
+        .file("out/dou1a.out", "6\n")
+        .file("prog/double.sh", DOUBLE);
+    let judged = package.judge(&[]);
+    judged.exits_with(0).says("3 t + 0.6 / (t^2 + 2), t the time of prog/double.sh");
+    let tests = &judged.submission("double.sh")["tests"];
+    assert_eq!(tests[1]["limits"]["cpu_time_ns"], 800_000_000);
+    let computed = tests[0]["limits"]["cpu_time_ns"].as_u64().unwrap();
+    assert!(computed >= 300_000_000 && computed.is_multiple_of(10_000_000), "{computed}");
+    assert_eq!(judged.submission("double.sh")["score"], 100.0);
+    // The model solution must be right.
+    package.file("prog/double.sh", "read n; [ $n = 1 ] && echo 2\n");
+    package.judge(&[]).exits_with(2).says("the model solution gives none: test dou1a is not accepted");
+}
+
+#[test]
+fn a_submission_has_the_packages_files_arguments_and_no_more_sources_than_it_may() {
+    let package = Package::newer("").test("secret/2", "5\n", "10\n");
+    package
+        .file("data/secret/2.files/factor.txt", "2\n")
+        .file("data/secret/2.yaml", "args: [from, 'a file']\n")
+        .file("include/default/readme.txt", "not for these\n")
+        .file("include/bash/lib.sh", "double() { echo $(($1 * ${2:-2})); }\n")
+        .submission(
+            "accepted/main.sh",
+            ". ./lib.sh\nread n\n\
+             if [ $# = 2 ]; then [ \"$2\" = 'a file' ] && read f < factor.txt && double $n $f; else double $n; fi\n",
+        )
+        .submission("run_time_error/missing.sh", "read f < factor.txt || exit 1\n");
+    package.judge(&[]).exits_with(0);
+    // One of the program's own must not be replaced.
+    package.file("data/secret/2.files/lib.sh", "");
+    let judged = package.judge(&["main.sh"]);
+    judged.exits_with(2).says("put a test's files beside the program").says("lib.sh");
+    fs::remove_file(package.path().join("data/secret/2.files/lib.sh")).unwrap();
+
+    package.file(
+        "problem.yaml",
+        "problem_format_version: 2023-07\nname: Double\nuuid: 1\nlimits: {time_limit: 1, code: 1}\n",
+    );
+    package.submission("compile_error/long.sh", &format!("{DOUBLE}# {}\n", "x".repeat(2000)));
+    let judged = package.judge(&["long.sh"]);
+    judged.exits_with(0).says("and the problem allows 1024");
+}
+
+// --- programs of the package -----------------------------------------------------------
+
+const VALIDATOR: &str = "read n < $1; read a; shift 3\n\
+    [ \"$a\" = crash ] && exit 1\n\
+    echo \"$* for $a\" > $0.x 2>/dev/null; [ $((a - n)) = $n ] && exit 42; exit 43\n";
+
+#[test]
+fn a_validator_of_the_packages_own() {
+    let package = Package::new("validation: custom\nvalidator_flags: quite so\n");
+    package
+        .file(
+            "output_validators/check.sh",
+            &VALIDATOR
+                .replace("$0.x 2>/dev/null", "$FEEDBACK/judgemessage.txt")
+                .replace("read a; shift 3", "read a; FEEDBACK=$3; shift 3"),
+        )
+        .submission("accepted/double.sh", DOUBLE)
+        .submission("wrong_answer/two.sh", "echo 2\n");
+    let judged = package.judge(&[]);
+    judged.exits_with(0);
+    assert_eq!(judged.submission("double.sh")["tests"][1]["comment"], "quite so for 42");
+    assert!(judged.submission("double.sh")["tests"][1]["checker"]["real_time_ns"].as_u64().unwrap() > 0);
+
+    // One that crashes says nothing of the submission.
+    package.submission("wrong_answer/crasher.sh", "echo crash\n");
+    let judged = package.judge(&[]);
+    judged.exits_with(2).says("judge error: test sample/1: checker: exited with 1, not with 42");
+    assert_eq!((judged.verdict("crasher.sh"), judged.verdict("double.sh")), ("judge_error", "accepted"));
+
+    package.file("output_validators/check.sh", "if\n");
+    let judged = package.judge(&[]);
+    judged.exits_with(2).says("output_validators/check.sh: error: the checker cannot be compiled").says("syntax error");
+    assert_eq!(judged.stdout, "");
+}
+
+#[test]
+fn an_interactor() {
+    let package = Package::new("validation: custom interactive\n");
+    package
+        .file(
+            "output_validators/talk.sh",
+            "read n < $1\necho $n\nread a || exit 43\n[ \"$a\" = $((n * 2)) ] && exit 42\nexit 43\n",
+        )
+        .submission("accepted/double.sh", DOUBLE)
+        .submission("wrong_answer/two.sh", "read n\necho 2\n")
+        .submission("run_time_error/exits.sh", "read n\nexit 1\n")
+        .submission("time_limit_exceeded/waits.sh", "read n\nread more\n");
+    for more in [&[][..], &["--relay"]] {
+        package.judge(more).exits_with(0);
+    }
+}
+
+#[test]
+fn what_is_not_supported_is_said_before_anything_is_judged() {
+    let package = Package::newer("type: multi-pass\n");
+    package.file("output_validator/check.sh", "exit 42\n").submission("accepted/double.sh", DOUBLE);
+    let judged = package.judge(&[]);
+    judged.exits_with(2).says("error: multi-pass problems are not supported");
+    assert_eq!(judged.stdout, "");
+
+    let package = Package::new("validator_flags: no_such_flag\n").test("secret/2", "", "");
+    package.submission("accepted/double.sh", DOUBLE);
+    let judged = package.judge(&[]);
+    assert_eq!(judged.exits_with(2).stderr.matches("no_such_flag").count(), 3, "{}", judged.stderr);
+
+    let package = Package::new("naem: x\nlimits: {memory: much}\n");
+    package.judge(&[]).exits_with(2).says("problem.yaml:").says("memory");
+    fs::remove_dir_all(package.path()).unwrap();
+    package.judge(&[]).exits_with(2).says("cannot be read: No such file or directory");
+}
+
+// --- failures that are ours ------------------------------------------------------------
+
+#[test]
+fn a_missing_compiler_is_a_judge_error_with_a_remedy() {
+    let package = Package::new("");
+    package.submission("accepted/double.sh", DOUBLE).submission("wrong_answer/x.ghost", "boo\n");
+    let suites = package.directory.path().join("suites");
+    fs::create_dir(&suites).unwrap();
+    fs::write(
+        suites.join("ghost.toml"),
+        "name = \"ghost\"\ntitle = \"Ghost\"\nextensions = [\"ghost\"]\n\n[tool.no-such-compiler]\npackage = \"ghost-tools\"\n\n\
+         [run]\ncommand = [\"{no-such-compiler}\", \"{main}\"]\n\n[example]\nfile = \"x.ghost\"\nsource = \"boo\"\n",
+    )
+    .unwrap();
+    let judged = package.judge(&["--suites", suites.to_str().unwrap()]);
+    judged
+        .exits_with(2)
+        .says("Ghost cannot be used here: no-such-compiler is not installed")
+        .says("apt install ghost-tools");
+    assert_eq!((judged.verdict("x.ghost"), judged.verdict("double.sh")), ("judge_error", "accepted"));
+}
+
+#[test]
+fn no_room_for_files_is_a_judge_error_with_a_remedy() {
+    let package = Package::new("");
+    package.submission("accepted/double.sh", DOUBLE);
+    let nowhere = package.directory.path().join("nowhere");
+    let output = package.command(&[]).env("TMPDIR", &nowhere).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains("judge error") && told.contains("set TMPDIR to a directory with room"), "{told}");
+}
+
+/// Judges the one submission with two jobs, and kills the supervisor whenever a run sleeps.
+fn judge_and_kill(package: &Package, times: usize) -> (Option<Verdict>, String) {
+    let machine = machine(2);
+    let judge = Judge::new(&machine, Suites::builtin(), Cache::none(), Options::default());
+    let problem = millibox_package::read(&package.path()).unwrap();
+    let prepared = judge.problem(problem, &mut |_| ()).unwrap();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..times {
+                let pid = machine.supervisor().pid();
+                let sleeps = || millibox_tests::processes_that_say("3.07").iter().any(|_| descendants(pid).len() > 6);
+                if !eventually(Duration::from_secs(30), || sleeps() || over.load(Ordering::SeqCst)) {
+                    return;
+                }
+                let pid = rustix::process::Pid::from_raw(pid as i32).unwrap();
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+                // Until another one is there.
+                eventually(Duration::from_secs(30), || {
+                    machine.supervisor().pid() != pid.as_raw_nonzero().get() as u32 || over.load(Ordering::SeqCst)
+                });
+            }
+        });
+        let report = judge.submission(&prepared, &prepared.problem().submissions[0], &mut |_| ());
+        over.store(true, Ordering::SeqCst);
+        (report.verdict, report.reason)
+    })
+}
+
+#[test]
+fn a_killed_supervisor_is_started_again_once() {
+    let package = Package::new("");
+    package.submission("accepted/double.sh", &format!("sleep 3.07\n{DOUBLE}"));
+    assert_eq!(judge_and_kill(&package, 1), (Some(Verdict::Accepted), String::new()));
+    let (verdict, reason) = judge_and_kill(&package, 2);
+    assert_eq!(verdict, Some(Verdict::JudgeError), "{reason}");
+    assert!(reason.contains("supervisor died") && reason.contains("9"), "{reason}");
+}
+
+#[test]
+fn a_signal_ends_it_and_leaves_nothing() {
+    let package = Package::new("");
+    package.file("domjudge-problem.ini", "timelimit=100\n").submission("accepted/sleeps.sh", "sleep 61.13\n");
+    let report = package.directory.path().join("report.json");
+    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
+        let child = package
+            .command(&["--report", "json", report.to_str().unwrap()])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        assert!(eventually(Duration::from_secs(60), || {
+            let sleeping = millibox_tests::processes_that_say("61.13");
+            descendants(pid).iter().any(|process| sleeping.iter().any(|other| other.pid == process.pid))
+        }));
+        let family = descendants(pid);
+        rustix::process::kill_process(rustix::process::Pid::from_raw(pid as i32).unwrap(), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(128 + signal.as_raw()), "{told}");
+        assert!(told.contains("interrupted"), "{told}");
+        let read: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+        assert_eq!(read["submissions"][0]["verdict"], Value::Null);
+        let gone = || family.iter().all(|one| millibox_tests::process(one.pid).is_none_or(|now| now != *one));
+        assert!(eventually(Duration::from_secs(10), gone), "{family:?}");
+        let left: Vec<_> = fs::read_dir(package.directory.path().join("tmp")).unwrap().collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+#[test]
+fn a_package_that_only_root_can_read() {
+    if !is_root() {
+        return skip("only root can read what the sandbox's user cannot");
+    }
+    let package = Package::new("validation: custom\n");
+    package
+        .file("output_validators/check.sh", VALIDATOR)
+        .submission("accepted/double.sh", DOUBLE)
+        .submission("wrong_answer/two.sh", "echo 2\n");
+    for (path, mode) in [("", 0o700), ("data", 0o700), ("data/secret/1.in", 0o600), ("data/secret/1.ans", 0o600)] {
+        fs::set_permissions(package.path().join(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    package.judge(&[]).exits_with(0);
+}
+
+// --- reports and options ---------------------------------------------------------------
+
+#[test]
+fn reports_in_all_formats() {
+    let package = Package::new("");
+    package.submission("accepted/double.sh", DOUBLE);
+    let path = |name: &str| package.directory.path().join(name).to_str().unwrap().to_owned();
+    let (html, junit) = (path("r.html"), path("r.xml"));
+    package.judge(&["--report", "html", &html, "--report", "junit", &junit]).exits_with(0);
+    assert!(fs::read_to_string(&html).unwrap().contains("double.sh"));
+    assert!(fs::read_to_string(&junit).unwrap().contains("<testsuite"));
+    let report = package.judge(&[]).report;
+    assert_eq!(
+        (report["problem"]["name"].as_str(), report["problem"]["format"].as_str()),
+        (Some("Double"), Some("legacy"))
+    );
+    let cpus = report["submissions"][0]["tests"][0]["cpus"].as_array().unwrap();
+    assert_eq!(cpus.len(), 1);
+    package.judge(&["--report", "pdf", "x"]).exits_with(125).says("there is no format \"pdf\"");
+    package.judge(&["--report", "html", "/no/such/place"]).exits_with(125).says("--report /no/such/place");
+}
+
+#[test]
+fn tests_run_where_they_are_told_to() {
+    let package = Package::new("");
+    package.submission("accepted/double.sh", DOUBLE);
+    let allowed = fs::read_to_string("/proc/self/status").unwrap();
+    let list = allowed.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+    let last = list.rsplit([',', '-']).next().unwrap();
+    let judged = package.judge(&["--cpus", last, "--jobs", "2"]);
+    let tests = judged.exits_with(0).submission("double.sh")["tests"].as_array().unwrap();
+    assert!(tests.iter().all(|test| test["cpus"][0] == last.parse::<u64>().unwrap()), "{tests:?}");
+    package.judge(&["--cpus", "1023"]).exits_with(125).says("--cpus: CPU 1023 may not be used here");
+    package.judge(&["--jobs", "0"]).exits_with(125).says("--jobs");
+}
+
+#[test]
+fn what_was_compiled_is_kept_unless_that_is_not_wanted() {
+    let package = Package::new("");
+    package.submission("accepted/double.sh", DOUBLE);
+    let from_cache = |more: &[&str]| package.judge(more).submission("double.sh")["compilation"]["from_cache"].clone();
+    assert_eq!(from_cache(&["--no-cache"]), false);
+    assert_eq!(
+        (from_cache(&[]), from_cache(&[]), from_cache(&["--no-cache"])),
+        (false.into(), true.into(), false.into())
+    );
+}
+
+#[test]
+fn limits_are_not_weaker_than_they_say_unless_asked() {
+    if has_cgroups() {
+        return skip("there are cgroups");
+    }
+    let package = Package::new("");
+    package.submission("accepted/double.sh", DOUBLE);
+    let mut command = Command::new(executable("millibox"));
+    let output = command.arg("judge").arg(package.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("choose --backend rlimit") && told.contains("millibox doctor"), "{told}");
+}
+
+// --- the examples ----------------------------------------------------------------------
+
+#[test]
+fn submissions_of_the_examples_come_to_what_their_folders_say() {
+    let examples = std::env::var_os("MILLIBOX_EXAMPLES").map(PathBuf::from);
+    let examples = examples.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples"));
+    if fs::read_dir(&examples).is_err() {
+        return skip(&format!("{} cannot be read here", examples.display()));
+    }
+    let machine = machine(2);
+    let judge = Judge::new(&machine, Suites::builtin(), Cache::none(), Options::default());
+    let mut wrong = Vec::new();
+    for name in ["causeway", "heaps", "leak", "stalls"] {
+        let problem = millibox_package::read(&examples.join(name)).unwrap_or_else(|faults| panic!("{faults}"));
+        let prepared = judge.problem(problem, &mut |_| ()).unwrap_or_else(|why| panic!("{why}"));
+        for report in judge.submissions(&prepared, &prepared.problem().submissions, &mut |_| ()) {
+            let points = report.name.split('/').find_map(|part| part.strip_suffix("_points")?.parse::<f64>().ok());
+            let fine = report.as_expected != Some(false) && points.is_none_or(|points| report.score == Some(points));
+            if report.verdict == Some(Verdict::JudgeError) && report.reason.contains("cannot be used here") {
+                skip(&format!("{}: {}", report.name, report.reason));
+            } else if report.verdict == Some(Verdict::JudgeError) || !fine {
+                // Without cgroups, memory that is not there is a crash.
+                if !has_cgroups() && report.name.contains("memory") {
+                    continue;
+                }
+                wrong.push(format!("{name}/{}: {} {:?}: {}", report.name, report.words(), report.score, report.reason));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
