@@ -1,6 +1,5 @@
 //! What is wrong with a package: its files, its inputs, its answers.
 
-use super::record::DIRECTORY;
 use super::work::{Done, Job};
 use super::{Setter, Trouble, below};
 use crate::batch::{Case, Worker};
@@ -392,11 +391,6 @@ fn look(path: &Path, text: bool) -> Result<Look, Trouble> {
         }
     }
     Ok(Look { digest: digest.finalize().into(), remarks })
-}
-
-/// Whether the path is one of ours, and not the package's.
-pub(super) fn is_ours(path: &Path) -> bool {
-    path.components().any(|part| part.as_os_str() == DIRECTORY)
 }
 
 #[cfg(test)]
