@@ -84,8 +84,9 @@ struct Making<'p> {
     /// The tests that are wanted.
     tests: Vec<&'p Test>,
     options: &'p Options,
-    record: Record,
+    /// Before the record, whose directory it lies in and which removes that if nothing came of it.
     replacement: Replacement,
+    record: Record,
     report: Report,
 }
 
