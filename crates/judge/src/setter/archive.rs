@@ -1,6 +1,6 @@
 //! The package in a `.zip`: the same bytes for the same files, whoever packs them and when.
 
-use super::{Trouble, validate};
+use super::Trouble;
 use millibox_package::Problem;
 use millibox_package::model::Format;
 use serde::Serialize;
@@ -150,7 +150,6 @@ fn is_rubbish(name: &str, directory: &str) -> bool {
         || name.ends_with('~')
         || name == "__pycache__"
         || (directory == "utils" && name == "cache")
-        || validate::is_ours(Path::new(name))
 }
 
 fn real(path: &Path) -> Result<PathBuf, Trouble> {

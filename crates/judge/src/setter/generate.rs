@@ -78,6 +78,18 @@ struct Task<'p> {
     seed: Option<u64>,
 }
 
+/// What is being made: what there is, and where new files wait.
+struct Making<'p> {
+    problem: &'p Problem,
+    /// The tests that are wanted.
+    tests: Vec<&'p Test>,
+    options: &'p Options,
+    /// Before the record, whose directory it lies in and which removes that if nothing came of it.
+    replacement: Replacement,
+    record: Record,
+    report: Report,
+}
+
 enum Source<'p> {
     Text(&'p str),
     Copy(&'p Path),
@@ -107,17 +119,18 @@ impl Setter<'_> {
     pub fn generate(&self, package: &Path, options: &Options) -> Result<Report, Trouble> {
         let problem = unfinished(package)?;
         let tests = chosen(&problem, &options.tests)?;
-        let mut record = Record::open(&problem.directory)?;
-        let mut replacement = Replacement::begin(record.directory.join("new"))?;
-        let mut report = Report::default();
+        let record = Record::open(&problem.directory)?;
+        let replacement = Replacement::begin(record.directory.join("new"))?;
+        let mut making = Making { problem: &problem, tests, options, record, replacement, report: Report::default() };
 
-        let inputs = self.inputs(&problem, &tests, options, &record, &mut replacement, &mut report)?;
-        let made_inputs = self.make("inputs", &problem, &inputs, options)?;
+        let inputs = self.inputs(&mut making)?;
+        let made_inputs = self.make("inputs", &making, &inputs)?;
         let new_inputs: BTreeMap<&str, (&Path, &str)> =
             inputs.iter().zip(&made_inputs).map(|(task, made)| (&*task.test.name, (&*task.new, &*made.0))).collect();
-        let answers = self.answers(&problem, &tests, options, &record, &new_inputs, &mut replacement, &mut report)?;
-        let made_answers = self.make("answers", &problem, &answers, options)?;
+        let answers = self.answers(&mut making, &new_inputs)?;
+        let made_answers = self.make("answers", &making, &answers)?;
 
+        let Making { mut record, mut replacement, mut report, .. } = making;
         let mut content = record.content().clone();
         let all = inputs.iter().zip(made_inputs).chain(answers.iter().zip(made_answers));
         for (task, (digest, bytes)) in all {
@@ -147,15 +160,8 @@ impl Setter<'_> {
         Ok(report)
     }
 
-    fn inputs<'p>(
-        &self,
-        problem: &'p Problem,
-        tests: &[&'p Test],
-        options: &Options,
-        record: &Record,
-        replacement: &mut Replacement,
-        report: &mut Report,
-    ) -> Result<Vec<Task<'p>>, Trouble> {
+    fn inputs<'p>(&self, making: &mut Making<'p>) -> Result<Vec<Task<'p>>, Trouble> {
+        let Making { problem, tests, options, record, replacement, report } = making;
         let mut tasks = Vec::new();
         let mut programs: BTreeMap<&Path, Result<Executable, Vec<String>>> = BTreeMap::new();
         let mut shell = None;
@@ -210,17 +216,12 @@ impl Setter<'_> {
         if failures.is_empty() { Ok(tasks) } else { Err(Trouble::Programs(failures)) }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn answers<'p>(
         &self,
-        problem: &'p Problem,
-        tests: &[&'p Test],
-        options: &Options,
-        record: &Record,
+        making: &mut Making<'p>,
         new_inputs: &BTreeMap<&str, (&Path, &str)>,
-        replacement: &mut Replacement,
-        report: &mut Report,
     ) -> Result<Vec<Task<'p>>, Trouble> {
+        let Making { problem, tests, options, record, replacement, report } = making;
         let mut tasks = Vec::new();
         let mut model = None;
         let mut wrong = Vec::new();
@@ -282,16 +283,11 @@ impl Setter<'_> {
     }
 
     /// Makes all of them; digest and length of each.
-    fn make(
-        &self,
-        what: &str,
-        problem: &Problem,
-        tasks: &[Task<'_>],
-        options: &Options,
-    ) -> Result<Vec<(String, u64)>, Trouble> {
+    fn make(&self, what: &str, making: &Making<'_>, tasks: &[Task<'_>]) -> Result<Vec<(String, u64)>, Trouble> {
         if tasks.is_empty() {
             return Ok(Vec::new());
         }
+        let (problem, options) = (making.problem, making.options);
         all(self.parallel(what, tasks, |_: &mut Worker<'_>, task| {
             let made = self.make_one(problem, task, options.check).map_err(|trouble| match trouble {
                 Trouble::Programs(why) => {

@@ -15,7 +15,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Our directory in the package. Whoever reads packages leaves it out, since its name begins with a dot.
-pub(super) const DIRECTORY: &str = ".millibox";
+const DIRECTORY: &str = ".millibox";
 const FILE: &str = "made.json";
 /// Changes when files are made in another way, so that none of before is taken for new.
 const VERSION: u32 = 1;
