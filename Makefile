@@ -21,7 +21,7 @@ build: ## the command and the supervisor, optimised
 	@$(need)
 	cargo build --release --locked --bin millibox --bin millibox-supervisor
 
-demo: ## a C++ program compiled and run in the sandbox, and hostile ones held (BACKEND=rlimit: without cgroups)
+demo: ## example problems judged: right, wrong and hostile submissions (BACKEND=rlimit: without cgroups)
 	@$(need) g++=g++
 	@$(MAKE) --no-print-directory build
 	@demo/run

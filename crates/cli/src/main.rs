@@ -56,6 +56,10 @@ Examples:
     millibox run --memory-limit 256M --process-limit 1 --real-time-limit 2s \\
         --output-limit 16M --report figures.json -- python3 -c 'print(6 * 7)'
 
+  Judge all submissions of a problem package, or one of your own:
+    millibox judge problems/hello
+    millibox judge problems/hello my/solution.cpp
+
 Each subcommand has more: millibox run --help")]
 struct Cli {
     #[command(subcommand)]

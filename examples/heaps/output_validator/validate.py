@@ -36,7 +36,10 @@ def number(token, what, most):
 def difference(text, weights):
     """The difference of the heaps of an output."""
     tokens = iter(text.split())
-    count = number(next(tokens, ""), "the number of stones on the first heap", len(weights))
+    announced = next(tokens, None)
+    if announced is None:
+        raise Wrong("the output is empty")
+    count = number(announced, "the number of stones on the first heap", len(weights))
     heap = set()
     for place in range(1, count + 1):
         token = next(tokens, None)

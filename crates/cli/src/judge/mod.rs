@@ -47,6 +47,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let submissions = submissions(args, &problem)?;
     let of_package = |one: &&Submission| problem.submissions.iter().any(|known| known.name == one.name);
     let foreign: Vec<String> = submissions.iter().filter(|one| !of_package(one)).map(|one| one.name.clone()).collect();
+    let detail = args.detail(submissions.len());
     let suites = suites(args.suites.as_deref())?;
     if let Some(language) = &args.language {
         suites.named(language).map_err(|error| Failure::option(format!("--language: {error}")))?;
@@ -79,16 +80,16 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
         Ok(prepared) => {
             let names = submissions.iter().map(|submission| submission.name.as_str());
-            let mut show = Show::new(prepared.plan(), args.detail(), bar, machine.clone(), names);
+            let mut show = Show::new(prepared.plan(), detail, bar, machine.clone(), names);
             for warning in prepared.warnings() {
                 show.warning(&warning.to_string());
             }
-            if args.detail() != Detail::Quiet {
+            if detail != Detail::Quiet {
                 show.line(&heading(&prepared, &machine));
             }
             let judged = judge.submissions(&prepared, &submissions, &mut |event| show.event(event));
             let report = judge.report(&prepared, judged, started);
-            if args.detail() != Detail::Quiet && report.submissions.len() > 1 {
+            if detail != Detail::Quiet && report.submissions.len() > 1 {
                 show.line(&summary(&report));
             }
             show.finish().map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))?;
@@ -190,11 +191,11 @@ fn status(foreign: &[String], report: &JudgeReport) -> u8 {
 }
 
 impl Args {
-    fn detail(&self) -> Detail {
+    fn detail(&self, submissions: usize) -> Detail {
         match (self.quiet, self.verbose) {
             (true, _) => Detail::Quiet,
             (_, true) => Detail::Verbose,
-            _ if self.submissions.is_empty() => Detail::Lines,
+            _ if submissions > 1 => Detail::Lines,
             _ => Detail::Tests,
         }
     }

@@ -129,6 +129,9 @@ pub struct Args {
     #[arg(long, short, conflicts_with = "verbose", help_heading = OUTPUT)]
     pub quiet: bool,
     /// Each test of each submission, and what compilers say
+    ///
+    /// Without it, each test is told of a single submission; of several, a line for each, and the tests of
+    /// those that did not come out as they should.
     #[arg(long, short, help_heading = OUTPUT)]
     pub verbose: bool,
 

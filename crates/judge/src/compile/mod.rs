@@ -73,6 +73,8 @@ pub struct Options {
     /// Files of this directory, and of those in it, are added to the sources, in place of those of
     /// the same names.
     pub include: Option<PathBuf>,
+    /// Symbolic links among the sources are followed if they lead to somewhere below this directory.
+    pub root: Option<PathBuf>,
     /// CPUs that the compiler is held on; none: those of the supervisor's slots.
     pub cpus: Vec<usize>,
 }
@@ -183,7 +185,7 @@ impl<'s> Toolbox<'s> {
     /// Their names, as the compiler sees them and speaks of them, are those below the directory that
     /// they have in common. Only regular files are read, and no symbolic links are followed there.
     pub fn compile(&self, suite: &Suite, sources: &[PathBuf], options: &Options) -> Compilation {
-        let files = sources::read(sources, suite, options.headers_beside)
+        let files = sources::read(sources, suite, options.headers_beside, options.root.as_deref())
             .and_then(|files| sources::include(files, options.include.as_deref()));
         match files {
             Ok(files) => self.compile_files(suite, &files, options),
@@ -219,6 +221,11 @@ impl<'s> Toolbox<'s> {
             }
         };
         let result = match product {
+            Ok(files) if suite.wants_executable() && files.iter().all(|file| file.name != Path::new(EXECUTABLE)) => {
+                Err(CompileError::Refused(
+                    "the compiler made no program; if there are several sources, call the main one main".to_owned(),
+                ))
+            }
             Ok(files) => self.executable(suite, &tools, &input, &files, options),
             Err(error @ CompileError::Judge(_)) => Err(error),
             // A compiler that works for nobody has not refused this source.

@@ -14,9 +14,15 @@ const MOST: u64 = 64 << 20;
 
 /// Reads the sources, named as seen from the directory that they have in common.
 ///
-/// Only regular files are read, and no symbolic link below that directory is followed: a package from
-/// somewhere could make the compiler show us any file that we can read.
-pub(super) fn read(paths: &[PathBuf], suite: &Suite, headers_beside: bool) -> Result<Vec<File>, String> {
+/// Only regular files are read, and no symbolic link below that directory is followed, but those that
+/// lead to somewhere below `root`: a package from somewhere could make the compiler show us any file that
+/// we can read.
+pub(super) fn read(
+    paths: &[PathBuf],
+    suite: &Suite,
+    headers_beside: bool,
+    root: Option<&Path>,
+) -> Result<Vec<File>, String> {
     let mut paths: Vec<PathBuf> = paths
         .iter()
         .map(|path| std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display())))
@@ -29,7 +35,7 @@ pub(super) fn read(paths: &[PathBuf], suite: &Suite, headers_beside: bool) -> Re
         paths.extend(beside);
     }
     let base = common_directory(&paths).ok_or("the sources have no directory in common")?;
-    read_below(&base, &paths)
+    read_below(&base, &paths, root)
 }
 
 /// Adds the files of a directory, and of those in it, in place of those of the same names.
@@ -50,15 +56,23 @@ pub(super) fn include(mut files: Vec<File>, directory: Option<&Path>) -> Result<
     }
     // The order of the files is what a compiler is told, and what the cache knows.
     paths.sort();
-    let included = read_below(&directory, &paths)?;
+    let included = read_below(&directory, &paths, None)?;
     files.retain(|file| included.iter().all(|other| other.name != file.name));
     files.extend(included);
     Ok(files)
 }
 
-fn read_below(base: &Path, paths: &[PathBuf]) -> Result<Vec<File>, String> {
-    let directory = openat(CWD, base, OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|errno| format!("cannot open the directory {}: {errno}", base.display()))?;
+fn read_below(base: &Path, paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<File>, String> {
+    let open = |path: &Path| {
+        openat(CWD, path, OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|errno| format!("cannot open the directory {}: {errno}", path.display()))
+    };
+    let strict = Place { directory: open(base)?, path: base.to_owned(), links: ResolveFlags::NO_SYMLINKS };
+    let root = root.map(|root| std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
+    let place = match root.filter(|root| base.starts_with(root)) {
+        Some(root) => Place { directory: open(&root)?, path: root, links: ResolveFlags::empty() },
+        None => strict,
+    };
     let mut left = MOST;
     let mut files: Vec<File> = Vec::new();
     for path in paths {
@@ -66,23 +80,34 @@ fn read_below(base: &Path, paths: &[PathBuf]) -> Result<Vec<File>, String> {
         if files.iter().any(|file| file.name == name) {
             continue;
         }
-        let file = read_file(&directory, name, left).map_err(|why| format!("{}: {why}", path.display()))?;
+        let mut file = read_file(&place, path, left).map_err(|why| format!("{}: {why}", path.display()))?;
+        name.clone_into(&mut file.name);
         left -= file.bytes.len() as u64;
         files.push(file);
     }
     Ok(files)
 }
 
-fn read_file(directory: &OwnedFd, name: &Path, most: u64) -> Result<File, String> {
+/// Where files are looked for, and nowhere else.
+struct Place {
+    directory: OwnedFd,
+    path: PathBuf,
+    /// What is said of links that stay there.
+    links: ResolveFlags,
+}
+
+fn read_file(place: &Place, path: &Path, most: u64) -> Result<File, String> {
+    let name = path.strip_prefix(&place.path).unwrap_or(path);
     // They stand for something in commands, or command a terminal.
     let bad = |byte: &u8| byte.is_ascii_control() || b"{}".contains(byte);
     if name.as_os_str().as_bytes().iter().any(bad) {
         return Err("names of sources cannot have braces or control characters; rename it".to_owned());
     }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let file = openat2(directory, name, flags, Mode::empty(), resolve).map_err(|errno| match errno {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | place.links;
+    let file = openat2(&place.directory, name, flags, Mode::empty(), resolve).map_err(|errno| match errno {
         rustix::io::Errno::LOOP => "it is a symbolic link, or lies behind one; give the file itself".to_owned(),
+        rustix::io::Errno::XDEV => "it is a symbolic link that leads out of its package, or begins with /".to_owned(),
         errno => format!("cannot open it: {errno}"),
     })?;
     let mut file = std::fs::File::from(file);
@@ -135,15 +160,18 @@ pub(super) fn compiled<'f>(files: &'f [File], suite: &Suite) -> Vec<&'f Path> {
     if known.is_empty() { names().filter(|name| !suite.is_header(name)).collect() } else { known }
 }
 
-/// The main one of the files that are compiled.
+/// The main one of the files that are compiled. If no name tells, the suite's first extension is that of
+/// programs, rather than of what they use.
 pub(super) fn main_source<'f>(compiled: &[&'f Path], suite: &Suite, wanted: Option<&str>) -> Option<&'f Path> {
+    let known_as =
+        |path: &Path| suite.sources.extensions.iter().position(|known| path.extension() == Some(known.as_ref()));
     let called = |name: &str| {
         compiled.iter().find(|path| path.as_os_str() == name || path.file_stem() == Some(name.as_ref())).copied()
     };
     wanted
         .and_then(called)
         .or_else(|| suite.sources.main.iter().find_map(|name| called(name)))
-        .or_else(|| compiled.first().copied())
+        .or_else(|| compiled.iter().copied().min_by_key(|path| known_as(path)))
 }
 
 /// The name as an argument: none that begins like an option, or like a list of arguments (`@file`).
@@ -173,8 +201,9 @@ mod tests {
         for name in ["a/main.cc", "a/b/more.cc", "a/main.h", "a/b/more.hpp", "a/notes.txt"] {
             std::fs::write(at(name), name).unwrap();
         }
-        let read =
-            |paths: &[&str], beside| super::read(&paths.iter().map(|path| at(path)).collect::<Vec<_>>(), suite, beside);
+        let read = |paths: &[&str], beside| {
+            super::read(&paths.iter().map(|path| at(path)).collect::<Vec<_>>(), suite, beside, None)
+        };
         assert_eq!(names(&read(&["a/main.cc"], false).unwrap()), ["main.cc"]);
         assert_eq!(names(&read(&["a/main.cc", "a/b/more.cc"], false).unwrap()), ["main.cc", "b/more.cc"]);
         assert_eq!(names(&read(&["a/main.cc"], true).unwrap()), ["main.cc", "main.h"]);
@@ -197,7 +226,7 @@ mod tests {
             std::fs::write(at(name), name).unwrap();
         }
         let suites = Suites::builtin();
-        let sources = read(&[at("a.cc"), at("b.h")], suites.named("cpp").unwrap(), false).unwrap();
+        let sources = read(&[at("a.cc"), at("b.h")], suites.named("cpp").unwrap(), false, None).unwrap();
         let all = include(sources, Some(&at("more"))).unwrap();
         assert_eq!(names(&all), ["a.cc", "b.h", "deep/c.h"]);
         assert_eq!(all[1].bytes, b"more/b.h");
@@ -217,7 +246,7 @@ mod tests {
         std::os::unix::fs::symlink("/etc/passwd", at("link.c")).unwrap();
         std::os::unix::fs::symlink("d", at("e")).unwrap();
         let why = |names: &[&str]| {
-            super::read(&names.iter().map(|name| at(name)).collect::<Vec<_>>(), suite, false).unwrap_err()
+            super::read(&names.iter().map(|name| at(name)).collect::<Vec<_>>(), suite, false, None).unwrap_err()
         };
         assert!(why(&["link.c"]).contains("it is a symbolic link"));
         assert!(why(&["{main}.c", "e/x.c"]).contains("braces"));
@@ -225,6 +254,13 @@ mod tests {
         assert!(why(&["d"]).contains("not a regular file"));
         assert!(why(&["none.c"]).contains("cannot open it: No such file"));
         assert!(why(&[]).contains("no sources"));
+
+        // Below a package, links that stay there are no secret.
+        std::os::unix::fs::symlink("../d/x.c", at("d/y.c")).unwrap();
+        let read = |name: &str| super::read(&[at(name)], suite, false, Some(directory.path()));
+        assert_eq!(names(&read("d/y.c").unwrap()), ["y.c"]);
+        assert_eq!(names(&read("e/x.c").unwrap()), ["x.c"]);
+        assert!(read("link.c").unwrap_err().contains("leads out of its package"));
     }
 
     #[test]

@@ -190,7 +190,8 @@ impl Judge<'_> {
                 return None;
             }
         };
-        let options = CompileOptions { headers_beside: true, ..CompileOptions::default() };
+        let root = Some(problem.directory.clone());
+        let options = CompileOptions { headers_beside: true, root, ..CompileOptions::default() };
         let compilation = self.compile(suite, &program.sources, &options);
         let mut executable = match compilation.result {
             Ok(executable) => executable,

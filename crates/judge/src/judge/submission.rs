@@ -122,6 +122,7 @@ impl Judge<'_> {
             cpu_time: problem.limits.compilation_time,
             memory: problem.limits.compilation_memory,
             include: self.include(problem, suite),
+            root: Some(problem.directory.clone()),
             cpus,
             ..CompileOptions::default()
         };

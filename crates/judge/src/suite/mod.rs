@@ -299,6 +299,11 @@ impl Suite {
             || self.sources.files.iter().any(|known| name == known.as_str())
     }
 
+    /// Whether its compiler makes the one file that is run.
+    pub(crate) fn wants_executable(&self) -> bool {
+        self.compile.is_some() && self.run.command.first().is_some_and(|program| program == "{executable}")
+    }
+
     /// Whether the file is one to be included by others.
     pub fn is_header(&self, file: &Path) -> bool {
         file.extension().is_some_and(|extension| self.sources.headers.iter().any(|known| extension == known.as_str()))
