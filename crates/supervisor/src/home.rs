@@ -228,13 +228,13 @@ fn secret() -> Result<u64, Errno> {
     Ok(u64::from_ne_bytes(bytes) | 1)
 }
 
-/// Sends a report, without allocation.
-pub fn tell(socket: i32, tag: u8, report: &Report) {
+/// Sends a report to the supervisor, without allocation; whether it was sent.
+pub fn tell(socket: i32, tag: u8, report: &Report) -> bool {
     let mut bytes = [tag; 1 + size_of::<Report>()];
     if let Some(body) = bytes.get_mut(1..) {
         body.copy_from_slice(report.as_bytes());
     }
-    let _ = calls::send(socket, &bytes);
+    calls::send(socket, &bytes).is_ok()
 }
 
 impl Home {

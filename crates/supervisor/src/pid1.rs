@@ -15,7 +15,7 @@
 //! dumpable (from before the exec on), has no descriptor that the tracee keeps, and reads
 //! nothing from the tracee but its wait status.
 
-use crate::home::RunMount;
+use crate::home::{RunMount, tell};
 use crate::launch::{End, Failure, Report, message};
 use crate::step::Step;
 use crate::sys::ascii::Line;
@@ -23,7 +23,6 @@ use crate::sys::{Errno, Result, calls, process};
 use crate::tracee;
 use crate::zygote::Prepared;
 use core::sync::atomic::Ordering::Relaxed;
-use zerocopy::IntoBytes;
 
 /// Every securebit and its lock but KEEP_CAPS (capabilities(7)): root inside is
 /// nobody special, also after an exec.
@@ -79,11 +78,7 @@ fn watch(prepared: &Prepared, tracee: i32) -> ! {
     let start = shared.start.get();
     home.backend.measure(shared, &start, &process::children_usage(), &mut end);
     let report = Report { start, failure: shared.failure.get(), end };
-    let mut bytes = [message::DONE; 1 + size_of::<Report>()];
-    if let Some(body) = bytes.get_mut(1..) {
-        body.copy_from_slice(report.as_bytes());
-    }
-    if calls::send(home.socket, &bytes).is_ok() {
+    if tell(home.socket, message::DONE, &report) {
         shared.reported.store(1, Relaxed);
     }
     calls::exit(0)

@@ -1,7 +1,7 @@
 //! The one room for hand-written system calls and `unsafe`.
 //!
 //! Two kinds of code use the kernel here. Supervisor, keeper, template builder
-//! and a home's own loop are ordinary processes: they use rustix. pid1 and tracee
+//! and a home's own loop are ordinary processes: they use rustix. Zygote, pid1 and tracee
 //! may share their home's memory (`CLONE_VM`), so they may not allocate, lock, or
 //! touch thread-local state (libc's errno, Rust's panic count): all they call is in
 //! [`raw`] and [`calls`], which talk to the kernel and to nothing else.
