@@ -45,10 +45,17 @@ fn give_up(prepared: &Prepared, failure: Failure) -> ! {
     calls::exit(1)
 }
 
-/// Waits for the first process, kills what it left behind, reads the figures, reports.
+/// Gives up what is not needed any more, waits for the first process, kills what it left behind, reads the figures, reports.
 fn watch(prepared: &Prepared, tracee: i32) -> ! {
     let home = prepared.home;
     let shared = home.shared;
+    // In its home's memory pid1 has inherited the world's program, and another would hold nothing:
+    // whoever has pid1 has the home.
+    if !home.share_memory
+        && let Err(errno) = calls::attach_seccomp(crate::confine::PID1)
+    {
+        give_up(prepared, Failure::new(Step::Confinement, errno));
+    }
     let mut end = End::default();
     loop {
         match process::wait(-1, libc::__WALL) {

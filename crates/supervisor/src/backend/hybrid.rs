@@ -53,6 +53,28 @@ pub struct Files {
     pub keeper: i32,
 }
 
+impl Files {
+    /// The supervisor, which only looks at counters, closes what homes limit their runs by.
+    pub fn close_limits(&mut self) {
+        let limits = [
+            &mut self.memory_limit,
+            &mut self.memory_usage,
+            &mut self.memory_empty,
+            &mut self.pids_join,
+            &mut self.pids_max,
+            &mut self.cpu_quota,
+            &mut self.cpu_period,
+            &mut self.keeper,
+        ];
+        for place in limits.into_iter().chain(&mut self.memory_swap_limit) {
+            let _ = calls::close(std::mem::replace(place, -1));
+        }
+        for fd in self.join.drain(..) {
+            let _ = calls::close(fd);
+        }
+    }
+}
+
 /// Processes in the home's cgroups that are not the run's: home, zygote and pid1.
 const OWN_PROCESSES: u64 = 3;
 /// With less memory than this left, the next run's preparation might not fit.
