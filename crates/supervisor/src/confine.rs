@@ -77,8 +77,7 @@ pub fn keeper(cgroups: &[String]) -> Result<(), String> {
     if rustix::process::geteuid().is_root() {
         // Without SETPCAP (in a container, say) the set stays; no_new_privs makes it meaningless.
         let _ = drop_bounding_set(KEEPER_HAS);
-        calls::set_capabilities(KEEPER_HAS & permitted_capabilities()?)
-            .map_err(failed("drop capabilities"))?;
+        calls::set_capabilities(KEEPER_HAS & permitted_capabilities()?).map_err(failed("drop capabilities"))?;
     }
     let directories: Vec<OwnedFd> = cgroups.iter().map(|path| directory(path)).collect::<Result<_, String>>()?;
     let rights = landlock::READ_FILE
@@ -105,9 +104,8 @@ fn directory(path: &str) -> Result<OwnedFd, String> {
 }
 
 fn attach(program: &[u8]) -> Result<(), String> {
-    calls::attach_seccomp(program).map_err(failed(
-        "attach our own seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)",
-    ))
+    calls::attach_seccomp(program)
+        .map_err(failed("attach our own seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)"))
 }
 
 /// How a process of ours was ended by a signal, in words.

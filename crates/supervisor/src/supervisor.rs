@@ -15,7 +15,9 @@
 //! process may do, and does ([`crate::confine`]).
 
 use crate::backend::{self, Handover};
-use crate::launch::{CPU_WORDS, End, Failure, Launch, MAX_STRINGS, Memory, Report, STRINGS, Shared, Start, UNLIMITED, message};
+use crate::launch::{
+    CPU_WORDS, End, Failure, Launch, MAX_STRINGS, Memory, Report, STRINGS, Shared, Start, UNLIMITED, message,
+};
 use crate::nursery::Nursery;
 use crate::slot::{Home, State};
 use crate::step::Step;

@@ -75,19 +75,15 @@ pub fn restrict(allowed: &[(BorrowedFd<'_>, u64)]) -> Result<u32> {
         _ => size_of::<Ruleset>(),
     };
     // SAFETY: `ruleset` is whole, and not shorter than `size`.
-    let rules = unsafe {
-        raw::syscall(libc::SYS_landlock_create_ruleset, [&raw const ruleset as usize, size, 0, 0, 0])
-    }?;
+    let rules =
+        unsafe { raw::syscall(libc::SYS_landlock_create_ruleset, [&raw const ruleset as usize, size, 0, 0, 0]) }?;
     let restricted = (|| {
         for (directory, rights) in allowed {
             const RULE_PATH_BENEATH: usize = 1;
             let rule = Beneath { allowed: rights & files, parent: directory.as_raw_fd() };
             // SAFETY: `rule` is whole and lives during the call.
             unsafe {
-                raw::syscall(
-                    libc::SYS_landlock_add_rule,
-                    [rules, RULE_PATH_BENEATH, &raw const rule as usize, 0, 0],
-                )
+                raw::syscall(libc::SYS_landlock_add_rule, [rules, RULE_PATH_BENEATH, &raw const rule as usize, 0, 0])
             }?;
         }
         // SAFETY: numbers only.
