@@ -121,6 +121,24 @@ impl Home {
         all
     }
 
+    /// pid1 with memory and descriptors of its own: closes all but what it reads the figures from.
+    pub fn close_limits(&self) {
+        let files = &self.files;
+        for fd in [
+            files.memory_limit,
+            files.memory_usage,
+            files.memory_empty,
+            files.pids_join,
+            files.pids_max,
+            files.cpu_quota,
+            files.cpu_period,
+            files.keeper,
+            files.memory_swap_limit.unwrap_or(-1),
+        ] {
+            let _ = calls::close(fd);
+        }
+    }
+
     pub fn join(&self, again: bool) -> Result<(), Failure> {
         self.process.store(calls::getpid(), Relaxed);
         let joined = |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::Cgroup, errno));
