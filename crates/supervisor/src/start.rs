@@ -220,6 +220,16 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     if let Ok((_, most)) = calls::get_rlimit(libc::RLIMIT_NOFILE) {
         let _ = calls::set_rlimit(libc::RLIMIT_NOFILE, most);
     }
+    // What we share with homes are files to the kernel; beyond the limit it would send SIGXFSZ.
+    if let Ok((_, most)) = calls::get_rlimit(libc::RLIMIT_FSIZE) {
+        let _ = calls::set_rlimit(libc::RLIMIT_FSIZE, most);
+        let needed = size_of::<crate::launch::Shared>() as u64;
+        if most < needed {
+            return Err(format!(
+                "the hard limit on the size of files is {most} bytes, and {needed} are needed: raise it (ulimit -Hf)"
+            ));
+        }
+    }
     rustix::process::chdir("/").map_err(|errno| format!("cannot enter /: {errno}"))?;
 
     // A home's pid1 outlives it by a moment, and is ours to wait for.
