@@ -3,8 +3,9 @@
 //!
 //! Most submissions here are scripts: nothing is waited for but them.
 
+use crate::package::{Package, has_cgroups};
 use crate::setting::supervisor;
-use millibox::{Backend, BackendChoice, Supervisor};
+use millibox::{BackendChoice, Supervisor};
 use millibox_judge::cache::Cache;
 use millibox_judge::judge::{Judge, Machine, Options};
 use millibox_judge::suite::Suites;
@@ -17,141 +18,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tempfile::TempDir;
 
 const DOUBLE: &str = "read n\necho $((n * 2))\n";
 const SPIN: &str = "while :; do :; done\n";
-
-/// A package that is being written, a directory for temporary files, and one for what was compiled.
-struct Package {
-    directory: TempDir,
-}
-
-impl Package {
-    fn empty() -> Package {
-        // Ours alone to write to, or no cache is kept there.
-        let package = Package { directory: tempfile::tempdir().unwrap() };
-        millibox_tests::share(package.directory.path(), 0o755);
-        for place in ["tmp", "cache"] {
-            fs::create_dir(package.directory.path().join(place)).unwrap();
-        }
-        millibox_tests::share(&package.directory.path().join("tmp"), 0o755);
-        package
-    }
-
-    /// A problem with this problem.yaml besides: a number is doubled. The time limit is one second.
-    fn new(header: &str) -> Package {
-        let package = Package::empty();
-        package.file("problem.yaml", &format!("name: Double\n{header}")).file("domjudge-problem.ini", "timelimit=1\n");
-        package.test("sample/1", "1\n", "2\n").test("secret/1", "21\n", "42\n")
-    }
-
-    /// One of the format's newer version.
-    fn newer(header: &str) -> Package {
-        let package = Package::empty();
-        package.file(
-            "problem.yaml",
-            &format!("problem_format_version: 2023-07\nname: Double\nuuid: 1\nlimits: {{time_limit: 1}}\n{header}"),
-        );
-        package.test("sample/1", "1\n", "2\n").test("secret/1", "21\n", "42\n")
-    }
-
-    fn path(&self) -> PathBuf {
-        self.directory.path().join("double")
-    }
-
-    fn file(&self, path: &str, text: &str) -> &Package {
-        let path = self.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        self
-    }
-
-    fn test(self, name: &str, input: &str, answer: &str) -> Package {
-        self.file(&format!("data/{name}.in"), input).file(&format!("data/{name}.ans"), answer);
-        self
-    }
-
-    fn submission(&self, name: &str, text: &str) -> &Package {
-        self.file(&format!("submissions/{name}"), text)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(executable("millibox"));
-        command.arg("judge").args(backend()).arg(self.path()).args(arguments);
-        command.env("TMPDIR", self.directory.path().join("tmp"));
-        command.env("XDG_CACHE_HOME", self.directory.path().join("cache")).stdin(Stdio::null());
-        command
-    }
-
-    fn judge(&self, arguments: &[&str]) -> Judged {
-        let report = self.directory.path().join("report.json");
-        let _ = fs::remove_file(&report);
-        let mut command = self.command(arguments);
-        let output = command.arg("--report").arg("json").arg(&report).output().unwrap();
-        let left: Vec<_> = fs::read_dir(self.directory.path().join("tmp")).unwrap().collect();
-        assert!(left.is_empty(), "left behind: {left:?}");
-        Judged {
-            status: output.status.code().expect("an exit status"),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-            report: fs::read(&report).map_or(Value::Null, |report| serde_json::from_slice(&report).unwrap()),
-        }
-    }
-}
-
-/// What came of `millibox judge`.
-#[derive(Debug)]
-struct Judged {
-    status: i32,
-    stdout: String,
-    stderr: String,
-    report: Value,
-}
-
-impl Judged {
-    #[track_caller]
-    fn exits_with(&self, status: i32) -> &Judged {
-        assert_eq!(self.status, status, "{}{}", self.stdout, self.stderr);
-        self
-    }
-
-    #[track_caller]
-    fn submission(&self, name: &str) -> &Value {
-        let all = self.report["submissions"].as_array().unwrap_or_else(|| panic!("{self:?}"));
-        all.iter()
-            .find(|one| one["name"].as_str().unwrap().ends_with(name))
-            .unwrap_or_else(|| panic!("{name}: {all:?}"))
-    }
-
-    #[track_caller]
-    fn verdict(&self, name: &str) -> &str {
-        self.submission(name)["verdict"].as_str().unwrap_or("none")
-    }
-
-    /// Verdicts of a submission's tests.
-    #[track_caller]
-    fn tests(&self, name: &str) -> Vec<&str> {
-        let tests = self.submission(name)["tests"].as_array().unwrap();
-        tests.iter().map(|test| test["verdict"].as_str().unwrap_or("none")).collect()
-    }
-
-    #[track_caller]
-    fn says(&self, words: &str) -> &Judged {
-        let all = format!("{}{}", self.stdout, self.stderr);
-        assert!(all.contains(words), "{words:?} is not in\n{all}");
-        self
-    }
-}
-
-fn has_cgroups() -> bool {
-    supervisor().backend() != Backend::Rlimit
-}
-
-/// Without cgroups the weaker backend must be asked for.
-fn backend() -> &'static [&'static str] {
-    if has_cgroups() { &[] } else { &["--backend", "rlimit"] }
-}
 
 fn machine(jobs: usize) -> Machine {
     let choice = if has_cgroups() { BackendChoice::Auto } else { BackendChoice::Rlimit };

@@ -28,7 +28,7 @@ fn judge(supervisor: &Supervisor, arguments: &[&str]) -> Judged {
         _ => Verdict::JudgeError,
     };
     let reason = if verdict == Verdict::Accepted { String::new() } else { run.to_string() };
-    let result = TestResult { verdict, reason, comment: String::new(), score: None, run: Some(run), checker: None };
+    let result = TestResult { verdict, reason, comment: String::new(), run: Some(run), ..TestResult::judge_error("") };
     Judged { result, limits: LIMITS, cpus: Vec::new() }
 }
 

@@ -8,6 +8,7 @@ use crate::staging::{Ids, about, private_directory, same_user};
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -91,6 +92,18 @@ impl Feedback {
     /// # Errors
     /// There is something by that name that is no regular file, or it cannot be read.
     pub fn read(&self, name: &str, limit: usize) -> io::Result<Option<Vec<u8>>> {
+        let Some(file) = self.open(name)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut io::Read::take(file, limit as u64), &mut bytes)
+            .map_err(|error| about(Path::new(name), "cannot read", error))?;
+        Ok(Some(bytes))
+    }
+
+    /// A file, to be read; `None` if there is none. Call it when the run is over.
+    ///
+    /// # Errors
+    /// There is something by that name that is no regular file, or it cannot be opened.
+    pub fn open(&self, name: &str) -> io::Result<Option<File>> {
         let failed = |errno: Errno| about(Path::new(name), "cannot read", errno.into());
         // Not blocking: a fifo would be waited for.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -108,10 +121,16 @@ impl Feedback {
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name} is not a regular file")));
         }
-        let mut bytes = Vec::new();
-        io::Read::read_to_end(&mut io::Read::take(std::fs::File::from(file), limit as u64), &mut bytes)
-            .map_err(|error| about(Path::new(name), "cannot read", error))?;
-        Ok(Some(bytes))
+        Ok(Some(File::from(file)))
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// It is not there, or cannot be removed.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        rustix::fs::unlinkat(&self.directory, name, AtFlags::empty())
+            .map_err(|errno| about(Path::new(name), "cannot remove", errno.into()))
     }
 }
 

@@ -16,6 +16,7 @@
 //! | `feedback` | the directory where a checker or interactor leaves files for us |
 //! | `convention` | how a checker or interactor answers, and what its answer means |
 //! | `interactive` | a solution that talks to an interactor |
+//! | `passes` | a test of several passes |
 //! | `scoring` | from the tests' results to the groups' and the submission's; which tests need not be run |
 //! | `report` | what came of a problem's submissions, as JSON, JUnit XML, HTML, text |
 //! | `setter` | what a problem setter does before anybody is judged |
@@ -30,6 +31,7 @@ pub mod feedback;
 mod files;
 pub mod interactive;
 pub mod judge;
+pub mod passes;
 pub mod program;
 mod pump;
 pub mod report;

@@ -101,6 +101,13 @@ pub enum Kind {
     },
 }
 
+impl Kind {
+    /// Whether the submission talks to an interactor.
+    pub fn is_interactive(self) -> bool {
+        matches!(self, Kind::Interactive | Kind::MultiPass { interactive: true, .. })
+    }
+}
+
 /// How outputs are judged.
 #[derive(Debug, Clone)]
 pub enum Checker {

@@ -124,6 +124,7 @@ impl TestReport {
             limits: None,
             cpus: Vec::new(),
             checker: None,
+            passes: None,
         };
         match (progress.state(test), progress.judged(test)) {
             (TestState::NotJudged(skipped), _) => {
@@ -138,6 +139,7 @@ impl TestReport {
                 limits: Some(LimitsReport::from(&judged.limits)),
                 cpus: judged.cpus.clone(),
                 checker: judged.result.checker,
+                passes: judged.result.passes,
                 ..report
             },
             (TestState::Open | TestState::Judged, _) => TestReport {

@@ -197,6 +197,8 @@ pub struct TestReport {
     pub cpus: Vec<usize>,
     /// What the checker, or interactor, used; none for those that are built in.
     pub checker: Option<Figures>,
+    /// Passes that were begun; none if the problem has not several. Figures are the most that any of them used.
+    pub passes: Option<u32>,
 }
 
 impl JudgeReport {
