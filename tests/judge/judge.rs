@@ -317,10 +317,10 @@ fn an_interactor() {
 
 #[test]
 fn what_is_not_supported_is_said_before_anything_is_judged() {
-    let package = Package::newer("type: multi-pass\n");
-    package.file("output_validator/check.sh", "exit 42\n").submission("accepted/double.sh", DOUBLE);
-    let judged = package.judge(&[]);
-    judged.exits_with(2).says("error: multi-pass problems are not supported");
+    let package = Package::new("type: scoring\n");
+    package.file("data/testdata.yaml", "grading: custom\n").file("graders/grade.sh", "echo AC 1\n");
+    let judged = package.submission("accepted/double.sh", DOUBLE).judge(&[]);
+    judged.exits_with(2).says("wants a grader of the package's own, which is not supported");
     assert_eq!(judged.stdout, "");
 
     let package = Package::new("validator_flags: no_such_flag\n").test("secret/2", "", "");
@@ -337,7 +337,7 @@ fn what_is_not_supported_is_said_before_anything_is_judged() {
 // --- failures that are ours ------------------------------------------------------------
 
 #[test]
-fn a_missing_compiler_is_a_judge_error_with_a_remedy() {
+fn what_a_missing_compiler_is_for_is_skipped_and_a_judge_error_for_who_asks() {
     let package = Package::new("");
     package.submission("accepted/double.sh", DOUBLE).submission("wrong_answer/x.ghost", "boo\n");
     let suites = package.directory.path().join("suites");
@@ -348,12 +348,28 @@ fn a_missing_compiler_is_a_judge_error_with_a_remedy() {
          [run]\ncommand = [\"{no-such-compiler}\", \"{main}\"]\n\n[example]\nfile = \"x.ghost\"\nsource = \"boo\"\n",
     )
     .unwrap();
-    let judged = package.judge(&["--suites", suites.to_str().unwrap()]);
+    package.submission("wrong_answer/y.nobody-knows.rb", "boo\n");
+    let suites = ["--suites", suites.to_str().unwrap()];
+    let judged = package.judge(&suites);
     judged
-        .exits_with(2)
-        .says("Ghost cannot be used here: no-such-compiler is not installed")
-        .says("apt install ghost-tools");
-    assert_eq!((judged.verdict("x.ghost"), judged.verdict("double.sh")), ("judge_error", "accepted"));
+        .exits_with(0)
+        .says("3 submissions: 1 as expected, 2 skipped: their languages cannot be used here")
+        .says("skipped: Ghost cannot be used here: no-such-compiler is not installed")
+        .says("y.nobody-knows.rb: neither extension nor first line tells the language");
+    assert_eq!((judged.verdict("x.ghost"), judged.verdict("double.sh")), ("none", "accepted"));
+    for name in ["x.ghost", "y.nobody-knows.rb"] {
+        let submission = judged.submission(name);
+        assert_eq!((&submission["not_judged"], &submission["as_expected"]), (&"no_language".into(), &Value::Null));
+    }
+    // That nothing was judged is no success.
+    package.judge(&[&suites[..], &["wrong_answer"]].concat()).exits_with(2).says("2 skipped");
+    for named in
+        ["wrong_answer/x.ghost", "x.ghost", package.path().join("submissions/wrong_answer/x.ghost").to_str().unwrap()]
+    {
+        let judged = package.judge(&[&suites[..], &[named, "accepted"]].concat());
+        judged.exits_with(2).says("apt install ghost-tools");
+        assert_eq!((judged.verdict("x.ghost"), judged.verdict("double.sh")), ("judge_error", "accepted"));
+    }
 }
 
 #[test]
@@ -534,7 +550,7 @@ fn submissions_of_the_examples_come_to_what_their_folders_say() {
         for report in judge.submissions(&prepared, &prepared.problem().submissions, &mut |_| ()) {
             let points = report.name.split('/').find_map(|part| part.strip_suffix("_points")?.parse::<f64>().ok());
             let fine = report.as_expected != Some(false) && points.is_none_or(|points| report.score == Some(points));
-            if report.verdict == Some(Verdict::JudgeError) && report.reason.contains("cannot be used here") {
+            if report.is_skipped() {
                 skip(&format!("{}: {}", report.name, report.reason));
             } else if report.verdict == Some(Verdict::JudgeError) || !fine {
                 // Without cgroups, memory that is not there is a crash.

@@ -608,7 +608,9 @@ fn a_tool_that_is_not_there_is_named_with_its_package() {
     let missing =
         Availability::Missing { program: "there-is-none".to_owned(), remedy: "apt install own-compiler".to_owned() };
     assert_eq!(toolbox.availability(suite), missing);
-    let Err(CompileError::Judge(why)) = compile(&toolbox, "own", &[("x.own", "")]).result else { panic!("compiled") };
+    let Err(CompileError::Unavailable(why)) = compile(&toolbox, "own", &[("x.own", "")]).result else {
+        panic!("compiled")
+    };
     assert_eq!(why, "Own cannot be used here: there-is-none is not installed; try: apt install own-compiler");
 }
 

@@ -25,6 +25,7 @@ use millibox_package::Problem;
 use millibox_package::model::{Expected, Submission};
 use reports::Reports;
 use show::{Detail, Show};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -44,7 +45,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             return Ok(ExitCode::from(NOT_JUDGED));
         }
     };
-    let submissions = submissions(args, &problem)?;
+    let (submissions, named) = submissions(args, &problem)?;
     let of_package = |one: &&Submission| problem.submissions.iter().any(|known| known.name == one.name);
     let foreign: Vec<String> = submissions.iter().filter(|one| !of_package(one)).map(|one| one.name.clone()).collect();
     let detail = args.detail(submissions.len());
@@ -65,6 +66,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         tests: args.tests.clone(),
         fail_fast: args.fail_fast,
         mode: if args.relay { Mode::Relay } else { Mode::Direct },
+        named,
     };
     let judge = Judge::new(&machine, suites, cache, options);
     let started = SystemTime::now();
@@ -107,9 +109,9 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }))
 }
 
-/// Those that are asked for.
-fn submissions(args: &Args, problem: &Problem) -> Result<Vec<Submission>, Failure> {
-    let mut submissions = Vec::new();
+/// Those that are asked for, and the names of those that are asked for themselves, and not with their folder.
+fn submissions(args: &Args, problem: &Problem) -> Result<(Vec<Submission>, Vec<String>), Failure> {
+    let (mut submissions, mut names) = (Vec::new(), Vec::new());
     if args.submissions.is_empty() {
         submissions.clone_from(&problem.submissions);
     }
@@ -117,6 +119,9 @@ fn submissions(args: &Args, problem: &Problem) -> Result<Vec<Submission>, Failur
         let chosen = choose(problem, named, args.language.as_deref()).map_err(Failure::option)?;
         // Named twice, perhaps by its folder, it is still one.
         for submission in chosen {
+            if is_named(&submission, named) {
+                names.push(submission.name.clone());
+            }
             if !submissions.iter().any(|known: &Submission| known.program.path == submission.program.path) {
                 submissions.push(submission);
             }
@@ -135,7 +140,14 @@ fn submissions(args: &Args, problem: &Problem) -> Result<Vec<Submission>, Failur
             submission.score = None;
         }
     }
-    Ok(submissions)
+    Ok((submissions, names))
+}
+
+/// Whether somebody means this very submission.
+fn is_named(submission: &Submission, named: &Path) -> bool {
+    let same =
+        |path: &Path| path.canonicalize().is_ok_and(|path| named.canonicalize().is_ok_and(|named| named == path));
+    Path::new(&submission.name).ends_with(named) || same(&submission.program.path)
 }
 
 /// What, within which limits, and where.
@@ -169,7 +181,8 @@ pub fn summary(report: &JudgeReport) -> String {
         (count(&|one| one.as_expected == Some(true)), "as expected"),
         (count(&|one| one.as_expected == Some(false)), "UNEXPECTED"),
         (count(&|one| one.verdict == Some(Verdict::JudgeError)), "not judged: judge errors"),
-        (count(&|one| one.verdict.is_none()), "interrupted"),
+        (count(&|one| one.is_skipped()), "skipped: their languages cannot be used here"),
+        (count(&|one| one.verdict.is_none() && !one.is_skipped()), "interrupted"),
     ];
     let others = all - parts.iter().map(|(count, _)| count).sum::<usize>();
     let parts = parts.into_iter().chain([(others, "of which nothing is expected")]);

@@ -29,7 +29,8 @@ Verdicts:
   For each submission of the package it is told whether the verdict is the one that the package expects.
   Tests are judged several at a time, each on a CPU of its own, and the verdict is the one that judging
   them one after another would give. A judge error says nothing of the submission: the judge, the machine
-  or a program of the package failed.
+  or a program of the package failed. A submission in a language that cannot be used here is skipped; named
+  itself, it is a judge error.
 
 Limits:
   A time limit is one on CPU time, and comes from --time-limit, the package, or the times of the submissions
@@ -38,7 +39,7 @@ Limits:
 Exit status:
   0      every verdict is an expected one; a submission from outside of the package was accepted
   1      some verdict was not
-  2      the package cannot be judged, or there was a judge error
+  2      the package cannot be judged, there was a judge error, or everything was skipped
   125    an option is wrong, or the sandbox does not work here (see millibox doctor)
   128+N  signal N came; what ran was killed
 

@@ -173,6 +173,12 @@ impl<'p> Show<'p> {
     /// One line, or, where something is not as it should be, everything.
     fn short(&mut self, report: &SubmissionReport) -> std::io::Result<()> {
         let name = plain(&report.name);
+        if report.is_skipped() {
+            if self.detail != Detail::Quiet {
+                writeln!(self.out, "{name:<width$}  skipped: {}", plain(&report.reason), width = self.width)?;
+            }
+            return self.out.flush();
+        }
         if report.verdict == Some(Verdict::JudgeError)
             && report.tests.iter().all(|test| test.not_judged == Some(NotJudged::NoProgram))
         {

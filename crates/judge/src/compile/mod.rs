@@ -101,6 +101,9 @@ pub enum CompileError {
     /// The compiler took too much of something with this source: a compile error, too.
     #[error("the compiler exceeded its {0}")]
     Limit(Limit),
+    /// The language is not known, not installed, or out of the sandbox's reach; nothing is said of the source.
+    #[error("{0}")]
+    Unavailable(String),
     /// Suite, tools, sandbox or machine failed; nothing is said of the source.
     #[error("{0}")]
     Judge(String),
@@ -198,7 +201,11 @@ impl<'s> Toolbox<'s> {
             Ok(tools) => tools,
             Err(why) => {
                 let remedy = why.remedy().unwrap_or_default();
-                return Compilation::failed(format!("{} cannot be used here: {why}; try: {remedy}", suite.title));
+                let says = format!("{} cannot be used here: {why}; try: {remedy}", suite.title);
+                return Compilation::none(match why {
+                    Availability::Missing { .. } | Availability::Unreachable { .. } => CompileError::Unavailable(says),
+                    Availability::Available { .. } | Availability::Broken { .. } => CompileError::Judge(says),
+                });
             }
         };
         let input = match Input::new(files, suite, options) {
@@ -227,7 +234,7 @@ impl<'s> Toolbox<'s> {
                 ))
             }
             Ok(files) => self.executable(suite, &tools, &input, &files, options),
-            Err(error @ CompileError::Judge(_)) => Err(error),
+            Err(error @ (CompileError::Judge(_) | CompileError::Unavailable(_))) => Err(error),
             // A compiler that works for nobody has not refused this source.
             Err(error) => match self.prove(suite, &tools) {
                 Ok(()) => Err(error),
@@ -404,8 +411,13 @@ impl Input {
 }
 
 impl Compilation {
+    /// Nothing was compiled.
+    pub(crate) fn none(why: CompileError) -> Compilation {
+        Compilation { messages: String::new(), from_cache: false, figures: None, result: Err(why) }
+    }
+
     fn failed(why: String) -> Compilation {
-        Compilation { messages: String::new(), from_cache: false, figures: None, result: Err(CompileError::Judge(why)) }
+        Compilation::none(CompileError::Judge(why))
     }
 }
 

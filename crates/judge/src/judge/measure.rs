@@ -157,7 +157,7 @@ impl Judge<'_> {
 
 fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, Useless> {
     match &entry.error {
-        Some(CompileError::Judge(why)) => return Err(Useless::Here(why.clone())),
+        Some(CompileError::Judge(why) | CompileError::Unavailable(why)) => return Err(Useless::Here(why.clone())),
         Some(error) => return Err(Useless::Wrong(format!("it is not compiled: {error}"))),
         None => {}
     }

@@ -192,7 +192,7 @@ impl Judge<'_> {
         let compilation = self.compile(suite, &program.sources, &options);
         let mut executable = match compilation.result {
             Ok(executable) => executable,
-            Err(CompileError::Judge(why)) => {
+            Err(CompileError::Judge(why) | CompileError::Unavailable(why)) => {
                 wrong.error(&program.path, format!("the {what} could not be compiled: {why}"));
                 return None;
             }

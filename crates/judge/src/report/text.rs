@@ -103,8 +103,8 @@ impl<W: Write> Protocol<W> {
     /// # Errors
     /// It cannot be written.
     pub fn end(mut self, report: &SubmissionReport) -> Result<()> {
-        // Of a submission that could not be compiled, only that is to be told.
-        let compiled = report.verdict != Some(Verdict::CompileError);
+        // Of a submission that could not be compiled, or was skipped, only that is to be told.
+        let compiled = report.verdict != Some(Verdict::CompileError) && !report.is_skipped();
         for test in report.tests.iter().skip(self.written).filter(|_| compiled) {
             self.test(test)?;
         }

@@ -60,7 +60,7 @@ impl Setter<'_> {
         let options = Options { headers_beside: true, include: include.map(Path::to_owned), ..Options::default() };
         let compilation = self.toolbox.compile(suite, &program.sources, &options);
         let mut executable = compilation.result.map_err(|error| match error {
-            CompileError::Judge(why) => Trouble::Machine(format!("{path}: {why}")),
+            CompileError::Judge(why) | CompileError::Unavailable(why) => Trouble::Machine(format!("{path}: {why}")),
             error => {
                 let said = compilation.messages.trim_end();
                 Trouble::Programs(vec![format!("{path}: {error}{}{said}", if said.is_empty() { "" } else { "\n" })])
