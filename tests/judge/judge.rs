@@ -222,7 +222,7 @@ fn a_sim_package_has_a_limit_for_each_test() {
         .file("out/dou1a.out", "6\n")
         .file("prog/double.sh", DOUBLE);
     let judged = package.judge(&[]);
-    judged.exits_with(0).says("3 t + 0.6 / (t^2 + 2), t the time of prog/double.sh");
+    judged.exits_with(0).says("3 t + 0.6 / (t^2 + 2), down to 10 ms, t the time of prog/double.sh");
     let tests = &judged.submission("double.sh")["tests"];
     assert_eq!(tests[1]["limits"]["cpu_time_ns"], 800_000_000);
     let computed = tests[0]["limits"]["cpu_time_ns"].as_u64().unwrap();

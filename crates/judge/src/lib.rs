@@ -8,6 +8,7 @@
 //! | `cache` | programs that were compiled before |
 //! | `files` | files on their way between the host and the sandbox |
 //! | `program` | a program that is ready to run, and the limits of a run |
+//! | `time_limit` | time limits from measured times |
 //! | `verdict` | what the judge says of one test |
 //! | `batch` | one test: the submission's run, then the checker |
 //! | `pump` | moving a run's input and output through pipes |
@@ -39,4 +40,5 @@ pub mod scoring;
 pub mod setter;
 pub mod staging;
 pub mod suite;
+mod time_limit;
 pub mod verdict;
