@@ -3,7 +3,7 @@
 //!
 //! Most submissions here are scripts: nothing is waited for but them.
 
-use crate::package::{Package, has_cgroups};
+use crate::package::{Judged, Package, has_cgroups};
 use crate::setting::supervisor;
 use millibox::{BackendChoice, Supervisor};
 use millibox_judge::cache::Cache;
@@ -248,11 +248,11 @@ fn a_submission_has_the_packages_files_arguments_and_no_more_sources_than_it_may
         )
         .submission("run_time_error/missing.sh", "read f < factor.txt || exit 1\n");
     package.judge(&[]).exits_with(0);
-    // One of the program's own must not be replaced.
-    package.file("data/secret/2.files/lib.sh", "");
-    let judged = package.judge(&["main.sh"]);
-    judged.exits_with(2).says("put a test's files beside the program").says("lib.sh");
-    fs::remove_file(package.path().join("data/secret/2.files/lib.sh")).unwrap();
+    // The test's files come before the program's own.
+    package.file("data/secret/2.files/lib.sh", "double() { echo 10; }\n").file("data/secret/2.ans", "10\n");
+    package.file("data/secret/2.in", "1000\n");
+    package.judge(&["main.sh"]).exits_with(0);
+    fs::remove_dir_all(package.path().join("data/secret/2.files")).unwrap();
 
     package.file(
         "problem.yaml",
@@ -310,6 +310,35 @@ fn an_interactor() {
         .submission("wrong_answer/two.sh", "read n\necho 2\n")
         .submission("run_time_error/exits.sh", "read n\nexit 1\n")
         .submission("time_limit_exceeded/waits.sh", "read n\nread more\n");
+    for more in [&[][..], &["--relay"]] {
+        package.judge(more).exits_with(0);
+    }
+}
+
+#[test]
+fn an_interactor_that_fills_the_disk_is_ended() {
+    let package = Package::newer("type: interactive\n");
+    package.file(
+        "problem.yaml",
+        "problem_format_version: 2023-07\nname: Double\nuuid: 1\ntype: interactive\n\
+         limits: {time_limit: 10, validation_output: 1}\n",
+    );
+    let fills = "cd \"$3\"; i=0; while :; do head -c 100000 /dev/zero >$i; i=$((i+1)); done\n";
+    package.file("output_validator/talk.sh", fills).submission("accepted/waits.sh", "read n\n");
+    for more in [&[][..], &["--relay"]] {
+        let judged = package.judge(more);
+        judged.exits_with(2).says("interactor: left more than 1048576 bytes in its feedback directory");
+    }
+}
+
+#[test]
+fn a_submission_that_talks_has_the_tests_files_too() {
+    let package = Package::newer("type: interactive\n");
+    package
+        .file("output_validator/talk.sh", "read n < $1\necho $n\nread a\n[ \"$a\" = said ] && exit 42\nexit 43\n")
+        .file("data/sample/1.files/word.txt", "said\n")
+        .file("data/secret/1.files/word.txt", "said\n")
+        .submission("accepted/says.sh", "read n\ncat word.txt\n");
     for more in [&[][..], &["--relay"]] {
         package.judge(more).exits_with(0);
     }
@@ -488,6 +517,14 @@ fn reports_in_all_formats() {
     );
     let cpus = report["submissions"][0]["tests"][0]["cpus"].as_array().unwrap();
     assert_eq!(cpus.len(), 1);
+    // In words, too, where somebody wants all of it.
+    let titles = |judged: &Judged| judged.stdout.lines().find(|line| line.contains("verdict")).unwrap().to_owned();
+    let all = package.judge(&["--verbose"]);
+    let (title, line) = (titles(&all), all.stdout.lines().find(|line| line.contains("secret/1")).unwrap());
+    let column = title.find("CPU").unwrap_or_else(|| panic!("{title}"));
+    let cpu = all.report["submissions"][0]["tests"][1]["cpus"][0].as_u64().unwrap();
+    assert_eq!(line[column..].trim(), cpu.to_string(), "{line}");
+    assert!(!titles(&package.judge(&["double.sh"])).contains("CPU"));
     package.judge(&["--report", "pdf", "x"]).exits_with(125).says("there is no format \"pdf\"");
     package.judge(&["--report", "html", "/no/such/place"]).exits_with(125).says("--report /no/such/place");
 }

@@ -101,7 +101,7 @@ pub fn run(supervisor: &Supervisor, run: Run<'_>) -> Result<Ran, JudgeFailure> {
     let handle = supervisor.run(&request)?;
     // Its ends of the pipes: with ours open, they would never break.
     drop(request);
-    let result = pump(&handle, &mut input, &mut [output])?;
+    let result = pump(&handle, &mut input, &mut [output], None)?;
     Ok(Ran { result, output: run.output })
 }
 

@@ -129,7 +129,7 @@ pub struct Args {
     /// Only what is unexpected, judge errors and warnings
     #[arg(long, short, conflicts_with = "verbose", help_heading = OUTPUT)]
     pub quiet: bool,
-    /// Each test of each submission, and what compilers say
+    /// Each test of each submission, on which CPU it ran, and what compilers say
     ///
     /// Without it, each test is told of a single submission; of several, a line for each, and the tests of
     /// those that did not come out as they should.

@@ -19,7 +19,7 @@ pub enum Detail {
     Lines,
     /// Each test of each submission, as it comes.
     Tests,
-    /// And what compilers say.
+    /// And on which CPU it ran, and what compilers say.
     Verbose,
 }
 
@@ -136,7 +136,9 @@ impl<'p> Show<'p> {
             Event::Begun { about } => {
                 bar.set_message(plain(&about.name));
                 if matches!(self.detail, Detail::Tests | Detail::Verbose) {
-                    let protocol = self.protocol.insert(Protocol::new(self.out.clone(), self.style, self.plan));
+                    let protocol = Protocol::new(self.out.clone(), self.style, self.plan);
+                    let verbose = self.detail == Detail::Verbose;
+                    let protocol = self.protocol.insert(if verbose { protocol.with_cpus() } else { protocol });
                     protocol.begin(about)?;
                 }
             }

@@ -5,8 +5,8 @@
 //! it can write in. A worker's checker runs all see the same three, so that they share one world.
 
 use crate::batch::{Case, Checked, JudgeFailure, Worker};
-use crate::convention::interpret;
-use crate::feedback::{Feedback, FeedbackPlace};
+use crate::convention::{Answer, interpret};
+use crate::feedback::{Feedback, FeedbackPlace, Watch};
 use crate::program::{Executable, Limits};
 use crate::pump::{Input, Output, Sink, pump};
 use crate::staging::{Ids, Staged, private_directory, stage_file};
@@ -109,8 +109,12 @@ impl Custom {
         }
         let handle = supervisor.run(&request)?;
         drop(request);
-        let run = pump(&handle, &mut Input::none(), &mut [stdout, stderr])?;
-        let mut answer = interpret(self.convention, &run, &said, &complained, feedback);
+        let mut watch = Watch::new(feedback, self.limits.output);
+        let run = pump(&handle, &mut Input::none(), &mut [stdout, stderr], Some(&mut watch))?;
+        let mut answer = match watch.finish() {
+            Some(excess) => Answer::failed(excess),
+            None => interpret(self.convention, &run, &said, &complained, feedback),
+        };
         if answer.verdict == Verdict::JudgeError {
             answer.reason.insert_str(0, "checker: ");
         }
@@ -119,7 +123,7 @@ impl Custom {
 }
 
 /// The limits of a checker's run: the package's for validation, or 20 s, 512 MiB and 64 MiB of
-/// output (to each of its streams and files).
+/// output (to each of its streams and files, and to all files in its feedback directory together).
 pub fn checker_limits(limits: &model::Limits) -> Limits {
     let cpu_time = limits.validation_time.unwrap_or(Duration::from_secs(20));
     Limits {

@@ -26,7 +26,7 @@ mod play;
 use crate::batch::{Case, JudgeFailure, Trial, Worker};
 use crate::checker::custom::{Custom, FEEDBACK};
 use crate::convention::{Answer, interpret};
-use crate::feedback::Feedback;
+use crate::feedback::{Feedback, Watch};
 use crate::program::Limits;
 use crate::pump::memory_file;
 use crate::verdict::{COMMENT_LIMIT, TestResult};
@@ -147,7 +147,8 @@ fn play(
     let handles = supervisor.run_pair([&requests[0], &requests[1]])?;
     // What we keep of the pipes is the links' to keep.
     drop(requests);
-    play::play(&handles, from_interactor.link, from_solution.link, |run| {
+    let watch = Watch::new(feedback, its_limits.output);
+    play::play(&handles, from_interactor.link, from_solution.link, watch, |run| {
         // Its standard output was the solution's to read.
         interpret(interactor.convention, run, b"", &beginning(&report), feedback)
     })

@@ -312,12 +312,13 @@ impl State<'_, '_> {
     }
 }
 
-/// The program with a test's files in its working directory, beside its own.
+/// The program with a test's files in its working directory, beside its own and in place of those of the same names.
 fn beside(executable: &Executable, files: &Path, supervisor: &Supervisor) -> Result<Executable, JudgeFailure> {
     let ids = supervisor.ids();
     let failed = |error: std::io::Error| JudgeFailure::new("put a test's files beside the program", &error);
     let directory = private_directory(ids).map_err(failed)?;
-    for source in [executable.files.path(), files] {
+    // What is there stays.
+    for source in [files, executable.files.path()] {
         let source = source.canonicalize().map_err(failed)?;
         stage(&source, &source, directory.path(), ids).map_err(failed)?;
     }

@@ -91,7 +91,7 @@ impl Setter<'_> {
         let handle = self.supervisor.run(&request)?;
         // Its ends of the pipes: with ours open, they would never break.
         drop(request);
-        let result = pump(&handle, &mut input, &mut [stdout, stderr])?;
+        let result = pump(&handle, &mut input, &mut [stdout, stderr], None)?;
         let failure = match judge_run(&result, job.limits) {
             Some((Verdict::JudgeError, why)) => return Err(JudgeFailure(why)),
             Some((_, why)) => {
