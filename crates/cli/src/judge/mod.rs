@@ -13,10 +13,9 @@ pub mod show;
 pub use options::Args;
 
 use crate::failure::Failure;
-use crate::languages::suites;
 use crate::run::usable_cpus;
+use crate::shop::Shop;
 use crate::signals::Signals;
-use millibox_judge::cache::Cache;
 use millibox_judge::interactive::Mode;
 use millibox_judge::judge::{Judge, Machine, Options, Prepared, TimeLimit, choose};
 use millibox_judge::report::{JudgeReport, SubmissionReport};
@@ -27,7 +26,6 @@ use reports::Reports;
 use show::{Detail, Show};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Some verdict was not the expected one.
@@ -49,16 +47,12 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let of_package = |one: &&Submission| problem.submissions.iter().any(|known| known.name == one.name);
     let foreign: Vec<String> = submissions.iter().filter(|one| !of_package(one)).map(|one| one.name.clone()).collect();
     let detail = args.detail(submissions.len());
-    let suites = suites(args.suites.as_deref())?;
+    let mut reports = Reports::open(&args.report)?;
+    let cpus = args.cpus.as_ref().map(|cpus| usable_cpus(&cpus.0)).transpose()?.unwrap_or_default();
+    let Shop { machine, suites, cache } = Shop::open(&args.work, None, &cpus, &signals)?;
     if let Some(language) = &args.language {
         suites.named(language).map_err(|error| Failure::option(format!("--language: {error}")))?;
     }
-    let cache = if args.no_cache { Cache::none() } else { Cache::of_user().map_err(Failure::option)? };
-    let mut reports = Reports::open(&args.report)?;
-    let cpus = args.cpus.as_ref().map(|cpus| usable_cpus(&cpus.0)).transpose()?.unwrap_or_default();
-    let machine = Arc::new(Machine::start(args.machine.builder(), args.jobs.map(usize::from), &cpus)?);
-    let stopped = machine.clone();
-    signals.end_with(move || stopped.stop());
 
     let options = Options {
         time_limit: args.time_limit,

@@ -1,6 +1,6 @@
 //! The command line of `millibox judge`.
 
-use crate::machine;
+use crate::shop::Work;
 use crate::values;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -103,15 +103,6 @@ pub struct Args {
     /// Example: --language c++17
     #[arg(long, value_name = "NAME", requires = "submissions", help_heading = TESTS)]
     pub language: Option<String>,
-    /// Add the suites of a directory's files *.toml, in place of ours for the same language
-    #[arg(long, value_name = "DIR", help_heading = TESTS)]
-    pub suites: Option<PathBuf>,
-    /// Compile everything, and keep nothing of it
-    ///
-    /// Without it, programs that were compiled before are found in $XDG_CACHE_HOME/millibox or
-    /// ~/.cache/millibox.
-    #[arg(long, help_heading = TESTS)]
-    pub no_cache: bool,
     /// Move what submission and interactor say to each other
     ///
     /// Slower than the two pipes between them that they have without it, but then the submission's output
@@ -136,11 +127,6 @@ pub struct Args {
     #[arg(long, short, help_heading = OUTPUT)]
     pub verbose: bool,
 
-    /// Tests at one time; without it, one for each CPU
-    ///
-    /// More of them than CPUs share CPUs and wait for each other.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = MACHINE)]
-    pub jobs: Option<u16>,
     /// CPUs that tests run on, each on one
     ///
     /// Numbers and ranges. Without it, all that there are.
@@ -149,7 +135,7 @@ pub struct Args {
     #[arg(long, value_name = "LIST", value_parser = values::cpus, help_heading = MACHINE)]
     pub cpus: Option<values::Cpus>,
     #[command(flatten)]
-    pub machine: machine::Options,
+    pub work: Work,
 }
 
 fn pattern(text: &str) -> Result<glob::Pattern, String> {
