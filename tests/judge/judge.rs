@@ -263,6 +263,25 @@ fn a_submission_has_the_packages_files_arguments_and_no_more_sources_than_it_may
     judged.exits_with(0).says("and the problem allows 1024");
 }
 
+#[test]
+fn constants_stand_for_their_values_in_the_packages_programs() {
+    let package = Package::newer("constants: {factor: 2, word: {value: right, other: quite}}\n");
+    package
+        .file(
+            "output_validator/check.sh",
+            "read n < $1\nread a\n[ $((n * {{factor}})) = $a ] && [ {{word}} = right ] && exit 42\nexit 43\n",
+        )
+        .file("include/bash/lib.sh", "double() { echo $(($1 * {{factor.value}})); }\n")
+        .submission("accepted/uses.sh", ". ./lib.sh\nread n\ndouble $n\n")
+        .submission("accepted/has.sh", "read n\necho $((n * {{factor}}))\n")
+        .submission("wrong_answer/other.sh", "read n\n[ {{word.other}} = quite ] && echo {{none}}\n");
+    package.judge(&[]).exits_with(0).says("3 submissions: 3 as expected");
+    // Whoever writes for themselves gets nothing of it but what is included.
+    let outside = package.directory.path().join("outside.sh");
+    fs::write(&outside, ". ./lib.sh\nread n\n[ {{factor}} = '{{''factor''}}' ] && double $n\n").unwrap();
+    package.judge(&[outside.to_str().unwrap()]).exits_with(0);
+}
+
 // --- programs of the package -----------------------------------------------------------
 
 const VALIDATOR: &str = "read n < $1; read a; shift 3\n\

@@ -35,6 +35,7 @@ use crate::suite::{Compile, Entry as EntryPoint, Product, Suite, Suites};
 use build::{Built, Job};
 use memo::Memo;
 use millibox::{Backend, Figures, Outcome, Supervisor};
+use millibox_package::Constants;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,6 +74,10 @@ pub struct Options {
     /// Files of this directory, and of those in it, are added to the sources, in place of those of
     /// the same names.
     pub include: Option<PathBuf>,
+    /// What stands for its value in the sources and in the files of `include`.
+    pub constants: Constants,
+    /// It does so in those of `include` alone: the sources are not the package's.
+    pub constants_in_include_only: bool,
     /// Symbolic links among the sources are followed if they lead to somewhere below this directory.
     pub root: Option<PathBuf>,
     /// CPUs that the compiler is held on; none: those of the supervisor's slots.
@@ -188,8 +193,10 @@ impl<'s> Toolbox<'s> {
     /// Their names, as the compiler sees them and speaks of them, are those below the directory that
     /// they have in common. Only regular files are read, and no symbolic links are followed there.
     pub fn compile(&self, suite: &Suite, sources: &[PathBuf], options: &Options) -> Compilation {
+        let in_sources = (!options.constants_in_include_only).then_some(&options.constants);
         let files = sources::read(sources, suite, options.headers_beside, options.root.as_deref())
-            .and_then(|files| sources::include(files, options.include.as_deref()));
+            .map(|files| sources::fill(files, in_sources))
+            .and_then(|files| sources::include(files, options.include.as_deref(), &options.constants));
         match files {
             Ok(files) => self.compile_files(suite, &files, options),
             Err(why) => Compilation::failed(why),

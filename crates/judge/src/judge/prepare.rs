@@ -188,7 +188,8 @@ impl Judge<'_> {
             }
         };
         let root = Some(problem.directory.clone());
-        let options = CompileOptions { headers_beside: true, root, ..CompileOptions::default() };
+        let constants = problem.constants.clone();
+        let options = CompileOptions { headers_beside: true, root, constants, ..CompileOptions::default() };
         let compilation = self.compile(suite, &program.sources, &options);
         let mut executable = match compilation.result {
             Ok(executable) => executable,

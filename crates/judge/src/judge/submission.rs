@@ -129,6 +129,8 @@ impl Judge<'_> {
             cpu_time: problem.limits.compilation_time,
             memory: problem.limits.compilation_memory,
             include: self.include(problem, suite),
+            constants: problem.constants.clone(),
+            constants_in_include_only: !problem.submissions.iter().any(|known| known.program.path == program.path),
             root: Some(problem.directory.clone()),
             cpus,
             ..CompileOptions::default()

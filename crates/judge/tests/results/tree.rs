@@ -46,6 +46,7 @@ pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group
         input_validators: Vec::new(),
         generators: Vec::new(),
         include: None,
+        constants: Default::default(),
         warnings: Vec::new(),
         unpacked: None,
     }
