@@ -75,14 +75,14 @@ fn next(
     if !matches!(result.verdict, Verdict::Accepted | Verdict::WrongAnswer) {
         return Ok(None);
     }
-    let failed = |error: std::io::Error| JudgeFailure(format!("checker: {error}"));
+    let failed = |error: std::io::Error| JudgeFailure(format!("validator: {error}"));
     let Some(file) = feedback.open(NEXT).map_err(failed)? else { return Ok(None) };
     if result.verdict == Verdict::WrongAnswer {
-        return Err(JudgeFailure(format!("checker: rejects the output, and wants another pass ({NEXT}) all the same")));
+        return Err(JudgeFailure(format!("validator: rejects the output, and wants another pass ({NEXT}) all the same")));
     }
     if number >= most {
         return Err(JudgeFailure(format!(
-            "checker: wants another pass ({NEXT}), but the problem has at most {most}; see `validation_passes` in \
+            "validator: wants another pass ({NEXT}), but the problem has at most {most}; see `validation_passes` in \
              problem.yaml"
         )));
     }
