@@ -78,7 +78,9 @@ fn next(
     let failed = |error: std::io::Error| JudgeFailure(format!("validator: {error}"));
     let Some(file) = feedback.open(NEXT).map_err(failed)? else { return Ok(None) };
     if result.verdict == Verdict::WrongAnswer {
-        return Err(JudgeFailure(format!("validator: rejects the output, and wants another pass ({NEXT}) all the same")));
+        return Err(JudgeFailure(format!(
+            "validator: rejects the output, and wants another pass ({NEXT}) all the same"
+        )));
     }
     if number >= most {
         return Err(JudgeFailure(format!(
