@@ -141,6 +141,21 @@ impl<'a> Comparison<'a> {
     /// # Errors
     /// A variant failed that is not [optional](Variant::optional), or none is left.
     pub fn measure(mut self, lab: &Lab) -> Result<Table, Error> {
+        let (metrics, figure) = (std::mem::take(&mut self.metrics), std::mem::take(&mut self.figure));
+        let (id, title, block) = (self.id.clone(), self.title.clone(), self.plan.block.max(1));
+        self.metrics.clone_from(&metrics);
+        let (samples, missing) = self.samples(lab)?;
+        let mut table = Table::new(id, title, metrics, &samples, block, lab.seed()).drawn(figure);
+        table.missing = missing;
+        Ok(table)
+    }
+
+    /// Measures, and leaves it to the caller to make a [`Table`] of the samples, perhaps with those of other
+    /// comparisons.
+    ///
+    /// # Errors
+    /// As for [`Comparison::measure`].
+    pub fn samples(mut self, lab: &Lab) -> Result<(Vec<Samples>, Vec<Missing>), Error> {
         let plan = Plan { rounds: self.plan.rounds.max(1), block: self.plan.block.max(1), ..self.plan };
         let progress = lab.progress(&self.title);
         let mut random = fastrand::Rng::with_seed(lab.seed());
@@ -184,7 +199,7 @@ impl<'a> Comparison<'a> {
                 }
             }
         }
-        let mut missing = self.missing;
+        let mut missing = std::mem::take(&mut self.missing);
         for (variant, why) in self.variants.iter().zip(&failed) {
             missing.extend(why.clone().map(|why| Missing { name: variant.name.clone(), why }));
         }
@@ -195,10 +210,7 @@ impl<'a> Comparison<'a> {
             return Err(Error::says(format!("{}: nothing could be measured: {}", self.title, why.join("; "))));
         }
         progress.done(begin.elapsed());
-        let mut table =
-            Table::new(self.id, self.title, self.metrics, &samples, plan.block, lab.seed()).drawn(self.figure);
-        table.missing = missing;
-        Ok(table)
+        Ok((samples, missing))
     }
 
     /// One run of a variant; `None` if it has failed, now or before.

@@ -12,3 +12,13 @@ pub fn children_cpu_ns() -> u64 {
     let nanos = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
     nanos(usage.ru_utime) + nanos(usage.ru_stime)
 }
+
+/// Gives the calling thread new namespaces (unshare(2)); `flags` are those of clone(2).
+pub fn unshare(flags: i32) -> std::io::Result<()> {
+    // SAFETY: none of the flags that are used here (CLONE_NEW*) takes anything away that Rust relies on: memory and
+    // descriptors stay shared with the other threads.
+    match unsafe { libc::unshare(flags) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}

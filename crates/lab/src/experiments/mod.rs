@@ -1,6 +1,11 @@
 //! The experiments, one file each.
 
+pub mod bin_true;
+mod compile;
 mod compute;
+mod growth;
+mod peers;
+mod sharing;
 
 use crate::{Error, Lab, Report};
 use std::time::Instant;
@@ -19,7 +24,14 @@ pub struct Experiment {
 }
 
 /// All of them, in the order in which `all` runs them.
-pub const ALL: &[Experiment] = &[compute::EXPERIMENT];
+pub const ALL: &[Experiment] = &[
+    bin_true::EXPERIMENT,
+    compile::EXPERIMENT,
+    compute::EXPERIMENT,
+    peers::EXPERIMENT,
+    sharing::EXPERIMENT,
+    growth::EXPERIMENT,
+];
 
 impl Experiment {
     /// The one of this name.
@@ -37,4 +49,12 @@ impl Experiment {
         }
         (report.finish(begin.elapsed()), done)
     }
+}
+
+/// The first line of what a program says of its version.
+pub(crate) fn version(executable: &std::path::Path, arguments: &[&str]) -> String {
+    let output = std::process::Command::new(executable).args(arguments).stdin(std::process::Stdio::null()).output();
+    let said = output.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("not known").to_owned()
 }
