@@ -171,10 +171,10 @@ impl<'a> Comparison<'a> {
             })
             .collect();
         let mut failed: Vec<Option<String>> = vec![None; self.variants.len()];
-        for at in 0..self.variants.len() {
+        for (at, failed) in failed.iter_mut().enumerate() {
             progress.show(&format!("warming up {}", self.variants[at].name), 0.0);
             for _ in 0..plan.warm_up {
-                self.run(at, &mut failed[at])?;
+                self.run(at, failed)?;
             }
         }
         let begin = Instant::now();

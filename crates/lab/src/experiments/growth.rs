@@ -38,7 +38,7 @@ fn over(x: &str) -> Figure {
 
 fn plan(lab: &Lab, short: u64, full: u64) -> Plan {
     Plan {
-        rounds: lab.scale().pick(2, 60, 400),
+        rounds: lab.scale().pick(2, 120, 400),
         block: lab.scale().pick(2, 10, 20),
         settle: 2,
         warm_up: 3,

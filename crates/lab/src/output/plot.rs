@@ -161,8 +161,9 @@ where
         .disable_y_mesh()
         .y_labels(0)
         .x_labels(8)
-        .x_label_formatter(&|value| super::words::number(*value))
+        .x_label_formatter(&|value| tick(*value))
         .x_desc(shown.unit)
+        .max_light_lines(4)
         .light_line_style(BLACK.mix(0.06))
         .bold_line_style(BLACK.mix(0.14))
         .draw()?;
@@ -236,8 +237,9 @@ where
         .configure_mesh()
         .x_desc(x)
         .y_desc(shown.unit)
-        .x_label_formatter(&|value| short(*value))
-        .y_label_formatter(&|value| super::words::number(*value))
+        .x_label_formatter(&|value| tick(*value))
+        .y_label_formatter(&|value| tick(*value))
+        .max_light_lines(4)
         .light_line_style(BLACK.mix(0.06))
         .bold_line_style(BLACK.mix(0.14))
         .draw()?;
@@ -276,14 +278,18 @@ where
     Ok(())
 }
 
-/// 1M rather than 1000000.
-fn short(value: f64) -> String {
-    match value {
-        value if value >= 1e9 => format!("{}G", value / 1e9),
-        value if value >= 1e6 => format!("{}M", value / 1e6),
-        value if value >= 1e4 => format!("{}k", value / 1e3),
-        value => format!("{value}"),
-    }
+/// A number at an axis: no digits that say nothing, and 1M rather than 1000000.
+fn tick(value: f64) -> String {
+    let (divisor, suffix) = match value.abs() {
+        size if size >= 1e9 => (1e9, "G"),
+        size if size >= 1e6 => (1e6, "M"),
+        size if size >= 1e4 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    // Steps are short numbers, up to what is lost in adding them up.
+    let rounded = format!("{:.4}", value / divisor);
+    let short = rounded.trim_end_matches('0').trim_end_matches('.');
+    format!("{}{suffix}", if short.is_empty() || short == "-0" { "0" } else { short })
 }
 
 fn ratios(area: &Area, table: &Table, caption: &str) -> Done {
@@ -319,8 +325,9 @@ where
         .configure_mesh()
         .disable_y_mesh()
         .y_labels(0)
-        .x_label_formatter(&|value| super::words::number(*value))
+        .x_label_formatter(&|value| tick(*value))
         .x_desc(format!("times {}", table.variants[0].name))
+        .max_light_lines(4)
         .light_line_style(BLACK.mix(0.06))
         .bold_line_style(BLACK.mix(0.14))
         .draw()?;
@@ -356,4 +363,26 @@ where
         .position(SeriesLabelPosition::UpperRight)
         .draw()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tick;
+
+    #[test]
+    fn ticks_are_short() {
+        for (value, shown) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.300_000_000_000_000_04, "0.3"),
+            (1.05, "1.05"),
+            (500.0, "500"),
+            (1000.0, "1000"),
+            (20_000.0, "20k"),
+            (1_500_000.0, "1.5M"),
+            (-2.0, "-2"),
+        ] {
+            assert_eq!(tick(value), shown);
+        }
+    }
 }

@@ -148,3 +148,17 @@ fn tried(mut make: impl FnMut() -> Command + 'static, about: &'static str) -> Re
     };
     Ok(Ready { run: Box::new(run), about })
 }
+
+/// Removes cgroups that a peer made at the top of each hierarchy and left: directories below `name`, one after another.
+/// The kernel removes only such as have no processes and no children.
+fn remove_cgroups(name: &str, below: &[&str]) {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    for line in mounts.lines() {
+        let mut fields = line.split(' ').skip(1);
+        if let (Some(at), Some("cgroup" | "cgroup2")) = (fields.next(), fields.next()) {
+            for directory in below {
+                let _ = std::fs::remove_dir(Path::new(at).join(name).join(directory));
+            }
+        }
+    }
+}
