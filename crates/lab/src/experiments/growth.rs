@@ -96,7 +96,8 @@ fn sizes(lab: &Lab) -> Result<Table, Error> {
         let supervisor = &supervisor;
         comparison = comparison.variant(
             Variant::timed(format!("millibox, {size} bytes"), move || bare::sandboxed(supervisor, &request).map(drop))
-                .at("millibox", size as f64),
+                .at("millibox", size as f64)
+                .against(format!("bare, {size} bytes")),
         );
     }
     comparison.measure(lab)
@@ -145,7 +146,8 @@ fn slots(lab: &Lab) -> Result<Table, Error> {
                 outstanding.iter().try_for_each(succeeded)?;
                 Ok(vec![begin.elapsed().as_nanos() as f64 / runs as f64])
             })
-            .at("millibox", slots as f64),
+            .at("millibox", slots as f64)
+            .against(format!("bare, {slots} loops")),
         );
     }
     comparison.measure(lab)
@@ -223,7 +225,10 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         tenth("last tenth", "", &boxed[runs - runs / 10..]),
         tenth("all", "", &boxed),
         tenth("bare, first tenth", "posix_spawn and wait, once for 20 runs", &bare_runs[..bare_runs.len() / 10]),
-        tenth("bare, last tenth", "", &bare_runs[bare_runs.len() - bare_runs.len() / 10..]),
+        Samples {
+            against: Some("bare, first tenth".to_owned()),
+            ..tenth("bare, last tenth", "the machine's own drift", &bare_runs[bare_runs.len() - bare_runs.len() / 10..])
+        },
     ];
     let whole = Table::new("many", title, vec![real()], &parts, window.min(100), lab.seed());
     report.claim("the last tenth of many runs against the first, real time", &whole, "last tenth", REAL, 1.05);
@@ -303,11 +308,13 @@ fn memory(lab: &Lab, report: &mut Report) -> Result<(), Error> {
                     let mut command = Command::new("/bin/true");
                     bare::success(command.env_clear().stdin(Stdio::null()).uid(uid))
                 })
-                .at("fork and exec", x),
+                .at("fork and exec", x)
+                .against(format!("posix_spawn, {size} MiB")),
             )
             .variant(
                 Variant::timed(format!("millibox, {size} MiB"), || bare::sandboxed(&supervisor, &request).map(drop))
-                    .at("millibox", x),
+                    .at("millibox", x)
+                    .against(format!("posix_spawn, {size} MiB")),
             );
         samples.extend(comparison.samples(lab)?.0);
     }

@@ -164,6 +164,8 @@ where
         .x_label_formatter(&|value| tick(*value))
         .x_desc(shown.unit)
         .max_light_lines(4)
+        .label_style(("sans-serif", 12))
+        .axis_desc_style(("sans-serif", 13))
         .light_line_style(BLACK.mix(0.06))
         .bold_line_style(BLACK.mix(0.14))
         .draw()?;
@@ -211,28 +213,42 @@ fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, loga
     if !low.is_finite() {
         return Ok(());
     }
-    if logarithmic && low > 0.0 && high > low {
-        lines_on(area, table, metric, caption, x, (low / 1.2..high * 1.2).log_scale())
-    } else {
-        let room = ((high - low) * 0.04).max(1e-9);
-        lines_on(area, table, metric, caption, x, low - room..high + room)
+    let shown = rows::shown(table, metric);
+    let ends = table.variants.iter().flat_map(|variant| {
+        let figures = &variant.figures[metric];
+        [shown.scale(figures.q1), shown.scale(figures.q3)]
+    });
+    let (least, most) =
+        ends.fold((f64::INFINITY, 0.0), |(least, most), end| (f64::min(least, end), f64::max(most, end)));
+    // From 0, so that what grows does not look as if it grew more; but what lies very far apart could not be seen.
+    let linear_y = 0.0..(most * 1.3).max(1e-9);
+    let logarithmic_y = (least / 2.0..most * 4.0).log_scale();
+    let room = ((high - low) * 0.04).max(1e-9);
+    let linear_x = low - room..high + room;
+    let logarithmic_x = (low / 1.2..high * 1.2).log_scale();
+    let far_y = least > 0.0 && most / least > 3.0 * WIDE;
+    match (logarithmic && low > 0.0 && high > low, far_y) {
+        (true, true) => lines_on(area, table, metric, caption, x, logarithmic_x, logarithmic_y),
+        (true, false) => lines_on(area, table, metric, caption, x, logarithmic_x, linear_y),
+        (false, true) => lines_on(area, table, metric, caption, x, linear_x, logarithmic_y),
+        (false, false) => lines_on(area, table, metric, caption, x, linear_x, linear_y),
     }
 }
 
-fn lines_on<X>(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, axis: X) -> Done
+fn lines_on<X, Y>(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, x_axis: X, y_axis: Y) -> Done
 where
     X: AsRangedCoord<Value = f64>,
     X::CoordDescType: ValueFormatter<f64>,
+    Y: AsRangedCoord<Value = f64>,
+    Y::CoordDescType: ValueFormatter<f64>,
 {
     let shown = rows::shown(table, metric);
-    let highest = table.variants.iter().map(|variant| shown.scale(variant.figures[metric].q3)).fold(0.0, f64::max);
     let mut chart = ChartBuilder::on(area)
         .caption(caption, ("sans-serif", 17))
         .margin(8)
         .x_label_area_size(38)
         .y_label_area_size(70)
-        // From 0, so that what grows does not look as if it grew more.
-        .build_cartesian_2d(axis, 0.0..(highest * 1.15).max(1e-9))?;
+        .build_cartesian_2d(x_axis, y_axis)?;
     chart
         .configure_mesh()
         .x_desc(x)
@@ -240,6 +256,8 @@ where
         .x_label_formatter(&|value| tick(*value))
         .y_label_formatter(&|value| tick(*value))
         .max_light_lines(4)
+        .label_style(("sans-serif", 12))
+        .axis_desc_style(("sans-serif", 13))
         .light_line_style(BLACK.mix(0.06))
         .bold_line_style(BLACK.mix(0.14))
         .draw()?;
@@ -273,7 +291,7 @@ where
         .configure_series_labels()
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK.mix(0.2))
-        .position(SeriesLabelPosition::LowerRight)
+        .position(SeriesLabelPosition::UpperLeft)
         .draw()?;
     Ok(())
 }
@@ -328,6 +346,8 @@ where
         .x_label_formatter(&|value| tick(*value))
         .x_desc(format!("times {}", table.variants[0].name))
         .max_light_lines(4)
+        .label_style(("sans-serif", 12))
+        .axis_desc_style(("sans-serif", 13))
         .light_line_style(BLACK.mix(0.06))
         .bold_line_style(BLACK.mix(0.14))
         .draw()?;
