@@ -85,7 +85,7 @@ fn sizes(lab: &Lab) -> Result<Table, Error> {
         comparison = comparison.variant(
             Variant::timed(format!("bare, {size} bytes"), move || {
                 let mut command = Command::new("/bin/true");
-                command.env_clear().stdin(Stdio::null());
+                command.env_clear().stdin(Stdio::inherit());
                 bare::success(command.envs(of_bare.iter().map(|(name, value)| (name, value))))
             })
             .at("bare", size as f64),
@@ -306,7 +306,7 @@ fn memory(lab: &Lab, report: &mut Report) -> Result<(), Error> {
                 // Asked to set a user id, std forks.
                 Variant::timed(format!("fork and exec, {size} MiB"), || {
                     let mut command = Command::new("/bin/true");
-                    bare::success(command.env_clear().stdin(Stdio::null()).uid(uid))
+                    bare::success(command.env_clear().stdin(Stdio::inherit()).uid(uid))
                 })
                 .at("fork and exec", x)
                 .against(format!("posix_spawn, {size} MiB")),

@@ -84,6 +84,23 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             Variant::timed("millibox --separate-pid1", sandboxed(&apart))
                 .about("the same, with pid1 in an address space of its own"),
         );
+    if let Some(path) = &lab.options().millibox {
+        let limits: &[&str] = if lab.holds_trees() {
+            &["--memory-limit=256M", "--process-limit=16", "--cpu-time-limit=10s"]
+        } else {
+            &[]
+        };
+        let run = move || {
+            let mut command = Command::new(path);
+            command.env_clear().env("PATH", "/usr/bin:/bin").args(["run", "--real-time-limit=10s"]).args(limits);
+            bare::success(command.args(["--", "/bin/true"]).stdin(Stdio::null()))
+        };
+        comparison = comparison.variant(
+            Variant::timed("millibox run", run)
+                .about("the command, which starts a supervisor with its cgroups for one run, and ends it")
+                .optional(),
+        );
+    }
     for peer in PEERS {
         let Some(path) = lab.peer(peer.name, peer.executable) else {
             let why = match lab.options().peers.get(peer.name) {
