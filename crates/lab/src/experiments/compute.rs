@@ -47,7 +47,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         .variant(Variant::new("millibox without seccomp", inside(unfiltered)).optional())
         .plan(Plan {
             rounds: lab.scale().pick(3, 60, 200),
-            budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(45), Duration::from_secs(1200)),
+            budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(35), Duration::from_secs(1200)),
             ..Plan::default()
         })
         .measure(lab)?;

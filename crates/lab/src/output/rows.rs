@@ -16,6 +16,11 @@ pub fn of(table: &Table) -> Vec<Rows> {
     if table.figure == Figure::Ratios {
         return vec![by_metric(table)];
     }
+    if let Figure::Lines { x, .. } = &table.figure
+        && table.variants.iter().flat_map(|variant| &variant.figures).all(|figures| figures.n == 1)
+    {
+        return (0..table.metrics.len()).map(|metric| by_x(table, metric, x)).collect();
+    }
     (0..table.metrics.len()).map(|metric| by_variant(table, metric)).collect()
 }
 
@@ -64,6 +69,34 @@ fn by_variant(table: &Table, metric: usize) -> Rows {
         })
         .collect();
     Rows { heading: shown.heading(&table.metrics[metric].name), columns, rows }
+}
+
+/// Single numbers: a row for each x, a column for each line.
+fn by_x(table: &Table, metric: usize, x: &str) -> Rows {
+    let shown = shown(table, metric);
+    let mut lines: Vec<&str> = Vec::new();
+    let mut xs: Vec<f64> = Vec::new();
+    for variant in &table.variants {
+        let line = variant.series.as_deref().unwrap_or_default();
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+        xs.extend(variant.x.filter(|x| !xs.contains(x)));
+    }
+    xs.sort_unstable_by(f64::total_cmp);
+    let at = |line: &str, x: f64| {
+        let mut of_line = table.variants.iter().filter(|variant| variant.series.as_deref().unwrap_or_default() == line);
+        of_line.find(|variant| variant.x == Some(x)).map(|variant| shown.number(variant.figures[metric].median))
+    };
+    let row = |x: &f64| {
+        let cells = lines.iter().map(|line| at(line, *x).unwrap_or_default());
+        std::iter::once(x.to_string()).chain(cells).collect()
+    };
+    Rows {
+        heading: shown.heading(&table.metrics[metric].name),
+        columns: std::iter::once(x).chain(lines.iter().copied()).map(str::to_owned).collect(),
+        rows: xs.iter().map(row).collect(),
+    }
 }
 
 fn by_metric(table: &Table) -> Rows {

@@ -11,9 +11,6 @@ use std::time::{Duration, Instant};
 /// What is asked for: /bin/true, with limits.
 const BODY: &str = r#"{"cmd":[{"args":["/bin/true"],"env":["PATH=/usr/bin:/bin"],"files":[{"content":""},{"name":"stdout","max":1024},{"name":"stderr","max":1024}],"cpuLimit":10000000000,"clockLimit":10000000000,"memoryLimit":268435456,"procLimit":16}]}"#;
 
-/// Its cgroups, at the top of each hierarchy.
-const CGROUPS: &str = "millibox-lab-go-judge";
-
 /// The server goes with this.
 struct Server {
     child: Child,
@@ -33,7 +30,7 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
         // The server leaves its own; those of its containers are empty by now.
-        super::remove_cgroups(CGROUPS, &["api", "containers", ""]);
+        super::remove_cgroups(&super::cgroups_of("go-judge"), &["api", "containers", ""]);
     }
 }
 
@@ -54,7 +51,7 @@ pub fn prepare(lab: &Lab, path: &Path) -> Result<Ready, Error> {
         "-parallelism",
         "1",
         "-cgroup-prefix",
-        CGROUPS,
+        &super::cgroups_of("go-judge"),
     ]);
     let child = command
         .stdin(Stdio::null())

@@ -166,6 +166,11 @@ fn tried(mut make: impl FnMut() -> Command + 'static, about: &'static str) -> Re
     Ok(Ready { run: Box::new(run), about })
 }
 
+/// A name for a peer's cgroups, at the top of each hierarchy: no other lab has it.
+fn cgroups_of(peer: &str) -> String {
+    format!("millibox-lab-{}-{peer}", std::process::id())
+}
+
 /// Removes cgroups that a peer made at the top of each hierarchy and left: directories below `name`, one after another.
 /// The kernel removes only such as have no processes and no children.
 fn remove_cgroups(name: &str, below: &[&str]) {

@@ -55,15 +55,12 @@ pub fn runc(lab: &Lab, path: &Path) -> Result<Ready, Error> {
     )
 }
 
-/// Where runc's cgroups are, as it is told below.
-const CGROUPS: &str = "/millibox-lab-peer";
-
 /// What runc leaves of its cgroups goes with this: directories that it made for us, empty ones only.
 struct Parent;
 
 impl Drop for Parent {
     fn drop(&mut self) {
-        super::remove_cgroups(CGROUPS.trim_start_matches('/'), &["run", ""]);
+        super::remove_cgroups(&super::cgroups_of("runc"), &["run", ""]);
     }
 }
 
@@ -116,7 +113,7 @@ fn configuration(mounts: &[Value]) -> Value {
         "root": {"path": "rootfs", "readonly": true},
         "mounts": mounts,
         "linux": {
-            "cgroupsPath": format!("{CGROUPS}/run"),
+            "cgroupsPath": format!("/{}/run", super::cgroups_of("runc")),
             "namespaces": namespaces,
             "resources": {"memory": {"limit": 268_435_456}, "pids": {"limit": 16}},
         },
