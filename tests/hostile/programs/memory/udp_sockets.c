@@ -1,0 +1,38 @@
+/* ---
+class = "memory"
+tries = "fill the buffers of UDP sockets that nobody reads"
+must = "the memory limit ends it, or what they hold is below it"
+held_by = "memory cgroup; size of a socket's buffer; RLIMIT_NOFILE"
+with = ["loopback"]
+limits = { memory = "32M" }
+expect = "memory_limit or contained"
+--- */
+#include "hostile.h"
+#include <netinet/in.h>
+
+static void attack(void)
+{
+    static char block[60000];
+    long filled = 0;
+    int client = must(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0));
+    for (int i = 0; i < 900 && filled < 80 * MIB; i++) {
+        struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        socklen_t length = sizeof address;
+        int size = 64 << 20, server = socket(AF_INET, SOCK_DGRAM, 0);
+        if (server < 0)
+            return;
+        setsockopt(server, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+        must(bind(server, (struct sockaddr *)&address, sizeof address));
+        must(getsockname(server, (struct sockaddr *)&address, &length));
+        for (int j = 0; j < 64; j++)
+            sendto(client, block, sizeof block, 0, (struct sockaddr *)&address, sizeof address);
+        must(ioctl(server, 0x541b /* FIONREAD */, &size));
+        /* What was taken: datagrams of the same size, read back without removing more than one. */
+        socklen_t word = sizeof(uint32_t[16]);
+        uint32_t info[16] = { 0 };
+        if (getsockopt(server, SOL_SOCKET, SO_MEMINFO, info, &word) == 0)
+            filled += info[0];
+    }
+    if (filled >= 80 * MIB)
+        escaped("%ld MiB in sockets", filled / MIB);
+}

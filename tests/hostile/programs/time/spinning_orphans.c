@@ -1,0 +1,26 @@
+/* ---
+class = "time"
+tries = "use CPU time in orphans in sessions of their own"
+must = "the CPU-time limit counts all"
+held_by = "supervisor, reading cgroup or CPU clocks of living processes"
+expect = "cpu_time_limit"
+limits = { cpu = "300ms" }
+control = "limits"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    for (int i = 0; i < 4; i++) {
+        pid_t pid = must(fork());
+        if (pid == 0) {
+            setsid();
+            if (must(fork()) == 0)
+                spin_ms(500);
+            _exit(0);
+        }
+        must(waitpid(pid, NULL, 0));
+    }
+    sleep_ms(4000);
+    escaped("four orphans have used 500 ms each");
+}

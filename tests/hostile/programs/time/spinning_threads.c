@@ -1,0 +1,23 @@
+/* ---
+class = "time"
+tries = "use CPU time in several threads, each of which uses little"
+must = "the CPU-time limit counts all"
+held_by = "supervisor, reading cgroup or CPU clock"
+expect = "cpu_time_limit"
+limits = { cpu = "300ms" }
+control = "limits"
+--- */
+#include "hostile.h"
+
+static void *spinner(void *nothing)
+{
+    spin_ms(250);
+    return nothing;
+}
+
+static void attack(void)
+{
+    threads(8, spinner);
+    sleep_ms(4000);
+    escaped("eight threads have used 250 ms each");
+}
