@@ -6,6 +6,10 @@ held_by = "memory cgroup; size of a socket's buffer; RLIMIT_NOFILE"
 with = ["loopback"]
 limits = { memory = "32M" }
 expect = "memory_limit or contained"
+but = [
+  { when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; udp_mem bounds all sockets of the host together" },
+  { when = ["hybrid"], expect = "escaped", known_failure = "version 1 counts buffers of network sockets in an account of its own, which is not limited" },
+]
 --- */
 #include "hostile.h"
 #include <netinet/in.h>
@@ -26,8 +30,6 @@ static void attack(void)
         must(getsockname(server, (struct sockaddr *)&address, &length));
         for (int j = 0; j < 64; j++)
             sendto(client, block, sizeof block, 0, (struct sockaddr *)&address, sizeof address);
-        must(ioctl(server, 0x541b /* FIONREAD */, &size));
-        /* What was taken: datagrams of the same size, read back without removing more than one. */
         socklen_t word = sizeof(uint32_t[16]);
         uint32_t info[16] = { 0 };
         if (getsockopt(server, SOL_SOCKET, SO_MEMINFO, info, &word) == 0)

@@ -4,15 +4,14 @@ tries = "have children kill and replace each other, so that no process lives lon
 must = "a limit on time ends it"
 held_by = "cgroup; limit on real time"
 expect = "cpu_time_limit"
-limits = { cpu = "400ms", real = "3s" }
-but = [{ when = ["rlimit"], expect = "cpu_time_limit or real_time_limit" }]
+limits = { cpu = "400ms" }
 control = "limits"
 --- */
 #include "hostile.h"
 
 static void attack(void)
 {
-    for (long end = clock_ns(CLOCK_MONOTONIC) + 2500000000; clock_ns(CLOCK_MONOTONIC) < end;) {
+    for (int i = 0; i < 1500; i++) {
         pid_t pid = must(fork());
         if (pid == 0)
             for (;;)
@@ -22,5 +21,5 @@ static void attack(void)
         must(waitpid(pid, NULL, 0));
         spin_ms(1);
     }
-    escaped("two and a half seconds");
+    escaped("a second and a half of CPU time and more");
 }

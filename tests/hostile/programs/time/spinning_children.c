@@ -11,12 +11,15 @@ control = "limits"
 
 static void attack(void)
 {
+    volatile long *done = shared_numbers();
     for (int i = 0; i < 8; i++)
         if (must(fork()) == 0) {
             spin_ms(250);
+            __sync_fetch_and_add(done, 1);
             for (;;)
                 pause();
         }
-    sleep_ms(4000);
+    while (*done < 8)
+        sleep_ms(1);
     escaped("eight children have used 250 ms each");
 }

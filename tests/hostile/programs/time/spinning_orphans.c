@@ -11,16 +11,20 @@ control = "limits"
 
 static void attack(void)
 {
+    volatile long *done = shared_numbers();
     for (int i = 0; i < 4; i++) {
         pid_t pid = must(fork());
         if (pid == 0) {
             setsid();
-            if (must(fork()) == 0)
+            if (must(fork()) == 0) {
                 spin_ms(500);
+                __sync_fetch_and_add(done, 1);
+            }
             _exit(0);
         }
         must(waitpid(pid, NULL, 0));
     }
-    sleep_ms(4000);
+    while (*done < 4)
+        sleep_ms(1);
     escaped("four orphans have used 500 ms each");
 }

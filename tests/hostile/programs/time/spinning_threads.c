@@ -9,15 +9,19 @@ control = "limits"
 --- */
 #include "hostile.h"
 
+static volatile int done;
+
 static void *spinner(void *nothing)
 {
     spin_ms(250);
+    __sync_fetch_and_add(&done, 1);
     return nothing;
 }
 
 static void attack(void)
 {
     threads(8, spinner);
-    sleep_ms(4000);
+    while (done < 8)
+        sleep_ms(1);
     escaped("eight threads have used 250 ms each");
 }
