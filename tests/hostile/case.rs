@@ -91,7 +91,7 @@ impl Case<'_> {
         })?;
         let mut scene = Scene::new(self, machine, built)?;
         if self.without == Some(Control::Bare) {
-            return Ok(scene.bare()?);
+            return scene.bare();
         }
         let kind = Kind {
             backend: self.backend,
@@ -264,7 +264,8 @@ impl<'a> Scene<'a> {
         request = request.args(self.arguments(role)).world(&self.world(role)?);
         let limits = case.program.header.limits;
         if !matches!(case.without, Some(Control::Limits | Control::AllLimits)) {
-            request = request.memory_limit(limits.memory.0).process_limit(limits.processes).cpu_time_limit(limits.cpu.0);
+            request =
+                request.memory_limit(limits.memory.0).process_limit(limits.processes).cpu_time_limit(limits.cpu.0);
             if let Some(output) = limits.output {
                 request = request.output_limit(output.0);
             }
@@ -484,7 +485,10 @@ impl<'a> Scene<'a> {
             return Err(harmed.join("; ").into());
         }
         for _ in 0..2 {
-            let next = Request::new("/bin/true").memory_limit(64 << 20).process_limit(1).real_time_limit(Duration::from_secs(20));
+            let next = Request::new("/bin/true")
+                .memory_limit(64 << 20)
+                .process_limit(1)
+                .real_time_limit(Duration::from_secs(20));
             let handle = supervisor.run(&next).map_err(|error| format!("the next run: {error}"))?;
             let result = wait(&handle);
             if Ending::of(&result.outcome) != Some(Ending::Contained) {
@@ -508,7 +512,9 @@ fn collect(feedback: &Feedback) -> Vec<String> {
     let mut wrong = Vec::new();
     for name in ["judgemessage.txt", "teammessage.txt", "score.txt"] {
         match feedback.read(name, 1 << 16) {
-            Ok(Some(bytes)) if !bytes.starts_with(b"own") => wrong.push(format!("{name} was read, and is of the host's")),
+            Ok(Some(bytes)) if !bytes.starts_with(b"own") => {
+                wrong.push(format!("{name} was read, and is of the host's"))
+            }
             _ => {}
         }
     }

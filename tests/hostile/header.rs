@@ -331,7 +331,16 @@ impl TryFrom<String> for Bytes {
 
     fn try_from(text: String) -> Result<Bytes, String> {
         let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
-            Some(digits) => (digits, 1 << if text.ends_with('K') { 10 } else if text.ends_with('M') { 20 } else { 30 }),
+            Some(digits) => (
+                digits,
+                1 << if text.ends_with('K') {
+                    10
+                } else if text.ends_with('M') {
+                    20
+                } else {
+                    30
+                },
+            ),
             None => (text.as_str(), 1),
         };
         digits.parse::<u64>().map(|number| Bytes(number * unit)).map_err(|_| format!("{text:?} is no size"))

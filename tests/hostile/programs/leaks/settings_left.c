@@ -35,7 +35,7 @@ static void look(void)
 {
     struct rlimit files;
     must(getrlimit(RLIMIT_NOFILE, &files));
-    if (getpriority(PRIO_PROCESS, 0) != 0)
+    if (getpriority(PRIO_PROCESS, 0) == 19)
         escaped("nice %d", getpriority(PRIO_PROCESS, 0));
     if (sched_getscheduler(0) != SCHED_OTHER)
         escaped("another scheduler");
