@@ -397,8 +397,11 @@ impl<'a> Scene<'a> {
             let wanted: Vec<String> = expect.0.iter().map(Ending::to_string).collect();
             return Err(format!("{ending}, not {}: {said}", wanted.join(" or ")).into());
         }
-        // An exception for which something else was expected too happened if the first of it did.
-        let exception = but.is_some_and(|but| but.exception.is_some());
+        // Where an exception may be met, it has been if something else came than is expected elsewhere; or if the
+        // ending is the same, and the exception is one of figures.
+        let usual = &self.case.program.header.expect;
+        let differs = !usual.0.contains(&ending) || usual == expect;
+        let exception = differs && but.is_some_and(|but| but.exception.is_some());
         let known_failure = but.and_then(|but| but.known_failure.clone());
         Ok(Held { ending, exception, known_failure })
     }

@@ -211,7 +211,7 @@ impl fmt::Display for Control {
 }
 
 /// What may come of a run.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Expect(pub Vec<Ending>);
 

@@ -1,8 +1,8 @@
 /* ---
 class = "escape"
-tries = "raise its resource limits, and change pid1's"
-must = "hard limits cannot be raised, pid1's not at all be changed"
-held_by = "no capabilities; pid1's credentials are others"
+tries = "raise its hard resource limits, as user 0 inside"
+must = "EPERM for each that is not infinite"
+held_by = "no capabilities"
 with = ["root"]
 profiles = ["default", "none", "separate"]
 --- */
