@@ -231,7 +231,10 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     let _ = calls::set_affinity(&[u64::MAX; crate::launch::CPU_WORDS]);
     // Nor are the keys of our caller's session (session-keyring(7)); without keyrings in the
     // kernel there is nothing to leave.
-    let _ = calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0);
+    let _ = calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0, 0);
+    // All runs are in this new session. Nobody may do anything with its keyring, not even give the
+    // right to: else a run without a seccomp program would leave keys in it for the next.
+    let _ = calls::keyctl(5 /* KEYCTL_SETPERM */, -3isize as usize /* KEY_SPEC_SESSION_KEYRING */, 0);
     // Whoever watches must not wait for a program's turn to end. Homes and pid1s inherit it.
     let _ = calls::set_slice(calls::nice(), crate::tracee::WATCHERS_SLICE_NS);
     // Descriptors of waiting requests are ours; homes set the runs' limit.
