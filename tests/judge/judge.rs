@@ -442,7 +442,7 @@ fn judge_and_kill(package: &Package, times: usize) -> (Option<Verdict>, String) 
         scope.spawn(|| {
             for _ in 0..times {
                 let pid = machine.supervisor().pid();
-                let sleeps = || millibox_tests::processes_that_say("3.07").iter().any(|_| descendants(pid).len() > 6);
+                let sleeps = || millibox_tests::processes_that_say("3.07").iter().any(|_| descendants(pid).len() > 7);
                 if !eventually(Duration::from_secs(30), || sleeps() || over.load(Ordering::SeqCst)) {
                     return;
                 }

@@ -3,7 +3,8 @@
 use crate::{builder, supervisor};
 use millibox::{Backend, BackendChoice, Error, Outcome, Request, World};
 use millibox_tests::{
-    eventually, needs_cgroups, probe_run, processes_that_say, request, result, run, sleeper, start, token, wait,
+    NURSERY, eventually, name, needs_cgroups, probe_run, processes_that_say, request, result, run, sleeper, start,
+    token, wait,
 };
 use std::time::{Duration, Instant};
 
@@ -365,9 +366,10 @@ fn real_time_of_a_run_that_never_comes_to_its_exec() {
     // The prepared tracee waits for its launch: nobody's parent. It is stopped.
     let prepared = || {
         let all = millibox_tests::descendants(supervisor.pid());
-        let leaf = all.iter().find(|one| all.iter().all(|other| other.parent != one.pid))?.pid;
-        // Supervisor, home, pid1, tracee: all must be there.
-        (all.len() >= 4).then_some(leaf)
+        let is_leaf = |one: &&millibox_tests::Process| all.iter().all(|other| other.parent != one.pid);
+        let leaf = all.iter().filter(is_leaf).find(|one| name(one.pid) != NURSERY)?.pid;
+        // Supervisor, nursery, home, zygote, pid1, tracee: all must be there.
+        (all.len() >= 6).then_some(leaf)
     };
     assert!(millibox_tests::eventually(Duration::from_secs(5), || prepared().is_some()));
     std::thread::sleep(Duration::from_millis(100));

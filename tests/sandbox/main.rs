@@ -13,6 +13,7 @@ mod mounts;
 mod namespaces;
 mod network;
 mod pairs;
+mod privileges;
 mod protocol;
 mod requests;
 mod results;

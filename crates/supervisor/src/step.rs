@@ -32,6 +32,7 @@ pub enum Step {
     GidMap,
     Capabilities,
     CloneTracee,
+    Confinement,
     Session,
     Seccomp,
     Receive,
@@ -51,7 +52,7 @@ pub enum Step {
     Home,
 }
 
-const ALL: [Step; 35] = [
+const ALL: [Step; 36] = [
     Step::None,
     Step::Request,
     Step::World,
@@ -70,6 +71,7 @@ const ALL: [Step; 35] = [
     Step::GidMap,
     Step::Capabilities,
     Step::CloneTracee,
+    Step::Confinement,
     Step::Session,
     Step::Seccomp,
     Step::Receive,
@@ -117,6 +119,7 @@ impl Step {
             Step::GidMap => "gid_map",
             Step::Capabilities => "capabilities",
             Step::CloneTracee => "clone_tracee",
+            Step::Confinement => "confinement",
             Step::Session => "session",
             Step::Seccomp => "seccomp",
             Step::Receive => "receive",
@@ -158,6 +161,7 @@ impl Step {
             Step::GidMap => "map the group id",
             Step::Capabilities => "drop capabilities",
             Step::CloneTracee => "clone the tracee",
+            Step::Confinement => "confine pid1",
             Step::Session => "start a session",
             Step::Seccomp => "attach the seccomp program",
             Step::Receive => "receive the run's descriptors",
@@ -191,6 +195,7 @@ impl Step {
                 | Step::GidMap
                 | Step::Capabilities
                 | Step::CloneTracee
+                | Step::Confinement
                 | Step::Session
                 | Step::Receive
                 | Step::Descriptors

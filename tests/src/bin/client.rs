@@ -22,11 +22,14 @@
 //! | `bind=SOURCE:AT:FLAGS` | give the world a bind; FLAGS of r(ead-only) n(oexec) R(ecursive) |
 //! | `dirty` | everything that might be inherited, differently |
 //! | `keyring=NAME` | a session keyring of our own, with a key of this name |
+//! | `small` | one slot with one home, not two with three |
+//! | `separate-pid1` | pid1 with memory of its own |
+//! | `idle` | run the probe to its end, print, and sleep |
 //! | `hold=N` | run the probe N times, print, and sleep |
 //! | `storm` | run the probe again and again |
 //! | `hang=PATH` | bind a FUSE file system that never answers, made at PATH, in one run, and see whether others go on |
 
-use millibox::{Mount, Outcome, Request, Supervisor, World};
+use millibox::{Builder, Mount, Outcome, Request, Supervisor, World};
 use millibox_tests::{executable, open, read_line, run, wait};
 use std::ffi::CString;
 use std::io::Write;
@@ -206,6 +209,8 @@ fn new_keyring(name: &str) -> Result<(), String> {
 
 struct Plan {
     world: World,
+    builder: Builder,
+    idle: bool,
     hold: Option<usize>,
     storm: bool,
     hang: Option<String>,
@@ -258,6 +263,18 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
             plan.world = plan.world.clone().without_seccomp();
             new_keyring(value)
         }
+        "small" => {
+            plan.builder = plan.builder.clone().slots(1).homes_per_slot(1);
+            Ok(())
+        }
+        "separate-pid1" => {
+            plan.builder = plan.builder.clone().separate_pid1(true);
+            Ok(())
+        }
+        "idle" => {
+            plan.idle = true;
+            Ok(())
+        }
         "hold" => {
             plan.hold = Some(number(value)? as usize);
             Ok(())
@@ -294,8 +311,15 @@ fn main() {
     // What the tests' own helpers need is opened before anything is taken away from us.
     let probe = open(&executable("probe"));
     let mut words = std::env::args().skip(1);
-    let world = World::minimal().mount(Mount::proc("/proc"));
-    let mut plan = Plan { world, hold: None, storm: false, hang: None, exec: false };
+    let mut plan = Plan {
+        world: World::minimal().mount(Mount::proc("/proc")),
+        builder: Supervisor::builder().slots(2),
+        idle: false,
+        hold: None,
+        storm: false,
+        hang: None,
+        exec: false,
+    };
     for word in words.by_ref().take_while(|word| word != "--") {
         if let Err(why) = change(&word, &mut plan) {
             println!("unable={why}");
@@ -308,7 +332,7 @@ fn main() {
         return println!("unable={program}: {error}");
     }
     let request = Request::from_descriptor(probe).arg("probe").args(words).world(&plan.world);
-    let supervisor = match Supervisor::builder().slots(2).start() {
+    let supervisor = match plan.builder.clone().start() {
         Ok(supervisor) => supervisor,
         Err(error) => return println!("error={error}"),
     };
@@ -338,6 +362,11 @@ fn main() {
     }
     let output = run(&supervisor, &request);
     println!("outcome={}\n{}", output.result, output.text());
+    if plan.idle {
+        println!("ready=0");
+        let _ = std::io::stdout().flush();
+        std::thread::sleep(Duration::from_secs(100));
+    }
 }
 
 fn go_on_beside_a_hanging_file_system(request: &Request, path: &str) {

@@ -53,6 +53,28 @@ pub struct Files {
     pub keeper: i32,
 }
 
+impl Files {
+    /// The supervisor, which only looks at counters, closes what homes limit their runs by.
+    pub fn close_limits(&mut self) {
+        let limits = [
+            &mut self.memory_limit,
+            &mut self.memory_usage,
+            &mut self.memory_empty,
+            &mut self.pids_join,
+            &mut self.pids_max,
+            &mut self.cpu_quota,
+            &mut self.cpu_period,
+            &mut self.keeper,
+        ];
+        for place in limits.into_iter().chain(&mut self.memory_swap_limit) {
+            let _ = calls::close(std::mem::replace(place, -1));
+        }
+        for fd in self.join.drain(..) {
+            let _ = calls::close(fd);
+        }
+    }
+}
+
 /// Processes in the home's cgroups that are not the run's: home, zygote and pid1.
 const OWN_PROCESSES: u64 = 3;
 /// With less memory than this left, the next run's preparation might not fit.
@@ -97,6 +119,24 @@ impl Home {
         all.extend(files.memory_swap_limit);
         all.extend(files.pids_peak);
         all
+    }
+
+    /// pid1 with memory and descriptors of its own: closes all but what it reads the figures from.
+    pub fn close_limits(&self) {
+        let files = &self.files;
+        for fd in [
+            files.memory_limit,
+            files.memory_usage,
+            files.memory_empty,
+            files.pids_join,
+            files.pids_max,
+            files.cpu_quota,
+            files.cpu_period,
+            files.keeper,
+            files.memory_swap_limit.unwrap_or(-1),
+        ] {
+            let _ = calls::close(fd);
+        }
     }
 
     pub fn join(&self, again: bool) -> Result<(), Failure> {
