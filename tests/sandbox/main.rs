@@ -3,6 +3,7 @@
 mod cancel;
 mod death;
 mod descriptors;
+mod faults;
 mod figures;
 mod growth;
 mod inheritance;

@@ -323,6 +323,17 @@ fn command_line(command: &str, arguments: &Arguments) {
             say(format!("cpus={}", cpus.join(",")));
         }
         "cat" => cat(&arguments.path(0)),
+        // All that a run must find around it, whatever went before.
+        "walls" => {
+            for command in ["fds", "limits", "umask", "ids", "signals", "caps", "scheduling", "host", "cwd"] {
+                say(format!("[{command}]"));
+                command_line(command, arguments);
+            }
+            for file in [c"/proc/self/mountinfo", c"/proc/self/status", c"/proc/self/oom_score_adj", c"/proc/net/dev"] {
+                say(format!("[{}]", file.to_string_lossy()));
+                cat(&file.to_owned());
+            }
+        }
         "host" => {
             let mut name = std::mem::MaybeUninit::<libc::utsname>::zeroed();
             let _ = sys(libc::SYS_uname, [name.as_mut_ptr() as usize]);
