@@ -5,13 +5,15 @@
 //! lets us answer each of its family's calls, or kill somebody just then. First a request is
 //! watched; then, call by call, the same request is made with a fault at that call.
 //!
-//! `MILLIBOX_FAULTS=N` takes every fault with each call, from the N-th call on, instead of one fault
-//! with each.
+//! `MILLIBOX_FAULTS=N` takes every fault with each call of a request, from the N-th call on, instead
+//! of one fault with each; and of a start every call, instead of some chosen at random.
 
 use millibox::{Error, Outcome, Supervisor};
-use millibox_tests::{Gone, builder, directory, eventually, executable, pipe, request, share, skip, world_with_proc};
+use millibox_tests::{
+    Gone, Random, builder, directory, eventually, executable, pipe, request, share, skip, world_with_proc,
+};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -69,6 +71,8 @@ struct Watch {
     seen: Vec<Point>,
     fault: Option<(Point, Fault)>,
     fired: bool,
+    /// Everybody who made a call.
+    pids: BTreeSet<i32>,
     last: Option<Instant>,
 }
 
@@ -193,6 +197,7 @@ fn answer(listener: &OwnedFd, watch: &Mutex<Watch>) {
             *count += 1;
             let point = Point { role, number: call.data.nr, count: *count };
             watch.seen.push(point);
+            watch.pids.insert(pid);
             watch.last = Some(Instant::now());
             match watch.fault {
                 Some((at, fault)) if at == point && !watch.fired => {
@@ -261,6 +266,15 @@ fn walls(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// What one has and the other has not.
+fn same_walls(what: &str, walls: &[String], expected: &[String]) {
+    let without = |these: &[String], those: &[String]| -> Vec<String> {
+        these.iter().filter(|line| !those.contains(line)).cloned().collect()
+    };
+    let (more, less) = (without(walls, expected), without(expected, walls));
+    assert!(more.is_empty() && less.is_empty(), "{what}: the run has other walls: {more:#?} instead of {less:#?}");
+}
+
 /// What came of a request: the run's walls, or an error in words.
 enum Came {
     Ran(Vec<String>),
@@ -278,7 +292,12 @@ fn ask(supervisor: &Supervisor) -> Came {
     match result {
         Ok(Some(result)) => match &result.outcome {
             Outcome::Exited(0) => {
-                assert!(result.figures.real_time_ns > 0 && result.figures.peak_memory_bytes > 0, "{result:?}");
+                let figures = result.figures;
+                let cpu = figures.cpu_user_ns + figures.cpu_system_ns;
+                assert!(figures.peak_memory_bytes > 100_000 && figures.peak_memory_bytes < 64 << 20, "{result:?}");
+                // Neither nothing nor what earlier runs have used.
+                assert!(cpu > 100_000 && cpu <= 2 * figures.real_time_ns, "{result:?}");
+                assert!(figures.peak_processes.is_none_or(|peak| peak == 1), "{result:?}");
                 Came::Ran(walls(&String::from_utf8_lossy(&millibox_tests::read_all(read))))
             }
             Outcome::NotStarted(error) | Outcome::SandboxError(error) => Came::Refused(error.to_string()),
@@ -294,7 +313,7 @@ fn ask(supervisor: &Supervisor) -> Came {
 
 fn works(supervisor: &Supervisor, expected: &[String]) {
     match ask(supervisor) {
-        Came::Ran(walls) => assert_eq!(walls, expected, "the next run has other walls"),
+        Came::Ran(walls) => same_walls("the next", &walls, expected),
         Came::Refused(why) | Came::Died(why) => panic!("the next request does not work: {why}"),
     }
 }
@@ -348,6 +367,11 @@ fn a_fault_at_every_call_of_a_request() {
             place.arm(Some((*point, *fault)));
             let came = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ask(&supervisor)));
             let came = came.unwrap_or_else(|_| panic!("{what}"));
+            let said = match &came {
+                Came::Ran(_) => "no difference",
+                Came::Refused(why) | Came::Died(why) => why,
+            };
+            eprintln!("{what}: {said}");
             place.settle();
             let fired = place.watch().fired;
             place.arm(None);
@@ -355,7 +379,7 @@ fn a_fault_at_every_call_of_a_request() {
             match came {
                 Came::Ran(walls) => {
                     tally.no_difference += 1;
-                    assert_eq!(walls, expected, "{what}: the run has other walls");
+                    same_walls(&what, &walls, &expected);
                 }
                 Came::Refused(why) | Came::Died(why) if !fired => panic!("{what}: not made, and yet {why}"),
                 Came::Refused(why) => {
@@ -367,8 +391,20 @@ fn a_fault_at_every_call_of_a_request() {
                     assert!(why.contains("killed by signal") || why.contains("cannot "), "{what}: {why:?}");
                 }
             }
+            // Who was killed after the answer may have been waiting for the next run: that is told,
+            // and the one after it works.
+            if matches!(fault, Fault::Kill(_)) && fired && !supervisor.is_dead() {
+                if let Came::Refused(why) = ask(&supervisor) {
+                    assert!(why.starts_with("cannot ") || why.contains("killed"), "{what}: {why:?}");
+                }
+                place.settle();
+            }
             // It may have died after its answer, too.
-            let next = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| works(&supervisor, &expected)));
+            let next = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                // In each home: what was prepared under the fault is used as well.
+                works(&supervisor, &expected);
+                works(&supervisor, &expected);
+            }));
             if next.is_err() {
                 assert!(supervisor.is_dead(), "{what}: the next request does not work");
                 drop(supervisor);
@@ -389,4 +425,84 @@ fn a_fault_at_every_call_of_a_request() {
     gone.assert();
     eprintln!("{tally:?}");
     assert!(tally.fired * 2 > tally.points, "most faults did not happen: {tally:?}");
+}
+
+/// Cgroups in these directories that one of these made.
+fn cgroups_of(parents: &BTreeSet<PathBuf>, pids: &BTreeSet<i32>) -> Vec<PathBuf> {
+    let entries = parents.iter().filter_map(|parent| std::fs::read_dir(parent).ok()).flatten().flatten();
+    let ours = |path: &PathBuf| {
+        // NAME.PID-RANDOM, as the keeper calls them.
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let maker: String = name.split_once('-').map_or("", |_| &name).chars().filter(char::is_ascii_digit).collect();
+        name.starts_with("millibox") && pids.iter().any(|pid| maker.starts_with(&pid.to_string()))
+    };
+    entries.map(|entry| entry.path()).filter(ours).collect()
+}
+
+#[test]
+fn a_fault_at_calls_of_the_start() {
+    let place = Place::new();
+    let first = match place.start() {
+        Ok(supervisor) => supervisor,
+        Err(error) => return skip(&format!("no seccomp listener can be had: {error}")),
+    };
+    let Came::Ran(expected) = ask(&first) else { panic!("a request without a fault") };
+    let parents: BTreeSet<PathBuf> = first.cgroups().filter_map(|path| path.parent().map(PathBuf::from)).collect();
+    drop(first);
+    // A start, and a first request, whose template is still to be built.
+    place.arm(None);
+    let second = place.start().unwrap_or_else(|error| panic!("{error}"));
+    works(&second, &expected);
+    let points = place.watch().seen.clone();
+    drop(second);
+    assert!(points.iter().any(|point| point.role == Role::Builder), "nobody builds a template");
+
+    let mut random = Random::new();
+    let all = std::env::var_os("MILLIBOX_FAULTS").is_some();
+    let chosen: Vec<usize> = match all {
+        true => (0..points.len()).collect(),
+        false => (0..40).map(|_| random.below(points.len() as u64) as usize).collect(),
+    };
+    let (mut fired, mut told) = (0, 0);
+    for index in chosen {
+        let (point, fault) = (points[index], FAULTS[random.below(FAULTS.len() as u64) as usize]);
+        let what = format!("{fault:?} at call {index}, {point:?}");
+        place.arm(Some((point, fault)));
+        let said = match place.start() {
+            Err(error) => error.to_string(),
+            Ok(supervisor) => {
+                let came = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ask(&supervisor)));
+                match came.unwrap_or_else(|_| panic!("{what}")) {
+                    Came::Ran(walls) => {
+                        same_walls(&what, &walls, &expected);
+                        "no difference".to_owned()
+                    }
+                    Came::Refused(why) | Came::Died(why) => why,
+                }
+            }
+        };
+        eprintln!("{what}: {said}");
+        let (hit, pids) = {
+            let watch = place.watch();
+            (watch.fired, watch.pids.clone())
+        };
+        fired += usize::from(hit);
+        if said != "no difference" {
+            told += 1;
+            assert!(hit, "{what}: not made, and yet {said}");
+            assert!(said.contains("cannot ") || said.contains("killed") || said.contains("error"), "{what}: {said:?}");
+        }
+        let left = || -> Vec<i32> {
+            // A number may be somebody else's by now.
+            pids.iter().copied().filter(|pid| millibox_tests::process(*pid).is_some() && role(*pid).is_some()).collect()
+        };
+        assert!(eventually(Duration::from_secs(10), || left().is_empty()), "{what}: {said}: left: {:?}", left());
+        let cgroups = || cgroups_of(&parents, &pids);
+        assert!(eventually(Duration::from_secs(10), || cgroups().is_empty()), "{what}: left: {:?}", cgroups());
+    }
+    place.arm(None);
+    let last = place.start().unwrap_or_else(|error| panic!("{error}"));
+    works(&last, &expected);
+    eprintln!("{fired} faults at {} calls, {told} told", points.len());
+    assert!(fired > 10 && told > 5, "{fired} faults, {told} told");
 }

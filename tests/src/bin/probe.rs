@@ -323,15 +323,16 @@ fn command_line(command: &str, arguments: &Arguments) {
             say(format!("cpus={}", cpus.join(",")));
         }
         "cat" => cat(&arguments.path(0)),
-        // All that a run must find around it, whatever went before.
+        // All that a run must find around it, whatever went before; in few calls, as each may be watched.
         "walls" => {
-            for command in ["fds", "limits", "umask", "ids", "signals", "caps", "scheduling", "host", "cwd"] {
-                say(format!("[{command}]"));
+            for command in ["umask", "ids", "scheduling", "host", "cwd"] {
                 command_line(command, arguments);
             }
-            for file in [c"/proc/self/mountinfo", c"/proc/self/status", c"/proc/self/oom_score_adj", c"/proc/net/dev"] {
-                say(format!("[{}]", file.to_string_lossy()));
-                cat(&file.to_owned());
+            say(format!("securebits={:x}", sys(libc::SYS_prctl, [libc::PR_GET_SECUREBITS as usize]).unwrap_or(99)));
+            say(format!("leads={}", sys(libc::SYS_getsid, [0]) == sys(libc::SYS_getpid, [])));
+            ls("/proc/self/fd");
+            for file in ["mountinfo", "status", "limits", "oom_score_adj", "net/dev", "cgroup"] {
+                cat(&CString::new(format!("/proc/self/{file}")).unwrap_or_default());
             }
         }
         "host" => {
