@@ -12,7 +12,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-vm lint bench install uninstall clean
+.PHONY: help build demo test test-vm fuzz lint audit bench install uninstall clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -35,6 +35,15 @@ test: ## all tests; started by root, also those of the sandbox as an unprivilege
 
 test-vm: ## the sandbox's tests on other kernels and set-ups, in emulated machines (ARGS=--list: which)
 	@tests/vm/run $(ARGS)
+
+# Counters in every branch of everything that is compiled here: inputs that reach something new are kept.
+sancov := -C passes=sancov-module -C llvm-args=-sanitizer-coverage-level=3 \
+	-C llvm-args=-sanitizer-coverage-inline-8bit-counters
+
+fuzz: ## readers, policy compiler and checkers with whatever bytes (ARGS='--seconds 600 tokens zip': how long, which)
+	@$(need)
+	RUSTFLAGS='$(sancov)' cargo run --locked --quiet --profile fuzz -p millibox-fuzz --bin fuzz \
+		--target-dir '$(or $(CARGO_TARGET_DIR),target)/fuzzing' --target $(shell rustc -vV | sed -n 's/^host: //p') -- $(ARGS)
 
 lint: ## formatting, clippy and documentation, without a warning
 	@$(need)

@@ -4,6 +4,7 @@ mod cancel;
 mod containers;
 mod death;
 mod descriptors;
+mod faults;
 mod figures;
 mod growth;
 mod inheritance;

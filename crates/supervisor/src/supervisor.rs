@@ -123,6 +123,8 @@ pub struct Supervisor {
     cpu_mask: Vec<u64>,
     /// The client's socket is watched for room to send.
     wants_room: bool,
+    /// Why an answer could not be sent.
+    speechless: Option<Fatal>,
     /// Children that have been killed and not yet waited for.
     dying: Vec<Orphans>,
     /// For each home, how often in a row it died before it had settled again.
@@ -192,6 +194,7 @@ impl Supervisor {
             cpus,
             cpu_mask: mask.into_iter().take(words).collect(),
             wants_room: false,
+            speechless: None,
             dying: Vec::new(),
             unsettled: Vec::new(),
         };
@@ -265,6 +268,9 @@ impl Supervisor {
             self.dying.retain_mut(|left| !left.are_gone());
             self.look_at_clocks();
             self.dispatch();
+            if let Some(fatal) = self.speechless.take() {
+                return Err(fatal);
+            }
         }
     }
 
@@ -320,7 +326,8 @@ impl Supervisor {
                 Ok(()) => {
                     self.unsent.pop_front();
                 }
-                Err(Errno(libc::EAGAIN)) => break,
+                // When memory is short the socket is not, and the next turn tries again.
+                Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => break,
                 // The client has gone; the next read will say so.
                 Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.unsent.clear(),
                 Err(errno) => return Err(format!("cannot answer the client: {}", crate::step::errno_text(errno))),
@@ -339,9 +346,10 @@ impl Supervisor {
     }
 
     fn answer(&mut self, id: u64, result: &RunResult) {
-        // A fatal error here means that the client cannot be told anything; the next read
-        // of its socket ends us.
-        let _ = self.send(Kind::Result, id, &encode(result));
+        // A client that cannot be told anything would wait for ever.
+        if let Err(fatal) = self.send(Kind::Result, id, &encode(result)) {
+            self.speechless.get_or_insert(fatal);
+        }
     }
 
     fn answer_error(&mut self, id: u64, outcome: Outcome) {
@@ -382,7 +390,7 @@ impl Supervisor {
                     }
                     Ok(true)
                 }
-                Err(Errno(libc::EAGAIN)) => {
+                Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => {
                     self.buffer = buffer;
                     return Ok(true);
                 }
@@ -762,7 +770,7 @@ impl Supervisor {
             let socket = self.homes[index].socket.as_raw_fd();
             let received = match calls::receive(socket, &mut bytes, libc::MSG_DONTWAIT) {
                 Ok(received) => received,
-                Err(Errno(libc::EAGAIN)) => return Ok(()),
+                Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => return Ok(()),
                 Err(Errno(libc::ECONNRESET)) => return self.home_died(index),
                 Err(errno) => return Err(format!("cannot read from a home: {}", crate::step::errno_text(errno))),
             };
@@ -924,7 +932,10 @@ impl Supervisor {
                 }
             }
         }
-        Report { start, end, ..Report::default() }
+        let failure = home.shared.failure.get();
+        // All else there is the dead home's own word, which did not come to an end.
+        let failure = if failure.step == Step::Counters as u32 { failure } else { Failure::default() };
+        Report { start, end, failure }
     }
 
     // --- limits ---------------------------------------------------------------------

@@ -237,8 +237,11 @@ impl Suites {
         Suites::from_files(&files)
     }
 
-    /// The builtin files, in which these files (name and text) replace or add languages.
-    fn from_files(files: &[(String, String)]) -> Result<Suites, Faults> {
+    /// Those that come with the judge, in which these files (name and text) replace or add languages.
+    ///
+    /// # Errors
+    /// Files have faults: all of them.
+    pub fn from_files(files: &[(String, String)]) -> Result<Suites, Faults> {
         let mut languages: Vec<(bool, read::Language)> = Vec::new();
         let mut faults = Faults::default();
         let builtin = builtin::FILES.iter().map(|(name, text)| (true, *name, *text));
