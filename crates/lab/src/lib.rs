@@ -1,0 +1,4 @@
+//! The lab.
+#![deny(unsafe_code)]
+
+pub mod programs;
