@@ -111,7 +111,7 @@ fn main() -> ExitCode {
         Command::Problem(args) => problem::main(&args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Languages(args) => languages::main(&args),
-        Command::Bench(args) => bench::main(&args.bench, &args.machine.builder()).map_err(Failure::sandbox),
+        Command::Bench(args) => bench::main(&args.bench, &args.machine.builder()),
         Command::Completions { shell } => completions(shell),
     };
     done.unwrap_or_else(|failure| {
