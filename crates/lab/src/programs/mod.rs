@@ -9,11 +9,13 @@
 //! | `batch` | the same solution, all questions in a file | `talk` |
 //! | `calls N` | single system calls, a clock around each | `calls` |
 //! | `table MS DIR [ROW...]` | what the kernel does for a program, each thing on its own | `table` |
+//! | `place PLACE... -- COMMAND...` | a command in cgroups or a session of its own | `place` |
 //! | `under WHAT COMMAND...` | a command, with something else than millibox around it | `under` |
 
 pub mod calls;
+mod place;
 #[allow(unsafe_code, reason = "the lab's one room for it")]
-mod sys;
+pub(crate) mod sys;
 pub mod table;
 pub mod talk;
 pub mod under;
@@ -56,6 +58,10 @@ fn run(arguments: &[String]) -> Result<u8, Failed> {
         ["table", milliseconds, directory, ref rows @ ..] => {
             let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
             table::tell(&rows, Duration::from_millis(milliseconds.parse()?), Path::new(directory))
+        }
+        ["place", ref arguments @ ..] => {
+            let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+            place::run(&arguments)
         }
         ["under", around, ref command @ ..] => {
             let command: Vec<String> = command.iter().map(ToString::to_string).collect();
