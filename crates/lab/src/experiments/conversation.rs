@@ -115,7 +115,7 @@ impl<'a> Table<'a> {
         let mut solution = spawn_on(&places.answer, solution)?;
         let (to, from) = (solution.stdin.take(), solution.stdout.take());
         let (Some(to), Some(from)) = (to, from) else { return Err(Error::says("no pipes")) };
-        let query_ns = self.ask(from.into(), to.into(), places)?;
+        let [query_ns, _] = self.ask(from.into(), to.into(), places)?;
         let (used, all) = used(solution, around)?;
         let queries = self.queries as f64;
         Ok(Talked { query_ns, cpu_ns: cpu(&used) / queries, all_cpu_ns: all / queries })
@@ -128,15 +128,15 @@ impl<'a> Table<'a> {
         let queries = self.queries.to_string();
         let request = self.request(&["answer", &queries], &places.answer, &World::minimal())?;
         let handle = self.supervisor.run(&limit(request.stdin(to_read).stdout(from_write)))?;
-        let query_ns = self.ask(from.into(), to.into(), places)?;
+        let [query_ns, _] = self.ask(from.into(), to.into(), places)?;
         let result = handle.wait()?;
         expect(&result, 0)?;
         let cpu_ns = (result.figures.cpu_user_ns + result.figures.cpu_system_ns) as f64 / self.queries as f64;
         Ok(Talked { query_ns, cpu_ns, all_cpu_ns: cpu_ns })
     }
 
-    /// Runs the bare `ask`; nanoseconds for each query.
-    fn ask(&self, from: Stdio, to: Stdio, places: &Places) -> Result<f64, Error> {
+    /// Runs the bare `ask`; see `asked`.
+    fn ask(&self, from: Stdio, to: Stdio, places: &Places) -> Result<[f64; 2], Error> {
         let mut command = self.command(&[], &["ask", &self.queries.to_string()]);
         let mut asks = spawn_on(&places.ask, command.stdin(from).stdout(to).stderr(Stdio::piped()))?;
         // Our ends of the pipes go with the command.
@@ -146,16 +146,19 @@ impl<'a> Table<'a> {
         self.asked(&said, status.code())
     }
 
-    /// What `ask` said, for each query.
-    fn asked(&self, said: &str, code: Option<i32>) -> Result<f64, Error> {
-        match (code, said.trim().parse::<f64>()) {
-            (Some(42), Ok(ns)) => Ok(ns / self.queries.saturating_sub(1).max(1) as f64),
+    /// What `ask` said, for each query: real time, and its own CPU time.
+    fn asked(&self, said: &str, code: Option<i32>) -> Result<[f64; 2], Error> {
+        let numbers: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let queries = self.queries.saturating_sub(1).max(1) as f64;
+        match (code, &numbers[..]) {
+            (Some(42), [real, cpu]) => Ok([real / queries, cpu / queries]),
             _ => Err(Error::says(format!("the program that asks exited with {code:?}: {}", said.trim()))),
         }
     }
 
-    /// Both bare, each in the places of `place` (see the program `place`); nanoseconds for a query.
-    pub fn bare_pair(&self, ask: &[&str], answer: &[&str], places: &Places) -> Result<f64, Error> {
+    /// Both bare, each in the places that are named (see the program `place`). Nanoseconds for a query, of real time
+    /// and of CPU time of the one who asks.
+    pub fn bare_pair(&self, ask: &[&str], answer: &[&str], places: &Places) -> Result<[f64; 2], Error> {
         let queries = self.queries.to_string();
         let of = |place: &[&str], what: &[&str]| match place {
             [] => self.command(&[], what),
@@ -177,13 +180,13 @@ impl<'a> Table<'a> {
         self.asked(&said, status.code())
     }
 
-    /// Both in the sandbox; nanoseconds for a query.
+    /// The same of both in the sandbox.
     pub fn sandboxed_pair(
         &self,
         limit: impl Fn(Request) -> Request,
         places: &Places,
         world: &World,
-    ) -> Result<f64, Error> {
+    ) -> Result<[f64; 2], Error> {
         let (to_read, to) = pipe()?;
         let (from, from_write) = pipe()?;
         let (said, said_write) = pipe()?;
