@@ -5,6 +5,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 ARGS ?=
+BENCH ?= all
 # Where rustup puts cargo, for shells that have not heard of it yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
@@ -40,8 +41,9 @@ lint: ## formatting, clippy and documentation, without a warning
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --bins --document-private-items
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --lib
 
-bench: build ## what the sandbox costs on this machine (ARGS='--runs 500': options)
-	$(release)/millibox bench true $(ARGS)
+bench: build ## all experiments, short, into bench/results (BENCH=true: one; ARGS='--scale full': options)
+	$(release)/millibox bench $(BENCH) --out bench/results $(ARGS)
+	@echo 'make: the page is bench/results/index.html'
 
 install: ## the command and the supervisor into PREFIX/bin (PREFIX=/usr/local)
 	@test -x $(release)/millibox -a -x $(release)/millibox-supervisor || $(MAKE) --no-print-directory build

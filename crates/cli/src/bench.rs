@@ -104,6 +104,7 @@ pub fn main(args: &Args, builder: &Builder) -> Result<ExitCode, Failure> {
         scale: args.scale.into(),
         seed: args.seed,
         peers: args.peer.iter().cloned().collect(),
+        millibox: std::env::current_exe().ok(),
         command: command(),
         progress: true,
     })

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 /// It cannot be run, or fails.
 pub fn spawn(program: &str) -> Result<(), Error> {
     // With nothing but these set, std uses posix_spawn(3).
-    success(Command::new(program).env_clear().stdin(Stdio::null()))
+    success(Command::new(program).env_clear().stdin(Stdio::inherit()))
 }
 
 /// Runs a command, which must succeed.

@@ -50,6 +50,8 @@ pub struct Options {
     pub seed: u64,
     /// Executables of other sandboxes by their names, instead of looking for them on PATH.
     pub peers: BTreeMap<String, PathBuf>,
+    /// The executable of the command `millibox`, for what is measured from outside.
+    pub millibox: Option<PathBuf>,
     /// The command line that reports name.
     pub command: String,
     /// Progress is shown on standard error.
@@ -63,6 +65,7 @@ impl Default for Options {
             scale: Scale::default(),
             seed: 1,
             peers: BTreeMap::new(),
+            millibox: None,
             command: "millibox bench".to_owned(),
             progress: true,
         }

@@ -61,7 +61,7 @@ mod table;
 
 pub use error::Error;
 pub use experiments::Experiment;
-pub use lab::{Lab, Options, Scale};
+pub use lab::{Lab, Options, Progress, Scale};
 pub use machine::Machine;
 pub use report::{Claim, Holds, Report, Test};
 pub use runner::{Comparison, Plan, Variant};

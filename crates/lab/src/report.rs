@@ -92,7 +92,7 @@ impl Report {
             tests: Vec::new(),
             versions: Vec::new(),
             notes: Vec::new(),
-            machine: Machine::here(),
+            machine: lab.machine().clone(),
             backend: lab.backend().to_string(),
             millibox: env!("CARGO_PKG_VERSION").to_owned(),
             command: lab.options().command.clone(),

@@ -35,6 +35,7 @@ pub struct Variant<'a> {
     about: String,
     series: Option<String>,
     x: Option<f64>,
+    against: Option<String>,
     optional: bool,
     run: Run<'a>,
 }
@@ -42,7 +43,15 @@ pub struct Variant<'a> {
 impl<'a> Variant<'a> {
     /// `run` does the work once, and says what it measured: one number for each metric, in their order.
     pub fn new(name: impl Into<String>, run: impl FnMut() -> Result<Vec<f64>, Error> + 'a) -> Variant<'a> {
-        Variant { name: name.into(), about: String::new(), series: None, x: None, optional: false, run: Box::new(run) }
+        Variant {
+            name: name.into(),
+            about: String::new(),
+            series: None,
+            x: None,
+            against: None,
+            optional: false,
+            run: Box::new(run),
+        }
     }
 
     /// The work is timed from outside: the one metric is its real time in nanoseconds.
@@ -65,6 +74,13 @@ impl<'a> Variant<'a> {
     #[must_use]
     pub fn at(mut self, series: impl Into<String>, x: f64) -> Variant<'a> {
         (self.series, self.x) = (Some(series.into()), Some(x));
+        self
+    }
+
+    /// It is compared with the variant of this name, not with the first one.
+    #[must_use]
+    pub fn against(mut self, name: impl Into<String>) -> Variant<'a> {
+        self.against = Some(name.into());
         self
     }
 
@@ -167,14 +183,15 @@ impl<'a> Comparison<'a> {
                 about: variant.about.clone(),
                 series: variant.series.clone(),
                 x: variant.x,
+                against: variant.against.clone(),
                 values: vec![Vec::new(); self.metrics.len()],
             })
             .collect();
         let mut failed: Vec<Option<String>> = vec![None; self.variants.len()];
-        for at in 0..self.variants.len() {
+        for (at, failed) in failed.iter_mut().enumerate() {
             progress.show(&format!("warming up {}", self.variants[at].name), 0.0);
             for _ in 0..plan.warm_up {
-                self.run(at, &mut failed[at])?;
+                self.run(at, failed)?;
             }
         }
         let begin = Instant::now();

@@ -214,10 +214,10 @@ mod tests {
 
     #[test]
     fn a_bootstrap_covers_what_it_should() {
-        // Samples from known distributions, 100 times: the interval holds the true ratio about 95 times of 100. The
+        // Samples from known distributions, 50 times: the interval holds the true ratio about 95 times of 100. The
         // seeds are fixed, so this is no test of luck.
         let mut covered = 0;
-        for seed in 0..100 {
+        for seed in 0..50 {
             let mut random = fastrand::Rng::with_seed(seed);
             let mut draw = |middle: f64| -> Vec<f64> {
                 (0..120)
@@ -229,7 +229,7 @@ mod tests {
             assert!(interval.low <= interval.value && interval.value <= interval.high, "{interval:?}");
             covered += usize::from((interval.low..=interval.high).contains(&1.2));
         }
-        assert!((88..=100).contains(&covered), "{covered} of 100");
+        assert!((43..=50).contains(&covered), "{covered} of 50");
     }
 
     #[test]

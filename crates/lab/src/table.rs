@@ -76,6 +76,8 @@ pub struct Samples {
     pub series: Option<String>,
     /// See [`Figure::Lines`].
     pub x: Option<f64>,
+    /// The variant that it is compared with; `None`: the first one.
+    pub against: Option<String>,
     /// For each metric, all samples in order of time.
     pub values: Vec<Vec<f64>>,
 }
@@ -112,7 +114,8 @@ pub struct Figures {
     pub p999: f64,
     /// The greatest.
     pub max: f64,
-    /// To the first variant, with its 95 % bootstrap interval; the first variant itself has none.
+    /// To the first variant, or to [`Measured::against`], with its 95 % bootstrap interval; the first variant itself
+    /// has none.
     pub ratio: Option<Interval>,
     /// All samples in order of time, unless there are very many.
     pub samples: Vec<f64>,
@@ -132,6 +135,8 @@ pub struct Measured {
     pub series: Option<String>,
     /// See [`Figure::Lines`].
     pub x: Option<f64>,
+    /// The variant that it is compared with; `None`: the first one.
+    pub against: Option<String>,
     /// In the order of the metrics.
     pub figures: Vec<Figures>,
 }
@@ -174,12 +179,16 @@ impl Table {
                 about: variant.about.clone(),
                 series: variant.series.clone(),
                 x: variant.x,
+                against: variant.against.clone(),
                 figures: metrics
                     .iter()
                     .enumerate()
                     .map(|(at, metric)| {
                         let of = |samples: &Samples| samples.values.get(at).cloned().unwrap_or_default();
-                        let base = (index > 0).then(|| of(&samples[0]));
+                        let base = match &variant.against {
+                            Some(name) => samples.iter().find(|other| other.name == *name).map(of),
+                            None => (index > 0).then(|| of(&samples[0])),
+                        };
                         figures(of(variant), base.as_deref(), block, metric.centre, seed)
                     })
                     .collect(),
@@ -209,7 +218,7 @@ impl Table {
         self.variants.iter().find(|known| known.name == variant)?.figures.get(at)
     }
 
-    /// The ratio of a variant to the first one.
+    /// The ratio of a variant to the first one, or to the one that it is compared with.
     pub fn ratio(&self, variant: &str, metric: &str) -> Option<Interval> {
         self.figures(variant, metric)?.ratio
     }

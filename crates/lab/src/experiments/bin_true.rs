@@ -10,7 +10,6 @@ use crate::{Error, Lab, Metric, Report, Table, Unit, bare};
 use millibox::{Handle, Request, Supervisor};
 use serde::Serialize;
 use std::collections::VecDeque;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -176,14 +175,14 @@ pub fn measure(lab: &Lab, amount: Amount) -> Result<Measured, Error> {
     let backend = one.backend();
     let mut raw = Raw::default();
     for _ in 0..amount.runs.min(50) {
-        spawn_bare()?;
+        bare::spawn("/bin/true")?;
         bare::sandboxed(&one, &request)?;
     }
     while (raw.bare.len() as u32) < amount.runs {
         progress.show("one after another", raw.bare.len() as f64 / f64::from(amount.runs));
         for turn in 0..=BLOCK {
             let begin = Instant::now();
-            spawn_bare()?;
+            bare::spawn("/bin/true")?;
             if turn > 0 {
                 raw.bare.push(begin.elapsed().as_nanos() as f64);
             }
@@ -240,11 +239,6 @@ pub fn measure(lab: &Lab, amount: Amount) -> Result<Measured, Error> {
     })
 }
 
-fn spawn_bare() -> Result<(), Error> {
-    // With nothing but these set, std uses posix_spawn(3).
-    bare::success(Command::new("/bin/true").env_clear().stdin(Stdio::inherit()))
-}
-
 fn expect_success(handle: &Handle) -> Result<(), Error> {
     let result = handle.wait()?;
     if result.outcome == millibox::Outcome::Exited(0) {
@@ -269,7 +263,7 @@ fn bare_on_all_cpus(cpus: usize, for_long: Duration) -> Result<Rate, Error> {
             .map(|_| {
                 scope.spawn(|| {
                     while !stop.load(Ordering::Relaxed) {
-                        spawn_bare()?;
+                        bare::spawn("/bin/true")?;
                         count.fetch_add(1, Ordering::Relaxed);
                     }
                     Ok::<(), Error>(())

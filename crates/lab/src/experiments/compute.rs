@@ -17,8 +17,8 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let program = lab.compile("compute", include_str!("../../programs/compute.cpp"), &["-O2", "-static"])?;
-    // 11 queens take a tenth of a second or so, each queen more about five times as long.
-    let queens = lab.scale().pick("8", "12", "13");
+    // 14 queens take a fifth of a second or so, each queen more about six times as long.
+    let queens = lab.scale().pick("8", "14", "15");
     let supervisor = lab.supervisor(1)?;
     let world = World::minimal().read_only(&program, "/compute");
     let request = lab.limited(Request::new("/compute").arg(queens).world(&world));

@@ -38,7 +38,7 @@ fn over(x: &str) -> Figure {
 
 fn plan(lab: &Lab, short: u64, full: u64) -> Plan {
     Plan {
-        rounds: lab.scale().pick(2, 60, 400),
+        rounds: lab.scale().pick(2, 120, 400),
         block: lab.scale().pick(2, 10, 20),
         settle: 2,
         warm_up: 3,
@@ -85,7 +85,7 @@ fn sizes(lab: &Lab) -> Result<Table, Error> {
         comparison = comparison.variant(
             Variant::timed(format!("bare, {size} bytes"), move || {
                 let mut command = Command::new("/bin/true");
-                command.env_clear().stdin(Stdio::null());
+                command.env_clear().stdin(Stdio::inherit());
                 bare::success(command.envs(of_bare.iter().map(|(name, value)| (name, value))))
             })
             .at("bare", size as f64),
@@ -96,7 +96,8 @@ fn sizes(lab: &Lab) -> Result<Table, Error> {
         let supervisor = &supervisor;
         comparison = comparison.variant(
             Variant::timed(format!("millibox, {size} bytes"), move || bare::sandboxed(supervisor, &request).map(drop))
-                .at("millibox", size as f64),
+                .at("millibox", size as f64)
+                .against(format!("bare, {size} bytes")),
         );
     }
     comparison.measure(lab)
@@ -145,7 +146,8 @@ fn slots(lab: &Lab) -> Result<Table, Error> {
                 outstanding.iter().try_for_each(succeeded)?;
                 Ok(vec![begin.elapsed().as_nanos() as f64 / runs as f64])
             })
-            .at("millibox", slots as f64),
+            .at("millibox", slots as f64)
+            .against(format!("bare, {slots} loops")),
         );
     }
     comparison.measure(lab)
@@ -223,7 +225,10 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         tenth("last tenth", "", &boxed[runs - runs / 10..]),
         tenth("all", "", &boxed),
         tenth("bare, first tenth", "posix_spawn and wait, once for 20 runs", &bare_runs[..bare_runs.len() / 10]),
-        tenth("bare, last tenth", "", &bare_runs[bare_runs.len() - bare_runs.len() / 10..]),
+        Samples {
+            against: Some("bare, first tenth".to_owned()),
+            ..tenth("bare, last tenth", "the machine's own drift", &bare_runs[bare_runs.len() - bare_runs.len() / 10..])
+        },
     ];
     let whole = Table::new("many", title, vec![real()], &parts, window.min(100), lab.seed());
     report.claim("the last tenth of many runs against the first, real time", &whole, "last tenth", REAL, 1.05);
@@ -301,13 +306,15 @@ fn memory(lab: &Lab, report: &mut Report) -> Result<(), Error> {
                 // Asked to set a user id, std forks.
                 Variant::timed(format!("fork and exec, {size} MiB"), || {
                     let mut command = Command::new("/bin/true");
-                    bare::success(command.env_clear().stdin(Stdio::null()).uid(uid))
+                    bare::success(command.env_clear().stdin(Stdio::inherit()).uid(uid))
                 })
-                .at("fork and exec", x),
+                .at("fork and exec", x)
+                .against(format!("posix_spawn, {size} MiB")),
             )
             .variant(
                 Variant::timed(format!("millibox, {size} MiB"), || bare::sandboxed(&supervisor, &request).map(drop))
-                    .at("millibox", x),
+                    .at("millibox", x)
+                    .against(format!("posix_spawn, {size} MiB")),
             );
         samples.extend(comparison.samples(lab)?.0);
     }

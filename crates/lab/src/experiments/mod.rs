@@ -63,7 +63,9 @@ impl Experiment {
 /// The first line of what a program says of its version.
 pub(crate) fn version(executable: &std::path::Path, arguments: &[&str]) -> String {
     let output = std::process::Command::new(executable).args(arguments).stdin(std::process::Stdio::null()).output();
-    let said = output.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("not known").to_owned()
+    let Some(output) = output.ok().filter(|output| output.status.success()) else {
+        return "it does not say".to_owned();
+    };
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it does not say").to_owned()
 }

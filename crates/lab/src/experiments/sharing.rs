@@ -58,7 +58,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         .variant(of("pid1 apart, linear list", "each run attaches a list", &apart, &linear))
         .variant(of("pid1 apart, no seccomp", "nothing to attach", &apart, &bare_calls))
         .plan(Plan {
-            rounds: lab.scale().pick(2, 50, 500),
+            rounds: lab.scale().pick(2, 100, 500),
             block: lab.scale().pick(2, 10, 20),
             settle: 2,
             warm_up: 3,

@@ -161,8 +161,11 @@ where
         .disable_y_mesh()
         .y_labels(0)
         .x_labels(8)
-        .x_label_formatter(&|value| super::words::number(*value))
+        .x_label_formatter(&|value| tick(*value))
         .x_desc(shown.unit)
+        .max_light_lines(4)
+        .label_style(("sans-serif", 12))
+        .axis_desc_style(("sans-serif", 13))
         .light_line_style(BLACK.mix(0.06))
         .bold_line_style(BLACK.mix(0.14))
         .draw()?;
@@ -210,34 +213,51 @@ fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, loga
     if !low.is_finite() {
         return Ok(());
     }
-    if logarithmic && low > 0.0 && high > low {
-        lines_on(area, table, metric, caption, x, (low / 1.2..high * 1.2).log_scale())
-    } else {
-        let room = ((high - low) * 0.04).max(1e-9);
-        lines_on(area, table, metric, caption, x, low - room..high + room)
+    let shown = rows::shown(table, metric);
+    let ends = table.variants.iter().flat_map(|variant| {
+        let figures = &variant.figures[metric];
+        [shown.scale(figures.q1), shown.scale(figures.q3)]
+    });
+    let (least, most) =
+        ends.fold((f64::INFINITY, 0.0), |(least, most), end| (f64::min(least, end), f64::max(most, end)));
+    // From 0, so that what grows does not look as if it grew more; but what lies very far apart could not be seen.
+    let linear_y = 0.0..(most * 1.3).max(1e-9);
+    let logarithmic_y = (least / 2.0..most * 4.0).log_scale();
+    let room = ((high - low) * 0.04).max(1e-9);
+    let linear_x = low - room..high + room;
+    let logarithmic_x = (low / 1.2..high * 1.2).log_scale();
+    let far_y = least > 0.0 && most / least > 3.0 * WIDE;
+    match (logarithmic && low > 0.0 && high > low, far_y) {
+        (true, true) => lines_on(area, table, metric, caption, x, logarithmic_x, logarithmic_y),
+        (true, false) => lines_on(area, table, metric, caption, x, logarithmic_x, linear_y),
+        (false, true) => lines_on(area, table, metric, caption, x, linear_x, logarithmic_y),
+        (false, false) => lines_on(area, table, metric, caption, x, linear_x, linear_y),
     }
 }
 
-fn lines_on<X>(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, axis: X) -> Done
+fn lines_on<X, Y>(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, x_axis: X, y_axis: Y) -> Done
 where
     X: AsRangedCoord<Value = f64>,
     X::CoordDescType: ValueFormatter<f64>,
+    Y: AsRangedCoord<Value = f64>,
+    Y::CoordDescType: ValueFormatter<f64>,
 {
     let shown = rows::shown(table, metric);
-    let highest = table.variants.iter().map(|variant| shown.scale(variant.figures[metric].q3)).fold(0.0, f64::max);
     let mut chart = ChartBuilder::on(area)
         .caption(caption, ("sans-serif", 17))
         .margin(8)
         .x_label_area_size(38)
         .y_label_area_size(70)
-        // From 0, so that what grows does not look as if it grew more.
-        .build_cartesian_2d(axis, 0.0..(highest * 1.15).max(1e-9))?;
+        .build_cartesian_2d(x_axis, y_axis)?;
     chart
         .configure_mesh()
         .x_desc(x)
         .y_desc(shown.unit)
-        .x_label_formatter(&|value| short(*value))
-        .y_label_formatter(&|value| super::words::number(*value))
+        .x_label_formatter(&|value| tick(*value))
+        .y_label_formatter(&|value| tick(*value))
+        .max_light_lines(4)
+        .label_style(("sans-serif", 12))
+        .axis_desc_style(("sans-serif", 13))
         .light_line_style(BLACK.mix(0.06))
         .bold_line_style(BLACK.mix(0.14))
         .draw()?;
@@ -271,19 +291,23 @@ where
         .configure_series_labels()
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK.mix(0.2))
-        .position(SeriesLabelPosition::LowerRight)
+        .position(SeriesLabelPosition::UpperLeft)
         .draw()?;
     Ok(())
 }
 
-/// 1M rather than 1000000.
-fn short(value: f64) -> String {
-    match value {
-        value if value >= 1e9 => format!("{}G", value / 1e9),
-        value if value >= 1e6 => format!("{}M", value / 1e6),
-        value if value >= 1e4 => format!("{}k", value / 1e3),
-        value => format!("{value}"),
-    }
+/// A number at an axis: no digits that say nothing, and 1M rather than 1000000.
+fn tick(value: f64) -> String {
+    let (divisor, suffix) = match value.abs() {
+        size if size >= 1e9 => (1e9, "G"),
+        size if size >= 1e6 => (1e6, "M"),
+        size if size >= 1e4 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    // Steps are short numbers, up to what is lost in adding them up.
+    let rounded = format!("{:.4}", value / divisor);
+    let short = rounded.trim_end_matches('0').trim_end_matches('.');
+    format!("{}{suffix}", if short.is_empty() || short == "-0" { "0" } else { short })
 }
 
 fn ratios(area: &Area, table: &Table, caption: &str) -> Done {
@@ -319,8 +343,11 @@ where
         .configure_mesh()
         .disable_y_mesh()
         .y_labels(0)
-        .x_label_formatter(&|value| super::words::number(*value))
+        .x_label_formatter(&|value| tick(*value))
         .x_desc(format!("times {}", table.variants[0].name))
+        .max_light_lines(4)
+        .label_style(("sans-serif", 12))
+        .axis_desc_style(("sans-serif", 13))
         .light_line_style(BLACK.mix(0.06))
         .bold_line_style(BLACK.mix(0.14))
         .draw()?;
@@ -356,4 +383,26 @@ where
         .position(SeriesLabelPosition::UpperRight)
         .draw()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tick;
+
+    #[test]
+    fn ticks_are_short() {
+        for (value, shown) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.300_000_000_000_000_04, "0.3"),
+            (1.05, "1.05"),
+            (500.0, "500"),
+            (1000.0, "1000"),
+            (20_000.0, "20k"),
+            (1_500_000.0, "1.5M"),
+            (-2.0, "-2"),
+        ] {
+            assert_eq!(tick(value), shown);
+        }
+    }
 }

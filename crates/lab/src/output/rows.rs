@@ -53,7 +53,10 @@ fn by_variant(table: &Table, metric: usize) -> Rows {
             }
             if compared {
                 row.push(match figures.ratio {
-                    Some(ratio) => ratio.to_string(),
+                    Some(ratio) => match &variant.against {
+                        Some(name) => format!("{ratio} to {name}"),
+                        None => ratio.to_string(),
+                    },
                     None => if index == 0 { "1" } else { "" }.to_owned(),
                 });
             }

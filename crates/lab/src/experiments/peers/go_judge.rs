@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// What is asked for: /bin/true, with limits.
 const BODY: &str = r#"{"cmd":[{"args":["/bin/true"],"env":["PATH=/usr/bin:/bin"],"files":[{"content":""},{"name":"stdout","max":1024},{"name":"stderr","max":1024}],"cpuLimit":10000000000,"clockLimit":10000000000,"memoryLimit":268435456,"procLimit":16}]}"#;
 
+/// Its cgroups, at the top of each hierarchy.
+const CGROUPS: &str = "millibox-lab-go-judge";
+
 /// The server goes with this.
 struct Server {
     child: Child,
@@ -24,14 +27,13 @@ impl Drop for Server {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
         let begin = Instant::now();
-        while begin.elapsed() < Duration::from_secs(5) {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
+        while begin.elapsed() < Duration::from_secs(5) && matches!(self.child.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(20));
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // The server leaves its own; those of its containers are empty by now.
+        super::remove_cgroups(CGROUPS, &["api", "containers", ""]);
     }
 }
 
@@ -46,7 +48,14 @@ pub fn prepare(lab: &Lab, path: &Path) -> Result<Ready, Error> {
     drop(listener);
     let mut command = Command::new(path);
     command.current_dir(&directory).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", &directory);
-    command.arg("-http-addr").arg(address.to_string()).args(["-release", "-silent", "-parallelism", "1"]);
+    command.arg("-http-addr").arg(address.to_string()).args([
+        "-release",
+        "-silent",
+        "-parallelism",
+        "1",
+        "-cgroup-prefix",
+        CGROUPS,
+    ]);
     let child = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -84,6 +84,23 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             Variant::timed("millibox --separate-pid1", sandboxed(&apart))
                 .about("the same, with pid1 in an address space of its own"),
         );
+    if let Some(path) = &lab.options().millibox {
+        let limits: &[&str] = if lab.holds_trees() {
+            &["--memory-limit=256M", "--process-limit=16", "--cpu-time-limit=10s"]
+        } else {
+            &[]
+        };
+        let run = move || {
+            let mut command = Command::new(path);
+            command.env_clear().env("PATH", "/usr/bin:/bin").args(["run", "--real-time-limit=10s"]).args(limits);
+            bare::success(command.args(["--", "/bin/true"]).stdin(Stdio::null()))
+        };
+        comparison = comparison.variant(
+            Variant::timed("millibox run", run)
+                .about("the command, which starts a supervisor with its cgroups for one run, and ends it")
+                .optional(),
+        );
+    }
     for peer in PEERS {
         let Some(path) = lab.peer(peer.name, peer.executable) else {
             let why = match lab.options().peers.get(peer.name) {
@@ -147,4 +164,18 @@ fn tried(mut make: impl FnMut() -> Command + 'static, about: &'static str) -> Re
         bare::success(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
     };
     Ok(Ready { run: Box::new(run), about })
+}
+
+/// Removes cgroups that a peer made at the top of each hierarchy and left: directories below `name`, one after another.
+/// The kernel removes only such as have no processes and no children.
+fn remove_cgroups(name: &str, below: &[&str]) {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    for line in mounts.lines() {
+        let mut fields = line.split(' ').skip(1);
+        if let (Some(at), Some("cgroup" | "cgroup2")) = (fields.next(), fields.next()) {
+            for directory in below {
+                let _ = std::fs::remove_dir(Path::new(at).join(name).join(directory));
+            }
+        }
+    }
 }

@@ -63,13 +63,7 @@ struct Parent;
 
 impl Drop for Parent {
     fn drop(&mut self) {
-        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        for line in mounts.lines() {
-            let mut fields = line.split(' ').skip(1);
-            if let (Some(at), Some("cgroup" | "cgroup2")) = (fields.next(), fields.next()) {
-                let _ = std::fs::remove_dir(format!("{at}{CGROUPS}"));
-            }
-        }
+        super::remove_cgroups(CGROUPS.trim_start_matches('/'), &["run", ""]);
     }
 }
 
