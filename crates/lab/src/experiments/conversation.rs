@@ -107,10 +107,13 @@ impl<'a> Table<'a> {
             .cpus(cpus.iter().copied())?)
     }
 
-    /// A solution with `around` around it, asked by a bare program.
-    pub fn under(&self, around: Around, places: &Places) -> Result<Talked, Error> {
+    /// A solution with `around` around it, in a session of its own if so wanted, asked by a bare program.
+    pub fn under(&self, around: Around, session: bool, places: &Places) -> Result<Talked, Error> {
         let queries = self.queries.to_string();
-        let mut solution = self.command(&["under", around.name()], &["answer", &queries]);
+        let program = self.program.to_string_lossy();
+        let apart = ["place", "session", "--", &program, MARK];
+        let before = if session { &apart[..] } else { &[] };
+        let mut solution = self.command(&[before, &["under", around.name()]].concat(), &["answer", &queries]);
         let solution = solution.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut solution = spawn_on(&places.answer, solution)?;
         let (to, from) = (solution.stdin.take(), solution.stdout.take());

@@ -18,6 +18,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 const BARE: &str = "bare";
+const APART: &str = "bare, own session";
 const MILLIBOX: &str = "millibox";
 
 /// What there is besides the bare program and millibox.
@@ -63,23 +64,29 @@ fn reactive(lab: &Lab, report: &mut Report, table: &Table<'_>, way: &Places, que
     let numbers = |talked: Talked| vec![talked.query_ns, talked.cpu_ns, talked.all_cpu_ns];
     let id = format!("reactive-{}", way.id);
     let title = format!("{queries} queries, {}: one query", way.what);
-    let mut comparison = Comparison::new(id, title)
-        .metric(Metric::new("real time", Unit::Nanoseconds))
-        .metric(Metric::new("CPU time", Unit::Nanoseconds))
-        .metric(Metric::new("CPU time with its watcher", Unit::Nanoseconds))
-        .plan(plan(lab))
-        .variant(Variant::new(BARE, move || Ok(numbers(table.under(Around::Nothing, way)?))))
-        .variant(
-            Variant::new(MILLIBOX, move || Ok(numbers(table.solution_sandboxed(limited(lab), way)?)))
-                .about("namespaces, seccomp, limits; nothing between the programs"),
-        );
+    let mut comparison =
+        Comparison::new(id, title)
+            .metric(Metric::new("real time", Unit::Nanoseconds))
+            .metric(Metric::new("CPU time", Unit::Nanoseconds))
+            .metric(Metric::new("CPU time with its watcher", Unit::Nanoseconds))
+            .plan(plan(lab))
+            .variant(Variant::new(BARE, move || Ok(numbers(table.under(Around::Nothing, false, way)?))))
+            .variant(Variant::new(APART, move || Ok(numbers(table.under(Around::Nothing, true, way)?))).about(
+                "the solution in a session of its own: to the scheduler a group of its own, as the sandbox's is",
+            ))
+            .variant(
+                Variant::new(MILLIBOX, move || Ok(numbers(table.solution_sandboxed(limited(lab), way)?)))
+                    .about("namespaces, seccomp, limits; nothing between the programs"),
+            );
     for (name, around, about) in OTHERS {
-        let run = move || Ok(numbers(table.under(around, way)?));
+        let run = move || Ok(numbers(table.under(around, false, way)?));
         comparison = comparison.variant(Variant::new(name, run).about(about).optional());
     }
     let found = comparison.measure(lab)?;
     for metric in ["real time", "CPU time"] {
-        report.test(&found, metric, [BARE, MILLIBOX])?;
+        for bare in [BARE, APART] {
+            report.test(&found, metric, [bare, MILLIBOX])?;
+        }
     }
     report.table(found);
     Ok(())
