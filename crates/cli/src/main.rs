@@ -100,6 +100,9 @@ struct Bench {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = millibox_lab::programs::main(std::env::args_os()) {
+        return code;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage::report(&error),

@@ -42,6 +42,7 @@
 //! | `output` | writing it: JSON, Markdown, SVG, HTML |
 //! | `bare` | the same programs without a sandbox |
 //! | `experiments` | one file each |
+//! | `programs` | what they run, hidden in the command |
 
 #![deny(unsafe_code)]
 
@@ -51,6 +52,7 @@ pub mod experiments;
 mod lab;
 mod machine;
 pub mod output;
+pub mod programs;
 mod report;
 mod runner;
 pub mod statistics;

@@ -3,8 +3,13 @@
 pub mod bin_true;
 mod compile;
 mod compute;
+mod conversation;
 mod growth;
+mod interception;
+mod pair;
 mod peers;
+mod reactive;
+mod scalability;
 mod sharing;
 
 use crate::{Error, Lab, Report};
@@ -31,6 +36,10 @@ pub const ALL: &[Experiment] = &[
     peers::EXPERIMENT,
     sharing::EXPERIMENT,
     growth::EXPERIMENT,
+    reactive::EXPERIMENT,
+    pair::EXPERIMENT,
+    interception::EXPERIMENT,
+    scalability::EXPERIMENT,
 ];
 
 impl Experiment {

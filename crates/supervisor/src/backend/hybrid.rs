@@ -43,6 +43,9 @@ pub struct Files {
     pub pids_max: i32,
     /// pids.peak; `None`: the kernel is older than 6.1.
     pub pids_peak: Option<i32>,
+    /// cgroup.procs of the home's own cpu cgroup, where home and zygote are not: a run whose bandwidth is limited goes
+    /// there. `None`: they live in it, and so do all their runs.
+    pub cpu_join: Option<i32>,
     /// cpu.cfs_quota_us
     pub cpu_quota: i32,
     /// cpu.cfs_period_us
@@ -118,6 +121,7 @@ impl Home {
         ]);
         all.extend(files.memory_swap_limit);
         all.extend(files.pids_peak);
+        all.extend(files.cpu_join);
         all
     }
 
@@ -169,7 +173,9 @@ impl Home {
             &mut files.cpu_usage,
             &mut files.keeper,
         ];
-        for place in all.into_iter().chain(&mut files.memory_swap_limit).chain(&mut files.pids_peak) {
+        for place in
+            all.into_iter().chain(&mut files.memory_swap_limit).chain(&mut files.pids_peak).chain(&mut files.cpu_join)
+        {
             *place = calls::move_down(*place).map_err(|errno| Failure::new(Step::Home, errno))?;
         }
         Ok(())
@@ -201,7 +207,7 @@ impl Home {
         if standing.processes.load(Relaxed) < 2 {
             self.set_processes(standing, UNLIMITED)?;
         }
-        if standing.quota.load(Relaxed) != UNLIMITED {
+        if files.cpu_join.is_none() && standing.quota.load(Relaxed) != UNLIMITED {
             self.set_bandwidth(standing, UNLIMITED, 0)?;
         }
         Ok(())
@@ -226,12 +232,19 @@ impl Home {
         if standing.processes.load(Relaxed) != launch.processes {
             self.set_processes(standing, launch.processes)?;
         }
+        if launch.quota == UNLIMITED && self.files.cpu_join.is_some() {
+            // We are not where bandwidth is limited.
+            return Ok(());
+        }
         if standing.quota.load(Relaxed) != launch.quota
             || (launch.quota != UNLIMITED && standing.period.load(Relaxed) != launch.period)
         {
             self.set_bandwidth(standing, launch.quota, launch.period)?;
         }
-        Ok(())
+        // A move, with what it costs (see the module), and no way back: we end there.
+        self.files
+            .cpu_join
+            .map_or(Ok(()), |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::CpuBandwidth, errno)))
     }
 
     /// Sets memory and swap. The kernel keeps memory <= memory + swap at each moment
