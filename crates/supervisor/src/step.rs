@@ -47,6 +47,7 @@ pub enum Step {
     Backend,
     Arguments,
     Exec,
+    Counters,
     Pid1,
     Zygote,
     Home,
@@ -86,6 +87,7 @@ const ALL: [Step; 36] = [
     Step::Backend,
     Step::Arguments,
     Step::Exec,
+    Step::Counters,
     Step::Pid1,
     Step::Zygote,
     Step::Home,
@@ -134,6 +136,7 @@ impl Step {
             Step::Backend => "backend",
             Step::Arguments => "arguments",
             Step::Exec => "exec",
+            Step::Counters => "counters",
             Step::Pid1 => "pid1",
             Step::Zygote => "zygote",
             Step::Home => "home",
@@ -176,6 +179,7 @@ impl Step {
             Step::Backend => "hold the run's limits",
             Step::Arguments => "pass the arguments",
             Step::Exec => "execute",
+            Step::Counters => "read or reset the run's counters",
             Step::Pid1 => "keep pid1 alive",
             Step::Zygote => "start the slot's zygote process",
             Step::Home => "keep the slot's home process alive",
@@ -199,6 +203,7 @@ impl Step {
                 | Step::Session
                 | Step::Receive
                 | Step::Descriptors
+                | Step::Counters
                 | Step::Pid1
                 | Step::Zygote
                 | Step::Home
@@ -225,7 +230,8 @@ impl Step {
                 "; the file system there cannot be written: choose a path that exists on it"
             }
             (Step::Mount, libc::EPERM) => {
-                "; for a procfs: the host's /proc must be visible in full (not masked, as in Docker)"
+                "; for a procfs: the host's /proc must be visible in full, not covered in part as in containers \
+                 (docker run --security-opt systempaths=unconfined)"
             }
             (Step::NewRoot, libc::EINVAL) => "; it is no mount point: mount something there first",
             (Step::WorkingDirectory, libc::ENOENT) => "; the directory is not in the run's world",

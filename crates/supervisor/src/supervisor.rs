@@ -99,7 +99,6 @@ struct Request {
     strings: Vec<u8>,
     descriptors: Vec<OwnedFd>,
     limits: millibox_wire::Limits,
-    rlimits: Vec<u8>,
     /// Starts together with this one.
     partner: Option<u64>,
     /// Why we ended it, when, and the CPU time that it had used by then (where the backend
@@ -124,6 +123,8 @@ pub struct Supervisor {
     cpu_mask: Vec<u64>,
     /// The client's socket is watched for room to send.
     wants_room: bool,
+    /// Why an answer could not be sent.
+    speechless: Option<Fatal>,
     /// Children that have been killed and not yet waited for.
     dying: Vec<Orphans>,
     /// For each home, how often in a row it died before it had settled again.
@@ -193,6 +194,7 @@ impl Supervisor {
             cpus,
             cpu_mask: mask.into_iter().take(words).collect(),
             wants_room: false,
+            speechless: None,
             dying: Vec::new(),
             unsettled: Vec::new(),
         };
@@ -266,6 +268,9 @@ impl Supervisor {
             self.dying.retain_mut(|left| !left.are_gone());
             self.look_at_clocks();
             self.dispatch();
+            if let Some(fatal) = self.speechless.take() {
+                return Err(fatal);
+            }
         }
     }
 
@@ -321,7 +326,8 @@ impl Supervisor {
                 Ok(()) => {
                     self.unsent.pop_front();
                 }
-                Err(Errno(libc::EAGAIN)) => break,
+                // When memory is short the socket is not, and the next turn tries again.
+                Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => break,
                 // The client has gone; the next read will say so.
                 Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.unsent.clear(),
                 Err(errno) => return Err(format!("cannot answer the client: {}", crate::step::errno_text(errno))),
@@ -340,9 +346,10 @@ impl Supervisor {
     }
 
     fn answer(&mut self, id: u64, result: &RunResult) {
-        // A fatal error here means that the client cannot be told anything; the next read
-        // of its socket ends us.
-        let _ = self.send(Kind::Result, id, &encode(result));
+        // A client that cannot be told anything would wait for ever.
+        if let Err(fatal) = self.send(Kind::Result, id, &encode(result)) {
+            self.speechless.get_or_insert(fatal);
+        }
     }
 
     fn answer_error(&mut self, id: u64, outcome: Outcome) {
@@ -383,7 +390,7 @@ impl Supervisor {
                     }
                     Ok(true)
                 }
-                Err(Errno(libc::EAGAIN)) => {
+                Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => {
                     self.buffer = buffer;
                     return Ok(true);
                 }
@@ -489,7 +496,6 @@ impl Supervisor {
                 strings: run.strings.to_vec(),
                 descriptors,
                 limits: run.limits,
-                rlimits: run.rlimits.iter().map(|(number, _)| *number).collect(),
                 partner: run.partner,
                 ended: None,
             },
@@ -764,7 +770,7 @@ impl Supervisor {
             let socket = self.homes[index].socket.as_raw_fd();
             let received = match calls::receive(socket, &mut bytes, libc::MSG_DONTWAIT) {
                 Ok(received) => received,
-                Err(Errno(libc::EAGAIN)) => return Ok(()),
+                Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => return Ok(()),
                 Err(Errno(libc::ECONNRESET)) => return self.home_died(index),
                 Err(errno) => return Err(format!("cannot read from a home: {}", crate::step::errno_text(errno))),
             };
@@ -926,7 +932,10 @@ impl Supervisor {
                 }
             }
         }
-        Report { start, end, ..Report::default() }
+        let failure = home.shared.failure.get();
+        // All else there is the dead home's own word, which did not come to an end.
+        let failure = if failure.step == Step::Counters as u32 { failure } else { Failure::default() };
+        Report { start, end, failure }
     }
 
     // --- limits ---------------------------------------------------------------------
@@ -1180,12 +1189,6 @@ impl Supervisor {
             return Outcome::SandboxError(Step::Pid1.says(how));
         }
         if limits.cpu_time_ns.is_some_and(|limit| figures.cpu_user_ns + figures.cpu_system_ns > limit) {
-            return Outcome::CpuTimeLimit;
-        }
-        // The kernel's own limit in whole seconds, when it was there only for ours.
-        let own_limit =
-            matches!(self.setup.handover, Handover::Rlimit) && !request.rlimits.contains(&(libc::RLIMIT_CPU as u8));
-        if limits.cpu_time_ns.is_some() && signal == Some(libc::SIGXCPU) && own_limit {
             return Outcome::CpuTimeLimit;
         }
         if limits.real_time_ns.is_some_and(|limit| figures.real_time_ns > limit) {

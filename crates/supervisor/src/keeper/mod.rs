@@ -158,7 +158,10 @@ fn keep(supervisor: i32, made: &mut Made) -> i32 {
         if let Some(pids) = &made.pids {
             watched.extend(pids.sockets().map(|socket| PollFd::from_borrowed_fd(socket, PollFlags::IN)));
         }
-        let _ = poll(&mut watched, None);
+        if !matches!(poll(&mut watched, None), Ok(_) | Err(rustix::io::Errno::INTR)) {
+            // No more services, but no spinning either.
+            return process::wait(supervisor, 0).map_or(-1, |waited| waited.status);
+        }
         let ready: Vec<bool> = watched.iter().map(|fd| !fd.revents().is_empty()).collect();
         drop(watched);
         if ready[0] {
