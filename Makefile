@@ -12,10 +12,10 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test lint bench install uninstall clean
+.PHONY: help build demo test test-vm lint bench install uninstall clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
 		printf 'make %-10s %s\n' "$$name" "$$what"; done
 
 build: ## the command and the supervisor, optimised
@@ -32,6 +32,9 @@ test: ## all tests; started by root, also those of the sandbox as an unprivilege
 	@$(need) g++=g++ python3=python3 setpriv=util-linux
 	@$(need) fpc=fp-compiler || echo 'make: going on without fpc; the tests that want Pascal are skipped, and counted'
 	@.ci/test $(ARGS)
+
+test-vm: ## the sandbox's tests on other kernels and set-ups, in emulated machines (ARGS=--list: which)
+	@tests/vm/run $(ARGS)
 
 lint: ## formatting, clippy and documentation, without a warning
 	@$(need)

@@ -3,8 +3,8 @@
 use crate::{builder, supervisor};
 use millibox::{Error, Handle, Outcome, Request, Supervisor};
 use millibox_tests::{
-    Gone, PATIENCE, Process, Random, descendants, eventually, executable, kill, process, processes_that_say, request,
-    result, skip, sleeper, start, token, wait,
+    Gone, PATIENCE, Process, Random, descendants, eventually, executable, kill, pipe, process, processes_that_say,
+    read_all, request, result, skip, sleeper, start, token, wait,
 };
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
@@ -69,8 +69,12 @@ fn a_supervisor_that_is_killed() {
 #[test]
 fn results_that_were_not_read_before_the_death() {
     let supervisor = supervisor();
-    let handles: Vec<_> = (0..5).map(|code| supervisor.run(&request(["exit", &code.to_string()])).unwrap()).collect();
-    // They have long been answered, and nobody has read the answers yet.
+    let (read, write) = pipe();
+    let request = |code: i32| request(["exit", &code.to_string()]).stdout(write.clone());
+    let handles: Vec<_> = (0..5).map(|code| supervisor.run(&request(code)).unwrap()).collect();
+    drop(write);
+    read_all(read);
+    // All have ended; in a moment they will have been answered, and nobody has read the answers yet.
     std::thread::sleep(Duration::from_millis(500));
     kill(supervisor.pid() as i32, Signal::KILL);
     std::thread::sleep(Duration::from_millis(50));

@@ -49,7 +49,11 @@ pub fn needs_cgroups(supervisor: &Supervisor) -> bool {
 
 /// Says, and counts, that a test could not be done here.
 pub fn skip(reason: &str) {
-    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    skip_named(std::thread::current().name().unwrap_or("a test"), reason);
+}
+
+/// The same for a test that is not named after its thread.
+pub fn skip_named(test: &str, reason: &str) {
     let reason = reason.trim().replace('\n', "; ");
     eprintln!("SKIPPED: {test}: {reason}");
     if let Some(path) = std::env::var_os("MILLIBOX_SKIPS")

@@ -10,6 +10,7 @@
 //! | `machine` | options of every subcommand that starts a supervisor |
 //! | `run` | `millibox run` |
 //! | `report_file` | files of `--report`: opened before anything is run, written after it |
+//! | `shop` | options of those that judge: programs at one time, cache, suites |
 //! | `signals` | Ctrl-C and its kin end what runs |
 //! | `judge` | `millibox judge` |
 //! | `problem` | `millibox problem` |
@@ -28,6 +29,7 @@ mod machine;
 mod problem;
 mod report_file;
 mod run;
+mod shop;
 mod signals;
 mod usage;
 mod values;

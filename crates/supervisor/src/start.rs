@@ -231,7 +231,10 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     let _ = calls::set_affinity(&[u64::MAX; crate::launch::CPU_WORDS]);
     // Nor are the keys of our caller's session (session-keyring(7)); without keyrings in the
     // kernel there is nothing to leave.
-    let _ = calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0);
+    let _ = calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0, 0);
+    // All runs are in this new session. Nobody may do anything with its keyring, not even give the
+    // right to: else a run without a seccomp program would leave keys in it for the next.
+    let _ = calls::keyctl(5 /* KEYCTL_SETPERM */, -3isize as usize /* KEY_SPEC_SESSION_KEYRING */, 0);
     // Whoever watches must not wait for a program's turn to end. Homes and pid1s inherit it.
     let _ = calls::set_slice(calls::nice(), crate::tracee::WATCHERS_SLICE_NS);
     // Descriptors of waiting requests are ours; homes set the runs' limit.
@@ -281,20 +284,22 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
 
 /// Makes and enters our namespaces: user, mount, network, IPC, UTS, time.
 fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
-    let failed = |what: &'static str| move |errno: Errno| format!("cannot {what}: {}", errno_text(errno));
+    const FORBIDDEN: &str = "user namespaces seem to be forbidden here, `millibox doctor` says what to do";
+    // AppArmor, as Ubuntu has it, lets a user namespace be made, and refuses then what it is for.
+    let failed = |what: &'static str| {
+        move |errno: Errno| match errno.0 {
+            libc::EPERM | libc::EACCES => format!("cannot {what}: {}; {FORBIDDEN}", errno_text(errno)),
+            _ => format!("cannot {what}: {}", errno_text(errno)),
+        }
+    };
     let flags = UnshareFlags::NEWUSER
         | UnshareFlags::NEWNS
         | UnshareFlags::NEWNET
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWTIME;
-    calls::unshare(flags.bits() as i32).map_err(|errno| {
-        format!(
-            "cannot make new namespaces: {}; user namespaces seem to be forbidden here, `millibox doctor` \
-             says what to do",
-            errno_text(errno)
-        )
-    })?;
+    calls::unshare(flags.bits() as i32)
+        .map_err(|errno| format!("cannot make new namespaces: {}; {FORBIDDEN}", errno_text(errno)))?;
     let map = |id: u32| format!("{id} {id} 1");
     calls::write_file(libc::AT_FDCWD, c"/proc/self/setgroups", b"deny").map_err(failed("deny setgroups"))?;
     calls::write_file(libc::AT_FDCWD, c"/proc/self/uid_map", map(uid).as_bytes())

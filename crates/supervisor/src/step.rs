@@ -220,7 +220,8 @@ impl Step {
                 "; the file system there cannot be written: choose a path that exists on it"
             }
             (Step::Mount, libc::EPERM) => {
-                "; for a procfs: the host's /proc must be visible in full (not masked, as in Docker)"
+                "; for a procfs: the host's /proc must be visible in full, not covered in part as in containers \
+                 (docker run --security-opt systempaths=unconfined)"
             }
             (Step::NewRoot, libc::EINVAL) => "; it is no mount point: mount something there first",
             (Step::WorkingDirectory, libc::ENOENT) => "; the directory is not in the run's world",

@@ -93,7 +93,6 @@ struct Request {
     strings: Vec<u8>,
     descriptors: Vec<OwnedFd>,
     limits: millibox_wire::Limits,
-    rlimits: Vec<u8>,
     /// Starts together with this one.
     partner: Option<u64>,
     /// Why we ended it, when, and the CPU time that it had used by then (where the backend
@@ -474,7 +473,6 @@ impl Supervisor {
                 strings: run.strings.to_vec(),
                 descriptors,
                 limits: run.limits,
-                rlimits: run.rlimits.iter().map(|(number, _)| *number).collect(),
                 partner: run.partner,
                 ended: None,
             },
@@ -1164,12 +1162,6 @@ impl Supervisor {
             return Outcome::SandboxError(Step::Pid1.says(how));
         }
         if limits.cpu_time_ns.is_some_and(|limit| figures.cpu_user_ns + figures.cpu_system_ns > limit) {
-            return Outcome::CpuTimeLimit;
-        }
-        // The kernel's own limit in whole seconds, when it was there only for ours.
-        let own_limit =
-            matches!(self.setup.handover, Handover::Rlimit) && !request.rlimits.contains(&(libc::RLIMIT_CPU as u8));
-        if limits.cpu_time_ns.is_some() && signal == Some(libc::SIGXCPU) && own_limit {
             return Outcome::CpuTimeLimit;
         }
         if limits.real_time_ns.is_some_and(|limit| figures.real_time_ns > limit) {

@@ -111,6 +111,10 @@ impl Zygote<'_> {
             calls::exit(1);
         }
         let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-zygote".as_ptr() as usize, 0, 0, 0);
+        if !home.backend.needs_cgroup_namespace() {
+            // The home may have been moved to another cgroup since it made its own.
+            calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
+        }
         let own_pidfd = process::own_pidfd().map_err(failed)?;
         let prepared = Prepared {
             home,

@@ -311,6 +311,9 @@ impl Home {
         calls::write(files.pids_join, Decimal::new(home as u64).as_bytes()).map_err(failed)?;
         if calls::getpid() != home {
             calls::write(files.pids_join, b"0").map_err(failed)?;
+            // The zygote's namespace has the old cgroup as its root, and a run would see the
+            // new one's name. (A home that joins makes its namespace afterwards.)
+            calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
         }
         // The keeper removes the old one when it hears that it is empty.
         calls::send(files.keeper, &[RENEWED]).map_err(failed)

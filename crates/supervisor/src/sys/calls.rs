@@ -30,7 +30,7 @@ numeric! {
     /// dup3(2)
     dup3(from: i32, to: i32, flags: i32) = SYS_dup3;
     /// keyctl(2), for operations whose arguments are numbers
-    keyctl(operation: i32, second: usize) = SYS_keyctl;
+    keyctl(operation: i32, second: usize, third: usize) = SYS_keyctl;
     /// kill(2)
     kill(pid: i32, signal: i32) = SYS_kill;
     /// setsid(2)
