@@ -41,9 +41,13 @@ impl Scene {
             None => executable("client").parent().map(Path::to_owned).expect("a directory"),
             Some(copies) => {
                 share(copies.path(), 0o755);
-                for name in ["client", "probe", "millibox-supervisor"] {
-                    std::fs::copy(executable(name), copies.path().join(name)).expect("a copy");
-                    share(&copies.path().join(name), 0o755);
+                let all = ["client", "probe", "millibox-supervisor"].map(executable);
+                // By another process: a child that another test forks meanwhile would keep a file of
+                // ours open for writing, and it could not be executed (ETXTBSY).
+                let copied = Command::new("cp").args(&all).arg(copies.path()).status().expect("cp");
+                assert!(copied.success());
+                for file in &all {
+                    share(&copies.path().join(file.file_name().expect("a name")), 0o755);
                 }
                 copies.path().to_owned()
             }
