@@ -375,7 +375,7 @@ impl<'a> Scene<'a> {
         let Some(ending) = Ending::of(&result.outcome) else {
             return Err(format!("no run: {result}: {said}").into());
         };
-        let held = self.judge(ending, &said)?;
+        let held = self.judge(ending, &format!("{said}{result}"))?;
         if self.case.without.is_none() {
             self.figures(&result, &said)?;
         }

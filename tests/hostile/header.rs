@@ -221,6 +221,8 @@ pub enum Ending {
     Contained,
     /// The world could not be made, in words: nothing ran.
     NotStarted,
+    /// The sandbox says that it has failed itself.
+    SandboxError,
     /// Exit code 1: the program found that it got through.
     Escaped,
     /// Another exit code.
@@ -245,7 +247,8 @@ impl Ending {
             Outcome::MemoryLimit => Ending::MemoryLimit,
             Outcome::OutputLimit => Ending::OutputLimit,
             Outcome::NotStarted(_) => Ending::NotStarted,
-            Outcome::Cancelled | Outcome::Killed | Outcome::SandboxError(_) => return None,
+            Outcome::SandboxError(_) => Ending::SandboxError,
+            Outcome::Cancelled | Outcome::Killed => return None,
         })
     }
 }
@@ -255,6 +258,7 @@ impl fmt::Display for Ending {
         match self {
             Ending::Contained => f.write_str("contained"),
             Ending::Escaped => f.write_str("got through"),
+            Ending::SandboxError => f.write_str("sandbox failure"),
             Ending::NotStarted => f.write_str("not started"),
             Ending::Exited(code) => write!(f, "exited {code}"),
             Ending::Signaled(signal) => write!(f, "signal {signal}"),
@@ -281,6 +285,7 @@ impl TryFrom<String> for Expect {
             Ok(match word {
                 "contained" => Ending::Contained,
                 "escaped" => Ending::Escaped,
+                "sandbox_error" => Ending::SandboxError,
                 "not_started" => Ending::NotStarted,
                 "real_time_limit" => Ending::RealTimeLimit,
                 "cpu_time_limit" => Ending::CpuTimeLimit,

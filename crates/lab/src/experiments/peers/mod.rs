@@ -15,6 +15,7 @@ mod oci;
 use super::Experiment;
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant, bare};
 use millibox::Request;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -135,7 +136,7 @@ fn system() -> Vec<(PathBuf, Option<PathBuf>)> {
 fn quiet(command: &mut Command) -> Result<(), Error> {
     let name = command.get_program().to_string_lossy().into_owned();
     // A pipe would have to be read; a file is looked at only if there is a reason to.
-    let words = tempfile::tempfile().map_err(Error::system("make a temporary file"))?;
+    let mut words = tempfile::tempfile().map_err(Error::system("make a temporary file"))?;
     let for_it = words.try_clone().map_err(Error::system("copy a descriptor"))?;
     let status = command
         .stdin(Stdio::null())
@@ -147,8 +148,6 @@ fn quiet(command: &mut Command) -> Result<(), Error> {
         return Ok(());
     }
     let mut said = String::new();
-    use std::io::{Read, Seek};
-    let mut words = words;
     let _ = words.rewind();
     let _ = words.read_to_string(&mut said);
     let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -161,7 +160,12 @@ fn tried(mut make: impl FnMut() -> Command + 'static, about: &'static str) -> Re
     quiet(&mut make())?;
     let run = move || {
         let mut command = make();
-        bare::success(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
+        let done = bare::success(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+        // Once more, for its words.
+        done.map_err(|error| match quiet(&mut make()) {
+            Err(words) => words,
+            Ok(()) => Error::says(format!("{error}, after runs that succeeded and before one that did")),
+        })
     };
     Ok(Ready { run: Box::new(run), about })
 }
