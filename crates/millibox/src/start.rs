@@ -201,12 +201,14 @@ impl Process {
         // Signals have the same numbers on all machines that the supervisor is built for.
         let refused = rustix::process::Signal::SYS.as_raw();
         match status {
-            Some(status) if status.signal() == Some(refused) => format!(
-                "killed by signal {refused}: it made a system call that it has no use for, so it has a bug or was \
-                 taken over; the kernel's log names the call (type=1326)"
-            ),
-            Some(status) if status.signal().is_some() => format!("killed by a signal, without a word ({status})"),
-            Some(status) => format!("it ended without a word ({status})"),
+            Some(status) => match status.signal() {
+                Some(signal) if signal == refused => format!(
+                    "killed by signal {signal}: it made a system call that it has no use for, so it has a bug or was \
+                     taken over; the kernel's log names the call (type=1326)"
+                ),
+                Some(signal) => format!("killed by signal {signal}, without a word"),
+                None => format!("it ended without a word ({status})"),
+            },
             None => "it closed its socket".to_owned(),
         }
     }
