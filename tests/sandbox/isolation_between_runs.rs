@@ -97,3 +97,29 @@ fn ids_of_processes_start_anew() {
         assert_eq!(probe_run(&supervisor, &["pids"]).text(), first);
     }
 }
+
+/// A home that has moved to fresh cgroups shows none of it: neither a name of the host's, nor
+/// that an earlier run had many processes.
+#[test]
+fn cgroups_look_the_same_whatever_ran_before() {
+    let supervisor = millibox_tests::start(builder().slots(1));
+    if !millibox_tests::needs_cgroups(&supervisor) {
+        return;
+    }
+    let world = world_with_proc();
+    for round in 0..6 {
+        let seen = run(&supervisor, &request(["cat", "/proc/self/cgroup"]).world(&world));
+        // Hierarchies that have nothing to do with runs are the host's business, and stay as they are.
+        let elsewhere: Vec<String> = seen
+            .text()
+            .lines()
+            .filter(|line| line.contains("home") || line.contains("/.."))
+            .map(str::to_owned)
+            .collect();
+        assert!(elsewhere.is_empty() && !seen.stdout.is_empty(), "round {round}: {elsewhere:?}");
+        // Every second time in a new zygote.
+        let other = World::minimal().uid(round);
+        let forks = request(["forks", "5"]);
+        run(&supervisor, &if round % 2 == 0 { forks.world(&world) } else { forks.world(&other) });
+    }
+}

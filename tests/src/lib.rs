@@ -293,6 +293,14 @@ pub fn process(pid: i32) -> Option<Process> {
     Some(Process { pid, parent: fields.get(1)?.parse().ok()?, started: fields.get(19)?.parse().ok()? })
 }
 
+/// A process's name (proc_pid_comm(5)).
+pub fn name(pid: i32) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
+}
+
+/// Name of the nursery, a child of the supervisor like its homes.
+pub const NURSERY: &str = "millibox-nurse";
+
 /// A process and all below it.
 pub fn descendants(root: u32) -> Vec<Process> {
     let all = processes();

@@ -9,13 +9,30 @@ use std::time::Duration;
 
 /// `64M`, `1.5GiB`, `4096`: units are powers of 1024.
 pub fn size(text: &str) -> Result<u64, String> {
-    // `1e6` and the like are nobody's size.
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b".KMGTPIBkmgtpib".contains(&byte));
-    let parsed = parse_size::Config::new().with_binary().parse_size(text);
-    match parsed {
-        Ok(bytes) if plain => Ok(bytes),
-        _ => Err("a size is a number of bytes, or of K, M, G (powers of 1024), for example 64M".to_owned()),
-    }
+    bytes(text).ok_or_else(|| "a size is a number of bytes, or of K, M, G (powers of 1024), for example 64M".to_owned())
+}
+
+/// The size, if it is one and fits.
+fn bytes(text: &str) -> Option<u64> {
+    let end = text.bytes().position(|byte| !byte.is_ascii_digit() && byte != b'.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit = unit.to_ascii_lowercase();
+    let unit = match unit.strip_suffix("ib") {
+        Some("") => return None,
+        Some(unit) => unit,
+        None => unit.strip_suffix('b').unwrap_or(&unit),
+    };
+    let shift = 10 * ["", "k", "m", "g", "t", "p"].iter().position(|known| *known == unit)?;
+    // `1.5` bytes are nobody's size.
+    let (whole, fraction) = match number.split_once('.') {
+        Some((whole, fraction)) if shift > 0 && fraction.len() <= 15 => (whole, fraction),
+        Some(_) => return None,
+        None => (number, "0"),
+    };
+    let parts_of_one = 10u128.pow(u32::try_from(fraction.len()).ok()?);
+    let whole = u128::from(whole.parse::<u64>().ok()?);
+    let fraction = u128::from(fraction.parse::<u64>().ok()?);
+    u64::try_from((whole << shift) + (fraction << shift) / parts_of_one).ok()
 }
 
 /// A size that is not 0.
@@ -86,7 +103,7 @@ pub fn cpus(text: &str) -> Result<Cpus, String> {
 
 /// `1000:1000`.
 pub fn ids(text: &str) -> Result<(u32, u32), String> {
-    let ids = text.split_once(':').and_then(|(uid, gid)| Some((uid.parse().ok()?, gid.parse().ok()?)));
+    let ids = text.split_once(':').and_then(|(uid, gid)| Some((id(uid).ok()?, id(gid).ok()?)));
     match ids {
         Some((0, _) | (_, 0)) => Err("must not be root's: the sandbox refuses the superuser".to_owned()),
         Some(ids) => Ok(ids),
@@ -245,10 +262,30 @@ mod tests {
             ("64MB", 64 << 20),
             ("64MiB", 64 << 20),
             ("2G", 2 << 30),
+            ("18446744073709551615", u64::MAX),
+            ("64b", 64),
+            ("0.1K", 102),
         ] {
             assert_eq!(size(text), Ok(bytes), "{text}");
         }
-        for text in ["", "M", "-1", "64X", "1e6", "99999999999999999999", "64M ", "1_0"] {
+        for text in [
+            "",
+            "M",
+            "-1",
+            "64X",
+            "1e6",
+            "99999999999999999999",
+            "64M ",
+            "1_0",
+            "18446744073709551616",
+            "16777216T",
+            "1.5",
+            "1.2.3M",
+            ".",
+            "+1",
+            "1KiBB",
+            "1IB",
+        ] {
             assert!(size(text).is_err(), "{text}");
         }
         assert!(positive_size("0").is_err());
@@ -302,7 +339,7 @@ mod tests {
         assert!(variable("A".into()).is_err());
         assert!(variable("=b".into()).is_err());
         assert_eq!(ids("7:8"), Ok((7, 8)));
-        for text in ["0:0", "7", "a:b", "7:8:9", "-1:1"] {
+        for text in ["0:0", "7", "a:b", "7:8:9", "-1:1", "7:4294967295", "4294967295:7"] {
             assert!(ids(text).is_err(), "{text}");
         }
         assert!(id("4294967295").is_err());

@@ -95,7 +95,9 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                 options.cgroup_parent = Some(value.to_owned());
             }
             "--user" => {
-                let ids = value.split_once(':').and_then(|(uid, gid)| Some((uid.parse().ok()?, gid.parse().ok()?)));
+                // All ones means "as it is" to setresuid(2).
+                let id = |text: &str| text.parse().ok().filter(|id| *id != u32::MAX);
+                let ids = value.split_once(':').and_then(|(uid, gid)| Some((id(uid)?, id(gid)?)));
                 options.user = Some(ids.ok_or_else(|| format!("--user={value}: must be UID:GID, two numbers"))?);
             }
             "--pid1" => {
@@ -149,6 +151,7 @@ mod tests {
             ("--socket=3 --slots=0", "--slots=0"),
             ("--socket=3 --backend=v3", "--backend=v3"),
             ("--socket=3 --user=root", "--user=root"),
+            ("--socket=3 --user=7:4294967295", "--user=7:4294967295"),
             ("--socket=3 --cgroup-parent=a/b", "--cgroup-parent=a/b"),
             ("--socket=3 --cgroup-parent=/a/../b", "--cgroup-parent"),
             ("--socket=3 --pid1=no", "--pid1=no"),

@@ -32,6 +32,7 @@ pub enum Step {
     GidMap,
     Capabilities,
     CloneTracee,
+    Confinement,
     Session,
     Seccomp,
     Receive,
@@ -46,12 +47,13 @@ pub enum Step {
     Backend,
     Arguments,
     Exec,
+    Counters,
     Pid1,
     Zygote,
     Home,
 }
 
-const ALL: [Step; 35] = [
+const ALL: [Step; 36] = [
     Step::None,
     Step::Request,
     Step::World,
@@ -70,6 +72,7 @@ const ALL: [Step; 35] = [
     Step::GidMap,
     Step::Capabilities,
     Step::CloneTracee,
+    Step::Confinement,
     Step::Session,
     Step::Seccomp,
     Step::Receive,
@@ -84,6 +87,7 @@ const ALL: [Step; 35] = [
     Step::Backend,
     Step::Arguments,
     Step::Exec,
+    Step::Counters,
     Step::Pid1,
     Step::Zygote,
     Step::Home,
@@ -117,6 +121,7 @@ impl Step {
             Step::GidMap => "gid_map",
             Step::Capabilities => "capabilities",
             Step::CloneTracee => "clone_tracee",
+            Step::Confinement => "confinement",
             Step::Session => "session",
             Step::Seccomp => "seccomp",
             Step::Receive => "receive",
@@ -131,6 +136,7 @@ impl Step {
             Step::Backend => "backend",
             Step::Arguments => "arguments",
             Step::Exec => "exec",
+            Step::Counters => "counters",
             Step::Pid1 => "pid1",
             Step::Zygote => "zygote",
             Step::Home => "home",
@@ -158,6 +164,7 @@ impl Step {
             Step::GidMap => "map the group id",
             Step::Capabilities => "drop capabilities",
             Step::CloneTracee => "clone the tracee",
+            Step::Confinement => "confine pid1",
             Step::Session => "start a session",
             Step::Seccomp => "attach the seccomp program",
             Step::Receive => "receive the run's descriptors",
@@ -172,6 +179,7 @@ impl Step {
             Step::Backend => "hold the run's limits",
             Step::Arguments => "pass the arguments",
             Step::Exec => "execute",
+            Step::Counters => "read or reset the run's counters",
             Step::Pid1 => "keep pid1 alive",
             Step::Zygote => "start the slot's zygote process",
             Step::Home => "keep the slot's home process alive",
@@ -191,9 +199,11 @@ impl Step {
                 | Step::GidMap
                 | Step::Capabilities
                 | Step::CloneTracee
+                | Step::Confinement
                 | Step::Session
                 | Step::Receive
                 | Step::Descriptors
+                | Step::Counters
                 | Step::Pid1
                 | Step::Zygote
                 | Step::Home
@@ -220,7 +230,8 @@ impl Step {
                 "; the file system there cannot be written: choose a path that exists on it"
             }
             (Step::Mount, libc::EPERM) => {
-                "; for a procfs: the host's /proc must be visible in full (not masked, as in Docker)"
+                "; for a procfs: the host's /proc must be visible in full, not covered in part as in containers \
+                 (docker run --security-opt systempaths=unconfined)"
             }
             (Step::NewRoot, libc::EINVAL) => "; it is no mount point: mount something there first",
             (Step::WorkingDirectory, libc::ENOENT) => "; the directory is not in the run's world",

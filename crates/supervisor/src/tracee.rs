@@ -94,7 +94,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     if let (Some(program), true) = (prepared.seccomp, prepared.seccomp_early) {
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
     }
-    home.backend.reset(shared);
+    home.backend.reset(shared)?;
     shared.prepared.store(1, Release);
 
     // Part two: what the launch says.
@@ -140,7 +140,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
         // passes. Asking for its own clock counts it now (task_sched_runtime() in
         // kernel/sched/core.c); else what came before would count as the program's.
         let _ = calls::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
-        home.backend.start(&mut start);
+        home.backend.start(&mut start)?;
     }
     start.exec_ns = calls::monotonic_raw_ns();
     shared.start.set(start);

@@ -263,17 +263,30 @@ fn number(token: &[u8]) -> Option<f64> {
     value.is_finite().then_some(if negative { -value } else { value })
 }
 
+/// A whole number, or one as far out if it is too long: what is a double's exponent is near 0.
+fn power(text: &str) -> Option<i64> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let size = digits.parse().unwrap_or(i64::MAX / 4).min(i64::MAX / 4);
+    Some(if negative { -size } else { size })
+}
+
 /// What stands after `0x`: digits with at most one point, and perhaps an exponent of two.
 fn hexadecimal(text: &str) -> Option<f64> {
     let (mantissa, exponent) = match text.split_once(['p', 'P']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        Some((mantissa, exponent)) => (mantissa, power(exponent)?),
         None => (text, 0),
     };
     let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     if whole.is_empty() && part.is_empty() {
         return None;
     }
-    let (mut value, mut exponent) = (0u64, i64::from(exponent) - 4 * part.len() as i64);
+    let (mut value, mut exponent) = (0u64, exponent - 4 * part.len() as i64);
     for digit in whole.chars().chain(part.chars()) {
         let digit = u64::from(digit.to_digit(16)?);
         if value >> 60 == 0 {
@@ -283,6 +296,9 @@ fn hexadecimal(text: &str) -> Option<f64> {
             value |= u64::from(digit != 0);
             exponent += 4;
         }
+    }
+    if value == 0 {
+        return Some(0.0);
     }
     // In two steps, since neither factor may leave the range before the product does.
     let exponent = exponent.clamp(-4000, 4000) as i32;
@@ -392,6 +408,8 @@ mod tests {
             ("0x.8", 0.5),
             ("1e-999", 0.0),
             ("0x1p-1074", 5e-324),
+            ("0x0p9999", 0.0),
+            ("0x1p-99999999999999999999", 0.0),
             ("0x1.fffffffffffffffp0", 2.0),
             ("00012", 12.0),
         ] {

@@ -67,6 +67,8 @@ pub struct Sources {
     pub files: Vec<String>,
     /// Interpreters that a first line `#!...` may name.
     pub shebangs: Vec<String>,
+    /// Interpreters in a first line `#!` of sources that are of another language, for all their extension.
+    pub foreign_shebangs: Vec<String>,
     /// Decides if several suites know an extension; the highest is taken.
     pub priority: i64,
     /// Main sources by their names without extension, the best first. Without one of these, the first
@@ -235,8 +237,11 @@ impl Suites {
         Suites::from_files(&files)
     }
 
-    /// The builtin files, in which these files (name and text) replace or add languages.
-    fn from_files(files: &[(String, String)]) -> Result<Suites, Faults> {
+    /// Those that come with the judge, in which these files (name and text) replace or add languages.
+    ///
+    /// # Errors
+    /// Files have faults: all of them.
+    pub fn from_files(files: &[(String, String)]) -> Result<Suites, Faults> {
         let mut languages: Vec<(bool, read::Language)> = Vec::new();
         let mut faults = Faults::default();
         let builtin = builtin::FILES.iter().map(|(name, text)| (true, *name, *text));

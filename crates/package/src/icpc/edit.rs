@@ -43,7 +43,11 @@ pub fn yaml_time_limit(text: &str, limit: Duration) -> Result<String, String> {
         }
         Some(_) => return Err("`limits` is no map; write the time limit yourself".to_owned()),
     }
-    Ok(text)
+    // There is more of YAML than the above knows: whether it was understood is seen by reading it.
+    match find(&text, 2, &["limits", "time_limit"]) {
+        Ok(Some(Found { range, kind: Kind::Scalar })) if text[range.clone()] == limit => Ok(text),
+        _ => Err("`limits` is written in an unusual way; add time_limit yourself".to_owned()),
+    }
 }
 
 /// Whether problem.yaml says a time limit.

@@ -114,14 +114,18 @@ impl Home {
         open(&self.memory_events, c"memory.events", libc::O_RDONLY)?;
         open(&self.pids_max, c"pids.max", libc::O_WRONLY)?;
         open(&self.cpu_stat, c"cpu.stat", libc::O_RDONLY)?;
+        let open_if_there = |place: &AtomicI32, file: &CStr, flags: i32| match open(place, file, flags) {
+            Err(Errno(libc::ENOENT)) => Ok(()),
+            opened => opened,
+        };
         // Absent before Linux 5.14; then killing pid1 has to do.
-        let _ = open(&self.kill, c"cgroup.kill", libc::O_WRONLY);
+        open_if_there(&self.kill, c"cgroup.kill", libc::O_WRONLY)?;
         // Absent: the cpu controller is not delegated (cpu.max), swap accounting is off
         // (swap.max), Linux before 5.19 (memory.peak) or before 6.1 (pids.peak).
-        let _ = open(&self.cpu_max, c"cpu.max", libc::O_WRONLY);
-        let _ = open(&self.swap_max, c"memory.swap.max", libc::O_WRONLY);
-        let _ = open(&self.memory_peak, c"memory.peak", libc::O_RDONLY);
-        let _ = open(&self.pids_peak, c"pids.peak", libc::O_RDONLY);
+        open_if_there(&self.cpu_max, c"cpu.max", libc::O_WRONLY)?;
+        open_if_there(&self.swap_max, c"memory.swap.max", libc::O_WRONLY)?;
+        open_if_there(&self.memory_peak, c"memory.peak", libc::O_RDONLY)?;
+        open_if_there(&self.pids_peak, c"pids.peak", libc::O_RDONLY)?;
         // A run that its caller lets make namespaces could mount its own cgroup, which belongs
         // to its user: it shall make none below it, which would outlive it. (The limits
         // themselves cannot be written from inside: cgroups(7), nsdelegate.)
@@ -134,6 +138,14 @@ impl Home {
 
     pub fn watched(&self) -> [i32; 3] {
         [self.cpu_stat.load(Relaxed), self.memory_events.load(Relaxed), self.kill.load(Relaxed)]
+    }
+
+    /// pid1 with memory and descriptors of its own: closes all but what it reads the figures from.
+    pub fn close_limits(&self) {
+        let _ = calls::close(self.base);
+        for place in [&self.directory, &self.memory_max, &self.swap_max, &self.pids_max, &self.cpu_max, &self.kill] {
+            let _ = calls::close(place.load(Relaxed));
+        }
     }
 
     pub fn limit(&self, launch: &Launch) -> core::result::Result<(), Failure> {
@@ -166,39 +178,36 @@ impl Home {
         Ok(())
     }
 
-    pub fn start(&self, start: &mut Start) {
-        start.cpu_ns = self.cpu_ns();
+    pub fn start(&self, start: &mut Start) -> Result<()> {
+        start.cpu_ns = self.cpu_ns()?;
         start.oom_kills = 0;
+        Ok(())
     }
 
-    pub fn measure(&self, start: &Start, end: &mut End) {
-        end.cpu_ns = self.cpu_ns().saturating_sub(start.cpu_ns);
+    pub fn measure(&self, start: &Start, end: &mut End) -> Result<()> {
+        end.cpu_ns = self.cpu_ns()?.saturating_sub(start.cpu_ns);
         if end.pid1_died == 1 {
             // A killed pid1 has waited for nobody, so its rusage tells nothing of the run.
             let mut buffer = [0; 512];
-            if let Ok(text) = calls::read_at_start(self.cpu_stat.load(Relaxed), &mut buffer) {
-                end.user_us = keyed_number(text, b"user_usec").unwrap_or(0);
-                end.system_us = keyed_number(text, b"system_usec").unwrap_or(0);
-            }
+            let text = calls::read_at_start(self.cpu_stat.load(Relaxed), &mut buffer)?;
+            end.user_us = keyed_number(text, b"user_usec").unwrap_or(0);
+            end.system_us = keyed_number(text, b"system_usec").unwrap_or(0);
         }
         let mut buffer = [0; 256];
-        end.oom_kills = match calls::read_at_start(self.memory_events.load(Relaxed), &mut buffer) {
-            Ok(text) => keyed_number(text, b"oom_kill").unwrap_or(0),
-            Err(_) => 0,
-        };
-        end.peak_memory = read_number(&self.memory_peak).unwrap_or(0);
-        end.peak_processes = match read_number(&self.pids_peak) {
+        let text = calls::read_at_start(self.memory_events.load(Relaxed), &mut buffer)?;
+        end.oom_kills = keyed_number(text, b"oom_kill").unwrap_or(0);
+        end.peak_memory = read_number(&self.memory_peak)?.unwrap_or(0);
+        end.peak_processes = match read_number(&self.pids_peak)? {
             Some(peak) => peak.saturating_sub(OWN_PROCESSES),
             None => UNLIMITED,
         };
+        Ok(())
     }
 
-    fn cpu_ns(&self) -> u64 {
+    fn cpu_ns(&self) -> Result<u64> {
         let mut buffer = [0; 512];
-        match calls::read_at_start(self.cpu_stat.load(Relaxed), &mut buffer) {
-            Ok(text) => keyed_number(text, b"usage_usec").unwrap_or(0).saturating_mul(1000),
-            Err(_) => 0,
-        }
+        let text = calls::read_at_start(self.cpu_stat.load(Relaxed), &mut buffer)?;
+        Ok(keyed_number(text, b"usage_usec").unwrap_or(0).saturating_mul(1000))
     }
 
     pub fn clean(&self) {
@@ -239,11 +248,12 @@ fn c_name(line: &Line<48>) -> &CStr {
     CStr::from_bytes_with_nul(line.as_bytes()).unwrap_or(c"run")
 }
 
-fn read_number(place: &AtomicI32) -> Option<u64> {
+/// The number in a file; `None`: this kernel has no such file.
+fn read_number(place: &AtomicI32) -> Result<Option<u64>> {
     let fd = place.load(Relaxed);
     if fd < 0 {
-        return None;
+        return Ok(None);
     }
     let mut buffer = [0; 32];
-    calls::read_at_start(fd, &mut buffer).ok().map(leading_number)
+    calls::read_at_start(fd, &mut buffer).map(|text| Some(leading_number(text)))
 }

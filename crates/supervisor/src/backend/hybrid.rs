@@ -13,7 +13,7 @@
 use crate::launch::{End, Failure, Launch, Shared, Standing, Start, UNLIMITED};
 use crate::step::Step;
 use crate::sys::ascii::{Decimal, keyed_number, leading_number};
-use crate::sys::{Errno, calls};
+use crate::sys::{self, Errno, calls};
 use core::sync::atomic::AtomicI32;
 use core::sync::atomic::Ordering::Relaxed;
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,9 @@ pub struct Files {
     pub pids_max: i32,
     /// pids.peak; `None`: the kernel is older than 6.1.
     pub pids_peak: Option<i32>,
+    /// cgroup.procs of the home's own cpu cgroup, where home and zygote are not: a run whose bandwidth is limited goes
+    /// there. `None`: they live in it, and so do all their runs.
+    pub cpu_join: Option<i32>,
     /// cpu.cfs_quota_us
     pub cpu_quota: i32,
     /// cpu.cfs_period_us
@@ -51,6 +54,28 @@ pub struct Files {
     pub cpu_usage: i32,
     /// A socket on which the keeper renews this home's pids cgroup.
     pub keeper: i32,
+}
+
+impl Files {
+    /// The supervisor, which only looks at counters, closes what homes limit their runs by.
+    pub fn close_limits(&mut self) {
+        let limits = [
+            &mut self.memory_limit,
+            &mut self.memory_usage,
+            &mut self.memory_empty,
+            &mut self.pids_join,
+            &mut self.pids_max,
+            &mut self.cpu_quota,
+            &mut self.cpu_period,
+            &mut self.keeper,
+        ];
+        for place in limits.into_iter().chain(&mut self.memory_swap_limit) {
+            let _ = calls::close(std::mem::replace(place, -1));
+        }
+        for fd in self.join.drain(..) {
+            let _ = calls::close(fd);
+        }
+    }
 }
 
 /// Processes in the home's cgroups that are not the run's: home, zygote and pid1.
@@ -96,7 +121,26 @@ impl Home {
         ]);
         all.extend(files.memory_swap_limit);
         all.extend(files.pids_peak);
+        all.extend(files.cpu_join);
         all
+    }
+
+    /// pid1 with memory and descriptors of its own: closes all but what it reads the figures from.
+    pub fn close_limits(&self) {
+        let files = &self.files;
+        for fd in [
+            files.memory_limit,
+            files.memory_usage,
+            files.memory_empty,
+            files.pids_join,
+            files.pids_max,
+            files.cpu_quota,
+            files.cpu_period,
+            files.keeper,
+            files.memory_swap_limit.unwrap_or(-1),
+        ] {
+            let _ = calls::close(fd);
+        }
     }
 
     pub fn join(&self, again: bool) -> Result<(), Failure> {
@@ -129,7 +173,9 @@ impl Home {
             &mut files.cpu_usage,
             &mut files.keeper,
         ];
-        for place in all.into_iter().chain(&mut files.memory_swap_limit).chain(&mut files.pids_peak) {
+        for place in
+            all.into_iter().chain(&mut files.memory_swap_limit).chain(&mut files.pids_peak).chain(&mut files.cpu_join)
+        {
             *place = calls::move_down(*place).map_err(|errno| Failure::new(Step::Home, errno))?;
         }
         Ok(())
@@ -141,16 +187,17 @@ impl Home {
         // What the last run left behind would count for the next: page cache, which can be
         // reclaimed (dear: it visits all CPUs, so a little is left), and what the kernel frees
         // a moment later (shared memory of an IPC namespace goes by a work queue).
-        let mut usage = read_number(files.memory_usage);
+        let usage_now = || read_number(files.memory_usage).map_err(|errno| Failure::new(Step::Counters, errno));
+        let mut usage = usage_now()?;
         for _ in 0..MOST_EMPTYINGS {
             if usage <= LEFT_BEHIND {
                 break;
             }
             let _ = calls::write(files.memory_empty, b"0");
-            usage = read_number(files.memory_usage);
+            usage = usage_now()?;
             if usage > LEFT_BEHIND {
                 calls::sleep_ns(1_000_000);
-                usage = read_number(files.memory_usage);
+                usage = usage_now()?;
             }
         }
         // The last run's limit must not be felt by the next one's preparation.
@@ -160,21 +207,21 @@ impl Home {
         if standing.processes.load(Relaxed) < 2 {
             self.set_processes(standing, UNLIMITED)?;
         }
-        if standing.quota.load(Relaxed) != UNLIMITED {
+        if files.cpu_join.is_none() && standing.quota.load(Relaxed) != UNLIMITED {
             self.set_bandwidth(standing, UNLIMITED, 0)?;
         }
         Ok(())
     }
 
-    pub fn reset(&self, standing: &Standing) {
+    pub fn reset(&self, standing: &Standing) -> sys::Result<()> {
         // What earlier runs left here beyond the least that this home ever held is not the
         // next run's.
-        let usage = read_number(self.files.memory_usage);
+        let usage = read_number(self.files.memory_usage)?;
         let least = standing.least_memory.load(Relaxed).min(usage);
         standing.least_memory.store(least, Relaxed);
         standing.left_memory.store(usage - least, Relaxed);
         // memory.max_usage_in_bytes becomes the present usage.
-        let _ = calls::write(self.files.memory_peak, b"0");
+        calls::write(self.files.memory_peak, b"0")
     }
 
     pub fn limit(&self, shared: &Shared, launch: &Launch) -> Result<(), Failure> {
@@ -185,12 +232,19 @@ impl Home {
         if standing.processes.load(Relaxed) != launch.processes {
             self.set_processes(standing, launch.processes)?;
         }
+        if launch.quota == UNLIMITED && self.files.cpu_join.is_some() {
+            // We are not where bandwidth is limited.
+            return Ok(());
+        }
         if standing.quota.load(Relaxed) != launch.quota
             || (launch.quota != UNLIMITED && standing.period.load(Relaxed) != launch.period)
         {
             self.set_bandwidth(standing, launch.quota, launch.period)?;
         }
-        Ok(())
+        // A move, with what it costs (see the module), and no way back: we end there.
+        self.files
+            .cpu_join
+            .map_or(Ok(()), |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::CpuBandwidth, errno)))
     }
 
     /// Sets memory and swap. The kernel keeps memory <= memory + swap at each moment
@@ -241,37 +295,34 @@ impl Home {
         Ok(())
     }
 
-    pub fn start(&self, start: &mut Start) {
-        start.cpu_ns = self.cpu_ns();
-        start.oom_kills = self.oom_kills();
+    pub fn start(&self, start: &mut Start) -> sys::Result<()> {
+        start.cpu_ns = read_number(self.files.cpu_usage)?;
+        start.oom_kills = self.oom_kills()?;
+        Ok(())
     }
 
-    pub fn measure(&self, standing: &Standing, start: &Start, end: &mut End) {
-        end.cpu_ns = self.cpu_ns().saturating_sub(start.cpu_ns);
-        end.oom_kills = self.oom_kills().saturating_sub(start.oom_kills);
-        end.peak_memory = read_number(self.files.memory_peak).saturating_sub(standing.left_memory.load(Relaxed));
+    pub fn measure(&self, standing: &Standing, start: &Start, end: &mut End) -> sys::Result<()> {
+        end.cpu_ns = read_number(self.files.cpu_usage)?.saturating_sub(start.cpu_ns);
+        end.oom_kills = self.oom_kills()?.saturating_sub(start.oom_kills);
+        end.peak_memory = read_number(self.files.memory_peak)?.saturating_sub(standing.left_memory.load(Relaxed));
         end.peak_processes = match self.files.pids_peak {
-            Some(fd) => read_number(fd).saturating_sub(OWN_PROCESSES),
+            Some(fd) => read_number(fd)?.saturating_sub(OWN_PROCESSES),
             None => UNLIMITED,
         };
+        Ok(())
     }
 
-    fn cpu_ns(&self) -> u64 {
-        read_number(self.files.cpu_usage)
-    }
-
-    fn oom_kills(&self) -> u64 {
+    fn oom_kills(&self) -> sys::Result<u64> {
         let mut buffer = [0; 128];
-        match calls::read_at_start(self.files.oom_control, &mut buffer) {
-            Ok(text) => keyed_number(text, b"oom_kill").unwrap_or(0),
-            Err(_) => 0,
-        }
+        let text = calls::read_at_start(self.files.oom_control, &mut buffer)?;
+        // Not there before Linux 4.13.
+        Ok(keyed_number(text, b"oom_kill").unwrap_or(0))
     }
 
     pub fn clean(&self, standing: &Standing) -> Result<(), Failure> {
         // A peak above "home, pid1, one tracee" would be the next run's as well.
         if let Some(fd) = self.files.pids_peak
-            && read_number(fd) > OWN_PROCESSES + 1
+            && read_number(fd).map_or(true, |peak| peak > OWN_PROCESSES + 1)
         {
             // After a failure half-way the open files need not be those of the cgroup that we
             // are in, and would limit nobody: then this home must not go on.
@@ -316,7 +367,10 @@ impl Home {
             calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
         }
         // The keeper removes the old one when it hears that it is empty.
-        calls::send(files.keeper, &[RENEWED]).map_err(failed)
+        calls::send(files.keeper, &[RENEWED]).map_err(failed)?;
+        // The root of what runs see was the old one: the new one would show as `/../home-1.1`.
+        calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
+        Ok(())
     }
 }
 
@@ -332,7 +386,7 @@ fn write_limit(fd: i32, value: u64) -> crate::sys::Result<()> {
     }
 }
 
-fn read_number(fd: i32) -> u64 {
+fn read_number(fd: i32) -> sys::Result<u64> {
     let mut buffer = [0; 32];
-    calls::read_at_start(fd, &mut buffer).map_or(0, leading_number)
+    calls::read_at_start(fd, &mut buffer).map(leading_number)
 }

@@ -15,6 +15,8 @@ pub mod hybrid;
 pub mod rlimit;
 
 use crate::launch::{End, Failure, Launch, Shared, Start};
+use crate::step::Step;
+use crate::sys::Errno;
 use crate::sys::process::{Clone, Waited};
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +42,10 @@ pub enum Backend {
     Cgroup2(cgroup2::Home),
     Hybrid(hybrid::Home),
     Rlimit,
+}
+
+fn uncounted(errno: Errno) -> Failure {
+    Failure::new(Step::Counters, errno)
 }
 
 impl Backend {
@@ -87,9 +93,10 @@ impl Backend {
     }
 
     /// Tracee, when all is prepared: what preparing has cost shall not be the run's.
-    pub fn reset(&self, shared: &Shared) {
-        if let Backend::Hybrid(home) = self {
-            home.reset(&shared.standing);
+    pub fn reset(&self, shared: &Shared) -> Result<(), Failure> {
+        match self {
+            Backend::Hybrid(home) => home.reset(&shared.standing).map_err(uncounted),
+            Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
         }
     }
 
@@ -103,23 +110,31 @@ impl Backend {
     }
 
     /// Tracee, last before the exec: where the counters stand.
-    pub fn start(&self, start: &mut Start) {
+    pub fn start(&self, start: &mut Start) -> Result<(), Failure> {
         match self {
-            Backend::Cgroup2(home) => home.start(start),
-            Backend::Hybrid(home) => home.start(start),
-            Backend::Rlimit => {}
+            Backend::Cgroup2(home) => home.start(start).map_err(uncounted),
+            Backend::Hybrid(home) => home.start(start).map_err(uncounted),
+            Backend::Rlimit => Ok(()),
         }
     }
 
     /// pid1 (or the home, if pid1 was killed): what the run used, once all its
-    /// processes are gone.
+    /// processes are gone. What cannot be read is the run's failure, and nobody's 0.
     pub fn measure(&self, shared: &Shared, start: &Start, usage: &Waited, end: &mut End) {
         end.user_us = usage.user_us;
         end.system_us = usage.system_us;
-        match self {
+        let measured = match self {
             Backend::Cgroup2(home) => home.measure(start, end),
             Backend::Hybrid(home) => home.measure(&shared.standing, start, end),
-            Backend::Rlimit => rlimit::measure(usage, end),
+            Backend::Rlimit => {
+                rlimit::measure(usage, end);
+                Ok(())
+            }
+        };
+        if let Err(errno) = measured
+            && shared.failure.get().step == 0
+        {
+            shared.failure.set(uncounted(errno));
         }
     }
 
@@ -139,6 +154,15 @@ impl Backend {
         match self {
             Backend::Cgroup2(home) => Some(home.watched()),
             Backend::Hybrid(_) | Backend::Rlimit => None,
+        }
+    }
+
+    /// pid1 with memory and descriptors of its own: closes all but what [`Backend::measure`] reads.
+    pub fn close_limits(&self) {
+        match self {
+            Backend::Cgroup2(home) => home.close_limits(),
+            Backend::Hybrid(home) => home.close_limits(),
+            Backend::Rlimit => {}
         }
     }
 

@@ -1,0 +1,302 @@
+//! The built-in checkers, against models that are slow and obvious; and what checkers of packages say.
+
+use crate::Target;
+use millibox::{Backend, Figures, Outcome, RunResult};
+use millibox_judge::checker::tokens::Options;
+use millibox_judge::checker::{exact, lines, tokens};
+use millibox_judge::convention::interpret;
+use millibox_judge::feedback::{Feedback, FeedbackPlace};
+use millibox_judge::verdict::{COMMENT_LIMIT, Points, Verdict};
+use millibox_package::model::Convention;
+use std::io::{BufReader, Read};
+
+pub const TOKENS: Target = Target {
+    name: "tokens",
+    run: tokens,
+    words: &[
+        "1.0",
+        "1e-9",
+        "0x1.8p3",
+        "0x0p9999",
+        "inf",
+        "nan",
+        "+",
+        "-0",
+        " ",
+        "\n",
+        "\t",
+        "\x0b",
+        "\r\n",
+        "Yes",
+        "yES",
+        "1e400",
+        "0x1p-1074",
+        "0x",
+        ".",
+        "1.",
+        ".5",
+        "5e-324",
+    ],
+};
+pub const LINES: Target = Target { name: "lines", run: lines, words: &[" ", "\n", "  \n", "\n\n", "\t", "\r\n", "a"] };
+pub const EXACT: Target = Target { name: "exact", run: exact, words: &[" ", "\n", "a", "\0"] };
+pub const ANSWER: Target = Target {
+    name: "answer",
+    run: answer,
+    words: &[
+        "OK\n",
+        "WRONG\n",
+        "100",
+        "0.5",
+        "-0",
+        "1e2",
+        "points ",
+        "partially correct (",
+        ")",
+        "inf",
+        "nan",
+        "\u{202e}",
+        "\x1b[31m",
+        "\r",
+        "\n\n",
+        "100.0000000000000001",
+    ],
+};
+
+/// Gives bytes in pieces.
+struct Pieces<'a>(&'a [u8], usize);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.1.min(buffer.len()).min(self.0.len());
+        buffer[..length].copy_from_slice(&self.0[..length]);
+        self.0 = &self.0[length..];
+        Ok(length)
+    }
+}
+
+/// A difference is told in one line of no great length.
+fn told(difference: Option<&str>) {
+    if let Some(difference) = difference {
+        super::one_line(difference);
+        assert!(difference.chars().count() < 400, "{difference}");
+    }
+}
+
+const SPACE: [u8; 6] = *b" \t\n\x0b\x0c\r";
+
+/// Whether everything between these bytes is one of the alphabet, and there is something.
+fn all(bytes: &[u8], alphabet: impl Fn(u8) -> bool) -> bool {
+    !bytes.is_empty() && bytes.iter().all(|byte| alphabet(*byte))
+}
+
+/// What scanf(3) takes for a finite `%lf`, if it takes all of it. A second answer is that this
+/// model does not know: hexadecimal numbers that a double does not hold.
+fn number(token: &[u8]) -> Result<Option<f64>, ()> {
+    let (negative, rest) = match token {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, token),
+    };
+    let hexadecimal = rest.starts_with(b"0x") || rest.starts_with(b"0X");
+    let (digits, marks): (&[u8], &[u8]) = if hexadecimal { (&rest[2..], b"pP") } else { (rest, b"eE") };
+    let (mantissa, exponent) = match digits.iter().position(|byte| marks.contains(byte)) {
+        Some(at) => (&digits[..at], Some(&digits[at + 1..])),
+        None => (digits, None),
+    };
+    let is_digit = |byte: u8| if hexadecimal { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() };
+    let points = mantissa.iter().filter(|byte| **byte == b'.').count();
+    let figures: Vec<u8> = mantissa.iter().copied().filter(|byte| *byte != b'.').collect();
+    if points > 1 || !all(&figures, is_digit) {
+        return Ok(None);
+    }
+    let power = match exponent {
+        None => 0,
+        Some(text) => {
+            let unsigned = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
+            if !all(unsigned, |byte| byte.is_ascii_digit()) {
+                return Ok(None);
+            }
+            // So far out that nothing but 0 or too much is there.
+            let size = unsigned.iter().fold(0i64, |size, digit| (size * 10 + i64::from(digit - b'0')).min(1 << 40));
+            if text.starts_with(b"-") { -size } else { size }
+        }
+    };
+    let value = if !hexadecimal {
+        std::str::from_utf8(rest).expect("digits").parse::<f64>().expect("a number")
+    } else if figures.iter().all(|digit| *digit == b'0') {
+        0.0
+    } else {
+        let after = mantissa.iter().position(|byte| *byte == b'.').map_or(0, |at| mantissa.len() - at - 1);
+        let power = power - 4 * after as i64;
+        let text = std::str::from_utf8(&figures).expect("digits").trim_start_matches('0');
+        if text.len() > 13 || power.abs() > 900 {
+            return Err(());
+        }
+        u64::from_str_radix(text, 16).expect("at most 13 digits") as f64 * 2f64.powi(power as i32)
+    };
+    Ok(value.is_finite().then_some(if negative { -value } else { value }))
+}
+
+/// The ICPC format's default validator in the plainest words: everything in memory.
+fn tokens_model(output: &[u8], answer: &[u8], options: &Options) -> Result<bool, ()> {
+    let split = |text: &[u8]| -> Vec<Vec<u8>> {
+        text.split(|byte| SPACE.contains(byte)).filter(|token| !token.is_empty()).map(<[u8]>::to_vec).collect()
+    };
+    // The text with a mark in place of each token: what is left is the space, and where it stands.
+    let spaces = |text: &[u8]| -> Vec<u8> {
+        let mut out: Vec<u8> = Vec::new();
+        for byte in text {
+            if SPACE.contains(byte) {
+                out.push(*byte);
+            } else if out.last() != Some(&b'x') {
+                out.push(b'x');
+            }
+        }
+        out
+    };
+    if options.space_change_sensitive && spaces(output) != spaces(answer) {
+        return Ok(false);
+    }
+    let (output, answer) = (split(output), split(answer));
+    if output.len() != answer.len() {
+        return Ok(false);
+    }
+    for (read, expected) in output.iter().zip(&answer) {
+        if read == expected {
+            continue;
+        }
+        let floats = options.absolute.is_some() || options.relative.is_some();
+        let same = match if floats { number(expected)? } else { None } {
+            Some(wanted) => match number(read)? {
+                None => false,
+                Some(given) => {
+                    let error = (wanted - given).abs();
+                    options.absolute.is_some_and(|most| error <= most)
+                        || options.relative.is_some_and(|most| error <= most * wanted.abs())
+                }
+            },
+            None => !options.case_sensitive && read.to_ascii_lowercase() == expected.to_ascii_lowercase(),
+        };
+        if !same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// First part: flags, a byte each; then output and answer.
+fn tokens(bytes: &[u8]) {
+    let [flags, output, answer] = super::parts(bytes);
+    let tolerance = |at: usize| match flags.get(at)? {
+        b'0' => Some(0.0),
+        b'1' => Some(1e-9),
+        b'2' => Some(0.5),
+        b'3' => Some(1e300),
+        _ => None,
+    };
+    let options = Options {
+        case_sensitive: flags.first() == Some(&b'c'),
+        space_change_sensitive: flags.get(1) == Some(&b's'),
+        absolute: tolerance(2),
+        relative: tolerance(3),
+    };
+    let piece = 1 + flags.len() % 7;
+    let difference = tokens::compare(Pieces(output, piece), Pieces(answer, 5), &options).expect("nothing is read");
+    told(difference.as_deref());
+    let whole = tokens::compare(output, answer, &options).expect("nothing is read");
+    assert_eq!(difference, whole, "it depends on how the bytes come");
+    if let Ok(same) = tokens_model(output, answer, &options) {
+        assert_eq!(difference.is_none(), same, "{options:?} {difference:?}");
+    }
+    if let Ok(text) = std::str::from_utf8(flags)
+        && let Err(why) = Options::parse(&[text])
+    {
+        super::one_line(&why);
+    }
+}
+
+fn lines(bytes: &[u8]) {
+    let [output, answer] = super::parts(bytes);
+    let model = |text: &[u8]| -> Vec<Vec<u8>> {
+        let trimmed = |line: &[u8]| line[..line.iter().rposition(|byte| *byte != b' ').map_or(0, |at| at + 1)].to_vec();
+        let mut lines: Vec<Vec<u8>> = text.split(|byte| *byte == b'\n').map(trimmed).collect();
+        while lines.last().is_some_and(Vec::is_empty) {
+            lines.pop();
+        }
+        lines
+    };
+    let difference = lines::compare(BufReader::with_capacity(3, output), answer).expect("nothing is read");
+    told(difference.as_deref());
+    assert_eq!(difference.is_none(), model(output) == model(answer), "{difference:?}");
+}
+
+fn exact(bytes: &[u8]) {
+    let [output, answer] = super::parts(bytes);
+    let difference = exact::compare(BufReader::with_capacity(3, output), answer).expect("nothing is read");
+    told(difference.as_deref());
+    assert_eq!(difference.is_none(), output == answer, "{difference:?}");
+}
+
+thread_local! {
+    static PLACE: FeedbackPlace = {
+        let ids = (std::fs::metadata("/proc/self").expect("proc"), ());
+        let ids = (std::os::unix::fs::MetadataExt::uid(&ids.0), std::os::unix::fs::MetadataExt::gid(&ids.0));
+        FeedbackPlace::new(ids).expect("a directory")
+    };
+}
+
+/// First part: convention and exit code, a byte each; then standard output, standard error, score,
+/// multiplier, both messages.
+fn answer(bytes: &[u8]) {
+    let [how, stdout, stderr, score, part, judge, team] = super::parts(bytes);
+    let convention = match how.first().unwrap_or(&0) % 3 {
+        0 => Convention::Icpc,
+        1 => Convention::Sim,
+        _ => Convention::Testlib,
+    };
+    let code = i32::from(*how.get(1).unwrap_or(&0));
+    PLACE.with(|place| {
+        let feedback = place.fresh().expect("a directory");
+        let directory = place.path().join(Feedback::NAME);
+        let files = [
+            ("score.txt", score),
+            ("score_multiplier.txt", part),
+            ("judgemessage.txt", judge),
+            ("teammessage.txt", team),
+        ];
+        for (name, bytes) in files.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
+            std::fs::write(directory.join(name), bytes).expect("a file");
+        }
+        let run = RunResult {
+            outcome: Outcome::Exited(code),
+            exit_code: Some(code),
+            signal: None,
+            figures: Figures::default(),
+            ended_ns: None,
+            backend: Backend::Rlimit,
+        };
+        let answer = interpret(convention, &run, stdout, stderr, &feedback);
+        assert!(matches!(answer.verdict, Verdict::Accepted | Verdict::WrongAnswer | Verdict::JudgeError));
+        assert_eq!(answer.verdict == Verdict::JudgeError, !answer.reason.is_empty(), "{answer:?}");
+        assert!(answer.comment.len() <= COMMENT_LIMIT);
+        let text = [&answer.comment, &answer.reason].map(|text| text.chars());
+        assert!(
+            text.into_iter().flatten().all(|c| !c.is_control() || c == '\n' || c == '\t'),
+            "not to be shown: {answer:?}"
+        );
+        match answer.points {
+            Some(Points::Part(part)) => assert!((0.0..=1.0).contains(&part), "{answer:?}"),
+            Some(Points::Absolute(points)) => assert!(points.is_finite(), "{answer:?}"),
+            None => {}
+        }
+        assert!(answer.points.is_none() || answer.verdict != Verdict::JudgeError, "{answer:?}");
+        if convention == Convention::Sim && code == 0 {
+            // Points only for OK, and only if the second line says so.
+            let said = if stdout.is_empty() { stderr } else { stdout };
+            let second = said.split(|byte| *byte == b'\n').nth(1).unwrap_or_default();
+            let digit = second.iter().any(u8::is_ascii_digit);
+            assert!(answer.points.is_none() || said.starts_with(b"OK") && digit, "{answer:?}");
+        }
+    });
+}

@@ -1,0 +1,59 @@
+//! Suite files.
+
+use crate::Target;
+use millibox_judge::suite::Suites;
+
+pub const SUITE: Target = Target {
+    name: "suite",
+    run: suite,
+    words: &[
+        "[compile]\n",
+        "[run]\n",
+        "[example]\n",
+        "[tool.x]\n",
+        "[variant.y]\n",
+        "[prepare]\n",
+        "command = ['{main}']\n",
+        "{executable}",
+        "{sources}",
+        "{output}",
+        "{",
+        "}",
+        "{{",
+        "{}",
+        "memory_mib = ",
+        "extensions = ['x']\n",
+        "names = ['c']\n",
+        "system = 'libraries'\n",
+        "default = true\n",
+        "product = 'sources'\n",
+        "\\u0000",
+        "\u{7f}",
+    ],
+};
+
+/// Either suites that can be found by every name they have, or faults with their lines.
+fn suite(bytes: &[u8]) {
+    const FILE: &str = "fuzzed.toml";
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match Suites::from_files(&[(FILE.to_owned(), text.to_owned())]) {
+        Ok(suites) => {
+            for suite in suites.iter() {
+                let named = suites.named(&suite.name).map(|found| &found.name);
+                assert_eq!(named.ok(), Some(&suite.name), "a suite's own name means another");
+                for name in &suite.names {
+                    let found = suites.named(name).unwrap_or_else(|error| panic!("{name:?}: {error}"));
+                    assert_eq!(found.name, suite.name, "{name:?}");
+                }
+            }
+        }
+        Err(faults) => {
+            assert!(!faults.0.is_empty());
+            for fault in &faults.0 {
+                assert!(fault.line <= text.lines().count() + 1, "{fault}");
+                assert!(fault.file == FILE || fault.message.contains(FILE), "{fault} does not name the file");
+                super::one_line(&fault.message);
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Values of the command's options.
+
+use crate::Target;
+use std::time::Duration;
+
+// The command is no library; its readers of values are of themselves.
+#[path = "../../../crates/cli/src/values.rs"]
+#[allow(dead_code, reason = "not all are asked")]
+mod values;
+
+pub const VALUE: Target = Target {
+    name: "value",
+    run: value,
+    words: &[
+        "64M",
+        "1.5GiB",
+        "K",
+        "ms",
+        "us",
+        "s",
+        "h",
+        " ",
+        "50ms/100ms",
+        "NOFILE=",
+        "unlimited",
+        "0-1023",
+        ",",
+        "-",
+        "1000:1000",
+        "/tmp:16M:100",
+        "\\:",
+        "/../",
+        "//",
+        ":",
+        "=",
+    ],
+};
+
+fn taken<T>(result: Result<T, String>) -> Option<T> {
+    result.map_err(|why| super::one_line(&why)).ok()
+}
+
+/// What is taken means what it says, and can be said again.
+fn value(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Some(size) = taken(values::size(text)) {
+        let shown = values::shown_size(size).replace(' ', "").replace("bytes", "");
+        assert_eq!(values::size(&shown), Ok(size), "{text} is {shown}");
+        if let Ok(number) = text.parse::<u64>() {
+            assert_eq!(size, number, "{text}");
+        }
+    }
+    if let Some(time) = taken(values::time(text)) {
+        assert_ne!(time, Duration::ZERO);
+        assert_eq!(values::time(&humantime::format_duration(time).to_string()), Ok(time), "{text}");
+    }
+    if let Some((max, period)) = taken(values::bandwidth(text)) {
+        assert!(max >= Duration::from_millis(1), "{text}");
+        assert!((Duration::from_millis(1)..=Duration::from_secs(1)).contains(&period), "{text}");
+    }
+    if let Some((name, value)) = taken(values::rlimit(text)) {
+        assert!(text.starts_with(&name) && !name.is_empty());
+        assert_eq!(values::rlimit(&format!("{name}={value}")), Ok((name, value)));
+    }
+    if let Some(values::Cpus(cpus)) = taken(values::cpus(text)) {
+        assert!(cpus.is_sorted() && cpus.last().is_some_and(|last| *last < 1024), "{text}: {cpus:?}");
+        let list: Vec<String> = cpus.iter().map(usize::to_string).collect();
+        assert_eq!(values::cpus(&list.join(",")), Ok(values::Cpus(cpus)));
+    }
+    if let Some((uid, gid)) = taken(values::ids(text)) {
+        assert!(uid != 0 && gid != 0, "{text} is root's");
+        assert!(uid != u32::MAX && gid != u32::MAX, "{text} is no id");
+    }
+    if let Some(id) = taken(values::id(text)) {
+        assert_ne!(id, u32::MAX);
+    }
+    if let Some(path) = taken(values::mount_point(text.into())) {
+        assert!(path.is_absolute() && path.parent().is_some());
+        assert!(path.components().all(|part| part != std::path::Component::ParentDir), "{text}");
+    }
+    if let Some(tmpfs) = taken(values::tmpfs(text.into())) {
+        assert!(tmpfs.at.is_absolute() && tmpfs.size != Some(0) && tmpfs.inodes != Some(0), "{tmpfs:?}");
+    }
+    if let Some((name, value)) = taken(values::variable(text.into())) {
+        assert_eq!([name.as_os_str(), value.as_os_str()].join("=".as_ref()), text);
+    }
+    taken(values::cgroup_parent(text));
+}

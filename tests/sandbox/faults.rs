@@ -1,0 +1,508 @@
+//! A fault at every call that a request takes: it is told in words or makes no difference, the run
+//! never has less around it, the next request works, and nothing is left.
+//!
+//! The faults are the kernel's own: the supervisor's executable is started through `faulty`, which
+//! lets us answer each of its family's calls, or kill somebody just then. First a request is
+//! watched; then, call by call, the same request is made with a fault at that call.
+//!
+//! `MILLIBOX_FAULTS=N` takes every fault with each call of a request, from the N-th call on, instead
+//! of one fault with each; and of a start every call, instead of some chosen at random.
+
+use millibox::{Error, Outcome, Supervisor};
+use millibox_tests::{
+    Gone, Random, builder, directory, eventually, executable, pipe, request, share, skip, world_with_proc,
+};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::IoSliceMut;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Who makes a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Role {
+    Keeper,
+    Supervisor,
+    Builder,
+    Home,
+    Zygote,
+    Pid1,
+    Tracee,
+}
+
+/// A call: the `count`-th of this number that this one makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Point {
+    role: Role,
+    number: i32,
+    count: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// The call answers this errno.
+    Errno(i32),
+    /// Somebody is killed while the call waits to be made.
+    Kill(Role),
+}
+
+const FAULTS: [Fault; 9] = [
+    Fault::Errno(libc::ENOMEM),
+    Fault::Kill(Role::Tracee),
+    Fault::Errno(libc::EMFILE),
+    Fault::Kill(Role::Pid1),
+    Fault::Errno(libc::ENOSPC),
+    Fault::Kill(Role::Zygote),
+    Fault::Errno(libc::EAGAIN),
+    Fault::Kill(Role::Home),
+    Fault::Kill(Role::Supervisor),
+];
+
+#[derive(Default)]
+struct Watch {
+    /// How often each call was made since the beginning.
+    counts: BTreeMap<(Role, i32), usize>,
+    /// All of them, in order.
+    seen: Vec<Point>,
+    fault: Option<(Point, Fault)>,
+    fired: bool,
+    /// Everybody who made a call.
+    pids: BTreeSet<i32>,
+    last: Option<Instant>,
+}
+
+/// Where `faulty` lies, and what is known of those who were started through it.
+struct Place {
+    directory: TempDir,
+    watch: Arc<Mutex<Watch>>,
+}
+
+impl Place {
+    fn new() -> Place {
+        let directory = directory();
+        let copy = directory.path().join("millibox-supervisor");
+        std::fs::copy(executable("faulty"), &copy).expect("a copy of faulty");
+        share(&copy, 0o755);
+        let real = executable("millibox-supervisor");
+        std::fs::write(directory.path().join("supervisor"), real.as_os_str().as_encoded_bytes()).expect("a file");
+        let listener = UnixListener::bind(directory.path().join("socket")).expect("a socket");
+        share(&directory.path().join("socket"), 0o777);
+        let watch = Arc::new(Mutex::new(Watch::default()));
+        let for_all = watch.clone();
+        std::thread::spawn(move || {
+            for socket in listener.incoming().map_while(Result::ok) {
+                let watch = for_all.clone();
+                std::thread::spawn(move || answer(&take(&socket), &watch));
+            }
+        });
+        Place { directory, watch }
+    }
+
+    fn watch(&self) -> MutexGuard<'_, Watch> {
+        self.watch.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn executable(&self) -> PathBuf {
+        self.directory.path().join("millibox-supervisor")
+    }
+
+    fn start(&self) -> Result<Supervisor, Error> {
+        builder().slots(1).executable(self.executable()).start()
+    }
+
+    /// Counts from here on; what is to happen when.
+    fn arm(&self, fault: Option<(Point, Fault)>) {
+        *self.watch() = Watch { fault, ..Watch::default() };
+    }
+
+    /// Waits until nobody has made a call for a while: the next run is prepared.
+    fn settle(&self) {
+        let quiet = Duration::from_millis(8);
+        eventually(Duration::from_secs(5), || self.watch().last.is_none_or(|last| last.elapsed() > quiet));
+    }
+}
+
+/// The listener that `faulty` sends.
+fn take(socket: &UnixStream) -> OwnedFd {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut pid = [0; 4];
+    rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut pid)], &mut control, RecvFlags::CMSG_CLOEXEC)
+        .expect("a message");
+    let mut descriptors = control.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+        _ => None,
+    });
+    let listener = descriptors.next().and_then(|mut all| all.next()).expect("a listener");
+    // Whoever sent it is our child.
+    let sender = rustix::process::Pid::from_raw(i32::from_ne_bytes(pid));
+    let _ = rustix::process::waitpid(sender, rustix::process::WaitOptions::empty());
+    listener
+}
+
+/// Who a process is; `None`: a run's program, or nobody any more.
+fn role(pid: i32) -> Option<Role> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    Some(match field("Name:").trim() {
+        "millibox-supervi" => Role::Keeper,
+        "millibox-supe" | "millibox-super" => Role::Supervisor,
+        "millibox-mount" => Role::Builder,
+        "millibox-home" => Role::Home,
+        // All three have the zygote's name; the last two are in a PID namespace of their own.
+        "millibox-zygote" => match field("NSpid:").split_whitespace().last() {
+            Some("1") => Role::Pid1,
+            Some("2") => Role::Tracee,
+            _ => Role::Zygote,
+        },
+        _ => return None,
+    })
+}
+
+// SECCOMP_IOCTL_NOTIF_RECV and _SEND (linux/seccomp.h), the same on x86-64 and aarch64.
+const RECEIVE: u64 = 0xc050_2100;
+const SEND: u64 = 0xc018_2101;
+
+/// Answers calls until nobody is left who could make one.
+fn answer(listener: &OwnedFd, watch: &Mutex<Watch>) {
+    loop {
+        let mut ready = [rustix::event::PollFd::new(listener, rustix::event::PollFlags::IN)];
+        let _ = rustix::event::poll(&mut ready, None);
+        if !ready[0].revents().contains(rustix::event::PollFlags::IN) {
+            return;
+        }
+        let mut call = MaybeUninit::<libc::seccomp_notif>::zeroed();
+        // SAFETY: the kernel fills what it is given, all zero as it wants it.
+        let call = unsafe {
+            if libc::ioctl(listener.as_raw_fd(), RECEIVE, call.as_mut_ptr()) != 0 {
+                continue; // The caller is dead.
+            }
+            call.assume_init()
+        };
+        let mut answer = libc::seccomp_notif_resp {
+            id: call.id,
+            val: 0,
+            error: 0,
+            flags: libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
+        };
+        let pid = call.pid as i32;
+        if let Some(role) = role(pid) {
+            let mut watch = watch.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let count = watch.counts.entry((role, call.data.nr)).or_default();
+            *count += 1;
+            let point = Point { role, number: call.data.nr, count: *count };
+            watch.seen.push(point);
+            watch.pids.insert(pid);
+            watch.last = Some(Instant::now());
+            match watch.fault {
+                Some((at, fault)) if at == point && !watch.fired => {
+                    watch.fired = true;
+                    match fault {
+                        Fault::Errno(errno) => {
+                            answer.flags = 0;
+                            answer.error = -errno;
+                        }
+                        Fault::Kill(whom) => kill(whom, role, pid),
+                    }
+                }
+                _ => {}
+            }
+        }
+        // SAFETY: the kernel reads what it is given.
+        unsafe { libc::ioctl(listener.as_raw_fd(), SEND, &raw const answer) };
+    }
+}
+
+/// Kills the caller itself if it is meant, else the nearest of the caller's family.
+fn kill(whom: Role, role: Role, pid: i32) {
+    let parent = |pid: i32| millibox_tests::process(pid).map(|process| process.parent);
+    let mut at = Some(pid);
+    if whom == role {
+        return millibox_tests::kill(pid, rustix::process::Signal::KILL);
+    }
+    while let Some(now) = at.filter(|now| *now > 1) {
+        let below = millibox_tests::descendants(now as u32);
+        if let Some(found) = below.iter().find(|process| self::role(process.pid) == Some(whom)) {
+            return millibox_tests::kill(found.pid, rustix::process::Signal::KILL);
+        }
+        if self::role(now).is_none_or(|role| role <= Role::Supervisor) {
+            return;
+        }
+        at = parent(now);
+    }
+}
+
+/// What a run says that it has around it, without what differs from run to run.
+fn walls(text: &str) -> Vec<String> {
+    const VARIES: [&str; 12] = [
+        "pending=",
+        "Vm",
+        "Rss",
+        "Pid:",
+        "voluntary",
+        "nonvoluntary",
+        "Cpus_allowed",
+        "Mems",
+        "HugetlbPages",
+        "SigQ",
+        "cpus=",
+        "Threads",
+    ];
+    text.lines()
+        .filter(|line| !VARIES.iter().any(|varies| line.starts_with(varies)))
+        // Mount and parent ids, device numbers of fresh mounts.
+        .map(|line| match line.split_once(" - ") {
+            Some((mount, kind)) => {
+                let fields: Vec<&str> = mount.split(' ').skip(3).collect();
+                format!("{} - {kind}", fields.join(" "))
+            }
+            None => line.to_owned(),
+        })
+        .collect()
+}
+
+/// What one has and the other has not.
+fn same_walls(what: &str, walls: &[String], expected: &[String]) {
+    let without = |these: &[String], those: &[String]| -> Vec<String> {
+        these.iter().filter(|line| !those.contains(line)).cloned().collect()
+    };
+    let (more, less) = (without(walls, expected), without(expected, walls));
+    assert!(more.is_empty() && less.is_empty(), "{what}: the run has other walls: {more:#?} instead of {less:#?}");
+}
+
+/// What came of a request: the run's walls, or an error in words.
+enum Came {
+    Ran(Vec<String>),
+    Refused(String),
+    /// The supervisor is gone; its last words.
+    Died(String),
+}
+
+fn ask(supervisor: &Supervisor) -> Came {
+    let (read, write) = pipe();
+    let request = request(["walls"]).world(&world_with_proc()).real_time_limit(Duration::from_secs(50)).stdout(write);
+    let run = supervisor.run(&request);
+    drop(request);
+    let result = run.and_then(|handle| handle.wait_timeout(millibox_tests::PATIENCE));
+    match result {
+        Ok(Some(result)) => match &result.outcome {
+            Outcome::Exited(0) => {
+                let figures = result.figures;
+                let cpu = figures.cpu_user_ns + figures.cpu_system_ns;
+                assert!(figures.peak_memory_bytes > 100_000 && figures.peak_memory_bytes < 64 << 20, "{result:?}");
+                // Neither nothing nor what earlier runs have used.
+                assert!(cpu > 100_000 && cpu <= 2 * figures.real_time_ns, "{result:?}");
+                assert!(figures.peak_processes.is_none_or(|peak| peak == 1), "{result:?}");
+                Came::Ran(walls(&String::from_utf8_lossy(&millibox_tests::read_all(read))))
+            }
+            Outcome::NotStarted(error) | Outcome::SandboxError(error) => Came::Refused(error.to_string()),
+            // Whoever killed it was not of the run.
+            Outcome::Signaled(9) => Came::Refused("killed by signal KILL".to_owned()),
+            _ => panic!("no error, and not what the program did: {result}"),
+        },
+        Ok(None) => panic!("no result"),
+        Err(Error::Died(words)) => Came::Died(words),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn works(supervisor: &Supervisor, expected: &[String]) {
+    match ask(supervisor) {
+        Came::Ran(walls) => same_walls("the next", &walls, expected),
+        Came::Refused(why) | Came::Died(why) => panic!("the next request does not work: {why}"),
+    }
+}
+
+/// Descriptors and processes of a family.
+fn size(supervisor: &Supervisor) -> (usize, usize) {
+    let family = millibox_tests::descendants(supervisor.pid());
+    let descriptors =
+        |pid: i32| std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, |entries| entries.flatten().count());
+    (family.iter().map(|process| descriptors(process.pid)).sum(), family.len())
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    points: usize,
+    fired: usize,
+    no_difference: usize,
+    refused: usize,
+    died: usize,
+}
+
+#[test]
+fn a_fault_at_every_call_of_a_request() {
+    let place = Place::new();
+    let mut supervisor = match place.start() {
+        Ok(supervisor) => supervisor,
+        Err(error) => return skip(&format!("no seccomp listener can be had: {error}")),
+    };
+    let Came::Ran(expected) = ask(&supervisor) else { panic!("a request without a fault") };
+    assert!(expected.len() > 60, "{expected:?}");
+    for _ in 0..4 {
+        works(&supervisor, &expected);
+        place.settle();
+    }
+    // A request, and what is prepared after it.
+    place.arm(None);
+    works(&supervisor, &expected);
+    place.settle();
+    let points = place.watch().seen.clone();
+    for role in [Role::Supervisor, Role::Zygote, Role::Pid1, Role::Tracee] {
+        assert!(points.iter().any(|point| point.role == role), "{role:?} makes no call: {points:?}");
+    }
+    let all = std::env::var("MILLIBOX_FAULTS").ok().map(|from| from.parse::<usize>().expect("a number"));
+    let mut tally = Tally { points: points.len(), ..Tally::default() };
+    let mut before = size(&supervisor);
+    for (index, point) in points.iter().enumerate().skip(all.unwrap_or(0)) {
+        let these = if all.is_some() { 0..FAULTS.len() } else { index % FAULTS.len()..index % FAULTS.len() + 1 };
+        for fault in &FAULTS[these] {
+            let gone = Gone::of(&supervisor);
+            let what = format!("{fault:?} at call {index}, {point:?}");
+            place.arm(Some((*point, *fault)));
+            let came = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ask(&supervisor)));
+            let came = came.unwrap_or_else(|_| panic!("{what}"));
+            let said = match &came {
+                Came::Ran(_) => "no difference",
+                Came::Refused(why) | Came::Died(why) => why,
+            };
+            eprintln!("{what}: {said}");
+            place.settle();
+            let fired = place.watch().fired;
+            place.arm(None);
+            tally.fired += usize::from(fired);
+            match came {
+                Came::Ran(walls) => {
+                    tally.no_difference += 1;
+                    same_walls(&what, &walls, &expected);
+                }
+                Came::Refused(why) | Came::Died(why) if !fired => panic!("{what}: not made, and yet {why}"),
+                Came::Refused(why) => {
+                    tally.refused += 1;
+                    assert!(why.starts_with("cannot ") || why.contains("killed"), "{what}: {why:?}");
+                }
+                Came::Died(why) => {
+                    tally.died += 1;
+                    assert!(why.contains("killed by signal") || why.contains("cannot "), "{what}: {why:?}");
+                }
+            }
+            // Who was killed after the answer may have been waiting for the next run: that is told,
+            // and the one after it works.
+            if matches!(fault, Fault::Kill(_)) && fired && !supervisor.is_dead() {
+                if let Came::Refused(why) = ask(&supervisor) {
+                    assert!(why.starts_with("cannot ") || why.contains("killed"), "{what}: {why:?}");
+                }
+                place.settle();
+            }
+            // It may have died after its answer, too.
+            let next = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                // In each home: what was prepared under the fault is used as well.
+                works(&supervisor, &expected);
+                works(&supervisor, &expected);
+            }));
+            if next.is_err() {
+                assert!(supervisor.is_dead(), "{what}: the next request does not work");
+                drop(supervisor);
+                gone.assert();
+                supervisor = place.start().unwrap_or_else(|error| panic!("{what}: {error}"));
+                works(&supervisor, &expected);
+                place.settle();
+                before = size(&supervisor);
+            }
+        }
+    }
+    place.settle();
+    let after = size(&supervisor);
+    // What is prepared at the moment varies by a home.
+    assert!(after.0 <= before.0 + 20 && after.1 <= before.1 + 4, "{before:?} became {after:?}");
+    let gone = Gone::of(&supervisor);
+    drop(supervisor);
+    gone.assert();
+    eprintln!("{tally:?}");
+    assert!(tally.fired * 2 > tally.points, "most faults did not happen: {tally:?}");
+}
+
+/// Cgroups in these directories that one of these made.
+fn cgroups_of(parents: &BTreeSet<PathBuf>, pids: &BTreeSet<i32>) -> Vec<PathBuf> {
+    let entries = parents.iter().filter_map(|parent| std::fs::read_dir(parent).ok()).flatten().flatten();
+    let ours = |path: &PathBuf| {
+        // NAME.PID-RANDOM, as the keeper calls them.
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let maker: String = name.split_once('-').map_or("", |_| &name).chars().filter(char::is_ascii_digit).collect();
+        name.starts_with("millibox") && pids.iter().any(|pid| maker.starts_with(&pid.to_string()))
+    };
+    entries.map(|entry| entry.path()).filter(ours).collect()
+}
+
+#[test]
+fn a_fault_at_calls_of_the_start() {
+    let place = Place::new();
+    let first = match place.start() {
+        Ok(supervisor) => supervisor,
+        Err(error) => return skip(&format!("no seccomp listener can be had: {error}")),
+    };
+    let Came::Ran(expected) = ask(&first) else { panic!("a request without a fault") };
+    let parents: BTreeSet<PathBuf> = first.cgroups().filter_map(|path| path.parent().map(PathBuf::from)).collect();
+    drop(first);
+    // A start, and a first request, whose template is still to be built.
+    place.arm(None);
+    let second = place.start().unwrap_or_else(|error| panic!("{error}"));
+    works(&second, &expected);
+    let points = place.watch().seen.clone();
+    drop(second);
+    assert!(points.iter().any(|point| point.role == Role::Builder), "nobody builds a template");
+
+    let mut random = Random::new();
+    let all = std::env::var_os("MILLIBOX_FAULTS").is_some();
+    let chosen: Vec<usize> = match all {
+        true => (0..points.len()).collect(),
+        false => (0..40).map(|_| random.below(points.len() as u64) as usize).collect(),
+    };
+    let (mut fired, mut told) = (0, 0);
+    for index in chosen {
+        let (point, fault) = (points[index], FAULTS[random.below(FAULTS.len() as u64) as usize]);
+        let what = format!("{fault:?} at call {index}, {point:?}");
+        place.arm(Some((point, fault)));
+        let said = match place.start() {
+            Err(error) => error.to_string(),
+            Ok(supervisor) => {
+                let came = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ask(&supervisor)));
+                match came.unwrap_or_else(|_| panic!("{what}")) {
+                    Came::Ran(walls) => {
+                        same_walls(&what, &walls, &expected);
+                        "no difference".to_owned()
+                    }
+                    Came::Refused(why) | Came::Died(why) => why,
+                }
+            }
+        };
+        eprintln!("{what}: {said}");
+        let (hit, pids) = {
+            let watch = place.watch();
+            (watch.fired, watch.pids.clone())
+        };
+        fired += usize::from(hit);
+        if said != "no difference" {
+            told += 1;
+            assert!(hit, "{what}: not made, and yet {said}");
+            assert!(said.contains("cannot ") || said.contains("killed") || said.contains("error"), "{what}: {said:?}");
+        }
+        let left = || -> Vec<i32> {
+            // A number may be somebody else's by now.
+            pids.iter().copied().filter(|pid| millibox_tests::process(*pid).is_some() && role(*pid).is_some()).collect()
+        };
+        assert!(eventually(Duration::from_secs(10), || left().is_empty()), "{what}: {said}: left: {:?}", left());
+        let cgroups = || cgroups_of(&parents, &pids);
+        assert!(eventually(Duration::from_secs(10), || cgroups().is_empty()), "{what}: left: {:?}", cgroups());
+    }
+    place.arm(None);
+    let last = place.start().unwrap_or_else(|error| panic!("{error}"));
+    works(&last, &expected);
+    eprintln!("{fired} faults at {} calls, {told} told", points.len());
+    assert!(fired > 10 && told > 5, "{fired} faults, {told} told");
+}
