@@ -53,7 +53,7 @@ pub enum Step {
     Home,
 }
 
-const ALL: [Step; 36] = [
+const ALL: [Step; 37] = [
     Step::None,
     Step::Request,
     Step::World,
