@@ -205,6 +205,7 @@ impl Process {
                 "killed by signal {refused}: it made a system call that it has no use for, so it has a bug or was \
                  taken over; the kernel's log names the call (type=1326)"
             ),
+            Some(status) if status.signal().is_some() => format!("killed by a signal, without a word ({status})"),
             Some(status) => format!("it ended without a word ({status})"),
             None => "it closed its socket".to_owned(),
         }
