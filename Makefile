@@ -5,16 +5,17 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 ARGS ?=
+BENCH ?= all
 # Where rustup puts cargo, for shells that have not heard of it yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test fuzz lint audit miri bench install uninstall clean
+.PHONY: help build demo test test-vm fuzz lint audit miri bench install uninstall clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
 		printf 'make %-10s %s\n' "$$name" "$$what"; done
 
 build: ## the command and the supervisor, optimised
@@ -31,6 +32,9 @@ test: ## all tests; started by root, also those of the sandbox as an unprivilege
 	@$(need) g++=g++ python3=python3 setpriv=util-linux
 	@$(need) fpc=fp-compiler || echo 'make: going on without fpc; the tests that want Pascal are skipped, and counted'
 	@.ci/test $(ARGS)
+
+test-vm: ## the sandbox's tests on other kernels and set-ups, in emulated machines (ARGS=--list: which)
+	@tests/vm/run $(ARGS)
 
 # Counters in every branch of everything that is compiled here: inputs that reach something new are kept.
 sancov := -C passes=sancov-module -C llvm-args=-sanitizer-coverage-level=3 \
@@ -61,8 +65,9 @@ miri: ## what has no system calls, under an interpreter that sees undefined beha
 		cargo +nightly miri test --locked -p millibox-wire -p millibox-seccomp --lib \
 		--target-dir '$(or $(CARGO_TARGET_DIR),target)/miri' -- --skip near_misses $(ARGS)
 
-bench: build ## what the sandbox costs on this machine (ARGS='--runs 500': options)
-	$(release)/millibox bench true $(ARGS)
+bench: build ## all experiments, short, into bench/results (BENCH=true: one; ARGS='--scale full': options)
+	$(release)/millibox bench $(BENCH) --out bench/results $(ARGS)
+	@echo 'make: the page is bench/results/index.html'
 
 install: ## the command and the supervisor into PREFIX/bin (PREFIX=/usr/local)
 	@test -x $(release)/millibox -a -x $(release)/millibox-supervisor || $(MAKE) --no-print-directory build

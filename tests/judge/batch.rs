@@ -2,7 +2,7 @@
 
 use crate::setting::{Data, MIB, compiled, judge_subject, limits, script, subject, supervisor};
 use millibox::{Backend, Figures, Outcome, RunError, RunResult};
-use millibox_judge::batch::{Case, Run, Worker, judge, judge_run, run};
+use millibox_judge::batch::{Case, Run, Trial, Worker, judge, judge_run, run};
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::program::Limits;
 use millibox_judge::verdict::{TestResult, Verdict};
@@ -292,7 +292,7 @@ fn what_fails_on_our_side_is_a_judge_error_that_says_what() {
     let missing = data.path().join("missing");
     let judged = |worker: &mut Worker<'_>, input, answer| {
         let case = Case { input, answer, arguments: &[], flags: &[] };
-        judge(worker, &subject(), &case, &limits(), &CheckerInstance::Exact)
+        judge(worker, &Trial { executable: &subject(), case, limits: &limits() }, &CheckerInstance::Exact)
     };
     for (input, answer, names) in [
         (missing.as_path(), Some(data.answer.as_path()), "missing"),

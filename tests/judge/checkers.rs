@@ -321,14 +321,40 @@ fn whatever_a_checker_leaves_is_removed() {
         touch a/x a/b/x a/b/c/x moved-1/x closed/x .hidden "$(printf 'new\nline')"
         mkfifo a/b/fifo; ln -s / a/b/root
         chmod 0 closed a/b/c
-        i=0; while [ $i -lt 1500 ]; do mkdir d && cd -P d || break; i=$((i+1)); done
+        if [ "$4" = deep ]; then
+            i=0; while [ $i -lt 1500 ]; do mkdir d && cd -P d || break; i=$((i+1)); done
+        fi
         exit 42
     "#;
     let mut scene = Scene::new(&supervisor, script(text), Convention::Icpc);
     for _ in 0..2 {
         let result = scene.judge(&[]);
         assert_eq!((result.verdict, result.reason.as_str()), (Verdict::Accepted, ""));
+        judge_error(&scene.judge(&["deep"]), "left directories in its feedback directory that are deeper than 16");
     }
+}
+
+#[test]
+fn a_checker_that_fills_its_feedback_directory_has_failed() {
+    let supervisor = supervisor();
+    let limits = model::Limits { validation_output: Some(1 << 20), ..Default::default() };
+    let judge = |text: &str| Scene::limited(&supervisor, script(text), Convention::Icpc, &limits).judge(&[]);
+    // Each file is within the limit, all of them are not.
+    let fill = r#"cd "$3"; i=0; while [ $i != MOST ]; do head -c 100000 /dev/zero >$i; i=$((i+1)); done; exit 42"#;
+    assert_eq!(judge(&fill.replace("MOST", "10")).verdict, Verdict::Accepted);
+    judge_error(&judge(&fill.replace("MOST", "11")), "left more than 1048576 bytes in its feedback directory");
+    let spread =
+        r#"cd "$3"; for a in 1 2 3 4; do mkdir $a; head -c 300000 /dev/zero >$a/$a; chmod 0 $a; done; exit 43"#;
+    judge_error(&judge(spread), "left more than 1048576 bytes");
+    let names = r#"cd "$3"; i=0; while [ $i != MOST ]; do : >$i; i=$((i+1)); done; exit 42"#;
+    assert_eq!(judge(&names.replace("MOST", "1000")).verdict, Verdict::Accepted);
+    judge_error(&judge(&names.replace("MOST", "1001")), "left more than 1000 files");
+    // One that goes on and on is not waited for: its limit is 20 s.
+    let endless = "exec >&- 2>&-; ".to_owned() + &fill.replace("MOST", "never");
+    let result = judge(&endless);
+    judge_error(&result, "left more than 1048576 bytes");
+    let used = result.checker.expect("figures");
+    assert!(used.cpu_user_ns + used.cpu_system_ns < 10_000_000_000, "{used:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use crate::setting::Data;
 use Verdict::{Accepted, JudgeError, MemoryLimit, OutputLimit, RunTimeError, TimeLimit, WrongAnswer};
 use millibox::{Backend, BackendChoice, Outcome, Supervisor, World};
-use millibox_judge::batch::{Case, Worker};
+use millibox_judge::batch::{Case, Trial, Worker};
 use millibox_judge::checker::custom::Custom;
 use millibox_judge::interactive::{Mode, judge};
 use millibox_judge::program::{Executable, Limits};
@@ -87,7 +87,8 @@ impl Table {
     fn judge(&self, mode: Mode, limits: &Limits, solution: &Executable, interactor: &Arc<Custom>) -> TestResult {
         let Data { input, answer, .. } = &self.data;
         let case = Case { input, answer: Some(answer), arguments: &[], flags: &["flag".to_owned()] };
-        judge(&mut Worker::new(&self.supervisor), solution, &case, limits, interactor, mode)
+        let trial = Trial { executable: solution, case, limits };
+        judge(&mut Worker::new(&self.supervisor), &trial, interactor, mode)
     }
 
     fn play(&self, mode: Mode, solution: &[&str], interactor: &[&str]) -> TestResult {
@@ -353,7 +354,8 @@ fn one_worker_judges_many() {
     let mut worker = Worker::new(&table.supervisor).cpus([0]);
     for part in [&["write:x"][..], &["write:y"], &["write:x"], &["exit:0"]] {
         let solution = table.executable(part);
-        let result = judge(&mut worker, &solution, &case, &limits(), &interactor, Mode::Direct);
+        let result =
+            judge(&mut worker, &Trial { executable: &solution, case, limits: &limits() }, &interactor, Mode::Direct);
         let (verdict, comment) = if part == ["write:x"] { (Accepted, "once") } else { (JudgeError, "") };
         assert_eq!((result.verdict, result.comment.as_str()), (verdict, comment), "{result:?}");
     }
@@ -372,7 +374,7 @@ fn what_cannot_be_judged_is_no_verdict() {
     assert!(result.reason.starts_with("interactor: ") && result.reason.contains("No such file"), "{result:?}");
     let case = Case { input: &table.data.input, answer: None, arguments: &[], flags: &[] };
     let mut worker = Worker::new(&table.supervisor);
-    let result = judge(&mut worker, &waits, &case, &limits(), &says_wrong, Mode::Direct);
+    let result = judge(&mut worker, &Trial { executable: &waits, case, limits: &limits() }, &says_wrong, Mode::Direct);
     assert!(result.verdict == JudgeError && result.reason.contains("no answer"), "{result:?}");
     // A solution that could look at the answer.
     let sees = Executable { world: waits.world.clone().read_only(table.data.path(), "/tests"), ..waits };

@@ -3,8 +3,9 @@
 //!
 //! Most submissions here are scripts: nothing is waited for but them.
 
+use crate::package::{Judged, Package, has_cgroups};
 use crate::setting::supervisor;
-use millibox::{Backend, BackendChoice, Supervisor};
+use millibox::{BackendChoice, Supervisor};
 use millibox_judge::cache::Cache;
 use millibox_judge::judge::{Judge, Machine, Options};
 use millibox_judge::suite::Suites;
@@ -17,141 +18,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tempfile::TempDir;
 
 const DOUBLE: &str = "read n\necho $((n * 2))\n";
 const SPIN: &str = "while :; do :; done\n";
-
-/// A package that is being written, a directory for temporary files, and one for what was compiled.
-struct Package {
-    directory: TempDir,
-}
-
-impl Package {
-    fn empty() -> Package {
-        // Ours alone to write to, or no cache is kept there.
-        let package = Package { directory: tempfile::tempdir().unwrap() };
-        millibox_tests::share(package.directory.path(), 0o755);
-        for place in ["tmp", "cache"] {
-            fs::create_dir(package.directory.path().join(place)).unwrap();
-        }
-        millibox_tests::share(&package.directory.path().join("tmp"), 0o755);
-        package
-    }
-
-    /// A problem with this problem.yaml besides: a number is doubled. The time limit is one second.
-    fn new(header: &str) -> Package {
-        let package = Package::empty();
-        package.file("problem.yaml", &format!("name: Double\n{header}")).file("domjudge-problem.ini", "timelimit=1\n");
-        package.test("sample/1", "1\n", "2\n").test("secret/1", "21\n", "42\n")
-    }
-
-    /// One of the format's newer version.
-    fn newer(header: &str) -> Package {
-        let package = Package::empty();
-        package.file(
-            "problem.yaml",
-            &format!("problem_format_version: 2023-07\nname: Double\nuuid: 1\nlimits: {{time_limit: 1}}\n{header}"),
-        );
-        package.test("sample/1", "1\n", "2\n").test("secret/1", "21\n", "42\n")
-    }
-
-    fn path(&self) -> PathBuf {
-        self.directory.path().join("double")
-    }
-
-    fn file(&self, path: &str, text: &str) -> &Package {
-        let path = self.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        self
-    }
-
-    fn test(self, name: &str, input: &str, answer: &str) -> Package {
-        self.file(&format!("data/{name}.in"), input).file(&format!("data/{name}.ans"), answer);
-        self
-    }
-
-    fn submission(&self, name: &str, text: &str) -> &Package {
-        self.file(&format!("submissions/{name}"), text)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(executable("millibox"));
-        command.arg("judge").args(backend()).arg(self.path()).args(arguments);
-        command.env("TMPDIR", self.directory.path().join("tmp"));
-        command.env("XDG_CACHE_HOME", self.directory.path().join("cache")).stdin(Stdio::null());
-        command
-    }
-
-    fn judge(&self, arguments: &[&str]) -> Judged {
-        let report = self.directory.path().join("report.json");
-        let _ = fs::remove_file(&report);
-        let mut command = self.command(arguments);
-        let output = command.arg("--report").arg("json").arg(&report).output().unwrap();
-        let left: Vec<_> = fs::read_dir(self.directory.path().join("tmp")).unwrap().collect();
-        assert!(left.is_empty(), "left behind: {left:?}");
-        Judged {
-            status: output.status.code().expect("an exit status"),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-            report: fs::read(&report).map_or(Value::Null, |report| serde_json::from_slice(&report).unwrap()),
-        }
-    }
-}
-
-/// What came of `millibox judge`.
-#[derive(Debug)]
-struct Judged {
-    status: i32,
-    stdout: String,
-    stderr: String,
-    report: Value,
-}
-
-impl Judged {
-    #[track_caller]
-    fn exits_with(&self, status: i32) -> &Judged {
-        assert_eq!(self.status, status, "{}{}", self.stdout, self.stderr);
-        self
-    }
-
-    #[track_caller]
-    fn submission(&self, name: &str) -> &Value {
-        let all = self.report["submissions"].as_array().unwrap_or_else(|| panic!("{self:?}"));
-        all.iter()
-            .find(|one| one["name"].as_str().unwrap().ends_with(name))
-            .unwrap_or_else(|| panic!("{name}: {all:?}"))
-    }
-
-    #[track_caller]
-    fn verdict(&self, name: &str) -> &str {
-        self.submission(name)["verdict"].as_str().unwrap_or("none")
-    }
-
-    /// Verdicts of a submission's tests.
-    #[track_caller]
-    fn tests(&self, name: &str) -> Vec<&str> {
-        let tests = self.submission(name)["tests"].as_array().unwrap();
-        tests.iter().map(|test| test["verdict"].as_str().unwrap_or("none")).collect()
-    }
-
-    #[track_caller]
-    fn says(&self, words: &str) -> &Judged {
-        let all = format!("{}{}", self.stdout, self.stderr);
-        assert!(all.contains(words), "{words:?} is not in\n{all}");
-        self
-    }
-}
-
-fn has_cgroups() -> bool {
-    supervisor().backend() != Backend::Rlimit
-}
-
-/// Without cgroups the weaker backend must be asked for.
-fn backend() -> &'static [&'static str] {
-    if has_cgroups() { &[] } else { &["--backend", "rlimit"] }
-}
 
 fn machine(jobs: usize) -> Machine {
     let choice = if has_cgroups() { BackendChoice::Auto } else { BackendChoice::Rlimit };
@@ -353,7 +222,7 @@ fn a_sim_package_has_a_limit_for_each_test() {
         .file("out/dou1a.out", "6\n")
         .file("prog/double.sh", DOUBLE);
     let judged = package.judge(&[]);
-    judged.exits_with(0).says("3 t + 0.6 / (t^2 + 2), t the time of prog/double.sh");
+    judged.exits_with(0).says("3 t + 0.6 / (t^2 + 2), down to 10 ms, t the time of prog/double.sh");
     let tests = &judged.submission("double.sh")["tests"];
     assert_eq!(tests[1]["limits"]["cpu_time_ns"], 800_000_000);
     let computed = tests[0]["limits"]["cpu_time_ns"].as_u64().unwrap();
@@ -379,11 +248,11 @@ fn a_submission_has_the_packages_files_arguments_and_no_more_sources_than_it_may
         )
         .submission("run_time_error/missing.sh", "read f < factor.txt || exit 1\n");
     package.judge(&[]).exits_with(0);
-    // One of the program's own must not be replaced.
-    package.file("data/secret/2.files/lib.sh", "");
-    let judged = package.judge(&["main.sh"]);
-    judged.exits_with(2).says("put a test's files beside the program").says("lib.sh");
-    fs::remove_file(package.path().join("data/secret/2.files/lib.sh")).unwrap();
+    // The test's files come before the program's own.
+    package.file("data/secret/2.files/lib.sh", "double() { echo 10; }\n").file("data/secret/2.ans", "10\n");
+    package.file("data/secret/2.in", "1000\n");
+    package.judge(&["main.sh"]).exits_with(0);
+    fs::remove_dir_all(package.path().join("data/secret/2.files")).unwrap();
 
     package.file(
         "problem.yaml",
@@ -392,6 +261,25 @@ fn a_submission_has_the_packages_files_arguments_and_no_more_sources_than_it_may
     package.submission("compile_error/long.sh", &format!("{DOUBLE}# {}\n", "x".repeat(2000)));
     let judged = package.judge(&["long.sh"]);
     judged.exits_with(0).says("and the problem allows 1024");
+}
+
+#[test]
+fn constants_stand_for_their_values_in_the_packages_programs() {
+    let package = Package::newer("constants: {factor: 2, word: {value: right, other: quite}}\n");
+    package
+        .file(
+            "output_validator/check.sh",
+            "read n < $1\nread a\n[ $((n * {{factor}})) = $a ] && [ {{word}} = right ] && exit 42\nexit 43\n",
+        )
+        .file("include/bash/lib.sh", "double() { echo $(($1 * {{factor.value}})); }\n")
+        .submission("accepted/uses.sh", ". ./lib.sh\nread n\ndouble $n\n")
+        .submission("accepted/has.sh", "read n\necho $((n * {{factor}}))\n")
+        .submission("wrong_answer/other.sh", "read n\n[ {{word.other}} = quite ] && echo {{none}}\n");
+    package.judge(&[]).exits_with(0).says("3 submissions: 3 as expected");
+    // Whoever writes for themselves gets nothing of it but what is included.
+    let outside = package.directory.path().join("outside.sh");
+    fs::write(&outside, ". ./lib.sh\nread n\n[ {{factor}} = '{{''factor''}}' ] && double $n\n").unwrap();
+    package.judge(&[outside.to_str().unwrap()]).exits_with(0);
 }
 
 // --- programs of the package -----------------------------------------------------------
@@ -447,11 +335,40 @@ fn an_interactor() {
 }
 
 #[test]
+fn an_interactor_that_fills_the_disk_is_ended() {
+    let package = Package::newer("type: interactive\n");
+    package.file(
+        "problem.yaml",
+        "problem_format_version: 2023-07\nname: Double\nuuid: 1\ntype: interactive\n\
+         limits: {time_limit: 10, validation_output: 1}\n",
+    );
+    let fills = "cd \"$3\"; i=0; while :; do head -c 100000 /dev/zero >$i; i=$((i+1)); done\n";
+    package.file("output_validator/talk.sh", fills).submission("accepted/waits.sh", "read n\n");
+    for more in [&[][..], &["--relay"]] {
+        let judged = package.judge(more);
+        judged.exits_with(2).says("interactor: left more than 1048576 bytes in its feedback directory");
+    }
+}
+
+#[test]
+fn a_submission_that_talks_has_the_tests_files_too() {
+    let package = Package::newer("type: interactive\n");
+    package
+        .file("output_validator/talk.sh", "read n < $1\necho $n\nread a\n[ \"$a\" = said ] && exit 42\nexit 43\n")
+        .file("data/sample/1.files/word.txt", "said\n")
+        .file("data/secret/1.files/word.txt", "said\n")
+        .submission("accepted/says.sh", "read n\ncat word.txt\n");
+    for more in [&[][..], &["--relay"]] {
+        package.judge(more).exits_with(0);
+    }
+}
+
+#[test]
 fn what_is_not_supported_is_said_before_anything_is_judged() {
-    let package = Package::newer("type: multi-pass\n");
-    package.file("output_validator/check.sh", "exit 42\n").submission("accepted/double.sh", DOUBLE);
-    let judged = package.judge(&[]);
-    judged.exits_with(2).says("error: multi-pass problems are not supported");
+    let package = Package::new("type: scoring\n");
+    package.file("data/testdata.yaml", "grading: custom\n").file("graders/grade.sh", "echo AC 1\n");
+    let judged = package.submission("accepted/double.sh", DOUBLE).judge(&[]);
+    judged.exits_with(2).says("wants a grader of the package's own, which is not supported");
     assert_eq!(judged.stdout, "");
 
     let package = Package::new("validator_flags: no_such_flag\n").test("secret/2", "", "");
@@ -468,7 +385,7 @@ fn what_is_not_supported_is_said_before_anything_is_judged() {
 // --- failures that are ours ------------------------------------------------------------
 
 #[test]
-fn a_missing_compiler_is_a_judge_error_with_a_remedy() {
+fn what_a_missing_compiler_is_for_is_skipped_and_a_judge_error_for_who_asks() {
     let package = Package::new("");
     package.submission("accepted/double.sh", DOUBLE).submission("wrong_answer/x.ghost", "boo\n");
     let suites = package.directory.path().join("suites");
@@ -479,12 +396,28 @@ fn a_missing_compiler_is_a_judge_error_with_a_remedy() {
          [run]\ncommand = [\"{no-such-compiler}\", \"{main}\"]\n\n[example]\nfile = \"x.ghost\"\nsource = \"boo\"\n",
     )
     .unwrap();
-    let judged = package.judge(&["--suites", suites.to_str().unwrap()]);
+    package.submission("wrong_answer/y.nobody-knows.rb", "boo\n");
+    let suites = ["--suites", suites.to_str().unwrap()];
+    let judged = package.judge(&suites);
     judged
-        .exits_with(2)
-        .says("Ghost cannot be used here: no-such-compiler is not installed")
-        .says("apt install ghost-tools");
-    assert_eq!((judged.verdict("x.ghost"), judged.verdict("double.sh")), ("judge_error", "accepted"));
+        .exits_with(0)
+        .says("3 submissions: 1 as expected, 2 skipped: their languages cannot be used here")
+        .says("skipped: Ghost cannot be used here: no-such-compiler is not installed")
+        .says("y.nobody-knows.rb: neither extension nor first line tells the language");
+    assert_eq!((judged.verdict("x.ghost"), judged.verdict("double.sh")), ("none", "accepted"));
+    for name in ["x.ghost", "y.nobody-knows.rb"] {
+        let submission = judged.submission(name);
+        assert_eq!((&submission["not_judged"], &submission["as_expected"]), (&"no_language".into(), &Value::Null));
+    }
+    // That nothing was judged is no success.
+    package.judge(&[&suites[..], &["wrong_answer"]].concat()).exits_with(2).says("2 skipped");
+    for named in
+        ["wrong_answer/x.ghost", "x.ghost", package.path().join("submissions/wrong_answer/x.ghost").to_str().unwrap()]
+    {
+        let judged = package.judge(&[&suites[..], &[named, "accepted"]].concat());
+        judged.exits_with(2).says("apt install ghost-tools");
+        assert_eq!((judged.verdict("x.ghost"), judged.verdict("double.sh")), ("judge_error", "accepted"));
+    }
 }
 
 #[test]
@@ -509,7 +442,7 @@ fn judge_and_kill(package: &Package, times: usize) -> (Option<Verdict>, String) 
         scope.spawn(|| {
             for _ in 0..times {
                 let pid = machine.supervisor().pid();
-                let sleeps = || millibox_tests::processes_that_say("3.07").iter().any(|_| descendants(pid).len() > 6);
+                let sleeps = || millibox_tests::processes_that_say("3.07").iter().any(|_| descendants(pid).len() > 7);
                 if !eventually(Duration::from_secs(30), || sleeps() || over.load(Ordering::SeqCst)) {
                     return;
                 }
@@ -603,6 +536,14 @@ fn reports_in_all_formats() {
     );
     let cpus = report["submissions"][0]["tests"][0]["cpus"].as_array().unwrap();
     assert_eq!(cpus.len(), 1);
+    // In words, too, where somebody wants all of it.
+    let titles = |judged: &Judged| judged.stdout.lines().find(|line| line.contains("verdict")).unwrap().to_owned();
+    let all = package.judge(&["--verbose"]);
+    let (title, line) = (titles(&all), all.stdout.lines().find(|line| line.contains("secret/1")).unwrap());
+    let column = title.find("CPU").unwrap_or_else(|| panic!("{title}"));
+    let cpu = all.report["submissions"][0]["tests"][1]["cpus"][0].as_u64().unwrap();
+    assert_eq!(line[column..].trim(), cpu.to_string(), "{line}");
+    assert!(!titles(&package.judge(&["double.sh"])).contains("CPU"));
     package.judge(&["--report", "pdf", "x"]).exits_with(125).says("there is no format \"pdf\"");
     package.judge(&["--report", "html", "/no/such/place"]).exits_with(125).says("--report /no/such/place");
 }
@@ -665,7 +606,7 @@ fn submissions_of_the_examples_come_to_what_their_folders_say() {
         for report in judge.submissions(&prepared, &prepared.problem().submissions, &mut |_| ()) {
             let points = report.name.split('/').find_map(|part| part.strip_suffix("_points")?.parse::<f64>().ok());
             let fine = report.as_expected != Some(false) && points.is_none_or(|points| report.score == Some(points));
-            if report.verdict == Some(Verdict::JudgeError) && report.reason.contains("cannot be used here") {
+            if report.is_skipped() {
                 skip(&format!("{}: {}", report.name, report.reason));
             } else if report.verdict == Some(Verdict::JudgeError) || !fine {
                 // Without cgroups, memory that is not there is a crash.

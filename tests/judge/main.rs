@@ -4,6 +4,8 @@ mod batch;
 mod checkers;
 mod interactive;
 mod judge;
+mod package;
+mod passes;
 mod problem;
 mod setting;
 mod suites;

@@ -613,3 +613,21 @@ fn submissions_that_no_test_catches_and_slow_ones() {
     assert!(remarks[1].as_str().unwrap().starts_with("time_limit_exceeded/ever.sh: needs more than "), "{report}");
     assert_eq!(remarks.len(), 2, "{report}");
 }
+
+#[test]
+fn a_stated_limit_that_is_too_near() {
+    for (version, near) in [("2023-07", true), ("legacy", false)] {
+        let shop = Shop::new();
+        icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+        let header = format!("problem_format_version: {version}\nname: p\nuuid: 1\nlimits: {{time_limit: 1}}\n");
+        shop.write("p/problem.yaml", header);
+        shop.good(&["gen", "p"]);
+        let slow = "import time\nwhile time.process_time() < 0.6: pass\nprint(input() + '!')\n";
+        shop.write("p/submissions/accepted/slow.py", slow);
+        let report = shop.json(&["test", "p"]);
+        let remarks = report["remarks"].as_array().unwrap().iter().map(|remark| remark.as_str().unwrap());
+        let told = remarks.filter(|remark| remark.contains("must be at least 2 times that")).collect::<Vec<_>>();
+        assert_eq!(told.len(), usize::from(near), "{version}: {report}");
+        assert!(told.iter().all(|remark| remark.starts_with("accepted/slow.py: needs ")), "{told:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! What the tests of batch problems have in common: a sandbox, programs, a test's files.
 
 use millibox::{Backend, BackendChoice, Supervisor, World};
-use millibox_judge::batch::{Case, Worker, judge};
+use millibox_judge::batch::{Case, Trial, Worker, judge};
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::program::{Executable, Limits};
 use millibox_judge::verdict::TestResult;
@@ -122,7 +122,7 @@ impl Data {
         let owned = |texts: &[&str]| -> Vec<String> { texts.iter().map(|text| (*text).to_owned()).collect() };
         let (arguments, flags) = (owned(arguments), owned(flags));
         let case = Case { input: &self.input, answer: Some(&self.answer), arguments: &arguments, flags: &flags };
-        judge(worker, executable, &case, limits, checker)
+        judge(worker, &Trial { executable, case, limits }, checker)
     }
 }
 

@@ -458,6 +458,41 @@ fn the_stack_is_as_large_as_the_memory() {
 }
 
 #[test]
+fn threads_have_stacks_that_fit() {
+    let supervisor = supervisor();
+    let toolbox = toolbox(&supervisor);
+    if !usable(&toolbox, "c") {
+        return;
+    }
+    let source = "#include <pthread.h>\n#include <stdio.h>\nvoid *f(void *p) { return p; }\n\
+                  int main(void) { int made = 0; pthread_t all[10];\n\
+                  for (; made < 10 && pthread_create(all + made, 0, f, 0) == 0; made++);\n\
+                  for (int i = 0; i < made; i++) pthread_join(all[i], 0);\n\
+                  pthread_attr_t a; size_t size; pthread_attr_init(&a); pthread_attr_getstacksize(&a, &size);\n\
+                  printf(\"%d threads, %zu MiB\\n\", made, size >> 20); }\n";
+    let executable = compiled(compile(&toolbox, "c", &[("a.c", source)]));
+    let limits = Limits { memory: 64 << 20, processes: 16, ..LIMITS };
+    assert_eq!(run_with(&supervisor, &executable, &limits, "").text(), "10 threads, 2 MiB\n");
+}
+
+#[test]
+fn all_sources_of_scripts_are_looked_at() {
+    let supervisor = supervisor();
+    let toolbox = toolbox(&supervisor);
+    for (language, main, other, fine, bad) in [
+        ("js", "main.js", "other.js", "let a = 1;\n", "let = 1 1;\n"),
+        ("python3", "main.py", "other.py", "a = 1\n", "a = 1 1\n"),
+    ] {
+        if usable(&toolbox, language) {
+            compiled(compile(&toolbox, language, &[(main, fine), (other, fine)]));
+            let compilation = compile(&toolbox, language, &[(main, fine), (other, bad)]);
+            refused(&compilation);
+            assert!(compilation.messages.contains(other), "{}", compilation.messages);
+        }
+    }
+}
+
+#[test]
 fn runtimes_know_their_memory_limit() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);
@@ -608,7 +643,9 @@ fn a_tool_that_is_not_there_is_named_with_its_package() {
     let missing =
         Availability::Missing { program: "there-is-none".to_owned(), remedy: "apt install own-compiler".to_owned() };
     assert_eq!(toolbox.availability(suite), missing);
-    let Err(CompileError::Judge(why)) = compile(&toolbox, "own", &[("x.own", "")]).result else { panic!("compiled") };
+    let Err(CompileError::Unavailable(why)) = compile(&toolbox, "own", &[("x.own", "")]).result else {
+        panic!("compiled")
+    };
     assert_eq!(why, "Own cannot be used here: there-is-none is not installed; try: apt install own-compiler");
 }
 

@@ -5,10 +5,16 @@ use millibox_judge::program::Limits;
 use millibox_judge::report::{About, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, json};
 use millibox_judge::scoring::{Judged, Plan, Progress};
 use millibox_judge::verdict::{TestResult, Verdict};
-use millibox_package::model::{Checker, Expected, Format, Group, Kind, Problem, Rules, Scoring, Test};
+use millibox_package::model::{Expected, Format, Rules, Scoring};
 use millibox_tests::{builder, needs_cgroups, request, result, start};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
+use tree::{group, problem};
+
+// Problems as the judge's own tests write them down.
+#[allow(dead_code)]
+#[path = "../../crates/judge/tests/results/tree.rs"]
+mod tree;
 
 const LIMITS: Limits = Limits {
     cpu_time: Duration::from_millis(100),
@@ -28,31 +34,8 @@ fn judge(supervisor: &Supervisor, arguments: &[&str]) -> Judged {
         _ => Verdict::JudgeError,
     };
     let reason = if verdict == Verdict::Accepted { String::new() } else { run.to_string() };
-    let result = TestResult { verdict, reason, comment: String::new(), score: None, run: Some(run), checker: None };
+    let result = TestResult { verdict, reason, comment: String::new(), run: Some(run), ..TestResult::judge_error("") };
     Judged { result, limits: LIMITS, cpus: Vec::new() }
-}
-
-fn problem(tests: usize) -> Problem {
-    let tests = (0..tests).map(|number| Test { name: format!("secret/{number}"), ..Test::default() }).collect();
-    let secret = Group { name: "secret".to_owned(), tests, ..Group::default() };
-    Problem {
-        directory: "p".into(),
-        format: Format::Legacy,
-        name: "P".to_owned(),
-        label: "p".to_owned(),
-        kind: Kind::Batch,
-        checker: Checker::Tokens,
-        checker_flags: Vec::new(),
-        scoring: Scoring::PassFail,
-        limits: Default::default(),
-        root: Group { rules: Rules::default(), groups: vec![secret], ..Group::default() },
-        submissions: Vec::new(),
-        input_validators: Vec::new(),
-        generators: Vec::new(),
-        include: None,
-        warnings: Vec::new(),
-        unpacked: None,
-    }
 }
 
 #[test]
@@ -71,7 +54,8 @@ fn judged_in_parallel_without_cgroups() {
 fn judged_in_parallel(supervisor: &Supervisor) {
     // The second is over long after the third.
     let programs: [&[&str]; 5] = [&["exit", "0"], &["spin", "10000"], &["exit", "3"], &["exit", "0"], &["exit", "0"]];
-    let problem = problem(programs.len());
+    let secret = group("secret", Rules::default(), programs.len(), Vec::new());
+    let problem = problem(Format::Legacy, Scoring::PassFail, Rules::default(), vec![secret]);
     let plan = Plan::new(&problem).unwrap();
     let started = SystemTime::now();
     let progress = Mutex::new(Progress::new(&plan));
@@ -106,7 +90,7 @@ fn judged_in_parallel(supervisor: &Supervisor) {
     assert_eq!(report["machine"]["kernel"], kernel.trim());
     let submission = &report["submissions"][0];
     let decided = [&submission["verdict"], &submission["decided_by"], &submission["as_expected"]];
-    assert_eq!(decided, [&serde_json::json!("time_limit"), &"secret/1".into(), &true.into()]);
+    assert_eq!(decided, [&serde_json::json!("time_limit"), &"secret/2".into(), &true.into()]);
     let tests = submission["tests"].as_array().unwrap();
     let verdicts: Vec<_> = tests.iter().map(|test| test["verdict"].as_str()).collect();
     assert_eq!(verdicts, [Some("accepted"), Some("time_limit"), None, None, None]);

@@ -3,8 +3,8 @@
 use crate::{builder, supervisor};
 use millibox::{Error, Handle, Outcome, Request, Supervisor};
 use millibox_tests::{
-    Gone, PATIENCE, Process, Random, descendants, eventually, executable, kill, process, processes_that_say, request,
-    result, skip, sleeper, start, token, wait,
+    Gone, NURSERY, PATIENCE, Process, Random, descendants, eventually, executable, kill, name, pipe, process,
+    processes_that_say, read_all, request, result, skip, sleeper, start, token, wait,
 };
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
@@ -69,8 +69,12 @@ fn a_supervisor_that_is_killed() {
 #[test]
 fn results_that_were_not_read_before_the_death() {
     let supervisor = supervisor();
-    let handles: Vec<_> = (0..5).map(|code| supervisor.run(&request(["exit", &code.to_string()])).unwrap()).collect();
-    // They have long been answered, and nobody has read the answers yet.
+    let (read, write) = pipe();
+    let request = |code: i32| request(["exit", &code.to_string()]).stdout(write.clone());
+    let handles: Vec<_> = (0..5).map(|code| supervisor.run(&request(code)).unwrap()).collect();
+    drop(write);
+    read_all(read);
+    // All have ended; in a moment they will have been answered, and nobody has read the answers yet.
     std::thread::sleep(Duration::from_millis(500));
     kill(supervisor.pid() as i32, Signal::KILL);
     std::thread::sleep(Duration::from_millis(50));
@@ -269,6 +273,22 @@ fn a_home_or_zygote_that_is_killed() {
 }
 
 #[test]
+fn a_nursery_that_is_killed() {
+    let supervisor = supervisor();
+    let token = token();
+    let (running, read) = sleeper(&supervisor, &[&token]);
+    let gone = Gone::of(&supervisor);
+    let nursery = descendants(supervisor.pid()).into_iter().find(|process| name(process.pid) == NURSERY);
+    kill(nursery.expect("the nursery").pid, Signal::KILL);
+    // Nobody else could make a home in place of one that dies.
+    let why = died(&running);
+    assert!(why.contains("the nursery") && why.contains("signal 9"), "{why}");
+    gone.assert();
+    assert!(processes_that_say(&token).is_empty());
+    assert_eq!(millibox_tests::read_all(read), b"");
+}
+
+#[test]
 fn homes_zygotes_and_pid1s_that_are_killed_at_random_moments() {
     let supervisor = supervisor();
     let mut random = Random::new();
@@ -287,6 +307,7 @@ fn homes_zygotes_and_pid1s_that_are_killed_at_random_moments() {
         for _ in 0..=round % 3 {
             victims = below(&victims);
         }
+        victims.retain(|&pid| name(pid) != NURSERY);
         if !victims.is_empty() {
             kill(victims[random.below(victims.len() as u64) as usize], Signal::KILL);
         }

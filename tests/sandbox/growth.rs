@@ -153,8 +153,8 @@ fn an_idle_supervisor_is_no_load() {
         };
         descendants(supervisor.pid()).iter().filter_map(|process| state(process.pid)).collect()
     };
-    // Supervisor, home, and at least one prepared pid1 with its tracee.
-    let calm = |states: &[char]| states.len() >= 4 && states.iter().all(|state| *state == 'S');
+    // Supervisor, nursery, home, zygote, and at least one prepared pid1 with its tracee.
+    let calm = |states: &[char]| states.len() >= 6 && states.iter().all(|state| *state == 'S');
     assert!(eventually(Duration::from_secs(5), || calm(&waiting())), "{:?}", waiting());
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the sandbox on the real kernel, one module for each feature.
 
 mod cancel;
+mod containers;
 mod death;
 mod descriptors;
 mod faults;
@@ -13,6 +14,7 @@ mod mounts;
 mod namespaces;
 mod network;
 mod pairs;
+mod privileges;
 mod protocol;
 mod requests;
 mod results;

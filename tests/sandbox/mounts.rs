@@ -4,8 +4,12 @@
 
 use crate::{builder, supervisor};
 use millibox::{Mount, Outcome, Request, Supervisor, World};
-use millibox_tests::{copy_probe, directory, probe_run, request, result, run, share, skip, start, world_with_proc};
+use millibox_tests::{
+    copy_probe, directory, executable, is_root, probe_run, request, result, run, share, skip, start, world_with_proc,
+};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 const EROFS: i64 = libc::EROFS as i64;
 const EACCES: i64 = libc::EACCES as i64;
@@ -508,4 +512,47 @@ fn more_in_the_directory_of_devices() {
         let result = millibox_tests::result(&supervisor, &request);
         assert_eq!(result.outcome, Outcome::Exited(0), "{path}: {result}");
     }
+}
+
+// --- the host ----------------------------------------------------------------------------
+
+/// A mount that the host makes later below what a world binds would arrive with its own
+/// flags, writable for one.
+#[test]
+fn what_the_host_mounts_later_does_not_arrive() {
+    if !is_root() {
+        return skip("only root can mount where a supervisor sees it");
+    }
+    let host = directory();
+    let below = host.path().join("below");
+    std::fs::create_dir(&below).unwrap();
+    share(&below, 0o777);
+    // systemd shares all mounts, and so must this host, whatever it does.
+    let mut sandbox = Command::new("unshare")
+        .args(["--mount", "--propagation", "shared"])
+        .arg(executable("millibox"))
+        .args(["run", "--backend", "rlimit", "--ro"])
+        .arg(format!("{}:/host", host.path().display()))
+        .args(["--", "sh", "-c", "echo ready; read go; echo > /host/below/file && echo written; ls /host/below"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(sandbox.stdout.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    let mounted = Command::new("nsenter")
+        .args(["--mount", "--target", &sandbox.id().to_string()])
+        .args(["mount", "-t", "tmpfs", "-o", "mode=777", "later"])
+        .arg(&below)
+        .status()
+        .unwrap();
+    assert!(mounted.success());
+    sandbox.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    sandbox.wait().unwrap();
+    assert_eq!(rest, "");
 }

@@ -1,8 +1,8 @@
 //! Two runs that start together: both or none, and never one that waits for the other's place.
 
 use crate::{builder, supervisor};
-use millibox::{Handle, Outcome, Request, Supervisor, World};
-use millibox_tests::{pipe, request, start, wait, world_with_proc};
+use millibox::{Backend, Handle, Outcome, Request, Supervisor, World};
+use millibox_tests::{pipe, processes_that_say, read_line, request, skip, start, token, wait, world_with_proc};
 use std::time::Duration;
 
 /// More than a pipe takes: whoever writes it needs a reader.
@@ -160,4 +160,55 @@ fn the_end_of_one_is_told_from_the_end_of_the_other() {
         .map(|handle| wait(&handle));
     assert_eq!(killed.outcome, Outcome::RealTimeLimit);
     assert!(killed.ended_ns < other.ended_ns, "{killed:?} {other:?}");
+}
+
+/// The cgroup of one version 1 controller that the program which says `token` is in.
+fn cgroup_of(token: &str, controller: &str) -> String {
+    let said = processes_that_say(token);
+    let [process] = said[..] else { panic!("{said:?}") };
+    let text = std::fs::read_to_string(format!("/proc/{}/cgroup", process.pid)).expect("its cgroups");
+    let line = text.lines().find_map(|line| line.split_once(':')?.1.strip_prefix(controller)?.strip_prefix(':'));
+    line.unwrap_or_else(|| panic!("no {controller} in {text}")).to_owned()
+}
+
+/// A switch between two cgroups of the cpu controller costs more than one within: a pair has one,
+/// unless the bandwidth of one is limited.
+#[test]
+fn a_pair_is_one_group_to_the_scheduler() {
+    let supervisor = start(builder().slots(1));
+    if supervisor.backend() != Backend::Hybrid {
+        skip(&format!("the backend is {}, not hybrid", supervisor.backend()));
+        return;
+    }
+    let mounted = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    if !mounted.lines().any(|line| line.split(':').nth(1) == Some("cpu")) {
+        skip("the cpu controller is mounted together with another");
+        return;
+    }
+    for limited in [false, true, false] {
+        let tokens = [token(), token()];
+        let (outputs, writers): (Vec<_>, Vec<_>) = (0..2).map(|_| pipe()).unzip();
+        let sleepers: Vec<Request> = tokens
+            .iter()
+            .zip(writers)
+            .map(|(token, write)| request(["ready-sleep", "100000", token]).stdout(write).process_limit(4))
+            .collect();
+        let [first, second] = &sleepers[..] else { panic!("two") };
+        let (half, period) = (Duration::from_millis(10), Duration::from_millis(20));
+        let first = if limited { first.clone().cpu_bandwidth(half, period) } else { first.clone() };
+        let handles = supervisor.run_pair([&first, second]).unwrap();
+        for output in &outputs {
+            assert_eq!(read_line(output), "ready");
+        }
+        let [a, b] = tokens.each_ref().map(|token| cgroup_of(token, "cpu"));
+        assert_eq!(a == b, !limited, "{a}, {b}");
+        for controller in ["cpuacct", "memory", "pids"] {
+            let [a, b] = tokens.each_ref().map(|token| cgroup_of(token, controller));
+            assert_ne!(a, b, "{controller}");
+        }
+        for handle in &handles {
+            handle.kill();
+            assert_eq!(wait(handle).outcome, Outcome::Killed);
+        }
+    }
 }

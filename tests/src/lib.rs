@@ -49,7 +49,11 @@ pub fn needs_cgroups(supervisor: &Supervisor) -> bool {
 
 /// Says, and counts, that a test could not be done here.
 pub fn skip(reason: &str) {
-    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    skip_named(std::thread::current().name().unwrap_or("a test"), reason);
+}
+
+/// The same for a test that is not named after its thread.
+pub fn skip_named(test: &str, reason: &str) {
     let reason = reason.trim().replace('\n', "; ");
     eprintln!("SKIPPED: {test}: {reason}");
     if let Some(path) = std::env::var_os("MILLIBOX_SKIPS")
@@ -288,6 +292,14 @@ pub fn process(pid: i32) -> Option<Process> {
     }
     Some(Process { pid, parent: fields.get(1)?.parse().ok()?, started: fields.get(19)?.parse().ok()? })
 }
+
+/// A process's name (proc_pid_comm(5)).
+pub fn name(pid: i32) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
+}
+
+/// Name of the nursery, a child of the supervisor like its homes.
+pub const NURSERY: &str = "millibox-nurse";
 
 /// A process and all below it.
 pub fn descendants(root: u32) -> Vec<Process> {

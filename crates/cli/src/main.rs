@@ -10,6 +10,7 @@
 //! | `machine` | options of every subcommand that starts a supervisor |
 //! | `run` | `millibox run` |
 //! | `report_file` | files of `--report`: opened before anything is run, written after it |
+//! | `shop` | options of those that judge: programs at one time, cache, suites |
 //! | `signals` | Ctrl-C and its kin end what runs |
 //! | `judge` | `millibox judge` |
 //! | `problem` | `millibox problem` |
@@ -28,6 +29,7 @@ mod machine;
 mod problem;
 mod report_file;
 mod run;
+mod shop;
 mod signals;
 mod usage;
 mod values;
@@ -98,6 +100,9 @@ struct Bench {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = millibox_lab::programs::main(std::env::args_os()) {
+        return code;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage::report(&error),
@@ -108,7 +113,7 @@ fn main() -> ExitCode {
         Command::Problem(args) => problem::main(&args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Languages(args) => languages::main(&args),
-        Command::Bench(args) => bench::main(&args.bench, &args.machine.builder()).map_err(Failure::sandbox),
+        Command::Bench(args) => bench::main(&args.bench, &args.machine.builder()),
         Command::Completions { shell } => completions(shell),
     };
     done.unwrap_or_else(|failure| {

@@ -11,7 +11,7 @@
 //! it copies its input and uses CPU time.
 
 use millibox::{BackendChoice, Supervisor, World};
-use millibox_judge::batch::{Case, Worker, judge};
+use millibox_judge::batch::{Case, Trial, Worker, judge};
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::checker::custom::Custom;
 use millibox_judge::program::{Executable, Limits};
@@ -148,7 +148,7 @@ fn judged(
     };
     let case = Case { input, answer: Some(input), arguments: &[], flags: &[] };
     for _ in 0..TESTS {
-        let result = judge(&mut worker, executable, &case, &limits, checker);
+        let result = judge(&mut worker, &Trial { executable, case, limits: &limits }, checker);
         if result.verdict != Verdict::Accepted {
             return Err(format!("{result:?}").into());
         }

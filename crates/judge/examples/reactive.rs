@@ -19,7 +19,7 @@
 //! Started with `ask N` or `answer N` it is one of the two programs.
 
 use millibox::{Supervisor, World};
-use millibox_judge::batch::{Case, Worker};
+use millibox_judge::batch::{Case, Trial, Worker};
 use millibox_judge::checker::custom::Custom;
 use millibox_judge::interactive::{Mode, judge};
 use millibox_judge::program::{Executable, Limits};
@@ -86,7 +86,8 @@ impl Table<'_> {
     fn play(&self, mode: Mode, cpus: &[usize]) -> Result<Duration> {
         let mut worker = Worker::new(self.supervisor).cpus(cpus.iter().copied());
         let case = Case { input: self.input, answer: Some(self.input), arguments: &[], flags: &[] };
-        let result = judge(&mut worker, &self.solution, &case, &HOUR, &self.interactor, mode);
+        let result =
+            judge(&mut worker, &Trial { executable: &self.solution, case, limits: &HOUR }, &self.interactor, mode);
         match (result.verdict, result.run) {
             (Verdict::Accepted, Some(run)) => Ok(Duration::from_nanos(run.figures.real_time_ns)),
             (verdict, _) => Err(format!("{verdict:?}: {}", result.reason).into()),

@@ -4,6 +4,7 @@
 //! [`run`] is the first half of it, [`judge_run`] says what its result alone decides.
 
 use crate::checker::{CheckerInstance, custom::Place};
+use crate::feedback::Feedback;
 use crate::program::{Executable, Limits};
 use crate::pump::{Input, Output, Sink, memory_file, pump};
 use crate::verdict::{TestResult, Verdict};
@@ -100,7 +101,7 @@ pub fn run(supervisor: &Supervisor, run: Run<'_>) -> Result<Ran, JudgeFailure> {
     let handle = supervisor.run(&request)?;
     // Its ends of the pipes: with ours open, they would never break.
     drop(request);
-    let result = pump(&handle, &mut input, &mut [output])?;
+    let result = pump(&handle, &mut input, &mut [output], None)?;
     Ok(Ran { result, output: run.output })
 }
 
@@ -154,30 +155,58 @@ impl<'a> Case<'a> {
     }
 }
 
+/// A submission on a test.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial<'a> {
+    /// The submission.
+    pub executable: &'a Executable,
+    /// The test.
+    pub case: Case<'a>,
+    /// What the submission may use there.
+    pub limits: &'a Limits,
+}
+
+impl Trial<'_> {
+    /// A submission must not see what it is judged by.
+    pub(crate) fn keep_files_hidden(&self) -> Result<(), JudgeFailure> {
+        let files = [Some(self.case.input), self.case.answer];
+        files.into_iter().flatten().try_for_each(|path| keep_hidden(&self.executable.world, path))
+    }
+
+    /// Arguments of the submission's run, after its own.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        self.case.arguments.iter().map(OsString::from).collect()
+    }
+}
+
 /// Runs a submission on a test and says what came of it.
 ///
 /// Whatever fails here is a judge error that says what failed, and never a verdict on the
 /// submission.
-pub fn judge(
+pub fn judge(worker: &mut Worker<'_>, trial: &Trial<'_>, checker: &CheckerInstance) -> TestResult {
+    judge_pass(worker, trial, checker, None)
+}
+
+/// As [`judge`]; a checker of a package's own has this feedback directory, or else a fresh one.
+pub(crate) fn judge_pass(
     worker: &mut Worker<'_>,
-    executable: &Executable,
-    case: &Case<'_>,
-    limits: &Limits,
+    trial: &Trial<'_>,
     checker: &CheckerInstance,
+    feedback: Option<&Feedback>,
 ) -> TestResult {
-    let ran = match run_case(worker, executable, case, limits, checker) {
+    let ran = match run_trial(worker, trial, checker) {
         Ok(ran) => ran,
         Err(failure) => return TestResult::judge_error(failure.to_string()),
     };
     let mut result = TestResult { run: Some(ran.result), ..TestResult::judge_error("") };
-    if let Some((verdict, reason)) = result.run.as_ref().and_then(|run| judge_run(run, limits)) {
-        let reason = match (verdict, executable.argv.first()) {
+    if let Some((verdict, reason)) = result.run.as_ref().and_then(|run| judge_run(run, trial.limits)) {
+        let reason = match (verdict, trial.executable.argv.first()) {
             (Verdict::JudgeError, Some(program)) => format!("the submission's run of {program:?}: {reason}"),
             _ => reason,
         };
         return TestResult { verdict, reason, ..result };
     }
-    match checker.check(worker, case, ran.output) {
+    match checker.check(worker, &trial.case, ran.output, feedback) {
         Ok(checked) => {
             result.verdict = checked.answer.verdict;
             result.reason = checked.answer.reason;
@@ -199,27 +228,19 @@ pub struct Checked {
     pub figures: Option<Figures>,
 }
 
-fn run_case(
-    worker: &mut Worker<'_>,
-    executable: &Executable,
-    case: &Case<'_>,
-    limits: &Limits,
-    checker: &CheckerInstance,
-) -> Result<Ran, JudgeFailure> {
-    for path in [Some(case.input), case.answer].into_iter().flatten() {
-        keep_hidden(&executable.world, path)?;
-    }
+fn run_trial(worker: &mut Worker<'_>, trial: &Trial<'_>, checker: &CheckerInstance) -> Result<Ran, JudgeFailure> {
+    trial.keep_files_hidden()?;
+    let Trial { executable, case, limits } = *trial;
     let input = File::open(case.input)
         .map_err(|error| JudgeFailure::new(&format!("open the input {}", case.input.display()), &error))?;
     let output = match checker {
         CheckerInstance::Custom(custom) if custom.wants_output_by_path() => worker.place()?.output_file()?,
         _ => memory_file()?,
     };
-    let arguments: Vec<OsString> = case.arguments.iter().map(OsString::from).collect();
     let run = Run {
         executable,
         world: &executable.world,
-        arguments: &arguments,
+        arguments: &trial.arguments(),
         limits,
         cpus: &worker.cpus,
         input: &input,
@@ -228,8 +249,7 @@ fn run_case(
     self::run(worker.supervisor, run)
 }
 
-/// A submission must not see what it is judged by.
-pub(crate) fn keep_hidden(world: &World, path: &Path) -> Result<(), JudgeFailure> {
+fn keep_hidden(world: &World, path: &Path) -> Result<(), JudgeFailure> {
     let path =
         path.canonicalize().map_err(|error| JudgeFailure::new(&format!("find the file {}", path.display()), &error))?;
     match world.sources().find(|source| path.starts_with(source)) {

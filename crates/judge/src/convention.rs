@@ -28,6 +28,11 @@ impl Answer {
     fn new(verdict: Verdict, comment: String, points: Option<Points>) -> Answer {
         Answer { verdict, reason: String::new(), comment, points }
     }
+
+    /// It failed: a judge error.
+    pub(crate) fn failed(reason: String) -> Answer {
+        Answer { verdict: Verdict::JudgeError, reason, comment: String::new(), points: None }
+    }
 }
 
 /// Says what a checker's run means.

@@ -5,13 +5,16 @@
 //! however deep and however strange it is.
 
 use crate::staging::{Ids, about, private_directory, same_user};
+use millibox::Handle;
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Where feedback directories are made, one after another. A world binds it (writable), so that
@@ -91,6 +94,18 @@ impl Feedback {
     /// # Errors
     /// There is something by that name that is no regular file, or it cannot be read.
     pub fn read(&self, name: &str, limit: usize) -> io::Result<Option<Vec<u8>>> {
+        let Some(file) = self.open(name)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut io::Read::take(file, limit as u64), &mut bytes)
+            .map_err(|error| about(Path::new(name), "cannot read", error))?;
+        Ok(Some(bytes))
+    }
+
+    /// A file, to be read; `None` if there is none. Call it when the run is over.
+    ///
+    /// # Errors
+    /// There is something by that name that is no regular file, or it cannot be opened.
+    pub fn open(&self, name: &str) -> io::Result<Option<File>> {
         let failed = |errno: Errno| about(Path::new(name), "cannot read", errno.into());
         // Not blocking: a fifo would be waited for.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -108,11 +123,148 @@ impl Feedback {
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name} is not a regular file")));
         }
-        let mut bytes = Vec::new();
-        io::Read::read_to_end(&mut io::Read::take(std::fs::File::from(file), limit as u64), &mut bytes)
-            .map_err(|error| about(Path::new(name), "cannot read", error))?;
-        Ok(Some(bytes))
+        Ok(Some(File::from(file)))
     }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// It is not there, or cannot be removed.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        rustix::fs::unlinkat(&self.directory, name, AtFlags::empty())
+            .map_err(|errno| about(Path::new(name), "cannot remove", errno.into()))
+    }
+}
+
+/// How often a running program's directory is looked at: it may leave more than its limit by what it can write
+/// in this time.
+pub(crate) const INTERVAL: Duration = Duration::from_millis(20);
+/// Files and directories that it may leave.
+const MOST_ENTRIES: usize = 1000;
+/// Directories in directories.
+const DEEPEST: usize = 16;
+/// Bytes, and files, that are left to everybody else on the file system.
+const LEFT: (u64, u64) = (64 << 20, 1000);
+
+/// Looks at what a running program leaves in its feedback directory, so that it cannot fill the disk.
+///
+/// A limit on the length of a file does not bound their number. What is deleted and still open takes room as well,
+/// and is seen by nobody but the file system: so there is a bound on what must be left there, too.
+#[derive(Debug)]
+pub(crate) struct Watch<'f> {
+    feedback: &'f Feedback,
+    bytes: u64,
+    left: (u64, u64),
+    due: Instant,
+    excess: Option<String>,
+}
+
+impl<'f> Watch<'f> {
+    /// Of a program that may leave so many bytes.
+    pub(crate) fn new(feedback: &'f Feedback, bytes: u64) -> Watch<'f> {
+        Watch { feedback, bytes, left: LEFT, due: Instant::now() + INTERVAL, excess: None }
+    }
+
+    /// Ends the run if it has left too much. Does nothing more often than each [`INTERVAL`].
+    pub(crate) fn look(&mut self, run: &Handle) {
+        if Instant::now() < self.due || self.excess.is_some() {
+            return;
+        }
+        self.excess = self.excess_now(false);
+        self.due = Instant::now() + INTERVAL;
+        if self.excess.is_some() {
+            run.kill();
+        }
+    }
+
+    /// When the run is over: what it left too much of, in words.
+    pub(crate) fn finish(mut self) -> Option<String> {
+        self.excess.take().or_else(|| self.excess_now(true))
+    }
+
+    fn excess_now(&self, over: bool) -> Option<String> {
+        if let Ok(system) = rustix::fs::fstatvfs(&self.feedback.directory) {
+            let (bytes, files) = (system.f_bavail.saturating_mul(system.f_frsize), system.f_favail);
+            // Some file systems count neither.
+            let little = (system.f_blocks > 0 && bytes < self.left.0) || (system.f_files > 0 && files < self.left.1);
+            if little {
+                return Some(format!(
+                    "its feedback directory is on a disk that is almost full ({} MiB and {files} files are left); make \
+                     room there, or set TMPDIR to another place",
+                    bytes >> 20
+                ));
+            }
+        }
+        let mut found = Found::default();
+        match count(self.feedback.directory.as_fd(), 0, over, &mut found) {
+            _ if found.bytes > self.bytes => {
+                Some(format!("left more than {} bytes in its feedback directory", self.bytes))
+            }
+            _ if found.entries > MOST_ENTRIES => {
+                Some(format!("left more than {MOST_ENTRIES} files in its feedback directory"))
+            }
+            _ if found.too_deep => {
+                Some(format!("left directories in its feedback directory that are deeper than {DEEPEST}"))
+            }
+            Ok(()) => None,
+            Err(errno) => Some(format!("its feedback directory cannot be looked at: {}", io::Error::from(errno))),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    bytes: u64,
+    entries: usize,
+    too_deep: bool,
+}
+
+/// Counts what is below a directory, up to what is too much. While a run is not over, what it takes away, or closes to
+/// its owner, is passed over.
+fn count(directory: BorrowedFd<'_>, depth: usize, over: bool, found: &mut Found) -> rustix::io::Result<()> {
+    let mut entries = match Dir::read_from(directory) {
+        // It cannot be read by us, nor therefore can what we look for in it: the answer says so.
+        Err(Errno::ACCESS) => return Ok(()),
+        entries => entries?,
+    };
+    while let Some(entry) = entries.read() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        found.entries += 1;
+        if found.entries > MOST_ENTRIES {
+            return Ok(());
+        }
+        let status = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT | Errno::ACCESS) => continue,
+            status => status?,
+        };
+        match FileType::from_raw_mode(status.st_mode) {
+            // What is sparse takes less room than it is long, the end of a block belongs to nobody.
+            FileType::RegularFile => {
+                let blocks = (status.st_blocks as u64).saturating_mul(512);
+                found.bytes = found.bytes.saturating_add(blocks.min(status.st_size as u64));
+            }
+            FileType::Directory if depth == DEEPEST => found.too_deep = true,
+            FileType::Directory => {
+                let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+                let inner = match rustix::fs::openat(directory, name, flags, Mode::empty()) {
+                    // Its owner may have closed it, and the owner may be us.
+                    Err(Errno::ACCESS) if over => open_directory(directory, name),
+                    inner => inner,
+                };
+                match inner {
+                    Ok(inner) => count(inner.as_fd(), depth + 1, over, found)?,
+                    Err(Errno::NOENT | Errno::ACCESS | Errno::NOTDIR | Errno::LOOP) if !over => {}
+                    Err(errno) => return Err(errno),
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 impl Drop for Feedback {
@@ -193,4 +345,19 @@ fn names(directory: BorrowedFd<'_>) -> rustix::io::Result<Vec<CString>> {
         }
     }
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_is_almost_full_is_told() {
+        let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let place = FeedbackPlace::new(ids).unwrap();
+        let feedback = place.fresh().unwrap();
+        assert_eq!(Watch { left: (0, 0), ..Watch::new(&feedback, 10) }.finish(), None);
+        let excess = Watch { left: (u64::MAX, 0), ..Watch::new(&feedback, 10) }.finish().unwrap();
+        assert!(excess.contains("almost full") && excess.contains("TMPDIR"), "{excess}");
+    }
 }

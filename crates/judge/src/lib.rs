@@ -8,6 +8,7 @@
 //! | `cache` | programs that were compiled before |
 //! | `files` | files on their way between the host and the sandbox |
 //! | `program` | a program that is ready to run, and the limits of a run |
+//! | `time_limit` | time limits from measured times |
 //! | `verdict` | what the judge says of one test |
 //! | `batch` | one test: the submission's run, then the checker |
 //! | `pump` | moving a run's input and output through pipes |
@@ -16,6 +17,7 @@
 //! | `feedback` | the directory where a checker or interactor leaves files for us |
 //! | `convention` | how a checker or interactor answers, and what its answer means |
 //! | `interactive` | a solution that talks to an interactor |
+//! | `passes` | a test of several passes |
 //! | `scoring` | from the tests' results to the groups' and the submission's; which tests need not be run |
 //! | `report` | what came of a problem's submissions, as JSON, JUnit XML, HTML, text |
 //! | `setter` | what a problem setter does before anybody is judged |
@@ -30,6 +32,7 @@ pub mod feedback;
 mod files;
 pub mod interactive;
 pub mod judge;
+pub mod passes;
 pub mod program;
 mod pump;
 pub mod report;
@@ -37,4 +40,5 @@ pub mod scoring;
 pub mod setter;
 pub mod staging;
 pub mod suite;
+mod time_limit;
 pub mod verdict;

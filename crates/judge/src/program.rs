@@ -66,18 +66,15 @@ impl Executable {
         if let Some(memory) = limits.memory.checked_add(self.memory) {
             request = request.memory_limit(memory);
         }
-        // The stack is memory like any other: deep recursion is no error of its own.
-        let stack = limits.memory.max(LEAST_STACK).min(most_stack());
-        request = request.rlimit("STACK", stack).expect("STACK is a resource limit");
+        // The stack is memory like any other: deep recursion is no error of its own. And where there is no limit on
+        // it, threads have stacks of 2 MiB; else each has one as large as the limit, set aside in address space.
+        request = request.rlimit("STACK", most_stack()).expect("STACK is a resource limit");
         for (name, value) in &self.env {
             request = request.env(name, fill_memory(value, limits.memory));
         }
         request
     }
 }
-
-/// What Linux gives a program, so that none has less here than elsewhere.
-const LEAST_STACK: u64 = 8 << 20;
 
 /// As large as the sandbox may make it, which is started with our limits.
 fn most_stack() -> u64 {

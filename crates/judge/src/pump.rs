@@ -9,6 +9,7 @@
 //! ignored since before `main`; whoever undoes that ends the judge here.
 
 use crate::batch::JudgeFailure;
+use crate::feedback::{INTERVAL, Watch};
 use millibox::{Handle, RunResult};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create, tell};
@@ -35,7 +36,7 @@ const LITTLE: u64 = 16 << 10;
 const GATHER: Duration = Duration::from_millis(1);
 /// How often the result is asked for while the pipes say nothing. They say all that there is to
 /// say unless a descriptor outlives the run for a while, as one under way in a socket may.
-const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+const TICK: Duration = Duration::from_millis(50);
 
 /// A run's input on its way.
 pub(crate) struct Input<'a> {
@@ -166,11 +167,21 @@ fn read_some(pipe: &OwnedFd, head: &mut Vec<u8>, limit: usize, most: u64) -> rus
 
 /// Moves input and outputs of a run until it is over; its result.
 ///
-/// Too much output ends the run. When this returns, all that the run wrote has been taken.
-pub(crate) fn pump(run: &Handle, input: &mut Input<'_>, outputs: &mut [Output<'_>]) -> Result<RunResult, JudgeFailure> {
+/// Too much output ends the run, and so does what `watch` finds. When this returns, all that the run wrote has
+/// been taken.
+pub(crate) fn pump(
+    run: &Handle,
+    input: &mut Input<'_>,
+    outputs: &mut [Output<'_>],
+    mut watch: Option<&mut Watch<'_>>,
+) -> Result<RunResult, JudgeFailure> {
+    let tick = if watch.is_some() { INTERVAL } else { TICK };
     let mut told = false;
     while input.pipe.is_some() || outputs.iter().any(|output| output.pipe.is_some()) {
-        let (input_ready, output_ready) = wait(input, outputs)?;
+        let (input_ready, output_ready) = wait(input, outputs, tick)?;
+        if let Some(watch) = &mut watch {
+            watch.look(run);
+        }
         if input_ready {
             input.fill()?;
         }
@@ -194,7 +205,13 @@ pub(crate) fn pump(run: &Handle, input: &mut Input<'_>, outputs: &mut [Output<'_
             break;
         }
     }
-    let result = run.wait()?;
+    let result = loop {
+        let Some(watch) = &mut watch else { break run.wait()? };
+        match run.wait_timeout(tick)? {
+            Some(result) => break result,
+            None => watch.look(run),
+        }
+    };
     // All processes are gone: what they wrote is in the pipes.
     for output in outputs.iter_mut() {
         output.take()?;
@@ -207,12 +224,13 @@ pub(crate) fn pump(run: &Handle, input: &mut Input<'_>, outputs: &mut [Output<'_
 }
 
 /// Waits for one of the pipes; whether that of the input is ready, and any of the outputs.
-fn wait(input: &Input<'_>, outputs: &[Output<'_>]) -> Result<(bool, bool), JudgeFailure> {
+fn wait(input: &Input<'_>, outputs: &[Output<'_>], timeout: Duration) -> Result<(bool, bool), JudgeFailure> {
     let mut ready: Vec<PollFd<'_>> = Vec::with_capacity(outputs.len() + 1);
     ready.extend(input.pipe.iter().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
     let inputs = ready.len();
     ready.extend(outputs.iter().filter_map(|output| output.pipe.as_ref()).map(|pipe| PollFd::new(pipe, PollFlags::IN)));
-    match poll(&mut ready, Some(&TICK)) {
+    let timeout = Timespec::try_from(timeout).ok();
+    match poll(&mut ready, timeout.as_ref()) {
         Ok(_) | Err(Errno::INTR) => {}
         Err(errno) => return Err(failed("wait for the run's pipes")(errno)),
     }

@@ -120,9 +120,15 @@ fn all_reachable(directory: &Path, ids: Ids) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Puts what is in `from` into `to`, a directory of ours; files that are there already stay. Links are followed
+/// within `root`.
 pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> io::Result<()> {
     for mut source in entries(from)? {
         let target = to.join(source.file_name().unwrap_or_default());
+        let there = target.symlink_metadata().ok();
+        if there.as_ref().is_some_and(|there| !there.is_dir()) {
+            continue;
+        }
         if source.is_symlink() {
             let leads_to = source.canonicalize().map_err(|error| about(&source, "cannot follow the link", error))?;
             if !leads_to.starts_with(root) || leads_to.is_dir() {
@@ -137,11 +143,13 @@ pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> io::Result
         }
         let metadata = source.metadata().map_err(|error| about(&source, "cannot look at", error))?;
         if metadata.is_dir() {
-            std::fs::create_dir(&target).map_err(|error| about(&target, "cannot make", error))?;
+            if there.is_none() {
+                std::fs::create_dir(&target).map_err(|error| about(&target, "cannot make", error))?;
+            }
             // Whatever the umask is: the directory above lets nobody else in.
             set_mode(&target, 0o755)?;
             stage(root, &source, &target, ids)?;
-        } else if metadata.is_file() {
+        } else if metadata.is_file() && there.is_none() {
             stage_file(&source, &target, ids)?;
         }
     }

@@ -32,16 +32,20 @@ pub struct TestResult {
     /// What the judge says.
     pub verdict: Verdict,
     /// Why, in a few words for the submission's author: `exited with 3`, `killed by signal SEGV`,
-    /// `CPU time limit`; for a judge error what failed and what mends it. Empty if the checker decided.
+    /// `CPU time limit`; for a judge error what failed and what mends it. Empty if the checker decided. Of a
+    /// multi-pass problem it begins with the pass.
     pub reason: String,
     /// The checker's comment, made printable, cut at [`COMMENT_LIMIT`].
     pub comment: String,
     /// Points that the checker gave: Sim and testlib as a part of 1, ICPC as they are in `score.txt`.
     pub score: Option<Points>,
-    /// The submission's run; none if it was not run.
+    /// The submission's run; none if it was not run. Of several passes the last, with the most that any of
+    /// them used.
     pub run: Option<RunResult>,
     /// What the checker (or interactor) used; none for the built-in ones.
     pub checker: Option<Figures>,
+    /// Passes that were begun, of a multi-pass problem.
+    pub passes: Option<u32>,
 }
 
 /// Points of one test, as a checker gives them.
@@ -66,6 +70,7 @@ impl TestResult {
             score: None,
             run: None,
             checker: None,
+            passes: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -197,7 +198,13 @@ impl Process {
         if !text.is_empty() {
             return text;
         }
+        // Signals have the same numbers on all machines that the supervisor is built for.
+        let refused = rustix::process::Signal::SYS.as_raw();
         match status {
+            Some(status) if status.signal() == Some(refused) => format!(
+                "killed by signal {refused}: it made a system call that it has no use for, so it has a bug or was \
+                 taken over; the kernel's log names the call (type=1326)"
+            ),
             Some(status) => format!("it ended without a word ({status})"),
             None => "it closed its socket".to_owned(),
         }
@@ -322,6 +329,12 @@ impl Supervisor {
     /// How many runs go on at one time.
     pub fn slots(&self) -> usize {
         self.hello.slots as usize
+    }
+
+    /// Version of landlock (landlock(7)) that holds the supervisor to the files that it needs;
+    /// `None`: the kernel has none.
+    pub fn landlock(&self) -> Option<u32> {
+        (self.hello.landlock != 0).then_some(self.hello.landlock)
     }
 
     /// Process id of the supervisor.

@@ -20,6 +20,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `model` | a problem: tests, groups, limits, checkers, submissions |
+//! | `constants` | names that stand for values in other files |
 //! | `fault` | what is wrong, and where |
 //! | `archive` | a package in a `.zip` |
 //! | `tree` | the files of a package |
@@ -33,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod constants;
 pub mod edit;
 mod fault;
 mod icpc;
@@ -43,6 +45,7 @@ mod sim;
 mod tree;
 mod yaml;
 
+pub use constants::Constants;
 pub use fault::{Fault, Faults, Severity};
 pub use model::Problem;
 

@@ -1,5 +1,6 @@
 //! A problem, whatever format it was written in.
 
+use crate::constants::Constants;
 use crate::fault::Fault;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -51,6 +52,8 @@ pub struct Problem {
     /// Files that are added to every submission before it is compiled: a directory with one
     /// directory for each language, and `default` for languages without one (ICPC `include`).
     pub include: Option<PathBuf>,
+    /// What stands for its value in the package's programs and in `include` (2025-09).
+    pub constants: Constants,
     /// What its author may not have meant.
     pub warnings: Vec<Fault>,
     /// Keeps the directory that an archive was unpacked into.
@@ -99,6 +102,13 @@ pub enum Kind {
         /// In each pass the submission talks to an interactor.
         interactive: bool,
     },
+}
+
+impl Kind {
+    /// Whether the submission talks to an interactor.
+    pub fn is_interactive(self) -> bool {
+        matches!(self, Kind::Interactive | Kind::MultiPass { interactive: true, .. })
+    }
 }
 
 /// How outputs are judged.

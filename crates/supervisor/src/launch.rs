@@ -10,9 +10,11 @@
 
 use crate::step::Step;
 use crate::sys::Errno;
-use crate::sys::memory::{Area, Copied};
+use crate::sys::memory::{self, Area, Copied};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
 /// Room for strings: the kernel takes at most a quarter of the stack limit, and
@@ -24,6 +26,23 @@ pub const MAX_STRINGS: usize = 128 * 1024;
 pub const CPU_WORDS: usize = 16;
 /// "No limit" in [`Launch`].
 pub const UNLIMITED: u64 = u64::MAX;
+
+/// A home's [`Shared`], and the file that it is, by which the home's process gets it.
+#[derive(Clone)]
+pub struct Memory {
+    pub shared: &'static Shared,
+    pub file: Rc<OwnedFd>,
+}
+
+impl Memory {
+    /// Memory for a home and its runs.
+    pub fn new() -> std::io::Result<Memory> {
+        let file = memory::shared_file::<Shared>()?;
+        let shared: &'static Shared = memory::map_shared(file.as_fd())?;
+        shared.standing.clear();
+        Ok(Memory { shared, file: Rc::new(file) })
+    }
+}
 
 /// See the module.
 #[derive(FromZeros)]

@@ -12,6 +12,8 @@
 //! | `keeper` | makes and removes cgroups; the client side's part that outlives it |
 //! | `start` | dropping privileges, the supervisor's start-up |
 //! | `supervisor` | the event loop: requests, queue, clocks, results |
+//! | `nursery` | the process that forks homes and builders |
+//! | `confine` | what each process gives up when it is set up |
 //! | `slot` | a slot's homes as the supervisor sees them |
 //! | `world`, `template` | mount namespaces, prepared once per world |
 //! | `devices` | the devices of a world, as one mount if may be |
@@ -26,10 +28,12 @@
 //! ARCHITECTURE.md, in the repository's root, walks one request through them.
 
 mod backend;
+mod confine;
 mod devices;
 mod home;
 mod keeper;
 mod launch;
+mod nursery;
 mod options;
 mod pid1;
 mod slot;

@@ -45,10 +45,17 @@ fn give_up(prepared: &Prepared, failure: Failure) -> ! {
     calls::exit(1)
 }
 
-/// Waits for the first process, kills what it left behind, reads the figures, reports.
+/// Gives up what is not needed any more, waits for the first process, kills what it left behind, reads the figures, reports.
 fn watch(prepared: &Prepared, tracee: i32) -> ! {
     let home = prepared.home;
     let shared = home.shared;
+    // In its home's memory pid1 has inherited the world's program, and another would hold nothing:
+    // whoever has pid1 has the home.
+    if !home.share_memory
+        && let Err(errno) = confine(prepared)
+    {
+        give_up(prepared, Failure::new(Step::Confinement, errno));
+    }
     let mut end = End::default();
     loop {
         match process::wait(-1, libc::__WALL) {
@@ -82,6 +89,17 @@ fn watch(prepared: &Prepared, tracee: i32) -> ! {
         shared.reported.store(1, Relaxed);
     }
     calls::exit(0)
+}
+
+/// What is left are the socket to the supervisor, files to read figures from, and the calls for
+/// that. The tracee has its own table of descriptors and its own program.
+fn confine(prepared: &Prepared) -> Result<()> {
+    let home = prepared.home;
+    home.backend.close_limits();
+    for fd in [home.procfs, home.network, home.own_pidfd, prepared.parent_pidfd] {
+        let _ = calls::close(fd);
+    }
+    calls::attach_seccomp(crate::confine::PID1)
 }
 
 fn at(step: Step) -> impl Fn(Errno) -> Failure {

@@ -12,9 +12,10 @@
 //! prepared, the launch waits in its socket. So nobody need be woken only to hear that all
 //! is ready.
 
-use crate::backend::{Backend, Handover};
-use crate::home::{self, Birth, Order};
-use crate::launch::{Launch, Shared, Start, message};
+use crate::backend::Handover;
+use crate::home::Order;
+use crate::launch::{Launch, Memory, Shared, Start, message};
+use crate::nursery::Nursery;
 use crate::supervisor::{Fatal, Setup};
 use crate::sys::ascii::{keyed_number, leading_number};
 use crate::sys::{self, Errno, Result, calls, process};
@@ -51,6 +52,8 @@ pub struct Home {
     pub state: State,
     pub socket: OwnedFd,
     pub shared: &'static Shared,
+    /// What `shared` is a mapping of.
+    pub memory: Memory,
     /// The world that it prepares or has prepared.
     pub world: Option<WorldId>,
     /// When its latest launch was sent (`CLOCK_MONOTONIC_RAW`).
@@ -74,50 +77,26 @@ pub struct Home {
 }
 
 impl Home {
-    /// Forks a home.
+    /// Has a home forked by the nursery.
     pub fn start(
         setup: &Setup,
+        nursery: &Nursery,
         index: usize,
         slot: usize,
-        shared: &'static Shared,
+        memory: Memory,
         again: bool,
     ) -> std::result::Result<Home, Fatal> {
         let failed = |errno: Errno| format!("cannot start a home: {}", crate::step::errno_text(errno));
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|errno| failed(errno.into()))?;
-        let backend = Backend::for_home(&setup.handover, index).ok_or_else(|| "a home without cgroups".to_owned())?;
-        let supervisor = calls::getpid();
-        let cpus = match (setup.pin, setup.slots) {
-            (true, _) => cpu_of_home(slot),
-            (false, 1) => cpu_of_home(index),
-            (false, _) => Vec::new(),
-        };
-        let Some(process) = process::fork().map_err(failed)? else {
-            // The supervisor may have died before this call; it is in our PID namespace.
-            let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
-            if std::os::unix::process::parent_id() as i32 != supervisor {
-                calls::exit(1);
-            }
-            let mut keep = backend.descriptors();
-            keep.extend([0, 1, 2, its.as_raw_fd(), setup.procfs.as_raw_fd()]);
-            close_all_but(keep);
-            home::main(Birth {
-                shared,
-                backend,
-                socket: its.as_raw_fd(),
-                procfs: setup.procfs.as_raw_fd(),
-                uid: setup.uid,
-                gid: setup.gid,
-                share_memory: setup.share_memory,
-                again,
-                cpus,
-            });
-        };
+        let process = nursery.home(index, again, &its, &memory.file, &setup.client).map_err(failed)?;
+        let shared = memory.shared;
         Ok(Home {
             slot,
             state: State::Settling,
             socket: ours,
             shared,
+            memory,
             world: None,
             last_used: 0,
             real_deadline: None,
@@ -356,7 +335,7 @@ const KEPT_STRINGS: usize = 64 * 1024;
 /// homes, and its programs, are held on its CPU. The homes of a lone slot are held on CPUs
 /// of their own, so that what is prepared does not wait for what runs; its programs may use
 /// all CPUs. For several slots that are not pinned the scheduler does better than a guess.
-fn cpu_of_home(number: usize) -> Vec<u64> {
+pub fn cpu_of_home(number: usize) -> Vec<u64> {
     let mut mask = [0u64; crate::launch::CPU_WORDS];
     let words = calls::get_affinity(&mut mask).unwrap_or(0);
     let cpus: Vec<usize> = (0..words * 64).filter(|cpu| mask[cpu / 64] & 1 << (cpu % 64) != 0).collect();

@@ -1,6 +1,8 @@
 //! From the keeper to the supervisor: dropping privileges, and the supervisor's start-up.
 
 use crate::backend::Handover;
+use crate::confine;
+use crate::nursery::{self, Nursery};
 use crate::options::Options;
 use crate::slot::close_all_but;
 use crate::step::errno_text;
@@ -101,28 +103,13 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
 fn drop_to(uid: u32, gid: u32) -> Result<(), String> {
     let failed = |what: &'static str| move |errno: Errno| format!("cannot {what}: {}", errno_text(errno));
     sys::process::become_user(uid, gid).map_err(failed("become an unprivileged user"))?;
-    drop_bounding_set(0).map_err(failed("empty the capability bounding set")).or_else(|why| {
+    confine::drop_bounding_set(0).map_err(failed("empty the capability bounding set")).or_else(|why| {
         // Without CAP_SETPCAP, which went with root, the set stays; no_new_privs makes it
         // meaningless.
         if calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).is_ok() { Ok(()) } else { Err(why) }
     })?;
     if sys::process::become_user(0, 0).is_ok() {
         return Err("privileges could be taken back after dropping them".to_owned());
-    }
-    Ok(())
-}
-
-/// Drops all capabilities from the bounding set but those in `keep`.
-fn drop_bounding_set(keep: u64) -> Result<(), Errno> {
-    for capability in 0..64 {
-        if keep & 1 << capability != 0 {
-            continue;
-        }
-        match calls::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) {
-            Ok(_) => {}
-            Err(Errno(libc::EINVAL)) => break,
-            Err(errno) => return Err(errno),
-        }
     }
     Ok(())
 }
@@ -138,11 +125,6 @@ pub fn superuser() -> Result<bool, String> {
     }
     Ok(stat.st_uid == rustix::process::geteuid().as_raw() || stat.st_gid == rustix::process::getegid().as_raw())
 }
-
-/// Capabilities that supervisor and homes keep, in the supervisor's own user namespace:
-/// SYS_ADMIN (setns, unshare, mounts), SYS_CHROOT (setns to a mount namespace),
-/// NET_ADMIN (loopback).
-const KEPT: u64 = 1 << 21 | 1 << 18 | 1 << 12;
 
 /// The supervisor's whole life. The error is for the client.
 pub fn supervise(inherited: i32) -> Result<(), String> {
@@ -233,17 +215,30 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     // Nor are the keys of our caller's session (session-keyring(7)); without keyrings in the
     // kernel there is nothing to leave, and a container that forbids us keyrings forbids them to
     // the runs as well.
-    match calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0) {
+    match calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0, 0) {
         Err(errno) if ![libc::ENOSYS, libc::EPERM, libc::EACCES].contains(&errno.0) => {
             return Err(failed("leave the caller's session keyring")(errno));
         }
         _ => {}
     }
+    // All runs are in this new session. Nobody may do anything with its keyring, not even give the
+    // right to: else a run without a seccomp program would leave keys in it for the next.
+    let _ = calls::keyctl(5 /* KEYCTL_SETPERM */, -3isize as usize /* KEY_SPEC_SESSION_KEYRING */, 0);
     // Whoever watches must not wait for a program's turn to end. Homes and pid1s inherit it.
     let _ = calls::set_slice(calls::nice(), crate::tracee::WATCHERS_SLICE_NS);
     // Descriptors of waiting requests are ours; homes set the runs' limit.
     if let Ok((_, most)) = calls::get_rlimit(libc::RLIMIT_NOFILE) {
         let _ = calls::set_rlimit(libc::RLIMIT_NOFILE, most);
+    }
+    // What we share with homes are files to the kernel; beyond the limit it would send SIGXFSZ.
+    if let Ok((_, most)) = calls::get_rlimit(libc::RLIMIT_FSIZE) {
+        let _ = calls::set_rlimit(libc::RLIMIT_FSIZE, most);
+        let needed = size_of::<crate::launch::Shared>() as u64;
+        if most < needed {
+            return Err(format!(
+                "the hard limit on the size of files is {most} bytes, and {needed} are needed: raise it (ulimit -Hf)"
+            ));
+        }
     }
     rustix::process::chdir("/").map_err(|errno| format!("cannot enter /: {errno}"))?;
 
@@ -252,9 +247,7 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
 
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     enter_namespaces(uid, gid)?;
-    drop_bounding_set(KEPT).map_err(failed("shrink the capability bounding set"))?;
     calls::prctl(libc::PR_SET_SECUREBITS, crate::pid1::SECUREBITS, 0, 0, 0).map_err(failed("set securebits"))?;
-    calls::set_capabilities(KEPT).map_err(failed("drop capabilities"))?;
 
     let procfs = rustix::fs::open("/proc", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .map_err(|errno| format!("cannot open /proc: {errno}"))?;
@@ -263,7 +256,7 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
         Handover::Hybrid { .. } => millibox_wire::Backend::Hybrid,
         Handover::Rlimit => millibox_wire::Backend::Rlimit,
     };
-    let mut supervisor = Supervisor::new(Setup {
+    let mut setup = Setup {
         socket,
         client,
         handover: inheritance.handover,
@@ -271,15 +264,20 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
         homes_per_slot: inheritance.homes_per_slot,
         share_memory: inheritance.share_memory,
         pin: inheritance.pin,
-        procfs,
         uid,
         gid,
         cgroups: inheritance.cgroups,
         declined: inheritance.declined,
+        landlock: 0,
         devices: inheritance.devices,
-    })?;
-    // From here nobody of our own user may trace us; homes choose for themselves.
+    };
+    // From here nobody of our own user may trace us, or the nursery; homes choose for themselves.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed("become undumpable"))?;
+    let nursery = Nursery::start(&setup, procfs)?;
+    nursery::close_what_homes_need(&mut setup.handover);
+    // Nothing has been read from the client, and no home has been started.
+    setup.landlock = confine::supervisor()?;
+    let mut supervisor = Supervisor::new(setup, nursery)?;
     supervisor.hello(backend)?;
     let outcome = supervisor.serve();
     supervisor.shut_down();
@@ -288,20 +286,22 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
 
 /// Makes and enters our namespaces: user, mount, network, IPC, UTS, time.
 fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
-    let failed = |what: &'static str| move |errno: Errno| format!("cannot {what}: {}", errno_text(errno));
+    const FORBIDDEN: &str = "user namespaces seem to be forbidden here, `millibox doctor` says what to do";
+    // AppArmor, as Ubuntu has it, lets a user namespace be made, and refuses then what it is for.
+    let failed = |what: &'static str| {
+        move |errno: Errno| match errno.0 {
+            libc::EPERM | libc::EACCES => format!("cannot {what}: {}; {FORBIDDEN}", errno_text(errno)),
+            _ => format!("cannot {what}: {}", errno_text(errno)),
+        }
+    };
     let flags = UnshareFlags::NEWUSER
         | UnshareFlags::NEWNS
         | UnshareFlags::NEWNET
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWTIME;
-    calls::unshare(flags.bits() as i32).map_err(|errno| {
-        format!(
-            "cannot make new namespaces: {}; user namespaces seem to be forbidden here, `millibox doctor` \
-             says what to do",
-            errno_text(errno)
-        )
-    })?;
+    calls::unshare(flags.bits() as i32)
+        .map_err(|errno| format!("cannot make new namespaces: {}; {FORBIDDEN}", errno_text(errno)))?;
     let map = |id: u32| format!("{id} {id} 1");
     calls::write_file(libc::AT_FDCWD, c"/proc/self/setgroups", b"deny").map_err(failed("deny setgroups"))?;
     calls::write_file(libc::AT_FDCWD, c"/proc/self/uid_map", map(uid).as_bytes())

@@ -32,6 +32,7 @@ pub enum Step {
     GidMap,
     Capabilities,
     CloneTracee,
+    Confinement,
     Session,
     Seccomp,
     Receive,
@@ -52,7 +53,7 @@ pub enum Step {
     Home,
 }
 
-const ALL: [Step; 36] = [
+const ALL: [Step; 37] = [
     Step::None,
     Step::Request,
     Step::World,
@@ -71,6 +72,7 @@ const ALL: [Step; 36] = [
     Step::GidMap,
     Step::Capabilities,
     Step::CloneTracee,
+    Step::Confinement,
     Step::Session,
     Step::Seccomp,
     Step::Receive,
@@ -119,6 +121,7 @@ impl Step {
             Step::GidMap => "gid_map",
             Step::Capabilities => "capabilities",
             Step::CloneTracee => "clone_tracee",
+            Step::Confinement => "confinement",
             Step::Session => "session",
             Step::Seccomp => "seccomp",
             Step::Receive => "receive",
@@ -161,6 +164,7 @@ impl Step {
             Step::GidMap => "map the group id",
             Step::Capabilities => "drop capabilities",
             Step::CloneTracee => "clone the tracee",
+            Step::Confinement => "confine pid1",
             Step::Session => "start a session",
             Step::Seccomp => "attach the seccomp program",
             Step::Receive => "receive the run's descriptors",
@@ -195,6 +199,7 @@ impl Step {
                 | Step::GidMap
                 | Step::Capabilities
                 | Step::CloneTracee
+                | Step::Confinement
                 | Step::Session
                 | Step::Receive
                 | Step::Descriptors
@@ -225,7 +230,8 @@ impl Step {
                 "; the file system there cannot be written: choose a path that exists on it"
             }
             (Step::Mount, libc::EPERM) => {
-                "; for a procfs: the host's /proc must be visible in full (not masked, as in Docker)"
+                "; for a procfs: the host's /proc must be visible in full, not covered in part as in containers \
+                 (docker run --security-opt systempaths=unconfined)"
             }
             (Step::NewRoot, libc::EINVAL) => "; it is no mount point: mount something there first",
             (Step::WorkingDirectory, libc::ENOENT) => "; the directory is not in the run's world",

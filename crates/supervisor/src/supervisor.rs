@@ -10,10 +10,15 @@
 //! [`Supervisor::finish`] → the client.
 //!
 //! It never waits for anything but events: mounts are made by builders, runs are cloned by
-//! homes, cgroups are made by the keeper.
+//! homes, cgroups are made by the keeper. Homes and builders are forked by the nursery, which does
+//! nothing else, so its answer is waited for. So the supervisor can do without nearly all that a
+//! process may do, and does ([`crate::confine`]).
 
 use crate::backend::{self, Handover};
-use crate::launch::{CPU_WORDS, End, Failure, Launch, MAX_STRINGS, Report, STRINGS, Shared, Start, UNLIMITED, message};
+use crate::launch::{
+    CPU_WORDS, End, Failure, Launch, MAX_STRINGS, Memory, Report, STRINGS, Shared, Start, UNLIMITED, message,
+};
+use crate::nursery::Nursery;
 use crate::slot::{Home, State};
 use crate::step::Step;
 use crate::sys::{Errno, calls, process};
@@ -53,11 +58,12 @@ pub struct Setup {
     pub homes_per_slot: usize,
     pub share_memory: bool,
     pub pin: bool,
-    pub procfs: OwnedFd,
     pub uid: u32,
     pub gid: u32,
     pub cgroups: Vec<Vec<u8>>,
     pub declined: Vec<String>,
+    /// Version of landlock that holds the supervisor; 0: the kernel has none.
+    pub landlock: u32,
     /// Where all devices hang as one mount, see [`crate::devices`].
     pub devices: Option<String>,
 }
@@ -93,7 +99,6 @@ struct Request {
     strings: Vec<u8>,
     descriptors: Vec<OwnedFd>,
     limits: millibox_wire::Limits,
-    rlimits: Vec<u8>,
     /// Starts together with this one.
     partner: Option<u64>,
     /// Why we ended it, when, and the CPU time that it had used by then (where the backend
@@ -104,6 +109,7 @@ struct Request {
 /// See the module.
 pub struct Supervisor {
     setup: Setup,
+    nursery: Nursery,
     epoll: OwnedFd,
     worlds: Worlds,
     homes: Vec<Home>,
@@ -130,6 +136,7 @@ pub struct Supervisor {
 enum Token {
     Client,
     ClientDeath,
+    NurseryDeath,
     Home(usize),
     OutOfMemory(usize),
     Builder(WorldId),
@@ -140,6 +147,7 @@ impl Token {
         epoll::EventData::new_u64(match self {
             Token::Client => 0,
             Token::ClientDeath => 1,
+            Token::NurseryDeath => 2,
             Token::Home(index) => 1 << 32 | index as u64,
             Token::OutOfMemory(index) => 2 << 32 | index as u64,
             Token::Builder(world) => 3 << 32 | u64::from(world.0),
@@ -153,6 +161,7 @@ impl Token {
             2 => Token::OutOfMemory(index as usize),
             3 => Token::Builder(WorldId(index as u32)),
             _ if index == 0 => Token::Client,
+            _ if index == 2 => Token::NurseryDeath,
             _ => Token::ClientDeath,
         }
     }
@@ -166,14 +175,15 @@ fn fatal(what: &'static str) -> impl Fn(Error) -> Fatal {
 }
 
 impl Supervisor {
-    /// Sets everything up; homes are forked here.
-    pub fn new(setup: Setup) -> Result<Supervisor, Fatal> {
+    /// Sets everything up; homes are started here.
+    pub fn new(setup: Setup, nursery: Nursery) -> Result<Supervisor, Fatal> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
         let mut mask = [0u64; CPU_WORDS];
         let words = calls::get_affinity(&mut mask).unwrap_or(0);
         let cpus = mask.iter().take(words).map(|word| u64::from(word.count_ones())).sum::<u64>().max(1);
         let mut supervisor = Supervisor {
             setup,
+            nursery,
             epoll,
             worlds: Worlds::default(),
             homes: Vec::new(),
@@ -190,8 +200,9 @@ impl Supervisor {
         };
         supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
         supervisor.watch(supervisor.setup.client.as_raw_fd(), Token::ClientDeath, epoll::EventFlags::IN)?;
+        supervisor.watch(supervisor.nursery.socket().as_raw_fd(), Token::NurseryDeath, epoll::EventFlags::IN)?;
         for index in 0..supervisor.setup.slots * supervisor.setup.homes_per_slot {
-            supervisor.start_home(index, new_shared()?, false)?;
+            supervisor.start_home(index, new_memory()?, false)?;
             if let Handover::Hybrid { homes } = &supervisor.setup.handover
                 && let Some(files) = homes.get(index)
             {
@@ -206,9 +217,9 @@ impl Supervisor {
         epoll::add(&self.epoll, fd, token.data(), events).map_err(fatal("watch a descriptor"))
     }
 
-    fn start_home(&mut self, index: usize, shared: &'static Shared, again: bool) -> Result<(), Fatal> {
+    fn start_home(&mut self, index: usize, memory: Memory, again: bool) -> Result<(), Fatal> {
         let slot = index / self.setup.homes_per_slot;
-        let home = Home::start(&self.setup, index, slot, shared, again)?;
+        let home = Home::start(&self.setup, &self.nursery, index, slot, memory, again)?;
         self.watch(home.socket.as_raw_fd(), Token::Home(index), epoll::EventFlags::IN)?;
         match self.homes.get_mut(index) {
             Some(place) => *place = home,
@@ -248,6 +259,7 @@ impl Supervisor {
                         }
                     }
                     Token::ClientDeath => return Ok(()),
+                    Token::NurseryDeath => return Err(self.nursery.last_words()),
                     Token::Home(index) => self.home_message(index)?,
                     Token::OutOfMemory(index) => self.out_of_memory(index),
                     Token::Builder(world) => self.builder_done(world),
@@ -265,6 +277,7 @@ impl Supervisor {
     /// Ends every home, and with them all runs, and waits until they are gone, but not for
     /// ever: a process that hangs in the kernel cannot be helped.
     pub fn shut_down(&mut self) {
+        self.nursery.kill();
         for home in &mut self.homes {
             home.switch();
             home.kill_process();
@@ -295,6 +308,7 @@ impl Supervisor {
             gid: self.setup.gid,
             cgroups: self.setup.cgroups.clone(),
             declined: self.setup.declined.clone(),
+            landlock: self.setup.landlock,
         };
         self.send(Kind::Hello, 0, &encode(&hello))
     }
@@ -482,7 +496,6 @@ impl Supervisor {
                 strings: run.strings.to_vec(),
                 descriptors,
                 limits: run.limits,
-                rlimits: run.rlimits.iter().map(|(number, _)| *number).collect(),
                 partner: run.partner,
                 ended: None,
             },
@@ -545,7 +558,7 @@ impl Supervisor {
     // --- templates ------------------------------------------------------------------
 
     fn build_if_new(&mut self, world: WorldId) -> Result<(), RunError> {
-        if let Some(socket) = self.worlds.start_builder(world, &self.setup)? {
+        if let Some(socket) = self.worlds.start_builder(world, &self.setup, &self.nursery)? {
             self.watch(socket, Token::Builder(world), epoll::EventFlags::IN).map_err(|why| Step::Template.says(why))?;
         }
         Ok(())
@@ -858,8 +871,8 @@ impl Supervisor {
         } else if let Some(times) = self.unsettled.get_mut(index) {
             *times = 0;
         }
-        let (running, shared) = (home.state, home.shared);
-        let mut orphans = Orphans::of(shared);
+        let (running, memory) = (home.state, home.memory.clone());
+        let mut orphans = Orphans::of(memory.shared);
         if let State::Running(id) = running {
             let limit = self.requests.get(&id).and_then(|request| request.limits.memory);
             let report = self.report_for_the_dead(index, &mut orphans, limit);
@@ -871,15 +884,15 @@ impl Supervisor {
                 self.answer_error(id, Outcome::SandboxError(Step::Home.says(format!("it {how}"))));
             }
         }
-        let shared = if orphans.are_gone() {
-            shared
+        let memory = if orphans.are_gone() {
+            memory
         } else {
             // Who still lives there still writes there.
             self.dying.push(orphans);
-            new_shared()?
+            new_memory()?
         };
-        shared.standing.forget();
-        self.start_home(index, shared, true)
+        memory.shared.standing.forget();
+        self.start_home(index, memory, true)
     }
 
     /// What a home would have told of its run. The kernel chooses a home, whose memory pid1
@@ -1170,17 +1183,12 @@ impl Supervisor {
         if end.pid1_died == 1 {
             let how = match process::decode_status(end.pid1_status) {
                 Ok(code) => format!("it exited with {code}"),
+                Err(libc::SIGSYS) => format!("it was {}", crate::confine::killed_by(libc::SIGSYS)),
                 Err(signal) => format!("it was killed by signal {signal} from outside"),
             };
             return Outcome::SandboxError(Step::Pid1.says(how));
         }
         if limits.cpu_time_ns.is_some_and(|limit| figures.cpu_user_ns + figures.cpu_system_ns > limit) {
-            return Outcome::CpuTimeLimit;
-        }
-        // The kernel's own limit in whole seconds, when it was there only for ours.
-        let own_limit =
-            matches!(self.setup.handover, Handover::Rlimit) && !request.rlimits.contains(&(libc::RLIMIT_CPU as u8));
-        if limits.cpu_time_ns.is_some() && signal == Some(libc::SIGXCPU) && own_limit {
             return Outcome::CpuTimeLimit;
         }
         if limits.real_time_ns.is_some_and(|limit| figures.real_time_ns > limit) {
@@ -1297,12 +1305,8 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
     Ok(launch)
 }
 
-/// Memory for a home and its runs.
-fn new_shared() -> Result<&'static Shared, Fatal> {
-    let shared =
-        crate::sys::memory::shared::<Shared>().map_err(|error| format!("cannot map shared memory: {error}"))?;
-    shared.standing.clear();
-    Ok(shared)
+fn new_memory() -> Result<Memory, Fatal> {
+    Memory::new().map_err(|error| format!("cannot make memory to share with a home: {error}"))
 }
 
 /// Processes that are ours to wait for since their parent has died: a zygote, and when that is

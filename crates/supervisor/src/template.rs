@@ -19,7 +19,7 @@ use crate::step::Step;
 use crate::sys::{Errno, calls};
 use millibox_wire::{Mount, World};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxAttributes, StatxFlags};
-use rustix::mount::{FsMountFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
+use rustix::mount::{FsMountFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -278,6 +278,10 @@ pub fn build(world: &World, plan: &Plan) -> Result<Vec<bool>, BuildError> {
         errno,
         object: usize::MAX,
     })?;
+    // What the host mounts later must not come to the runs (mount_namespaces(7)): it would bring
+    // its own flags, and be writable in a world that is to be read.
+    rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(whole(Step::Template))?;
 
     // All sources are opened before anything is mounted that might hide them.
     let mut sources = Vec::with_capacity(world.mounts.len());

@@ -4,7 +4,7 @@
 //! there are too many, least recently used first.
 
 use crate::home::Order;
-use crate::slot::close_all_but;
+use crate::nursery::Nursery;
 use crate::step::Step;
 use crate::supervisor::Setup;
 use crate::sys::{self, Errno, calls, process};
@@ -120,7 +120,7 @@ impl Worlds {
     }
 
     /// Starts the builder of a world that is new; the socket to watch.
-    pub fn start_builder(&mut self, id: WorldId, setup: &Setup) -> Result<Option<i32>, RunError> {
+    pub fn start_builder(&mut self, id: WorldId, setup: &Setup, nursery: &Nursery) -> Result<Option<i32>, RunError> {
         let Some(known) = self.known.get_mut(&id.0) else { return Ok(None) };
         if !matches!(known.template, Template::New) {
             return Ok(None);
@@ -129,15 +129,7 @@ impl Worlds {
         let failed = |errno: Errno| Step::Template.error(errno, "");
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|errno| failed(errno.into()))?;
-        let supervisor = calls::getpid();
-        let Some(builder) = process::fork().map_err(failed)? else {
-            let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
-            if std::os::unix::process::parent_id() as i32 != supervisor {
-                calls::exit(1);
-            }
-            close_all_but(vec![0, 1, 2, its.as_raw_fd(), setup.procfs.as_raw_fd()]);
-            builder(&known.world, &plan, &its, setup.procfs.as_raw_fd());
-        };
+        let builder = nursery.builder(&known.key, &its, &setup.client).map_err(failed)?;
         let socket = ours.as_raw_fd();
         known.template = Template::Building { builder, socket: ours, plan };
         // The ids inside default to those outside.
@@ -244,21 +236,21 @@ impl Worlds {
 }
 
 /// The builder's life, in the forked child.
-fn builder(world: &World, plan: &Plan, socket: &OwnedFd, procfs: i32) -> ! {
+pub fn builder(world: &World, plan: &Plan, socket: i32, procfs: i32) -> ! {
     let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-mount".as_ptr() as usize, 0, 0, 0);
     let failed = |error: BuildError| {
         let mut bytes = vec![b'F'];
         for word in [error.step as u32, error.errno.0 as u32, error.object as u32] {
             bytes.extend_from_slice(&word.to_ne_bytes());
         }
-        let _ = calls::send_descriptors(socket.as_raw_fd(), &bytes, &[]);
+        let _ = calls::send_descriptors(socket, &bytes, &[]);
     };
     match template::build(world, plan) {
         Ok(directories) => match calls::openat(procfs, c"self/ns/mnt", libc::O_RDONLY, 0) {
             Ok(namespace) => {
                 let mut bytes = vec![b'B'];
                 bytes.extend(directories.iter().map(|&directory| u8::from(directory)));
-                let _ = calls::send_descriptors(socket.as_raw_fd(), &bytes, &[namespace]);
+                let _ = calls::send_descriptors(socket, &bytes, &[namespace]);
             }
             Err(errno) => failed(BuildError { step: Step::Template, errno, object: usize::MAX }),
         },

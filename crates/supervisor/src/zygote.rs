@@ -25,7 +25,7 @@ use millibox_wire::Network;
 
 /// Every call that zygote, pid1 and tracee make, but for the tracee's exec, which is the
 /// program's own business. None has a sixth argument.
-pub const CALLS: [u32; 43] = [
+pub const CALLS: [u32; 44] = [
     libc::SYS_capset as u32,
     libc::SYS_chdir as u32,
     libc::SYS_clock_gettime as u32,
@@ -38,6 +38,7 @@ pub const CALLS: [u32; 43] = [
     libc::SYS_fchmodat as u32,
     libc::SYS_getpid as u32,
     libc::SYS_getpriority as u32,
+    libc::SYS_getrlimit as u32,
     libc::SYS_getrusage as u32,
     libc::SYS_ioctl as u32,
     libc::SYS_kill as u32,
@@ -51,7 +52,6 @@ pub const CALLS: [u32; 43] = [
     libc::SYS_ppoll as u32,
     libc::SYS_prctl as u32,
     libc::SYS_pread64 as u32,
-    libc::SYS_prlimit64 as u32,
     libc::SYS_recvmsg as u32,
     // What a stopped and continued process calls in place of a call with a time limit.
     libc::SYS_restart_syscall as u32,
@@ -61,6 +61,7 @@ pub const CALLS: [u32; 43] = [
     libc::SYS_sendmsg as u32,
     libc::SYS_setns as u32,
     libc::SYS_setpriority as u32,
+    libc::SYS_setrlimit as u32,
     libc::SYS_setsid as u32,
     libc::SYS_socket as u32,
     libc::SYS_symlinkat as u32,
@@ -111,6 +112,10 @@ impl Zygote<'_> {
             calls::exit(1);
         }
         let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-zygote".as_ptr() as usize, 0, 0, 0);
+        if !home.backend.needs_cgroup_namespace() {
+            // The home may have been moved to another cgroup since it made its own.
+            calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
+        }
         let own_pidfd = process::own_pidfd().map_err(failed)?;
         let prepared = Prepared {
             home,

@@ -22,6 +22,8 @@ pub struct Hello {
     pub cgroups: Vec<Vec<u8>>,
     /// For each better backend that was looked for and not taken: why.
     pub declined: Vec<String>,
+    /// Version of landlock that holds the supervisor; 0: the kernel has none.
+    pub landlock: u32,
 }
 
 /// How runs are held and measured.

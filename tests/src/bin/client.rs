@@ -15,16 +15,23 @@
 //! | `mount-namespace` | a new mount namespace, after `user=` |
 //! | `null=PATH` | mount PATH over /dev/null |
 //! | `tmpfs=PATH` | mount a tmpfs |
+//! | `masked-proc` | cover parts of /proc, as containers do |
+//! | `container-seccomp` | attach a seccomp program like that of containers |
+//! | `no-procfs` | a world without one |
+//! | `exec` | at last, execute what follows `--` outside of any sandbox |
 //! | `bind=SOURCE:AT:FLAGS` | give the world a bind; FLAGS of r(ead-only) n(oexec) R(ecursive) |
 //! | `dirty` | everything that might be inherited, differently |
 //! | `keyring=NAME` | a session keyring of our own, with a key of this name |
+//! | `small` | one slot with one home, not two with three |
+//! | `separate-pid1` | pid1 with memory of its own |
+//! | `idle` | run the probe to its end, print, and sleep |
 //! | `hold=N` | run the probe N times, print, and sleep |
 //! | `storm` | run the probe again and again |
 //! | `hang=PATH` | bind a FUSE file system that never answers, made at PATH, in one run, and see whether others go on |
 
 #![allow(unsafe_code, reason = "it changes its circumstances by plain system calls")]
 
-use millibox::{Mount, Outcome, Request, Supervisor, World};
+use millibox::{Builder, Mount, Outcome, Request, Supervisor, World};
 use millibox_tests::{executable, open, read_line, run, wait};
 use std::ffi::CString;
 use std::io::Write;
@@ -44,6 +51,87 @@ fn mount(source: &str, target: &str, kind: &str, flags: u64, data: &str) -> Resu
     // SAFETY: all strings end with NUL and live until the call is over.
     let answer = unsafe { libc::mount(source.as_ptr(), at.as_ptr(), kind.as_ptr(), flags, data.as_ptr().cast()) };
     check(answer, &format!("mount at {target}"))
+}
+
+/// What Docker and Podman cover of /proc, as far as it is there: files by /dev/null, directories by
+/// an empty read-only tmpfs, and others made read-only.
+fn mask_proc() -> Result<(), String> {
+    for name in ["kcore", "keys", "timer_list", "latency_stats", "sched_debug", "interrupts"] {
+        let path = format!("/proc/{name}");
+        if std::path::Path::new(&path).exists() {
+            mount("/dev/null", &path, "", libc::MS_BIND, "")?;
+        }
+    }
+    for name in ["acpi", "scsi", "asound"] {
+        let path = format!("/proc/{name}");
+        if std::path::Path::new(&path).exists() {
+            mount("tmpfs", &path, "tmpfs", libc::MS_RDONLY, "")?;
+        }
+    }
+    for name in ["bus", "fs", "irq", "sys", "sysrq-trigger"] {
+        let path = format!("/proc/{name}");
+        if std::path::Path::new(&path).exists() {
+            mount(&path, &path, "", libc::MS_BIND | libc::MS_REC, "")?;
+            // What is locked on the mount below must stay.
+            let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RELATIME;
+            mount("", &path, "", libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY | flags, "")?;
+        }
+    }
+    Ok(())
+}
+
+/// What matters here of the profile that Docker and Podman attach to a container without
+/// CAP_SYS_ADMIN: no namespaces, no mounts, and a clone3 that seems not to exist.
+const CONTAINER_SECCOMP: &str = r#"
+    name = "container"
+    description = "No namespaces and no mounts."
+    default = "allow"
+
+    [[rule]]
+    action = "errno:EPERM"
+    why = "These take CAP_SYS_ADMIN (chroot: CAP_SYS_CHROOT, which containers have)."
+    syscalls = [
+      "mount", "umount2", "mount_setattr", "move_mount", "open_tree", "fsopen", "fsconfig", "fsmount", "fspick",
+      "pivot_root", "unshare", "setns", "sethostname", "setdomainname", "bpf", "perf_event_open", "quotactl",
+      "keyctl", "add_key", "request_key", "userfaultfd", "io_uring_setup",
+    ]
+
+    [[rule]]
+    action = "errno:ENOSYS"
+    why = "Its flags are in memory, where no filter sees them: the C library is to fall back on clone."
+    syscalls = ["clone3"]
+
+    [[rule]]
+    action = "errno:EPERM"
+    why = "Any of the flags CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET."
+    syscalls = ["clone"]
+    when = [{ arg = 0, mask = 0x7e020000, not_equal = 0 }]
+"#;
+
+fn attach_container_seccomp() -> Result<(), String> {
+    use millibox_seccomp::{Arch, Policy, compile};
+    let arch = if cfg!(target_arch = "x86_64") { Arch::X86_64 } else { Arch::Aarch64 };
+    let policy: Policy = CONTAINER_SECCOMP.parse().map_err(|error| format!("{error}"))?;
+    let program = compile(&policy, arch).map_err(|error| error.to_string())?;
+    let bytes = program.as_bytes();
+    let mut instructions: Vec<libc::sock_filter> = bytes
+        .chunks_exact(8)
+        .map(|chunk| libc::sock_filter {
+            code: u16::from_ne_bytes([chunk[0], chunk[1]]),
+            jt: chunk[2],
+            jf: chunk[3],
+            k: u32::from_ne_bytes([chunk[4], chunk[5], chunk[6], chunk[7]]),
+        })
+        .collect();
+    let program = libc::sock_fprog { len: instructions.len() as u16, filter: instructions.as_mut_ptr() };
+    // SAFETY: the program and its instructions live until the call is over.
+    unsafe {
+        check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "set no_new_privs")?;
+        check(
+            libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program),
+            "attach a seccomp program",
+        )
+    }
 }
 
 fn new_user_namespace(outside: u32, inside: u32) -> Result<(), String> {
@@ -123,9 +211,12 @@ fn new_keyring(name: &str) -> Result<(), String> {
 
 struct Plan {
     world: World,
+    builder: Builder,
+    idle: bool,
     hold: Option<usize>,
     storm: bool,
     hang: Option<String>,
+    exec: bool,
 }
 
 fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
@@ -145,6 +236,16 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
         }
         "null" => mount(value, "/dev/null", "", libc::MS_BIND, ""),
         "tmpfs" => mount("tmpfs", value, "tmpfs", 0, "mode=1777"),
+        "masked-proc" => mask_proc(),
+        "container-seccomp" => attach_container_seccomp(),
+        "no-procfs" => {
+            plan.world = World::minimal();
+            Ok(())
+        }
+        "exec" => {
+            plan.exec = true;
+            Ok(())
+        }
         "bind" => {
             let parts: Vec<&str> = value.split(':').collect();
             let [source, at, flags] = parts[..] else { return Err("bind=SOURCE:AT:FLAGS".to_owned()) };
@@ -163,6 +264,18 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
         "keyring" => {
             plan.world = plan.world.clone().without_seccomp();
             new_keyring(value)
+        }
+        "small" => {
+            plan.builder = plan.builder.clone().slots(1).homes_per_slot(1);
+            Ok(())
+        }
+        "separate-pid1" => {
+            plan.builder = plan.builder.clone().separate_pid1(true);
+            Ok(())
+        }
+        "idle" => {
+            plan.idle = true;
+            Ok(())
         }
         "hold" => {
             plan.hold = Some(number(value)? as usize);
@@ -200,15 +313,28 @@ fn main() {
     // What the tests' own helpers need is opened before anything is taken away from us.
     let probe = open(&executable("probe"));
     let mut words = std::env::args().skip(1);
-    let mut plan = Plan { world: World::minimal().mount(Mount::proc("/proc")), hold: None, storm: false, hang: None };
+    let mut plan = Plan {
+        world: World::minimal().mount(Mount::proc("/proc")),
+        builder: Supervisor::builder().slots(2),
+        idle: false,
+        hold: None,
+        storm: false,
+        hang: None,
+        exec: false,
+    };
     for word in words.by_ref().take_while(|word| word != "--") {
         if let Err(why) = change(&word, &mut plan) {
             println!("unable={why}");
             return;
         }
     }
+    if plan.exec {
+        let program = words.next().unwrap_or_default();
+        let error = std::os::unix::process::CommandExt::exec(std::process::Command::new(&program).args(words));
+        return println!("unable={program}: {error}");
+    }
     let request = Request::from_descriptor(probe).arg("probe").args(words).world(&plan.world);
-    let supervisor = match Supervisor::builder().slots(2).start() {
+    let supervisor = match plan.builder.clone().start() {
         Ok(supervisor) => supervisor,
         Err(error) => return println!("error={error}"),
     };
@@ -238,6 +364,11 @@ fn main() {
     }
     let output = run(&supervisor, &request);
     println!("outcome={}\n{}", output.result, output.text());
+    if plan.idle {
+        println!("ready=0");
+        let _ = std::io::stdout().flush();
+        std::thread::sleep(Duration::from_secs(100));
+    }
 }
 
 fn go_on_beside_a_hanging_file_system(request: &Request, path: &str) {

@@ -166,6 +166,12 @@ impl Checkup<'_> {
             self.note("CPU bandwidth", true, cpu_bandwidth(its), None);
         }
         self.note("seccomp", true, seccomp(its), None);
+        let landlock = its
+            .landlock()
+            .map(|version| format!("version {version}: the supervisor opens no files but those below /proc"))
+            .ok_or_else(|| "the kernel has none; the supervisor is held by its seccomp program alone".to_owned());
+        let remedy = "a second wall: Linux 5.13 with CONFIG_SECURITY_LANDLOCK, and landlock in the kernel's lsm= list";
+        self.note("landlock", false, landlock, Some(remedy.to_owned()));
         self.note("tmpfs limit", true, tmpfs_limit(its), None);
         let remedy = self.facts.procfs();
         self.note("procfs", false, procfs(its), remedy);

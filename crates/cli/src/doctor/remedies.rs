@@ -14,6 +14,10 @@ pub struct Facts {
     apparmor: bool,
     /// Inside Docker, Podman or their like.
     container: bool,
+    /// A seccomp program is attached to us: a container's, or a systemd unit's.
+    seccomp: bool,
+    /// Something is mounted over parts of /proc.
+    masked_procfs: bool,
     /// We are root.
     root: bool,
     /// systemd is the init process here.
@@ -38,6 +42,8 @@ impl Facts {
             no_unprivileged: is("/proc/sys/kernel/unprivileged_userns_clone", "0"),
             apparmor: is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"),
             container: marked || std::env::var_os("container").is_some(),
+            seccomp: has_line("/proc/self/status", |line| line.split_whitespace().eq(["Seccomp:", "2"])),
+            masked_procfs: has_line("/proc/self/mountinfo", covers_procfs),
             root: rustix::process::geteuid().is_root(),
             systemd: Path::new("/run/systemd/system").exists(),
             user_manager: std::env::var_os("XDG_RUNTIME_DIR")
@@ -70,6 +76,14 @@ impl Facts {
                     .to_owned(),
             );
         }
+        if self.seccomp {
+            return Some(
+                "a seccomp filter is attached to whatever is started here. In a container: docker run --security-opt \
+                 seccomp=unconfined ...\n\
+                 In a systemd unit: without RestrictNamespaces=, and without a SystemCallFilter= that lacks @mount"
+                    .to_owned(),
+            );
+        }
         None
     }
 
@@ -94,9 +108,11 @@ impl Facts {
 
     /// No procfs can be mounted.
     pub fn procfs(&self) -> Option<String> {
-        self.container
+        (self.container || self.masked_procfs)
             .then(|| {
-                "docker run --security-opt systempaths=unconfined ... (a masked /proc forbids new ones)".to_owned()
+                "parts of /proc are covered here, which forbids new ones: docker run --security-opt \
+                 systempaths=unconfined ... (podman: --security-opt unmask=ALL)"
+                    .to_owned()
             })
             .or_else(|| self.namespaces())
     }
@@ -105,6 +121,17 @@ impl Facts {
     pub fn swap(&self) -> Option<String> {
         Some("boot with swapaccount=1 on the kernel's command line (version 1 cgroups before Linux 6.1)".to_owned())
     }
+}
+
+fn has_line(path: &str, like: impl Fn(&str) -> bool) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|text| text.lines().any(like))
+}
+
+/// Whether a line of mountinfo is of a mount that covers part of /proc. Where the kernel has places
+/// for others' file systems, which are empty by themselves, nothing is covered.
+fn covers_procfs(line: &str) -> bool {
+    let at = line.split_whitespace().nth(4).unwrap_or_default();
+    at.starts_with("/proc/") && !matches!(at, "/proc/sys/fs/binfmt_misc" | "/proc/fs/nfsd")
 }
 
 #[cfg(test)]
@@ -118,6 +145,7 @@ mod tests {
             no_unprivileged: true,
             apparmor: true,
             container: true,
+            seccomp: true,
             supervisor: "/opt/x".into(),
             ..Facts::default()
         };
@@ -128,8 +156,19 @@ mod tests {
         let all = Facts { no_unprivileged: false, ..all };
         assert!(says(&all).contains("profile millibox /opt/x "));
         let all = Facts { apparmor: false, ..all };
-        assert!(says(&all).contains("seccomp=unconfined"));
+        assert!(says(&all).contains("systempaths=unconfined"));
+        let all = Facts { container: false, ..all };
+        assert!(says(&all).contains("RestrictNamespaces"));
         assert_eq!(Facts::default().namespaces(), None);
+    }
+
+    #[test]
+    fn a_procfs_that_is_covered() {
+        let covers = |at: &str| covers_procfs(&format!("36 25 0:20 / {at} ro,relatime - tmpfs tmpfs ro"));
+        assert!(covers("/proc/acpi") && covers("/proc/sys"));
+        assert!(!covers("/proc") && !covers("/proc/sys/fs/binfmt_misc") && !covers("/process"));
+        let facts = Facts { masked_procfs: true, ..Facts::default() };
+        assert!(facts.procfs().unwrap_or_default().contains("systempaths=unconfined"));
     }
 
     #[test]

@@ -13,10 +13,9 @@ pub mod show;
 pub use options::Args;
 
 use crate::failure::Failure;
-use crate::languages::suites;
 use crate::run::usable_cpus;
+use crate::shop::Shop;
 use crate::signals::Signals;
-use millibox_judge::cache::Cache;
 use millibox_judge::interactive::Mode;
 use millibox_judge::judge::{Judge, Machine, Options, Prepared, TimeLimit, choose};
 use millibox_judge::report::{JudgeReport, SubmissionReport};
@@ -25,8 +24,8 @@ use millibox_package::Problem;
 use millibox_package::model::{Expected, Submission};
 use reports::Reports;
 use show::{Detail, Show};
+use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Some verdict was not the expected one.
@@ -44,20 +43,16 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             return Ok(ExitCode::from(NOT_JUDGED));
         }
     };
-    let submissions = submissions(args, &problem)?;
+    let (submissions, named) = submissions(args, &problem)?;
     let of_package = |one: &&Submission| problem.submissions.iter().any(|known| known.name == one.name);
     let foreign: Vec<String> = submissions.iter().filter(|one| !of_package(one)).map(|one| one.name.clone()).collect();
     let detail = args.detail(submissions.len());
-    let suites = suites(args.suites.as_deref())?;
+    let mut reports = Reports::open(&args.report)?;
+    let cpus = args.cpus.as_ref().map(|cpus| usable_cpus(&cpus.0)).transpose()?.unwrap_or_default();
+    let Shop { machine, suites, cache } = Shop::open(&args.work, None, &cpus, &signals)?;
     if let Some(language) = &args.language {
         suites.named(language).map_err(|error| Failure::option(format!("--language: {error}")))?;
     }
-    let cache = if args.no_cache { Cache::none() } else { Cache::of_user().map_err(Failure::option)? };
-    let mut reports = Reports::open(&args.report)?;
-    let cpus = args.cpus.as_ref().map(|cpus| usable_cpus(&cpus.0)).transpose()?.unwrap_or_default();
-    let machine = Arc::new(Machine::start(args.machine.builder(), args.jobs.map(usize::from), &cpus)?);
-    let stopped = machine.clone();
-    signals.end_with(move || stopped.stop());
 
     let options = Options {
         time_limit: args.time_limit,
@@ -65,6 +60,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         tests: args.tests.clone(),
         fail_fast: args.fail_fast,
         mode: if args.relay { Mode::Relay } else { Mode::Direct },
+        named,
     };
     let judge = Judge::new(&machine, suites, cache, options);
     let started = SystemTime::now();
@@ -107,9 +103,9 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }))
 }
 
-/// Those that are asked for.
-fn submissions(args: &Args, problem: &Problem) -> Result<Vec<Submission>, Failure> {
-    let mut submissions = Vec::new();
+/// Those that are asked for, and the names of those that are asked for themselves, and not with their folder.
+fn submissions(args: &Args, problem: &Problem) -> Result<(Vec<Submission>, Vec<String>), Failure> {
+    let (mut submissions, mut names) = (Vec::new(), Vec::new());
     if args.submissions.is_empty() {
         submissions.clone_from(&problem.submissions);
     }
@@ -117,6 +113,9 @@ fn submissions(args: &Args, problem: &Problem) -> Result<Vec<Submission>, Failur
         let chosen = choose(problem, named, args.language.as_deref()).map_err(Failure::option)?;
         // Named twice, perhaps by its folder, it is still one.
         for submission in chosen {
+            if is_named(&submission, named) {
+                names.push(submission.name.clone());
+            }
             if !submissions.iter().any(|known: &Submission| known.program.path == submission.program.path) {
                 submissions.push(submission);
             }
@@ -135,7 +134,14 @@ fn submissions(args: &Args, problem: &Problem) -> Result<Vec<Submission>, Failur
             submission.score = None;
         }
     }
-    Ok(submissions)
+    Ok((submissions, names))
+}
+
+/// Whether somebody means this very submission.
+fn is_named(submission: &Submission, named: &Path) -> bool {
+    let same =
+        |path: &Path| path.canonicalize().is_ok_and(|path| named.canonicalize().is_ok_and(|named| named == path));
+    Path::new(&submission.name).ends_with(named) || same(&submission.program.path)
 }
 
 /// What, within which limits, and where.
@@ -169,7 +175,8 @@ pub fn summary(report: &JudgeReport) -> String {
         (count(&|one| one.as_expected == Some(true)), "as expected"),
         (count(&|one| one.as_expected == Some(false)), "UNEXPECTED"),
         (count(&|one| one.verdict == Some(Verdict::JudgeError)), "not judged: judge errors"),
-        (count(&|one| one.verdict.is_none()), "interrupted"),
+        (count(&|one| one.is_skipped()), "skipped: their languages cannot be used here"),
+        (count(&|one| one.verdict.is_none() && !one.is_skipped()), "interrupted"),
     ];
     let others = all - parts.iter().map(|(count, _)| count).sum::<usize>();
     let parts = parts.into_iter().chain([(others, "of which nothing is expected")]);

@@ -1,6 +1,6 @@
 //! The command line of `millibox judge`.
 
-use crate::machine;
+use crate::shop::Work;
 use crate::values;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,7 +29,8 @@ Verdicts:
   For each submission of the package it is told whether the verdict is the one that the package expects.
   Tests are judged several at a time, each on a CPU of its own, and the verdict is the one that judging
   them one after another would give. A judge error says nothing of the submission: the judge, the machine
-  or a program of the package failed.
+  or a program of the package failed. A submission in a language that cannot be used here is skipped; named
+  itself, it is a judge error.
 
 Limits:
   A time limit is one on CPU time, and comes from --time-limit, the package, or the times of the submissions
@@ -38,7 +39,7 @@ Limits:
 Exit status:
   0      every verdict is an expected one; a submission from outside of the package was accepted
   1      some verdict was not
-  2      the package cannot be judged, or there was a judge error
+  2      the package cannot be judged, there was a judge error, or everything was skipped
   125    an option is wrong, or the sandbox does not work here (see millibox doctor)
   128+N  signal N came; what ran was killed
 
@@ -102,15 +103,6 @@ pub struct Args {
     /// Example: --language c++17
     #[arg(long, value_name = "NAME", requires = "submissions", help_heading = TESTS)]
     pub language: Option<String>,
-    /// Add the suites of a directory's files *.toml, in place of ours for the same language
-    #[arg(long, value_name = "DIR", help_heading = TESTS)]
-    pub suites: Option<PathBuf>,
-    /// Compile everything, and keep nothing of it
-    ///
-    /// Without it, programs that were compiled before are found in $XDG_CACHE_HOME/millibox or
-    /// ~/.cache/millibox.
-    #[arg(long, help_heading = TESTS)]
-    pub no_cache: bool,
     /// Move what submission and interactor say to each other
     ///
     /// Slower than the two pipes between them that they have without it, but then the submission's output
@@ -128,18 +120,13 @@ pub struct Args {
     /// Only what is unexpected, judge errors and warnings
     #[arg(long, short, conflicts_with = "verbose", help_heading = OUTPUT)]
     pub quiet: bool,
-    /// Each test of each submission, and what compilers say
+    /// Each test of each submission, on which CPU it ran, and what compilers say
     ///
     /// Without it, each test is told of a single submission; of several, a line for each, and the tests of
     /// those that did not come out as they should.
     #[arg(long, short, help_heading = OUTPUT)]
     pub verbose: bool,
 
-    /// Tests at one time; without it, one for each CPU
-    ///
-    /// More of them than CPUs share CPUs and wait for each other.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = MACHINE)]
-    pub jobs: Option<u16>,
     /// CPUs that tests run on, each on one
     ///
     /// Numbers and ranges. Without it, all that there are.
@@ -148,7 +135,7 @@ pub struct Args {
     #[arg(long, value_name = "LIST", value_parser = values::cpus, help_heading = MACHINE)]
     pub cpus: Option<values::Cpus>,
     #[command(flatten)]
-    pub machine: machine::Options,
+    pub work: Work,
 }
 
 fn pattern(text: &str) -> Result<glob::Pattern, String> {

@@ -19,7 +19,7 @@ pub enum Detail {
     Lines,
     /// Each test of each submission, as it comes.
     Tests,
-    /// And what compilers say.
+    /// And on which CPU it ran, and what compilers say.
     Verbose,
 }
 
@@ -136,7 +136,9 @@ impl<'p> Show<'p> {
             Event::Begun { about } => {
                 bar.set_message(plain(&about.name));
                 if matches!(self.detail, Detail::Tests | Detail::Verbose) {
-                    let protocol = self.protocol.insert(Protocol::new(self.out.clone(), self.style, self.plan));
+                    let protocol = Protocol::new(self.out.clone(), self.style, self.plan);
+                    let verbose = self.detail == Detail::Verbose;
+                    let protocol = self.protocol.insert(if verbose { protocol.with_cpus() } else { protocol });
                     protocol.begin(about)?;
                 }
             }
@@ -173,6 +175,12 @@ impl<'p> Show<'p> {
     /// One line, or, where something is not as it should be, everything.
     fn short(&mut self, report: &SubmissionReport) -> std::io::Result<()> {
         let name = plain(&report.name);
+        if report.is_skipped() {
+            if self.detail != Detail::Quiet {
+                writeln!(self.out, "{name:<width$}  skipped: {}", plain(&report.reason), width = self.width)?;
+            }
+            return self.out.flush();
+        }
         if report.verdict == Some(Verdict::JudgeError)
             && report.tests.iter().all(|test| test.not_judged == Some(NotJudged::NoProgram))
         {

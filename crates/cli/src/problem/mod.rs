@@ -17,20 +17,18 @@ pub use options::Args;
 use crate::failure::Failure;
 use crate::judge;
 use crate::judge::show::{self, Detail, Show};
-use crate::languages::suites;
+use crate::shop::Shop;
 use crate::signals::Signals;
 use millibox_judge::cache::Cache;
 use millibox_judge::compile::Toolbox;
-use millibox_judge::judge::{Event, Judge, Machine, Options};
+use millibox_judge::judge::{Event, Judge, Options};
 use millibox_judge::report::JudgeReport;
 use millibox_judge::setter::{Setter, Trouble, archive, catch, clean, generate, init, limits};
-use millibox_judge::suite::Suites;
-use options::{Command, Work};
+use options::Command;
 use progress::Progress;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Something is wrong with the package.
@@ -96,33 +94,13 @@ fn tell(trouble: Trouble) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(status))
 }
 
-/// What programs of a package are run with.
-struct Shop {
-    machine: Arc<Machine>,
-    suites: Suites,
-    cache: Cache,
-}
-
-impl Shop {
-    fn open(work: &Work, jobs: Option<u16>, signals: &Signals) -> Result<Shop, Stop> {
-        let suites = suites(work.suites.as_deref())?;
-        let cache = if work.no_cache { Cache::none() } else { Cache::of_user().map_err(Failure::option)? };
-        let machine = Machine::start(work.machine.builder(), work.jobs.or(jobs).map(usize::from), &[])?;
-        let machine = Arc::new(machine);
-        let stopped = machine.clone();
-        // What waits for a run then gets an error, and leaves nothing behind.
-        signals.end_with(move || stopped.stop());
-        Ok(Shop { machine, suites, cache })
-    }
-
-    /// Does something with a setter's tools; `lines`: each step is told.
-    fn work<T>(&self, lines: bool, work: impl FnOnce(&Setter<'_>) -> Result<T, Trouble>) -> Result<T, Stop> {
-        let progress = Progress::new(lines);
-        let toolbox = Toolbox::new(self.machine.supervisor(), self.suites.clone(), self.cache.clone());
-        let done = work(&Setter::new(self.machine.supervisor(), &toolbox, &progress));
-        progress.finish();
-        Ok(done?)
-    }
+/// Does something with a setter's tools; `lines`: each step is told.
+fn work<T>(shop: &Shop, lines: bool, work: impl FnOnce(&Setter<'_>) -> Result<T, Trouble>) -> Result<T, Stop> {
+    let progress = Progress::new(lines);
+    let toolbox = Toolbox::new(shop.machine.supervisor(), shop.suites.clone(), shop.cache.clone());
+    let done = work(&Setter::new(shop.machine.supervisor(), &toolbox, &progress));
+    progress.finish();
+    Ok(done?)
 }
 
 fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
@@ -132,7 +110,7 @@ fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
         interactive: args.interactive,
         without_tests: args.no_gen,
     };
-    Shop::open(&args.work, None, signals)?.work(false, |setter| setter.init(&args.directory, &options))?;
+    work(&Shop::open(&args.work, None, &[], signals)?, false, |setter| setter.init(&args.directory, &options))?;
     let directory = args.directory.display();
     println!("{directory}: a package that works; change it to yours, and see `millibox problem --help`");
     Ok(0)
@@ -140,8 +118,8 @@ fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
 
 fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
     let options = generate::Options { tests: args.tests.clone(), all: args.all, check: args.check };
-    let shop = Shop::open(&args.work, None, signals)?;
-    let report = shop.work(!args.json, |setter| setter.generate(&args.package, &options))?;
+    let shop = Shop::open(&args.on.work, None, &[], signals)?;
+    let report = work(&shop, !args.json, |setter| setter.generate(&args.on.package, &options))?;
     if args.json {
         print::json(&report)?;
         return Ok(0);
@@ -153,7 +131,8 @@ fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
 }
 
 fn look(args: &options::Validate, signals: &Signals) -> Result<u8, Stop> {
-    let report = Shop::open(&args.work, None, signals)?.work(false, |setter| setter.validate(&args.package))?;
+    let report =
+        work(&Shop::open(&args.on.work, None, &[], signals)?, false, |setter| setter.validate(&args.on.package))?;
     match args.json {
         true => print::validation_json(&report)?,
         false => print::validation(&report),
@@ -162,10 +141,10 @@ fn look(args: &options::Validate, signals: &Signals) -> Result<u8, Stop> {
 }
 
 fn measure(args: &options::Limits, signals: &Signals) -> Result<u8, Stop> {
-    let shop = Shop::open(&args.work, Some(1), signals)?;
+    let shop = Shop::open(&args.on.work, Some(1), &[], signals)?;
     let bar = show::bar();
     let mut tell = |event: Event<'_>| show::measuring(&bar, &event);
-    let report = limits::limits(&shop.machine, shop.suites, shop.cache, &args.package, args.write, &mut tell);
+    let report = limits::limits(&shop.machine, shop.suites, shop.cache, &args.on.package, args.write, &mut tell);
     bar.finish_and_clear();
     let report = report?;
     match args.json {
@@ -185,8 +164,8 @@ struct Tested {
 }
 
 fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
-    let problem = millibox_package::read(&args.package).map_err(Trouble::Package)?;
-    let shop = Shop::open(&args.work, None, signals)?;
+    let problem = millibox_package::read(&args.on.package).map_err(Trouble::Package)?;
+    let shop = Shop::open(&args.on.work, None, &[], signals)?;
     let judge = Judge::new(&shop.machine, shop.suites.clone(), shop.cache.clone(), Options::default());
     let started = SystemTime::now();
     let bar = show::bar();
@@ -229,14 +208,15 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
 
 fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
     if !args.force {
-        let report = Shop::open(&args.work, None, signals)?.work(false, |setter| setter.validate(&args.package))?;
+        let report =
+            work(&Shop::open(&args.on.work, None, &[], signals)?, false, |setter| setter.validate(&args.on.package))?;
         if report.has_errors() {
             print::validation(&report);
             eprintln!("millibox: not packed, for these errors; --force packs it all the same");
             return Ok(WRONG);
         }
     }
-    let problem = millibox_package::read_unfinished(&args.package).map_err(Trouble::Package)?;
+    let problem = millibox_package::read_unfinished(&args.on.package).map_err(Trouble::Package)?;
     let output = args.output.clone().map_or_else(|| beside(&problem.directory), Ok)?;
     let report = archive::pack(&problem, &output)?;
     if args.json {

@@ -1,11 +1,9 @@
 //! The command line of `millibox problem`.
 
-use crate::machine;
+use crate::shop::Work;
 use clap::{Subcommand, ValueEnum};
 use millibox_judge::setter::init;
 use std::path::PathBuf;
-
-const MACHINE: &str = "Machine";
 
 /// Options of `millibox problem`.
 #[derive(Debug, clap::Args)]
@@ -97,20 +95,14 @@ pub enum Command {
     Clean(Clean),
 }
 
-/// How programs of a package are run.
+/// On what, and how.
 #[derive(Debug, clap::Args)]
-pub struct Work {
-    /// Programs at one time; without it, one for each CPU
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = MACHINE)]
-    pub jobs: Option<u16>,
-    /// Compile everything, and keep nothing of it
-    #[arg(long, help_heading = MACHINE)]
-    pub no_cache: bool,
-    /// Add the suites of a directory's files *.toml, in place of ours for the same language
-    #[arg(long, value_name = "DIR", help_heading = MACHINE)]
-    pub suites: Option<PathBuf>,
+pub struct On {
+    /// The package: a directory, or, where nothing in it is changed, a .zip
+    #[arg(value_name = "PACKAGE", default_value = ".")]
+    pub package: PathBuf,
     #[command(flatten)]
-    pub machine: machine::Options,
+    pub work: Work,
 }
 
 /// Options of `init`.
@@ -160,9 +152,8 @@ impl From<Format> for init::Format {
 /// Options of `gen`.
 #[derive(Debug, clap::Args)]
 pub struct Gen {
-    /// The package's directory
-    #[arg(value_name = "PACKAGE", default_value = ".")]
-    pub package: PathBuf,
+    #[command(flatten)]
+    pub on: On,
     /// Only these tests: secret/3-random, or 2a
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
@@ -180,31 +171,25 @@ pub struct Gen {
     /// Keys: made [{path, test, by, seed, bytes, changed}], current (a number of files).
     #[arg(long)]
     pub json: bool,
-    #[command(flatten)]
-    pub work: Work,
 }
 
 /// Options of `validate`.
 #[derive(Debug, clap::Args)]
 pub struct Validate {
-    /// The package: a directory or a .zip
-    #[arg(value_name = "PACKAGE", default_value = ".")]
-    pub package: PathBuf,
+    #[command(flatten)]
+    pub on: On,
     /// Tell what was found as one JSON object
     ///
     /// Keys: faults [{severity, path, line, column, message}], tests, validations, answers (numbers).
     #[arg(long)]
     pub json: bool,
-    #[command(flatten)]
-    pub work: Work,
 }
 
 /// Options of `limits`.
 #[derive(Debug, clap::Args)]
 pub struct Limits {
-    /// The package: a directory or (without --write) a .zip
-    #[arg(value_name = "PACKAGE", default_value = ".")]
-    pub package: PathBuf,
+    #[command(flatten)]
+    pub on: On,
     /// Change Simfile, or problem.yaml
     ///
     /// The limits alone: comments and everything else stay. A limit that stands in domjudge-problem.ini or
@@ -217,31 +202,25 @@ pub struct Limits {
     /// in seconds, memory in bytes.
     #[arg(long)]
     pub json: bool,
-    #[command(flatten)]
-    pub work: Work,
 }
 
 /// Options of `test`.
 #[derive(Debug, clap::Args)]
 pub struct Test {
-    /// The package: a directory or a .zip
-    #[arg(value_name = "PACKAGE", default_value = ".")]
-    pub package: PathBuf,
+    #[command(flatten)]
+    pub on: On,
     /// Tell what came of it as one JSON object
     ///
     /// What `millibox judge --report json` writes, and the keys slow [{name, times, at_least, test}] and remarks.
     #[arg(long)]
     pub json: bool,
-    #[command(flatten)]
-    pub work: Work,
 }
 
 /// Options of `zip`.
 #[derive(Debug, clap::Args)]
 pub struct Zip {
-    /// The package's directory
-    #[arg(value_name = "PACKAGE", default_value = ".")]
-    pub package: PathBuf,
+    #[command(flatten)]
+    pub on: On,
     /// The archive; without it, NAME.zip beside the package's directory NAME
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -253,8 +232,6 @@ pub struct Zip {
     /// Keys: path, bytes, files, left_out.
     #[arg(long)]
     pub json: bool,
-    #[command(flatten)]
-    pub work: Work,
 }
 
 /// Options of `clean`.

@@ -5,8 +5,8 @@
 //! it can write in. A worker's checker runs all see the same three, so that they share one world.
 
 use crate::batch::{Case, Checked, JudgeFailure, Worker};
-use crate::convention::interpret;
-use crate::feedback::{Feedback, FeedbackPlace};
+use crate::convention::{Answer, interpret};
+use crate::feedback::{Feedback, FeedbackPlace, Watch};
 use crate::program::{Executable, Limits};
 use crate::pump::{Input, Output, Sink, pump};
 use crate::staging::{Ids, Staged, private_directory, stage_file};
@@ -15,11 +15,11 @@ use millibox::{Supervisor, World};
 use millibox_package::model::{self, Convention};
 use rustix::fs::{SealFlags, fcntl_add_seals};
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::Seek;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -30,6 +30,8 @@ const TEST: &str = "/judge/test";
 pub(crate) const FEEDBACK: &str = "/judge/feedback";
 /// Name below [`TEST`] of the submission's output.
 const OUTPUT: &str = "output";
+/// Name there of the input of a pass after the first.
+const NEXT_INPUT: &str = "next-input";
 /// Bytes of its standard output and error that are looked at.
 const HEAD: usize = 2 * COMMENT_LIMIT;
 
@@ -74,13 +76,13 @@ impl Custom {
         case: &Case<'_>,
         answer: &Path,
         output: File,
+        feedback: &Feedback,
     ) -> Result<Checked, JudgeFailure> {
         let (supervisor, cpus) = (worker.supervisor, worker.cpus.clone());
         let place = worker.place()?;
         let world = place.world(self);
         let input = place.show(self, case.input, "input")?;
         let answer = place.show(self, answer, "answer")?;
-        let feedback = place.feedback.fresh().map_err(|error| JudgeFailure(error.to_string()))?;
         let feedback_path = format!("{FEEDBACK}/{}/", Feedback::NAME).into();
         let output_path = || format!("{TEST}/{OUTPUT}").into();
         let mut arguments: Vec<OsString> = match self.convention {
@@ -107,8 +109,12 @@ impl Custom {
         }
         let handle = supervisor.run(&request)?;
         drop(request);
-        let run = pump(&handle, &mut Input::none(), &mut [stdout, stderr])?;
-        let mut answer = interpret(self.convention, &run, &said, &complained, &feedback);
+        let mut watch = Watch::new(feedback, self.limits.output);
+        let run = pump(&handle, &mut Input::none(), &mut [stdout, stderr], Some(&mut watch))?;
+        let mut answer = match watch.finish() {
+            Some(excess) => Answer::failed(excess),
+            None => interpret(self.convention, &run, &said, &complained, feedback),
+        };
         if answer.verdict == Verdict::JudgeError {
             answer.reason.insert_str(0, "checker: ");
         }
@@ -117,7 +123,7 @@ impl Custom {
 }
 
 /// The limits of a checker's run: the package's for validation, or 20 s, 512 MiB and 64 MiB of
-/// output (to each of its streams and files).
+/// output (to each of its streams and files, and to all files in its feedback directory together).
 pub fn checker_limits(limits: &model::Limits) -> Limits {
     let cpu_time = limits.validation_time.unwrap_or(Duration::from_secs(20));
     Limits {
@@ -145,7 +151,7 @@ pub(crate) struct Place {
     ids: Ids,
     /// Read-only for the checker.
     test: TempDir,
-    pub feedback: FeedbackPlace,
+    feedback: FeedbackPlace,
     /// The world of the checker that was used last.
     world: Option<(Arc<Custom>, World)>,
 }
@@ -162,15 +168,34 @@ impl Worker<'_> {
         }
         self.place.as_mut().ok_or_else(|| JudgeFailure("there is no place for the checker's files".to_owned()))
     }
+
+    /// A fresh feedback directory, which the world of checkers shows. One at a time.
+    pub(crate) fn feedback(&mut self) -> Result<Feedback, JudgeFailure> {
+        self.place()?.feedback.fresh().map_err(|error| JudgeFailure(error.to_string()))
+    }
 }
 
 impl Place {
     /// An empty file for a submission's output, which the world of checkers shows.
     pub fn output_file(&self) -> Result<File, JudgeFailure> {
-        let path = self.test.path().join(OUTPUT);
-        // Whoever wrote in the last one has only that one.
-        remove(&path)?;
-        let options = || File::options().write(true).create_new(true).mode(0o644).open(&path);
+        self.new_file(&self.test.path().join(OUTPUT))
+    }
+
+    /// Keeps what a checker wants as the next pass's input; where that is.
+    pub fn keep_next_input(&self, mut from: File) -> Result<PathBuf, JudgeFailure> {
+        let path = self.test.path().join(NEXT_INPUT);
+        let mut to = self.new_file(&path)?;
+        let failed = |error: std::io::Error| JudgeFailure::new("keep the next pass's input", &error);
+        std::io::copy(&mut from, &mut to).map_err(failed)?;
+        // Whatever the umask is: the directory above lets nobody else in.
+        to.set_permissions(Permissions::from_mode(0o644)).map_err(failed)?;
+        Ok(path)
+    }
+
+    /// An empty file. Whoever wrote in the last one of its name has only that one.
+    fn new_file(&self, path: &Path) -> Result<File, JudgeFailure> {
+        remove(path)?;
+        let options = || File::options().write(true).create_new(true).mode(0o644).open(path);
         options().map_err(|error| JudgeFailure::new(&format!("make the file {}", path.display()), &error))
     }
 

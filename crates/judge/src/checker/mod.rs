@@ -14,6 +14,7 @@ pub mod tokens;
 
 use crate::batch::{Case, Checked, JudgeFailure, Worker};
 use crate::convention::{Answer, printable};
+use crate::feedback::Feedback;
 use crate::verdict::{COMMENT_LIMIT, Verdict};
 use custom::Custom;
 use std::fs::File;
@@ -41,7 +42,7 @@ pub enum CheckerInstance {
 }
 
 impl CheckerInstance {
-    /// Says whether an output is right.
+    /// Says whether an output is right. A program of the package has `feedback`, or else a fresh directory.
     ///
     /// # Errors
     /// The checker's flags make no sense, or a file cannot be read.
@@ -50,10 +51,19 @@ impl CheckerInstance {
         worker: &mut Worker<'_>,
         case: &Case<'_>,
         mut output: File,
+        feedback: Option<&Feedback>,
     ) -> Result<Checked, JudgeFailure> {
         let path = case.answer.ok_or_else(|| JudgeFailure("the test has no answer to compare with".to_owned()))?;
         if let CheckerInstance::Custom(custom) = self {
-            return custom.check(worker, case, path, output);
+            let fresh;
+            let feedback = match feedback {
+                Some(feedback) => feedback,
+                None => {
+                    fresh = worker.feedback()?;
+                    &fresh
+                }
+            };
+            return custom.check(worker, case, path, output, feedback);
         }
         let failed = |error: io::Error| failed(path, &error);
         let options = match self {

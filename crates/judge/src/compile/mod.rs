@@ -35,6 +35,7 @@ use crate::suite::{Compile, Entry as EntryPoint, Product, Suite, Suites};
 use build::{Built, Job};
 use memo::Memo;
 use millibox::{Backend, Figures, Outcome, Supervisor};
+use millibox_package::Constants;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,6 +74,10 @@ pub struct Options {
     /// Files of this directory, and of those in it, are added to the sources, in place of those of
     /// the same names.
     pub include: Option<PathBuf>,
+    /// What stands for its value in the sources and in the files of `include`.
+    pub constants: Constants,
+    /// It does so in those of `include` alone: the sources are not the package's.
+    pub constants_in_include_only: bool,
     /// Symbolic links among the sources are followed if they lead to somewhere below this directory.
     pub root: Option<PathBuf>,
     /// CPUs that the compiler is held on; none: those of the supervisor's slots.
@@ -101,6 +106,9 @@ pub enum CompileError {
     /// The compiler took too much of something with this source: a compile error, too.
     #[error("the compiler exceeded its {0}")]
     Limit(Limit),
+    /// The language is not known, not installed, or out of the sandbox's reach; nothing is said of the source.
+    #[error("{0}")]
+    Unavailable(String),
     /// Suite, tools, sandbox or machine failed; nothing is said of the source.
     #[error("{0}")]
     Judge(String),
@@ -185,8 +193,10 @@ impl<'s> Toolbox<'s> {
     /// Their names, as the compiler sees them and speaks of them, are those below the directory that
     /// they have in common. Only regular files are read, and no symbolic links are followed there.
     pub fn compile(&self, suite: &Suite, sources: &[PathBuf], options: &Options) -> Compilation {
+        let in_sources = (!options.constants_in_include_only).then_some(&options.constants);
         let files = sources::read(sources, suite, options.headers_beside, options.root.as_deref())
-            .and_then(|files| sources::include(files, options.include.as_deref()));
+            .map(|files| sources::fill(files, in_sources))
+            .and_then(|files| sources::include(files, options.include.as_deref(), &options.constants));
         match files {
             Ok(files) => self.compile_files(suite, &files, options),
             Err(why) => Compilation::failed(why),
@@ -198,7 +208,11 @@ impl<'s> Toolbox<'s> {
             Ok(tools) => tools,
             Err(why) => {
                 let remedy = why.remedy().unwrap_or_default();
-                return Compilation::failed(format!("{} cannot be used here: {why}; try: {remedy}", suite.title));
+                let says = format!("{} cannot be used here: {why}; try: {remedy}", suite.title);
+                return Compilation::none(match why {
+                    Availability::Missing { .. } | Availability::Unreachable { .. } => CompileError::Unavailable(says),
+                    Availability::Available { .. } | Availability::Broken { .. } => CompileError::Judge(says),
+                });
             }
         };
         let input = match Input::new(files, suite, options) {
@@ -227,7 +241,7 @@ impl<'s> Toolbox<'s> {
                 ))
             }
             Ok(files) => self.executable(suite, &tools, &input, &files, options),
-            Err(error @ CompileError::Judge(_)) => Err(error),
+            Err(error @ (CompileError::Judge(_) | CompileError::Unavailable(_))) => Err(error),
             // A compiler that works for nobody has not refused this source.
             Err(error) => match self.prove(suite, &tools) {
                 Ok(()) => Err(error),
@@ -404,8 +418,13 @@ impl Input {
 }
 
 impl Compilation {
+    /// Nothing was compiled.
+    pub(crate) fn none(why: CompileError) -> Compilation {
+        Compilation { messages: String::new(), from_cache: false, figures: None, result: Err(why) }
+    }
+
     fn failed(why: String) -> Compilation {
-        Compilation { messages: String::new(), from_cache: false, figures: None, result: Err(CompileError::Judge(why)) }
+        Compilation::none(CompileError::Judge(why))
     }
 }
 

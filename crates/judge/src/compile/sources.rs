@@ -2,6 +2,7 @@
 
 use crate::files::File;
 use crate::suite::Suite;
+use millibox_package::Constants;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -38,8 +39,22 @@ pub(super) fn read(
     read_below(&base, &paths, root)
 }
 
+/// Puts constants' values in the place of their names.
+pub(super) fn fill(mut files: Vec<File>, constants: Option<&Constants>) -> Vec<File> {
+    for file in &mut files {
+        if let Some(filled) = constants.and_then(|constants| constants.fill(&file.bytes)) {
+            file.bytes = filled;
+        }
+    }
+    files
+}
+
 /// Adds the files of a directory, and of those in it, in place of those of the same names.
-pub(super) fn include(mut files: Vec<File>, directory: Option<&Path>) -> Result<Vec<File>, String> {
+pub(super) fn include(
+    mut files: Vec<File>,
+    directory: Option<&Path>,
+    constants: &Constants,
+) -> Result<Vec<File>, String> {
     let Some(directory) = directory else { return Ok(files) };
     let directory = std::path::absolute(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut paths = Vec::new();
@@ -56,7 +71,7 @@ pub(super) fn include(mut files: Vec<File>, directory: Option<&Path>) -> Result<
     }
     // The order of the files is what a compiler is told, and what the cache knows.
     paths.sort();
-    let included = read_below(&directory, &paths, None)?;
+    let included = fill(read_below(&directory, &paths, None)?, Some(constants));
     files.retain(|file| included.iter().all(|other| other.name != file.name));
     files.extend(included);
     Ok(files)
@@ -227,11 +242,11 @@ mod tests {
         }
         let suites = Suites::builtin();
         let sources = read(&[at("a.cc"), at("b.h")], suites.named("cpp").unwrap(), false, None).unwrap();
-        let all = include(sources, Some(&at("more"))).unwrap();
+        let all = include(sources, Some(&at("more")), &Constants::default()).unwrap();
         assert_eq!(names(&all), ["a.cc", "b.h", "deep/c.h"]);
         assert_eq!(all[1].bytes, b"more/b.h");
         std::os::unix::fs::symlink("/etc/passwd", at("more/d.h")).unwrap();
-        assert!(include(all, Some(&at("more"))).unwrap_err().contains("it is a symbolic link"));
+        assert!(include(all, Some(&at("more")), &Constants::default()).unwrap_err().contains("it is a symbolic link"));
     }
 
     #[test]

@@ -23,11 +23,11 @@ mod decide;
 mod link;
 mod play;
 
-use crate::batch::{Case, JudgeFailure, Worker, keep_hidden};
+use crate::batch::{Case, JudgeFailure, Trial, Worker};
 use crate::checker::custom::{Custom, FEEDBACK};
 use crate::convention::{Answer, interpret};
-use crate::feedback::Feedback;
-use crate::program::{Executable, Limits};
+use crate::feedback::{Feedback, Watch};
+use crate::program::Limits;
 use crate::pump::memory_file;
 use crate::verdict::{COMMENT_LIMIT, TestResult};
 use link::Link;
@@ -59,7 +59,7 @@ pub enum Mode {
 /// Both run in one slot of the supervisor ([`millibox::Supervisor::run_pair`]), so any number of
 /// workers may judge at once, on any number of slots.
 ///
-/// `limits` are the solution's. Its real time passes while the interactor thinks, too.
+/// [`Trial::limits`] are the solution's. Its real time passes while the interactor thinks, too.
 /// [`Limits::output`] is the most that it may write to any one file, and with [`Mode::Relay`] to
 /// its standard output; with [`Mode::Direct`] nobody counts that: what the interactor does not
 /// read fills the pipe, and whoever writes on waits.
@@ -69,16 +69,24 @@ pub enum Mode {
 ///
 /// Whatever fails here is a judge error that says what failed, and never a verdict on the
 /// submission.
-pub fn judge(
+pub fn judge(worker: &mut Worker<'_>, trial: &Trial<'_>, interactor: &Arc<Custom>, mode: Mode) -> TestResult {
+    judge_pass(worker, trial, interactor, mode, None)
+}
+
+/// As [`judge`]; the interactor has this feedback directory, or else a fresh one.
+pub(crate) fn judge_pass(
     worker: &mut Worker<'_>,
-    executable: &Executable,
-    case: &Case<'_>,
-    limits: &Limits,
+    trial: &Trial<'_>,
     interactor: &Arc<Custom>,
     mode: Mode,
+    feedback: Option<&Feedback>,
 ) -> TestResult {
-    match play(worker, executable, case, limits, interactor, mode) {
-        Ok(ended) => decide::decide(ended, limits, mode),
+    let played = match feedback {
+        Some(feedback) => play(worker, trial, interactor, mode, feedback),
+        None => worker.feedback().and_then(|feedback| play(worker, trial, interactor, mode, &feedback)),
+    };
+    match played {
+        Ok(ended) => decide::decide(ended, trial.limits, mode),
         Err(failure) => TestResult::judge_error(failure.to_string()),
     }
 }
@@ -94,21 +102,18 @@ struct Ended {
 
 fn play(
     worker: &mut Worker<'_>,
-    executable: &Executable,
-    case: &Case<'_>,
-    limits: &Limits,
+    trial: &Trial<'_>,
     interactor: &Arc<Custom>,
     mode: Mode,
+    feedback: &Feedback,
 ) -> Result<Ended, JudgeFailure> {
-    for path in [Some(case.input), case.answer].into_iter().flatten() {
-        keep_hidden(&executable.world, path)?;
-    }
+    trial.keep_files_hidden()?;
+    let Trial { executable, case, limits } = *trial;
     let (supervisor, cpus) = (worker.supervisor, worker.cpus.clone());
     let place = worker.place()?;
     let world = place.world(interactor);
     let input = place.show(interactor, case.input, "input")?;
     let answer = case.answer.map(|answer| place.show(interactor, answer, "answer")).transpose()?;
-    let feedback = place.feedback.fresh().map_err(|error| JudgeFailure(error.to_string()))?;
     let report = memory_file()?;
     let stderr = report.try_clone().map_err(|error| JudgeFailure::new("keep a file in memory", &error))?;
 
@@ -120,17 +125,16 @@ fn play(
         real_time: interactor.limits.real_time + limits.real_time + AT_ONCE,
         ..interactor.limits
     };
-    let arguments: Vec<OsString> = case.arguments.iter().map(OsString::from).collect();
     let mut requests = [
         interactor
             .executable
-            .request_in(&world, &its_limits, &its_arguments(interactor, case, input, answer)?)
+            .request_in(&world, &its_limits, &its_arguments(interactor, &case, input, answer)?)
             .output_limit(its_limits.output)
             .stdin(from_solution.reader)
             .stdout(from_interactor.writer)
             .stderr(std::os::fd::OwnedFd::from(stderr)),
         executable
-            .request(limits, &arguments)
+            .request(limits, &trial.arguments())
             .output_limit(limits.output)
             .stdin(from_interactor.reader)
             .stdout(from_solution.writer),
@@ -143,9 +147,10 @@ fn play(
     let handles = supervisor.run_pair([&requests[0], &requests[1]])?;
     // What we keep of the pipes is the links' to keep.
     drop(requests);
-    play::play(&handles, from_interactor.link, from_solution.link, |run| {
+    let watch = Watch::new(feedback, its_limits.output);
+    play::play(&handles, from_interactor.link, from_solution.link, watch, |run| {
         // Its standard output was the solution's to read.
-        interpret(interactor.convention, run, b"", &beginning(&report), &feedback)
+        interpret(interactor.convention, run, b"", &beginning(&report), feedback)
     })
 }
 

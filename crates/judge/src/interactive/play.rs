@@ -5,6 +5,7 @@ use super::decide::AT_ONCE;
 use super::link::{LINGER, Link};
 use crate::batch::JudgeFailure;
 use crate::convention::Answer;
+use crate::feedback::{INTERVAL, Watch};
 use crate::verdict::Verdict;
 use millibox::{Handle, Outcome, RunResult};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,14 +17,16 @@ use std::time::{Duration, Instant};
 const CLOCKS_DIFFER: Duration = Duration::from_millis(1);
 
 /// Waits until both have ended, and tells each of the other's end when it is time. `says` reads an
-/// interactor's answer from its run, once.
+/// interactor's answer from its run, once; an interactor that leaves more than `watch` allows has failed.
 pub(super) fn play(
     [interactor, solution]: &[Handle; 2],
     mut from_interactor: Link,
     mut from_solution: Link,
+    watch: Watch<'_>,
     says: impl FnOnce(&RunResult) -> Answer,
 ) -> Result<Ended, JudgeFailure> {
-    let mut says = Some(says);
+    // Both until the interactor has ended.
+    let mut watching = Some((watch, says));
     let mut said: Option<(RunResult, Answer)> = None;
     let mut told = false;
     let mut ended: Option<RunResult> = None;
@@ -32,9 +35,9 @@ pub(super) fn play(
     loop {
         if said.is_none()
             && let Some(run) = interactor.try_wait()?
-            && let Some(says) = says.take()
+            && let Some((watch, says)) = watching.take()
         {
-            let answer = says(&run);
+            let answer = watch.finish().map_or_else(|| says(&run), Answer::failed);
             if answer.verdict == Verdict::Accepted {
                 // It still has to end as it should. It may write on; nobody reads it, and to
                 // die of that would be no fault of its.
@@ -84,8 +87,12 @@ pub(super) fn play(
         watched.extend(from_solution.watched());
         let until_told = tell.map(|when| when.saturating_duration_since(Instant::now()));
         let lingers = from_interactor.lingers() || from_solution.lingers();
-        let timeout = until_told.into_iter().chain(lingers.then_some(LINGER)).min();
+        let looks = watching.is_some().then_some(INTERVAL);
+        let timeout = until_told.into_iter().chain(lingers.then_some(LINGER)).chain(looks).min();
         wait(&watched, timeout)?;
+        if let Some((watch, _)) = &mut watching {
+            watch.look(interactor);
+        }
     }
     match (said, ended) {
         (Some((interactor_run, answer)), Some(_)) => {

@@ -1,6 +1,6 @@
 //! Time limits that a package does not state: from the times of submissions that must be accepted.
 
-use super::limits::{icpc_limit, of_test, sim_limit, stated};
+use super::limits::{of_test, stated};
 use super::pool::{Entry, Pool, Told};
 use super::prepare::{Prepared, TimeLimit, Unjudgeable, fault};
 use super::{Event, Judge, Observer};
@@ -8,16 +8,11 @@ use crate::compile::CompileError;
 use crate::program::Limits;
 use crate::report::About;
 use crate::scoring::Progress;
+use crate::time_limit::{self, FACTOR, For, PATIENCE, RESOLUTION};
 use crate::verdict::{TestResult, Verdict};
 use millibox_package::Severity;
 use millibox_package::model::{Expected, Format, Submission};
 use std::time::Duration;
-
-/// What a submission may need on a test while it is measured.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// What the formats say where a package says nothing.
-const FACTOR: f64 = 2.0;
-const RESOLUTION: Duration = Duration::from_secs(1);
 
 struct Counter<'o> {
     observer: Observer<'o>,
@@ -68,8 +63,9 @@ impl Judge<'_> {
             let times = self.times(prepared, &[model], observer).pop();
             match times.unwrap_or_else(|| Err(Useless::Here("it was not judged".to_owned()))) {
                 Ok(times) => {
-                    let limits: Vec<Duration> = times.into_iter().map(sim_limit).collect();
-                    (limits, format!("3 t + 0.6 / (t^2 + 2), t the time of {}", model.name))
+                    let limits: Vec<Duration> =
+                        times.into_iter().map(|time| time_limit::sim(time, For::Judging)).collect();
+                    (limits, format!("{}, t the time of {}", time_limit::sim_formula(For::Judging), model.name))
                 }
                 Err(Useless::Here(why) | Useless::Wrong(why)) => {
                     wrong.error(
@@ -86,7 +82,7 @@ impl Judge<'_> {
             let factor = problem.limits.from_accepted.unwrap_or(FACTOR);
             let resolution = problem.limits.resolution.unwrap_or(RESOLUTION);
             let (slowest, name) = self.slowest(prepared, observer)?;
-            let limit = icpc_limit(slowest, factor, resolution);
+            let limit = time_limit::icpc(slowest, factor, resolution);
             let how = format!("{factor} times the {:.3} s of {name}, rounded up", slowest.as_secs_f64());
             (vec![limit; stated.len()], how)
         };
@@ -157,7 +153,7 @@ impl Judge<'_> {
 
 fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, Useless> {
     match &entry.error {
-        Some(CompileError::Judge(why)) => return Err(Useless::Here(why.clone())),
+        Some(CompileError::Judge(why) | CompileError::Unavailable(why)) => return Err(Useless::Here(why.clone())),
         Some(error) => return Err(Useless::Wrong(format!("it is not compiled: {error}"))),
         None => {}
     }

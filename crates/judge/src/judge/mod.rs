@@ -42,7 +42,7 @@ use crate::compile::{Compilation, CompileError, Options as CompileOptions, Toolb
 use crate::interactive::Mode;
 use crate::report::{About, SubmissionReport};
 use crate::scoring::Progress;
-use crate::suite::{Suite, Suites};
+use crate::suite::{ChoiceError, Suite, Suites};
 use machine::GENERATIONS;
 use millibox_package::model::{Problem, Submission};
 use std::path::PathBuf;
@@ -62,6 +62,9 @@ pub struct Options {
     pub fail_fast: bool,
     /// How submission and interactor are joined.
     pub mode: Mode,
+    /// Names of submissions that somebody wants to know of in particular. If their language cannot be used here, that
+    /// is a judge error; all others are then skipped.
+    pub named: Vec<String>,
 }
 
 /// What is told while the judge works, by any of its threads, one at a time.
@@ -141,9 +144,9 @@ impl<'m> Judge<'m> {
     ///
     /// # Errors
     /// There is none; the error says why.
-    pub fn suite_of(&self, submission: &Submission) -> Result<&Suite, String> {
+    pub fn suite_of(&self, submission: &Submission) -> Result<&Suite, ChoiceError> {
         let program = &submission.program;
-        self.suites.for_sources(&program.sources, program.language.as_deref()).map_err(|error| error.to_string())
+        self.suites.for_sources(&program.sources, program.language.as_deref())
     }
 
     fn compile(&self, suite: &Suite, sources: &[PathBuf], options: &CompileOptions) -> Compilation {

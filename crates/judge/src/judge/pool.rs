@@ -9,16 +9,18 @@
 use super::Judge;
 use super::machine::stay_on;
 use super::prepare::{Prepared, Referee};
-use crate::batch::{self, Case, JudgeFailure, Worker};
+use crate::batch::{self, Case, JudgeFailure, Trial, Worker};
 use crate::compile::{Compilation, CompileError};
+use crate::feedback::Feedback;
 use crate::interactive;
+use crate::passes;
 use crate::program::{Executable, Limits};
 use crate::report::{About, CompilationReport};
 use crate::scoring::{Judged, Progress};
 use crate::staging::{private_directory, stage};
 use crate::verdict::{TestResult, Verdict};
 use millibox::Supervisor;
-use millibox_package::model::{Submission, Test};
+use millibox_package::model::{Kind, Submission, Test};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -182,12 +184,19 @@ impl<'a> Pool<'a, '_> {
                 Err(failure) => return TestResult::judge_error(failure.to_string()),
             },
         };
-        let limits = &self.limits[number];
-        match &self.prepared.referee {
-            Referee::Checker(checker) => batch::judge(worker, executable, &case, limits, checker),
-            Referee::Interactor(interactor) => {
-                interactive::judge(worker, executable, &case, limits, interactor, self.judge.options.mode)
+        let trial = Trial { executable, case, limits: &self.limits[number] };
+        let pass =
+            |worker: &mut Worker<'_>, trial: &Trial<'_>, feedback: Option<&Feedback>| match &self.prepared.referee {
+                Referee::Checker(checker) => batch::judge_pass(worker, trial, checker, feedback),
+                Referee::Interactor(interactor) => {
+                    interactive::judge_pass(worker, trial, interactor, self.judge.options.mode, feedback)
+                }
+            };
+        match self.prepared.problem.kind {
+            Kind::MultiPass { passes, .. } => {
+                passes::judge(worker, &trial, passes, |worker, trial, feedback| pass(worker, trial, Some(feedback)))
             }
+            Kind::Batch | Kind::Interactive => pass(worker, &trial, None),
         }
     }
 }
@@ -303,12 +312,13 @@ impl State<'_, '_> {
     }
 }
 
-/// The program with a test's files in its working directory, beside its own.
+/// The program with a test's files in its working directory, beside its own and in place of those of the same names.
 fn beside(executable: &Executable, files: &Path, supervisor: &Supervisor) -> Result<Executable, JudgeFailure> {
     let ids = supervisor.ids();
     let failed = |error: std::io::Error| JudgeFailure::new("put a test's files beside the program", &error);
     let directory = private_directory(ids).map_err(failed)?;
-    for source in [executable.files.path(), files] {
+    // What is there stays.
+    for source in [files, executable.files.path()] {
         let source = source.canonicalize().map_err(failed)?;
         stage(&source, &source, directory.path(), ids).map_err(failed)?;
     }

@@ -9,7 +9,7 @@ use crate::compile::{CompileError, Options as CompileOptions};
 use crate::program::Limits;
 use crate::scoring::{Plan, Refusal};
 use crate::staging::Staged;
-use millibox_package::model::{Checker, Convention, Format, Group, Kind, Problem, Program, Test};
+use millibox_package::model::{Checker, Convention, Format, Group, Problem, Program, Test};
 use millibox_package::{Fault, Severity};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -116,9 +116,6 @@ impl Judge<'_> {
     pub(super) fn prepare(&self, mut problem: Problem) -> Result<Prepared, Unjudgeable> {
         let mut wrong = Unjudgeable::new();
         let place = problem.directory.clone();
-        if let Kind::MultiPass { .. } = problem.kind {
-            wrong.error(&place, "multi-pass problems are not supported");
-        }
         for group in problem.groups().filter(|group| group.rules.custom_grader) {
             let name = if group.name.is_empty() { "data" } else { &group.name };
             wrong
@@ -156,7 +153,7 @@ impl Judge<'_> {
     }
 
     fn referee(&self, problem: &Problem, wrong: &mut Unjudgeable) -> Option<Referee> {
-        let interactive = problem.kind == Kind::Interactive;
+        let interactive = problem.kind.is_interactive();
         match &problem.checker {
             Checker::Custom { program, convention } => {
                 let custom = Arc::new(self.custom(problem, program, *convention, wrong)?);
@@ -182,7 +179,7 @@ impl Judge<'_> {
         convention: Convention,
         wrong: &mut Unjudgeable,
     ) -> Option<Custom> {
-        let what = if problem.kind == Kind::Interactive { "interactor" } else { "checker" };
+        let what = if problem.kind.is_interactive() { "interactor" } else { "checker" };
         let suite = match self.suites().for_sources(&program.sources, program.language.as_deref()) {
             Ok(suite) => suite,
             Err(error) => {
@@ -191,11 +188,12 @@ impl Judge<'_> {
             }
         };
         let root = Some(problem.directory.clone());
-        let options = CompileOptions { headers_beside: true, root, ..CompileOptions::default() };
+        let constants = problem.constants.clone();
+        let options = CompileOptions { headers_beside: true, root, constants, ..CompileOptions::default() };
         let compilation = self.compile(suite, &program.sources, &options);
         let mut executable = match compilation.result {
             Ok(executable) => executable,
-            Err(CompileError::Judge(why)) => {
+            Err(CompileError::Judge(why) | CompileError::Unavailable(why)) => {
                 wrong.error(&program.path, format!("the {what} could not be compiled: {why}"));
                 return None;
             }
@@ -250,7 +248,7 @@ fn check_test(problem: &Problem, test: &Test, wrong: &mut Unjudgeable) {
         Some(answer) if missing(answer) => {
             wrong.error(answer, format!("the answer of test {} is not there; {made}", test.name));
         }
-        None if problem.kind == Kind::Batch => {
+        None if !problem.kind.is_interactive() => {
             wrong.error(&test.input, format!("test {} has no answer to compare with; {made}", test.name));
         }
         _ => {}

@@ -15,6 +15,7 @@ use std::time::SystemTime;
 struct Teller<'o, 'a> {
     observer: Observer<'o>,
     prepared: &'a Prepared,
+    named: &'a [String],
 }
 
 impl Told for Teller<'_, '_> {
@@ -31,7 +32,7 @@ impl Told for Teller<'_, '_> {
     }
 
     fn ended(&mut self, entry: &Entry<'_>) {
-        (self.observer)(Event::Ended { report: &report(entry) });
+        (self.observer)(Event::Ended { report: &report(entry, self.named) });
     }
 }
 
@@ -44,11 +45,14 @@ fn usual(limits: &[Limits]) -> Limits {
 }
 
 /// What came of a submission.
-fn report(entry: &Entry<'_>) -> SubmissionReport {
+fn report(entry: &Entry<'_>, named: &[String]) -> SubmissionReport {
     let about = entry.about.clone();
     match &entry.error {
         None => SubmissionReport::judged(about, &entry.progress),
-        Some(CompileError::Judge(why)) => {
+        Some(CompileError::Unavailable(why)) if !named.contains(&about.name) => {
+            SubmissionReport::skipped(about, entry.progress.plan(), why)
+        }
+        Some(CompileError::Judge(why) | CompileError::Unavailable(why)) => {
             SubmissionReport::not_run(about, entry.progress.plan(), Verdict::JudgeError, why)
         }
         Some(error) => {
@@ -80,7 +84,9 @@ impl Judge<'_> {
             fail_fast: self.options.fail_fast,
             submissions: &submissions,
         };
-        pool.judge(&mut Teller { observer, prepared }).iter().map(report).collect()
+        let named = &self.options.named;
+        let entries = pool.judge(&mut Teller { observer, prepared, named });
+        entries.iter().map(|entry| report(entry, named)).collect()
     }
 
     /// The whole report: `submissions` are those that were judged on this problem since `started`.
@@ -104,24 +110,27 @@ impl Judge<'_> {
         cpus: Vec<usize>,
     ) -> Compilation {
         let program = &submission.program;
-        let failed =
-            |error| Compilation { messages: String::new(), from_cache: false, figures: None, result: Err(error) };
         let suite = match self.suite_of(submission) {
             Ok(suite) => suite,
-            Err(why) => return failed(CompileError::Judge(why)),
+            Err(why) if why.is_unknown_language() => {
+                return Compilation::none(CompileError::Unavailable(why.to_string()));
+            }
+            Err(why) => return Compilation::none(CompileError::Judge(why.to_string())),
         };
         if let Some(limit) = problem.limits.code {
             let lengths = program.sources.iter().filter_map(|source| source.metadata().ok()).map(|file| file.len());
             let length: u64 = lengths.sum();
             if length > limit {
                 let why = format!("its sources have {length} bytes, and the problem allows {limit}");
-                return failed(CompileError::Refused(why));
+                return Compilation::none(CompileError::Refused(why));
             }
         }
         let options = CompileOptions {
             cpu_time: problem.limits.compilation_time,
             memory: problem.limits.compilation_memory,
             include: self.include(problem, suite),
+            constants: problem.constants.clone(),
+            constants_in_include_only: !problem.submissions.iter().any(|known| known.program.path == program.path),
             root: Some(problem.directory.clone()),
             cpus,
             ..CompileOptions::default()

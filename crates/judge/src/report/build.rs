@@ -47,6 +47,7 @@ impl SubmissionReport {
             expected: about.expected,
             expected_score: about.expected_score,
             verdict,
+            not_judged: verdict.is_none().then_some(NotJudged::Unfinished),
             reason: match progress.settled() {
                 settled if settled < plan.len() => format!("after {settled} of {} tests", plan.len()),
                 _ => result.reason.clone(),
@@ -67,7 +68,8 @@ impl SubmissionReport {
         let points = (plan.scores() && verdict == Verdict::CompileError).then_some(0.0);
         let mut report = SubmissionReport::judged(about.clone(), &nothing);
         report.as_expected = about.as_expected(plan, verdict, points);
-        (report.verdict, report.reason, report.score) = (Some(verdict), reason.into(), points);
+        (report.verdict, report.not_judged) = (Some(verdict), None);
+        (report.reason, report.score) = (reason.into(), points);
         let why = not_judged_words(NotJudged::NoProgram);
         for test in &mut report.tests {
             (test.not_judged, test.reason) = (Some(NotJudged::NoProgram), why.to_owned());
@@ -76,6 +78,12 @@ impl SubmissionReport {
             (group.not_judged, group.reason) = (Some(NotJudged::NoProgram), why.to_owned());
         }
         report
+    }
+
+    /// A submission whose language cannot be used here, for this `reason`.
+    pub fn skipped(about: About, plan: &Plan, reason: impl Into<String>) -> SubmissionReport {
+        let report = SubmissionReport::not_run(about, plan, Verdict::JudgeError, reason);
+        SubmissionReport { verdict: None, not_judged: Some(NotJudged::NoLanguage), ..report }
     }
 }
 
@@ -124,6 +132,7 @@ impl TestReport {
             limits: None,
             cpus: Vec::new(),
             checker: None,
+            passes: None,
         };
         match (progress.state(test), progress.judged(test)) {
             (TestState::NotJudged(skipped), _) => {
@@ -138,6 +147,7 @@ impl TestReport {
                 limits: Some(LimitsReport::from(&judged.limits)),
                 cpus: judged.cpus.clone(),
                 checker: judged.result.checker,
+                passes: judged.result.passes,
                 ..report
             },
             (TestState::Open | TestState::Judged, _) => TestReport {

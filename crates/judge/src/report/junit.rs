@@ -52,7 +52,7 @@ impl Counts {
             tests: tests().count() + 1,
             failures: usize::from(submission.as_expected == Some(false)),
             errors,
-            skipped: tests().filter(|test| test.verdict.is_none()).count(),
+            skipped: tests().filter(|test| test.verdict.is_none()).count() + usize::from(submission.is_skipped()),
         }
     }
 
@@ -70,7 +70,7 @@ impl Counts {
 
 /// Nothing is known of the submission.
 fn failed(submission: &SubmissionReport) -> bool {
-    matches!(submission.verdict, None | Some(Verdict::JudgeError))
+    matches!(submission.verdict, None | Some(Verdict::JudgeError)) && !submission.is_skipped()
 }
 
 fn suite<W: Write>(report: &JudgeReport, submission: &SubmissionReport, xml: &mut Writer<W>) -> Result<()> {
@@ -146,7 +146,9 @@ fn verdict<W: Write>(submission: &SubmissionReport, xml: &mut Writer<W>) -> Resu
     if !submission.reason.is_empty() {
         said = format!("{said}: {}", line(&submission.reason));
     }
-    if failed(submission) {
+    if submission.is_skipped() {
+        skipped(xml, &submission.reason)
+    } else if failed(submission) {
         problem(xml, "error", words, &said, &submission.reason)
     } else if submission.as_expected == Some(false) {
         let expected = submission.expected_words().unwrap_or_default();
@@ -159,10 +161,7 @@ fn verdict<W: Write>(submission: &SubmissionReport, xml: &mut Writer<W>) -> Resu
 fn test<W: Write>(test: &TestReport, xml: &mut Writer<W>) -> Result<()> {
     let words = test.words();
     match test.verdict {
-        None => {
-            xml.create_element("skipped").with_attribute(("message", line(&test.reason).as_str())).write_empty()?;
-            Ok(())
-        }
+        None => skipped(xml, &test.reason),
         Some(Verdict::JudgeError) => problem(xml, "error", words, &test.reason, &test.comment),
         Some(_) => {
             let parts = [words, &test.reason, &test.comment];
@@ -170,6 +169,11 @@ fn test<W: Write>(test: &TestReport, xml: &mut Writer<W>) -> Result<()> {
             text(xml, "system-out", &said.join("\n"))
         }
     }
+}
+
+fn skipped<W: Write>(xml: &mut Writer<W>, why: &str) -> Result<()> {
+    xml.create_element("skipped").with_attribute(("message", line(why).as_str())).write_empty()?;
+    Ok(())
 }
 
 /// A failure or an error.

@@ -122,9 +122,11 @@ pub struct SubmissionReport {
     pub expected: Vec<Expected>,
     /// Least and most points that are expected.
     pub expected_score: Option<(f64, f64)>,
-    /// The verdict; none if judging was interrupted.
+    /// The verdict; none if it was not judged.
     pub verdict: Option<Verdict>,
-    /// For a verdict other than accepted: why, in a few words.
+    /// If it was not judged: why. `no_language`: it was skipped; `unfinished`: judging was interrupted.
+    pub not_judged: Option<NotJudged>,
+    /// For a verdict other than accepted, and for none: why, in a few words.
     pub reason: String,
     /// Name of the test that decided the verdict, if one did.
     pub decided_by: Option<String>,
@@ -197,17 +199,29 @@ pub struct TestReport {
     pub cpus: Vec<usize>,
     /// What the checker, or interactor, used; none for those that are built in.
     pub checker: Option<Figures>,
+    /// Passes that were begun; none if the problem has not several. Figures are the most that any of them used.
+    pub passes: Option<u32>,
 }
 
 impl JudgeReport {
-    /// Whether there was a judge error or an interruption: the report does not say all that was asked.
+    /// Whether there was a judge error or an interruption, or all submissions were skipped: the report does not say
+    /// what was asked.
     pub fn failed(&self) -> bool {
-        self.submissions.iter().any(|submission| matches!(submission.verdict, None | Some(Verdict::JudgeError)))
+        let failed = |one: &SubmissionReport| matches!(one.verdict, None | Some(Verdict::JudgeError));
+        self.submissions.iter().any(|one| failed(one) && !one.is_skipped())
+            || self.submissions.iter().all(SubmissionReport::is_skipped)
     }
 
     /// Submissions that are not as expected.
     pub fn unexpected(&self) -> impl Iterator<Item = &SubmissionReport> {
         self.submissions.iter().filter(|submission| submission.as_expected == Some(false))
+    }
+}
+
+impl SubmissionReport {
+    /// Whether it was passed over: its language cannot be used here, and nobody asked for it in particular.
+    pub fn is_skipped(&self) -> bool {
+        self.not_judged == Some(NotJudged::NoLanguage)
     }
 }
 

@@ -55,6 +55,7 @@ pub fn not_judged_words(why: NotJudged) -> &'static str {
         NotJudged::RequiredGroup => "a required group was not accepted",
         NotJudged::FailFast => "an earlier test was not accepted",
         NotJudged::NoProgram => "there is no program to run",
+        NotJudged::NoLanguage => "its language cannot be used here",
         NotJudged::Unfinished => "judging was interrupted",
     }
 }
@@ -67,9 +68,10 @@ impl TestReport {
 }
 
 impl SubmissionReport {
-    /// The verdict for people; `interrupted`, if there is none.
+    /// The verdict for people; `skipped` or `interrupted`, if there is none.
     pub fn words(&self) -> &'static str {
-        self.verdict.map_or("interrupted", verdict_words)
+        let none = if self.is_skipped() { "skipped" } else { "interrupted" };
+        self.verdict.map_or(none, verdict_words)
     }
 
     /// What is expected, for people; none if nothing is.

@@ -22,6 +22,8 @@ use std::os::fd::AsFd;
 const NAME_LIMIT: usize = 32;
 /// Lines of a compiler's messages that are shown.
 const MESSAGE_LINES: usize = 30;
+/// Columns of CPUs' numbers: as a rule a test is held on one.
+const CPU_COLUMNS: usize = 3;
 /// Fewer columns than this say nothing.
 const LEAST_COMMENT: usize = 4;
 
@@ -59,6 +61,8 @@ pub struct Protocol<W> {
     /// Columns of a test's name.
     name: usize,
     scoring: bool,
+    /// Whether it says on which CPUs tests ran.
+    cpus: bool,
     /// Tests that have a line.
     written: usize,
 }
@@ -73,7 +77,13 @@ impl<W: Write> Protocol<W> {
     fn of<'a>(to: W, style: Style, names: impl Iterator<Item = &'a str>, scoring: bool) -> Protocol<W> {
         let longest = names.map(|name| width(&line(name))).max().unwrap_or(0).max("test".len());
         let name = if style.columns.is_some() { longest.min(NAME_LIMIT) } else { longest };
-        Protocol { to, style, name, scoring, written: 0 }
+        Protocol { to, style, name, scoring, cpus: false, written: 0 }
+    }
+
+    /// Says of each test on which CPUs it was held, too.
+    #[must_use]
+    pub fn with_cpus(self) -> Protocol<W> {
+        Protocol { cpus: true, ..self }
     }
 
     /// Begins: who it is.
@@ -103,8 +113,8 @@ impl<W: Write> Protocol<W> {
     /// # Errors
     /// It cannot be written.
     pub fn end(mut self, report: &SubmissionReport) -> Result<()> {
-        // Of a submission that could not be compiled, only that is to be told.
-        let compiled = report.verdict != Some(Verdict::CompileError);
+        // Of a submission that could not be compiled, or was skipped, only that is to be told.
+        let compiled = report.verdict != Some(Verdict::CompileError) && !report.is_skipped();
         for test in report.tests.iter().skip(self.written).filter(|_| compiled) {
             self.test(test)?;
         }
@@ -120,9 +130,10 @@ impl<W: Write> Protocol<W> {
 
     fn titles(&mut self) -> Result<()> {
         let score = if self.scoring { format!("{:>8}  ", "score") } else { String::new() };
+        let cpus = if self.cpus { format!("{:<CPU_COLUMNS$}  ", "CPU") } else { String::new() };
         let name = self.name;
         let titles = format!(
-            "  {:<name$}  {:<14}  {:>6} / {:<7}  {:>7} / {:<7}  {score}comment",
+            "  {:<name$}  {:<14}  {:>6} / {:<7}  {:>7} / {:<7}  {cpus}{score}comment",
             "test", "verdict", "time", "limit s", "memory", "MiB"
         );
         writeln!(self.to, "{}", self.paint("2", &self.fit(&titles, 0)))
@@ -149,10 +160,11 @@ impl<W: Write> Protocol<W> {
             (true, None) => " ".repeat(10),
             (false, _) => String::new(),
         };
+        let cpus = if self.cpus { format!("{:<CPU_COLUMNS$}  ", shown_cpus(&test.cpus)) } else { String::new() };
         let name = cut_or_whole(&line(&test.name), self.style.columns.map(|_| self.name));
         let before = format!("  {name}{}  ", " ".repeat(self.name.saturating_sub(width(&name))));
         let words = format!("{:<14}", test.words());
-        let after = format!("  {time}  {memory}  {score}");
+        let after = format!("  {time}  {memory}  {cpus}{score}");
         let taken = width(&before) + width(&words) + width(&after);
         let parts = [line(&test.reason), line(&test.comment)];
         let comment = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
@@ -249,6 +261,10 @@ pub fn write(report: &JudgeReport, mut to: impl Write, style: Style) -> Result<(
         protocol.end(submission)?;
     }
     Ok(())
+}
+
+fn shown_cpus(cpus: &[usize]) -> String {
+    cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 fn cut_or_whole(text: &str, columns: Option<usize>) -> String {

@@ -23,6 +23,8 @@ pub enum NotJudged {
     FailFast,
     /// There is no program: the submission could not be compiled.
     NoProgram,
+    /// Its language is not known or cannot be used here: of whole submissions only.
+    NoLanguage,
     /// Judging ended before its result was there.
     Unfinished,
 }

@@ -3,12 +3,13 @@
 
 use super::Trouble;
 use crate::cache::Cache;
-use crate::judge::{Judge, Machine, Observer, Options, Prepared};
+use crate::judge::{Judge, Machine, Observer, Options, Prepared, TimeLimit};
 use crate::report::{SubmissionReport, nanoseconds};
 use crate::suite::Suites;
+use crate::time_limit::FACTOR;
 use crate::verdict::Verdict;
 use millibox_package::Problem;
-use millibox_package::model::{Expected, Submission};
+use millibox_package::model::{Expected, Format, Submission};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -74,7 +75,34 @@ pub fn examine(
     }
     let margin = problem.limits.to_exceeded.unwrap_or(MARGIN);
     findings.remarks = remarks(&problem.submissions, reports, &findings.slow, margin);
+    findings.remarks.extend(too_close(problem, prepared, reports));
     Ok(findings)
+}
+
+/// Submissions that must be accepted and come closer to the stated limit than version 2023-07 of the ICPC format
+/// allows. In others the factor is for limits that nobody states.
+fn too_close(problem: &Problem, prepared: &Prepared, reports: &[SubmissionReport]) -> Vec<String> {
+    let factor = problem.limits.from_accepted.unwrap_or(FACTOR);
+    if problem.format != Format::Icpc2023 || *prepared.time_limit() != TimeLimit::Package {
+        return Vec::new();
+    }
+    let accepted = |(submission, report): &(&Submission, &SubmissionReport)| {
+        submission.expected == [Expected::Accepted] && report.verdict == Some(Verdict::Accepted)
+    };
+    let reports = problem.submissions.iter().zip(reports).filter(accepted).map(|(_, report)| report);
+    let remarks = reports.filter_map(|report| {
+        let times = prepared.limits().iter().zip(&report.tests).filter_map(|(limits, test)| {
+            Some((Duration::from_nanos(test.cpu_time_ns()?).as_secs_f64(), limits.cpu_time.as_secs_f64(), &test.name))
+        });
+        let (time, limit, test) = times.max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))?;
+        let remark = format!(
+            "{}: needs {time:.3} s (test {test}); the time limit, {limit} s, must be at least {factor} times that \
+             (ac_to_time_limit)",
+            report.name
+        );
+        (time * factor > limit).then_some(remark)
+    });
+    remarks.collect()
 }
 
 /// The most of the times over the limits that hold.

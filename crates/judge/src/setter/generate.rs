@@ -12,6 +12,7 @@ use crate::program::{Executable, Limits};
 use crate::staging::Staged;
 use crate::suite::nearest;
 use millibox::World;
+use millibox_package::Constants;
 use millibox_package::Problem;
 use millibox_package::model::{Generation, Generator, Kind, Program, Test};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -196,7 +197,7 @@ impl Setter<'_> {
                     let executable = match programs.get(&*program.path) {
                         Some(executable) => executable,
                         None => {
-                            let compiled = match self.compile(program, None) {
+                            let compiled = match self.compile(program, None, &Constants::default()) {
                                 Err(Trouble::Programs(messages)) => Err(messages),
                                 compiled => Ok(compiled?),
                             };
@@ -382,8 +383,11 @@ impl Setter<'_> {
             ]));
         };
         let executable = self.compile_submission(problem, &model.program)?;
-        let digest = Digest::new("model").with_program(&model.program, self.toolbox.suites())?.done();
-        Ok((model.name.clone(), digest, executable))
+        let mut digest = Digest::new("model").with_program(&model.program, self.toolbox.suites())?;
+        if problem.constants != Constants::default() {
+            digest = digest.with(format!("{:?}", problem.constants));
+        }
+        Ok((model.name.clone(), digest.done(), executable))
     }
 
     /// Digest of all that an input is made of.
@@ -423,7 +427,7 @@ impl Setter<'_> {
             let own = [&suite.name, &suite.language].map(|name| include.join(name));
             own.into_iter().chain([include.join("default")]).find(|directory| directory.is_dir())
         });
-        self.compile(program, include.as_deref())
+        self.compile(program, include.as_deref(), &problem.constants)
     }
 }
 

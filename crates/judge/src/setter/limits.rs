@@ -6,21 +6,13 @@ use super::{Trouble, below, unfinished};
 use crate::cache::Cache;
 use crate::judge::{Judge, Machine, Observer, Options};
 use crate::suite::Suites;
+use crate::time_limit::{self, FACTOR, For, PATIENCE, RESOLUTION};
 use crate::verdict::Verdict;
 use millibox_package::model::{Expected, Format, Submission};
 use millibox_package::{Problem, edit};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// What a submission may need on a test while it is measured.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Sim's formula allows so much for what a run costs that does nothing: more on a server, which does
-/// other things, too.
-const NOTHING: f64 = 0.1;
-/// Where an ICPC package says nothing.
-const FACTOR: f64 = 2.0;
-const RESOLUTION: Duration = Duration::from_secs(1);
 
 /// What was measured, and the limits that come of it.
 #[derive(Debug, Clone, Serialize)]
@@ -137,28 +129,21 @@ fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
     let stated = problem.limits.cpu_time.map(|limit| limit.as_secs_f64());
     if problem.format == Format::Sim {
         for test in &mut tests {
-            test.limit = sim_limit(test.time);
+            test.limit = time_limit::sim(Duration::from_secs_f64(test.time), For::Setting).as_secs_f64();
         }
-        let formula = format!("3 t + {} / (t^2 + 2), down to 10 ms; t: the model solution's time", 2.0 * NOTHING);
+        let formula = format!("{}; t: the model solution's time", time_limit::sim_formula(For::Setting));
         return Report { formula, limit: None, stated, tests, written: Vec::new() };
     }
     let factor = problem.limits.from_accepted.unwrap_or(FACTOR);
-    let resolution = problem.limits.resolution.unwrap_or(RESOLUTION).as_secs_f64();
-    let slowest = tests.iter().map(|test| test.time).fold(0.0, f64::max);
-    let limit = (slowest * factor / resolution).ceil().max(1.0) * resolution;
+    let resolution = problem.limits.resolution.unwrap_or(RESOLUTION);
+    let slowest = Duration::from_secs_f64(tests.iter().map(|test| test.time).fold(0.0, f64::max));
+    let limit = time_limit::icpc(slowest, factor, resolution).as_secs_f64();
+    let resolution = resolution.as_secs_f64();
     for test in &mut tests {
         test.limit = limit;
     }
     let formula = format!("{factor} t, up to a multiple of {resolution} s; t: the slowest accepted submission's time");
     Report { formula, limit: Some(limit), stated, tests, written: Vec::new() }
-}
-
-/// Sim's formula: much of a short time, since that is mostly noise, and three times a long one.
-fn sim_limit(time: f64) -> f64 {
-    const STEPS: f64 = 100.0;
-    let limit = 3.0 * time + 2.0 * NOTHING / (time * time + 2.0);
-    // What is a whole number of steps stays one, however it is written in binary.
-    (limit * STEPS + 1e-6).floor() / STEPS
 }
 
 /// Writes the limits, and reads the package again to see that it says what is meant; else all is put
@@ -228,18 +213,4 @@ fn says(package: &Path, report: &Report) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_formula() {
-        assert_eq!(sim_limit(0.0), 0.1);
-        // 3 + 0.2 / 3 = 3.0666...
-        assert_eq!(sim_limit(1.0), 3.06);
-        // 0.3 + 0.2 / 2.01 = 0.3995...
-        assert_eq!(sim_limit(0.1), 0.39);
-    }
 }

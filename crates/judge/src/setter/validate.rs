@@ -135,7 +135,7 @@ impl Setter<'_> {
 
     /// Compiles validators and checker; those that cannot be are faults.
     fn tools<'a>(&self, problem: &'a Problem, report: &mut Report) -> Result<Tools<'a>, Trouble> {
-        let mut compile = |program: &Program| match self.compile(program, None) {
+        let mut compile = |program: &Program| match self.compile(program, None, &problem.constants) {
             Ok(executable) => Ok(Some(executable)),
             Err(Trouble::Programs(messages)) => {
                 for message in messages {
@@ -172,7 +172,7 @@ impl Setter<'_> {
             let directory = problem.directory.join("input_validators");
             report.add(Severity::Warning, &directory, "there is no input validator: nobody has checked the inputs");
         }
-        // In a conversation there is no output to be checked.
+        // In a conversation there is no output to be checked, and of several passes there are several.
         let checker = checker.filter(|_| problem.kind == Kind::Batch);
         Ok(Tools { validators, checker, limits: checker_limits(&problem.limits) })
     }
@@ -247,7 +247,7 @@ impl Setter<'_> {
         };
         std::io::copy(&mut File::open(path).map_err(failed)?, &mut output).map_err(failed)?;
         let case = Case::new(test, &problem.checker_flags);
-        let (verdict, why) = match checker.check(worker, &case, output) {
+        let (verdict, why) = match checker.check(worker, &case, output, None) {
             Ok(checked) => (checked.answer.verdict, [checked.answer.reason, checked.answer.comment].join(" ")),
             Err(failure) => (Verdict::JudgeError, failure.to_string()),
         };

@@ -8,6 +8,7 @@ use crate::program::{Executable, Limits};
 use crate::pump::{Input, Output, Sink, pump};
 use crate::verdict::Verdict;
 use millibox::World;
+use millibox_package::Constants;
 use millibox_package::model::Program;
 use std::ffi::OsString;
 use std::fs::File;
@@ -51,16 +52,22 @@ pub(super) struct Done {
 
 impl Setter<'_> {
     /// Makes a program of the package ready to run.
-    pub(super) fn compile(&self, program: &Program, include: Option<&Path>) -> Result<Executable, Trouble> {
+    pub(super) fn compile(
+        &self,
+        program: &Program,
+        include: Option<&Path>,
+        constants: &Constants,
+    ) -> Result<Executable, Trouble> {
         let path = program.path.display();
         let suites = self.toolbox.suites();
         let suite = suites
             .for_sources(&program.sources, program.language.as_deref())
             .map_err(|error| Trouble::Programs(vec![format!("{path}: its language is not known: {error}")]))?;
-        let options = Options { headers_beside: true, include: include.map(Path::to_owned), ..Options::default() };
+        let (include, constants) = (include.map(Path::to_owned), constants.clone());
+        let options = Options { headers_beside: true, include, constants, ..Options::default() };
         let compilation = self.toolbox.compile(suite, &program.sources, &options);
         let mut executable = compilation.result.map_err(|error| match error {
-            CompileError::Judge(why) => Trouble::Machine(format!("{path}: {why}")),
+            CompileError::Judge(why) | CompileError::Unavailable(why) => Trouble::Machine(format!("{path}: {why}")),
             error => {
                 let said = compilation.messages.trim_end();
                 Trouble::Programs(vec![format!("{path}: {error}{}{said}", if said.is_empty() { "" } else { "\n" })])
@@ -91,7 +98,7 @@ impl Setter<'_> {
         let handle = self.supervisor.run(&request)?;
         // Its ends of the pipes: with ours open, they would never break.
         drop(request);
-        let result = pump(&handle, &mut input, &mut [stdout, stderr])?;
+        let result = pump(&handle, &mut input, &mut [stdout, stderr], None)?;
         let failure = match judge_run(&result, job.limits) {
             Some((Verdict::JudgeError, why)) => return Err(JudgeFailure(why)),
             Some((_, why)) => {

@@ -6,8 +6,22 @@ use std::path::{Path, PathBuf};
 
 /// Why no suite was chosen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ChoiceError(String);
+#[error("{why}")]
+pub struct ChoiceError {
+    why: String,
+    unknown: bool,
+}
+
+impl ChoiceError {
+    fn new(why: String) -> ChoiceError {
+        ChoiceError { why, unknown: false }
+    }
+
+    /// Whether nothing but the language is missing: there is no suite for it.
+    pub fn is_unknown_language(&self) -> bool {
+        self.unknown
+    }
+}
 
 pub(super) fn named<'s>(all: &'s [Suite], name: &str) -> Result<&'s Suite, ChoiceError> {
     let wanted = name.trim().to_lowercase();
@@ -19,7 +33,8 @@ pub(super) fn named<'s>(all: &'s [Suite], name: &str) -> Result<&'s Suite, Choic
             None => ".".to_owned(),
         };
         let names: Vec<&str> = all.iter().map(|suite| suite.name.as_str()).collect();
-        ChoiceError(format!("there is no language {name:?}{meant} Those there are: {}", names.join(", ")))
+        let why = format!("there is no language {name:?}{meant} Those there are: {}", names.join(", "));
+        ChoiceError { why, unknown: true }
     })
 }
 
@@ -46,7 +61,7 @@ pub(super) fn by_sources<'s>(all: &'s [Suite], sources: &[PathBuf]) -> Result<&'
         [] => {}
         _ => {
             let titles: Vec<&str> = chosen.iter().map(|suite| suite.title.as_str()).collect();
-            return Err(ChoiceError(format!(
+            return Err(ChoiceError::new(format!(
                 "{}: their extensions speak for several languages ({}); say which it is",
                 shown(sources),
                 titles.join(", ")
@@ -61,21 +76,26 @@ pub(super) fn by_sources<'s>(all: &'s [Suite], sources: &[PathBuf]) -> Result<&'
         .filter(|suite| suite.default)
         .flat_map(|suite| suite.sources.extensions.iter().map(String::as_str))
         .collect();
-    Err(ChoiceError(match sources {
-        [] => "there are no sources".to_owned(),
-        _ => format!(
-            "{}: neither extension nor first line tells the language; name it, or use one of the extensions {}",
-            shown(sources),
-            extensions.join(", ")
-        ),
-    }))
+    if sources.is_empty() {
+        return Err(ChoiceError::new("there are no sources".to_owned()));
+    }
+    let why = format!(
+        "{}: neither extension nor first line tells the language; name it, or use one of the extensions {}",
+        shown(sources),
+        extensions.join(", ")
+    );
+    Err(ChoiceError { why, unknown: true })
 }
 
 /// If several suites know the extension, the first line decides, then their priority.
 fn by_extension<'s>(suites: impl Iterator<Item = &'s Suite>, source: &Path) -> Option<&'s Suite> {
     let extension = source.extension()?.to_str()?;
-    let known: Vec<&Suite> =
-        suites.filter(|suite| suite.sources.extensions.iter().any(|known| known == extension)).collect();
+    let knows = |suite: &&Suite| suite.sources.extensions.iter().any(|known| known == extension);
+    let foreign = |suite: &Suite| {
+        let not_its = &suite.sources.foreign_shebangs;
+        !not_its.is_empty() && shebang(source).is_some_and(|interpreter| not_its.contains(&interpreter))
+    };
+    let known: Vec<&Suite> = suites.filter(knows).filter(|suite| !foreign(suite)).collect();
     match known[..] {
         [] | [_] => known.first().copied(),
         _ => by_shebang(known.iter().copied(), source)
@@ -187,5 +207,11 @@ mod tests {
         }
         std::fs::write(&path, "#!/usr/bin/env\n").unwrap();
         assert!(chosen(&[path.to_str().unwrap()]).is_err());
+        // The extension is that of another version, too.
+        let path = directory.path().join("solution.py");
+        for (line, suite) in [("#!/usr/bin/env python2\n", None), ("#!/usr/bin/pypy\n", Some("python3"))] {
+            std::fs::write(&path, line).unwrap();
+            assert_eq!(chosen(&[path.to_str().unwrap()]).ok().as_deref(), suite, "{line}");
+        }
     }
 }

@@ -67,6 +67,8 @@ pub struct Sources {
     pub files: Vec<String>,
     /// Interpreters that a first line `#!...` may name.
     pub shebangs: Vec<String>,
+    /// Interpreters in a first line `#!` of sources that are of another language, for all their extension.
+    pub foreign_shebangs: Vec<String>,
     /// Decides if several suites know an extension; the highest is taken.
     pub priority: i64,
     /// Main sources by their names without extension, the best first. Without one of these, the first

@@ -18,6 +18,7 @@ const TOP: &[&str] = &[
     "extensions",
     "headers",
     "files",
+    "foreign_shebangs",
     "shebangs",
     "priority",
     "main",
@@ -129,6 +130,7 @@ impl<'d> Reading<'_, '_, 'd> {
             headers: reader.plain_strings(top, "headers"),
             files: reader.plain_strings(top, "files"),
             shebangs: reader.plain_strings(top, "shebangs"),
+            foreign_shebangs: reader.plain_strings(top, "foreign_shebangs"),
             priority: reader.number(top, "priority", 0, -1000..1001),
             main: reader.plain_strings(top, "main"),
         };

@@ -123,6 +123,11 @@ fn passing_or_not() -> JudgeReport {
         SubmissionReport::not_run(broken, &plan, Verdict::CompileError, "the compiler exited with 1"),
         of("rejected/eve.cpp", &[Expected::Rejected], "AC AC"),
         of("anything/fay.cpp", &[], "RE AC AC AC AC AC"),
+        SubmissionReport::skipped(
+            about("accepted/gus.kt", &[Expected::Accepted]),
+            &plan,
+            format!("Kotlin cannot be used here: {HOSTILE}"),
+        ),
     ];
     report(&problem, submissions)
 }
@@ -187,6 +192,11 @@ fn json_has_every_name_everywhere() {
             assert_ne!(test["verdict"].is_null(), test["not_judged"].is_null());
         }
     }
+    for submission in submissions {
+        assert_ne!(submission["verdict"].is_null(), submission["not_judged"].is_null());
+    }
+    assert_eq!(submissions[7]["not_judged"], "no_language");
+    assert_eq!(submissions[7]["as_expected"], serde_json::Value::Null);
     assert_eq!(report["started"], "2023-11-14T22:13:20Z");
     let wrong = &submissions[1];
     assert_eq!((&wrong["verdict"], &wrong["as_expected"]), (&"wrong_answer".into(), &true.into()));
@@ -279,7 +289,7 @@ fn junit_is_read_back() {
         assert_eq!(attribute(0, counted), sum.to_string(), "{counted}");
     }
     let suites: Vec<String> = all("testsuite").into_iter().map(|suite| attribute(suite, "name")).collect();
-    assert_eq!(suites.len(), 7);
+    assert_eq!(suites.len(), 8);
     assert_eq!(suites[0], "accepted/anna.cpp");
     assert!(suites[2].starts_with("accepted/</td><script>"), "{}", suites[2]);
     // One is not as expected, and says so. A test that is not accepted is no failure.
@@ -309,9 +319,9 @@ fn the_page_is_read_back() {
     assert_eq!(all("style"), [include_str!("../../src/report/page.css")]);
     assert!(page.chars().all(|c| c == '\n' || c == '\t' || !c.is_control()));
     // A table of submissions, and one of tests for each.
-    assert_eq!(all("table").len(), 1 + 7);
-    assert_eq!(all("section").len(), 7);
-    assert_eq!(all("section table tbody tr").len(), 7 * 6);
+    assert_eq!(all("table").len(), 1 + 8);
+    assert_eq!(all("section").len(), 8);
+    assert_eq!(all("section table tbody tr").len(), 8 * 6);
     assert_eq!(all("tr.unexpected").len(), 1);
     let comments = all("td.comment");
     assert!(comments.iter().any(|said| said.contains("</td><script>alert(1)</script>]]>&amp;<!-- \"'\u{fffd}[2J")));

@@ -46,6 +46,7 @@ pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group
         input_validators: Vec::new(),
         generators: Vec::new(),
         include: None,
+        constants: Default::default(),
         warnings: Vec::new(),
         unpacked: None,
     }
@@ -67,14 +68,7 @@ pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> Judged {
         backend: Backend::Rlimit,
     };
     Judged {
-        result: TestResult {
-            verdict,
-            reason: String::new(),
-            comment: String::new(),
-            score,
-            run: Some(run),
-            checker: None,
-        },
+        result: TestResult { verdict, score, run: Some(run), ..TestResult::judge_error("") },
         limits: Limits { cpu_time: LIMIT, real_time: 2 * LIMIT, memory: 64 << 20, output: 1 << 20, processes: 1 },
         cpus: Vec::new(),
     }

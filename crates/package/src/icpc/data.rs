@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         let above = Settings::default();
         if self.tree.is_directory("data/sample") {
             let file = format!("data/sample/{SUCCESSOR}");
-            let (settings, _) = group::successor(self.tree, &file, &above, scoring, self.log);
+            let (settings, _) = group::successor(self.tree, &file, &above, self.header, self.log);
             groups.push(Group {
                 name: "sample".to_owned(),
                 sample: true,
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
 
     fn settings(&self, directory: &str, above: &Settings) -> (Settings, Aggregation) {
         let file = format!("{directory}/{SUCCESSOR}");
-        group::successor(self.tree, &file, above, self.header.scoring, self.log)
+        group::successor(self.tree, &file, above, self.header, self.log)
     }
 
     /// Rules of `secret` and of the groups in it, in a scoring problem.

@@ -1,5 +1,7 @@
 //! testdata.yaml of the legacy format, test_group.yaml of its successor, and the YAML file of one test.
 
+use super::header::Header;
+use crate::constants::Constants;
 use crate::fault::{Log, Place, did_you_mean};
 use crate::keys::{Keys, number, shown};
 use crate::model::{InputFlags, Rules, ScoreMode, VerdictMode};
@@ -79,7 +81,7 @@ impl Settings {
 
 /// testdata.yaml of a directory: its settings, and what they do not say from the group above.
 pub fn legacy(tree: &Tree, file: &str, above: &Settings, scoring: bool, log: &Log) -> Settings {
-    let Some(node) = document(tree, file, log) else { return above.clone() };
+    let Some(node) = document(tree, file, &Constants::default(), log) else { return above.clone() };
     let Some(keys) = Keys::of(&node, "a group's settings", log) else { return above.clone() };
     let custom_grader = keys.one_of("grading", &[("default", false), ("custom", true)]);
     if custom_grader == Some(true) && tree.files("graders").next().is_none() {
@@ -115,10 +117,11 @@ pub fn legacy(tree: &Tree, file: &str, above: &Settings, scoring: bool, log: &Lo
 }
 
 /// test_group.yaml.
-pub fn successor(tree: &Tree, file: &str, above: &Settings, scoring: bool, log: &Log) -> (Settings, Aggregation) {
+pub fn successor(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &Log) -> (Settings, Aggregation) {
+    let scoring = header.scoring;
     let mut aggregation =
         Aggregation { place: Place::file(file), max_score: None, mode: None, require_pass: Vec::new() };
-    let Some(node) = document(tree, file, log) else { return (above.clone(), aggregation) };
+    let Some(node) = document(tree, file, &header.constants, log) else { return (above.clone(), aggregation) };
     let Some(keys) = Keys::of(&node, "a group's settings", log) else { return (above.clone(), aggregation) };
     aggregation.place = keys.place.clone();
     let points = ["max_score", "score_aggregation", "require_pass"];
@@ -159,7 +162,7 @@ pub fn successor(tree: &Tree, file: &str, above: &Settings, scoring: bool, log: 
 
 /// The YAML file of one test: its settings, and what it says of itself.
 pub fn test(tree: &Tree, file: &str, above: &Settings, log: &Log) -> (Settings, Option<String>) {
-    let Some(node) = document(tree, file, log) else { return (above.clone(), None) };
+    let Some(node) = document(tree, file, &Constants::default(), log) else { return (above.clone(), None) };
     let Some(keys) = Keys::of(&node, "a test's settings", log) else { return (above.clone(), None) };
     let description = keys.text("description").map(str::to_owned);
     let mut settings = arguments(&keys, Settings::default(), log);
@@ -170,11 +173,13 @@ pub fn test(tree: &Tree, file: &str, above: &Settings, log: &Log) -> (Settings, 
     (settings.or(above), description)
 }
 
-fn document(tree: &Tree, file: &str, log: &Log) -> Option<Node> {
+fn document(tree: &Tree, file: &str, constants: &Constants, log: &Log) -> Option<Node> {
     if !tree.is_file(file) {
         return None;
     }
-    yaml::parse(&tree.text(file, log)?, &Place::file(file), log)
+    let text = tree.text(file, log)?;
+    let filled = constants.fill(text.as_bytes()).and_then(|filled| String::from_utf8(filled).ok());
+    yaml::parse(filled.as_deref().unwrap_or(&text), &Place::file(file), log)
 }
 
 fn scoring_only(keys: &Keys<'_>, key: &'static str, scoring: bool, log: &Log) {

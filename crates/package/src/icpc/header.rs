@@ -1,5 +1,6 @@
 //! problem.yaml.
 
+use crate::constants::Constants;
 use crate::fault::{Log, Place, did_you_mean};
 use crate::keys::{Keys, shown};
 use crate::model::{Format, Limits};
@@ -22,8 +23,7 @@ pub struct Header {
     pub custom: Option<bool>,
     pub flags: Vec<String>,
     pub limits: Limits,
-    /// Names of constants.
-    pub constants: Vec<String>,
+    pub constants: Constants,
 }
 
 impl Header {
@@ -43,7 +43,7 @@ impl Header {
                 resolution: Some(Duration::from_secs(1)),
                 ..Limits::default()
             },
-            constants: Vec::new(),
+            constants: Constants::default(),
         }
     }
 }
@@ -83,7 +83,7 @@ pub fn read(tree: &Tree, log: &Log) -> Header {
                 log.warning(&node.place, format!("`{key}` {message}"));
             }
         }
-        header.constants = constants(&keys);
+        header.constants = constants(&keys, log);
         keys.ignore(&["version", "credits", "embargo_until", "languages", "allow_file_writing"]);
     }
     if let Some(limits) = keys.map("limits") {
@@ -216,11 +216,36 @@ fn grading(keys: &Keys<'_>, log: &Log) {
     grading.finish();
 }
 
-fn constants(keys: &Keys<'_>) -> Vec<String> {
-    match keys.map("constants") {
-        Some(constants) => constants.rest().map(|(name, ..)| name.to_owned()).collect(),
-        None => Vec::new(),
+/// Each a value, or a map of variants, of which `value` is the constant's own.
+fn constants(keys: &Keys<'_>, log: &Log) -> Constants {
+    let mut constants = Constants::default();
+    let Some(map) = keys.map("constants") else { return constants };
+    for (name, node, place) in map.rest() {
+        let letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+        if !name.bytes().next().is_some_and(letter) || !name.bytes().all(|byte| letter(byte) || byte.is_ascii_digit()) {
+            log.error(place, format!("{name:?} is no name of a constant: letters, digits and _, not a digit first"));
+        }
+        let own = match &node.value {
+            Value::Mapping(variants) => {
+                for (variant, value) in variants {
+                    match (variant.text(), value.text()) {
+                        (Some(variant), Some(value)) => constants.set(format!("{name}.{variant}"), value),
+                        _ => log.error(&variant.place, "a variant of a constant must have a name and a value"),
+                    }
+                }
+                variants.iter().find(|(variant, _)| variant.text() == Some("value")).and_then(|(_, value)| value.text())
+            }
+            _ => node.text(),
+        };
+        match own {
+            Some(own) => {
+                constants.set(name.to_owned(), own);
+                constants.set(format!("{name}.value"), own);
+            }
+            None => log.error(&node.place, format!("the constant {name} must have a value, a number or a text")),
+        }
     }
+    constants
 }
 
 fn read_limits(keys: Keys<'_>, header: &mut Header, log: &Log) {

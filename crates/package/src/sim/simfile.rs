@@ -3,6 +3,7 @@
 use super::config::{Config, Item};
 use super::names;
 use super::sipfile::{self, Sipfile};
+use crate::constants::Constants;
 use crate::fault::{Log, Place};
 use crate::keys::{number, seconds};
 use crate::model::{
@@ -100,6 +101,7 @@ pub fn read(tree: &Tree, directory: &Path, sipfile: Option<Sipfile>, log: &Log) 
         input_validators: Vec::new(),
         generators: sipfile.generations,
         include: None,
+        constants: Constants::default(),
         warnings: Vec::new(),
         unpacked: None,
     }

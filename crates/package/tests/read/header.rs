@@ -212,16 +212,26 @@ fn keys_that_nobody_knows() {
 }
 
 #[test]
-fn constants_in_programs() {
-    let package = Package::successor("constants: {limit: 5, rest: {value: 1}}\n");
+fn constants() {
+    let package = Package::successor("type: scoring\nconstants: {most: 40, rest: {value: 1, tex: '1,0'}}\n");
+    package
+        .file("data/secret/test_group.yaml", "max_score: {{most}}\noutput_validator_args: ['{{rest.tex}}', '{{x}}']\n");
     package.silent();
-    package
-        .file("input_validators/v.py", "print({{limit}})")
-        .refused("input_validators/v.py: error: uses the constant {{limit}}");
-    package
-        .remove("input_validators/v.py")
-        .file("submissions/accepted/b.py", "{{rest.value}}")
-        .refused("constant {{rest}}");
+    let problem = package.problem();
+    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 40.0 });
+    assert_eq!(
+        problem.test("secret/1").unwrap().checker_flags.as_deref(),
+        Some(&["1,0".to_owned(), "{{x}}".to_owned()][..])
+    );
+    assert_eq!(problem.constants.fill(b"{{rest}} {{rest.value}}"), Some(b"1 1".to_vec()));
+    for (constants, says) in [
+        ("{1a: 5}", "problem.yaml:4:13: error: \"1a\" is no name of a constant"),
+        ("{a: [1]}", "the constant a must have a value"),
+        ("{a: {tex: '5'}}", "the constant a must have a value"),
+        ("{a: {value: 5, tex: [5]}}", "a variant of a constant must have a name and a value"),
+    ] {
+        Package::successor(&format!("constants: {constants}\n")).refused(says);
+    }
 }
 
 #[test]

@@ -43,6 +43,9 @@ pub struct Files {
     pub pids_max: i32,
     /// pids.peak; `None`: the kernel is older than 6.1.
     pub pids_peak: Option<i32>,
+    /// cgroup.procs of the home's own cpu cgroup, where home and zygote are not: a run whose bandwidth is limited goes
+    /// there. `None`: they live in it, and so do all their runs.
+    pub cpu_join: Option<i32>,
     /// cpu.cfs_quota_us
     pub cpu_quota: i32,
     /// cpu.cfs_period_us
@@ -51,6 +54,28 @@ pub struct Files {
     pub cpu_usage: i32,
     /// A socket on which the keeper renews this home's pids cgroup.
     pub keeper: i32,
+}
+
+impl Files {
+    /// The supervisor, which only looks at counters, closes what homes limit their runs by.
+    pub fn close_limits(&mut self) {
+        let limits = [
+            &mut self.memory_limit,
+            &mut self.memory_usage,
+            &mut self.memory_empty,
+            &mut self.pids_join,
+            &mut self.pids_max,
+            &mut self.cpu_quota,
+            &mut self.cpu_period,
+            &mut self.keeper,
+        ];
+        for place in limits.into_iter().chain(&mut self.memory_swap_limit) {
+            let _ = calls::close(std::mem::replace(place, -1));
+        }
+        for fd in self.join.drain(..) {
+            let _ = calls::close(fd);
+        }
+    }
 }
 
 /// Processes in the home's cgroups that are not the run's: home, zygote and pid1.
@@ -96,7 +121,26 @@ impl Home {
         ]);
         all.extend(files.memory_swap_limit);
         all.extend(files.pids_peak);
+        all.extend(files.cpu_join);
         all
+    }
+
+    /// pid1 with memory and descriptors of its own: closes all but what it reads the figures from.
+    pub fn close_limits(&self) {
+        let files = &self.files;
+        for fd in [
+            files.memory_limit,
+            files.memory_usage,
+            files.memory_empty,
+            files.pids_join,
+            files.pids_max,
+            files.cpu_quota,
+            files.cpu_period,
+            files.keeper,
+            files.memory_swap_limit.unwrap_or(-1),
+        ] {
+            let _ = calls::close(fd);
+        }
     }
 
     pub fn join(&self, again: bool) -> Result<(), Failure> {
@@ -129,7 +173,9 @@ impl Home {
             &mut files.cpu_usage,
             &mut files.keeper,
         ];
-        for place in all.into_iter().chain(&mut files.memory_swap_limit).chain(&mut files.pids_peak) {
+        for place in
+            all.into_iter().chain(&mut files.memory_swap_limit).chain(&mut files.pids_peak).chain(&mut files.cpu_join)
+        {
             *place = calls::move_down(*place).map_err(|errno| Failure::new(Step::Home, errno))?;
         }
         Ok(())
@@ -161,7 +207,7 @@ impl Home {
         if standing.processes.load(Relaxed) < 2 {
             self.set_processes(standing, UNLIMITED)?;
         }
-        if standing.quota.load(Relaxed) != UNLIMITED {
+        if files.cpu_join.is_none() && standing.quota.load(Relaxed) != UNLIMITED {
             self.set_bandwidth(standing, UNLIMITED, 0)?;
         }
         Ok(())
@@ -186,12 +232,19 @@ impl Home {
         if standing.processes.load(Relaxed) != launch.processes {
             self.set_processes(standing, launch.processes)?;
         }
+        if launch.quota == UNLIMITED && self.files.cpu_join.is_some() {
+            // We are not where bandwidth is limited.
+            return Ok(());
+        }
         if standing.quota.load(Relaxed) != launch.quota
             || (launch.quota != UNLIMITED && standing.period.load(Relaxed) != launch.period)
         {
             self.set_bandwidth(standing, launch.quota, launch.period)?;
         }
-        Ok(())
+        // A move, with what it costs (see the module), and no way back: we end there.
+        self.files
+            .cpu_join
+            .map_or(Ok(()), |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::CpuBandwidth, errno)))
     }
 
     /// Sets memory and swap. The kernel keeps memory <= memory + swap at each moment
@@ -309,6 +362,9 @@ impl Home {
         calls::write(files.pids_join, Decimal::new(home as u64).as_bytes()).map_err(failed)?;
         if calls::getpid() != home {
             calls::write(files.pids_join, b"0").map_err(failed)?;
+            // The zygote's namespace has the old cgroup as its root, and a run would see the
+            // new one's name. (A home that joins makes its namespace afterwards.)
+            calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
         }
         // The keeper removes the old one when it hears that it is empty.
         calls::send(files.keeper, &[RENEWED]).map_err(failed)?;

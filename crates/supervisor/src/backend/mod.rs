@@ -157,6 +157,15 @@ impl Backend {
         }
     }
 
+    /// pid1 with memory and descriptors of its own: closes all but what [`Backend::measure`] reads.
+    pub fn close_limits(&self) {
+        match self {
+            Backend::Cgroup2(home) => home.close_limits(),
+            Backend::Hybrid(home) => home.close_limits(),
+            Backend::Rlimit => {}
+        }
+    }
+
     /// Whether pid1 and tracee are to make a cgroup namespace of their own (because
     /// the home is not where they are).
     pub fn needs_cgroup_namespace(&self) -> bool {

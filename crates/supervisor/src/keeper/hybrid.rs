@@ -58,7 +58,8 @@ pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Stri
         let mut all = Vec::new();
         let mut renewals = Vec::new();
         for index in 0..homes {
-            let (files, socket) = home(index, [&memory, &pids, &cpu, &cpuacct], &mut open)?;
+            let slot = index / options.homes_per_slot.max(1);
+            let (files, socket) = home(index, slot, [&memory, &pids, &cpu, &cpuacct], &mut open)?;
             all.push(files);
             renewals.push(Renewal { socket, generation: 0 });
         }
@@ -78,13 +79,14 @@ pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Stri
 }
 
 /// One home's cgroups and files; and our end of its socket.
-fn home(index: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> Result<(Files, OwnedFd), String> {
+///
+/// To the scheduler each cgroup of the cpu controller is one, and to switch from a task of one to a task of another
+/// costs more than within. A pair's two programs do hardly anything else, so they are in one, their slot's; a home's own
+/// is for a run whose bandwidth is limited. Where cpuacct is mounted together with cpu that cannot be.
+fn home(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> Result<(Files, OwnedFd), String> {
     let directories: Vec<String> = tops.iter().map(|top| format!("{top}/home-{index}")).collect();
     for directory in &directories {
-        match rustix::fs::mkdir(directory, rustix::fs::Mode::from_raw_mode(0o755)) {
-            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-            Err(errno) => return Err(format!("cannot make the cgroup {directory}: {errno}")),
-        }
+        make_directory(directory)?;
     }
     let [memory, pids, cpu, cpuacct] = &directories[..] else { return Err("four hierarchies".to_owned()) };
     let mut number = |fd: OwnedFd| {
@@ -93,11 +95,17 @@ fn home(index: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> Result<(Files
         number
     };
     let control = |directory: &str, file: &str, flags| open_control(&format!("{directory}/{file}"), flags);
+    let (lives_in, cpu_join) = if cpu == cpuacct {
+        (cpu.clone(), None)
+    } else {
+        let slot = format!("{}/slot-{slot}", tops[2]);
+        make_directory(&slot)?;
+        (slot, Some(number(control(cpu, "cgroup.procs", OFlags::WRONLY)?)))
+    };
     let mut join = Vec::new();
-    for directory in [memory, cpu, cpuacct] {
-        let path = format!("{directory}/cgroup.procs");
+    for directory in [memory, &lives_in, cpuacct] {
         if !(directory == cpuacct && cpu == cpuacct) {
-            join.push(number(open_control(&path, OFlags::WRONLY)?));
+            join.push(number(control(directory, "cgroup.procs", OFlags::WRONLY)?));
         }
     }
     let oom_control = control(memory, "memory.oom_control", OFlags::RDONLY)?;
@@ -124,12 +132,20 @@ fn home(index: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> Result<(Files
         pids_join: number(pids_files.join),
         pids_max: number(pids_files.max),
         pids_peak: pids_files.peak.map(&mut number),
+        cpu_join,
         cpu_quota: number(control(cpu, "cpu.cfs_quota_us", OFlags::WRONLY)?),
         cpu_period: number(control(cpu, "cpu.cfs_period_us", OFlags::WRONLY)?),
         cpu_usage: number(control(cpuacct, "cpuacct.usage", OFlags::RDONLY)?),
         keeper: number(its),
     };
     Ok((files, ours))
+}
+
+fn make_directory(path: &str) -> Result<(), String> {
+    match rustix::fs::mkdir(path, rustix::fs::Mode::from_raw_mode(0o755)) {
+        Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
+        Err(errno) => Err(format!("cannot make the cgroup {path}: {errno}")),
+    }
 }
 
 struct PidsFiles {

@@ -7,6 +7,8 @@
 //! until the supervisor is dead, but for one service: a fresh pids cgroup for a home
 //! ([`crate::backend::hybrid`]).
 //!
+//! When the supervisor is started it gives up what that does not need ([`crate::confine`]).
+//!
 //! It takes nothing from the supervisor but one-byte messages on sockets that say which
 //! home they belong to. Without cgroups there is nothing to keep, and no keeper.
 
@@ -18,6 +20,7 @@ mod remove;
 pub use remove::sweep;
 
 use crate::backend::Handover;
+use crate::confine;
 use crate::options::{BackendChoice, Options};
 use crate::start::{self, Inheritance};
 use crate::sys::{calls, process};
@@ -122,10 +125,17 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     };
     drop((socket, client));
     made.open.clear();
+    let parents = made.tops.iter().filter_map(|top| Some(top.path.rsplit_once('/')?.0.to_owned())).collect::<Vec<_>>();
+    if let Err(why) = confine::keeper(&parents) {
+        let _ = calls::kill(supervisor, libc::SIGKILL);
+        while process::wait(-1, libc::__WALL).is_ok() {}
+        clean_up(made);
+        return Err(format!("the keeper: {why}"));
+    }
     let code = match process::decode_status(keep(supervisor, &mut made)) {
         Ok(code) => code,
         Err(signal) => {
-            eprintln!("millibox: the supervisor was killed by signal {signal}");
+            eprintln!("millibox: the supervisor was {}", confine::killed_by(signal));
             128 + signal
         }
     };

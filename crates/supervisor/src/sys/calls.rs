@@ -30,7 +30,7 @@ numeric! {
     /// dup3(2)
     dup3(from: i32, to: i32, flags: i32) = SYS_dup3;
     /// keyctl(2), for operations whose arguments are numbers
-    keyctl(operation: i32, second: usize) = SYS_keyctl;
+    keyctl(operation: i32, second: usize, third: usize) = SYS_keyctl;
     /// kill(2)
     kill(pid: i32, signal: i32) = SYS_kill;
     /// setsid(2)
@@ -233,23 +233,24 @@ pub fn clock_ns(clock: i32) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Sets soft and hard limit of our own resource to the same (prlimit(2)).
+/// Sets soft and hard limit of our own resource to the same (setrlimit(2)). Not by prlimit(2): seccomp programs
+/// have to look at its arguments.
 pub fn set_rlimit(resource: u32, value: u64) -> Result<()> {
     set_rlimits(resource, value, value)
 }
 
-/// Sets soft and hard limit of our own resource (prlimit(2)).
+/// Sets soft and hard limit of our own resource (setrlimit(2)).
 pub fn set_rlimits(resource: u32, soft: u64, hard: u64) -> Result<()> {
     let limit = libc::rlimit64 { rlim_cur: soft, rlim_max: hard };
     // SAFETY: the kernel reads one rlimit64.
-    unsafe { syscall(libc::SYS_prlimit64, [0, resource as usize, &raw const limit as usize, 0, 0]) }.map(drop)
+    unsafe { syscall(libc::SYS_setrlimit, [resource as usize, &raw const limit as usize, 0, 0, 0]) }.map(drop)
 }
 
-/// Our own soft and hard limit (prlimit(2)).
+/// Our own soft and hard limit (getrlimit(2)).
 pub fn get_rlimit(resource: u32) -> Result<(u64, u64)> {
     let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel writes one rlimit64.
-    unsafe { syscall(libc::SYS_prlimit64, [0, resource as usize, 0, &raw mut limit as usize, 0]) }?;
+    unsafe { syscall(libc::SYS_getrlimit, [resource as usize, &raw mut limit as usize, 0, 0, 0]) }?;
     Ok((limit.rlim_cur, limit.rlim_max))
 }
 

@@ -2,28 +2,48 @@
 
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
+use rustix::fs::{MemfdFlags, SealFlags};
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
-/// Maps zeroed memory that children share with us, and puts a `T` there, for good.
-pub fn shared<T: FromZeros + Sync>() -> io::Result<&'static T> {
+/// Zeroed memory for a `T`, as a file that nobody can make shorter (who maps it would get SIGBUS)
+/// or execute.
+pub fn shared_file<T: FromZeros + Sync>() -> io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = match rustix::fs::memfd_create("millibox-home", flags | MemfdFlags::NOEXEC_SEAL) {
+        // Before Linux 6.3.
+        Err(rustix::io::Errno::INVAL) => rustix::fs::memfd_create("millibox-home", flags)?,
+        made => made?,
+    };
+    rustix::fs::ftruncate(&file, size_of::<T>() as u64)?;
+    rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    Ok(file)
+}
+
+/// Maps what [`shared_file`] has made, for good: whoever does so shares it.
+pub fn map_shared<T: FromZeros + Sync>(file: BorrowedFd<'_>) -> io::Result<&'static T> {
     let length = size_of::<T>();
-    // SAFETY: a fresh anonymous mapping, nothing else lies there.
+    // A page beyond the file's end would be SIGBUS.
+    if rustix::fs::fstat(file)?.st_size < length as i64 {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: a fresh mapping, nothing else lies there.
     let address = unsafe {
         libc::mmap(
             core::ptr::null_mut(),
             length,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
+            libc::MAP_SHARED | libc::MAP_NORESERVE,
+            file.as_raw_fd(),
             0,
         )
     };
     if address == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: page-aligned, long enough, zeroed, never unmapped; zero bytes are a
-    // valid T (FromZeros).
+    // SAFETY: page-aligned, long enough, never unmapped; the file began as zero bytes, which are a
+    // valid T (FromZeros), and is written as a T only.
     Ok(unsafe { &*address.cast::<T>() })
 }
 

@@ -11,11 +11,13 @@
 //! | `raw` | the system call instruction, for each architecture |
 //! | `calls` | one safe function for each call that pid1 and tracee make, and for those that rustix lacks |
 //! | `process` | fork, clone3 onto a stack of its own |
+//! | `landlock` | which files may still be opened |
 //! | `memory` | memory shared between processes, stacks |
 //! | `ascii` | decimal numbers without allocation |
 
 pub mod ascii;
 pub mod calls;
+pub mod landlock;
 pub mod memory;
 pub mod process;
 mod raw;

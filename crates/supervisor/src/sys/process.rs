@@ -113,6 +113,22 @@ pub fn fork() -> Result<Option<i32>> {
     }
 }
 
+/// clone(2) of a process of one thread, with memory of its own, whose parent is not we but our
+/// parent (`CLONE_PARENT`): that is who is told of its end, and whose death is the parent's
+/// (`PR_SET_PDEATHSIG`). In the child, the answer is `None`.
+///
+/// libc does not know of it: what it keeps of a thread's id in the child is ours. It uses that only
+/// for locks that a process of one thread does not take.
+pub fn fork_sibling() -> Result<Option<i32>> {
+    let flags = (libc::CLONE_PARENT | libc::SIGCHLD) as usize;
+    // SAFETY: like fork(2): the child goes on with a copy of our memory, this stack included. One
+    // thread, so the child may do all that we could.
+    match unsafe { raw::syscall(libc::SYS_clone, [flags, 0, 0, 0, 0]) }? {
+        0 => Ok(None),
+        pid => Ok(Some(pid as i32)),
+    }
+}
+
 /// A pidfd of process `pid` (pidfd_open(2)), which must be our own child or ourselves.
 pub fn own_pidfd() -> Result<i32> {
     let pid = super::calls::getpid();

@@ -1,0 +1,55 @@
+//! What programs of a package are run with, and the options that say so.
+
+use crate::failure::Failure;
+use crate::languages::suites;
+use crate::machine;
+use crate::signals::Signals;
+use millibox_judge::cache::Cache;
+use millibox_judge::judge::Machine;
+use millibox_judge::suite::Suites;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const MACHINE: &str = "Machine";
+
+/// How programs of a package are run.
+#[derive(Debug, clap::Args)]
+pub struct Work {
+    /// Programs at one time; without it, one for each CPU
+    ///
+    /// More of them than CPUs share CPUs and wait for each other.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = MACHINE)]
+    pub jobs: Option<u16>,
+    /// Compile everything, and keep nothing of it
+    ///
+    /// Without it, programs that were compiled before are found in $XDG_CACHE_HOME/millibox or
+    /// ~/.cache/millibox.
+    #[arg(long, help_heading = MACHINE)]
+    pub no_cache: bool,
+    /// Add the suites of a directory's files *.toml, in place of ours for the same language
+    #[arg(long, value_name = "DIR", help_heading = MACHINE)]
+    pub suites: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: machine::Options,
+}
+
+/// What [`Work`] says, ready.
+pub struct Shop {
+    pub machine: Arc<Machine>,
+    pub suites: Suites,
+    pub cache: Cache,
+}
+
+impl Shop {
+    /// Starts the machine, which `signals` will stop. `jobs` is for who says nothing, and so are no `cpus`.
+    pub fn open(work: &Work, jobs: Option<u16>, cpus: &[usize], signals: &Signals) -> Result<Shop, Failure> {
+        let suites = suites(work.suites.as_deref())?;
+        let cache = if work.no_cache { Cache::none() } else { Cache::of_user().map_err(Failure::option)? };
+        let machine = Machine::start(work.machine.builder(), work.jobs.or(jobs).map(usize::from), cpus)?;
+        let machine = Arc::new(machine);
+        let stopped = machine.clone();
+        // What waits for a run then gets an error, and leaves nothing behind.
+        signals.end_with(move || stopped.stop());
+        Ok(Shop { machine, suites, cache })
+    }
+}

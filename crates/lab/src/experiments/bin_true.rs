@@ -1,0 +1,329 @@
+//! /bin/true, bare and through the sandbox: what a run costs.
+//!
+//! Bare and sandboxed runs alternate in short blocks, so that both see the same machine;
+//! the first run of each block is not counted, as it still feels the block before it.
+//! Ratios and medians count, not microseconds.
+
+use super::Experiment;
+use crate::table::Samples;
+use crate::{Error, Lab, Metric, Report, Table, Unit, bare};
+use millibox::{Handle, Request, Supervisor};
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// See the module.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "true",
+    title: "What a run costs",
+    about: "posix_spawn and wait of /bin/true, against the same through the sandbox, which does all of its work for \
+            every run: fresh user, PID, mount and IPC namespaces and a fresh tmpfs, the default seccomp profile, limits \
+            on memory, processes and time, all figures read. One after another with one slot, then as many at once as \
+            there are CPUs. Wanted: at most 1.15 and at most 1.3 times the bare program.",
+    run,
+};
+
+/// How much [`measure`] measures.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Amount {
+    /// Runs of each kind, one after another; at least 20.
+    pub runs: u32,
+    /// Seconds of each measurement on all CPUs; there are nine, three of each kind.
+    pub seconds: f64,
+}
+
+/// Samples in one block.
+const BLOCK: u32 = 20;
+
+fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
+    let amount = lab.scale().pick(
+        Amount { runs: 40, seconds: 0.05 },
+        Amount { runs: 2000, seconds: 1.0 },
+        Amount { runs: 20_000, seconds: 10.0 },
+    );
+    report_of(lab, report, &measure(lab, amount)?);
+    Ok(())
+}
+
+/// Puts what was measured into a report.
+pub fn report_of(lab: &Lab, report: &mut Report, measured: &Measured) {
+    let named = |name: &str, about: &str, values: Vec<Vec<f64>>| Samples {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        values,
+        ..Samples::default()
+    };
+    let one = &measured.samples;
+    let samples = [
+        named("bare", "posix_spawn and wait", vec![one.bare.clone()]),
+        named("millibox", "1 slot, everything limited", vec![one.boxed.clone()]),
+    ];
+    let real = || Metric::new("real time", Unit::Nanoseconds);
+    let table = Table::new("one", "/bin/true, one after another", vec![real()], &samples, BLOCK as usize, lab.seed());
+    report.claim("/bin/true, one after another", &table, "millibox", "real time", 1.15);
+    report.table(table);
+
+    let of_rates = |rates: &[Rate]| {
+        vec![
+            rates.iter().map(|rate| 1e9 / rate.per_second).collect(),
+            rates.iter().map(|rate| rate.cpu_ns as f64).collect(),
+        ]
+    };
+    let samples = [
+        named("bare", "a loop of posix_spawn and wait for each CPU", of_rates(&one.bare_rates)),
+        named("millibox, pinned", "a slot for each CPU, held on it", of_rates(&one.boxed_rates)),
+        named("millibox", "a slot for each CPU, held nowhere", of_rates(&one.unpinned_rates)),
+    ];
+    let metrics = vec![
+        Metric::new("wall time for each run", Unit::Nanoseconds),
+        Metric::new("CPU time of all processes for each run", Unit::Nanoseconds),
+    ];
+    let title = format!("/bin/true on {} CPUs at once", measured.cpus);
+    let table = Table::new("all-cpus", title, metrics, &samples, 1, lab.seed());
+    report.claim("/bin/true on all CPUs", &table, "millibox, pinned", "wall time for each run", 1.3);
+    report.table(table);
+    report.note("On all CPUs there are three measurements of each kind, so intervals there say little.");
+}
+
+/// What one caller and what all CPUs gave, as it came.
+#[derive(Debug, Clone, Default)]
+struct Raw {
+    bare: Vec<f64>,
+    boxed: Vec<f64>,
+    bare_rates: Vec<Rate>,
+    boxed_rates: Vec<Rate>,
+    unpinned_rates: Vec<Rate>,
+}
+
+/// What was measured. Times are in nanoseconds.
+#[derive(Debug, Clone, Serialize)]
+pub struct Measured {
+    /// Median round trip of one caller / median posix_spawn and wait.
+    ratio_1_slot: f64,
+    /// Runs per second of as many posix_spawn loops as CPUs / runs per second of the
+    /// sandbox with as many slots, each held on its CPU.
+    ratio_all_cpus: f64,
+    /// The same without holding slots on CPUs.
+    ratio_all_cpus_unpinned: f64,
+    posix_spawn_median_ns: u64,
+    posix_spawn_mean_ns: u64,
+    sandbox_median_ns: u64,
+    sandbox_mean_ns: u64,
+    sandbox_p99_ns: u64,
+    /// The sandbox's, on all CPUs.
+    runs_per_second: f64,
+    posix_spawn_per_second: f64,
+    /// CPU time of client, supervisor, homes, pid1s and programs together, on all CPUs.
+    cpu_ns_per_request: u64,
+    posix_spawn_cpu_ns: u64,
+    runs: u32,
+    cpus: usize,
+    backend: String,
+    kernel: String,
+    #[serde(skip)]
+    samples: Raw,
+}
+
+impl Measured {
+    /// Prints a table for a person.
+    pub fn print(&self) {
+        let micros = |ns: u64| ns as f64 / 1000.0;
+        println!("/bin/true, backend {}, Linux {}, {} CPUs", self.backend, self.kernel, self.cpus);
+        println!();
+        println!("one after another ({} runs each)     median       mean", self.runs);
+        println!(
+            "  posix_spawn and wait             {:8.1} us {:8.1} us",
+            micros(self.posix_spawn_median_ns),
+            micros(self.posix_spawn_mean_ns)
+        );
+        println!(
+            "  millibox, 1 slot                 {:8.1} us {:8.1} us   p99 {:.1} us",
+            micros(self.sandbox_median_ns),
+            micros(self.sandbox_mean_ns),
+            micros(self.sandbox_p99_ns)
+        );
+        println!("  ratio of medians                 {:8.2}", self.ratio_1_slot);
+        println!();
+        println!("on {} CPUs at once                    runs/s     CPU time/run", self.cpus);
+        println!(
+            "  posix_spawn loops                {:8.0}      {:8.1} us",
+            self.posix_spawn_per_second,
+            micros(self.posix_spawn_cpu_ns)
+        );
+        println!(
+            "  millibox, {:2} pinned slots        {:8.0}      {:8.1} us",
+            self.cpus,
+            self.runs_per_second,
+            micros(self.cpu_ns_per_request)
+        );
+        println!("  ratio                            {:8.2}", self.ratio_all_cpus);
+        println!("  ratio if slots are not pinned    {:8.2}", self.ratio_all_cpus_unpinned);
+    }
+}
+
+/// Measures.
+///
+/// # Errors
+/// A run fails, or no supervisor can be started.
+pub fn measure(lab: &Lab, amount: Amount) -> Result<Measured, Error> {
+    let progress = lab.progress("/bin/true");
+    let begin = Instant::now();
+    let cpus = lab.cpus();
+    let one = lab.supervisor(1)?;
+    let request = lab.limited(Request::new("/bin/true"));
+    let backend = one.backend();
+    let mut raw = Raw::default();
+    for _ in 0..amount.runs.min(50) {
+        bare::spawn("/bin/true")?;
+        bare::sandboxed(&one, &request)?;
+    }
+    while (raw.bare.len() as u32) < amount.runs {
+        progress.show("one after another", raw.bare.len() as f64 / f64::from(amount.runs));
+        for turn in 0..=BLOCK {
+            let begin = Instant::now();
+            bare::spawn("/bin/true")?;
+            if turn > 0 {
+                raw.bare.push(begin.elapsed().as_nanos() as f64);
+            }
+        }
+        for turn in 0..=BLOCK {
+            let begin = Instant::now();
+            bare::sandboxed(&one, &request)?;
+            if turn > 0 {
+                raw.boxed.push(begin.elapsed().as_nanos() as f64);
+            }
+        }
+    }
+    drop(one);
+
+    let unpinned = lab.supervisor(cpus)?;
+    let all = lab.builder().slots(cpus).pin_slots(true).start()?;
+    let for_long = Duration::from_secs_f64(amount.seconds.clamp(0.05, 600.0));
+    sandbox_on_all_cpus(&all, &request, cpus, for_long / 5)?;
+    for round in 0..3 {
+        progress.show("on all CPUs", f64::from(round) / 3.0);
+        raw.bare_rates.push(bare_on_all_cpus(cpus, for_long)?);
+        raw.boxed_rates.push(sandbox_on_all_cpus(&all, &request, cpus, for_long)?);
+        raw.unpinned_rates.push(sandbox_on_all_cpus(&unpinned, &request, cpus, for_long)?);
+    }
+    progress.done(begin.elapsed());
+    let sorted = |all: &[f64]| {
+        let mut sorted: Vec<u64> = all.iter().map(|ns| *ns as u64).collect();
+        sorted.sort_unstable();
+        sorted
+    };
+    let (bare, boxed) = (sorted(&raw.bare), sorted(&raw.boxed));
+    let rate = |all: &[Rate]| median(all.iter().map(|rate| rate.per_second).collect());
+    let cpu = |all: &[Rate]| median(all.iter().map(|rate| rate.cpu_ns as f64).collect()) as u64;
+    let mean = |all: &[u64]| all.iter().sum::<u64>() / all.len().max(1) as u64;
+    let at = |all: &[u64], part: f64| all[((all.len() - 1) as f64 * part) as usize];
+    Ok(Measured {
+        ratio_1_slot: at(&boxed, 0.5) as f64 / at(&bare, 0.5) as f64,
+        ratio_all_cpus: rate(&raw.bare_rates) / rate(&raw.boxed_rates),
+        ratio_all_cpus_unpinned: rate(&raw.bare_rates) / rate(&raw.unpinned_rates),
+        posix_spawn_median_ns: at(&bare, 0.5),
+        posix_spawn_mean_ns: mean(&bare),
+        sandbox_median_ns: at(&boxed, 0.5),
+        sandbox_mean_ns: mean(&boxed),
+        sandbox_p99_ns: at(&boxed, 0.99),
+        runs_per_second: rate(&raw.boxed_rates),
+        posix_spawn_per_second: rate(&raw.bare_rates),
+        cpu_ns_per_request: cpu(&raw.boxed_rates),
+        posix_spawn_cpu_ns: cpu(&raw.bare_rates),
+        runs: amount.runs,
+        cpus,
+        backend: backend.to_string(),
+        kernel: lab.machine().kernel.clone(),
+        samples: raw,
+    })
+}
+
+fn expect_success(handle: &Handle) -> Result<(), Error> {
+    let result = handle.wait()?;
+    if result.outcome == millibox::Outcome::Exited(0) {
+        Ok(())
+    } else {
+        Err(Error::says(format!("/bin/true in the sandbox: {result}")))
+    }
+}
+
+/// How a measurement on all CPUs went.
+#[derive(Debug, Clone, Copy)]
+struct Rate {
+    per_second: f64,
+    cpu_ns: u64,
+}
+
+fn bare_on_all_cpus(cpus: usize, for_long: Duration) -> Result<Rate, Error> {
+    let (stop, count) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (begin, cpu) = (Instant::now(), busy_ns(None));
+    std::thread::scope(|scope| {
+        let loops: Vec<_> = (0..cpus)
+            .map(|_| {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        bare::spawn("/bin/true")?;
+                        count.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Ok::<(), Error>(())
+                })
+            })
+            .collect();
+        std::thread::sleep(for_long);
+        stop.store(true, Ordering::Relaxed);
+        loops.into_iter().try_for_each(|done| done.join().unwrap_or(Ok(())))
+    })?;
+    let count = count.into_inner().max(1);
+    Ok(Rate { per_second: count as f64 / begin.elapsed().as_secs_f64(), cpu_ns: (busy_ns(None) - cpu) / count })
+}
+
+fn sandbox_on_all_cpus(
+    supervisor: &Supervisor,
+    request: &Request,
+    cpus: usize,
+    for_long: Duration,
+) -> Result<Rate, Error> {
+    let (begin, cpu) = (Instant::now(), busy_ns(Some(supervisor.pid())));
+    let mut outstanding: VecDeque<Handle> = VecDeque::new();
+    let mut count = 0u64;
+    while begin.elapsed() < for_long {
+        // More than slots: a slot always finds a run waiting.
+        while outstanding.len() < cpus * 4 {
+            outstanding.push_back(supervisor.run(request)?);
+        }
+        if let Some(first) = outstanding.pop_front() {
+            expect_success(&first)?;
+            count += 1;
+        }
+    }
+    while let Some(left) = outstanding.pop_front() {
+        expect_success(&left)?;
+        count += 1;
+    }
+    let cpu = busy_ns(Some(supervisor.pid())).saturating_sub(cpu);
+    Ok(Rate { per_second: count as f64 / begin.elapsed().as_secs_f64(), cpu_ns: cpu / count.max(1) })
+}
+
+/// CPU time of this process and of the children it waited for; with a supervisor, of it and
+/// its homes as well (proc_pid_stat(5): utime, stime, cutime, cstime, in ticks of 10 ms).
+fn busy_ns(supervisor: Option<u32>) -> u64 {
+    let ticks = |pid: &str| -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+        (14..=17).filter_map(|field: usize| fields.get(field - 3)?.parse::<u64>().ok()).sum()
+    };
+    let mut total = ticks("self");
+    let mut left: Vec<String> = supervisor.map(|pid| pid.to_string()).into_iter().collect();
+    while let Some(pid) = left.pop() {
+        total += ticks(&pid);
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        left.extend(children.split_whitespace().map(str::to_owned));
+    }
+    total * 10_000_000
+}
+
+fn median(mut all: Vec<f64>) -> f64 {
+    all.sort_unstable_by(f64::total_cmp);
+    all.get(all.len() / 2).copied().unwrap_or(0.0)
+}

@@ -1,0 +1,114 @@
+//! What it costs to look at a system call.
+
+use super::Experiment;
+use super::conversation::{pipe, read_end};
+use crate::programs::calls::Calls;
+use crate::programs::under::Around;
+use crate::programs::{MARK, executable, sys};
+use crate::table::Figure;
+use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant, bare, statistics};
+use millibox::Request;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "interception",
+    title: "System calls, and who looks at them",
+    about: "Zinke 2009: open(2), write(2), close(2) and the three in sequence, valid and not, each 51 times with a \
+            clock around it; a sample is the median of the 51. Plain; with a seccomp program whose answer the kernel \
+            knows beforehand (its bitmap, Linux 5.11); with one that looks at an argument of each call; in millibox; \
+            with seccomp user notification; with ptrace(2). Cycles are those of the time stamp counter.",
+    run,
+};
+
+/// Repetitions in one run of the program.
+const REPETITIONS: usize = 51;
+
+/// A row's name, and its repetitions.
+type Row = (&'static str, fn(&Calls) -> &Vec<u64>);
+
+const ROWS: [Row; 9] = [
+    ("open", |calls| &calls.open),
+    ("open, no such file", |calls| &calls.open_invalid),
+    ("write", |calls| &calls.write),
+    ("write, no descriptor", |calls| &calls.write_invalid),
+    ("close", |calls| &calls.close),
+    ("close, no descriptor", |calls| &calls.close_invalid),
+    ("open, write, close", |calls| &calls.sequence),
+    ("open, write, close, none valid", |calls| &calls.sequence_invalid),
+    ("nothing", |calls| &calls.nothing),
+];
+
+const VARIANTS: [(&str, Around, &str); 6] = [
+    ("plain", Around::Nothing, ""),
+    ("seccomp, allow", Around::SeccompAllow, "answered from the kernel's bitmap"),
+    ("seccomp, argument", Around::SeccompArgument, "four instructions, run for each call"),
+    ("user notification", Around::Notify, "asked for and continued"),
+    ("user notification, sync", Around::NotifySync, "the same, woken on the caller's CPU (Linux 6.6)"),
+    ("ptrace", Around::Ptrace, "two stops for each call"),
+];
+
+fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
+    let program = executable().map_err(Error::system("find the lab's programs"))?;
+    let supervisor = lab.supervisor(1)?;
+    let file = File::open(&program).map_err(Error::system(format!("open {}", program.display())))?;
+    let descriptor: Arc<OwnedFd> = Arc::new(file.into());
+    let repetitions = REPETITIONS.to_string();
+    let unit = if sys::TICKS == "cycles" { Unit::Cycles } else { Unit::Nanoseconds };
+    let mut comparison = Comparison::new("calls", "One system call").drawn(Figure::Ratios).plan(Plan {
+        rounds: lab.scale().pick(2, 30, 200),
+        budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(20), Duration::from_secs(600)),
+        ..Plan::default()
+    });
+    for (name, _) in ROWS {
+        comparison = comparison.metric(Metric::new(name, unit));
+    }
+    let under = |around: Around| {
+        let (program, repetitions) = (&program, &repetitions);
+        move || {
+            let mut command = Command::new(program);
+            command.args([MARK, "under", around.name()]).arg(program).args([MARK, "calls", repetitions]);
+            let output = command.stdin(Stdio::null()).output().map_err(Error::system("run the lab's program"))?;
+            if !output.status.success() {
+                return Err(Error::says(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+            }
+            medians(&String::from_utf8_lossy(&output.stdout))
+        }
+    };
+    for (name, around, about) in VARIANTS {
+        let variant = Variant::new(name, under(around)).about(about);
+        comparison = comparison.variant(if around == Around::Nothing { variant } else { variant.optional() });
+    }
+    comparison = comparison.variant(
+        Variant::new("millibox", || {
+            let (said, write) = pipe()?;
+            let request = Request::from_descriptor(descriptor.clone());
+            let request = lab.limited(request.args(["millibox", MARK, "calls", &repetitions]).stdout(write));
+            // What it says fits into the pipe.
+            bare::sandboxed(&supervisor, &request)?;
+            drop(request);
+            medians(&read_end(Some(said))?)
+        })
+        .about("the default profile; another file system's /dev/null"),
+    );
+    report.table(comparison.measure(lab)?);
+    report.note("The clock's own cost is the row \"nothing\"; it is in all the others.");
+    report.note(
+        "What is not there is looked for in the root directory, which is a tmpfs in the sandbox: it does not remember \
+         the names that it does not have, as other file systems do. That, and no filter, is the row's difference.",
+    );
+    Ok(())
+}
+
+fn medians(said: &str) -> Result<Vec<f64>, Error> {
+    let calls: Calls =
+        serde_json::from_str(said.trim()).map_err(|error| Error::says(format!("{error}: {}", said.trim())))?;
+    Ok(ROWS.iter().map(|(_, of)| median(of(&calls))).collect())
+}
+
+fn median(all: &[u64]) -> f64 {
+    statistics::Centre::Median.of(&mut all.iter().map(|&ticks| ticks as f64).collect::<Vec<_>>())
+}

@@ -1,0 +1,71 @@
+//! The experiments, one file each.
+
+pub mod bin_true;
+mod compile;
+mod compute;
+mod conversation;
+mod growth;
+mod interception;
+mod pair;
+mod peers;
+mod reactive;
+mod scalability;
+mod sharing;
+
+use crate::{Error, Lab, Report};
+use std::time::Instant;
+
+/// A question, and how to answer it.
+#[derive(Debug, Clone, Copy)]
+pub struct Experiment {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// For a person.
+    pub title: &'static str,
+    /// What it does and which paper it repeats, in a few sentences.
+    pub about: &'static str,
+    /// Fills the report; everything that is found before an error stays in it.
+    pub run: fn(&Lab, &mut Report) -> Result<(), Error>,
+}
+
+/// All of them, in the order in which `all` runs them.
+pub const ALL: &[Experiment] = &[
+    bin_true::EXPERIMENT,
+    compile::EXPERIMENT,
+    compute::EXPERIMENT,
+    peers::EXPERIMENT,
+    sharing::EXPERIMENT,
+    growth::EXPERIMENT,
+    reactive::EXPERIMENT,
+    pair::EXPERIMENT,
+    interception::EXPERIMENT,
+    scalability::EXPERIMENT,
+];
+
+impl Experiment {
+    /// The one of this name.
+    pub fn find(name: &str) -> Option<&'static Experiment> {
+        ALL.iter().find(|experiment| experiment.name == name)
+    }
+
+    /// Makes the experiment. If it fails, the report has what was found until then, and the error as a note.
+    pub fn report(&self, lab: &Lab) -> (Report, Result<(), Error>) {
+        let begin = Instant::now();
+        let mut report = Report::new(self, lab);
+        let done = (self.run)(lab, &mut report);
+        if let Err(error) = &done {
+            report.note(format!("It ended early: {error}."));
+        }
+        (report.finish(begin.elapsed()), done)
+    }
+}
+
+/// The first line of what a program says of its version.
+pub(crate) fn version(executable: &std::path::Path, arguments: &[&str]) -> String {
+    let output = std::process::Command::new(executable).args(arguments).stdin(std::process::Stdio::null()).output();
+    let Some(output) = output.ok().filter(|output| output.status.success()) else {
+        return "it does not say".to_owned();
+    };
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it does not say").to_owned()
+}

@@ -1,0 +1,122 @@
+//! go-judge, a server that is asked over HTTP; one connection is kept.
+
+use super::Ready;
+use crate::{Error, Lab};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What is asked for: /bin/true, with limits.
+const BODY: &str = r#"{"cmd":[{"args":["/bin/true"],"env":["PATH=/usr/bin:/bin"],"files":[{"content":""},{"name":"stdout","max":1024},{"name":"stderr","max":1024}],"cpuLimit":10000000000,"clockLimit":10000000000,"memoryLimit":268435456,"procLimit":16}]}"#;
+
+/// The server goes with this.
+struct Server {
+    child: Child,
+    connection: Option<BufReader<TcpStream>>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Asked kindly it takes its cgroups along.
+        if let Some(pid) = rustix::process::Pid::from_raw(self.child.id() as i32) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_secs(5) && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        // The server leaves its own; those of its containers are empty by now.
+        super::remove_cgroups(&super::cgroups_of("go-judge"), &["api", "containers", ""]);
+    }
+}
+
+/// Starts the server and waits until it answers.
+pub fn prepare(lab: &Lab, path: &Path) -> Result<Ready, Error> {
+    let directory = lab.directory().join("go-judge");
+    std::fs::create_dir_all(&directory).map_err(Error::system("make a directory for go-judge"))?;
+    let failed = |what: &'static str| Error::system::<std::io::Error>(what);
+    // A port that is free now; nobody else here is likely to want it in between.
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(failed("find a port"))?;
+    let address = listener.local_addr().map_err(failed("find a port"))?;
+    drop(listener);
+    let mut command = Command::new(path);
+    command.current_dir(&directory).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", &directory);
+    command.arg("-http-addr").arg(address.to_string()).args([
+        "-release",
+        "-silent",
+        "-parallelism",
+        "1",
+        "-cgroup-prefix",
+        &super::cgroups_of("go-judge"),
+    ]);
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(failed("start go-judge"))?;
+    let mut server = Server { child, connection: None };
+    let begin = Instant::now();
+    let stream = loop {
+        match TcpStream::connect(address) {
+            Ok(stream) => break stream,
+            Err(error) if begin.elapsed() > Duration::from_secs(10) => {
+                return Err(Error::System { what: "connect to go-judge".to_owned(), error });
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+        }
+        if let Ok(Some(status)) = server.child.try_wait() {
+            return Err(Error::says(format!("go-judge did not start: {status}")));
+        }
+    };
+    stream.set_nodelay(true).map_err(failed("set a socket's option"))?;
+    stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(failed("set a socket's option"))?;
+    server.connection = Some(BufReader::new(stream));
+    ask(&mut server)?;
+    Ok(Ready {
+        run: Box::new(move || ask(&mut server)),
+        about: "a server, asked over HTTP on one connection: a prepared container is taken, the program is run in it, \
+                limits and figures by cgroups where it finds them (the container, with its namespaces, is used again; no \
+                seccomp program)",
+    })
+}
+
+/// One request and its answer.
+fn ask(server: &mut Server) -> Result<(), Error> {
+    let failed = |what: &'static str| Error::system::<std::io::Error>(what);
+    let Some(connection) = &mut server.connection else { return Err(Error::says("go-judge is not connected")) };
+    let head = format!(
+        "POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        BODY.len()
+    );
+    connection
+        .get_mut()
+        .write_all([head.as_bytes(), BODY.as_bytes()].concat().as_slice())
+        .map_err(failed("ask go-judge"))?;
+    let mut length = None;
+    loop {
+        let mut line = String::new();
+        if connection.read_line(&mut line).map_err(failed("read go-judge's answer"))? == 0 {
+            return Err(Error::says("go-judge has closed its connection"));
+        }
+        let line = line.trim_end();
+        if line.is_empty() {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse::<usize>().ok();
+        }
+    }
+    let length =
+        length.filter(|length| *length < 1 << 20).ok_or_else(|| Error::says("go-judge answers without a length"))?;
+    let mut body = vec![0; length];
+    connection.read_exact(&mut body).map_err(failed("read go-judge's answer"))?;
+    let body = String::from_utf8_lossy(&body);
+    if body.contains("\"Accepted\"") { Ok(()) } else { Err(Error::says(format!("go-judge answers {body}"))) }
+}

@@ -1,0 +1,190 @@
+//! /bin/true bare, in millibox, and in the sandboxes that a user would take instead.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `command` | those that are one command for one run: nsjail, bubblewrap, firejail |
+//! | `isolate` | isolate, whose box is made once |
+//! | `oci` | crun and runc, which run bundles |
+//! | `go_judge` | go-judge, a server |
+
+mod command;
+mod go_judge;
+mod isolate;
+mod oci;
+
+use super::Experiment;
+use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant, bare};
+use millibox::Request;
+use std::io::{Read, Seek};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "peers",
+    title: "Beside other sandboxes",
+    about: "Thesis, chapter 5: /bin/true bare, in millibox, and in every other sandbox that is installed, each with \
+            settings as near to each other as it has them: namespaces, a read-only root of the system's files, an empty \
+            tmpfs, no network, limits where it has them. What each does is said below its table; what is not there is \
+            named. All that a run needs is in its time: a server (millibox, go-judge) is asked by a client; of isolate, \
+            whose box a judge makes once for many runs, only the run.",
+    run,
+};
+
+/// Another sandbox, ready to run /bin/true.
+struct Ready {
+    /// Runs it once; it must succeed.
+    run: Box<dyn FnMut() -> Result<(), Error>>,
+    /// What it does for a run.
+    about: &'static str,
+}
+
+/// Another sandbox.
+struct Peer {
+    name: &'static str,
+    executable: &'static str,
+    /// How it is asked for its version.
+    version: &'static [&'static str],
+    prepare: fn(&Lab, &Path) -> Result<Ready, Error>,
+}
+
+const PEERS: [Peer; 7] = [
+    Peer { name: "nsjail", executable: "nsjail", version: &["--version"], prepare: command::nsjail },
+    Peer { name: "bubblewrap", executable: "bwrap", version: &["--version"], prepare: command::bubblewrap },
+    Peer { name: "firejail", executable: "firejail", version: &["--version"], prepare: command::firejail },
+    Peer { name: "isolate", executable: "isolate", version: &["--version"], prepare: isolate::prepare },
+    Peer { name: "crun", executable: "crun", version: &["--version"], prepare: oci::crun },
+    Peer { name: "runc", executable: "runc", version: &["--version"], prepare: oci::runc },
+    Peer { name: "go-judge", executable: "go-judge", version: &["-version"], prepare: go_judge::prepare },
+];
+
+fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
+    let request = lab.limited(Request::new("/bin/true"));
+    let usual = lab.supervisor(1)?;
+    let apart = lab.builder().slots(1).separate_pid1(true).start()?;
+    let sandboxed = |supervisor| {
+        let request = &request;
+        move || bare::sandboxed(supervisor, request).map(drop)
+    };
+    let mut comparison = Comparison::new("peers", "/bin/true in one sandbox and another")
+        .metric(Metric::new("real time", Unit::Nanoseconds))
+        .plan(Plan {
+            rounds: lab.scale().pick(2, 60, 500),
+            block: lab.scale().pick(1, 5, 20),
+            settle: 1,
+            warm_up: 2,
+            budget: lab.scale().pick(Duration::from_secs(10), Duration::from_secs(45), Duration::from_secs(900)),
+            at_least: 2,
+        })
+        .variant(Variant::timed("bare", || bare::spawn("/bin/true")).about("posix_spawn and wait"))
+        .variant(Variant::timed("millibox", sandboxed(&usual)).about(
+            "through its library: user, PID, mount and IPC namespaces anew, no network, read-only root, tmpfs, seccomp, \
+             limits on memory, processes, CPU and real time, all figures read",
+        ))
+        .variant(
+            Variant::timed("millibox --separate-pid1", sandboxed(&apart))
+                .about("the same, with pid1 in an address space of its own"),
+        );
+    if let Some(path) = &lab.options().millibox {
+        let limits: &[&str] = if lab.holds_trees() {
+            &["--memory-limit=256M", "--process-limit=16", "--cpu-time-limit=10s"]
+        } else {
+            &[]
+        };
+        let run = move || {
+            let mut command = Command::new(path);
+            command.env_clear().env("PATH", "/usr/bin:/bin").args(["run", "--real-time-limit=10s"]).args(limits);
+            bare::success(command.args(["--", "/bin/true"]).stdin(Stdio::null()))
+        };
+        comparison = comparison.variant(
+            Variant::timed("millibox run", run)
+                .about("the command, which starts a supervisor with its cgroups for one run, and ends it")
+                .optional(),
+        );
+    }
+    for peer in PEERS {
+        let Some(path) = lab.peer(peer.name, peer.executable) else {
+            let why = match lab.options().peers.get(peer.name) {
+                Some(path) => format!("there is no {}", path.display()),
+                None => format!("there is no {} on PATH; --peer {}=PATH says where it is", peer.executable, peer.name),
+            };
+            comparison = comparison.missing(peer.name, why);
+            continue;
+        };
+        let said = super::version(&path, peer.version);
+        report.versions.push((peer.name.to_owned(), said));
+        match (peer.prepare)(lab, &path) {
+            Ok(Ready { run, about }) => {
+                comparison = comparison.variant(Variant::timed(peer.name, run).about(about).optional());
+            }
+            Err(error) => comparison = comparison.missing(peer.name, error.to_string()),
+        }
+    }
+    let table = comparison.measure(lab)?;
+    report.table(table);
+    Ok(())
+}
+
+/// Directories and links at the top that programs of the system need: (path, where a link leads).
+fn system() -> Vec<(PathBuf, Option<PathBuf>)> {
+    let all = ["/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin"].map(PathBuf::from);
+    let there = all.into_iter().filter(|path| path.symlink_metadata().is_ok());
+    there.map(|path| (path.clone(), std::fs::read_link(&path).ok())).collect()
+}
+
+/// A command that runs /bin/true in a sandbox; if it fails, its own words are the error.
+fn quiet(command: &mut Command) -> Result<(), Error> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    // A pipe would have to be read; a file is looked at only if there is a reason to.
+    let mut words = tempfile::tempfile().map_err(Error::system("make a temporary file"))?;
+    let for_it = words.try_clone().map_err(Error::system("copy a descriptor"))?;
+    let status = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(for_it)
+        .status()
+        .map_err(Error::system(format!("run {name}")))?;
+    if status.success() {
+        return Ok(());
+    }
+    let mut said = String::new();
+    let _ = words.rewind();
+    let _ = words.read_to_string(&mut said);
+    let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let from = said.len().saturating_sub(3);
+    Err(Error::says(format!("{name}: {status}: {}", said[from..].join("; "))))
+}
+
+/// Tries a command once with its words caught, then runs it with none: a run that is measured opens no file of ours.
+fn tried(mut make: impl FnMut() -> Command + 'static, about: &'static str) -> Result<Ready, Error> {
+    quiet(&mut make())?;
+    let run = move || {
+        let mut command = make();
+        let done = bare::success(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+        // Once more, for its words.
+        done.map_err(|error| match quiet(&mut make()) {
+            Err(words) => words,
+            Ok(()) => Error::says(format!("{error}, after runs that succeeded and before one that did")),
+        })
+    };
+    Ok(Ready { run: Box::new(run), about })
+}
+
+/// A name for a peer's cgroups, at the top of each hierarchy: no other lab has it.
+fn cgroups_of(peer: &str) -> String {
+    format!("millibox-lab-{}-{peer}", std::process::id())
+}
+
+/// Removes cgroups that a peer made at the top of each hierarchy and left: directories below `name`, one after another.
+/// The kernel removes only such as have no processes and no children.
+fn remove_cgroups(name: &str, below: &[&str]) {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    for line in mounts.lines() {
+        let mut fields = line.split(' ').skip(1);
+        if let (Some(at), Some("cgroup" | "cgroup2")) = (fields.next(), fields.next()) {
+            for directory in below {
+                let _ = std::fs::remove_dir(Path::new(at).join(name).join(directory));
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! One page for all reports. It stands alone and loads nothing.
+
+use super::plot::Plot;
+use super::{claim_words, rows, test_words};
+use crate::{Holds, Report};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+const STYLE: &str = include_str!("page.css");
+
+/// The page; for each report, the plots of all its tables in a row.
+pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>]) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "millibox: the lab" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                h1 { "millibox: the lab" }
+                @if let Some(first) = reports.first() { (machine(first)) }
+                (wanted(reports))
+                nav {
+                    ul { @for report in reports { li { a href={ "#" (report.experiment) } { (report.title) } } } }
+                }
+                @for (report, plots) in reports.iter().zip(plots) { (experiment(report, plots)) }
+                (how())
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn machine(report: &Report) -> Markup {
+    let machine = &report.machine;
+    let busy = machine.load_before.is_some_and(|load| load > 0.5);
+    html! {
+        p { (machine.line()) ", backend " (report.backend) ", millibox " (report.millibox) "." }
+        p { "Begun " (report.started) " by " code { (report.command) } ", scale " (report.scale) ", seed " (report.seed) "." }
+        @if busy {
+            p.warning { "The machine was busy before anything was measured: ratios can be trusted more than times, and neither much." }
+        }
+    }
+}
+
+fn wanted(reports: &[Report]) -> Markup {
+    html! {
+        @if reports.iter().any(|report| !report.claims.is_empty()) {
+            h2 { "What is wanted, and what was found" }
+            table {
+                thead { tr { th { "ratio" } th.number { "at most" } th.number { "found [95 %]" } th { "holds" } } }
+                tbody {
+                    @for report in reports {
+                        @for claim in &report.claims {
+                            tr.(class(claim.holds)) {
+                                td { a href={ "#" (report.experiment) } { (claim.what) } }
+                                td.number { (claim.at_most) }
+                                td.number { (claim.found) }
+                                td { (claim_words(claim)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn class(holds: Holds) -> &'static str {
+    match holds {
+        Holds::Yes => "yes",
+        Holds::No => "no",
+        Holds::Unclear => "unclear",
+    }
+}
+
+fn experiment(report: &Report, plots: &[Vec<Plot>]) -> Markup {
+    html! {
+        section id=(report.experiment) {
+            h2 { (report.title) }
+            p { (report.about) }
+            p.small { code { "millibox bench " (report.experiment) } ": " (format!("{:.0}", report.seconds)) " s, " (report.started) }
+            @for note in &report.notes { p.note { (note) } }
+            @for (table, plots) in report.tables.iter().zip(plots) {
+                h3 { (table.title) }
+                @for plot in plots { figure { (PreEscaped(&plot.svg)) } }
+                @for rows in rows::of(table) {
+                    table {
+                        caption { (rows.heading) }
+                        thead {
+                            tr { @for (at, column) in rows.columns.iter().enumerate() { th.number[at > 0] { (column) } } }
+                        }
+                        tbody {
+                            @for row in &rows.rows {
+                                tr { @for (at, cell) in row.iter().enumerate() { td.number[at > 0] { (cell) } } }
+                            }
+                        }
+                    }
+                }
+                @if table.variants.iter().any(|variant| !variant.about.is_empty()) || !table.missing.is_empty() {
+                    dl {
+                        @for variant in table.variants.iter().filter(|variant| !variant.about.is_empty()) {
+                            dt { (variant.name) } dd { (variant.about) }
+                        }
+                        @for missing in &table.missing { dt { (missing.name) } dd.missing { "not measured: " (missing.why) } }
+                    }
+                }
+            }
+            @if !report.tests.is_empty() {
+                h3 { "Welch's t-test" }
+                ul { @for test in &report.tests { li { (test_words(test)) } } }
+            }
+            @if !report.versions.is_empty() {
+                h3 { "Versions" }
+                dl { @for (name, version) in &report.versions { dt { (name) } dd { (version) } } }
+            }
+        }
+    }
+}
+
+fn how() -> Markup {
+    html! {
+        section {
+            h2 { "How to read this" }
+            p {
+                "Variants of one comparison are measured by turns, in an order drawn anew for each round, so that all see the \
+                 same machine. A box reaches from the first to the third quartile, its bar is the median, whiskers end at \
+                 the last sample within 1.5 times the box, points are samples beyond. Ratios are to the first variant, \
+                 with the 95 % percentile interval of a bootstrap that draws whole rounds. A claim holds if the whole \
+                 interval is below the bound, and is unclear if the bound lies within."
+            }
+        }
+    }
+}

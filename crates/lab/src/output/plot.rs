@@ -1,0 +1,408 @@
+//! Tables as plots (SVG).
+//!
+//! Text is laid out by estimated widths, so no fonts are needed to make a plot.
+
+use super::rows;
+use super::words::{Shown, slug};
+use crate::table::{Figure, Figures, Table};
+use crate::{Error, statistics};
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
+use plotters::prelude::*;
+use std::ops::Range;
+
+const WIDTH: u32 = 860;
+/// Colours that can be told apart by the colour-blind, too (Okabe and Ito).
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(90, 90, 90),
+];
+/// More than so many outliers are thinned: a plot is to be looked at, not kept.
+const POINTS: usize = 200;
+/// Beyond this ratio of the greatest to the least, an axis has logarithmic steps.
+const WIDE: f64 = 8.0;
+
+/// A plot, and the end of its file's name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plot {
+    /// Of letters, digits and dashes.
+    pub name: String,
+    /// What it shows.
+    pub caption: String,
+    /// The file.
+    pub svg: String,
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Done = Result<(), Box<dyn std::error::Error>>;
+
+/// The plots of a table: one for each metric, or one for all.
+///
+/// # Errors
+/// One cannot be drawn.
+pub fn of(table: &Table) -> Result<Vec<Plot>, Error> {
+    if table.variants.is_empty() || table.figure == Figure::None {
+        return Ok(Vec::new());
+    }
+    if table.figure == Figure::Ratios {
+        let bars = table.metrics.len() * table.variants.len().saturating_sub(1);
+        let height = 90 + 16 * bars as u32 + 10 * table.metrics.len() as u32;
+        let caption = format!("{}: ratios of medians to {}", table.title, table.variants[0].name);
+        let svg = draw(height, |area| ratios(area, table, &caption)).map_err(says(&caption))?;
+        return Ok(vec![Plot { name: slug(&table.id), caption, svg }]);
+    }
+    table
+        .metrics
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| table.variants.iter().any(|variant| variant.figures[*at].max > 0.0))
+        .map(|(at, metric)| {
+            let caption = format!("{}: {}", table.title, metric.name);
+            let svg = match &table.figure {
+                Figure::Lines { x, logarithmic } => {
+                    draw(380, |area| lines(area, table, at, &caption, x, *logarithmic)).map_err(says(&caption))?
+                }
+                _ => draw(80 + 34 * table.variants.len() as u32, |area| boxes(area, table, at, &caption))
+                    .map_err(says(&caption))?,
+            };
+            Ok(Plot { name: slug(&format!("{} {}", table.id, metric.name)), caption, svg })
+        })
+        .collect()
+}
+
+fn says(caption: &str) -> impl FnOnce(Box<dyn std::error::Error>) -> Error + use<> {
+    let caption = caption.to_owned();
+    move |error| Error::says(format!("cannot draw {caption}: {error}"))
+}
+
+fn draw(height: u32, how: impl FnOnce(&Area) -> Done) -> Result<String, Box<dyn std::error::Error>> {
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+        area.fill(&WHITE)?;
+        how(&area)?;
+        area.present()?;
+    }
+    Ok(svg)
+}
+
+/// The ends of the whiskers: the last samples within 1.5 times the box (Tukey).
+fn whiskers(figures: &Figures) -> (f64, f64) {
+    let reach = 1.5 * (figures.q3 - figures.q1);
+    if figures.samples.is_empty() {
+        return ((figures.q1 - reach).max(figures.min), (figures.q3 + reach).min(figures.max));
+    }
+    let within = figures.samples.iter().copied().filter(|&at| (figures.q1 - reach..=figures.q3 + reach).contains(&at));
+    within.fold((figures.q1, figures.q3), |(low, high), at| (low.min(at), high.max(at)))
+}
+
+/// An axis from the least to the greatest with some room; logarithmic if they lie far apart.
+fn axis(values: impl Iterator<Item = f64>) -> (Range<f64>, bool) {
+    let (low, high) = values
+        .filter(|value| value.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+    if !low.is_finite() {
+        return (0.0..1.0, false);
+    }
+    if low > 0.0 && high / low > WIDE {
+        return (low / 1.15..high * 1.15, true);
+    }
+    let room = ((high - low) * 0.06).max(high.abs() * 1e-3).max(1e-9);
+    (low - room..high + room, false)
+}
+
+/// The room that names at the left take.
+fn room_for<'n>(names: impl Iterator<Item = &'n str>) -> u32 {
+    (names.map(|name| name.chars().count() as u32).max().unwrap_or(0) * 7 + 16).clamp(60, 330)
+}
+
+fn boxes(area: &Area, table: &Table, metric: usize, caption: &str) -> Done {
+    let shown = rows::shown(table, metric);
+    let far = |figures: &Figures| {
+        let (low, high) = whiskers(figures);
+        // Outliers are shown as far as the 99th percentile; a single sample far out would press the boxes flat.
+        [shown.scale(low.min(figures.min)), shown.scale(high.max(figures.p99))]
+    };
+    let (range, logarithmic) = axis(table.variants.iter().flat_map(|variant| far(&variant.figures[metric])));
+    if logarithmic {
+        boxes_on(area, table, metric, caption, shown, range.clone(), range.log_scale())
+    } else {
+        boxes_on(area, table, metric, caption, shown, range.clone(), range)
+    }
+}
+
+fn boxes_on<X>(
+    area: &Area,
+    table: &Table,
+    metric: usize,
+    caption: &str,
+    shown: Shown,
+    range: Range<f64>,
+    axis: X,
+) -> Done
+where
+    X: AsRangedCoord<Value = f64>,
+    X::CoordDescType: ValueFormatter<f64>,
+{
+    let count = table.variants.len() as f64;
+    let mut chart = ChartBuilder::on(area)
+        .caption(caption, ("sans-serif", 17))
+        .margin(8)
+        .x_label_area_size(38)
+        .y_label_area_size(room_for(table.variants.iter().map(|variant| variant.name.as_str())))
+        .build_cartesian_2d(axis, 0.0..count)?;
+    chart
+        .configure_mesh()
+        .disable_y_mesh()
+        .y_labels(0)
+        .x_labels(8)
+        .x_label_formatter(&|value| tick(*value))
+        .x_desc(shown.unit)
+        .max_light_lines(4)
+        .label_style(("sans-serif", 12))
+        .axis_desc_style(("sans-serif", 13))
+        .light_line_style(BLACK.mix(0.06))
+        .bold_line_style(BLACK.mix(0.14))
+        .draw()?;
+    for (index, variant) in table.variants.iter().enumerate() {
+        let figures = &variant.figures[metric];
+        let y = count - index as f64 - 0.5;
+        let colour = COLOURS[index % COLOURS.len()];
+        let at = |value: f64| shown.scale(value).clamp(range.start, range.end);
+        let (low, high) = whiskers(figures);
+        let bar = |x0: f64, y0: f64, x1: f64, y1: f64, width: u32| {
+            PathElement::new(vec![(x0, y0), (x1, y1)], colour.stroke_width(width))
+        };
+        chart.draw_series([
+            bar(at(low), y, at(figures.q1), y, 1),
+            bar(at(figures.q3), y, at(high), y, 1),
+            bar(at(low), y - 0.15, at(low), y + 0.15, 1),
+            bar(at(high), y - 0.15, at(high), y + 0.15, 1),
+        ])?;
+        let corners = [(at(figures.q1), y - 0.28), (at(figures.q3), y + 0.28)];
+        chart.draw_series([Rectangle::new(corners, colour.mix(0.25).filled())])?;
+        chart.draw_series([Rectangle::new(corners, colour.stroke_width(1))])?;
+        chart.draw_series([bar(at(figures.median), y - 0.28, at(figures.median), y + 0.28, 3)])?;
+        let outside: Vec<f64> = figures.samples.iter().copied().filter(|value| *value < low || *value > high).collect();
+        let step = outside.len().div_ceil(POINTS).max(1);
+        let points = outside.iter().step_by(step).map(|value| shown.scale(*value));
+        chart.draw_series(
+            points.filter(|x| range.contains(x)).map(|x| Circle::new((x, y), 2, colour.mix(0.35).filled())),
+        )?;
+        name(area, &chart.plotting_area().map_coordinate(&(range.start, y)), &variant.name)?;
+    }
+    Ok(())
+}
+
+/// Writes a name to the left of a point.
+fn name(area: &Area, &(x, y): &(i32, i32), name: &str) -> Done {
+    use plotters::style::text_anchor::{HPos, Pos, VPos};
+    let style = ("sans-serif", 13).into_text_style(area).pos(Pos::new(HPos::Right, VPos::Center));
+    area.draw_text(name, &style, (x - 8, y))?;
+    Ok(())
+}
+
+fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, logarithmic: bool) -> Done {
+    let xs = || table.variants.iter().filter_map(|variant| variant.x);
+    let (low, high) = xs().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+    if !low.is_finite() {
+        return Ok(());
+    }
+    let shown = rows::shown(table, metric);
+    let ends = table.variants.iter().flat_map(|variant| {
+        let figures = &variant.figures[metric];
+        [shown.scale(figures.q1), shown.scale(figures.q3)]
+    });
+    let (least, most) =
+        ends.fold((f64::INFINITY, 0.0), |(least, most), end| (f64::min(least, end), f64::max(most, end)));
+    // From 0, so that what grows does not look as if it grew more; but what lies very far apart could not be seen.
+    let linear_y = 0.0..(most * 1.3).max(1e-9);
+    let logarithmic_y = (least / 2.0..most * 4.0).log_scale();
+    let room = ((high - low) * 0.04).max(1e-9);
+    let linear_x = low - room..high + room;
+    let logarithmic_x = (low / 1.2..high * 1.2).log_scale();
+    let far_y = least > 0.0 && most / least > 3.0 * WIDE;
+    match (logarithmic && low > 0.0 && high > low, far_y) {
+        (true, true) => lines_on(area, table, metric, caption, x, logarithmic_x, logarithmic_y),
+        (true, false) => lines_on(area, table, metric, caption, x, logarithmic_x, linear_y),
+        (false, true) => lines_on(area, table, metric, caption, x, linear_x, logarithmic_y),
+        (false, false) => lines_on(area, table, metric, caption, x, linear_x, linear_y),
+    }
+}
+
+fn lines_on<X, Y>(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, x_axis: X, y_axis: Y) -> Done
+where
+    X: AsRangedCoord<Value = f64>,
+    X::CoordDescType: ValueFormatter<f64>,
+    Y: AsRangedCoord<Value = f64>,
+    Y::CoordDescType: ValueFormatter<f64>,
+{
+    let shown = rows::shown(table, metric);
+    let mut chart = ChartBuilder::on(area)
+        .caption(caption, ("sans-serif", 17))
+        .margin(8)
+        .x_label_area_size(38)
+        .y_label_area_size(70)
+        .build_cartesian_2d(x_axis, y_axis)?;
+    chart
+        .configure_mesh()
+        .x_desc(x)
+        .y_desc(shown.unit)
+        .x_label_formatter(&|value| tick(*value))
+        .y_label_formatter(&|value| tick(*value))
+        .max_light_lines(4)
+        .label_style(("sans-serif", 12))
+        .axis_desc_style(("sans-serif", 13))
+        .light_line_style(BLACK.mix(0.06))
+        .bold_line_style(BLACK.mix(0.14))
+        .draw()?;
+    let mut names: Vec<&str> = Vec::new();
+    for variant in &table.variants {
+        let series = variant.series.as_deref().unwrap_or_default();
+        if !names.contains(&series) {
+            names.push(series);
+        }
+    }
+    for (index, series) in names.iter().enumerate() {
+        let colour = COLOURS[index % COLOURS.len()];
+        let of_it: Vec<(f64, &Figures)> = table
+            .variants
+            .iter()
+            .filter(|variant| variant.series.as_deref().unwrap_or_default() == *series)
+            .filter_map(|variant| Some((variant.x?, &variant.figures[metric])))
+            .collect();
+        let medians = || of_it.iter().map(|(x, figures)| (*x, shown.scale(figures.median)));
+        chart.draw_series(of_it.iter().map(|(x, figures)| {
+            let ends = vec![(*x, shown.scale(figures.q1)), (*x, shown.scale(figures.q3))];
+            PathElement::new(ends, colour.mix(0.5).stroke_width(1))
+        }))?;
+        chart
+            .draw_series(LineSeries::new(medians(), colour.stroke_width(2)))?
+            .label(*series)
+            .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 18, y)], colour.stroke_width(2)));
+        chart.draw_series(medians().map(|at| Circle::new(at, 3, colour.filled())))?;
+    }
+    chart
+        .configure_series_labels()
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK.mix(0.2))
+        .position(SeriesLabelPosition::UpperLeft)
+        .draw()?;
+    Ok(())
+}
+
+/// A number at an axis: no digits that say nothing, and 1M rather than 1000000.
+fn tick(value: f64) -> String {
+    let (divisor, suffix) = match value.abs() {
+        size if size >= 1e9 => (1e9, "G"),
+        size if size >= 1e6 => (1e6, "M"),
+        size if size >= 1e4 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    // Steps are short numbers, up to what is lost in adding them up.
+    let rounded = format!("{:.4}", value / divisor);
+    let short = rounded.trim_end_matches('0').trim_end_matches('.');
+    format!("{}{suffix}", if short.is_empty() || short == "-0" { "0" } else { short })
+}
+
+fn ratios(area: &Area, table: &Table, caption: &str) -> Done {
+    let others = &table.variants[1..];
+    let all = || {
+        others
+            .iter()
+            .flat_map(|variant| &variant.figures)
+            .filter_map(|figures| figures.ratio)
+            .flat_map(|ratio| [ratio.low, ratio.high])
+    };
+    let (range, logarithmic) = axis(all().chain([1.0]));
+    if logarithmic {
+        ratios_on(area, table, caption, range.clone(), range.log_scale())
+    } else {
+        ratios_on(area, table, caption, range.clone(), range)
+    }
+}
+
+fn ratios_on<X>(area: &Area, table: &Table, caption: &str, range: Range<f64>, axis: X) -> Done
+where
+    X: AsRangedCoord<Value = f64>,
+    X::CoordDescType: ValueFormatter<f64>,
+{
+    let (rows, others) = (table.metrics.len() as f64, &table.variants[1..]);
+    let mut chart = ChartBuilder::on(area)
+        .caption(caption, ("sans-serif", 17))
+        .margin(8)
+        .x_label_area_size(38)
+        .y_label_area_size(room_for(table.metrics.iter().map(|metric| metric.name.as_str())))
+        .build_cartesian_2d(axis, 0.0..rows)?;
+    chart
+        .configure_mesh()
+        .disable_y_mesh()
+        .y_labels(0)
+        .x_label_formatter(&|value| tick(*value))
+        .x_desc(format!("times {}", table.variants[0].name))
+        .max_light_lines(4)
+        .label_style(("sans-serif", 12))
+        .axis_desc_style(("sans-serif", 13))
+        .light_line_style(BLACK.mix(0.06))
+        .bold_line_style(BLACK.mix(0.14))
+        .draw()?;
+    chart.draw_series([PathElement::new(vec![(1.0, 0.0), (1.0, rows)], BLACK.mix(0.5).stroke_width(1))])?;
+    let thick = 0.8 / others.len().max(1) as f64;
+    for (index, variant) in others.iter().enumerate() {
+        let colour = COLOURS[index % COLOURS.len()];
+        let at = |ratio: f64| ratio.clamp(range.start, range.end);
+        let bars = variant.figures.iter().enumerate().filter_map(|(metric, figures)| {
+            let y = rows - metric as f64 - 0.1 - thick * (index as f64 + 1.0);
+            Some((y, figures.ratio?))
+        });
+        let bars: Vec<(f64, statistics::Interval)> = bars.collect();
+        chart
+            .draw_series(bars.iter().map(|(y, ratio)| {
+                Rectangle::new([(at(1.0), *y), (at(ratio.value), y + thick * 0.9)], colour.mix(0.6).filled())
+            }))?
+            .label(variant.name.clone())
+            .legend(move |(x, y)| Rectangle::new([(x, y - 4), (x + 18, y + 4)], colour.mix(0.6).filled()));
+        chart.draw_series(bars.iter().map(|(y, ratio)| {
+            let middle = y + thick * 0.45;
+            PathElement::new(vec![(at(ratio.low), middle), (at(ratio.high), middle)], BLACK.stroke_width(1))
+        }))?;
+    }
+    for (metric, known) in table.metrics.iter().enumerate() {
+        let y = rows - metric as f64 - 0.5;
+        name(area, &chart.plotting_area().map_coordinate(&(range.start, y)), &known.name)?;
+    }
+    chart
+        .configure_series_labels()
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK.mix(0.2))
+        .position(SeriesLabelPosition::UpperRight)
+        .draw()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tick;
+
+    #[test]
+    fn ticks_are_short() {
+        for (value, shown) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.300_000_000_000_000_04, "0.3"),
+            (1.05, "1.05"),
+            (500.0, "500"),
+            (1000.0, "1000"),
+            (20_000.0, "20k"),
+            (1_500_000.0, "1.5M"),
+            (-2.0, "-2"),
+        ] {
+            assert_eq!(tick(value), shown);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Numbers as a person reads them.
+
+use crate::Unit;
+
+/// Divides numbers of one unit so that they are short, and names what is left.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shown {
+    divisor: f64,
+    /// For a heading: "ms"; may be empty.
+    pub unit: &'static str,
+}
+
+impl Shown {
+    /// For numbers of about this size.
+    pub fn of(unit: Unit, typical: f64) -> Shown {
+        let steps: &[(f64, &str)] = match unit {
+            Unit::Nanoseconds => &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")],
+            Unit::Bytes => &[(1073741824.0, "GiB"), (1048576.0, "MiB"), (1024.0, "KiB"), (1.0, "bytes")],
+            Unit::Cycles => &[(1.0, "cycles")],
+            Unit::PerSecond => &[(1.0, "per second")],
+            Unit::Count => &[(1.0, "")],
+        };
+        // 1500 us rather than 1.5 ms: neighbours are compared more easily.
+        let fits = steps.iter().find(|(divisor, _)| typical.abs() >= divisor * 2.0).or(steps.last());
+        let &(divisor, unit) = fits.unwrap_or(&(1.0, ""));
+        Shown { divisor, unit }
+    }
+
+    /// The number that is shown.
+    pub fn scale(self, value: f64) -> f64 {
+        value / self.divisor
+    }
+
+    /// The number in words, with four digits that count.
+    pub fn number(self, value: f64) -> String {
+        number(self.scale(value))
+    }
+
+    /// `name, unit`.
+    pub fn heading(self, name: &str) -> String {
+        if self.unit.is_empty() { name.to_owned() } else { format!("{name}, {}", self.unit) }
+    }
+}
+
+/// A number with four digits that count.
+pub fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "-".to_owned();
+    }
+    let places = match value.abs() {
+        size if size >= 1000.0 || size == 0.0 => 0,
+        size if size >= 100.0 => 1,
+        size if size >= 10.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.places$}")
+}
+
+/// The name of a file: letters, digits and dashes.
+pub fn slug(name: &str) -> String {
+    let mut slug = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_alphanumeric() {
+            slug.push(letter.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.trim_end_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let of = |typical, value| {
+            let shown = Shown::of(Unit::Nanoseconds, typical);
+            format!("{} {}", shown.number(value), shown.unit)
+        };
+        assert_eq!(of(486_000.0, 486_123.0), "486.1 us");
+        assert_eq!(of(1_500_000.0, 1_500_000.0), "1500 us");
+        assert_eq!(of(25_000_000.0, 2_100_000.0), "2.100 ms");
+        assert_eq!(of(0.0, 0.0), "0 ns");
+        assert_eq!(Shown::of(Unit::Bytes, 5e6).number(5e6), "4.768");
+        assert_eq!(number(f64::NAN), "-");
+        assert_eq!(slug("CPU time, 2 slots (pinned)"), "cpu-time-2-slots-pinned");
+    }
+}

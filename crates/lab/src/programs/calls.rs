@@ -1,0 +1,107 @@
+//! Single system calls, with a clock around each: the experiment of Zinke 2009.
+
+use super::{Failed, sys};
+use serde::{Deserialize, Serialize};
+
+/// What was called; ticks of [`sys::ticks`], one number for each repetition.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Calls {
+    /// The clock's unit.
+    pub unit: String,
+    /// Nothing between two looks at the clock.
+    pub nothing: Vec<u64>,
+    /// open(2) of /dev/null.
+    pub open: Vec<u64>,
+    /// open(2) of what is not there.
+    pub open_invalid: Vec<u64>,
+    /// write(2) of one byte to /dev/null.
+    pub write: Vec<u64>,
+    /// write(2) to a number that is no descriptor.
+    pub write_invalid: Vec<u64>,
+    /// close(2).
+    pub close: Vec<u64>,
+    /// close(2) of a number that is no descriptor.
+    pub close_invalid: Vec<u64>,
+    /// All three in sequence.
+    pub sequence: Vec<u64>,
+    /// All three in sequence: not there, and no descriptor twice.
+    pub sequence_invalid: Vec<u64>,
+}
+
+/// No descriptor has this number.
+const INVALID: i32 = -1;
+
+/// Calls each so many times, in turn, after as many that are not counted (the first calls pay for
+/// caches and page tables).
+pub fn measure(repetitions: usize) -> Calls {
+    let mut calls = Calls {
+        unit: sys::TICKS.to_owned(),
+        nothing: Vec::new(),
+        open: Vec::new(),
+        open_invalid: Vec::new(),
+        write: Vec::new(),
+        write_invalid: Vec::new(),
+        close: Vec::new(),
+        close_invalid: Vec::new(),
+        sequence: Vec::new(),
+        sequence_invalid: Vec::new(),
+    };
+    let time = |what: &mut dyn FnMut()| {
+        let begin = sys::ticks();
+        what();
+        sys::ticks() - begin
+    };
+    let there = c"/dev/null";
+    let not_there = c"/millibox-lab-has-no-such-file";
+    for turn in 0..repetitions * 2 {
+        let mut fd = INVALID;
+        let nothing = time(&mut || {});
+        let open = time(&mut || fd = sys::open(there));
+        let write = time(&mut || {
+            sys::write_byte(fd);
+        });
+        let close = time(&mut || {
+            sys::close(fd);
+        });
+        let open_invalid = time(&mut || {
+            sys::open(not_there);
+        });
+        let write_invalid = time(&mut || {
+            sys::write_byte(INVALID);
+        });
+        let close_invalid = time(&mut || {
+            sys::close(INVALID);
+        });
+        let three = |path| {
+            let fd = sys::open(path);
+            sys::write_byte(fd);
+            sys::close(fd);
+        };
+        let sequence = time(&mut || three(there));
+        let sequence_invalid = time(&mut || three(not_there));
+        if turn >= repetitions {
+            calls.nothing.push(nothing);
+            calls.open.push(open);
+            calls.write.push(write);
+            calls.close.push(close);
+            calls.open_invalid.push(open_invalid);
+            calls.write_invalid.push(write_invalid);
+            calls.close_invalid.push(close_invalid);
+            calls.sequence.push(sequence);
+            calls.sequence_invalid.push(sequence_invalid);
+        }
+    }
+    calls
+}
+
+/// The same, told on standard output.
+pub fn tell(repetitions: usize) -> Result<u8, Failed> {
+    // Where the calls cannot work, their times say nothing.
+    let fd = sys::open(c"/dev/null");
+    if fd < 0 {
+        return Err(format!("open /dev/null: {}", std::io::Error::last_os_error()).into());
+    }
+    sys::close(fd);
+    println!("{}", serde_json::to_string(&measure(repetitions))?);
+    Ok(0)
+}

@@ -1,0 +1,303 @@
+//! The lab's hand-written system calls, and all of its `unsafe`.
+//!
+//! rustix has none of these: fork(2), ptrace(2), seccomp(2) with a listener, the time stamp
+//! counter, and calls on descriptors that are not open.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Turns a C library's answer into a result.
+fn checked(answer: libc::c_long) -> io::Result<libc::c_long> {
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
+
+/// Reads a clock that is as fine as the machine has one: the time stamp counter, in cycles of
+/// its own constant rate, where there is one; else the monotonic clock, in nanoseconds.
+#[inline]
+pub fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // Waits for what was before it; see Intel's manual on RDTSC.
+        // SAFETY: neither instruction touches memory; every x86-64 processor has them, and Linux
+        // takes them from nobody who has not asked for that (PR_SET_TSC).
+        unsafe {
+            core::arch::x86_64::_mm_lfence();
+            let now = core::arch::x86_64::_rdtsc();
+            core::arch::x86_64::_mm_lfence();
+            now
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    }
+}
+
+/// What [`ticks`] counts.
+pub const TICKS: &str = if cfg!(target_arch = "x86_64") { "cycles" } else { "ns" };
+
+/// open(2) for writing, as a program calls it; the descriptor, or -1.
+#[inline]
+pub fn open(path: &CStr) -> i32 {
+    // SAFETY: the path ends with NUL and outlives the call.
+    unsafe { libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) }
+}
+
+/// write(2) of one byte, on any number.
+#[inline]
+pub fn write_byte(fd: i32) -> isize {
+    // SAFETY: the byte outlives the call.
+    unsafe { libc::write(fd, [b'.'].as_ptr().cast(), 1) }
+}
+
+/// close(2), on any number: the caller made it by [`open`], or it is no descriptor.
+#[inline]
+pub fn close(fd: i32) -> i32 {
+    // SAFETY: no owned descriptor has this number, by the above.
+    unsafe { libc::close(fd) }
+}
+
+/// fork(2); `None` in the child.
+///
+/// # Errors
+/// The kernel's.
+pub fn fork() -> io::Result<Option<i32>> {
+    // SAFETY: the programs of the lab that call it have one thread, so the child's memory is in
+    // order.
+    let pid = checked(unsafe { libc::fork() }.into())? as i32;
+    Ok((pid != 0).then_some(pid))
+}
+
+/// Ends a forked child at once, without the C library's end of a process.
+pub fn exit_child(code: i32) -> ! {
+    // SAFETY: it does not return and touches no memory.
+    unsafe { libc::_exit(code) }
+}
+
+/// How a child ended, or stopped.
+#[derive(Debug, Clone, Copy)]
+pub struct Waited {
+    /// Its process id (or that of its thread).
+    pub pid: i32,
+    /// As wait4(2) has it.
+    pub status: i32,
+    /// CPU time in user space, of it and of the children that it waited for, in microseconds.
+    pub user_us: u64,
+    /// The same in the kernel.
+    pub system_us: u64,
+}
+
+/// wait4(2) for a child, or for any (-1), threads and clones included.
+///
+/// # Errors
+/// The kernel's; `ECHILD` when there is none.
+pub fn wait(pid: i32) -> io::Result<Waited> {
+    let mut status = 0;
+    // SAFETY: zeros are a valid rusage, a plain structure of numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: both places are ours and outlive the call.
+        let answer = unsafe { libc::wait4(pid, &mut status, libc::__WALL, &mut usage) };
+        match checked(answer.into()) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok(pid) => {
+                let micros = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+                let (user_us, system_us) = (micros(usage.ru_utime), micros(usage.ru_stime));
+                return Ok(Waited { pid: pid as i32, status, user_us, system_us });
+            }
+        }
+    }
+}
+
+/// Attaches a seccomp program to this thread, for good.
+///
+/// # Errors
+/// The kernel's.
+pub fn attach(program: &millibox_seccomp::Program) -> io::Result<()> {
+    seccomp(program, 0).map(|_| ())
+}
+
+/// The same, and gives the descriptor on which its `SECCOMP_RET_USER_NOTIF` is heard.
+///
+/// # Errors
+/// The kernel's; `EBUSY` if there is such a program already.
+pub fn attach_with_listener(program: &millibox_seccomp::Program) -> io::Result<OwnedFd> {
+    let fd = seccomp(program, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)?;
+    // SAFETY: the kernel has just made it for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+fn seccomp(program: &millibox_seccomp::Program, flags: libc::c_ulong) -> io::Result<libc::c_long> {
+    rustix::thread::set_no_new_privs(true)?;
+    let mut bytes = program.as_bytes();
+    let program = libc::sock_fprog { len: program.len() as u16, filter: bytes.as_mut_ptr().cast() };
+    // SAFETY: length and bytes are those of a whole program, which the kernel copies (it asks for
+    // no alignment).
+    checked(unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &program) })
+}
+
+/// Lets every notification that comes on a listener go on, and counts them. Ends when nobody is
+/// left whom it is for, where the kernel tells (Linux 6.11).
+///
+/// # Errors
+/// The kernel's.
+pub fn continue_all(listener: &OwnedFd, answered: &AtomicU64) -> io::Result<()> {
+    let fd = listener.as_raw_fd();
+    loop {
+        // SAFETY: zeros are a valid notification, a plain structure of numbers, and what the
+        // kernel wants to find there.
+        let mut asked: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+        // SAFETY: the structure is the kernel's own for this request, and outlives the call.
+        let received = checked(unsafe { libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_RECV as _, &mut asked) }.into());
+        match received {
+            // Who asked has been killed meanwhile; or, since Linux 6.11, there is nobody left.
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
+                if hung_up(listener)? {
+                    return Ok(());
+                }
+                continue;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            received => received?,
+        };
+        let answer = libc::seccomp_notif_resp {
+            id: asked.id,
+            val: 0,
+            error: 0,
+            flags: libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
+        };
+        // SAFETY: as above.
+        match checked(unsafe { libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_SEND as _, &answer) }.into()) {
+            Ok(_) => drop(answered.fetch_add(1, Relaxed)),
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether a listener's last program user is gone.
+fn hung_up(listener: &OwnedFd) -> io::Result<bool> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut ready = [PollFd::new(listener, PollFlags::empty())];
+    poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
+    Ok(ready[0].revents().contains(PollFlags::HUP))
+}
+
+/// Makes the listener's notifications wake the one who answers on the CPU of the one who asks
+/// (Linux 6.6); whether the kernel can.
+pub fn answer_on_the_same_cpu(listener: &OwnedFd) -> bool {
+    /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`
+    const SYNC_WAKE_UP: libc::c_ulong = 1;
+    // SAFETY: the request takes a number.
+    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS as _, SYNC_WAKE_UP) == 0 }
+}
+
+/// The command's process will ask to be traced by its parent, and stops at its exec.
+pub fn trace_me(command: &mut Command) {
+    let ask = || {
+        // SAFETY: the request has no arguments.
+        checked(unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) }).map(|_| ())
+    };
+    // SAFETY: between fork and exec it makes one system call and touches no memory but errno.
+    unsafe { command.pre_exec(ask) };
+}
+
+/// Has a stopped child and all that it will start killed with us, and its stops at system calls
+/// marked as such.
+///
+/// # Errors
+/// The kernel's.
+pub fn trace_options(pid: i32) -> io::Result<()> {
+    let options = libc::PTRACE_O_EXITKILL
+        | libc::PTRACE_O_TRACESYSGOOD
+        | libc::PTRACE_O_TRACEFORK
+        | libc::PTRACE_O_TRACEVFORK
+        | libc::PTRACE_O_TRACECLONE
+        | libc::PTRACE_O_TRACEEXEC;
+    // SAFETY: the request takes a number.
+    checked(unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, pid, 0, options as libc::c_long) }).map(|_| ())
+}
+
+/// Lets a stopped child go on to its next system call, with a signal or without (0).
+///
+/// # Errors
+/// The kernel's; `ESRCH` if it was killed meanwhile.
+pub fn trace_on(pid: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: the request takes a number.
+    checked(unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid, 0, libc::c_long::from(signal)) }).map(|_| ())
+}
+
+/// The number of the system call that a child is about to make; `None` at the call's end.
+///
+/// # Errors
+/// The kernel's; `ESRCH` if it was killed meanwhile.
+pub fn traced_call(pid: i32) -> io::Result<Option<u64>> {
+    /// `struct ptrace_syscall_info`, as far as the entry's number.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Info {
+        op: u8,
+        pad: [u8; 3],
+        arch: u32,
+        instruction_pointer: u64,
+        stack_pointer: u64,
+        /// Of an entry: the number. Arguments would follow, and are asked for as a sandbox must.
+        number: u64,
+        arguments: [u64; 6],
+    }
+    const ENTRY: u8 = 1;
+    const GET_SYSCALL_INFO: libc::c_uint = 0x420e;
+    let mut info = Info::default();
+    // SAFETY: the kernel writes no more than the size it is given, and any bytes are a valid Info.
+    checked(unsafe { libc::ptrace(GET_SYSCALL_INFO as _, pid, size_of::<Info>(), &mut info) })?;
+    Ok((info.op == ENTRY).then_some(info.number))
+}
+
+/// Anonymous memory, untouched, of its own mapping.
+#[derive(Debug)]
+pub struct Mapping {
+    address: *mut u8,
+    length: usize,
+}
+
+impl Mapping {
+    /// Maps so many bytes.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn new(length: usize) -> io::Result<Mapping> {
+        use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+        // SAFETY: where it is is the kernel's choice.
+        let address = unsafe { mmap_anonymous(std::ptr::null_mut(), length, protection, flags) }?;
+        // Not every kernel has huge pages, by which one fault would do for many pages.
+        // SAFETY: the memory is ours.
+        let _ = unsafe { madvise(address, length, Advice::LinuxNoHugepage) };
+        Ok(Mapping { address: address.cast(), length })
+    }
+
+    /// Writes a byte at an offset.
+    ///
+    /// # Panics
+    /// There is no such offset.
+    #[inline]
+    pub fn touch(&self, offset: usize) {
+        assert!(offset < self.length);
+        // SAFETY: inside of the mapping, by the above, and nobody has a reference into it.
+        unsafe { self.address.add(offset).write_volatile(1) };
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and nobody has a reference into it.
+        let _ = unsafe { rustix::mm::munmap(self.address.cast(), self.length) };
+    }
+}

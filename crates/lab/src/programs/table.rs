@@ -1,0 +1,178 @@
+//! What the kernel does for a program, each thing on its own: a table like lmbench's (McVoy and
+//! Staelin 1996).
+
+use super::{Failed, sys};
+use rustix::fs::{Mode, OFlags};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A row of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// On the command line.
+    pub name: &'static str,
+    /// For people.
+    pub what: &'static str,
+    /// How often it is done between two looks at the clock.
+    batch: u32,
+    work: fn(u32, &Path) -> Result<(), Failed>,
+}
+
+/// All rows.
+pub const ROWS: [Row; 10] = [
+    Row { name: "null", what: "null call (getppid)", batch: 1000, work: null },
+    Row { name: "stat", what: "stat /usr/bin/true", batch: 200, work: stat },
+    Row { name: "open-close", what: "open and close /usr/bin/true", batch: 200, work: open_close },
+    Row { name: "fork", what: "fork, exit, wait", batch: 1, work: fork },
+    Row { name: "exec", what: "spawn /usr/bin/true, wait", batch: 1, work: exec },
+    Row { name: "pipe", what: "round trip over two pipes", batch: 200, work: pipe },
+    Row { name: "socket", what: "round trip over a Unix socket", batch: 200, work: socket },
+    Row { name: "fault", what: "page fault (anonymous memory)", batch: 1024, work: fault },
+    Row { name: "create", what: "create an empty file (tmpfs)", batch: 100, work: create },
+    Row { name: "create-delete", what: "create, write 1 KiB, delete (tmpfs)", batch: 100, work: create_delete },
+];
+
+/// The row of a name.
+pub fn row(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.name == name)
+}
+
+/// Does a row's work again and again for so long; nanoseconds for one, the median of the batches.
+pub fn measure(row: &Row, time: Duration, directory: &Path) -> Result<f64, Failed> {
+    // Caches and page tables are filled.
+    (row.work)(row.batch, directory)?;
+    let begin = Instant::now();
+    let mut batches = Vec::new();
+    while begin.elapsed() < time || batches.len() < 5 {
+        let begin = Instant::now();
+        (row.work)(row.batch, directory)?;
+        batches.push(begin.elapsed().as_nanos() as f64 / f64::from(row.batch));
+    }
+    batches.sort_unstable_by(f64::total_cmp);
+    Ok(batches[batches.len() / 2])
+}
+
+/// Tells the figures of these rows (all, if there are none) on standard output, one JSON object.
+/// `directory` is on a tmpfs.
+pub fn tell(rows: &[String], time: Duration, directory: &Path) -> Result<u8, Failed> {
+    let mut figures = serde_json::Map::new();
+    for wanted in &ROWS {
+        if rows.is_empty() || rows.iter().any(|name| name == wanted.name) {
+            let ns = measure(wanted, time, directory).map_err(|error| format!("{}: {error}", wanted.name))?;
+            figures.insert(wanted.name.to_owned(), ns.into());
+        }
+    }
+    println!("{}", serde_json::Value::Object(figures));
+    Ok(0)
+}
+
+const PROGRAM: &str = "/usr/bin/true";
+
+fn null(times: u32, _: &Path) -> Result<(), Failed> {
+    for _ in 0..times {
+        // The C library keeps none of it, unlike getpid(2) in old ones.
+        std::hint::black_box(rustix::process::getppid());
+    }
+    Ok(())
+}
+
+fn stat(times: u32, _: &Path) -> Result<(), Failed> {
+    for _ in 0..times {
+        rustix::fs::stat(PROGRAM)?;
+    }
+    Ok(())
+}
+
+fn open_close(times: u32, _: &Path) -> Result<(), Failed> {
+    for _ in 0..times {
+        drop(rustix::fs::open(PROGRAM, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?);
+    }
+    Ok(())
+}
+
+fn fork(times: u32, _: &Path) -> Result<(), Failed> {
+    for _ in 0..times {
+        match sys::fork()? {
+            None => sys::exit_child(0),
+            Some(pid) => drop(sys::wait(pid)?),
+        }
+    }
+    Ok(())
+}
+
+fn exec(times: u32, _: &Path) -> Result<(), Failed> {
+    for _ in 0..times {
+        let status = Command::new(PROGRAM).stdin(Stdio::inherit()).status()?;
+        if !status.success() {
+            return Err(format!("{PROGRAM}: {status}").into());
+        }
+    }
+    Ok(())
+}
+
+/// Round trips of one byte to a child and back. The child lives for one batch.
+fn round_trips(times: u32, mut ours: (impl Read, impl Write), mut its: (impl Read, impl Write)) -> Result<(), Failed> {
+    let Some(child) = sys::fork()? else {
+        // It ends when we have closed our end, or after so many.
+        let mut byte = [0];
+        for _ in 0..times {
+            if its.0.read_exact(&mut byte).and_then(|()| its.1.write_all(&byte)).is_err() {
+                sys::exit_child(1);
+            }
+        }
+        sys::exit_child(0);
+    };
+    drop(its);
+    let mut byte = [b'.'];
+    for _ in 0..times {
+        ours.1.write_all(&byte)?;
+        ours.0.read_exact(&mut byte)?;
+    }
+    drop(ours);
+    sys::wait(child)?;
+    Ok(())
+}
+
+fn pipe(times: u32, _: &Path) -> Result<(), Failed> {
+    let (there_read, there_write) = std::io::pipe()?;
+    let (back_read, back_write) = std::io::pipe()?;
+    round_trips(times, (back_read, there_write), (there_read, back_write))
+}
+
+fn socket(times: u32, _: &Path) -> Result<(), Failed> {
+    let (ours, its) = UnixStream::pair()?;
+    round_trips(times, (&ours, &ours), (&its, &its))
+}
+
+fn fault(times: u32, _: &Path) -> Result<(), Failed> {
+    let page = rustix::param::page_size();
+    let length = times as usize * page;
+    let memory = sys::Mapping::new(length)?;
+    for index in 0..times as usize {
+        memory.touch(index * page);
+    }
+    Ok(())
+}
+
+fn create(times: u32, directory: &Path) -> Result<(), Failed> {
+    let names: Vec<_> = (0..times).map(|index| directory.join(format!("lab-{}-{index}", std::process::id()))).collect();
+    for name in &names {
+        drop(std::fs::File::create_new(name)?);
+    }
+    for name in &names {
+        std::fs::remove_file(name)?;
+    }
+    Ok(())
+}
+
+fn create_delete(times: u32, directory: &Path) -> Result<(), Failed> {
+    let name = directory.join(format!("lab-{}", std::process::id()));
+    for _ in 0..times {
+        std::fs::File::create_new(&name)?.write_all(&[b'.'; 1024])?;
+        std::fs::remove_file(&name)?;
+    }
+    Ok(())
+}

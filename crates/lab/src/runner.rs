@@ -1,0 +1,310 @@
+//! Measuring variants by turns.
+
+use crate::table::{Figure, Metric, Missing, Samples, Table};
+use crate::{Error, Lab};
+use std::time::{Duration, Instant};
+
+/// How much is measured, and in which pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// Rounds; each has one block of each variant, in an order drawn anew for each round.
+    pub rounds: usize,
+    /// Samples in one block.
+    pub block: usize,
+    /// Runs before each block that are not counted: they still feel the variant before them.
+    pub settle: usize,
+    /// Runs of each variant before the first round.
+    pub warm_up: usize,
+    /// No more rounds are begun when so much time has passed.
+    pub budget: Duration,
+    /// But so many there are at least.
+    pub at_least: usize,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan { rounds: 30, block: 1, settle: 0, warm_up: 1, budget: Duration::from_secs(30), at_least: 3 }
+    }
+}
+
+type Run<'a> = Box<dyn FnMut() -> Result<Vec<f64>, Error> + 'a>;
+
+/// One way to do the work that is compared.
+pub struct Variant<'a> {
+    name: String,
+    about: String,
+    series: Option<String>,
+    x: Option<f64>,
+    against: Option<String>,
+    optional: bool,
+    run: Run<'a>,
+}
+
+impl<'a> Variant<'a> {
+    /// `run` does the work once, and says what it measured: one number for each metric, in their order.
+    pub fn new(name: impl Into<String>, run: impl FnMut() -> Result<Vec<f64>, Error> + 'a) -> Variant<'a> {
+        Variant {
+            name: name.into(),
+            about: String::new(),
+            series: None,
+            x: None,
+            against: None,
+            optional: false,
+            run: Box::new(run),
+        }
+    }
+
+    /// The work is timed from outside: the one metric is its real time in nanoseconds.
+    pub fn timed(name: impl Into<String>, mut run: impl FnMut() -> Result<(), Error> + 'a) -> Variant<'a> {
+        Variant::new(name, move || {
+            let begin = Instant::now();
+            run()?;
+            Ok(vec![begin.elapsed().as_nanos() as f64])
+        })
+    }
+
+    /// What it is, in a few words.
+    #[must_use]
+    pub fn about(mut self, about: impl Into<String>) -> Variant<'a> {
+        self.about = about.into();
+        self
+    }
+
+    /// Its place in a figure of lines.
+    #[must_use]
+    pub fn at(mut self, series: impl Into<String>, x: f64) -> Variant<'a> {
+        (self.series, self.x) = (Some(series.into()), Some(x));
+        self
+    }
+
+    /// It is compared with the variant of this name, not with the first one.
+    #[must_use]
+    pub fn against(mut self, name: impl Into<String>) -> Variant<'a> {
+        self.against = Some(name.into());
+        self
+    }
+
+    /// If it fails, it is named as missing with its error, and the others go on.
+    #[must_use]
+    pub fn optional(mut self) -> Variant<'a> {
+        self.optional = true;
+        self
+    }
+}
+
+/// Variants to be measured by turns. The first is what others are compared with.
+pub struct Comparison<'a> {
+    id: String,
+    title: String,
+    figure: Figure,
+    metrics: Vec<Metric>,
+    variants: Vec<Variant<'a>>,
+    missing: Vec<Missing>,
+    plan: Plan,
+}
+
+impl<'a> Comparison<'a> {
+    /// `id` is for file names: lower case, digits and dashes, one for each table of an experiment.
+    pub fn new(id: impl Into<String>, title: impl Into<String>) -> Comparison<'a> {
+        Comparison {
+            id: id.into(),
+            title: title.into(),
+            figure: Figure::default(),
+            metrics: Vec::new(),
+            variants: Vec::new(),
+            missing: Vec::new(),
+            plan: Plan::default(),
+        }
+    }
+
+    /// Adds something that each run measures.
+    #[must_use]
+    pub fn metric(mut self, metric: Metric) -> Comparison<'a> {
+        self.metrics.push(metric);
+        self
+    }
+
+    /// Adds a variant.
+    #[must_use]
+    pub fn variant(mut self, variant: Variant<'a>) -> Comparison<'a> {
+        self.variants.push(variant);
+        self
+    }
+
+    /// Names a variant that cannot be measured here.
+    #[must_use]
+    pub fn missing(mut self, name: impl Into<String>, why: impl Into<String>) -> Comparison<'a> {
+        self.missing.push(Missing { name: name.into(), why: why.into() });
+        self
+    }
+
+    /// How much is measured.
+    #[must_use]
+    pub fn plan(mut self, plan: Plan) -> Comparison<'a> {
+        self.plan = plan;
+        self
+    }
+
+    /// How the table is drawn.
+    #[must_use]
+    pub fn drawn(mut self, figure: Figure) -> Comparison<'a> {
+        self.figure = figure;
+        self
+    }
+
+    /// Measures.
+    ///
+    /// # Errors
+    /// A variant failed that is not [optional](Variant::optional), or none is left.
+    pub fn measure(mut self, lab: &Lab) -> Result<Table, Error> {
+        let (metrics, figure) = (std::mem::take(&mut self.metrics), std::mem::take(&mut self.figure));
+        let (id, title, block) = (self.id.clone(), self.title.clone(), self.plan.block.max(1));
+        self.metrics.clone_from(&metrics);
+        let (samples, missing) = self.samples(lab)?;
+        let mut table = Table::new(id, title, metrics, &samples, block, lab.seed()).drawn(figure);
+        table.missing = missing;
+        Ok(table)
+    }
+
+    /// Measures, and leaves it to the caller to make a [`Table`] of the samples, perhaps with those of other
+    /// comparisons.
+    ///
+    /// # Errors
+    /// As for [`Comparison::measure`].
+    pub fn samples(mut self, lab: &Lab) -> Result<(Vec<Samples>, Vec<Missing>), Error> {
+        let plan = Plan { rounds: self.plan.rounds.max(1), block: self.plan.block.max(1), ..self.plan };
+        let progress = lab.progress(&self.title);
+        let mut random = fastrand::Rng::with_seed(lab.seed());
+        let mut samples: Vec<Samples> = self
+            .variants
+            .iter()
+            .map(|variant| Samples {
+                name: variant.name.clone(),
+                about: variant.about.clone(),
+                series: variant.series.clone(),
+                x: variant.x,
+                against: variant.against.clone(),
+                values: vec![Vec::new(); self.metrics.len()],
+            })
+            .collect();
+        let mut failed: Vec<Option<String>> = vec![None; self.variants.len()];
+        for (at, failed) in failed.iter_mut().enumerate() {
+            progress.show(&format!("warming up {}", self.variants[at].name), 0.0);
+            for _ in 0..plan.warm_up {
+                self.run(at, failed)?;
+            }
+        }
+        let begin = Instant::now();
+        let mut order: Vec<usize> = (0..self.variants.len()).collect();
+        for round in 0..plan.rounds {
+            if round >= plan.at_least && begin.elapsed() >= plan.budget {
+                break;
+            }
+            let of_time = begin.elapsed().as_secs_f64() / plan.budget.as_secs_f64().max(1e-3);
+            let done = (round as f64 / plan.rounds as f64).max(if round < plan.at_least { 0.0 } else { of_time });
+            random.shuffle(&mut order);
+            for &at in &order {
+                progress.show(&self.variants[at].name, done);
+                for turn in 0..plan.settle + plan.block {
+                    if let Some(measured) = self.run(at, &mut failed[at])?
+                        && turn >= plan.settle
+                    {
+                        for (values, value) in samples[at].values.iter_mut().zip(measured) {
+                            values.push(value);
+                        }
+                    }
+                }
+            }
+        }
+        let mut missing = std::mem::take(&mut self.missing);
+        for (variant, why) in self.variants.iter().zip(&failed) {
+            missing.extend(why.clone().map(|why| Missing { name: variant.name.clone(), why }));
+        }
+        let mut ended = failed.iter();
+        samples.retain(|_| ended.next().is_some_and(Option::is_none));
+        if samples.is_empty() {
+            let why: Vec<String> = missing.iter().map(|one| format!("{}: {}", one.name, one.why)).collect();
+            return Err(Error::says(format!("{}: nothing could be measured: {}", self.title, why.join("; "))));
+        }
+        progress.done(begin.elapsed());
+        Ok((samples, missing))
+    }
+
+    /// One run of a variant; `None` if it has failed, now or before.
+    fn run(&mut self, at: usize, failed: &mut Option<String>) -> Result<Option<Vec<f64>>, Error> {
+        if failed.is_some() {
+            return Ok(None);
+        }
+        let variant = &mut self.variants[at];
+        match (variant.run)() {
+            Ok(measured) if measured.len() == self.metrics.len() => Ok(Some(measured)),
+            Ok(measured) => Err(Error::says(format!(
+                "{}: {} measured {} numbers for {} metrics",
+                self.title,
+                variant.name,
+                measured.len(),
+                self.metrics.len()
+            ))),
+            Err(error) if variant.optional => {
+                *failed = Some(error.to_string());
+                Ok(None)
+            }
+            Err(error) => Err(Error::says(format!("{}: {}: {error}", self.title, variant.name))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Unit};
+    use std::cell::RefCell;
+
+    #[test]
+    fn variants_take_turns_and_what_settles_is_not_counted() {
+        let lab = Lab::new(Options::quiet()).expect("a lab");
+        let order = RefCell::new(Vec::new());
+        let variant = |name: &'static str| {
+            let (order, mut number) = (&order, 0.0);
+            Variant::new(name, move || {
+                order.borrow_mut().push(name);
+                number += 1.0;
+                Ok(vec![number])
+            })
+        };
+        let table = Comparison::new("t", "T")
+            .metric(Metric::new("number", Unit::Count))
+            .variant(variant("a"))
+            .variant(variant("b"))
+            .plan(Plan { rounds: 4, block: 2, settle: 1, warm_up: 1, ..Plan::default() })
+            .measure(&lab)
+            .expect("measured");
+        let samples = &table.figures("a", "number").expect("a").samples;
+        assert_eq!(samples, &[3.0, 4.0, 6.0, 7.0, 9.0, 10.0, 12.0, 13.0]);
+        assert_eq!(table.figures("b", "number").expect("b").n, 8);
+        assert_eq!(&order.borrow()[..2], ["a", "b"]);
+        assert!(order.borrow()[2..].chunks(6).all(|round| round.contains(&"a") && round.contains(&"b")));
+    }
+
+    #[test]
+    fn one_that_fails_is_missing_or_ends_it() {
+        let lab = Lab::new(Options::quiet()).expect("a lab");
+        let mut runs = 0;
+        let failing = || Variant::new("bad", || Err(Error::says("it is not there")));
+        let fine = Variant::new("good", || Ok(vec![1.0]));
+        let comparison = Comparison::new("t", "T").metric(Metric::new("number", Unit::Count));
+        let table = comparison.variant(fine).variant(failing().optional()).measure(&lab).expect("measured");
+        assert_eq!(table.missing, [Missing { name: "bad".to_owned(), why: "it is not there".to_owned() }]);
+        assert_eq!(table.variants.len(), 1);
+        let late = Variant::new("late", || {
+            runs += 1;
+            if runs > 2 { Err(Error::says("enough")) } else { Ok(vec![1.0]) }
+        });
+        let comparison = || Comparison::new("t", "T").metric(Metric::new("number", Unit::Count));
+        assert!(comparison().variant(late).measure(&lab).is_err());
+        let nothing = comparison().variant(failing().optional()).measure(&lab);
+        assert!(nothing.expect_err("nothing").to_string().contains("it is not there"));
+        let two = Variant::new("two", || Ok(vec![1.0, 2.0]));
+        assert!(comparison().variant(two).measure(&lab).is_err());
+    }
+}

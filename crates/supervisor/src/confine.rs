@@ -1,0 +1,120 @@
+//! What supervisor, nursery, keeper and pid1 give up when they are set up.
+//!
+//! | process | capabilities | seccomp program | landlock |
+//! | --- | --- | --- | --- |
+//! | supervisor | none | `policies/supervisor.toml` | reads /proc |
+//! | nursery | those of its homes | none: its children inherit it | none: it forbids mounts |
+//! | keeper | KILL, DAC_OVERRIDE, if it is root | `policies/keeper.toml` | cgroups |
+//! | pid1 of its own memory | none | `policies/pid1.toml` | |
+//!
+//! A program's answer to what it does not let pass is the end of the process: whoever has taken it
+//! over shall not look for another way, and whoever has a bug shall hear of it.
+
+use crate::step::errno_text;
+use crate::sys::{Errno, calls, landlock};
+use rustix::fs::{Mode, OFlags};
+use std::os::fd::{AsFd, OwnedFd};
+
+/// The programs, see build.rs.
+static SUPERVISOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/supervisor.bpf"));
+static KEEPER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/keeper.bpf"));
+/// For pid1, which attaches it once its tracee is there.
+pub static PID1: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pid1.bpf"));
+
+/// Capabilities that the nursery and homes keep, in the supervisor's own user namespace:
+/// SYS_ADMIN (setns, unshare, mounts), SYS_CHROOT (setns to a mount namespace),
+/// NET_ADMIN (loopback).
+const HOMES: u64 = 1 << 21 | 1 << 18 | 1 << 12;
+
+/// Capabilities of a keeper that is root. KILL: the kernel sends the supervisor the signal of its
+/// parent's death in the keeper's name, and the supervisor is another user (`reparent_leader()` in
+/// kernel/exit.c). DAC_OVERRIDE: a cgroup may be in a subtree that belongs to somebody.
+const KEEPER_HAS: u64 = 1 << 5 | 1 << 1;
+
+fn failed(what: &'static str) -> impl Fn(Errno) -> String {
+    move |errno| format!("cannot {what}: {}", errno_text(errno))
+}
+
+/// Drops all capabilities from the bounding set but those in `keep`.
+pub fn drop_bounding_set(keep: u64) -> Result<(), Errno> {
+    for capability in 0..64 {
+        if keep & 1 << capability != 0 {
+            continue;
+        }
+        match calls::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) {
+            Ok(_) => {}
+            Err(Errno(libc::EINVAL)) => break,
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+fn keep_capabilities(keep: u64) -> Result<(), String> {
+    drop_bounding_set(keep).map_err(failed("shrink the capability bounding set"))?;
+    calls::set_capabilities(keep).map_err(failed("drop capabilities"))
+}
+
+/// The nursery: what homes and builders need, and their children must not be denied, stays.
+pub fn nursery() -> Result<(), String> {
+    keep_capabilities(HOMES)
+}
+
+/// The supervisor, once the nursery is there. The version of landlock that holds it; 0: none.
+pub fn supervisor() -> Result<u32, String> {
+    keep_capabilities(0)?;
+    let procfs = directory("/proc")?;
+    let landlock = landlock::restrict(&[(procfs.as_fd(), landlock::READ_FILE | landlock::READ_DIR)])
+        .map_err(failed("restrict ourselves by landlock"))?;
+    drop(procfs);
+    attach(SUPERVISOR)?;
+    Ok(landlock)
+}
+
+/// The keeper, once the supervisor is started: files below these directories are all that it needs.
+pub fn keeper(cgroups: &[String]) -> Result<(), String> {
+    calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).map_err(failed("set no_new_privs"))?;
+    if rustix::process::geteuid().is_root() {
+        // Without SETPCAP (in a container, say) the set stays; no_new_privs makes it meaningless.
+        let _ = drop_bounding_set(KEEPER_HAS);
+        calls::set_capabilities(KEEPER_HAS & permitted_capabilities()?).map_err(failed("drop capabilities"))?;
+    }
+    let directories: Vec<OwnedFd> = cgroups.iter().map(|path| directory(path)).collect::<Result<_, String>>()?;
+    let rights = landlock::READ_FILE
+        | landlock::READ_DIR
+        | landlock::WRITE_FILE
+        | landlock::TRUNCATE
+        | landlock::MAKE_DIR
+        | landlock::REMOVE_DIR;
+    let allowed: Vec<_> = directories.iter().map(|directory| (directory.as_fd(), rights)).collect();
+    landlock::restrict(&allowed).map_err(failed("restrict ourselves by landlock"))?;
+    drop(allowed);
+    drop(directories);
+    attach(KEEPER)
+}
+
+fn permitted_capabilities() -> Result<u64, String> {
+    let sets = rustix::thread::capabilities(None).map_err(|errno| format!("cannot read capabilities: {errno}"))?;
+    Ok(sets.permitted.bits())
+}
+
+fn directory(path: &str) -> Result<OwnedFd, String> {
+    rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|errno| format!("cannot open {path}: {errno}"))
+}
+
+fn attach(program: &[u8]) -> Result<(), String> {
+    calls::attach_seccomp(program)
+        .map_err(failed("attach our own seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)"))
+}
+
+/// How a process of ours was ended by a signal, in words.
+pub fn killed_by(signal: i32) -> String {
+    match signal {
+        libc::SIGSYS => format!(
+            "killed by signal {signal}: it made a system call that it has no use for, so it has a bug or was taken \
+             over; the kernel's log names the call (type=1326)"
+        ),
+        _ => format!("killed by signal {signal}"),
+    }
+}

@@ -1,0 +1,252 @@
+//! The nursery: the process that forks homes and builders, so that the supervisor need not.
+//!
+//! It is needed because a process hands on to its children what it may do and what it has given up.
+//! The supervisor, who reads what client and homes send, gives up nearly all ([`crate::confine`]);
+//! homes and builders make namespaces and mounts, and from homes descend programs whose world may
+//! allow them anything. And who has read nothing has nothing to leak: what is forked here begins
+//! without the memory of the requests that the supervisor has seen.
+//!
+//! It is forked once, before the supervisor confines itself, and clones each child to be the
+//! supervisor's (`CLONE_PARENT`): it is the supervisor that is told of their end and that they die
+//! with, as if it had forked them. So the nursery keeps no books and can lose nothing; it reads one
+//! message, clones, and answers with a process id. Not even the message is looked into before the
+//! clone: that is the child's work.
+//!
+//! It may touch: all cgroup files of all homes, the host's /proc, the supervisor's namespaces. It
+//! dies with the supervisor, and the supervisor with it.
+
+use crate::backend::hybrid::Files;
+use crate::backend::{Backend, Handover};
+use crate::confine;
+use crate::devices;
+use crate::home::{self, Birth};
+use crate::launch::{Failure, Report, Shared, message};
+use crate::slot::{close_all_but, cpu_of_home};
+use crate::step::Step;
+use crate::supervisor::Setup;
+use crate::sys::{self, Errno, Result, calls, memory, process};
+use crate::template;
+use crate::world;
+use millibox_wire::{World, decode, encode};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use serde::{Deserialize, Serialize};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+/// Supervisor → nursery: a home; a [`HomeOrder`] follows, its socket and its memory come along.
+const HOME: u8 = b'H';
+/// Supervisor → nursery: a builder; the bytes of a world follow, its socket comes along.
+const BUILDER: u8 = b'B';
+
+/// The longest message: a world's bytes.
+const LONGEST: usize = millibox_wire::frame::MAX_INLINE;
+
+/// Which home.
+#[derive(Debug, Serialize, Deserialize)]
+struct HomeOrder {
+    index: usize,
+    again: bool,
+}
+
+/// The nursery, from the supervisor's side.
+pub struct Nursery {
+    socket: OwnedFd,
+    process: i32,
+}
+
+impl Nursery {
+    /// Forks it. `procfs` is the host's /proc, which the supervisor itself does not keep.
+    pub fn start(setup: &Setup, procfs: OwnedFd) -> std::result::Result<Nursery, String> {
+        let failed = |errno: Errno| format!("cannot start the nursery: {}", crate::step::errno_text(errno));
+        let (socket, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .map_err(|errno| failed(errno.into()))?;
+        let supervisor = calls::getpid();
+        let Some(process) = process::fork().map_err(failed)? else {
+            die_with(supervisor);
+            Crib { setup, socket: its, procfs, supervisor }.live();
+        };
+        Ok(Nursery { socket, process })
+    }
+
+    /// Readable when the nursery is dead.
+    pub fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+
+    /// Has home `index` forked; its process id. It is our child.
+    pub fn home(&self, index: usize, again: bool, socket: &OwnedFd, memory: &OwnedFd, client: &OwnedFd) -> Result<i32> {
+        let mut bytes = vec![HOME];
+        bytes.extend_from_slice(&encode(&HomeOrder { index, again }));
+        self.ask(&bytes, &[socket.as_raw_fd(), memory.as_raw_fd()], client)
+    }
+
+    /// Has the builder of a world forked; its process id. It is our child.
+    pub fn builder(&self, world: &[u8], socket: &OwnedFd, client: &OwnedFd) -> Result<i32> {
+        let bytes = [&[BUILDER], world].concat();
+        self.ask(&bytes, &[socket.as_raw_fd()], client)
+    }
+
+    /// The nursery does nothing but answer, so the answer takes a fork's time. It is not waited for
+    /// beyond the client's life.
+    fn ask(&self, bytes: &[u8], descriptors: &[i32], client: &OwnedFd) -> Result<i32> {
+        calls::send_descriptors(self.socket.as_raw_fd(), bytes, descriptors)?;
+        loop {
+            let mut watched =
+                [PollFd::new(&self.socket, PollFlags::IN), PollFd::from_borrowed_fd(client.as_fd(), PollFlags::IN)];
+            match poll(&mut watched, None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            let [answered, client_died] = watched.map(|fd| !fd.revents().is_empty());
+            if answered {
+                break;
+            }
+            if client_died {
+                return Err(Errno(libc::ECANCELED));
+            }
+        }
+        let mut answer = [0; 4];
+        match calls::receive(self.socket.as_raw_fd(), &mut answer, libc::MSG_DONTWAIT)?.length {
+            4 => match i32::from_ne_bytes(answer) {
+                pid @ 1.. => Ok(pid),
+                errno => Err(Errno(-errno)),
+            },
+            _ => Err(Errno(libc::EPIPE)),
+        }
+    }
+
+    /// Ends it. Our child, not yet waited for, so the process id is still its.
+    pub fn kill(&self) {
+        let _ = calls::kill(self.process, libc::SIGKILL);
+    }
+
+    /// Why we cannot go on, once the socket says that it is dead.
+    pub fn last_words(&self) -> String {
+        self.kill();
+        let status = process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status);
+        match process::decode_status(status) {
+            Ok(code) => format!("the nursery, which forks homes, exited with {code}"),
+            Err(signal) => format!("the nursery, which forks homes, was {}", confine::killed_by(signal)),
+        }
+    }
+}
+
+/// Ends with the supervisor, which may have died before this call; it is in our PID namespace.
+fn die_with(supervisor: i32) {
+    let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
+    if std::os::unix::process::parent_id() as i32 != supervisor {
+        calls::exit(1);
+    }
+}
+
+/// The nursery, from inside.
+struct Crib<'a> {
+    setup: &'a Setup,
+    socket: OwnedFd,
+    procfs: OwnedFd,
+    supervisor: i32,
+}
+
+impl Crib<'_> {
+    fn live(&self) -> ! {
+        // The hook holds the supervisor's way to the client, which is nobody's down here.
+        drop(std::panic::take_hook());
+        let mut keep = vec![0, 1, 2, self.socket.as_raw_fd(), self.procfs.as_raw_fd()];
+        for index in 0..self.setup.slots * self.setup.homes_per_slot {
+            keep.extend(Backend::for_home(&self.setup.handover, index).iter().flat_map(Backend::descriptors));
+        }
+        close_all_but(keep);
+        let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-nurse".as_ptr() as usize, 0, 0, 0);
+        if confine::nursery().is_err() {
+            calls::exit(1);
+        }
+        let mut buffer = vec![0; LONGEST];
+        loop {
+            let received = match calls::receive(self.socket.as_raw_fd(), &mut buffer, 0) {
+                Ok(received) if received.length > 0 => received,
+                // The supervisor is gone.
+                _ => calls::exit(0),
+            };
+            let answer = match process::fork_sibling() {
+                Ok(None) => self.child(buffer.get(..received.length).unwrap_or(&[]), &received.descriptors),
+                Ok(Some(pid)) => pid,
+                Err(Errno(errno)) => -errno,
+            };
+            for fd in received.descriptors.into_iter().filter(|&fd| fd >= 0) {
+                let _ = calls::close(fd);
+            }
+            if calls::send(self.socket.as_raw_fd(), &answer.to_ne_bytes()).is_err() {
+                calls::exit(0);
+            }
+        }
+    }
+
+    /// The life of whoever was asked for.
+    fn child(&self, message: &[u8], descriptors: &[i32]) -> ! {
+        die_with(self.supervisor);
+        match (message, descriptors) {
+            ([HOME, order @ ..], &[socket, memory, ..]) if socket >= 0 && memory >= 0 => {
+                if let Ok(order) = decode::<HomeOrder>(order) {
+                    self.home(&order, socket, memory);
+                }
+            }
+            ([BUILDER, world @ ..], &[socket, ..]) if socket >= 0 => self.builder(world, socket),
+            _ => {}
+        }
+        calls::exit(1)
+    }
+
+    fn home(&self, order: &HomeOrder, socket: i32, memory: i32) {
+        let setup = self.setup;
+        let Some(backend) = Backend::for_home(&setup.handover, order.index) else { return };
+        let shared: &'static Shared = match memory::map_shared(sys::borrow(memory)) {
+            Ok(shared) => shared,
+            Err(error) => {
+                let failure = Failure::new(Step::Home, error.into());
+                home::tell(socket, message::UNPREPARED, &Report { failure, ..Report::default() });
+                return;
+            }
+        };
+        let mut keep = backend.descriptors();
+        keep.extend([0, 1, 2, socket, self.procfs.as_raw_fd()]);
+        close_all_but(keep);
+        let cpus = match (setup.pin, setup.slots) {
+            (true, _) => cpu_of_home(order.index / setup.homes_per_slot),
+            (false, 1) => cpu_of_home(order.index),
+            (false, _) => Vec::new(),
+        };
+        home::main(Birth {
+            shared,
+            backend,
+            socket,
+            procfs: self.procfs.as_raw_fd(),
+            uid: setup.uid,
+            gid: setup.gid,
+            share_memory: setup.share_memory,
+            again: order.again,
+            cpus,
+        });
+    }
+
+    fn builder(&self, bytes: &[u8], socket: i32) {
+        let procfs = self.procfs.as_raw_fd();
+        close_all_but(vec![0, 1, 2, socket, procfs]);
+        // The supervisor has read and planned the same bytes in the same way.
+        let Ok(mut world) = decode::<World>(bytes) else { return };
+        world.mounts = devices::expand(world.mounts, self.setup.devices.as_deref());
+        let Ok(plan) = template::plan(&world) else { return };
+        world::builder(&world, &plan, socket, procfs);
+    }
+}
+
+/// What the supervisor has no use for once the nursery has it: descriptors by which homes limit
+/// their runs.
+pub fn close_what_homes_need(handover: &mut Handover) {
+    match handover {
+        Handover::Cgroup2 { base } => {
+            let _ = calls::close(std::mem::replace(base, -1));
+        }
+        Handover::Hybrid { homes } => homes.iter_mut().for_each(Files::close_limits),
+        Handover::Rlimit => {}
+    }
+}

@@ -1,0 +1,220 @@
+//! What all runs have in common: backends, supervisors, and a host whose state programs are after.
+
+#![allow(unsafe_code, reason = "it leaves things on the host by plain system calls")]
+
+use millibox::{Backend, BackendChoice, Builder, Supervisor};
+use millibox_tests::{Gone, eventually, is_root};
+use rustix::fs::{Mode, OFlags};
+use std::collections::HashMap;
+use std::io::Read;
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// How a supervisor is started: runs that want the same share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Kind {
+    pub backend: BackendKey,
+    pub separate_pid1: bool,
+    pub slots: usize,
+}
+
+/// [`Backend`], as a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BackendKey {
+    Cgroup2,
+    Hybrid,
+    Rlimit,
+}
+
+impl BackendKey {
+    pub const ALL: [BackendKey; 3] = [BackendKey::Cgroup2, BackendKey::Hybrid, BackendKey::Rlimit];
+
+    pub fn name(self) -> String {
+        self.backend().to_string()
+    }
+
+    pub fn backend(self) -> Backend {
+        match self {
+            BackendKey::Cgroup2 => Backend::Cgroup2,
+            BackendKey::Hybrid => Backend::Hybrid,
+            BackendKey::Rlimit => Backend::Rlimit,
+        }
+    }
+
+    fn choice(self) -> BackendChoice {
+        match self {
+            BackendKey::Cgroup2 => BackendChoice::Cgroup2,
+            BackendKey::Hybrid => BackendChoice::Hybrid,
+            BackendKey::Rlimit => BackendChoice::Rlimit,
+        }
+    }
+}
+
+/// The host that must come to no harm.
+#[derive(Debug)]
+pub struct Machine {
+    /// Where executables are kept.
+    pub executables: PathBuf,
+    /// Ids of the runs, outside.
+    pub ids: (u32, u32),
+    /// A port of 127.0.0.1 where somebody listens.
+    pub port: u16,
+    /// An abstract socket where somebody listens.
+    pub socket: String,
+    pub host_name: String,
+    /// Where the hierarchies of cgroups hang, if they do.
+    pub cgroups: Option<PathBuf>,
+    sentinel: Mutex<Child>,
+    idle: Mutex<HashMap<Kind, Vec<Supervisor>>>,
+    gone: Mutex<Vec<Gone>>,
+    _listeners: (TcpListener, UnixListener),
+    _planted: Vec<OwnedFd>,
+    segment: i32,
+}
+
+/// System V shared memory of the host.
+pub const SEGMENT_KEY: i32 = 0x4d42_0077;
+/// A key in the client's session keyring.
+const KEY_NAME: &std::ffi::CStr = c"millibox-hostile";
+
+impl Machine {
+    /// Plants what programs look for, and says which backends there are; why not, for those that are not.
+    pub fn new() -> (Machine, Vec<BackendKey>, Vec<(BackendKey, String)>) {
+        let (mut there, mut missing) = (Vec::new(), Vec::new());
+        let (mut ids, mut idle) = ((0, 0), HashMap::new());
+        // What supervisors could inherit: before the first of them.
+        let planted = planted_descriptors();
+        plant_key();
+        for backend in BackendKey::ALL {
+            let kind = Kind { backend, separate_pid1: false, slots: 1 };
+            match builder(kind).start() {
+                Ok(supervisor) => {
+                    ids = supervisor.ids();
+                    idle.insert(kind, vec![supervisor]);
+                    there.push(backend);
+                }
+                Err(error) => missing.push((backend, error.to_string())),
+            }
+        }
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let socket = format!("millibox-hostile-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&socket).expect("a name");
+        let unix = UnixListener::bind_addr(&address).expect("an abstract socket");
+        // SAFETY: a plain call with numbers; the segment is removed in `finish`.
+        let segment = unsafe { libc::shmget(SEGMENT_KEY, 4096, libc::IPC_CREAT | 0o666) };
+        let machine = Machine {
+            executables: crate::compile::place(),
+            ids,
+            port: tcp.local_addr().expect("an address").port(),
+            socket,
+            host_name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            cgroups: Some(PathBuf::from("/sys/fs/cgroup")).filter(|path| path.is_dir()),
+            sentinel: Mutex::new(sentinel(ids)),
+            idle: Mutex::new(idle),
+            gone: Mutex::default(),
+            _listeners: (tcp, unix),
+            _planted: planted,
+            segment,
+        };
+        (machine, there, missing)
+    }
+
+    /// A supervisor for one case alone, used by others before.
+    pub fn supervisor(&self, kind: Kind) -> Result<Supervisor, String> {
+        if let Some(supervisor) = self.idle.lock().expect("no panic").get_mut(&kind).and_then(Vec::pop) {
+            return Ok(supervisor);
+        }
+        builder(kind).start().map_err(|error| error.to_string())
+    }
+
+    /// Gives it back. One whose case has failed is not: the next case shall not suffer for it.
+    pub fn give_back(&self, kind: Kind, supervisor: Supervisor) {
+        self.idle.lock().expect("no panic").entry(kind).or_default().push(supervisor);
+    }
+
+    /// Process id of a process that belongs to the user that runs have outside.
+    pub fn sentinel(&self) -> u32 {
+        self.sentinel.lock().expect("no panic").id()
+    }
+
+    /// What has come to harm.
+    pub fn harmed(&self) -> Vec<String> {
+        let mut harmed = Vec::new();
+        if !matches!(self.sentinel.lock().expect("no panic").try_wait(), Ok(None)) {
+            harmed.push("a process of the host was ended".to_owned());
+        }
+        if rustix::system::uname().nodename().to_string_lossy() != self.host_name {
+            harmed.push("the host's name was changed".to_owned());
+        }
+        harmed
+    }
+
+    /// Ends all supervisors; what is left of them, in words.
+    pub fn finish(&self) -> Vec<String> {
+        let all: Vec<Supervisor> = self.idle.lock().expect("no panic").drain().flat_map(|(_, idle)| idle).collect();
+        let mut gone = std::mem::take(&mut *self.gone.lock().expect("no panic"));
+        gone.extend(all.iter().map(Gone::of));
+        drop(all);
+        eventually(Duration::from_secs(5), || gone.iter().all(|gone| gone.left().is_empty()));
+        let mut left: Vec<String> = gone.iter().map(Gone::left).filter(|left| !left.is_empty()).collect();
+        left.extend(self.harmed());
+        // SAFETY: a plain call; the segment is ours.
+        unsafe { libc::shmctl(self.segment, libc::IPC_RMID, std::ptr::null_mut()) };
+        let mut sentinel = self.sentinel.lock().expect("no panic");
+        let _ = sentinel.kill();
+        let _ = sentinel.wait();
+        left
+    }
+}
+
+fn builder(kind: Kind) -> Builder {
+    Supervisor::builder().backend(kind.backend.choice()).slots(kind.slots).separate_pid1(kind.separate_pid1)
+}
+
+/// A process of the runs' user, which ends with us.
+fn sentinel(ids: (u32, u32)) -> Child {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", "echo; read x"]).stdin(Stdio::piped()).stdout(Stdio::piped()).current_dir("/");
+    if is_root() {
+        shell.uid(ids.0).gid(ids.1);
+    }
+    let mut child = shell.spawn().expect("a shell");
+    // It is there, and no longer us.
+    let mut byte = [0];
+    let _ = child.stdout.as_mut().map(|stdout| stdout.read(&mut byte));
+    child
+}
+
+/// Descriptors that whoever we start inherits.
+fn planted_descriptors() -> Vec<OwnedFd> {
+    let open = |path: &str, flags| rustix::fs::open(path, flags, Mode::empty()).expect("a descriptor");
+    vec![
+        open("/", OFlags::RDONLY | OFlags::DIRECTORY),
+        open("/", OFlags::PATH | OFlags::DIRECTORY),
+        open("/proc/self/ns/mnt", OFlags::RDONLY),
+    ]
+}
+
+/// A key that whoever we start would possess.
+fn plant_key() {
+    let value = b"value";
+    // SAFETY: strings end with NUL, and the value is as long as is said; keyrings are no memory. All may fail.
+    unsafe {
+        libc::syscall(libc::SYS_keyctl, libc::KEYCTL_JOIN_SESSION_KEYRING, 0usize);
+        libc::syscall(
+            libc::SYS_add_key,
+            c"user".as_ptr(),
+            KEY_NAME.as_ptr(),
+            value.as_ptr(),
+            value.len(),
+            libc::KEY_SPEC_SESSION_KEYRING,
+        );
+    }
+}

@@ -1,0 +1,14 @@
+/* ---
+class = "escape"
+tries = "open a device node that lies in a directory it was given"
+must = "EACCES"
+held_by = "nodev on every bind"
+with = ["device"]
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    refused("reading", open("/shared/device", O_RDONLY));
+    refused("writing", open("/shared/device", O_WRONLY));
+}

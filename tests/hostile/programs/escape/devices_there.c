@@ -1,0 +1,25 @@
+/* ---
+class = "escape"
+tries = "use devices of the host: all that /dev has"
+must = "there are null, zero, full, random, urandom and nothing else; random takes no control"
+held_by = "mount namespace; no capabilities"
+with = ["proc"]
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    static const char known[] = " . .. null zero full random urandom fd stdin stdout stderr ";
+    DIR *directory = opendir("/dev");
+    if (directory == NULL)
+        broken("/dev");
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        char word[300];
+        snprintf(word, sizeof word, " %s ", entry->d_name);
+        if (strstr(known, word) == NULL)
+            escaped("/dev/%s", entry->d_name);
+    }
+    int fd = must(open("/dev/urandom", O_RDWR)), count = 0;
+    refused("RNDCLEARPOOL", ioctl(fd, 0x5206, 0));
+    refused("RNDADDTOENTCNT", ioctl(fd, 0x40045201, &count));
+}

@@ -1,0 +1,29 @@
+/* ---
+class = "escape"
+tries = "make calls by the interrupt of i386, whose numbers mean others"
+must = "the end"
+held_by = "seccomp: another architecture kills"
+profiles = ["default", "separate"]
+control = "seccomp"
+--- */
+#include "hostile.h"
+
+static void call(void)
+{
+#ifdef __x86_64__
+    long answer;
+    __asm__ volatile("int $0x80" : "=a"(answer) : "a"(20 /* getpid */), "b"(0), "c"(0), "d"(0) : "memory", "r8", "r9", "r10", "r11");
+    if (answer > 0)
+        escaped("getpid by i386: %ld", answer);
+#else
+    raise(SIGSYS);
+#endif
+}
+
+static void attack(void)
+{
+    int status = child(call);
+    /* A kernel without it: SIGSEGV. */
+    if (WIFSIGNALED(status) ? WTERMSIG(status) != SIGSYS && WTERMSIG(status) != SIGSEGV : 0)
+        broken("status %x", status);
+}

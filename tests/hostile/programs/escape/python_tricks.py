@@ -1,0 +1,42 @@
+# ---
+# class = "escape"
+# tries = "look for ways out from an interpreter: host files by .., /proc of others, sockets of the host, os.setuid"
+# must = "nothing of the host is found"
+# held_by = "mount, PID and network namespaces"
+# with = ["proc"]
+# limits = { memory = "128M", processes = 8 }
+# ---
+import os
+import socket
+import sys
+
+
+def escaped(what):
+    print(what)
+    sys.exit(1)
+
+
+directory = sys.argv[7]
+for path in (directory, "/root", "/home", "/etc/shadow", "/etc/passwd", "/var/run", "/run", "/sys", "/boot"):
+    for way in (path, "/proc/self/root" + path, "/proc/1/root" + path, "/tmp/../../../.." + path, "/proc/1/cwd" + path):
+        if os.path.exists(way):
+            escaped(way)
+others = [name for name in os.listdir("/proc") if name.isdigit() and int(name) not in (1, os.getpid())]
+if others:
+    escaped(f"processes {others}")
+for family, address in (
+    (socket.AF_INET, ("127.0.0.1", int(sys.argv[3]))),
+    (socket.AF_UNIX, "\0" + sys.argv[4]),
+    (socket.AF_UNIX, "/var/run/docker.sock"),
+):
+    try:
+        socket.socket(family).connect(address)
+        escaped(f"connected to {address}")
+    except OSError:
+        pass
+for change in (lambda: os.setuid(12345), lambda: os.chroot("/tmp"), lambda: os.mknod("/tmp/x", 0o60666, 0x800)):
+    try:
+        change()
+        escaped("a change of privilege")
+    except OSError:
+        pass

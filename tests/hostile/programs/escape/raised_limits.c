@@ -1,0 +1,21 @@
+/* ---
+class = "escape"
+tries = "raise its hard resource limits, as user 0 inside"
+must = "EPERM for each that is not infinite"
+held_by = "no capabilities"
+with = ["root"]
+profiles = ["default", "none", "separate"]
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    for (int resource = 0; resource < RLIM_NLIMITS; resource++) {
+        struct rlimit limit, more;
+        must(getrlimit(resource, &limit));
+        if (limit.rlim_max == RLIM_INFINITY)
+            continue;
+        more = (struct rlimit){ limit.rlim_cur, limit.rlim_max + 1 };
+        refused("more", setrlimit(resource, &more));
+    }
+}

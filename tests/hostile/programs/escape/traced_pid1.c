@@ -1,0 +1,16 @@
+/* ---
+class = "escape"
+tries = "trace pid1, which is in the home's memory"
+must = "it is refused"
+held_by = "seccomp; pid1 is not dumpable"
+profiles = ["default", "none", "separate"]
+with = ["root"]
+--- */
+#include "hostile.h"
+#include <sys/ptrace.h>
+
+static void attack(void)
+{
+    refused("attach", ptrace(PTRACE_ATTACH, 1, 0, 0));
+    refused("seize", ptrace(PTRACE_SEIZE, 1, 0, 0));
+}

@@ -1,0 +1,236 @@
+/* What hostile programs have in common.
+ *
+ * A program defines attack(), or, if it is one of a pair of runs, PAIR before it includes this, and plant() and look().
+ * Returning from them means: contained. Exit codes: 0 contained, 1 got through, 2 the program could not even try, which
+ * says nothing about the sandbox and is a failure of the test. */
+#ifndef HOSTILE_H
+#define HOSTILE_H
+
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UNUSED __attribute__((unused))
+#define MIB (1l << 20)
+
+/* What the test tells every program. */
+static UNUSED const char *role, *token; /* the token stands in the command line of all that we start */
+static UNUSED int host_port;            /* somebody listens there on 127.0.0.1 of the host */
+static UNUSED const char *host_socket;  /* and on this abstract socket of the host */
+static UNUSED int host_pid;             /* a process of the host that belongs to our user */
+static UNUSED const char *host_name;
+static UNUSED const char *host_directory; /* on the host: above the sources of /box and /shared, and of outside/note */
+
+static UNUSED void say(const char *format, ...)
+{
+    char text[4096];
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (length > 0 && write(1, text, length < (int)sizeof text ? length : (int)sizeof text) < 0)
+        return;
+}
+
+static UNUSED _Noreturn void contained(void)
+{
+    _exit(0);
+}
+
+#define escaped(...) (say(__VA_ARGS__), say("\n"), _exit(1))
+#define broken(...) (say(__VA_ARGS__), say(" (errno %d)\n", errno), _exit(2))
+
+/* What must work for the attack to be one. */
+#define must(call) ({ __typeof__(call) answer_ = (call); if (answer_ == (__typeof__(call))-1) broken("%s", #call); answer_; })
+
+/* What must be refused, for want of permission or because the kernel seems not to have it. Another error means that
+ * the call was malformed, and proves nothing. */
+static UNUSED void refused(const char *what, long answer)
+{
+    if (answer != -1)
+        escaped("%s: works", what);
+    if (errno != EPERM && errno != EACCES && errno != ENOSYS && errno != EROFS)
+        broken("%s: this is no refusal", what);
+}
+
+/* The same for what may just not be there. */
+static UNUSED void absent(const char *what, long answer)
+{
+    if (answer == -1 && (errno == ENOENT || errno == ENOTDIR || errno == ENODEV || errno == ENXIO || errno == ESRCH))
+        return;
+    refused(what, answer);
+}
+
+/* The same for one error more. */
+static UNUSED void refused_or(const char *what, long answer, int error)
+{
+    if (answer == -1 && errno == error)
+        return;
+    refused(what, answer);
+}
+
+static UNUSED long file_read(const char *path, char *buffer, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    size_t length = 0;
+    for (ssize_t got; length < size - 1 && (got = read(fd, buffer + length, size - 1 - length)) > 0;)
+        length += got;
+    buffer[length] = 0;
+    close(fd);
+    return length;
+}
+
+static UNUSED long file_write(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    long written = write(fd, text, strlen(text));
+    int error = errno;
+    close(fd);
+    errno = error;
+    return written;
+}
+
+/* Runs something in a child, whose verdict becomes ours if it got through or could not try. */
+static UNUSED int child(void (*what)(void))
+{
+    pid_t pid = must(fork());
+    if (pid == 0) {
+        what();
+        contained();
+    }
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            broken("waitpid");
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+        _exit(WEXITSTATUS(status));
+    return status;
+}
+
+/* Memory that children share with us. */
+static UNUSED volatile long *shared_numbers(void)
+{
+    return must((volatile long *)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+}
+
+static UNUSED long clock_ns(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return time.tv_sec * 1000000000l + time.tv_nsec;
+}
+
+static UNUSED void sleep_ms(long ms)
+{
+    long end = clock_ns(CLOCK_MONOTONIC) + ms * 1000000;
+    for (long left; (left = end - clock_ns(CLOCK_MONOTONIC)) > 0;) {
+        struct timespec time = { left / 1000000000, left % 1000000000 };
+        nanosleep(&time, NULL);
+    }
+}
+
+static UNUSED void spin_ms(long ms)
+{
+    long end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ms * 1000000;
+    while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+        ;
+}
+
+/* Starts n threads with small stacks; how many there are. */
+static UNUSED int threads(int n, void *(*main)(void *))
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64 << 10);
+    for (int i = 0; i < n; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, &attributes, main, NULL) != 0)
+            return i;
+    }
+    return n;
+}
+
+/* New namespaces with all capabilities in them, where no seccomp program forbids that. */
+static UNUSED void new_namespaces(int flags)
+{
+    if (unshare(CLONE_NEWUSER | flags) < 0) {
+        /* The machine may forbid them to everybody: then there is nothing to be tried. */
+        if (errno == EPERM || errno == ENOSPC || errno == EUSERS)
+            contained();
+        broken("unshare");
+    }
+}
+
+/* The arguments that were given, for executing ourselves again in another role. */
+static UNUSED char **our_arguments;
+
+#ifdef PAIR
+static void plant(void);
+static void look(void);
+
+/* Planted; stays until the test has looked from beside, in a run of its own, and ends us. */
+static UNUSED void stay(void)
+{
+    if (strcmp(role, "both") == 0)
+        return;
+    say("ready\n");
+    for (;;)
+        pause();
+}
+#else
+static void attack(void);
+#endif
+
+int main(int count, char **arguments)
+{
+    if (count < 8)
+        broken("%s ROLE TOKEN PORT SOCKET PID NAME DIRECTORY", arguments[0]);
+    our_arguments = arguments;
+    role = arguments[1];
+    token = arguments[2];
+    host_port = atoi(arguments[3]);
+    host_socket = arguments[4];
+    host_pid = atoi(arguments[5]);
+    host_name = arguments[6];
+    host_directory = arguments[7];
+#ifdef PAIR
+    if (strcmp(role, "look") != 0)
+        plant();
+    if (strcmp(role, "plant") != 0)
+        look();
+#else
+    attack();
+#endif
+    contained();
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* ---
+class = "leaks"
+tries = "find the key that the client has in its session keyring, and keys of its user"
+must = "there are none"
+held_by = "seccomp; a session keyring of the supervisor's own; user namespace"
+with = ["proc"]
+control = "bare"
+but = [{ when = ["user"], expect = "escaped", exception = "/proc/keys shows names, not values, of keys that belong to the user whom the run is outside; `processes_only` hides them" }]
+--- */
+#include "hostile.h"
+#include <linux/keyctl.h>
+
+static void attack(void)
+{
+    long key = syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user", "millibox-hostile", 0);
+    if (key >= 0)
+        escaped("key %ld of the session", key);
+    key = syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, "user", "millibox-hostile", 0);
+    if (key >= 0)
+        escaped("key %ld of the user", key);
+    key = syscall(SYS_request_key, "user", "millibox-hostile", NULL, 0);
+    if (key >= 0)
+        escaped("key %ld by request", key);
+    char text[4096] = "";
+    file_read("/proc/keys", text, sizeof text);
+    if (strstr(text, "millibox-hostile") != NULL)
+        escaped("/proc/keys: %s", text);
+}

@@ -1,0 +1,21 @@
+/* ---
+class = "leaks"
+tries = "learn the host's name and domain"
+must = "both are empty"
+held_by = "UTS namespace"
+with = ["proc"]
+control = "bare"
+--- */
+#include "hostile.h"
+#include <sys/utsname.h>
+
+static void attack(void)
+{
+    struct utsname names;
+    char text[300] = "";
+    must(uname(&names));
+    if (names.nodename[0] != 0)
+        escaped("the host is %s", names.nodename);
+    if (file_read("/proc/sys/kernel/hostname", text, sizeof text) > 1)
+        escaped("the host is %s", text);
+}

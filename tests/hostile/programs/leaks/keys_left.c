@@ -1,0 +1,31 @@
+/* ---
+class = "leaks"
+tries = "leave keys in the user's and the session's keyring for the next run"
+must = "the calls are refused; without the profile the next run has other keyrings"
+held_by = "seccomp; user namespace for every run"
+pair = "after"
+profiles = ["default"]
+control = "seccomp"
+--- */
+#define PAIR
+#include "hostile.h"
+#include <linux/keyctl.h>
+
+static void plant(void)
+{
+    /* What comes of it, look() says: it tries the same. */
+    syscall(SYS_add_key, "user", "left", "value", 5, KEY_SPEC_USER_KEYRING);
+    syscall(SYS_add_key, "user", "left", "value", 5, KEY_SPEC_SESSION_KEYRING);
+}
+
+static void look(void)
+{
+    long key = syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, "user", "left", 0);
+    if (key >= 0)
+        escaped("a key of the user");
+    if (syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user", "left", 0) >= 0)
+        escaped("a key of the session");
+    key = syscall(SYS_add_key, "user", "right", "value", 5, KEY_SPEC_PROCESS_KEYRING);
+    refused("add_key", key);
+    /* So many bytes belong to a user, whom all runs have in common outside. */
+}

@@ -1,0 +1,27 @@
+/* ---
+class = "leaks"
+tries = "reach files of the client through descriptors that are passed by sockets of others, or through its own exe link"
+must = "there are no sockets but its own, and the exe link leads to nothing in the world"
+held_by = "descriptors 0, 1, 2 alone; mount namespace"
+with = ["proc"]
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        int type;
+        socklen_t length = sizeof type;
+        if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0)
+            escaped("descriptor %d is a socket", fd);
+    }
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length > 0) {
+        path[length] = 0;
+        if (access(path, F_OK) == 0)
+            escaped("%s is in the world", path);
+    }
+    if (openat(must(open("/proc/self/exe", O_PATH)), "..", O_RDONLY) >= 0)
+        escaped("the directory of the executable");
+}

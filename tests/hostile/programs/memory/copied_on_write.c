@@ -1,0 +1,27 @@
+/* ---
+class = "memory"
+tries = "share memory with children, each of which then writes to its copy"
+must = "the tree's memory is limited as one"
+held_by = "memory cgroup"
+expect = "memory_limit"
+but = [{ when = ["rlimit"], expect = "escaped", exception = "each process has the limit for itself, so a tree has it times the process limit" }]
+control = "limits"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    volatile long *touched = shared_numbers();
+    char *memory = must(mmap(NULL, 20 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    memset(memory, 1, 20 * MIB);
+    for (int i = 0; i < 6; i++)
+        if (must(fork()) == 0) {
+            memset(memory, 2, 20 * MIB);
+            __sync_fetch_and_add(touched, 1);
+            for (;;)
+                pause();
+        }
+    while (*touched < 6)
+        sleep_ms(1);
+    escaped("140 MiB in seven processes");
+}

@@ -1,0 +1,21 @@
+/* ---
+class = "memory"
+tries = "grow the heap with brk"
+must = "the memory limit ends it, or brk answers ENOMEM"
+held_by = "memory cgroup; RLIMIT_AS"
+expect = "memory_limit"
+but = [{ when = ["rlimit"], expect = "contained" }]
+control = "limits"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    for (int i = 0; i < 160; i++) {
+        char *memory = sbrk(MIB);
+        if (memory == (char *)-1)
+            return;
+        memset(memory, 1, MIB);
+    }
+    escaped("160 MiB");
+}

@@ -1,0 +1,26 @@
+/* ---
+class = "memory"
+tries = "fill the buffers of many pipes, made as large as is allowed"
+must = "a limit: of memory, of the pages that one user's pipes may have, of descriptors"
+held_by = "memory cgroup; pipe-user-pages-soft"
+expect = "memory_limit or contained"
+limits = { memory = "32M" }
+but = [{ when = ["rlimit"], expect = "contained" }]
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    static char block[MIB];
+    long filled = 0;
+    for (int i = 0; i < 400; i++) {
+        int ends[2];
+        if (pipe2(ends, O_NONBLOCK) < 0)
+            return;
+        fcntl(ends[1], F_SETPIPE_SZ, MIB);
+        for (long got; (got = write(ends[1], block, MIB)) > 0;)
+            filled += got;
+    }
+    if (filled >= 96 * MIB)
+        escaped("%ld MiB in pipes", filled / MIB);
+}

@@ -1,0 +1,21 @@
+/* ---
+class = "memory"
+tries = "touch shared memory, which belongs to no process"
+must = "the memory limit ends it, or mmap answers ENOMEM"
+held_by = "memory cgroup; RLIMIT_AS"
+expect = "memory_limit"
+but = [{ when = ["rlimit"], expect = "contained" }]
+control = "limits"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    for (int i = 0; i < 160; i++) {
+        char *memory = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED && errno == ENOMEM)
+            return;
+        memset(must(memory), 1, MIB);
+    }
+    escaped("160 MiB");
+}

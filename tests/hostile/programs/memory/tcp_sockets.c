@@ -1,0 +1,38 @@
+/* ---
+class = "memory"
+tries = "fill the buffers of TCP connections to itself"
+must = "the memory limit ends it, or what they hold is below it"
+held_by = "memory cgroup"
+with = ["loopback"]
+limits = { memory = "32M" }
+expect = "memory_limit or contained"
+but = [
+  { when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; tcp_mem bounds all connections of the host together" },
+  { when = ["hybrid"], expect = "escaped", known_failure = "version 1 counts buffers of network sockets in an account of its own, which is not limited" },
+]
+--- */
+#include "hostile.h"
+#include <netinet/in.h>
+
+static void attack(void)
+{
+    static char block[256 << 10];
+    long filled = 0;
+    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t length = sizeof address;
+    int server = must(socket(AF_INET, SOCK_STREAM, 0));
+    must(bind(server, (struct sockaddr *)&address, sizeof address));
+    must(listen(server, 100));
+    must(getsockname(server, (struct sockaddr *)&address, &length));
+    for (int i = 0; i < 100 && filled < 80 * MIB; i++) {
+        int client = must(socket(AF_INET, SOCK_STREAM, 0)), size = 8 << 20;
+        setsockopt(client, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+        must(connect(client, (struct sockaddr *)&address, sizeof address));
+        must(accept(server, NULL, NULL));
+        must(fcntl(client, F_SETFL, O_NONBLOCK));
+        for (long got; (got = write(client, block, sizeof block)) > 0;)
+            filled += got;
+    }
+    if (filled >= 80 * MIB)
+        escaped("%ld MiB in connections", filled / MIB);
+}

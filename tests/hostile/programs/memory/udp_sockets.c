@@ -1,0 +1,40 @@
+/* ---
+class = "memory"
+tries = "fill the buffers of UDP sockets that nobody reads"
+must = "the memory limit ends it, or what they hold is below it"
+held_by = "memory cgroup; size of a socket's buffer; RLIMIT_NOFILE"
+with = ["loopback"]
+limits = { memory = "32M" }
+expect = "memory_limit or contained"
+but = [
+  { when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; udp_mem bounds all sockets of the host together" },
+  { when = ["hybrid"], expect = "escaped", known_failure = "version 1 counts buffers of network sockets in an account of its own, which is not limited" },
+]
+--- */
+#include "hostile.h"
+#include <netinet/in.h>
+
+static void attack(void)
+{
+    static char block[60000];
+    long filled = 0;
+    int client = must(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0));
+    for (int i = 0; i < 900 && filled < 80 * MIB; i++) {
+        struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        socklen_t length = sizeof address;
+        int size = 64 << 20, server = socket(AF_INET, SOCK_DGRAM, 0);
+        if (server < 0)
+            return;
+        setsockopt(server, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+        must(bind(server, (struct sockaddr *)&address, sizeof address));
+        must(getsockname(server, (struct sockaddr *)&address, &length));
+        for (int j = 0; j < 64; j++)
+            sendto(client, block, sizeof block, 0, (struct sockaddr *)&address, sizeof address);
+        socklen_t word = sizeof(uint32_t[16]);
+        uint32_t info[16] = { 0 };
+        if (getsockopt(server, SOL_SOCKET, SO_MEMINFO, info, &word) == 0)
+            filled += info[0];
+    }
+    if (filled >= 80 * MIB)
+        escaped("%ld MiB in sockets", filled / MIB);
+}

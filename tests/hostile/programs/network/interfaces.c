@@ -1,0 +1,30 @@
+/* ---
+class = "network"
+tries = "bring an interface up, give it an address, make new ones, with user 0 inside"
+must = "EPERM"
+held_by = "no capabilities in the network namespace's owner"
+with = ["root"]
+--- */
+#include "hostile.h"
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+
+static void attack(void)
+{
+    struct ifreq request = { .ifr_name = "lo" };
+    int fd = must(socket(AF_INET, SOCK_DGRAM, 0));
+    if (ioctl(fd, SIOCGIFFLAGS, &request) == 0 && request.ifr_flags & IFF_UP)
+        escaped("lo is up");
+    request.ifr_flags = IFF_UP;
+    refused("up", ioctl(fd, SIOCSIFFLAGS, &request));
+    struct { struct nlmsghdr head; struct ifinfomsg body; } message = {
+        { sizeof message, RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, 1, 0 }, { .ifi_index = 1, .ifi_flags = IFF_UP, .ifi_change = IFF_UP },
+    };
+    int netlink = must(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
+    must(send(netlink, &message, sizeof message, 0));
+    struct { struct nlmsghdr head; struct nlmsgerr body; char rest[512]; } answer;
+    must(recv(netlink, &answer, sizeof answer, 0));
+    if (answer.head.nlmsg_type != NLMSG_ERROR || answer.body.error != -EPERM)
+        escaped("netlink answers %d", answer.body.error);
+    absent("a tunnel", open("/dev/net/tun", O_RDWR));
+}

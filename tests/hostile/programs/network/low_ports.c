@@ -1,0 +1,17 @@
+/* ---
+class = "network"
+tries = "listen on privileged ports and change the bound of them, with user 0 inside and a loopback interface"
+must = "what it does stays in its own network namespace"
+held_by = "network namespace; read-only procfs"
+with = ["root", "loopback", "proc"]
+--- */
+#include "hostile.h"
+#include <netinet/in.h>
+
+static void attack(void)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(22), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    refused("port 22", bind(must(socket(AF_INET, SOCK_STREAM, 0)), (struct sockaddr *)&address, sizeof address));
+    absent("the bound", open("/proc/sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY));
+    absent("the bound", open("/proc/sys/net/ipv4/ping_group_range", O_WRONLY));
+}

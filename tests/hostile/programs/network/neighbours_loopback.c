@@ -1,0 +1,32 @@
+/* ---
+class = "network"
+tries = "connect to a neighbour who listens on its own loopback"
+must = "the connection is refused"
+held_by = "a network namespace for every run with loopback"
+with = ["loopback"]
+pair = "beside"
+control = "together"
+--- */
+#define PAIR
+#include "hostile.h"
+#include <netinet/in.h>
+
+static struct sockaddr_in address;
+
+static void plant(void)
+{
+    address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(7777), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = must(socket(AF_INET, SOCK_STREAM, 0));
+    must(bind(fd, (struct sockaddr *)&address, sizeof address));
+    must(listen(fd, 5));
+    stay();
+}
+
+static void look(void)
+{
+    address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(7777), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    if (connect(must(socket(AF_INET, SOCK_STREAM, 0)), (struct sockaddr *)&address, sizeof address) == 0)
+        escaped("connected");
+    if (errno != ECONNREFUSED)
+        broken("connect");
+}

@@ -1,0 +1,29 @@
+/* ---
+class = "network"
+tries = "make sockets of families that lead past the network namespace or load modules: AF_VSOCK, AF_ALG, AF_TIPC, ..."
+must = "EAFNOSUPPORT for all but Unix, IPv4, IPv6 and netlink's routes"
+held_by = "seccomp"
+profiles = ["default", "separate"]
+control = "seccomp"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    for (int family = 0; family < 64; family++) {
+        if (family == AF_UNIX || family == AF_INET || family == AF_INET6)
+            continue;
+        for (int protocol = 0; protocol < 24; protocol++) {
+            int fd = socket(family, SOCK_RAW, protocol);
+            if (fd >= 0 && !(family == AF_NETLINK && protocol == 0))
+                escaped("family %d, protocol %d", family, protocol);
+            if (fd >= 0)
+                close(fd);
+        }
+    }
+    if (socket(40 /* AF_VSOCK */, SOCK_STREAM, 0) >= 0)
+        escaped("AF_VSOCK");
+    int pair[2];
+    if (socketpair(AF_NETLINK, SOCK_RAW, 9, pair) == 0)
+        escaped("a pair of AF_NETLINK");
+}

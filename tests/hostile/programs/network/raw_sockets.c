@@ -1,0 +1,17 @@
+/* ---
+class = "network"
+tries = "make raw and packet sockets, with user 0 inside"
+must = "refused"
+held_by = "seccomp; no capabilities"
+with = ["root", "loopback"]
+--- */
+#include "hostile.h"
+#include <netinet/in.h>
+
+static void attack(void)
+{
+    refused("raw ICMP", socket(AF_INET, SOCK_RAW, IPPROTO_ICMP));
+    refused("raw IPv6", socket(AF_INET6, SOCK_RAW, 58));
+    refused_or("packet", socket(AF_PACKET, SOCK_RAW, 0), EAFNOSUPPORT);
+    refused("ping", socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP));
+}

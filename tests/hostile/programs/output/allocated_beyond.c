@@ -1,0 +1,23 @@
+/* ---
+class = "output"
+tries = "have the file system allocate space behind the end of a file, whose size stays as it is (FALLOC_FL_KEEP_SIZE)"
+must = "it is refused, since RLIMIT_FSIZE looks at sizes only"
+held_by = "seccomp"
+with = ["box"]
+limits = { output = "1M" }
+but = [{ when = ["none"], expect = "escaped", exception = "the kernel does not apply RLIMIT_FSIZE to it" }]
+control = "seccomp"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    int fd = must(open("/box/file", O_RDWR | O_CREAT, 0600));
+    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 16 * MIB) == 0)
+        escaped("16 MiB in an empty file");
+    if (errno != EOPNOTSUPP)
+        broken("fallocate");
+    if (fallocate(fd, FALLOC_FL_KEEP_SIZE | FALLOC_FL_ZERO_RANGE, 0, 16 * MIB) == 0)
+        escaped("16 MiB of zeros in an empty file");
+}

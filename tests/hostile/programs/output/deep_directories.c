@@ -1,0 +1,19 @@
+/* ---
+class = "output"
+tries = "leave directories in directories, deeper than any path is long, for whoever removes them"
+must = "the judge removes them, and the next feedback directory is empty"
+held_by = "judge: removal with constant stack and descriptors"
+with = ["feedback"]
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    must(chdir("/box/feedback"));
+    for (int i = 0; i < 3000; i++) {
+        must(mkdir("directory", 0700));
+        must(chdir("directory"));
+        must(mknod("file", S_IFREG | 0600, 0));
+    }
+    must(chmod(".", 0));
+}

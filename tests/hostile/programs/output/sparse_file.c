@@ -1,0 +1,22 @@
+/* ---
+class = "output"
+tries = "make a file of a tebibyte by ftruncate, which takes no space and breaks who copies it"
+must = "EFBIG"
+held_by = "RLIMIT_FSIZE"
+with = ["box"]
+limits = { output = "1M" }
+control = "limits"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    int fd = must(open("/box/file", O_RDWR | O_CREAT, 0600));
+    if (ftruncate(fd, 1l << 40) == 0)
+        escaped("a file of a tebibyte");
+    if (errno != EFBIG)
+        broken("ftruncate");
+    if (truncate("/box/file", 1l << 40) == 0)
+        escaped("a file of a tebibyte, by its name");
+}

@@ -1,0 +1,23 @@
+/* ---
+class = "processes"
+tries = "execute itself for ever, so that no process grows old"
+must = "the CPU-time limit counts on across execs"
+held_by = "cpuacct or cpu cgroup; the process's CPU clock survives an exec"
+expect = "cpu_time_limit"
+with = ["program"]
+limits = { cpu = "200ms" }
+control = "limits"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    char count[16];
+    int times = strcmp(role, "run") == 0 ? 0 : atoi(role);
+    if (times == 3000)
+        escaped("3000 execs");
+    snprintf(count, sizeof count, "%d", times + 1);
+    our_arguments[1] = count;
+    execv("/shared/program", our_arguments);
+    broken("execv");
+}

@@ -1,0 +1,26 @@
+/* ---
+class = "processes"
+tries = "run away: each process forks the next one and exits, nobody waits"
+must = "the CPU time of the dead counts, and the living one is found"
+held_by = "cpuacct or cpu cgroup; PID namespace"
+expect = "cpu_time_limit"
+limits = { cpu = "300ms", processes = 6 }
+control = "limits"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    volatile long *generation = shared_numbers();
+    if (must(fork()) == 0)
+        while (*generation < 20000) {
+            pid_t pid = fork();
+            if (pid > 0)
+                _exit(0);
+            if (pid == 0)
+                ++*generation;
+        }
+    while (*generation < 20000)
+        sleep_ms(1);
+    escaped("20000 generations");
+}

@@ -1,0 +1,22 @@
+/* ---
+class = "processes"
+tries = "leave children that are stopped, which take no signal but SIGKILL"
+must = "they end with the run"
+held_by = "PID namespace"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    for (int i = 0; i < 5; i++) {
+        pid_t pid = must(fork());
+        if (pid == 0) {
+            raise(SIGSTOP);
+            _exit(0);
+        }
+        int status;
+        must(waitpid(pid, &status, WUNTRACED));
+        if (!WIFSTOPPED(status))
+            broken("not stopped");
+    }
+}

@@ -1,0 +1,21 @@
+/* ---
+class = "processes"
+tries = "fill the process table with children that nobody waits for"
+must = "zombies count until they are waited for"
+held_by = "pids cgroup; RLIMIT_NPROC"
+control = "limits"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    for (int i = 0; i < 200; i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(0);
+        if (pid < 0 && errno == EAGAIN)
+            return;
+        must(pid);
+    }
+    escaped("200 zombies");
+}

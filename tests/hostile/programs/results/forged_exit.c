@@ -1,0 +1,21 @@
+/* ---
+class = "results"
+tries = "have a sibling that it made for pid1 (CLONE_PARENT) exit with 0 before it fails itself"
+must = "the result is the first process's: 3"
+held_by = "pid1 knows its first child"
+profiles = ["default", "none", "separate"]
+expect = "exited 3"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    for (int i = 0; i < 5; i++) {
+        long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+        if (pid == 0)
+            _exit(0);
+        must(pid);
+    }
+    sleep_ms(20);
+    _exit(3);
+}

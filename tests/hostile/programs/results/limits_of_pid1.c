@@ -1,0 +1,28 @@
+/* ---
+class = "results"
+tries = "have pid1 killed by the kernel: its limit on CPU time lowered to nothing by prlimit, then much work for it"
+must = "the run is no failure of the sandbox"
+held_by = "seccomp: pid1's limits are not the run's to change"
+profiles = ["default", "none", "separate"]
+but = [{ when = ["none"], expect = "contained or sandbox_error", known_failure = "without seccomp the kernel lets the run change the limits of pid1, which has the same user, and its death then looks like a failure of the sandbox" }]
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    for (int resource = 0; resource < RLIM_NLIMITS; resource++) {
+        long answer = prlimit(1, resource, &(struct rlimit){ 0, 0 }, NULL);
+        if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2)
+            refused("pid1's limits", answer);
+    }
+    for (int i = 0; i < 400; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            if (fork() == 0)
+                sleep_ms(1);
+            _exit(0);
+        }
+        if (pid > 0)
+            must(waitpid(pid, NULL, 0));
+    }
+}

@@ -1,0 +1,24 @@
+/* ---
+class = "time"
+tries = "use 50 ms of CPU time and execute itself, ten times over the limit"
+must = "the CPU-time limit counts on"
+held_by = "cgroup; the process's CPU clock survives an exec"
+with = ["program"]
+expect = "cpu_time_limit"
+limits = { cpu = "200ms" }
+control = "limits"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    char count[16];
+    int times = strcmp(role, "run") == 0 ? 0 : atoi(role);
+    if (times == 40)
+        escaped("two seconds of CPU time in 40 programs");
+    spin_ms(50);
+    snprintf(count, sizeof count, "%d", times + 1);
+    our_arguments[1] = count;
+    execv("/shared/program", our_arguments);
+    broken("execv");
+}

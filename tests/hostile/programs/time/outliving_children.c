@@ -1,0 +1,16 @@
+/* ---
+class = "time"
+tries = "exit at once, and leave children that spin"
+must = "the run is over when its first process is, and the children end"
+held_by = "PID namespace"
+profiles = ["default", "none", "separate"]
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    for (int i = 0; i < 8; i++)
+        if (must(fork()) == 0)
+            for (;;)
+                ;
+}

@@ -1,0 +1,26 @@
+/* ---
+class = "time"
+tries = "use 20 ms of CPU time, hand on to a child, and exit, before anybody looks"
+must = "the CPU time of the dead counts for the limit"
+held_by = "cgroup; else what pid1 has collected of the dead"
+expect = "cpu_time_limit"
+limits = { cpu = "300ms" }
+control = "limits"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    volatile long *done = shared_numbers();
+    if (must(fork()) == 0)
+        for (int i = 0; i < 100; i++) {
+            spin_ms(20);
+            if (i == 99)
+                *done = 1;
+            if (must(fork()) != 0)
+                _exit(0);
+        }
+    while (!*done)
+        sleep_ms(1);
+    escaped("two seconds of CPU time in 100 processes");
+}

@@ -1,0 +1,183 @@
+//! Every experiment of the lab runs at its smallest, and writes what it should. No time is looked at.
+
+mod programs;
+
+use millibox_tests::executable;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn bench(arguments: &[&str]) -> Output {
+    let mut command = Command::new(executable("millibox"));
+    command.arg("bench").args(arguments).env("MILLIBOX_SUPERVISOR", executable("millibox-supervisor"));
+    command.output().expect("millibox bench")
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn names() -> Vec<String> {
+    let output = bench(&["list"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines().filter(|line| !line.is_empty() && !line.starts_with(' ')).map(str::to_owned).collect()
+}
+
+/// Runs one experiment, and looks at all that it wrote; its report.
+fn experiment(name: &str, more: &[&str]) -> Value {
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("results");
+    let mut arguments = vec![name, "--scale", "smoke", "--out", out.to_str().expect("a path")];
+    arguments.extend(more);
+    let output = bench(&arguments);
+    assert!(output.status.success(), "{name}: {}", said(&output));
+
+    let read = |file: &str| std::fs::read_to_string(out.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let report: Value = serde_json::from_str(&read(&format!("{name}.json"))).expect("JSON");
+    for key in ["machine", "backend", "command", "seed", "started", "seconds", "millibox"] {
+        assert!(!report[key].is_null(), "{name}: no {key}");
+    }
+    assert!(report["machine"]["kernel"].is_string());
+    let tables = report["tables"].as_array().expect("tables");
+    assert!(!tables.is_empty(), "{name}: no table");
+    for table in tables {
+        look_at(name, table);
+    }
+    let page = read("index.html");
+    let parsed = scraper::Html::parse_document(&page);
+    let count = |selector: &str| parsed.select(&scraper::Selector::parse(selector).expect("a selector")).count();
+    assert_eq!((count("html > body > h1"), count(&format!("section#{name} > h2"))), (1, 1), "{name}");
+    assert_eq!(
+        count("section > h3 + figure, section > h3 + table, section > h3 + ul, section > h3 + dl"),
+        count("h3"),
+        "{name}"
+    );
+    let summary = read("summary.md");
+    for table in tables {
+        let title = table["title"].as_str().expect("a title");
+        assert!(summary.contains(title), "{name}: {title} is not in the summary");
+    }
+    let plots: Vec<_> = std::fs::read_dir(&out)
+        .expect("results")
+        .flatten()
+        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "svg"))
+        .collect();
+    assert!(!plots.is_empty(), "{name}: no plot");
+    assert_eq!(count("figure > svg"), plots.len(), "{name}: plots are in the page");
+    for plot in plots {
+        is_svg(&plot.path());
+    }
+    report
+}
+
+fn look_at(name: &str, table: &Value) {
+    let metrics = table["metrics"].as_array().expect("metrics").len();
+    let variants = table["variants"].as_array().expect("variants");
+    assert!(!variants.is_empty() && metrics > 0, "{name}: {table}");
+    for variant in variants {
+        let figures = variant["figures"].as_array().expect("figures");
+        assert_eq!(figures.len(), metrics, "{name}: {variant}");
+        for figures in figures {
+            let number = |key: &str| figures[key].as_f64().unwrap_or_else(|| panic!("{name}: {key} in {figures}"));
+            assert!(number("n") >= 1.0, "{name}: {variant}");
+            let order = ["min", "q1", "median", "q3", "p99", "p999", "max"].map(number);
+            assert!(order.is_sorted(), "{name}: {order:?}");
+            assert!(number("deviation") >= 0.0);
+            if let Some(ratio) = figures["ratio"].as_object() {
+                let of = |key: &str| ratio[key].as_f64().expect("a number");
+                assert!(of("low") <= of("high"), "{name}: {ratio:?}");
+            }
+        }
+    }
+    for missing in table["missing"].as_array().expect("missing") {
+        assert!(missing["name"].is_string() && missing["why"].as_str().is_some_and(|why| !why.is_empty()));
+    }
+}
+
+fn is_svg(path: &Path) {
+    let text = std::fs::read_to_string(path).expect("a plot");
+    let mut reader = quick_xml::Reader::from_str(&text);
+    let mut elements = 0;
+    loop {
+        match reader.read_event() {
+            Ok(quick_xml::events::Event::Eof) => break,
+            Ok(quick_xml::events::Event::Start(_) | quick_xml::events::Event::Empty(_)) => elements += 1,
+            Ok(_) => {}
+            Err(error) => panic!("{}: {error}", path.display()),
+        }
+    }
+    assert!(elements > 10 && text.starts_with("<svg"), "{}: {elements} elements", path.display());
+    assert!(!text.contains("NaN") && !text.contains("inf"), "{}", path.display());
+}
+
+#[test]
+fn each_experiment_writes_what_it_should() {
+    let names = names();
+    assert!(names.len() >= 6, "{names:?}");
+    for name in names {
+        let report = experiment(&name, &[]);
+        assert_eq!(report["experiment"], name.as_str());
+        if name == "reactive" || name == "interception" {
+            // All that is compared there is the lab's own.
+            let missing = |table: &Value| table["missing"].as_array().is_some_and(|missing| !missing.is_empty());
+            let tables = report["tables"].as_array().expect("tables");
+            assert!(!tables.iter().any(missing), "{name}: {tables:?}");
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_is_not_there_is_named() {
+    let report = experiment("peers", &["--peer", "nsjail=/nonexistent/nsjail", "--peer", "go-judge=/bin/false"]);
+    let missing = report["tables"][0]["missing"].as_array().expect("missing");
+    let why = |name: &str| {
+        let found = missing.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{name} in {missing:?}"));
+        found["why"].as_str().expect("a reason").to_owned()
+    };
+    assert!(why("nsjail").contains("/nonexistent/nsjail"));
+    // It is there, and does not work: that is named, and the others are measured.
+    assert!(why("go-judge").contains("did not start"), "{}", why("go-judge"));
+    assert_eq!(report["tables"][0]["variants"][1]["name"], "millibox");
+}
+
+#[test]
+fn bench_true_has_the_keys_that_scripts_read() {
+    let output = bench(&["true", "--runs", "20", "--seconds", "0.05", "--json", "-"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
+    for key in [
+        "ratio_1_slot",
+        "ratio_all_cpus",
+        "ratio_all_cpus_unpinned",
+        "posix_spawn_median_ns",
+        "posix_spawn_mean_ns",
+        "sandbox_median_ns",
+        "sandbox_mean_ns",
+        "sandbox_p99_ns",
+        "runs_per_second",
+        "posix_spawn_per_second",
+        "cpu_ns_per_request",
+        "posix_spawn_cpu_ns",
+        "runs",
+        "cpus",
+    ] {
+        assert!(json[key].is_number(), "{key} in {json}");
+    }
+    assert!(json["backend"].is_string() && json["kernel"].is_string());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_one_line() {
+    for (arguments, named) in [
+        (&["nothing"][..], "nothing"),
+        (&["true", "--peer", "nsjail"], "NAME=PATH"),
+        (&["compute", "--json", "-"], "--json"),
+        (&["true", "--runs", "3"], "--runs"),
+    ] {
+        let output = bench(arguments);
+        let words = said(&output);
+        assert_eq!(output.status.code(), Some(125), "{arguments:?}: {words}");
+        assert!(words.contains(named) && words.trim().lines().count() == 1, "{arguments:?}: {words}");
+    }
+}

@@ -1,0 +1,76 @@
+//! The programs that experiments run, and what can be put around them.
+
+use millibox_tests::executable;
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+/// Runs one of them on a text.
+fn program(arguments: &[&str], input: &str) -> Output {
+    let mut command = Command::new(executable("millibox"));
+    command.arg("lab-program").args(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command");
+    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("write");
+    child.wait_with_output().expect("wait")
+}
+
+/// Runs a shell script with something around it: what it wrote, and what was said of it.
+fn under(around: &str, script: &str) -> (String, Value) {
+    let output = program(&["under", around, "/bin/sh", "-c", script], "");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let used: Value = said.lines().last().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
+    assert!(used["calls"].is_u64(), "{around}: {said:?}");
+    assert_eq!(output.status.code().map(i64::from), used["code"].as_i64(), "{around}: {said}");
+    (String::from_utf8_lossy(&output.stdout).into_owned(), used)
+}
+
+const ALL: [&str; 6] = ["nothing", "ptrace", "notify", "notify-sync", "seccomp-allow", "seccomp-argument"];
+
+#[test]
+fn a_program_is_the_same_whatever_is_around_it() {
+    for around in ALL {
+        // A child, a pipe, a signal that is caught.
+        let (said, used) =
+            under(around, "trap 'echo caught' USR1; (echo a; echo b) | tail -n 1; kill -USR1 $$; exit 7");
+        assert_eq!((said.as_str(), used["code"].as_i64()), ("b\ncaught\n", Some(7)), "{around}");
+        let (_, used) = under(around, "kill -KILL $$");
+        assert_eq!(used["code"].as_i64(), Some(128 + 9), "{around}");
+    }
+}
+
+#[test]
+fn who_looks_at_calls_sees_each_of_them() {
+    let calls = |around: &str, times: usize| {
+        let (_, used) = under(around, &format!("for i in $(seq {times}); do umask 22; done"));
+        used["calls"].as_u64().expect("a number")
+    };
+    for around in ["ptrace", "notify", "notify-sync"] {
+        // Setting the mask takes at least one call.
+        let (few, many) = (calls(around, 1), calls(around, 501));
+        assert!(few > 10 && many >= few + 500, "{around}: {few}, {many}");
+    }
+    for around in ["nothing", "seccomp-allow", "seccomp-argument"] {
+        assert_eq!(calls(around, 1), 0, "{around}");
+    }
+}
+
+#[test]
+fn seccomp_programs_are_there() {
+    for (around, mode) in [("nothing", "0"), ("notify", "2"), ("seccomp-allow", "2"), ("seccomp-argument", "2")] {
+        let (said, _) = under(around, "grep '^Seccomp:' /proc/self/status");
+        assert_eq!(said.split_whitespace().last(), Some(mode), "{around}: {said}");
+    }
+}
+
+#[test]
+fn the_solution_answers() {
+    for form in [&["answer", "3"][..], &["batch"]] {
+        let output = program(form, "2\n3\n1000002\n");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "4\n9\n1\n", "{form:?}");
+    }
+    // Who asks is told nothing right here.
+    let output = program(&["ask", "2"], "5\n5\n");
+    assert_eq!(output.status.code(), Some(43));
+    assert_eq!(program(&["no-such-program"], "").status.code(), Some(99));
+}
