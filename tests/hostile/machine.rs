@@ -1,6 +1,6 @@
 //! What all runs have in common: backends, supervisors, and a host whose state programs are after.
 
-#![allow(unsafe_code, reason = "plain system calls that make what is to be attacked")]
+#![allow(unsafe_code, reason = "it leaves things on the host by plain system calls")]
 
 use millibox::{Backend, BackendChoice, Builder, Supervisor};
 use millibox_tests::{Gone, eventually, is_root};
