@@ -12,7 +12,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-vm fuzz lint audit bench install uninstall clean
+.PHONY: help build demo test test-vm fuzz lint audit miri bench install uninstall clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -52,6 +52,18 @@ lint: ## formatting, clippy and documentation, without a warning
 	@# The command and the library have one name, so they are documented one after the other.
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --bins --document-private-items
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --lib
+
+audit: ## dependencies: licences, known holes, where they come from (cargo-deny; it fetches the list of holes)
+	@cargo deny --version >/dev/null 2>&1 || \
+		{ echo 'audit: cargo-deny not found: cargo install --locked cargo-deny' >&2; exit 1; }
+	cargo deny --locked check $(ARGS)
+
+miri: ## what has no system calls, under an interpreter that sees undefined behaviour (nightly Rust with miri)
+	@cargo +nightly miri --version >/dev/null 2>&1 || \
+		{ echo 'miri: not found: rustup component add --toolchain nightly miri rust-src' >&2; exit 1; }
+	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 \
+		cargo +nightly miri test --locked -p millibox-wire -p millibox-seccomp --lib \
+		--target-dir '$(or $(CARGO_TARGET_DIR),target)/miri' -- --skip near_misses $(ARGS)
 
 bench: build ## all experiments, short, into bench/results (BENCH=true: one; ARGS='--scale full': options)
 	$(release)/millibox bench $(BENCH) --out bench/results $(ARGS)

@@ -4,6 +4,8 @@
 //! calls [`__sanitizer_cov_8bit_counters_init`] with each module's counters at the start. The pass
 //! can be had on stable (`-C passes=sancov-module`); `make fuzz` sets the flags.
 
+#![allow(unsafe_code, reason = "the compiler hands over its counters as pointers")]
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -13,7 +15,6 @@ static COUNTERS: Mutex<Vec<&'static [AtomicU8]>> = Mutex::new(Vec::new());
 ///
 /// # Safety
 /// `start` to `stop` are the counters of a module that is never unloaded.
-#[allow(unsafe_code, reason = "the compiler calls it by this name")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __sanitizer_cov_8bit_counters_init(start: *mut u8, stop: *mut u8) {
     let length = (stop as usize).saturating_sub(start as usize);

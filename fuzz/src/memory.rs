@@ -1,5 +1,7 @@
 //! How much memory an input took.
 
+#![allow(unsafe_code, reason = "an allocator has no other way")]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -19,7 +21,6 @@ fn more(bytes: usize) {
 }
 
 // SAFETY: every call goes to the system's allocator as it came.
-#[allow(unsafe_code, reason = "an allocator has no other way")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         more(layout.size());

@@ -8,7 +8,7 @@ pub struct Random(pub u64);
 
 impl Random {
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
         word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,7 +18,7 @@ impl Random {
 
     /// A number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
+        (self.word() % end.max(1) as u64) as usize
     }
 
     fn choose<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
@@ -75,10 +75,10 @@ fn change(random: &mut Random, bytes: &mut Vec<u8>, inputs: &[Vec<u8>], words: &
         }
         1 => {
             if let Some(byte) = bytes.get_mut(at) {
-                *byte = random.next() as u8;
+                *byte = random.word() as u8;
             }
         }
-        2 => bytes.insert(at, random.next() as u8),
+        2 => bytes.insert(at, random.word() as u8),
         3 => drop(bytes.drain(part)),
         4 => {
             let copy = bytes[part].to_vec();

@@ -1,5 +1,7 @@
 //! What all runs have in common: backends, supervisors, and a host whose state programs are after.
 
+#![allow(unsafe_code, reason = "it leaves things on the host by plain system calls")]
+
 use millibox::{Backend, BackendChoice, Builder, Supervisor};
 use millibox_tests::{Gone, eventually, is_root};
 use rustix::fs::{Mode, OFlags};

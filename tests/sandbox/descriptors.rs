@@ -1,5 +1,7 @@
 //! What a run has open, and what it does not.
 
+#![allow(unsafe_code, reason = "plain system calls that make what is to be seen")]
+
 use crate::{builder, supervisor};
 use millibox::{Outcome, World};
 use millibox_tests::{pipe, probe_run, read_all, readable, request, run, start, wait};

@@ -2,8 +2,10 @@
 
 use crate::{builder, supervisor};
 use millibox::{Outcome, Request, Supervisor, World};
-use millibox_tests::{descendants, eventually, needs_cgroups, pipe, request, skip, wait};
-use std::path::Path;
+use millibox_tests::{Gone, Random, descendants, eventually, needs_cgroups, pipe, request, skip, wait};
+use rustix::process::Signal;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What might grow.
@@ -41,6 +43,9 @@ fn size(supervisor: &Supervisor) -> Size {
         own_descriptors: open_descriptors(std::process::id()).unwrap_or(0),
     }
 }
+
+/// What [`some_runs`] asks for in one round, at the least.
+const REQUESTS_IN_A_ROUND: usize = 7;
 
 /// Every kind of run, some at once.
 fn some_runs(supervisor: &Supervisor, rounds: usize) {
@@ -157,4 +162,95 @@ fn an_idle_supervisor_is_no_load() {
 #[ignore = "takes minutes"]
 fn soak_100k() {
     does_not_grow(&supervisor(), 500, 12_500);
+}
+
+/// A million requests of every kind, among them cancelled and killed ones; now and then somebody of
+/// the supervisor's family is killed from outside. `MILLIBOX_SOAK` says how many requests. It ends with
+/// an account: processes, cgroups, descriptors, mounts.
+#[test]
+#[ignore = "takes hours"]
+fn soak_million() {
+    let requests: usize = std::env::var("MILLIBOX_SOAK").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000_000);
+    let mut random = Random::new();
+    let (mut done, mut kills, mut failed, mut deaths) = (0, 0, 0, 0);
+    let mounts = || std::fs::read_to_string("/proc/self/mountinfo").map_or(0, |text| text.lines().count());
+    let (mounts_before, own_before) = (mounts(), open_descriptors(std::process::id()));
+    let mut supervisor = supervisor();
+    some_runs(&supervisor, 40);
+    std::thread::sleep(Duration::from_millis(300));
+    let mut before = size(&supervisor);
+    let mut cgroups: BTreeSet<PathBuf> = supervisor.cgroups().collect();
+    while done < requests {
+        // Undisturbed: every result is what it should be.
+        some_runs(&supervisor, 50);
+        done += 50 * REQUESTS_IN_A_ROUND;
+        // Disturbed: an end or an error in words, but an end.
+        for _ in 0..5 {
+            let handles: Vec<_> =
+                (0..8).map(|_| supervisor.run(&request(["spin", "1"]).process_limit(2)).unwrap()).collect();
+            done += handles.len();
+            let family = descendants(supervisor.pid());
+            let below = &family[1..];
+            if !below.is_empty() && random.below(3) == 0 {
+                kills += 1;
+                millibox_tests::kill(below[random.below(below.len() as u64) as usize].pid, Signal::KILL);
+            }
+            for (index, handle) in handles.into_iter().enumerate() {
+                match random.below(6) {
+                    0 => drop(handle),
+                    1 => {
+                        handle.kill();
+                        wait(&handle);
+                    }
+                    _ => {
+                        let result = wait(&handle);
+                        match &result.outcome {
+                            Outcome::Exited(0) => {}
+                            // At most those that were on their way when somebody was killed.
+                            Outcome::SandboxError(error) => {
+                                failed += 1;
+                                assert!(error.message.starts_with("cannot "), "{error}");
+                            }
+                            Outcome::Signaled(9) => failed += 1,
+                            _ => panic!("request {index}: {result}"),
+                        }
+                    }
+                }
+            }
+        }
+        if random.below(20) == 0 {
+            // All of it.
+            let gone = Gone::of(&supervisor);
+            deaths += 1;
+            millibox_tests::kill(supervisor.pid() as i32, Signal::KILL);
+            drop(supervisor);
+            gone.assert();
+            supervisor = self::supervisor();
+            some_runs(&supervisor, 40);
+            std::thread::sleep(Duration::from_millis(300));
+            before = size(&supervisor);
+            cgroups.extend(supervisor.cgroups());
+        }
+    }
+    let mut after = size(&supervisor);
+    let fits = |after: &Size| {
+        after.processes <= before.processes + 2
+            && after.descriptors.unwrap_or(0) <= before.descriptors.unwrap_or(0) + 20
+            && after.cgroups <= before.cgroups + 4
+            && after.resident_kib <= before.resident_kib + 3000
+    };
+    eventually(Duration::from_secs(5), || {
+        after = size(&supervisor);
+        fits(&after)
+    });
+    eprintln!("{done} requests, {kills} kills, {deaths} deaths, {failed} failed by them; {before:?}, {after:?}");
+    assert!(fits(&after), "before {before:?}, after {after:?}");
+    assert!(failed <= kills * 8, "{failed} runs failed by {kills} kills");
+    let gone = Gone::of(&supervisor);
+    drop(supervisor);
+    gone.assert();
+    let left: Vec<&PathBuf> = cgroups.iter().filter(|path| path.exists()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(mounts(), mounts_before, "mounts");
+    assert!(open_descriptors(std::process::id()) <= own_before.map(|before| before + 2), "our descriptors");
 }

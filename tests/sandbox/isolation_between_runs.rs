@@ -1,5 +1,7 @@
 //! Nothing of another run can be seen: neither of one before, nor of one beside.
 
+#![allow(unsafe_code, reason = "plain system calls that make what is to be seen")]
+
 use crate::{builder, supervisor};
 use millibox::{Outcome, Supervisor, World};
 use millibox_tests::{pipe, probe_run, read_line, request, run, sleeper, start, wait, world_with_proc};

@@ -1,5 +1,7 @@
 //! Mounts: what a world says is what a run sees.
 
+#![allow(unsafe_code, reason = "plain system calls that make what is to be seen")]
+
 use crate::{builder, supervisor};
 use millibox::{Mount, Outcome, Request, Supervisor, World};
 use millibox_tests::{

@@ -1,5 +1,7 @@
 //! PID, user, UTS, time and cgroup namespaces; and what a hostile program tries in them.
 
+#![allow(unsafe_code, reason = "plain system calls that make what is to be seen")]
+
 use crate::supervisor;
 use millibox::{Mount, Outcome, Request, World};
 use millibox_tests::{

@@ -4,6 +4,8 @@
 //! The tables in SECURITY.md are made here: `MILLIBOX_PRIVILEGES_TABLE=FILE` writes them to a file, and
 //! a test compares.
 
+#![allow(unsafe_code, reason = "it looks into processes by ptrace(2)")]
+
 use millibox_seccomp::{Action, Arch, Program, constant_action};
 use millibox_tests::{NURSERY, descendants, directory, eventually, executable, is_root, name, process, share, skip};
 use std::collections::BTreeMap;

@@ -364,3 +364,53 @@ fn a_client_that_does_not_read() {
     }
     bare.works();
 }
+
+/// Good requests with bytes changed: each is answered once, under its id, and the next one works.
+/// `MILLIBOX_FRAMES` says how many.
+#[test]
+fn frames_that_are_nearly_good() {
+    let mut bare = Bare::start();
+    let mut random = millibox_tests::Random::new();
+    let probe = probe();
+    let good_world = encode(&world());
+    let good = encode(&Run { rlimits: vec![(7, 64)], cpus: vec![3], ..exit_7(&good_world) });
+    let count = std::env::var("MILLIBOX_FRAMES").ok().and_then(|text| text.parse().ok()).unwrap_or(400);
+    let mut outcomes = std::collections::BTreeMap::new();
+    for round in 0..count {
+        let mut body = good.clone();
+        for _ in 0..=random.below(3) {
+            let at = random.below(body.len() as u64) as usize;
+            match random.below(6) {
+                0 => body[at] ^= 1 << random.below(8),
+                1 => body[at] = random.below(256) as u8,
+                2 => body.insert(at, random.below(256) as u8),
+                3 => drop(body.remove(at)),
+                4 => body.truncate(at.max(1)),
+                // The end, where the numbers are.
+                _ => {
+                    let end = body.len() - 1 - random.below(body.len().min(40) as u64) as usize;
+                    body[end] = [0, 1, 0x7f, 0x80, 0xff][random.below(5) as usize];
+                }
+            }
+        }
+        // One that waits for a partner waits rightly.
+        if decode::<Run>(&body).is_ok_and(|run| run.partner.is_some()) {
+            continue;
+        }
+        let id = bare.id();
+        let descriptors = [probe.as_fd(); 3];
+        bare.send(&frame(Kind::Run, id, &body), &descriptors[..1 + random.below(20) as usize / 18]);
+        let (answered, result) = bare.result();
+        assert_eq!(answered, id, "round {round}: {result}");
+        if let Some(error) = result.outcome.error() {
+            assert!(error.message.starts_with("cannot "), "round {round}: {error}");
+        }
+        *outcomes.entry(result.outcome.name()).or_insert(0) += 1;
+        if round % 50 == 0 {
+            bare.works();
+        }
+    }
+    bare.works();
+    eprintln!("{outcomes:?}");
+    assert!(outcomes.contains_key("not_started") && outcomes.len() > 1, "{outcomes:?}");
+}

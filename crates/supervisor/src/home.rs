@@ -161,9 +161,10 @@ pub const ZYGOTE_LOST: i32 = 2;
 pub fn main(mut birth: Birth) -> ! {
     // Inherited by pid1 and tracee. The supervisor is not dumpable, so the file would be root's.
     let _ = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
-    let _ = calls::write_file(birth.procfs, c"self/oom_score_adj", OOM_SCORE_ADJ);
+    let scored = calls::write_file(birth.procfs, c"self/oom_score_adj", OOM_SCORE_ADJ);
     let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-home".as_ptr() as usize, 0, 0, 0);
-    let failure = match settle(&mut birth) {
+    let settled = scored.map_err(|errno| Failure::new(Step::Home, errno)).and_then(|_| settle(&mut birth));
+    let failure = match settled {
         Ok(home) => home.live(),
         Err(failure) => failure,
     };

@@ -151,7 +151,8 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
     let mut keep = vec![0, 1, 2, inheritance.socket, inheritance.client];
     keep.extend(handed_over(&inheritance.handover));
     close_all_but(keep);
-    let _ = calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+    calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC)
+        .map_err(|errno| format!("cannot make descriptors close-on-exec: {}", errno_text(errno)))?;
     let socket = sys::adopt(inheritance.socket).ok_or("the client's socket is not open")?;
     let client = sys::adopt(inheritance.client).ok_or("the client's pidfd is not open")?;
 
@@ -208,15 +209,24 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     calls::prctl(libc::PR_SET_NAME, c"millibox-super".as_ptr() as usize, 0, 0, 0).map_err(failed("set our name"))?;
     // Nothing of the caller's is the runs'.
     let _ = calls::umask(0o022);
-    calls::reset_signal_dispositions();
+    calls::reset_signal_dispositions().map_err(failed("reset the signals' dispositions"))?;
     calls::unblock_signals();
     let _ = calls::set_affinity(&[u64::MAX; crate::launch::CPU_WORDS]);
     // Nor are the keys of our caller's session (session-keyring(7)); without keyrings in the
-    // kernel there is nothing to leave.
-    let _ = calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0, 0);
-    // All runs are in this new session. Nobody may do anything with its keyring, not even give the
-    // right to: else a run without a seccomp program would leave keys in it for the next.
-    let _ = calls::keyctl(5 /* KEYCTL_SETPERM */, -3isize as usize /* KEY_SPEC_SESSION_KEYRING */, 0);
+    // kernel there is nothing to leave, and a container that forbids us keyrings forbids them to
+    // the runs as well.
+    match calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0, 0) {
+        Err(errno) if ![libc::ENOSYS, libc::EPERM, libc::EACCES].contains(&errno.0) => {
+            return Err(failed("leave the caller's session keyring")(errno));
+        }
+        Err(_) => {}
+        // All runs are in this new session. Nobody may do anything with its keyring, not even give
+        // the right to: else a run without a seccomp program would leave keys in it for the next.
+        Ok(_) => {
+            calls::keyctl(5 /* KEYCTL_SETPERM */, -3isize as usize /* KEY_SPEC_SESSION_KEYRING */, 0)
+                .map_err(failed("close the session keyring to the runs"))?;
+        }
+    }
     // Whoever watches must not wait for a program's turn to end. Homes and pid1s inherit it.
     let _ = calls::set_slice(calls::nice(), crate::tracee::WATCHERS_SLICE_NS);
     // Descriptors of waiting requests are ours; homes set the runs' limit.

@@ -126,10 +126,6 @@ impl Zygote<'_> {
             seccomp: self.order.seccomp.as_deref().filter(|_| self.shared_program.is_none()),
             seccomp_early: self.order.seccomp_early,
         };
-        if !home.backend.needs_cgroup_namespace() {
-            // Another zygote of this home may have moved, which the home's own namespace does not know.
-            calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
-        }
         let attached = match self.shared_program {
             Some(program) => calls::attach_seccomp(program).map_err(|errno| Failure::new(Step::Seccomp, errno)),
             None => Ok(()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 // The command is no library; its readers of values are of themselves.
 #[path = "../../../crates/cli/src/values.rs"]
 #[allow(dead_code, reason = "not all are asked")]
-mod values;
+mod cli;
 
 pub const VALUE: Target = Target {
     name: "value",
@@ -43,46 +43,46 @@ fn taken<T>(result: Result<T, String>) -> Option<T> {
 /// What is taken means what it says, and can be said again.
 fn value(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    if let Some(size) = taken(values::size(text)) {
-        let shown = values::shown_size(size).replace(' ', "").replace("bytes", "");
-        assert_eq!(values::size(&shown), Ok(size), "{text} is {shown}");
+    if let Some(size) = taken(cli::size(text)) {
+        let shown = cli::shown_size(size).replace(' ', "").replace("bytes", "");
+        assert_eq!(cli::size(&shown), Ok(size), "{text} is {shown}");
         if let Ok(number) = text.parse::<u64>() {
             assert_eq!(size, number, "{text}");
         }
     }
-    if let Some(time) = taken(values::time(text)) {
+    if let Some(time) = taken(cli::time(text)) {
         assert_ne!(time, Duration::ZERO);
-        assert_eq!(values::time(&humantime::format_duration(time).to_string()), Ok(time), "{text}");
+        assert_eq!(cli::time(&humantime::format_duration(time).to_string()), Ok(time), "{text}");
     }
-    if let Some((max, period)) = taken(values::bandwidth(text)) {
+    if let Some((max, period)) = taken(cli::bandwidth(text)) {
         assert!(max >= Duration::from_millis(1), "{text}");
         assert!((Duration::from_millis(1)..=Duration::from_secs(1)).contains(&period), "{text}");
     }
-    if let Some((name, value)) = taken(values::rlimit(text)) {
+    if let Some((name, value)) = taken(cli::rlimit(text)) {
         assert!(text.starts_with(&name) && !name.is_empty());
-        assert_eq!(values::rlimit(&format!("{name}={value}")), Ok((name, value)));
+        assert_eq!(cli::rlimit(&format!("{name}={value}")), Ok((name, value)));
     }
-    if let Some(values::Cpus(cpus)) = taken(values::cpus(text)) {
+    if let Some(cli::Cpus(cpus)) = taken(cli::cpus(text)) {
         assert!(cpus.is_sorted() && cpus.last().is_some_and(|last| *last < 1024), "{text}: {cpus:?}");
         let list: Vec<String> = cpus.iter().map(usize::to_string).collect();
-        assert_eq!(values::cpus(&list.join(",")), Ok(values::Cpus(cpus)));
+        assert_eq!(cli::cpus(&list.join(",")), Ok(cli::Cpus(cpus)));
     }
-    if let Some((uid, gid)) = taken(values::ids(text)) {
+    if let Some((uid, gid)) = taken(cli::ids(text)) {
         assert!(uid != 0 && gid != 0, "{text} is root's");
         assert!(uid != u32::MAX && gid != u32::MAX, "{text} is no id");
     }
-    if let Some(id) = taken(values::id(text)) {
+    if let Some(id) = taken(cli::id(text)) {
         assert_ne!(id, u32::MAX);
     }
-    if let Some(path) = taken(values::mount_point(text.into())) {
+    if let Some(path) = taken(cli::mount_point(text.into())) {
         assert!(path.is_absolute() && path.parent().is_some());
         assert!(path.components().all(|part| part != std::path::Component::ParentDir), "{text}");
     }
-    if let Some(tmpfs) = taken(values::tmpfs(text.into())) {
+    if let Some(tmpfs) = taken(cli::tmpfs(text.into())) {
         assert!(tmpfs.at.is_absolute() && tmpfs.size != Some(0) && tmpfs.inodes != Some(0), "{tmpfs:?}");
     }
-    if let Some((name, value)) = taken(values::variable(text.into())) {
+    if let Some((name, value)) = taken(cli::variable(text.into())) {
         assert_eq!([name.as_os_str(), value.as_os_str()].join("=".as_ref()), text);
     }
-    taken(values::cgroup_parent(text));
+    taken(cli::cgroup_parent(text));
 }

@@ -29,6 +29,8 @@
 //! | `storm` | run the probe again and again |
 //! | `hang=PATH` | bind a FUSE file system that never answers, made at PATH, in one run, and see whether others go on |
 
+#![allow(unsafe_code, reason = "it changes its circumstances by plain system calls")]
+
 use millibox::{Builder, Mount, Outcome, Request, Supervisor, World};
 use millibox_tests::{executable, open, read_line, run, wait};
 use std::ffi::CString;

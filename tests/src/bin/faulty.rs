@@ -7,6 +7,8 @@
 //! socket's owner. So the supervisor itself has no hook for faults, and its tests need no other
 //! build of it.
 
+#![allow(unsafe_code, reason = "it attaches a seccomp program by plain system calls")]
+
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;

@@ -5,6 +5,8 @@
 //! ignore SIGPIPE, install handlers and open /dev/null at free standard descriptors, and
 //! the tests want to see what the sandbox left there. For the same reason everything that
 //! can be is a plain system call.
+
+#![allow(unsafe_code, reason = "it speaks in plain system calls")]
 #![no_main]
 
 use std::ffi::CString;

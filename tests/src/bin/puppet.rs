@@ -3,6 +3,8 @@
 //! Arguments up to `--` are its part; those after it (the judge's) are looked at by `note` only.
 //! It speaks in plain system calls, and dies of signals as a C program does.
 
+#![allow(unsafe_code, reason = "it speaks in plain system calls")]
+
 use std::time::{Duration, Instant};
 
 fn main() {
