@@ -5,7 +5,7 @@ use millibox_seccomp::Program;
 use millibox_wire::frame::{HEADER, Header};
 use millibox_wire::{Hello, Kill, Run, RunResult, World, decode, encode};
 
-pub const FRAME: Target = Target { name: "frame", run: frame, words: &["mbx\x02", "/\0", "\0\0\0\0", "\x01\x01"] };
+pub const FRAME: Target = Target { name: "frame", run: frame, words: &["mbx\x03", "/\0", "\0\0\0\0", "\x01\x01"] };
 pub const WORLD: Target = Target { name: "world", run: world, words: &["/usr", "/lib64", "/", "..", "\0"] };
 
 /// A header says what its bytes say; a body that is understood is said again in the same way.
