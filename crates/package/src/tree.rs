@@ -207,7 +207,8 @@ impl Walk<'_> {
     fn link(&self, path: &str) -> Option<fs::FileType> {
         let place = self.tree.path(path);
         let said = fs::read_link(&place).unwrap_or_default();
-        let said = said.display();
+        // A fault is one line, whatever the link says.
+        let said = said.to_string_lossy().escape_debug().to_string();
         let real = match place.canonicalize() {
             Ok(real) => real,
             Err(error) => {

@@ -112,10 +112,6 @@ impl Zygote<'_> {
             calls::exit(1);
         }
         let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-zygote".as_ptr() as usize, 0, 0, 0);
-        if !home.backend.needs_cgroup_namespace() {
-            // The home may have been moved to another cgroup since it made its own.
-            calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
-        }
         let own_pidfd = process::own_pidfd().map_err(failed)?;
         let prepared = Prepared {
             home,
@@ -126,6 +122,7 @@ impl Zygote<'_> {
             seccomp: self.order.seccomp.as_deref().filter(|_| self.shared_program.is_none()),
             seccomp_early: self.order.seccomp_early,
         };
+        home.backend.look_from_here()?;
         let attached = match self.shared_program {
             Some(program) => calls::attach_seccomp(program).map_err(|errno| Failure::new(Step::Seccomp, errno)),
             None => Ok(()),

@@ -294,7 +294,9 @@ fn answer(bytes: &[u8]) {
         assert!(answer.points.is_none() || answer.verdict != Verdict::JudgeError, "{answer:?}");
         if convention == Convention::Sim && code == 0 {
             // Points only for OK, and only if the second line says so.
-            let said = if stdout.is_empty() { stderr } else { stdout };
+            let mut said = if stdout.is_empty() { stderr } else { stdout }.to_vec();
+            // Carriage returns do not count.
+            said.retain(|byte| *byte != b'\r');
             let second = said.split(|byte| *byte == b'\n').nth(1).unwrap_or_default();
             let digit = second.iter().any(u8::is_ascii_digit);
             assert!(answer.points.is_none() || said.starts_with(b"OK") && digit, "{answer:?}");

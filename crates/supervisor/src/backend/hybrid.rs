@@ -14,8 +14,8 @@ use crate::launch::{End, Failure, Launch, Shared, Standing, Start, UNLIMITED};
 use crate::step::Step;
 use crate::sys::ascii::{Decimal, keyed_number, leading_number};
 use crate::sys::{self, Errno, calls};
-use core::sync::atomic::AtomicI32;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicI32};
 use serde::{Deserialize, Serialize};
 
 /// Open files of one home's cgroups, as descriptor numbers.
@@ -96,11 +96,13 @@ pub struct Home {
     files: Files,
     /// Process id of the home that joined.
     process: AtomicI32,
+    /// It has moved to a fresh pids cgroup.
+    moved: AtomicBool,
 }
 
 impl Home {
     pub fn new(files: Files) -> Home {
-        Home { files, process: AtomicI32::new(0) }
+        Home { files, process: AtomicI32::new(0), moved: AtomicBool::new(false) }
     }
 
     pub fn descriptors(&self) -> Vec<i32> {
@@ -368,8 +370,15 @@ impl Home {
         }
         // The keeper removes the old one when it hears that it is empty.
         calls::send(files.keeper, &[RENEWED]).map_err(failed)?;
-        // The root of what runs see was the old one: the new one would show as `/../home-1.1`.
-        calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
+        self.moved.store(true, Relaxed);
+        Ok(())
+    }
+
+    /// Zygote, before its first run: the home's namespace does not know where another zygote has moved.
+    pub fn look_from_here(&self) -> Result<(), Failure> {
+        if self.moved.load(Relaxed) {
+            calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
+        }
         Ok(())
     }
 }

@@ -83,6 +83,14 @@ impl Backend {
         }
     }
 
+    /// Zygote, once: what runs see of cgroups begins where they are.
+    pub fn look_from_here(&self) -> Result<(), Failure> {
+        match self {
+            Backend::Hybrid(home) => home.look_from_here(),
+            Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
+        }
+    }
+
     /// Home, before pid1 is cloned: a place with nothing of the last run in it.
     pub fn prepare(&self, shared: &Shared, how: &mut Clone) -> Result<(), Failure> {
         match self {
