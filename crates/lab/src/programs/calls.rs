@@ -3,7 +3,7 @@
 use super::{Failed, sys};
 use serde::{Deserialize, Serialize};
 
-/// What was called; ticks of [`sys::ticks`], one number for each repetition.
+/// What was called; ticks of `sys::ticks`, one number for each repetition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Calls {
     /// The clock's unit.
