@@ -354,13 +354,7 @@ fn size_at_rest(place: &Place, supervisor: &Supervisor, expected: &[String]) -> 
         works(supervisor, expected);
         place.settle();
     }
-    // On a busy machine some home may still be preparing.
-    let mut largest = size(supervisor);
-    for _ in 0..10 {
-        std::thread::sleep(Duration::from_millis(50));
-        largest = largest.max(size(supervisor));
-    }
-    largest
+    size(supervisor)
 }
 
 #[derive(Debug, Default)]
@@ -456,8 +450,10 @@ fn a_fault_at_every_call_of_a_request() {
         }
     }
     let after = size_at_rest(&place, &supervisor, &expected);
-    // What is prepared at the moment varies by a zygote, pid1 and tracee, with some 25 descriptors each.
-    assert!(after.0 <= before.0 + 75 && after.1 <= before.1 + 3, "{before:?} became {after:?}");
+    // How many homes have something prepared varies: each that has is a zygote, a pid1 and a tracee more,
+    // with some 25 descriptors each.
+    let more = after.1.saturating_sub(before.1);
+    assert!(more <= 2 * 3 && after.0 <= before.0 + 26 * more + 20, "{before:?} became {after:?}");
     let gone = Gone::of(&supervisor);
     drop(supervisor);
     gone.assert();
