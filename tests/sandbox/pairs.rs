@@ -145,7 +145,7 @@ fn a_slot_with_one_home_has_no_room_for_a_pair() {
 fn the_end_of_one_is_told_from_the_end_of_the_other() {
     let supervisor = supervisor();
     for late in [0, 1] {
-        let requests = [0, 1].map(|number| request(["sleep", if number == late { "60" } else { "0" }]));
+        let requests = [0, 1].map(|number| request(["sleep", if number == late { "700" } else { "0" }]));
         let ends = supervisor.run_pair([&requests[0], &requests[1]]).unwrap().map(|handle| wait(&handle).ended_ns);
         let [Some(first), Some(second)] = ends else { panic!("{ends:?}") };
         assert_eq!(first > second, late == 0, "{ends:?}");
