@@ -8,6 +8,7 @@ use crate::table::{Figure, Figures, Table};
 use crate::{Error, statistics};
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use std::ops::Range;
 
@@ -39,6 +40,7 @@ pub struct Plot {
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type RowChart<'a, 'b, X> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<X, RangedCoordf64>>;
 type Done = Result<(), Box<dyn std::error::Error>>;
 
 /// The plots of a table: one for each metric, or one for all.
@@ -136,6 +138,45 @@ fn boxes(area: &Area, table: &Table, metric: usize, caption: &str) -> Done {
     }
 }
 
+/// How many labels plotters puts on an axis at most, if it is not told.
+const MOST_LABELS: usize = 11;
+
+/// An empty chart with one row for each name, which the caller writes beside it.
+fn chart_of_rows<'a, 'b, X>(
+    area: &'a Area<'b>,
+    caption: &str,
+    names: impl Iterator<Item = &'a str>,
+    unit: &str,
+    labels: usize,
+    axis: X,
+    rows: f64,
+) -> Result<RowChart<'a, 'b, X::CoordDescType>, Box<dyn std::error::Error>>
+where
+    X: AsRangedCoord<Value = f64>,
+    X::CoordDescType: ValueFormatter<f64>,
+{
+    let mut chart = ChartBuilder::on(area)
+        .caption(caption, ("sans-serif", 17))
+        .margin(8)
+        .x_label_area_size(38)
+        .y_label_area_size(room_for(names))
+        .build_cartesian_2d(axis, 0.0..rows)?;
+    chart
+        .configure_mesh()
+        .disable_y_mesh()
+        .y_labels(0)
+        .x_labels(labels)
+        .x_label_formatter(&|value| tick(*value))
+        .x_desc(unit)
+        .max_light_lines(4)
+        .label_style(("sans-serif", 12))
+        .axis_desc_style(("sans-serif", 13))
+        .light_line_style(BLACK.mix(0.06))
+        .bold_line_style(BLACK.mix(0.14))
+        .draw()?;
+    Ok(chart)
+}
+
 fn boxes_on<X>(
     area: &Area,
     table: &Table,
@@ -150,25 +191,8 @@ where
     X::CoordDescType: ValueFormatter<f64>,
 {
     let count = table.variants.len() as f64;
-    let mut chart = ChartBuilder::on(area)
-        .caption(caption, ("sans-serif", 17))
-        .margin(8)
-        .x_label_area_size(38)
-        .y_label_area_size(room_for(table.variants.iter().map(|variant| variant.name.as_str())))
-        .build_cartesian_2d(axis, 0.0..count)?;
-    chart
-        .configure_mesh()
-        .disable_y_mesh()
-        .y_labels(0)
-        .x_labels(8)
-        .x_label_formatter(&|value| tick(*value))
-        .x_desc(shown.unit)
-        .max_light_lines(4)
-        .label_style(("sans-serif", 12))
-        .axis_desc_style(("sans-serif", 13))
-        .light_line_style(BLACK.mix(0.06))
-        .bold_line_style(BLACK.mix(0.14))
-        .draw()?;
+    let names = table.variants.iter().map(|variant| variant.name.as_str());
+    let mut chart = chart_of_rows(area, caption, names, shown.unit, 8, axis, count)?;
     for (index, variant) in table.variants.iter().enumerate() {
         let figures = &variant.figures[metric];
         let y = count - index as f64 - 0.5;
@@ -333,24 +357,9 @@ where
     X::CoordDescType: ValueFormatter<f64>,
 {
     let (rows, others) = (table.metrics.len() as f64, &table.variants[1..]);
-    let mut chart = ChartBuilder::on(area)
-        .caption(caption, ("sans-serif", 17))
-        .margin(8)
-        .x_label_area_size(38)
-        .y_label_area_size(room_for(table.metrics.iter().map(|metric| metric.name.as_str())))
-        .build_cartesian_2d(axis, 0.0..rows)?;
-    chart
-        .configure_mesh()
-        .disable_y_mesh()
-        .y_labels(0)
-        .x_label_formatter(&|value| tick(*value))
-        .x_desc(format!("times {}", table.variants[0].name))
-        .max_light_lines(4)
-        .label_style(("sans-serif", 12))
-        .axis_desc_style(("sans-serif", 13))
-        .light_line_style(BLACK.mix(0.06))
-        .bold_line_style(BLACK.mix(0.14))
-        .draw()?;
+    let names = table.metrics.iter().map(|metric| metric.name.as_str());
+    let unit = format!("times {}", table.variants[0].name);
+    let mut chart = chart_of_rows(area, caption, names, &unit, MOST_LABELS, axis, rows)?;
     chart.draw_series([PathElement::new(vec![(1.0, 0.0), (1.0, rows)], BLACK.mix(0.5).stroke_width(1))])?;
     let thick = 0.8 / others.len().max(1) as f64;
     for (index, variant) in others.iter().enumerate() {
