@@ -45,7 +45,8 @@ fn give_up(prepared: &Prepared, failure: Failure) -> ! {
     calls::exit(1)
 }
 
-/// Gives up what is not needed any more, waits for the first process, kills what it left behind, reads the figures, reports.
+/// Gives up what is not needed any more, waits for the first process, kills what it left behind,
+/// reads the figures, reports.
 fn watch(prepared: &Prepared, tracee: i32) -> ! {
     let home = prepared.home;
     let shared = home.shared;
