@@ -4,8 +4,8 @@
 
 use crate::{builder, supervisor};
 use millibox::{Outcome, World};
-use millibox_tests::{pipe, probe_run, read_all, readable, request, run, start, wait};
-use std::os::fd::{FromRawFd, OwnedFd};
+use millibox_tests::{PATIENCE, pipe, probe_run, read_all, readable, request, run, start, wait};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +42,21 @@ fn a_run_has_three_descriptors() {
         assert_eq!(probe_run(&supervisor, &["fds"]).values().len(), 3);
     }
     drop((before, after));
+}
+
+#[test]
+fn what_the_client_leaves_open_is_kept_by_nobody() {
+    let (read, write) = pipe();
+    // SAFETY: the call makes a descriptor that is nobody else's; F_DUPFD sets no FD_CLOEXEC.
+    let leaked = unsafe { OwnedFd::from_raw_fd(libc::fcntl(write.as_raw_fd(), libc::F_DUPFD, 0)) };
+    drop(write);
+    let supervisor = supervisor();
+    assert_eq!(run(&supervisor, &request(["exit", "0"])).result.outcome, Outcome::Exited(0));
+    drop(leaked);
+    // A child that another test started meanwhile may have it for a while.
+    assert!(readable(&read, PATIENCE), "somebody still has the other end");
+    assert_eq!(read_all(read), b"");
+    drop(supervisor);
 }
 
 #[test]
