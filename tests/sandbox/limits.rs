@@ -29,6 +29,74 @@ fn memory_limit_by_the_kernels_account() {
     }
 }
 
+/// Cgroups of ours, of one name in each hierarchy; removed in the end.
+struct Above(String, Vec<std::path::PathBuf>);
+
+impl Above {
+    /// Below where version 1 hierarchies, or the unified one, are mounted.
+    fn make(backend: Backend) -> Above {
+        let name = format!("/above-{}", token());
+        let tops: &[&str] = match backend {
+            Backend::Hybrid => &["memory/", "pids/", "cpu/", "cpuacct/"],
+            _ => &[""],
+        };
+        let made = tops.iter().map(|top| format!("/sys/fs/cgroup/{top}{}", &name[1..]).into());
+        let made: Vec<std::path::PathBuf> = made.collect();
+        if backend == Backend::Cgroup2 {
+            std::fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+memory +pids +cpu").expect("controllers");
+        }
+        made.iter().for_each(|path| std::fs::create_dir_all(path).expect("a cgroup"));
+        Above(name, made)
+    }
+}
+
+impl Drop for Above {
+    fn drop(&mut self) {
+        for path in &self.1 {
+            let _ = std::fs::remove_dir(path);
+        }
+    }
+}
+
+#[test]
+fn the_memory_of_a_cgroup_above_is_no_limit_of_the_run() {
+    if !millibox_tests::is_root() {
+        return millibox_tests::skip("only root can limit the cgroup above");
+    }
+    let backend = supervisor().backend();
+    if backend == Backend::Rlimit {
+        return millibox_tests::skip("there are no cgroups");
+    }
+    let above = Above::make(backend);
+    let limit = above.1[0].join(if backend == Backend::Hybrid { "memory.limit_in_bytes" } else { "memory.max" });
+    std::fs::write(&limit, (96 * MIB).to_string()).expect("a limit");
+    if backend == Backend::Hybrid {
+        // Version 1 cgroups do not account for those below them unless told to, which is the default since 5.11.
+        let _ = std::fs::write(above.1[0].join("memory.use_hierarchy"), "1");
+    }
+    let supervisor = builder().cgroup_parent(&above.0).start().expect("a supervisor");
+    assert_eq!(supervisor.backend(), backend);
+    for limit in [Some(512 * MIB), None] {
+        let mut greedy = request(["eat", "300"]);
+        if let Some(limit) = limit {
+            greedy = greedy.memory_limit(limit);
+        }
+        let result = result(&supervisor, &greedy);
+        match &result.outcome {
+            Outcome::SandboxError(_) => {}
+            // Without a limit of its own a run that the kernel kills has been killed by a signal.
+            Outcome::Signaled(libc::SIGKILL) if limit.is_none() => {}
+            other => panic!("{limit:?}: {other:?}: {result}"),
+        }
+    }
+    // Its own limit is still that.
+    let own = result(&supervisor, &request(["eat", "300"]).memory_limit(32 * MIB));
+    assert_eq!(own.outcome, Outcome::MemoryLimit, "{own}");
+    assert_eq!(result(&supervisor, &request(["exit", "0"]).memory_limit(32 * MIB)).outcome, Outcome::Exited(0));
+    drop(supervisor);
+    drop(above);
+}
+
 #[test]
 fn memory_of_a_tree_is_limited_as_one() {
     let supervisor = supervisor();

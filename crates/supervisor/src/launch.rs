@@ -195,8 +195,10 @@ pub struct End {
     pub peak_memory: u64,
     /// `UNLIMITED`: unknown.
     pub peak_processes: u64,
-    /// OOM kills since [`Start`].
+    /// OOM kills since [`Start`], for whatever limit.
     pub oom_kills: u64,
+    /// How often memory ran out at the run's own limit; `UNLIMITED`: unknown.
+    pub own_limit_reached: u64,
 }
 
 /// All that is said of a run at its end; travels as the body of a message, since the

@@ -301,8 +301,8 @@ impl Home {
             Handover::Cgroup2 { .. } => self.memory_events.as_ref().is_some_and(|fd| {
                 let mut buffer = [0; 256];
                 let text = calls::read_at_start(fd.as_raw_fd(), &mut buffer).unwrap_or(&[]);
-                let count = |key| keyed_number(text, key).unwrap_or(0);
-                count(b"oom_kill") + count(b"oom") > 0
+                // Not `oom_kill`: that counts victims of a parent's limit and of the whole host, too.
+                keyed_number(text, b"oom").unwrap_or(0) > 0
             }),
             Handover::Rlimit => false,
         };

@@ -927,6 +927,7 @@ impl Supervisor {
             }
             (handover, exec) => {
                 end.oom_kills = u64::from(home.saw_oom_kill());
+                end.own_limit_reached = end.oom_kills;
                 if exec != 0 {
                     end.cpu_ns = home.cpu_ns(handover, index, false).saturating_sub(start.cpu_ns);
                 }
@@ -1155,7 +1156,10 @@ impl Supervisor {
         if end.oom_kills > 0 {
             // The count has the victims of a parent's limit and of the whole host in it.
             let peak = figures.peak_memory_bytes;
-            let its_own = limits.memory.is_some_and(|limit| peak == 0 || peak.saturating_add(PEAK_SLACK) >= limit);
+            let its_own = limits.memory.is_some_and(|limit| match end.own_limit_reached {
+                UNLIMITED => peak.saturating_add(PEAK_SLACK) >= limit,
+                times => times > 0,
+            });
             return if its_own {
                 Outcome::MemoryLimit
             } else {

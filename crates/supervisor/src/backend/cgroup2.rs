@@ -196,6 +196,8 @@ impl Home {
         let mut buffer = [0; 256];
         let text = calls::read_at_start(self.memory_events.load(Relaxed), &mut buffer)?;
         end.oom_kills = keyed_number(text, b"oom_kill").unwrap_or(0);
+        // Counted where the limit is and above, not below (memory.events in the kernel's cgroup-v2.rst).
+        end.own_limit_reached = keyed_number(text, b"oom").unwrap_or(UNLIMITED);
         end.peak_memory = read_number(&self.memory_peak)?.unwrap_or(0);
         end.peak_processes = match read_number(&self.pids_peak)? {
             Some(peak) => peak.saturating_sub(OWN_PROCESSES),

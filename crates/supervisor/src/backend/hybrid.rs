@@ -306,6 +306,7 @@ impl Home {
     pub fn measure(&self, standing: &Standing, start: &Start, end: &mut End) -> sys::Result<()> {
         end.cpu_ns = read_number(self.files.cpu_usage)?.saturating_sub(start.cpu_ns);
         end.oom_kills = self.oom_kills()?.saturating_sub(start.oom_kills);
+        end.own_limit_reached = UNLIMITED;
         end.peak_memory = read_number(self.files.memory_peak)?.saturating_sub(standing.left_memory.load(Relaxed));
         end.peak_processes = match self.files.pids_peak {
             Some(fd) => read_number(fd)?.saturating_sub(OWN_PROCESSES),
