@@ -389,6 +389,31 @@ fn a_supervisor_that_is_out_of_descriptors() {
 }
 
 #[test]
+fn a_home_that_cannot_be_started_again_at_once() {
+    let supervisor = supervisor();
+    let pid = rustix::process::Pid::from_raw(supervisor.pid() as i32);
+    let limit = |current| rustix::process::Rlimit { current, maximum: Some(1 << 20) };
+    let Ok(before) = rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit(Some(1 << 16))) else {
+        return skip("the supervisor's limits may not be changed");
+    };
+    assert_eq!(result(&supervisor, &request(["exit", "0"])).outcome, Outcome::Exited(0));
+    // No new descriptor, so no socket to a new home.
+    rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit(Some(3))).unwrap();
+    let homes = || descendants(supervisor.pid()).into_iter().filter(|its| name(its.pid) == "millibox-home");
+    for home in homes().collect::<Vec<_>>() {
+        rustix::process::kill_process(rustix::process::Pid::from_raw(home.pid).unwrap(), Signal::KILL).unwrap();
+    }
+    assert!(eventually(PATIENCE, || homes().next().is_none()), "they are dead");
+    // What is asked for meanwhile waits.
+    let waiting = supervisor.run(&request(["exit", "7"])).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(waiting.try_wait().unwrap().is_none());
+    rustix::process::prlimit(pid, rustix::process::Resource::Nofile, before).unwrap();
+    assert_eq!(wait(&waiting).outcome, Outcome::Exited(7));
+    assert!(eventually(PATIENCE, || homes().count() > 1), "all of them come again");
+}
+
+#[test]
 fn a_cgroup_that_cannot_be_removed() {
     let supervisor = supervisor();
     let Some(top) = supervisor.cgroups().next() else { return skip("there are no cgroups") };

@@ -44,6 +44,8 @@ pub enum State {
     Ending,
     /// Has been told to become idle.
     Switching,
+    /// Is dead, and could not be started again yet.
+    Gone,
 }
 
 /// One home, from the supervisor's side.
@@ -237,13 +239,16 @@ impl Home {
     /// Kills the home itself; its pid1 dies with it. Our child, not yet waited for, so the
     /// process id is still its.
     pub fn kill_process(&self) {
-        let _ = calls::kill(self.process, libc::SIGKILL);
+        if self.process > 0 {
+            let _ = calls::kill(self.process, libc::SIGKILL);
+        }
     }
 
     /// Waits for the home's process, whose socket has been closed by its death.
     pub fn reap(&mut self) -> i32 {
         self.kill_process();
-        process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status)
+        let process = std::mem::take(&mut self.process);
+        process::wait(process, libc::__WALL).map_or(-1, |waited| waited.status)
     }
 
     // --- figures of a run that goes on ------------------------------------------------

@@ -48,6 +48,8 @@ const PEAK_SLACK: u64 = 2 << 20;
 
 /// A home that dies so often in a row before it can take runs will not do better.
 const MOST_ACCIDENTS: u32 = 10;
+/// How often it is tried again to start a home, a moment later each time: half a minute in all.
+const MOST_STARTS: u32 = 40;
 
 /// What the supervisor is given at its start.
 pub struct Setup {
@@ -129,6 +131,19 @@ pub struct Supervisor {
     dying: Vec<Orphans>,
     /// For each home, how often in a row it died before it had settled again.
     unsettled: Vec<u32>,
+    /// Homes that died and could not be started again yet.
+    gone: Vec<Gone>,
+}
+
+/// A home that is to be started again. The kernel may have no memory, process or descriptor for us
+/// now and have them a moment later; a run may have taken them.
+struct Gone {
+    index: usize,
+    /// `None`: who still writes to the memory that it had is about to die.
+    memory: Option<Memory>,
+    tries: u32,
+    /// When to try next (`CLOCK_MONOTONIC_RAW`).
+    at_ns: u64,
 }
 
 /// What an epoll event is about.
@@ -197,6 +212,7 @@ impl Supervisor {
             speechless: None,
             dying: Vec::new(),
             unsettled: Vec::new(),
+            gone: Vec::new(),
         };
         supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
         supervisor.watch(supervisor.setup.client.as_raw_fd(), Token::ClientDeath, epoll::EventFlags::IN)?;
@@ -219,8 +235,11 @@ impl Supervisor {
 
     fn start_home(&mut self, index: usize, memory: Memory, again: bool) -> Result<(), Fatal> {
         let slot = index / self.setup.homes_per_slot;
-        let home = Home::start(&self.setup, &self.nursery, index, slot, memory, again)?;
-        self.watch(home.socket.as_raw_fd(), Token::Home(index), epoll::EventFlags::IN)?;
+        let mut home = Home::start(&self.setup, &self.nursery, index, slot, memory, again)?;
+        if let Err(why) = self.watch(home.socket.as_raw_fd(), Token::Home(index), epoll::EventFlags::IN) {
+            home.reap();
+            return Err(why);
+        }
         match self.homes.get_mut(index) {
             Some(place) => *place = home,
             None => {
@@ -266,6 +285,7 @@ impl Supervisor {
                 }
             }
             self.dying.retain_mut(|left| !left.are_gone());
+            self.start_the_gone()?;
             self.look_at_clocks();
             self.dispatch();
             if let Some(fatal) = self.speechless.take() {
@@ -689,6 +709,7 @@ impl Supervisor {
             State::Idle => 2,
             State::Settling | State::Ending | State::Switching | State::Running(_) => 3,
             State::Ready => 4,
+            State::Gone => 5,
         }
     }
 
@@ -885,14 +906,47 @@ impl Supervisor {
             }
         }
         let memory = if orphans.are_gone() {
-            memory
+            Some(memory)
         } else {
             // Who still lives there still writes there.
             self.dying.push(orphans);
-            new_memory()?
+            None
         };
-        memory.shared.standing.forget();
-        self.start_home(index, memory, true)
+        let home = &mut self.homes[index];
+        home.over(State::Gone);
+        // It has been closed at the other end, and would say so for as long as it is watched.
+        let _ = epoll::delete(&self.epoll, &home.socket);
+        self.start_again(Gone { index, memory, tries: 0, at_ns: 0 })
+    }
+
+    fn start_again(&mut self, gone: Gone) -> Result<(), Fatal> {
+        let memory = gone.memory.clone().map_or_else(new_memory, Ok);
+        let started = memory.and_then(|memory| {
+            memory.shared.standing.forget();
+            self.start_home(gone.index, memory, true)
+        });
+        match started {
+            Err(_) if gone.tries < MOST_STARTS => {
+                let wait_ns = SHORTEST_WAIT_NS << gone.tries.min(10);
+                let at_ns = calls::monotonic_raw_ns().saturating_add(wait_ns);
+                self.gone.push(Gone { tries: gone.tries + 1, at_ns, ..gone });
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    /// Starts the homes again whose time has come.
+    fn start_the_gone(&mut self) -> Result<(), Fatal> {
+        if self.gone.is_empty() {
+            return Ok(());
+        }
+        let now = calls::monotonic_raw_ns();
+        let all = std::mem::take(&mut self.gone);
+        let (due, later) = all.into_iter().partition(|gone| gone.at_ns <= now);
+        self.gone = later;
+        let due: Vec<Gone> = due;
+        due.into_iter().try_for_each(|gone| self.start_again(gone))
     }
 
     /// What a home would have told of its run. The kernel chooses a home, whose memory pid1
@@ -953,6 +1007,7 @@ impl Supervisor {
             )
             .chain([(!self.dying.is_empty()).then(|| calls::monotonic_raw_ns().saturating_add(LONGEST_TICK_NS))])
             .flatten()
+            .chain(self.gone.iter().map(|gone| gone.at_ns))
             .min()
     }
 
