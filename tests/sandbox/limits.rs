@@ -98,6 +98,39 @@ fn the_memory_of_a_cgroup_above_is_no_limit_of_the_run() {
 }
 
 #[test]
+fn files_that_a_run_leaves_in_memory_are_not_the_next_ones() {
+    let shared = std::path::Path::new("/dev/shm");
+    // TMPFS_MAGIC, statfs(2)
+    if rustix::fs::statfs(shared).map_or(true, |its| its.f_type != 0x0102_1994) {
+        return millibox_tests::skip("/dev/shm is no tmpfs");
+    }
+    let supervisor = builder().slots(1).homes_per_slot(1).start().expect("a supervisor");
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    let place = tempfile::tempdir_in(shared).expect("a directory");
+    millibox_tests::share(place.path(), 0o777);
+    let world = World::minimal().read_write(place.path(), "/out");
+    let leave = Request::new("/bin/sh").args(["-c", "head -c 100M /dev/zero > /out/file"]).world(&world);
+    assert_eq!(result(&supervisor, &leave).outcome, Outcome::Exited(0));
+    for _ in 0..3 {
+        let small = result(&supervisor, &request(["eat", "24"]).memory_limit(32 * MIB));
+        assert_eq!(small.outcome, Outcome::Exited(0), "{small}");
+        let peak = small.figures.peak_memory_bytes;
+        assert!((24 * MIB..28 * MIB).contains(&peak), "{peak}");
+        let large = result(&supervisor, &request(["eat", "60"]).memory_limit(32 * MIB));
+        assert_eq!(large.outcome, Outcome::MemoryLimit, "{large}");
+    }
+    drop(place);
+    let small = result(&supervisor, &request(["eat", "24"]).memory_limit(32 * MIB));
+    assert_eq!(small.outcome, Outcome::Exited(0), "{small}");
+    let peak = small.figures.peak_memory_bytes;
+    assert!((24 * MIB..28 * MIB).contains(&peak), "once the file is gone: {peak}");
+    let large = result(&supervisor, &request(["eat", "60"]).memory_limit(32 * MIB));
+    assert_eq!(large.outcome, Outcome::MemoryLimit, "{large}");
+}
+
+#[test]
 fn memory_of_a_tree_is_limited_as_one() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {

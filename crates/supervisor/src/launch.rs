@@ -89,6 +89,8 @@ pub struct Standing {
     pub least_memory: AtomicU64,
     /// What it held beyond that before the present one.
     pub left_memory: AtomicU64,
+    /// What could not be emptied before an earlier run; 0: all could.
+    pub stuck_memory: AtomicU64,
 }
 
 impl Standing {

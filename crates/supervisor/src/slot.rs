@@ -301,7 +301,8 @@ impl Home {
                 // The event comes for a parent's limit, too; this run's own shows in its peak.
                 let mut buffer = [0; 32];
                 let peak = calls::read_at_start(files.memory_peak, &mut buffer).map_or(0, leading_number);
-                told && limit.is_some_and(|limit| peak.saturating_add(CHARGED_AT_ONCE) >= limit)
+                let stands = self.shared.standing.memory.load(SeqCst);
+                told && limit.is_some() && peak.saturating_add(CHARGED_AT_ONCE) >= stands
             }),
             Handover::Cgroup2 { .. } => self.memory_events.as_ref().is_some_and(|fd| {
                 let mut buffer = [0; 256];

@@ -191,17 +191,20 @@ impl Home {
         // a moment later (shared memory of an IPC namespace goes by a work queue).
         let usage_now = || read_number(files.memory_usage).map_err(|errno| Failure::new(Step::Counters, errno));
         let mut usage = usage_now()?;
+        // Files on a tmpfs of the host that runs could write to cannot be emptied; they need not be tried again.
+        let clean = LEFT_BEHIND.max(standing.stuck_memory.load(Relaxed));
         for _ in 0..MOST_EMPTYINGS {
-            if usage <= LEFT_BEHIND {
+            if usage <= clean {
                 break;
             }
             let _ = calls::write(files.memory_empty, b"0");
             usage = usage_now()?;
-            if usage > LEFT_BEHIND {
+            if usage > clean {
                 calls::sleep_ns(1_000_000);
                 usage = usage_now()?;
             }
         }
+        standing.stuck_memory.store(if usage > LEFT_BEHIND { usage } else { 0 }, Relaxed);
         // The last run's limit must not be felt by the next one's preparation.
         if standing.memory.load(Relaxed) < usage.saturating_add(ROOM_TO_PREPARE) {
             self.set_memory(standing, UNLIMITED, UNLIMITED)?;
@@ -228,8 +231,17 @@ impl Home {
 
     pub fn limit(&self, shared: &Shared, launch: &Launch) -> Result<(), Failure> {
         let standing = &shared.standing;
-        if standing.memory.load(Relaxed) != launch.memory || standing.swap.load(Relaxed) != launch.swap {
-            self.set_memory(standing, launch.memory, launch.swap)?;
+        let mut memory = launch.memory;
+        if standing.left_memory.load(Relaxed) > LEFT_BEHIND {
+            // It may have gone since we looked. What is still there takes nothing from this run's limit.
+            self.reset(standing).map_err(|errno| Failure::new(Step::Counters, errno))?;
+            let left = standing.left_memory.load(Relaxed);
+            if memory != UNLIMITED && left > LEFT_BEHIND {
+                memory = memory.saturating_add(left);
+            }
+        }
+        if standing.memory.load(Relaxed) != memory || standing.swap.load(Relaxed) != launch.swap {
+            self.set_memory(standing, memory, launch.swap)?;
         }
         if standing.processes.load(Relaxed) != launch.processes {
             self.set_processes(standing, launch.processes)?;
