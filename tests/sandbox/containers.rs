@@ -69,6 +69,22 @@ fn a_masked_proc_is_no_matter_to_who_wants_none() {
 }
 
 #[test]
+fn cpu_time_that_cannot_be_seen_is_not_limited_in_silence() {
+    if !is_root() {
+        return skip("only root can mount a procfs with hidepid here");
+    }
+    let run = |limits: &[&str]| {
+        let words = ["mount-namespace", "hidden-proc"].map(str::to_owned);
+        let arguments = ["run", "--backend=rlimit"].iter().chain(limits).chain(&["--", "/bin/true"]);
+        millibox(&words, &arguments.copied().collect::<Vec<_>>())
+    };
+    let said = run(&["--cpu-time-limit=1s"]);
+    assert!(said.stderr.contains("hidepid"), "{said:?}");
+    let said = run(&["--real-time-limit=10s"]);
+    assert!(!said.stderr.contains("hidepid"), "{said:?}");
+}
+
+#[test]
 fn the_doctor_knows_a_masked_proc() {
     for words in around(&["masked-proc"]) {
         let said = millibox(&words, &["doctor", "--json"]);

@@ -115,6 +115,11 @@ impl Nursery {
         }
     }
 
+    /// Its process id.
+    pub fn pid(&self) -> i32 {
+        self.process
+    }
+
     /// Ends it. Our child, not yet waited for, so the process id is still its.
     pub fn kill(&self) {
         let _ = calls::kill(self.process, libc::SIGKILL);

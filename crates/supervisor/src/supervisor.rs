@@ -121,6 +121,8 @@ pub struct Supervisor {
     unsent: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
     cpus: u64,
+    /// CPU time of a run that goes on can be told.
+    sees_runs: bool,
     /// CPUs that a run may use unless it asks for fewer.
     cpu_mask: Vec<u64>,
     /// The client's socket is watched for room to send.
@@ -197,6 +199,7 @@ impl Supervisor {
         let words = calls::get_affinity(&mut mask).unwrap_or(0);
         let cpus = mask.iter().take(words).map(|word| u64::from(word.count_ones())).sum::<u64>().max(1);
         let mut supervisor = Supervisor {
+            sees_runs: !matches!(setup.handover, Handover::Rlimit) || crate::tree::shows(nursery.pid()),
             setup,
             nursery,
             epoll,
@@ -493,6 +496,13 @@ impl Supervisor {
             // The tracee is born on its home's CPU alone.
             launch.cpu_words = self.cpu_mask.len() as u32;
             launch.cpus[..self.cpu_mask.len()].copy_from_slice(&self.cpu_mask);
+        }
+        if run.limits.cpu_time_ns.is_some() && !self.sees_runs {
+            let error = Step::Request.says(
+                "a CPU-time limit cannot be kept here: without cgroups it is kept by looking at the processes, and /proc does not show them (it is mounted with \
+                 hidepid, or belongs to another PID namespace): mount /proc without that, or start where there are cgroups",
+            );
+            return self.answer_error(id, Outcome::NotStarted(error));
         }
         if run.limits.processes == Some(0) {
             let error = Step::ProcessLimit.says("a process limit of 0 leaves no room for the program itself");

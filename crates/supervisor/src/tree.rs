@@ -13,6 +13,12 @@ fn proc_is_ours() -> bool {
     *OURS.get_or_init(looks_so)
 }
 
+/// Whether we can look at the children of a process of ours that is not dumpable, as pid1 is: proc(5)
+/// hides them with `hidepid`, and has no such file without CONFIG_PROC_CHILDREN.
+pub fn shows(pid: i32) -> bool {
+    proc_is_ours() && std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).is_ok()
+}
+
 /// `root` and the processes below it, no more than `most`; those that come and go meanwhile may
 /// be missing, and so may be some where there are threads by the hundred: looking must not take
 /// a time that is up to the run.

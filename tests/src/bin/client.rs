@@ -237,6 +237,7 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
         "null" => mount(value, "/dev/null", "", libc::MS_BIND, ""),
         "tmpfs" => mount("tmpfs", value, "tmpfs", 0, "mode=1777"),
         "masked-proc" => mask_proc(),
+        "hidden-proc" => mount("proc", "/proc", "proc", 0, "hidepid=2"),
         "container-seccomp" => attach_container_seccomp(),
         "no-procfs" => {
             plan.world = World::minimal();

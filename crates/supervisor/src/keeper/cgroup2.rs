@@ -315,6 +315,7 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
         let supervisor = format!("{path}/supervisor");
         rustix::fs::mkdir(&supervisor, Mode::from_raw_mode(0o755))
             .map_err(|errno| format!("cannot make the cgroup {supervisor}: {errno}"))?;
+        super::swap_is_held(&format!("{supervisor}/memory.swap.max"))?;
         let procs = super::open_control(&format!("{supervisor}/cgroup.procs"), OFlags::WRONLY | OFlags::CLOEXEC)?;
         if let Some((uid, gid)) = crate::start::drops_to(options) {
             // Its own to divide, but not what limits it: the files of `path` itself stay

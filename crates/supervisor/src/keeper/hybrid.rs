@@ -102,6 +102,7 @@ fn home(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> 
         make_directory(&slot)?;
         (slot, Some(number(control(cpu, "cgroup.procs", OFlags::WRONLY)?)))
     };
+    super::swap_is_held(&format!("{memory}/memory.memsw.limit_in_bytes"))?;
     let mut join = Vec::new();
     for directory in [memory, &lives_in, cpuacct] {
         if !(directory == cpuacct && cpu == cpuacct) {

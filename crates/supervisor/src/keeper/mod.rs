@@ -220,6 +220,18 @@ fn open_control(path: &str, flags: OFlags) -> Result<OwnedFd, String> {
     rustix::fs::open(path, flags, rustix::fs::Mode::empty()).map_err(|errno| format!("cannot open {path}: {errno}"))
 }
 
+/// A memory limit does not hold where there is swap that the kernel does not account for.
+fn swap_is_held(limit_of_swap: &str) -> Result<(), String> {
+    // One line for each area, below a heading (proc(5)).
+    let swaps = std::fs::read_to_string("/proc/swaps").map_or(0, |text| text.lines().skip(1).count());
+    if swaps == 0 || std::path::Path::new(limit_of_swap).exists() {
+        return Ok(());
+    }
+    Err(format!(
+        "there is swap, and {limit_of_swap} is not there: a memory limit would not hold; boot with swapaccount=1, or use no swap"
+    ))
+}
+
 fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), String> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::empty(), None)
