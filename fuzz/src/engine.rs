@@ -74,11 +74,11 @@ pub fn look(target: &Target, input: &[u8]) -> Option<String> {
     }
 }
 
-/// Looks at the corpus, and then at new inputs until the time is over.
+/// Looks at the corpus, and then at new inputs until the time is over, or there were `most` of them.
 ///
 /// # Errors
 /// The first input for which something does not hold.
-pub fn fuzz(target: &Target, seed: u64, time: Duration) -> Result<Done, Broken> {
+pub fn fuzz(target: &Target, seed: u64, time: Duration, most: u64) -> Result<Done, Broken> {
     let begin = Instant::now();
     let mut random = Random(seed);
     let mut reached = Reached::nothing();
@@ -86,7 +86,7 @@ pub fn fuzz(target: &Target, seed: u64, time: Duration) -> Result<Done, Broken> 
     let mut inputs: Vec<Vec<u8>> = target.corpus().into_iter().map(|(_, bytes)| bytes).collect();
     let corpus = inputs.len();
     let mut next = 0;
-    while next < corpus || begin.elapsed() < time {
+    while next < corpus || (begin.elapsed() < time && done.inputs < most) {
         let input = if next < corpus { inputs[next].clone() } else { mutate(&mut random, &inputs, target.words) };
         reached.clear();
         if let Some(why) = look(target, &input) {

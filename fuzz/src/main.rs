@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     let each = Duration::from_secs(options.seconds) / u32::try_from(options.targets.len()).unwrap_or(1);
     let mut code = ExitCode::SUCCESS;
     for target in options.targets {
-        match engine::fuzz(target, options.seed, each) {
+        match engine::fuzz(target, options.seed, each, u64::MAX) {
             Ok(done) => println!(
                 "{}: {} inputs, {} branches, {} inputs reached something new",
                 target.name, done.inputs, done.edges, done.kept

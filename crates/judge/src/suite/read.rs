@@ -101,6 +101,20 @@ pub(super) fn check_names(languages: &[Language], faults: &mut Faults) {
     }
 }
 
+/// Names besides the suite's own. Who asks for one is understood without space around it.
+fn other_names(reader: &mut Reader<'_>, section: Section<'_>) -> Vec<String> {
+    let all = reader.strings(section, "names").unwrap_or_default();
+    for name in &all {
+        if name.get_ref().trim() != name.get_ref() || name.get_ref().is_empty() {
+            reader.fault(
+                &name.span(),
+                format!("the name {:?} must neither be empty nor begin or end with a space", name.get_ref()),
+            );
+        }
+    }
+    all.into_iter().map(Spanned::into_inner).collect()
+}
+
 struct Reading<'r, 't, 'd> {
     reader: &'r mut Reader<'t>,
     top: Section<'d>,
@@ -124,7 +138,7 @@ impl<'d> Reading<'_, '_, 'd> {
             reader.fault(&name_span, format!("the name {name:?} may have small letters, digits and + - _ . only"));
         }
         let title = reader.required(top, "title");
-        let names = reader.plain_strings(top, "names");
+        let names = other_names(reader, top);
         let sources = Sources {
             extensions: reader.plain_strings(top, "extensions"),
             headers: reader.plain_strings(top, "headers"),
@@ -238,7 +252,7 @@ impl<'d> Reading<'_, '_, 'd> {
             variants.push(Variant {
                 name: variant.to_owned(),
                 title: reader.required(section, "title"),
-                names: reader.plain_strings(section, "names"),
+                names: other_names(reader, section),
                 default: reader.boolean(section, "default", false),
                 values,
                 section,
