@@ -293,13 +293,9 @@ fn feedback_that_is_no_file_hangs_nobody_and_leads_nowhere() {
             judge_error(&result, "score.txt");
         }
     }
-    // Root reads what the sandbox's user may not.
+    // We read what the checker has closed to itself.
     let closed = icpc("echo 1 >$3/score.txt; chmod 0 $3; exit 42");
-    if is_root() {
-        assert_eq!((closed.verdict, closed.score), (Verdict::Accepted, Some(Points::Absolute(1.0))));
-    } else {
-        judge_error(&closed, "cannot read score.txt: Permission denied");
-    }
+    assert_eq!((closed.verdict, closed.score), (Verdict::Accepted, Some(Points::Absolute(1.0))));
 }
 
 #[test]
@@ -355,6 +351,31 @@ fn a_checker_that_fills_its_feedback_directory_has_failed() {
     judge_error(&result, "left more than 1048576 bytes");
     let used = result.checker.expect("figures");
     assert!(used.cpu_user_ns + used.cpu_system_ns < 10_000_000_000, "{used:?}");
+}
+
+#[test]
+fn files_beside_the_feedback_directory_count_and_hinder_nobody() {
+    let supervisor = supervisor();
+    let limits = model::Limits { validation_output: Some(1 << 20), ..Default::default() };
+    let beside = r#"for i in 0 1 2 3 4 5 6 7 8 9 10; do head -c 100000 /dev/zero >"$3/../$i" || exit 42; done 2>/dev/null; exit 42"#;
+    let closed = r#"chmod 0 "$3/.." 2>/dev/null; exit 42"#;
+    let mut both = Scene::limited(
+        &supervisor,
+        script(&format!("case $4 in beside) {beside};; close) {closed};; esac; exit 42")),
+        Convention::Icpc,
+        &limits,
+    );
+    let result = both.judge(&["beside"]);
+    if millibox_tests::is_root() {
+        // The place is root's, so nothing could be left there.
+        assert_eq!(result.verdict, Verdict::Accepted, "{result:?}");
+    } else {
+        judge_error(&result, "left more than 1048576 bytes");
+    }
+    for _ in 0..2 {
+        assert_eq!(both.judge(&["close"]).verdict, Verdict::Accepted);
+    }
+    assert_eq!(both.judge(&[]).verdict, Verdict::Accepted);
 }
 
 #[test]

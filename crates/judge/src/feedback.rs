@@ -51,6 +51,7 @@ impl FeedbackPlace {
     /// It cannot be made, or an old one cannot be removed.
     pub fn fresh(&self) -> io::Result<Feedback> {
         let failed = |errno: Errno| about(self.path(), "cannot make a feedback directory in", errno.into());
+        open_up(&self.open, self.ids);
         let make = || rustix::fs::mkdirat(&self.open, Feedback::NAME, Mode::RWXU);
         match make() {
             Err(Errno::EXIST) => {
@@ -65,7 +66,16 @@ impl FeedbackPlace {
             let (uid, gid) = (Uid::from_raw(self.ids.0), Gid::from_raw(self.ids.1));
             rustix::fs::fchown(&directory, Some(uid), Some(gid)).map_err(failed)?;
         }
-        Ok(Feedback { place: self.open.clone(), directory })
+        Ok(Feedback { place: self.open.clone(), ids: self.ids, directory })
+    }
+}
+
+/// Gives us a place back. Where the sandbox's user is ours it belongs to the runs as well, which may have
+/// closed it.
+fn open_up(place: &OwnedFd, ids: Ids) {
+    if same_user(ids) {
+        // If that cannot be, what comes next says so.
+        let _ = rustix::fs::fchmod(place, Mode::RWXU);
     }
 }
 
@@ -73,6 +83,7 @@ impl Drop for FeedbackPlace {
     fn drop(&mut self) {
         // The directory's own removal descends as deep as it goes, and would fail at a depth that
         // is beyond our descriptors.
+        open_up(&self.open, self.ids);
         let _ = empty(self.open.as_fd());
     }
 }
@@ -81,6 +92,7 @@ impl Drop for FeedbackPlace {
 #[derive(Debug)]
 pub struct Feedback {
     place: Arc<OwnedFd>,
+    ids: Ids,
     /// Opened before the run: what the run puts in its place does not concern us.
     directory: OwnedFd,
 }
@@ -196,11 +208,16 @@ impl<'f> Watch<'f> {
             }
         }
         let mut found = Found::default();
-        match count(self.feedback.directory.as_fd(), 0, over, &mut found) {
+        if over {
+            open_up(&self.feedback.place, self.feedback.ids);
+        }
+        // From the place on: where the sandbox's user is ours, a run can leave files beside the directory, too.
+        match count(self.feedback.place.as_fd(), 0, over, &mut found) {
             _ if found.bytes > self.bytes => {
                 Some(format!("left more than {} bytes in its feedback directory", self.bytes))
             }
-            _ if found.entries > MOST_ENTRIES => {
+            // The directory itself is one.
+            _ if found.entries > MOST_ENTRIES + 1 => {
                 Some(format!("left more than {MOST_ENTRIES} files in its feedback directory"))
             }
             _ if found.too_deep => {
@@ -234,7 +251,7 @@ fn count(directory: BorrowedFd<'_>, depth: usize, over: bool, found: &mut Found)
             continue;
         }
         found.entries += 1;
-        if found.entries > MOST_ENTRIES {
+        if found.entries > MOST_ENTRIES + 1 {
             return Ok(());
         }
         let status = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -247,7 +264,7 @@ fn count(directory: BorrowedFd<'_>, depth: usize, over: bool, found: &mut Found)
                 let blocks = (status.st_blocks as u64).saturating_mul(512);
                 found.bytes = found.bytes.saturating_add(blocks.min(status.st_size as u64));
             }
-            FileType::Directory if depth == DEEPEST => found.too_deep = true,
+            FileType::Directory if depth > DEEPEST => found.too_deep = true,
             FileType::Directory => {
                 let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
                 let inner = match rustix::fs::openat(directory, name, flags, Mode::empty()) {
@@ -270,6 +287,7 @@ fn count(directory: BorrowedFd<'_>, depth: usize, over: bool, found: &mut Found)
 impl Drop for Feedback {
     fn drop(&mut self) {
         // If something cannot be removed, the next one says so.
+        open_up(&self.place, self.ids);
         let _ = empty(self.place.as_fd());
     }
 }

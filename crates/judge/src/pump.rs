@@ -13,7 +13,7 @@ use crate::feedback::{INTERVAL, Watch};
 use millibox::{Handle, RunResult};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create, tell};
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::fs::File;
 use std::io::Write;
@@ -154,15 +154,28 @@ impl<'a> Output<'a> {
 
 /// One read from a pipe of which the beginning is kept. Does not wait.
 fn read_some(pipe: &OwnedFd, head: &mut Vec<u8>, limit: usize, most: u64) -> rustix::io::Result<usize> {
+    let mut chunk = [0; 16 << 10];
+    let wanted = chunk.len().min(most as usize);
+    let read = read_now(pipe, &mut chunk[..wanted])?;
+    head.extend_from_slice(&chunk[..read.min(limit - head.len())]);
+    Ok(read)
+}
+
+/// A read that does not wait. To look first is not enough: a run of our own user's that has /proc can open its
+/// standard output for reading, and take what we saw. O_NONBLOCK would be the run's as well.
+pub(crate) fn read_now(pipe: &OwnedFd, buffer: &mut [u8]) -> rustix::io::Result<usize> {
+    /// Where the pipe stands, preadv2(2).
+    const HERE: u64 = u64::MAX;
+    match preadv2(pipe, &mut [std::io::IoSliceMut::new(buffer)], HERE, ReadWriteFlags::NOWAIT) {
+        // Pipes know it since Linux 6.4.
+        Err(Errno::OPNOTSUPP) => {}
+        read => return read,
+    }
     let mut ready = [PollFd::new(pipe, PollFlags::IN)];
     if poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? == 0 {
         return Err(Errno::AGAIN);
     }
-    let mut chunk = [0; 16 << 10];
-    let wanted = chunk.len().min(most as usize);
-    let read = rustix::io::read(pipe, &mut chunk[..wanted])?;
-    head.extend_from_slice(&chunk[..read.min(limit - head.len())]);
-    Ok(read)
+    rustix::io::read(pipe, buffer)
 }
 
 /// Moves input and outputs of a run until it is over; its result.

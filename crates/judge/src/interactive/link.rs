@@ -2,6 +2,7 @@
 
 use super::Mode;
 use crate::batch::JudgeFailure;
+use crate::pump::read_now;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
@@ -242,5 +243,9 @@ fn discard(pipe: &OwnedFd, most: u64) -> rustix::io::Result<u64> {
         return Ok(0);
     }
     let mut buffer = vec![0; wanted];
-    Ok(rustix::io::read(pipe, &mut buffer[..])? as u64)
+    match read_now(pipe, &mut buffer) {
+        // Somebody else has taken it.
+        Err(Errno::AGAIN) => Ok(0),
+        read => Ok(read? as u64),
+    }
 }
