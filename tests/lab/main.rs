@@ -149,6 +149,7 @@ fn bench_true_has_the_keys_that_scripts_read() {
     for key in [
         "ratio_1_slot",
         "ratio_all_cpus",
+        "ratio_all_cpus_one_supervisor",
         "ratio_all_cpus_unpinned",
         "posix_spawn_median_ns",
         "posix_spawn_mean_ns",

@@ -14,6 +14,7 @@ mod mounts;
 mod namespaces;
 mod network;
 mod pairs;
+mod pool;
 mod privileges;
 mod protocol;
 mod requests;

@@ -40,6 +40,9 @@ fn wrong_arguments() {
         (&["--socket=0", "--user=root"], "--user=root"),
         (&["--socket=0", "--user=1"], "--user=1"),
         (&["--socket=0", "--slots=2=3"], "2=3"),
+        (&["--socket=0", "--cpus="], "--cpus="),
+        (&["--socket=0", "--cpus=0,x"], "--cpus=0,x"),
+        (&["--socket=0", "--cpus=99999"], "--cpus=99999"),
         (&["--inherited=x"], "--inherited=x"),
         (&["--inherited=77"], "77"),
     ] {

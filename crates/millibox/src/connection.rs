@@ -180,6 +180,12 @@ impl Connection {
         Ok(())
     }
 
+    /// Runs without a result.
+    pub fn unfinished(&self) -> usize {
+        let state = self.lock();
+        state.waiting.len() + state.in_flight
+    }
+
     /// Asks for the end of a run; its result says why.
     pub fn kill(self: &Arc<Self>, id: u64, reason: KillReason) {
         let mut state = self.lock();

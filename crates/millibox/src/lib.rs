@@ -3,6 +3,7 @@
 //! The words of this world:
 //!
 //! * a [`Supervisor`] is the server process; start one and keep it;
+//! * a [`Pool`] is one of them for each CPU, for very many very short runs;
 //! * a [`World`] is what a program sees: files, ids, network, system calls. Runs in equal
 //!   worlds share what can be prepared ahead, so keep what differs out of it;
 //! * a [`Request`] is a program with arguments, descriptors and limits, in a world;
@@ -27,6 +28,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `start` | finding and starting the supervisor |
+//! | `pool` | several supervisors as one |
 //! | `world`, `request` | what can be asked for |
 //! | `connection` | the socket: sending without waiting, results in any order |
 //! | `handle` | one run |
@@ -37,6 +39,7 @@ mod connection;
 mod error;
 mod handle;
 mod output;
+mod pool;
 mod request;
 mod start;
 mod world;
@@ -45,6 +48,7 @@ pub use error::Error;
 pub use handle::Handle;
 pub use millibox_wire::{Backend, Figures, Mount, Network, Outcome, RunError, RunResult};
 pub use output::{Budget, Moved, move_output};
+pub use pool::Pool;
 pub use request::{Program, Request};
 pub use start::{BackendChoice, Builder, Supervisor};
 pub use world::World;

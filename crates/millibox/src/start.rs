@@ -39,6 +39,7 @@ pub struct Builder {
     cgroup_parent: Option<String>,
     user: Option<(u32, u32)>,
     pin: bool,
+    cpus: Vec<usize>,
     separate_pid1: bool,
 }
 
@@ -93,6 +94,14 @@ impl Builder {
         self
     }
 
+    /// The CPUs that the supervisor and its runs are held on, by their numbers; without it, all. A run that asks for CPUs
+    /// of its own gets those.
+    #[must_use]
+    pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Builder {
+        self.cpus = cpus.into_iter().collect();
+        self
+    }
+
     /// Gives pid1 an address space of its own: stricter and slower, see SECURITY.md.
     #[must_use]
     pub fn separate_pid1(mut self, separate: bool) -> Builder {
@@ -141,6 +150,10 @@ impl Builder {
         }
         if self.pin {
             command.arg("--pin");
+        }
+        if !self.cpus.is_empty() {
+            let numbers: Vec<String> = self.cpus.iter().map(usize::to_string).collect();
+            command.arg(format!("--cpus={}", numbers.join(",")));
         }
         if self.separate_pid1 {
             command.arg("--pid1=separate");
@@ -332,6 +345,13 @@ impl Supervisor {
     /// How many runs go on at one time.
     pub fn slots(&self) -> usize {
         self.hello.slots as usize
+    }
+
+    /// How many runs have been asked for whose results have not come yet.
+    ///
+    /// Results come when somebody waits for one or asks; until then those that are over count.
+    pub fn unfinished(&self) -> usize {
+        self.connection.unfinished()
     }
 
     /// Version of landlock (landlock(7)) that holds the supervisor to the files that it needs;

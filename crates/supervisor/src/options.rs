@@ -31,6 +31,8 @@ pub struct Options {
     pub share_memory: bool,
     /// `--pin`: slot n is held on the nth CPU.
     pub pin: bool,
+    /// `--cpus=N,N...`: where we and all runs are held; none: everywhere.
+    pub cpus: Vec<usize>,
     /// `--scoped`: we are in a scope that systemd made for us.
     pub scoped: bool,
 }
@@ -59,6 +61,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
         user: None,
         share_memory: true,
         pin: false,
+        cpus: Vec::new(),
         scoped: false,
     };
     let mut sweep = Vec::new();
@@ -107,6 +110,13 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                     _ => return Err(format!("--pid1={value}: must be shared or separate")),
                 };
             }
+            "--cpus" => {
+                let most = crate::launch::CPU_WORDS * 64;
+                let cpus = value.split(',').map(|text| text.parse().ok().filter(|&cpu| cpu < most));
+                options.cpus = cpus.collect::<Option<_>>().ok_or_else(|| {
+                    format!("--cpus={value}: must be numbers of CPUs, below {most}, with commas between them")
+                })?;
+            }
             "--pin" if value.is_empty() => options.pin = true,
             "--scoped" if value.is_empty() => options.scoped = true,
             "--inherited" => return Ok(Task::Supervise(number(3, 1 << 20)? as i32)),
@@ -127,6 +137,9 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
         return Err("--socket=FD is missing: this program is started by the millibox library or command, \
                     not by hand"
             .to_owned());
+    }
+    if options.slots == 0 && !options.cpus.is_empty() {
+        options.slots = options.cpus.len().min(MOST_SLOTS);
     }
     if options.slots == 0 {
         options.slots = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_SLOTS);

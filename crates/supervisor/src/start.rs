@@ -33,6 +33,7 @@ pub struct Inheritance {
     pub homes_per_slot: usize,
     pub share_memory: bool,
     pub pin: bool,
+    pub cpus: Vec<usize>,
     pub cgroups: Vec<Vec<u8>>,
     pub declined: Vec<String>,
     /// Where all devices hang as one mount, see [`crate::devices`].
@@ -211,7 +212,19 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     let _ = calls::umask(0o022);
     calls::reset_signal_dispositions().map_err(failed("reset the signals' dispositions"))?;
     calls::unblock_signals();
-    let _ = calls::set_affinity(&[u64::MAX; crate::launch::CPU_WORDS]);
+    let mut cpus = [u64::MAX; crate::launch::CPU_WORDS];
+    if !inheritance.cpus.is_empty() {
+        cpus = [0; crate::launch::CPU_WORDS];
+        for &cpu in &inheritance.cpus {
+            cpus[cpu / 64] |= 1 << (cpu % 64);
+        }
+    }
+    match calls::set_affinity(&cpus) {
+        Err(errno) if !inheritance.cpus.is_empty() => {
+            return Err(format!("--cpus: cannot use any of these CPUs: {}", errno_text(errno)));
+        }
+        _ => {}
+    }
     // Nor are the keys of our caller's session (session-keyring(7)); without keyrings in the
     // kernel there is nothing to leave, and a container that forbids us keyrings forbids them to
     // the runs as well.

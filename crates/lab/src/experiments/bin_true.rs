@@ -7,10 +7,9 @@
 use super::Experiment;
 use crate::table::Samples;
 use crate::{Error, Lab, Metric, Report, Table, Unit, bare};
-use millibox::{Handle, Request, Supervisor};
+use millibox::{Handle, Pool, Request, Supervisor};
 use serde::Serialize;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// See the module.
@@ -29,9 +28,14 @@ pub const EXPERIMENT: Experiment = Experiment {
 pub struct Amount {
     /// Runs of each kind, one after another; at least 20.
     pub runs: u32,
-    /// Seconds of each measurement on all CPUs; there are nine, three of each kind.
+    /// Seconds that each of four kinds is measured on all CPUs, in [`ROUNDS`] turns.
     pub seconds: f64,
 }
+
+/// Turns on all CPUs.
+const ROUNDS: u32 = 9;
+/// Runs that are asked for ahead, for each CPU.
+const AHEAD: usize = 4;
 
 /// Samples in one block.
 const BLOCK: u32 = 20;
@@ -39,8 +43,8 @@ const BLOCK: u32 = 20;
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let amount = lab.scale().pick(
         Amount { runs: 40, seconds: 0.05 },
-        Amount { runs: 2000, seconds: 1.0 },
-        Amount { runs: 20_000, seconds: 10.0 },
+        Amount { runs: 2000, seconds: 4.5 },
+        Amount { runs: 20_000, seconds: 30.0 },
     );
     report_of(lab, report, &measure(lab, amount)?);
     Ok(())
@@ -72,8 +76,9 @@ pub fn report_of(lab: &Lab, report: &mut Report, measured: &Measured) {
     };
     let samples = [
         named("bare", "a loop of posix_spawn and wait for each CPU", of_rates(&one.bare_rates)),
-        named("millibox, pinned", "a slot for each CPU, held on it", of_rates(&one.boxed_rates)),
-        named("millibox", "a slot for each CPU, held nowhere", of_rates(&one.unpinned_rates)),
+        named("millibox, pool", "a supervisor for each CPU, held on it with its one slot", of_rates(&one.pool_rates)),
+        named("millibox, pinned", "one supervisor, a slot for each CPU, held on it", of_rates(&one.pinned_rates)),
+        named("millibox", "one supervisor, a slot for each CPU, held nowhere", of_rates(&one.unpinned_rates)),
     ];
     let metrics = vec![
         Metric::new("wall time for each run", Unit::Nanoseconds),
@@ -81,9 +86,8 @@ pub fn report_of(lab: &Lab, report: &mut Report, measured: &Measured) {
     ];
     let title = format!("/bin/true on {} CPUs at once", measured.cpus);
     let table = Table::new("all-cpus", title, metrics, &samples, 1, lab.seed());
-    report.claim("/bin/true on all CPUs", &table, "millibox, pinned", "wall time for each run", 1.3);
+    report.claim("/bin/true on all CPUs", &table, "millibox, pool", "wall time for each run", 1.3);
     report.table(table);
-    report.note("On all CPUs there are three measurements of each kind, so intervals there say little.");
 }
 
 /// What one caller and what all CPUs gave, as it came.
@@ -92,7 +96,8 @@ struct Raw {
     bare: Vec<f64>,
     boxed: Vec<f64>,
     bare_rates: Vec<Rate>,
-    boxed_rates: Vec<Rate>,
+    pool_rates: Vec<Rate>,
+    pinned_rates: Vec<Rate>,
     unpinned_rates: Vec<Rate>,
 }
 
@@ -101,9 +106,11 @@ struct Raw {
 pub struct Measured {
     /// Median round trip of one caller / median posix_spawn and wait.
     ratio_1_slot: f64,
-    /// Runs per second of as many posix_spawn loops as CPUs / runs per second of the
-    /// sandbox with as many slots, each held on its CPU.
+    /// Runs per second of as many posix_spawn loops as CPUs / runs per second of a pool: a supervisor for
+    /// each CPU.
     ratio_all_cpus: f64,
+    /// The same of one supervisor with as many slots, each held on its CPU.
+    ratio_all_cpus_one_supervisor: f64,
     /// The same without holding slots on CPUs.
     ratio_all_cpus_unpinned: f64,
     posix_spawn_median_ns: u64,
@@ -152,13 +159,13 @@ impl Measured {
             micros(self.posix_spawn_cpu_ns)
         );
         println!(
-            "  millibox, {:2} pinned slots        {:8.0}      {:8.1} us",
-            self.cpus,
+            "  millibox, a supervisor for each  {:8.0}      {:8.1} us",
             self.runs_per_second,
             micros(self.cpu_ns_per_request)
         );
         println!("  ratio                            {:8.2}", self.ratio_all_cpus);
-        println!("  ratio if slots are not pinned    {:8.2}", self.ratio_all_cpus_unpinned);
+        println!("  ratio of one, with pinned slots  {:8.2}", self.ratio_all_cpus_one_supervisor);
+        println!("  ratio of one, slots not pinned   {:8.2}", self.ratio_all_cpus_unpinned);
     }
 }
 
@@ -198,13 +205,15 @@ pub fn measure(lab: &Lab, amount: Amount) -> Result<Measured, Error> {
     drop(one);
 
     let unpinned = lab.supervisor(cpus)?;
-    let all = lab.builder().slots(cpus).pin_slots(true).start()?;
-    let for_long = Duration::from_secs_f64(amount.seconds.clamp(0.05, 600.0));
-    sandbox_on_all_cpus(&all, &request, cpus, for_long / 5)?;
-    for round in 0..3 {
-        progress.show("on all CPUs", f64::from(round) / 3.0);
+    let pinned = lab.builder().slots(cpus).pin_slots(true).start()?;
+    let pool = Pool::with(&lab.builder())?;
+    let for_long = Duration::from_secs_f64(amount.seconds.clamp(0.05, 600.0)) / ROUNDS;
+    pool_on_all_cpus(&pool, &request, for_long)?;
+    for round in 0..ROUNDS {
+        progress.show("on all CPUs", f64::from(round) / f64::from(ROUNDS));
         raw.bare_rates.push(bare_on_all_cpus(cpus, for_long)?);
-        raw.boxed_rates.push(sandbox_on_all_cpus(&all, &request, cpus, for_long)?);
+        raw.pool_rates.push(pool_on_all_cpus(&pool, &request, for_long)?);
+        raw.pinned_rates.push(sandbox_on_all_cpus(&pinned, &request, cpus, for_long)?);
         raw.unpinned_rates.push(sandbox_on_all_cpus(&unpinned, &request, cpus, for_long)?);
     }
     progress.done(begin.elapsed());
@@ -214,22 +223,23 @@ pub fn measure(lab: &Lab, amount: Amount) -> Result<Measured, Error> {
         sorted
     };
     let (bare, boxed) = (sorted(&raw.bare), sorted(&raw.boxed));
-    let rate = |all: &[Rate]| median(all.iter().map(|rate| rate.per_second).collect());
+    let middle = |all: &[Rate]| median(all.iter().map(|rate| rate.per_second).collect());
     let cpu = |all: &[Rate]| median(all.iter().map(|rate| rate.cpu_ns as f64).collect()) as u64;
     let mean = |all: &[u64]| all.iter().sum::<u64>() / all.len().max(1) as u64;
     let at = |all: &[u64], part: f64| all[((all.len() - 1) as f64 * part) as usize];
     Ok(Measured {
         ratio_1_slot: at(&boxed, 0.5) as f64 / at(&bare, 0.5) as f64,
-        ratio_all_cpus: rate(&raw.bare_rates) / rate(&raw.boxed_rates),
-        ratio_all_cpus_unpinned: rate(&raw.bare_rates) / rate(&raw.unpinned_rates),
+        ratio_all_cpus: middle(&raw.bare_rates) / middle(&raw.pool_rates),
+        ratio_all_cpus_one_supervisor: middle(&raw.bare_rates) / middle(&raw.pinned_rates),
+        ratio_all_cpus_unpinned: middle(&raw.bare_rates) / middle(&raw.unpinned_rates),
         posix_spawn_median_ns: at(&bare, 0.5),
         posix_spawn_mean_ns: mean(&bare),
         sandbox_median_ns: at(&boxed, 0.5),
         sandbox_mean_ns: mean(&boxed),
         sandbox_p99_ns: at(&boxed, 0.99),
-        runs_per_second: rate(&raw.boxed_rates),
-        posix_spawn_per_second: rate(&raw.bare_rates),
-        cpu_ns_per_request: cpu(&raw.boxed_rates),
+        runs_per_second: middle(&raw.pool_rates),
+        posix_spawn_per_second: middle(&raw.bare_rates),
+        cpu_ns_per_request: cpu(&raw.pool_rates),
         posix_spawn_cpu_ns: cpu(&raw.bare_rates),
         runs: amount.runs,
         cpus,
@@ -256,26 +266,22 @@ struct Rate {
 }
 
 fn bare_on_all_cpus(cpus: usize, for_long: Duration) -> Result<Rate, Error> {
-    let (stop, count) = (AtomicBool::new(false), AtomicU64::new(0));
-    let (begin, cpu) = (Instant::now(), busy_ns(None));
-    std::thread::scope(|scope| {
-        let loops: Vec<_> = (0..cpus)
-            .map(|_| {
-                scope.spawn(|| {
-                    while !stop.load(Ordering::Relaxed) {
-                        bare::spawn("/bin/true")?;
-                        count.fetch_add(1, Ordering::Relaxed);
-                    }
-                    Ok::<(), Error>(())
-                })
-            })
-            .collect();
-        std::thread::sleep(for_long);
-        stop.store(true, Ordering::Relaxed);
-        loops.into_iter().try_for_each(|done| done.join().unwrap_or(Ok(())))
-    })?;
-    let count = count.into_inner().max(1);
-    Ok(Rate { per_second: count as f64 / begin.elapsed().as_secs_f64(), cpu_ns: (busy_ns(None) - cpu) / count })
+    rate(&[], || {
+        at_once(cpus, || {
+            let (begin, mut count) = (Instant::now(), 0);
+            while begin.elapsed() < for_long {
+                bare::spawn("/bin/true")?;
+                count += 1;
+            }
+            Ok(count)
+        })
+    })
+}
+
+/// A thread of ours for each member, as bare has one for each loop.
+fn pool_on_all_cpus(pool: &Pool, request: &Request, for_long: Duration) -> Result<Rate, Error> {
+    let pids: Vec<u32> = pool.members().map(Supervisor::pid).collect();
+    rate(&pids, || at_once(pids.len(), || drive(|| pool.run(request), AHEAD, for_long)))
 }
 
 fn sandbox_on_all_cpus(
@@ -284,37 +290,58 @@ fn sandbox_on_all_cpus(
     cpus: usize,
     for_long: Duration,
 ) -> Result<Rate, Error> {
-    let (begin, cpu) = (Instant::now(), busy_ns(Some(supervisor.pid())));
+    rate(&[supervisor.pid()], || drive(|| supervisor.run(request), cpus * AHEAD, for_long))
+}
+
+/// Runs for each second of what does and counts them, and what each took.
+fn rate(supervisors: &[u32], runs: impl FnOnce() -> Result<u64, Error>) -> Result<Rate, Error> {
+    let (begin, cpu) = (Instant::now(), busy_ns(supervisors));
+    let count = runs()?.max(1);
+    let per_second = count as f64 / begin.elapsed().as_secs_f64();
+    Ok(Rate { per_second, cpu_ns: busy_ns(supervisors).saturating_sub(cpu) / count })
+}
+
+/// So many threads that count; their sum.
+fn at_once(threads: usize, counts: impl Fn() -> Result<u64, Error> + Sync) -> Result<u64, Error> {
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..threads).map(|_| scope.spawn(&counts)).collect();
+        all.into_iter().try_fold(0, |sum, thread| {
+            Ok(sum + thread.join().unwrap_or_else(|_| Err(Error::says("a thread of the measurement panicked")))?)
+        })
+    })
+}
+
+/// Asks for runs, so many ahead that a slot always finds one waiting; how many there were.
+fn drive(run: impl Fn() -> Result<Handle, millibox::Error>, ahead: usize, for_long: Duration) -> Result<u64, Error> {
+    let begin = Instant::now();
     let mut outstanding: VecDeque<Handle> = VecDeque::new();
-    let mut count = 0u64;
+    let mut count = 0;
     while begin.elapsed() < for_long {
-        // More than slots: a slot always finds a run waiting.
-        while outstanding.len() < cpus * 4 {
-            outstanding.push_back(supervisor.run(request)?);
+        while outstanding.len() < ahead {
+            outstanding.push_back(run()?);
         }
         if let Some(first) = outstanding.pop_front() {
             expect_success(&first)?;
             count += 1;
         }
     }
-    while let Some(left) = outstanding.pop_front() {
+    for left in outstanding {
         expect_success(&left)?;
         count += 1;
     }
-    let cpu = busy_ns(Some(supervisor.pid())).saturating_sub(cpu);
-    Ok(Rate { per_second: count as f64 / begin.elapsed().as_secs_f64(), cpu_ns: cpu / count.max(1) })
+    Ok(count)
 }
 
-/// CPU time of this process and of the children it waited for; with a supervisor, of it and
-/// its homes as well (proc_pid_stat(5): utime, stime, cutime, cstime, in ticks of 10 ms).
-fn busy_ns(supervisor: Option<u32>) -> u64 {
+/// CPU time of this process and of the children it waited for; of supervisors and
+/// their homes as well (proc_pid_stat(5): utime, stime, cutime, cstime, in ticks of 10 ms).
+fn busy_ns(supervisors: &[u32]) -> u64 {
     let ticks = |pid: &str| -> u64 {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
         (14..=17).filter_map(|field: usize| fields.get(field - 3)?.parse::<u64>().ok()).sum()
     };
     let mut total = ticks("self");
-    let mut left: Vec<String> = supervisor.map(|pid| pid.to_string()).into_iter().collect();
+    let mut left: Vec<String> = supervisors.iter().map(u32::to_string).collect();
     while let Some(pid) = left.pop() {
         total += ticks(&pid);
         let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
