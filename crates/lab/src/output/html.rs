@@ -1,7 +1,7 @@
 //! One page for all reports. It stands alone and loads nothing.
 
 use super::plot::Plot;
-use super::{claim_words, rows, test_words};
+use super::{claim_words, rows};
 use crate::{Holds, Report};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -87,7 +87,7 @@ fn experiment(report: &Report, plots: &[Vec<Plot>]) -> Markup {
             @for (table, plots) in report.tables.iter().zip(plots) {
                 h3 { (table.title) }
                 @for plot in plots { figure { (PreEscaped(&plot.svg)) } }
-                @for rows in rows::of(table) {
+                @for rows in rows::of(report, table) {
                     table {
                         caption { (rows.heading) }
                         thead {
@@ -108,10 +108,6 @@ fn experiment(report: &Report, plots: &[Vec<Plot>]) -> Markup {
                         @for missing in &table.missing { dt { (missing.name) } dd.missing { "not measured: " (missing.why) } }
                     }
                 }
-            }
-            @if !report.tests.is_empty() {
-                h3 { "Welch's t-test" }
-                ul { @for test in &report.tests { li { (test_words(test)) } } }
             }
             @if !report.versions.is_empty() {
                 h3 { "Versions" }

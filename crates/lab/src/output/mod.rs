@@ -12,7 +12,7 @@ mod plot;
 mod rows;
 mod words;
 
-use crate::{Claim, Error, Holds, Report, Test};
+use crate::{Claim, Error, Holds, Report};
 use std::path::Path;
 
 /// Writes all reports into a directory, which is made if it is not there: `NAME.json` for each experiment,
@@ -51,14 +51,4 @@ fn claim_words(claim: &Claim) -> &'static str {
         Holds::No => "no",
         Holds::Unclear => "unclear",
     }
-}
-
-fn test_words(test: &Test) -> String {
-    let [a, b] = &test.variants;
-    let welch = &test.welch;
-    let says = if welch.p < 0.05 { "the means differ" } else { "no difference is seen" };
-    format!(
-        "{}, {}: {a} against {b}: t = {:.3}, {:.1} degrees of freedom, p = {:.2e}: {says}",
-        test.table, test.metric, welch.t, welch.degrees, welch.p
-    )
 }
