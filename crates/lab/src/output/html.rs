@@ -7,8 +7,11 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
 
-/// The page; for each report, the plots of all its tables in a row.
-pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>]) -> String {
+/// The heading of what criterion says.
+pub const PIECES: &str = "Pieces inside one process";
+
+/// The page; for each report, the plots of all its tables in a row. `pieces` is what criterion says.
+pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>], pieces: Option<&str>) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -24,9 +27,15 @@ pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>]) -> String {
                 @if let Some(first) = reports.first() { (machine(first)) }
                 (wanted(reports))
                 nav {
-                    ul { @for report in reports { li { a href={ "#" (report.experiment) } { (report.title) } } } }
+                    ul {
+                        @for report in reports { li { a href={ "#" (report.experiment) } { (report.title) } } }
+                        @if pieces.is_some() { li { a href="#pieces" { (PIECES) } } }
+                    }
                 }
                 @for (report, plots) in reports.iter().zip(plots) { (experiment(report, plots)) }
+                @if let Some(pieces) = pieces {
+                    section id="pieces" { h2 { (PIECES) } pre { (pieces) } }
+                }
                 (how())
             }
         }
