@@ -65,7 +65,12 @@ miri: ## what has no system calls, under an interpreter that sees undefined beha
 		cargo +nightly miri test --locked -p millibox-wire -p millibox-seccomp --lib \
 		--target-dir '$(or $(CARGO_TARGET_DIR),target)/miri' -- --skip near_misses $(ARGS)
 
-bench: build ## all experiments, short, into bench/results (BENCH=true: one; ARGS='--scale full': options)
+# The page shows what is in pieces.txt.
+pieces := bench/results/pieces.txt
+bench: build ## all experiments, and pieces of a run; short, into bench/results (BENCH=true: one; ARGS='--scale full': options)
+	@mkdir -p bench/results
+	$(if $(filter all,$(BENCH)),{ date -u +%FT%TZ && cargo bench --locked -p millibox-bench --bench pieces -- --noplot \
+		--output-format bencher --warm-up-time 0.5 --measurement-time 1; } > $(pieces) || { rm -f $(pieces); exit 1; })
 	$(release)/millibox bench $(BENCH) --out bench/results $(ARGS)
 	@echo 'make: the page is bench/results/index.html'
 

@@ -1,7 +1,7 @@
 //! Pieces that lie on a run's way inside one process: requests in bytes and back, and what is
 //! done once for a world (a policy compiled, a program checked and given its second way).
 //!
-//! `cargo bench -p millibox-bench`; criterion compares with the run before.
+//! `cargo bench -p millibox-bench --bench pieces`; criterion compares with the run before. `make bench` has it, too, short.
 
 #![allow(missing_docs, reason = "criterion_group! makes a public function")]
 

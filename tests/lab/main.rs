@@ -2,15 +2,22 @@
 
 mod programs;
 
-use millibox_tests::executable;
+use millibox_tests::{Gone, eventually, executable, kill};
+use rustix::process::Signal;
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
-fn bench(arguments: &[&str]) -> Output {
+fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(executable("millibox"));
     command.arg("bench").args(arguments).env("MILLIBOX_SUPERVISOR", executable("millibox-supervisor"));
-    command.output().expect("millibox bench")
+    command
+}
+
+fn bench(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("millibox bench")
 }
 
 fn said(output: &Output) -> String {
@@ -129,16 +136,48 @@ fn each_experiment_writes_what_it_should() {
 
 #[test]
 fn a_peer_that_is_not_there_is_named() {
-    let report = experiment("peers", &["--peer", "nsjail=/nonexistent/nsjail", "--peer", "go-judge=/bin/false"]);
+    let directory = tempfile::tempdir().expect("a directory");
+    let tired = directory.path().join("tired");
+    // Its count is in a file beside it. It works when it is tried, and not for long.
+    let words =
+        "#!/bin/sh\necho >> \"$0.count\"\n[ \"$(wc -l < \"$0.count\")\" -le 4 ] || { echo 'no more' >&2; exit 1; }\n";
+    std::fs::write(&tired, words).expect("a script");
+    std::fs::set_permissions(&tired, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let tired = format!("bubblewrap={}", tired.display());
+    let gone = ["--peer", "nsjail=/nonexistent/nsjail", "--peer", "go-judge=/bin/false", "--peer", &tired];
+    let report = experiment("peers", &gone);
     let missing = report["tables"][0]["missing"].as_array().expect("missing");
     let why = |name: &str| {
         let found = missing.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{name} in {missing:?}"));
         found["why"].as_str().expect("a reason").to_owned()
     };
     assert!(why("nsjail").contains("/nonexistent/nsjail"));
-    // It is there, and does not work: that is named, and the others are measured.
+    // They are there, and do not work, or no more: that is named, and the others are measured.
     assert!(why("go-judge").contains("did not start"), "{}", why("go-judge"));
+    assert!(why("bubblewrap").ends_with("no more"), "{}", why("bubblewrap"));
     assert_eq!(report["tables"][0]["variants"][1]["name"], "millibox");
+}
+
+#[test]
+fn a_signal_ends_it_and_it_leaves_nothing() {
+    for (name, signal) in [("peers", Signal::TERM), ("true", Signal::INT)] {
+        let directory = tempfile::tempdir().expect("a directory");
+        // The sandbox's user must get through.
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).expect("opened");
+        let mut command = command(&[name, "--scale", "full"]);
+        let child = command.env("TMPDIR", directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let child = child.expect("millibox bench");
+        let in_it = || std::fs::read_dir(directory.path()).expect("the directory").count();
+        assert!(eventually(Duration::from_secs(20), || in_it() > 0), "{name} has no directory");
+        std::thread::sleep(Duration::from_secs(2));
+        let gone = Gone::new(child.id(), Vec::new());
+        kill(child.id() as i32, signal);
+        // Until all who have its pipes are gone.
+        let output = child.wait_with_output().expect("its end");
+        assert_eq!(output.status.code(), Some(128 + signal.as_raw()), "{name}: {}", said(&output));
+        assert_eq!(in_it(), 0, "{name} left its directory");
+        gone.assert();
+    }
 }
 
 #[test]

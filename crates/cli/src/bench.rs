@@ -1,6 +1,7 @@
 //! `millibox bench`: the lab (`millibox-lab`) on the command line.
 
 use crate::failure::{Failure, one_line};
+use crate::signals::Signals;
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, ValueEnum};
 use millibox::Builder;
@@ -99,6 +100,27 @@ pub fn main(args: &Args, builder: &Builder) -> Result<ExitCode, Failure> {
     if args.json.is_some() && !only_true {
         return Err(Failure::option("--json is for `millibox bench true`; the others write JSON into --out"));
     }
+    let signals = Signals::catch()?;
+    signals.end_with(|| {
+        // The run that is under way may take its seconds; whoever cannot wait says so again.
+        if millibox_lab::interrupt() {
+            std::process::exit(130);
+        }
+        eprintln!("millibox: ending, once the present run is over and all is cleaned up");
+    });
+    let done = measure(args, builder, &chosen, only_true);
+    // A failure after a signal is the signal's doing.
+    match signals.caught() {
+        Some(signal) => {
+            eprintln!("millibox: told to end by signal {signal}; what it had begun is incomplete");
+            Ok(ExitCode::from(128 + (signal & 0x7f) as u8))
+        }
+        None => done,
+    }
+}
+
+/// Makes the experiments in a lab, which is gone with all that is in it when this returns.
+fn measure(args: &Args, builder: &Builder, chosen: &[&Experiment], only_true: bool) -> Result<ExitCode, Failure> {
     let lab = Lab::new(Options {
         builder: builder.clone(),
         scale: args.scale.into(),
@@ -120,6 +142,9 @@ pub fn main(args: &Args, builder: &Builder) -> Result<ExitCode, Failure> {
         reports.push(report);
         // Written each time, so that what was measured is there if the next one is interrupted.
         write(args, &reports)?;
+        if matches!(done, Err(millibox_lab::Error::Interrupted)) {
+            break;
+        }
         if let Err(error) = done {
             eprintln!("millibox: {}: {}", experiment.name, one_line(&error.to_string()));
             failed.push(experiment.name);

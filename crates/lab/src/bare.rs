@@ -1,6 +1,6 @@
 //! The same programs without a sandbox.
 
-use crate::Error;
+use crate::{Error, interrupt};
 use std::process::{Command, Stdio};
 
 /// posix_spawn(3) and wait of a program without arguments, with an empty environment; it must succeed.
@@ -17,6 +17,7 @@ pub fn spawn(program: &str) -> Result<(), Error> {
 /// # Errors
 /// It cannot be run, or fails; what it said on standard error is not shown unless it is caught by the command.
 pub fn success(command: &mut Command) -> Result<(), Error> {
+    interrupt::check()?;
     let name = command.get_program().to_string_lossy().into_owned();
     let status = command.status().map_err(Error::system(format!("run {name}")))?;
     if status.success() { Ok(()) } else { Err(Error::says(format!("{name}: {status}"))) }
@@ -27,6 +28,7 @@ pub fn success(command: &mut Command) -> Result<(), Error> {
 /// # Errors
 /// It ends in any other way.
 pub fn sandboxed(supervisor: &millibox::Supervisor, request: &millibox::Request) -> Result<millibox::RunResult, Error> {
+    interrupt::check()?;
     let result = supervisor.run(request)?.wait()?;
     if result.outcome == millibox::Outcome::Exited(0) {
         Ok(result)

@@ -14,6 +14,9 @@ pub enum Error {
         /// The kernel's answer.
         error: std::io::Error,
     },
+    /// [`interrupt`](crate::interrupt()) was called.
+    #[error("interrupted")]
+    Interrupted,
     /// Anything else, in its own words.
     #[error("{0}")]
     Says(String),

@@ -41,6 +41,7 @@
 //! | `machine` | where it was found |
 //! | `output` | writing it: JSON, Markdown, SVG, HTML |
 //! | `bare` | the same programs without a sandbox |
+//! | `interrupt` | an end from outside |
 //! | `experiments` | one file each |
 //! | `programs` | what they run, hidden in the command |
 
@@ -49,6 +50,7 @@
 pub mod bare;
 mod error;
 pub mod experiments;
+mod interrupt;
 mod lab;
 mod machine;
 pub mod output;
@@ -61,6 +63,7 @@ mod table;
 
 pub use error::Error;
 pub use experiments::Experiment;
+pub use interrupt::interrupt;
 pub use lab::{Lab, Options, Progress, Scale};
 pub use machine::Machine;
 pub use report::{Claim, Holds, Report, Test};

@@ -37,7 +37,7 @@ pub struct Test {
     pub table: String,
     /// The metric.
     pub metric: String,
-    /// The two variants.
+    /// The two variants; the difference is that of the second to the first.
     pub variants: [String; 2],
     /// What the test says.
     pub welch: Welch,
@@ -136,13 +136,13 @@ impl Report {
         self.claims.push(Claim { what: what.into(), at_most, found, holds });
     }
 
-    /// Adds Welch's t-test of two variants in one metric, if both are there.
+    /// Adds Welch's t-test of two variants in one metric, if both are there: is the second any different from the first?
     ///
     /// # Errors
     /// The table keeps no samples, or too few to test.
     pub fn test(&mut self, table: &Table, metric: &str, variants: [&str; 2]) -> Result<(), Error> {
         let [Some(a), Some(b)] = variants.map(|variant| table.figures(variant, metric)) else { return Ok(()) };
-        let welch = welch(&a.samples, &b.samples)
+        let welch = welch(&b.samples, &a.samples)
             .ok_or_else(|| Error::says(format!("{}: {metric} of {variants:?} cannot be tested", table.id)))?;
         let [a, b] = variants.map(str::to_owned);
         self.tests.push(Test { table: table.id.clone(), metric: metric.to_owned(), variants: [a, b], welch });

@@ -1,7 +1,7 @@
 //! Measuring variants by turns.
 
 use crate::table::{Figure, Metric, Missing, Samples, Table};
-use crate::{Error, Lab};
+use crate::{Error, Lab, interrupt};
 use std::time::{Duration, Instant};
 
 /// How much is measured, and in which pieces.
@@ -235,6 +235,7 @@ impl<'a> Comparison<'a> {
         if failed.is_some() {
             return Ok(None);
         }
+        interrupt::check()?;
         let variant = &mut self.variants[at];
         match (variant.run)() {
             Ok(measured) if measured.len() == self.metrics.len() => Ok(Some(measured)),
@@ -245,6 +246,8 @@ impl<'a> Comparison<'a> {
                 measured.len(),
                 self.metrics.len()
             ))),
+            // It failed for this reason, whatever it says: Ctrl-C reaches its processes, too.
+            Err(_) if interrupt::check().is_err() => Err(Error::Interrupted),
             Err(error) if variant.optional => {
                 *failed = Some(error.to_string());
                 Ok(None)

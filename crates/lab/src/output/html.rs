@@ -1,14 +1,17 @@
 //! One page for all reports. It stands alone and loads nothing.
 
 use super::plot::Plot;
-use super::{claim_words, rows, test_words};
+use super::{claim_words, rows};
 use crate::{Holds, Report};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
 
-/// The page; for each report, the plots of all its tables in a row.
-pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>]) -> String {
+/// The heading of what criterion says.
+pub const PIECES: &str = "Pieces inside one process";
+
+/// The page; for each report, the plots of all its tables in a row. `pieces` is what criterion says.
+pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>], pieces: Option<&str>) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -24,9 +27,15 @@ pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>]) -> String {
                 @if let Some(first) = reports.first() { (machine(first)) }
                 (wanted(reports))
                 nav {
-                    ul { @for report in reports { li { a href={ "#" (report.experiment) } { (report.title) } } } }
+                    ul {
+                        @for report in reports { li { a href={ "#" (report.experiment) } { (report.title) } } }
+                        @if pieces.is_some() { li { a href="#pieces" { (PIECES) } } }
+                    }
                 }
                 @for (report, plots) in reports.iter().zip(plots) { (experiment(report, plots)) }
+                @if let Some(pieces) = pieces {
+                    section id="pieces" { h2 { (PIECES) } pre { (pieces) } }
+                }
                 (how())
             }
         }
@@ -87,7 +96,7 @@ fn experiment(report: &Report, plots: &[Vec<Plot>]) -> Markup {
             @for (table, plots) in report.tables.iter().zip(plots) {
                 h3 { (table.title) }
                 @for plot in plots { figure { (PreEscaped(&plot.svg)) } }
-                @for rows in rows::of(table) {
+                @for rows in rows::of(report, table) {
                     table {
                         caption { (rows.heading) }
                         thead {
@@ -108,10 +117,6 @@ fn experiment(report: &Report, plots: &[Vec<Plot>]) -> Markup {
                         @for missing in &table.missing { dt { (missing.name) } dd.missing { "not measured: " (missing.why) } }
                     }
                 }
-            }
-            @if !report.tests.is_empty() {
-                h3 { "Welch's t-test" }
-                ul { @for test in &report.tests { li { (test_words(test)) } } }
             }
             @if !report.versions.is_empty() {
                 h3 { "Versions" }

@@ -1,6 +1,6 @@
 //! Reports as Markdown.
 
-use super::{claim_words, rows, test_words};
+use super::{claim_words, rows};
 use crate::Report;
 use std::fmt::Write;
 
@@ -33,7 +33,7 @@ pub fn report(report: &Report) -> String {
     }
     for table in &report.tables {
         line(&format!("\n### {}", table.title));
-        for rows in rows::of(table) {
+        for rows in rows::of(report, table) {
             line(&format!("\n{}:\n", rows.heading));
             line(&rows_of(&rows));
         }
@@ -42,12 +42,6 @@ pub fn report(report: &Report) -> String {
         }
         for missing in &table.missing {
             line(&format!("* {}: not measured: {}", missing.name, cell(&missing.why)));
-        }
-    }
-    if !report.tests.is_empty() {
-        line("\nWelch's t-test:\n");
-        for test in &report.tests {
-            line(&format!("* {}", test_words(test)));
         }
     }
     if !report.versions.is_empty() {

@@ -12,8 +12,12 @@ mod plot;
 mod rows;
 mod words;
 
-use crate::{Claim, Error, Holds, Report, Test};
+use crate::{Claim, Error, Holds, Report};
 use std::path::Path;
+
+/// What `make bench` has criterion say of pieces inside one process. If it is in a directory of results it is shown with
+/// them.
+const PIECES: &str = "pieces.txt";
 
 /// Writes all reports into a directory, which is made if it is not there: `NAME.json` for each experiment,
 /// `NAME-TABLE-METRIC.svg` for each plot, and `summary.md` and `index.html` for all of them.
@@ -36,8 +40,10 @@ pub fn write(reports: &[Report], directory: &Path) -> Result<(), Error> {
         }
         plots.push(of_report);
     }
-    put("summary.md", &format!("# millibox: the lab\n\n{}", markdown(reports)))?;
-    put("index.html", &html::page(reports, &plots))
+    let pieces = std::fs::read_to_string(directory.join(PIECES)).ok();
+    let in_summary = pieces.as_ref().map(|pieces| format!("\n## {}\n\n```text\n{pieces}```\n", html::PIECES));
+    put("summary.md", &format!("# millibox: the lab\n\n{}{}", markdown(reports), in_summary.unwrap_or_default()))?;
+    put("index.html", &html::page(reports, &plots, pieces.as_deref()))
 }
 
 /// All reports as Markdown, each under a heading of level two.
@@ -53,12 +59,21 @@ fn claim_words(claim: &Claim) -> &'static str {
     }
 }
 
-fn test_words(test: &Test) -> String {
-    let [a, b] = &test.variants;
-    let welch = &test.welch;
-    let says = if welch.p < 0.05 { "the means differ" } else { "no difference is seen" };
-    format!(
-        "{}, {}: {a} against {b}: t = {:.3}, {:.1} degrees of freedom, p = {:.2e}: {says}",
-        test.table, test.metric, welch.t, welch.degrees, welch.p
-    )
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_criterion_says_is_shown_if_it_is_there() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let shown = || {
+            write(&[], directory.path()).expect("written");
+            ["summary.md", "index.html"].map(|name| std::fs::read_to_string(directory.path().join(name)).expect("read"))
+        };
+        assert!(shown().iter().all(|text| !text.contains(html::PIECES)));
+        std::fs::write(directory.path().join(PIECES), "test wire/encode ... 5 < 6\n").expect("a file");
+        let [summary, page] = shown();
+        assert!(summary.contains("\n```text\ntest wire/encode ... 5 < 6\n```\n"), "{summary}");
+        assert!(page.contains("<pre>test wire/encode ... 5 &lt; 6\n</pre>"), "{page}");
+    }
 }

@@ -3,11 +3,13 @@
 //! Text is laid out by estimated widths, so no fonts are needed to make a plot.
 
 use super::rows;
-use super::words::{Shown, slug};
+use super::words::slug;
 use crate::table::{Figure, Figures, Table};
 use crate::{Error, statistics};
+use plotters::chart::MeshStyle;
 use plotters::coord::Shift;
-use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
+use plotters::coord::combinators::LogCoord;
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use std::ops::Range;
@@ -40,7 +42,7 @@ pub struct Plot {
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type RowChart<'a, 'b, X> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<X, RangedCoordf64>>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
 type Done = Result<(), Box<dyn std::error::Error>>;
 
 /// The plots of a table: one for each metric, or one for all.
@@ -103,24 +105,109 @@ fn whiskers(figures: &Figures) -> (f64, f64) {
     within.fold((figures.q1, figures.q3), |(low, high), at| (low.min(at), high.max(at)))
 }
 
+/// An axis of either kind, so that what is drawn need not know which.
+enum Axis {
+    Linear(RangedCoordf64),
+    Logarithmic(LogCoord<f64>),
+}
+
+impl Axis {
+    fn new(range: Range<f64>, logarithmic: bool) -> Axis {
+        if logarithmic { Axis::Logarithmic(range.log_scale().into()) } else { Axis::Linear(range.into()) }
+    }
+}
+
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        match self {
+            Axis::Linear(axis) => axis.map(value, limit),
+            Axis::Logarithmic(axis) => axis.map(value, limit),
+        }
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        match self {
+            Axis::Linear(axis) => axis.key_points(hint),
+            Axis::Logarithmic(axis) => axis.key_points(hint),
+        }
+    }
+
+    fn range(&self) -> Range<f64> {
+        match self {
+            Axis::Linear(axis) => axis.range(),
+            Axis::Logarithmic(axis) => axis.range(),
+        }
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format(value: &f64) -> String {
+        tick(*value)
+    }
+}
+
 /// An axis from the least to the greatest with some room; logarithmic if they lie far apart.
-fn axis(values: impl Iterator<Item = f64>) -> (Range<f64>, bool) {
+fn axis(values: impl Iterator<Item = f64>) -> Axis {
     let (low, high) = values
         .filter(|value| value.is_finite())
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
     if !low.is_finite() {
-        return (0.0..1.0, false);
+        return Axis::new(0.0..1.0, false);
     }
     if low > 0.0 && high / low > WIDE {
-        return (low / 1.15..high * 1.15, true);
+        return Axis::new(low / 1.15..high * 1.15, true);
     }
     let room = ((high - low) * 0.06).max(high.abs() * 1e-3).max(1e-9);
-    (low - room..high + room, false)
+    Axis::new(low - room..high + room, false)
 }
 
 /// The room that names at the left take.
 fn room_for<'n>(names: impl Iterator<Item = &'n str>) -> u32 {
     (names.map(|name| name.chars().count() as u32).max().unwrap_or(0) * 7 + 16).clamp(60, 330)
+}
+
+/// How many labels plotters puts on an axis at most, if it is not told.
+const MOST_LABELS: usize = 11;
+
+/// An empty chart with one row for each name, which the caller writes beside it.
+fn chart_of_rows<'a, 'b>(
+    area: &'a Area<'b>,
+    caption: &str,
+    names: impl Iterator<Item = &'a str>,
+    unit: &str,
+    labels: usize,
+    axis: Axis,
+    rows: f64,
+) -> Result<Chart<'a, 'b>, Box<dyn std::error::Error>> {
+    let mut chart = chart(area, caption, room_for(names), axis, Axis::new(0.0..rows, false))?;
+    mesh(&mut chart).disable_y_mesh().y_labels(0).x_labels(labels).x_desc(unit).draw()?;
+    Ok(chart)
+}
+
+fn chart<'a, 'b>(
+    area: &'a Area<'b>,
+    caption: &str,
+    left: u32,
+    x: Axis,
+    y: Axis,
+) -> Result<Chart<'a, 'b>, Box<dyn std::error::Error>> {
+    let mut chart = ChartBuilder::on(area);
+    chart.caption(caption, ("sans-serif", 17)).margin(8).x_label_area_size(38).y_label_area_size(left);
+    Ok(chart.build_cartesian_2d(x, y)?)
+}
+
+/// The lines behind what is drawn, and the letters at the axes.
+fn mesh<'a, 'b, 'c>(chart: &'c mut Chart<'a, 'b>) -> MeshStyle<'a, 'c, Axis, Axis, SVGBackend<'b>> {
+    let mut mesh = chart.configure_mesh();
+    mesh.max_light_lines(4)
+        .label_style(("sans-serif", 12))
+        .axis_desc_style(("sans-serif", 13))
+        .light_line_style(BLACK.mix(0.06))
+        .bold_line_style(BLACK.mix(0.14));
+    mesh
 }
 
 fn boxes(area: &Area, table: &Table, metric: usize, caption: &str) -> Done {
@@ -130,66 +217,8 @@ fn boxes(area: &Area, table: &Table, metric: usize, caption: &str) -> Done {
         // Outliers are shown as far as the 99th percentile; a single sample far out would press the boxes flat.
         [shown.scale(low.min(figures.min)), shown.scale(high.max(figures.p99))]
     };
-    let (range, logarithmic) = axis(table.variants.iter().flat_map(|variant| far(&variant.figures[metric])));
-    if logarithmic {
-        boxes_on(area, table, metric, caption, shown, range.clone(), range.log_scale())
-    } else {
-        boxes_on(area, table, metric, caption, shown, range.clone(), range)
-    }
-}
-
-/// How many labels plotters puts on an axis at most, if it is not told.
-const MOST_LABELS: usize = 11;
-
-/// An empty chart with one row for each name, which the caller writes beside it.
-fn chart_of_rows<'a, 'b, X>(
-    area: &'a Area<'b>,
-    caption: &str,
-    names: impl Iterator<Item = &'a str>,
-    unit: &str,
-    labels: usize,
-    axis: X,
-    rows: f64,
-) -> Result<RowChart<'a, 'b, X::CoordDescType>, Box<dyn std::error::Error>>
-where
-    X: AsRangedCoord<Value = f64>,
-    X::CoordDescType: ValueFormatter<f64>,
-{
-    let mut chart = ChartBuilder::on(area)
-        .caption(caption, ("sans-serif", 17))
-        .margin(8)
-        .x_label_area_size(38)
-        .y_label_area_size(room_for(names))
-        .build_cartesian_2d(axis, 0.0..rows)?;
-    chart
-        .configure_mesh()
-        .disable_y_mesh()
-        .y_labels(0)
-        .x_labels(labels)
-        .x_label_formatter(&|value| tick(*value))
-        .x_desc(unit)
-        .max_light_lines(4)
-        .label_style(("sans-serif", 12))
-        .axis_desc_style(("sans-serif", 13))
-        .light_line_style(BLACK.mix(0.06))
-        .bold_line_style(BLACK.mix(0.14))
-        .draw()?;
-    Ok(chart)
-}
-
-fn boxes_on<X>(
-    area: &Area,
-    table: &Table,
-    metric: usize,
-    caption: &str,
-    shown: Shown,
-    range: Range<f64>,
-    axis: X,
-) -> Done
-where
-    X: AsRangedCoord<Value = f64>,
-    X::CoordDescType: ValueFormatter<f64>,
-{
+    let axis = axis(table.variants.iter().flat_map(|variant| far(&variant.figures[metric])));
+    let range = axis.range();
     let count = table.variants.len() as f64;
     let names = table.variants.iter().map(|variant| variant.name.as_str());
     let mut chart = chart_of_rows(area, caption, names, shown.unit, 8, axis, count)?;
@@ -245,46 +274,19 @@ fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, loga
     let (least, most) =
         ends.fold((f64::INFINITY, 0.0), |(least, most), end| (f64::min(least, end), f64::max(most, end)));
     // From 0, so that what grows does not look as if it grew more; but what lies very far apart could not be seen.
-    let linear_y = 0.0..(most * 1.3).max(1e-9);
-    let logarithmic_y = (least / 2.0..most * 4.0).log_scale();
-    let room = ((high - low) * 0.04).max(1e-9);
-    let linear_x = low - room..high + room;
-    let logarithmic_x = (low / 1.2..high * 1.2).log_scale();
-    let far_y = least > 0.0 && most / least > 3.0 * WIDE;
-    match (logarithmic && low > 0.0 && high > low, far_y) {
-        (true, true) => lines_on(area, table, metric, caption, x, logarithmic_x, logarithmic_y),
-        (true, false) => lines_on(area, table, metric, caption, x, logarithmic_x, linear_y),
-        (false, true) => lines_on(area, table, metric, caption, x, linear_x, logarithmic_y),
-        (false, false) => lines_on(area, table, metric, caption, x, linear_x, linear_y),
-    }
-}
-
-fn lines_on<X, Y>(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, x_axis: X, y_axis: Y) -> Done
-where
-    X: AsRangedCoord<Value = f64>,
-    X::CoordDescType: ValueFormatter<f64>,
-    Y: AsRangedCoord<Value = f64>,
-    Y::CoordDescType: ValueFormatter<f64>,
-{
-    let shown = rows::shown(table, metric);
-    let mut chart = ChartBuilder::on(area)
-        .caption(caption, ("sans-serif", 17))
-        .margin(8)
-        .x_label_area_size(38)
-        .y_label_area_size(70)
-        .build_cartesian_2d(x_axis, y_axis)?;
-    chart
-        .configure_mesh()
-        .x_desc(x)
-        .y_desc(shown.unit)
-        .x_label_formatter(&|value| tick(*value))
-        .y_label_formatter(&|value| tick(*value))
-        .max_light_lines(4)
-        .label_style(("sans-serif", 12))
-        .axis_desc_style(("sans-serif", 13))
-        .light_line_style(BLACK.mix(0.06))
-        .bold_line_style(BLACK.mix(0.14))
-        .draw()?;
+    let y_axis = if least > 0.0 && most / least > 3.0 * WIDE {
+        Axis::new(least / 2.0..most * 4.0, true)
+    } else {
+        Axis::new(0.0..(most * 1.3).max(1e-9), false)
+    };
+    let x_axis = if logarithmic && low > 0.0 && high > low {
+        Axis::new(low / 1.2..high * 1.2, true)
+    } else {
+        let room = ((high - low) * 0.04).max(1e-9);
+        Axis::new(low - room..high + room, false)
+    };
+    let mut chart = chart(area, caption, 70, x_axis, y_axis)?;
+    mesh(&mut chart).x_desc(x).y_desc(shown.unit).draw()?;
     let mut names: Vec<&str> = Vec::new();
     for variant in &table.variants {
         let series = variant.series.as_deref().unwrap_or_default();
@@ -343,20 +345,9 @@ fn ratios(area: &Area, table: &Table, caption: &str) -> Done {
             .filter_map(|figures| figures.ratio)
             .flat_map(|ratio| [ratio.low, ratio.high])
     };
-    let (range, logarithmic) = axis(all().chain([1.0]));
-    if logarithmic {
-        ratios_on(area, table, caption, range.clone(), range.log_scale())
-    } else {
-        ratios_on(area, table, caption, range.clone(), range)
-    }
-}
-
-fn ratios_on<X>(area: &Area, table: &Table, caption: &str, range: Range<f64>, axis: X) -> Done
-where
-    X: AsRangedCoord<Value = f64>,
-    X::CoordDescType: ValueFormatter<f64>,
-{
-    let (rows, others) = (table.metrics.len() as f64, &table.variants[1..]);
+    let axis = axis(all().chain([1.0]));
+    let range = axis.range();
+    let rows = table.metrics.len() as f64;
     let names = table.metrics.iter().map(|metric| metric.name.as_str());
     let unit = format!("times {}", table.variants[0].name);
     let mut chart = chart_of_rows(area, caption, names, &unit, MOST_LABELS, axis, rows)?;

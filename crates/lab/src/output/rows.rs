@@ -1,7 +1,9 @@
 //! Tables as rows of words, for Markdown and HTML alike.
 
-use super::words::Shown;
+use super::words::{Shown, number};
+use crate::statistics::Interval;
 use crate::table::{Figure, Table};
+use crate::{Report, Test, Unit};
 
 /// One table in words: a heading, columns, rows. The first column is text, the others numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,8 +13,18 @@ pub struct Rows {
     pub rows: Vec<Vec<String>>,
 }
 
+/// All that is told of a table of a report: its figures, and the tests of them.
+pub fn of(report: &Report, table: &Table) -> Vec<Rows> {
+    let mut all = of_figures(table);
+    let tests: Vec<&Test> = report.tests.iter().filter(|test| test.table == table.id).collect();
+    if !tests.is_empty() {
+        all.push(of_tests(table, &tests));
+    }
+    all
+}
+
 /// A table for each metric, or one for all if the table is drawn as ratios.
-pub fn of(table: &Table) -> Vec<Rows> {
+fn of_figures(table: &Table) -> Vec<Rows> {
     if table.figure == Figure::Ratios {
         return vec![by_metric(table)];
     }
@@ -59,8 +71,8 @@ fn by_variant(table: &Table, metric: usize) -> Rows {
             if compared {
                 row.push(match figures.ratio {
                     Some(ratio) => match &variant.against {
-                        Some(name) => format!("{ratio} to {name}"),
-                        None => ratio.to_string(),
+                        Some(name) => format!("{} to {name}", against(ratio)),
+                        None => against(ratio),
                     },
                     None => if index == 0 { "1" } else { "" }.to_owned(),
                 });
@@ -69,6 +81,45 @@ fn by_variant(table: &Table, metric: usize) -> Rows {
         })
         .collect();
     Rows { heading: shown.heading(&table.metrics[metric].name), columns, rows }
+}
+
+/// A ratio that may as well be 1 is not to be read as a gain or a loss.
+fn against(ratio: Interval) -> String {
+    let same = (ratio.low..=ratio.high).contains(&1.0);
+    format!("{ratio}{}", if same { ", no difference seen" } else { "" })
+}
+
+/// Welch's t-tests: a row for each.
+fn of_tests(table: &Table, tests: &[&Test]) -> Rows {
+    let row = |test: &&Test| {
+        let [base, other] = &test.variants;
+        let welch = &test.welch;
+        let difference = welch.difference;
+        let metric = table.metrics.iter().position(|metric| metric.name == test.metric);
+        let shown = metric.map_or(Shown::of(Unit::Count, 1.0), |metric| shown(table, metric));
+        let of_base = |value: f64| match table.figures(base, &test.metric) {
+            Some(figures) => number(100.0 * value / figures.mean),
+            None => String::new(),
+        };
+        let interval = |words: &dyn Fn(f64) -> String| {
+            format!("{} [{}, {}]", words(difference.value), words(difference.low), words(difference.high))
+        };
+        vec![
+            format!("{}: {other} less {base}", test.metric),
+            format!("{} {}", interval(&|value| shown.number(value)), shown.unit),
+            interval(&of_base),
+            number(welch.t),
+            number(welch.degrees),
+            if welch.p < 1e-4 { "< 0.0001".to_owned() } else { format!("{:.4}", welch.p) },
+            if welch.p < 0.05 { "the means differ" } else { "no difference seen" }.to_owned(),
+        ]
+    };
+    let columns = ["", "difference of means [95 %]", "the same in %", "t", "degrees of freedom", "p", ""];
+    Rows {
+        heading: "Welch's t-test".to_owned(),
+        columns: columns.map(str::to_owned).into(),
+        rows: tests.iter().map(row).collect(),
+    }
 }
 
 /// Single numbers: a row for each x, a column for each line.
@@ -115,11 +166,48 @@ fn by_metric(table: &Table) -> Rows {
                 let figures = &variant.figures[metric];
                 row.push(shown.number(figures.median));
                 if index > 0 {
-                    row.push(figures.ratio.map(|ratio| ratio.to_string()).unwrap_or_default());
+                    row.push(figures.ratio.map(against).unwrap_or_default());
                 }
             }
             row
         })
         .collect();
     Rows { heading: "medians".to_owned(), columns, rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Metric, Samples};
+    use crate::{Lab, Options, experiments};
+
+    #[test]
+    fn what_may_as_well_be_equal_is_named_so() {
+        let of = |name: &str, by: f64| {
+            // As much noise in each, in another order.
+            let noise = |at: u32| f64::from((at * if by == 1.0 { 7 } else { 11 }) % 30) / 10.0;
+            let values = (0..30).map(|at| (1000.0 + noise(at)) * by).collect();
+            Samples { name: name.to_owned(), values: vec![values], ..Samples::default() }
+        };
+        let samples = [of("bare", 1.0), of("alike", 1.0001), of("dearer", 1.5)];
+        let table = Table::new("t", "T", vec![Metric::new("real time", Unit::Nanoseconds)], &samples, 1, 1);
+        let lab = Lab::new(Options::quiet()).expect("a lab");
+        let mut report = Report::new(&experiments::ALL[0], &lab);
+        report.test(&table, "real time", ["bare", "alike"]).expect("a test");
+        report.test(&table, "real time", ["bare", "dearer"]).expect("a test");
+        for figure in [Figure::Boxes, Figure::Ratios] {
+            let words = format!("{:?}", of_figures(&table.clone().drawn(figure)));
+            assert_eq!(words.matches("no difference seen").count(), 1, "{words}");
+        }
+        let all = super::of(&report, &table);
+        let [figures, tests] = &all[..] else { panic!("{all:?}") };
+        assert!(figures.rows[1][6].ends_with("no difference seen"), "{figures:?}");
+        assert!(figures.rows[2][6].starts_with("1.5"), "{figures:?}");
+        assert_eq!(tests.rows[0][0], "real time: alike less bare");
+        assert!(tests.rows[0][1].starts_with("0.10") && tests.rows[0][1].ends_with("ns"), "{tests:?}");
+        assert!(tests.rows[0][2].starts_with("0.010"), "{tests:?}");
+        assert_eq!(tests.rows[0][6], "no difference seen");
+        assert!(tests.rows[1][1].starts_with("500.7 ["), "{tests:?}");
+        assert_eq!(&tests.rows[1][5..], ["< 0.0001", "the means differ"]);
+    }
 }

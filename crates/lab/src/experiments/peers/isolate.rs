@@ -32,6 +32,7 @@ pub fn prepare(_lab: &Lab, path: &Path) -> Result<Ready, Error> {
     tried(
         make,
         "PID, mount, IPC and network namespace anew, binds read-only, its box writable, resource limits of single \
-         processes, run as a user of its own (no control groups; no seccomp program); the box is made before",
+         processes, run as a user of its own, from version 2.4 a seccomp program (no control groups); the box is made \
+         before",
     )
 }

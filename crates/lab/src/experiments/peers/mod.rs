@@ -170,9 +170,11 @@ fn tried(mut make: impl FnMut() -> Command + 'static, about: &'static str) -> Re
     Ok(Ready { run: Box::new(run), about })
 }
 
-/// A name for a peer's cgroups, at the top of each hierarchy: no other lab has it.
+/// A name for a peer's cgroups, at the top of each hierarchy: no other lab has it. It must not begin as those of a
+/// supervisor do: each one that starts removes what has such a name, is empty, and was left by the dead, as the peer's
+/// seem to be between two runs.
 fn cgroups_of(peer: &str) -> String {
-    format!("millibox-lab-{}-{peer}", std::process::id())
+    format!("lab-of-millibox-{}-{peer}", std::process::id())
 }
 
 /// Removes cgroups that a peer made at the top of each hierarchy and left: directories below `name`, one after another.
