@@ -242,6 +242,18 @@ fn who_waits_for_ever_is_the_solution() {
 }
 
 #[test]
+fn what_a_failed_solution_has_written_does_not_keep_the_interactor() {
+    let table = Table::new();
+    // A pipe full of it would take this one longer than it may.
+    let slow = ["sip:40", "exit:43"];
+    table.says(&BOTH, &[FLOOD], &slow, TimeLimit);
+    table.says(&BOTH, &["pour:900000", "exit:3"], &slow, RunTimeError);
+    // It has all that was written by one that ends well.
+    let quicker = ["sip:1", "exit:42"];
+    table.says(&BOTH, &["pour:900000", "exit:0"], &quicker, Accepted);
+}
+
+#[test]
 fn the_interactors_own_work_is_not_the_solutions_time() {
     let table = Table::new();
     for result in

@@ -64,7 +64,8 @@ pub fn interpret(convention: Convention, run: &RunResult, stdout: &[u8], stderr:
 fn icpc(code: i32, feedback: &Feedback) -> Result<Answer, String> {
     match code {
         42 => Ok(Answer::new(Verdict::Accepted, messages(feedback), icpc_points(feedback)?)),
-        43 => Ok(Answer::new(Verdict::WrongAnswer, messages(feedback), None)),
+        // The legacy format takes such points, its successor does not: that is for who counts them.
+        43 => Ok(Answer::new(Verdict::WrongAnswer, messages(feedback), icpc_points(feedback)?)),
         code => Err(format!("exited with {code}, not with 42 (accepted) or 43 (wrong answer)")),
     }
 }

@@ -63,7 +63,7 @@ pub struct Problem {
 impl Problem {
     /// All tests in the order in which they are judged.
     pub fn tests(&self) -> impl Iterator<Item = &Test> {
-        self.groups().flat_map(|group| &group.tests)
+        self.root.all_tests()
     }
 
     /// All groups, each before those in it: the root first.
@@ -207,7 +207,7 @@ pub struct Limits {
     pub validation_output: Option<u64>,
 }
 
-/// A group of tests, and of groups. Its tests are judged before its groups, both by name.
+/// A group of tests, and of groups; [`Group::parts`] has both in the order in which they are judged.
 #[derive(Debug, Clone, Default)]
 pub struct Group {
     /// `""` for the root, `secret`, `secret/1`, ...; for Sim `0`, `1`, ...
@@ -216,13 +216,32 @@ pub struct Group {
     pub sample: bool,
     /// How its result is made.
     pub rules: Rules,
-    /// Its own tests.
+    /// Its own tests, in order.
     pub tests: Vec<Test>,
-    /// Groups in it.
+    /// Groups in it, in order.
     pub groups: Vec<Group>,
 }
 
+/// What a group consists of.
+#[derive(Debug, Clone, Copy)]
+pub enum Part<'a> {
+    /// A test of its own.
+    Test(&'a Test),
+    /// A group in it.
+    Group(&'a Group),
+}
+
 impl Group {
+    /// Its tests and the groups in it as they are judged: where there are both, by name.
+    pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        let (mut tests, mut groups) = (self.tests.iter().peekable(), self.groups.iter().peekable());
+        std::iter::from_fn(move || match (tests.peek(), groups.peek()) {
+            (Some(test), Some(group)) if group.name < test.name => groups.next().map(Part::Group),
+            (None, _) => groups.next().map(Part::Group),
+            _ => tests.next().map(Part::Test),
+        })
+    }
+
     /// This group and all below it, each before those in it.
     pub fn groups(&self) -> impl Iterator<Item = &Group> {
         let mut waiting = vec![self];
@@ -235,7 +254,19 @@ impl Group {
 
     /// Tests of this group and of all below it, in the order in which they are judged.
     pub fn all_tests(&self) -> impl Iterator<Item = &Test> {
-        self.groups().flat_map(|group| &group.tests)
+        let mut waiting = vec![Part::Group(self)];
+        std::iter::from_fn(move || {
+            loop {
+                match waiting.pop()? {
+                    Part::Test(test) => return Some(test),
+                    Part::Group(group) => {
+                        let first = waiting.len();
+                        waiting.extend(group.parts());
+                        waiting[first..].reverse();
+                    }
+                }
+            }
+        })
     }
 }
 

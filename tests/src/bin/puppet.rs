@@ -61,6 +61,12 @@ fn act(command: &str, rest: &str, given: &[String]) {
             Some(_) => std::process::exit(8),
         },
         "read-to-end" => while read(&mut [0; 4096]) > 0 {},
+        // The same, with a pause of so many milliseconds after each page.
+        "sip" => {
+            while read(&mut [0; 4096]) > 0 {
+                std::thread::sleep(Duration::from_millis(number()));
+            }
+        }
         "close" => {
             // SAFETY: nobody else uses that number.
             unsafe { libc::close(number() as i32) };

@@ -128,8 +128,7 @@ pub fn checker_limits(limits: &model::Limits) -> Limits {
     let cpu_time = limits.validation_time.unwrap_or(Duration::from_secs(20));
     Limits {
         cpu_time,
-        // It may have to wait for its files to be read from a disk.
-        real_time: cpu_time * 2 + Duration::from_secs(1),
+        real_time: Limits::real_time_for(cpu_time),
         memory: limits.validation_memory.unwrap_or(512 << 20),
         output: limits.validation_output.unwrap_or(64 << 20),
         // A script that starts programs, at least.

@@ -6,7 +6,8 @@ use crate::pump::read_now;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -99,6 +100,22 @@ impl Link {
         match self {
             Link::Direct(direct) => direct.write = None,
             Link::Relay(relay) => relay.writer_is_gone = true,
+        }
+    }
+
+    /// Throws away what was written and has not been read, as well as can be: the reader is to see the end after
+    /// what it has. The writer has ended.
+    pub fn throw_away_the_rest(&mut self) {
+        match self {
+            Link::Direct(direct) => throw_away(&direct.read),
+            Link::Relay(relay) => {
+                relay.discards = true;
+                // The reading end is the program's alone, so that we see it go; here is another.
+                let reader = relay.to.as_ref().map(|to| File::open(format!("/proc/self/fd/{}", to.as_raw_fd())));
+                if let Some(Ok(reader)) = reader {
+                    throw_away(&reader);
+                }
+            }
         }
     }
 
@@ -236,7 +253,13 @@ fn is_closed(read: &OwnedFd) -> bool {
     ends[0].revents().contains(PollFlags::HUP)
 }
 
-/// Throws away up to `most` of what is in a pipe now, without waiting; how much it was.
+/// Throws away all that is in a pipe, at once: whoever reads it too has all before some byte, and nothing after it.
+fn throw_away(pipe: impl AsFd) {
+    let Ok(null) = File::options().write(true).open("/dev/null") else { return };
+    while let Ok(1..) = splice(&pipe, None, &null, None, CAPACITY, SpliceFlags::NONBLOCK) {}
+}
+
+/// Throws away up to `most` of what is in a pipe now, without waiting; how much it was. Nobody else reads it.
 fn discard(pipe: &OwnedFd, most: u64) -> rustix::io::Result<u64> {
     let wanted = waiting(pipe).min(most).min(AT_A_TIME as u64) as usize;
     if wanted == 0 {

@@ -62,6 +62,11 @@ pub(super) fn play(
         if tell.is_some_and(|when| when <= Instant::now()) {
             tell = None;
             told = true;
+            if ended.as_ref().is_some_and(|run| run.outcome != Outcome::Exited(0)) {
+                // Its failure is the verdict now, whatever the interactor says. A pipe full of questions could
+                // take that longer than its limits allow.
+                from_solution.throw_away_the_rest();
+            }
             from_solution.writer_is_gone();
             from_interactor.reader_is_gone();
         }

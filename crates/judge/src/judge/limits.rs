@@ -23,7 +23,7 @@ pub(super) fn of_test(problem: &Problem, test: &Test, options: &Options, compute
     let cpu_time = options.time_limit.or(stated(problem, test)).or(computed).unwrap_or_default();
     Limits {
         cpu_time,
-        real_time: real_time(cpu_time),
+        real_time: Limits::real_time_for(cpu_time),
         memory: options.memory_limit.or(test.memory).or(problem.limits.memory).unwrap_or(MEMORY),
         output: problem.limits.output.unwrap_or_else(|| output(problem, test)),
         processes: if problem.format == Format::Sim { PROCESSES_SIM } else { PROCESSES_ICPC },
@@ -35,26 +35,9 @@ pub(super) fn stated(problem: &Problem, test: &Test) -> Option<Duration> {
     test.cpu_time.or(problem.limits.cpu_time)
 }
 
-/// Three times the CPU time, and two seconds: a submission that sleeps is ended, and one that works is
-/// not ended because the machine has other work as well. Measured with 5 programs to 2 CPUs: with half of
-/// this, submissions were ended that had used half of their CPU time.
-pub(super) fn real_time(cpu_time: Duration) -> Duration {
-    cpu_time * 3 + Duration::from_secs(2)
-}
-
 /// Enough for twice the answer, whatever its length.
 fn output(problem: &Problem, test: &Test) -> u64 {
     let least = if problem.format == Format::Sim { OUTPUT_SIM } else { OUTPUT_ICPC };
     let answer = test.answer.as_ref().and_then(|answer| answer.metadata().ok()).map_or(0, |metadata| metadata.len());
     least.max(answer.saturating_mul(2))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn real_time_follows_cpu_time() {
-        assert_eq!(real_time(Duration::from_secs(1)), Duration::from_secs(5));
-    }
 }

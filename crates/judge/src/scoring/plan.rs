@@ -1,7 +1,7 @@
 //! Tests, groups and rules of a problem, in the order in which they are judged.
 
 use super::points::Worth;
-use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring};
+use millibox_package::model::{self, Format, Group, Problem, Rules, ScoreMode, Scoring};
 use std::ops::Range;
 
 /// What is to be judged, and by which rules.
@@ -101,13 +101,15 @@ impl Plan {
             requires: Vec::new(),
             tests: first..first,
         });
-        for test in &group.tests {
-            self.groups[index].parts.push(Part::Test(self.tests.len()));
-            self.tests.push(PlannedTest { name: test.name.clone(), group: index });
-        }
-        for inner in &group.groups {
-            let inner = self.add(inner, format)?;
-            self.groups[index].parts.push(Part::Group(inner));
+        for part in group.parts() {
+            let part = match part {
+                model::Part::Test(test) => {
+                    self.tests.push(PlannedTest { name: test.name.clone(), group: index });
+                    Part::Test(self.tests.len() - 1)
+                }
+                model::Part::Group(inner) => Part::Group(self.add(inner, format)?),
+            };
+            self.groups[index].parts.push(part);
         }
         self.groups[index].tests.end = self.tests.len();
         Ok(index)

@@ -39,6 +39,9 @@ pub(super) fn of_test(worth: Worth, rules: &Rules, judged: &Judged) -> Result<Op
         (Worth::AllOrNothing, Some(_)) => {
             return Err("the checker gave points, but those of its group are all or nothing".to_owned());
         }
+        (Worth::UpTo(_) | Worth::Unbounded, Some(_)) if !accepted => {
+            return Err("the checker gave points for an output that it rejected".to_owned());
+        }
         (Worth::Share { full_until }, said) => share(full_until, said, accepted, judged)?,
         (Worth::UpTo(most) | Worth::Usually(most), None) => otherwise(most),
         (Worth::UpTo(most) | Worth::Usually(most), Some(Points::Part(part))) => most * part,

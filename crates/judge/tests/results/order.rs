@@ -69,23 +69,25 @@ impl Naive<'_> {
             part.map(|(verdict, _)| verdict)
                 .filter(|verdict| rules.stop_at_first_failure && *verdict != Verdict::Accepted)
         };
-        for _ in &group.tests {
-            if stopped.is_some() {
-                self.next += 1;
-                continue;
-            }
-            let part = self.test(rules);
+        let tests = group.tests.iter().map(|test| (&test.name, None));
+        let mut parts: Vec<_> = tests.chain(group.groups.iter().map(|inner| (&inner.name, Some(inner)))).collect();
+        parts.sort_by_key(|(name, _)| *name);
+        for (_, inner) in parts {
+            let part = match (stopped, inner) {
+                (Some(verdict), Some(inner)) => {
+                    self.skip(inner, verdict);
+                    continue;
+                }
+                (Some(_), None) => {
+                    self.next += 1;
+                    continue;
+                }
+                (None, Some(inner)) => self.group(inner),
+                (None, None) => self.test(rules),
+            };
             stopped = stops(part);
-            said.extend(part);
-        }
-        for inner in &group.groups {
-            if let Some(verdict) = stopped {
-                self.skip(inner, verdict);
-                continue;
-            }
-            let part = self.group(inner);
-            stopped = stops(part);
-            if rules.ignore_sample && inner.sample { &mut ignored } else { &mut said }.extend(part);
+            let counts = !(rules.ignore_sample && inner.is_some_and(|inner| inner.sample));
+            if counts { &mut said } else { &mut ignored }.extend(part);
         }
         if said.is_empty() {
             said = ignored;
@@ -156,37 +158,49 @@ fn tree() -> impl Strategy<Value = Group> {
     })
 }
 
-/// Names, unique, and requirements among groups: each of `requires` is a group and one that ends before it.
+/// Names, unique, by which tests and groups take turns; and requirements among groups: each of `requires` is a
+/// group and one that ends before it.
 fn named(mut root: Group, sample: bool, requires: &[(prop::sample::Index, prop::sample::Index)]) -> Group {
-    fn name(group: &mut Group, next: &mut usize, tests: &mut usize, ranges: &mut Vec<(usize, usize)>) {
-        let index = *next;
+    /// Of each group its name, and numbers of its first test and of that after its last.
+    type Ranges = Vec<(String, usize, usize)>;
+    fn name(group: &mut Group, next: &mut usize, tests: &mut usize, ranges: &mut Ranges) {
         *next += 1;
-        group.name = index.to_string();
-        let first = *tests;
-        ranges.push((first, first));
-        for test in &mut group.tests {
-            test.name = format!("t{tests}");
-            *tests += 1;
+        group.name = format!("{next:03}");
+        let index = ranges.len();
+        ranges.push((group.name.clone(), *tests, 0));
+        let (mut own, mut inner) = (group.tests.iter_mut(), group.groups.iter_mut());
+        loop {
+            let (test, group) = (own.next(), inner.next());
+            if test.is_none() && group.is_none() {
+                break;
+            }
+            if let Some(test) = test {
+                *next += 1;
+                test.name = format!("{next:03}");
+                *tests += 1;
+            }
+            if let Some(group) = group {
+                name(group, next, tests, ranges);
+            }
         }
-        for inner in &mut group.groups {
-            name(inner, next, tests, ranges);
-        }
-        ranges[index].1 = *tests;
+        ranges[index].2 = *tests;
     }
-    fn find(group: &mut Group, index: usize) -> Option<&mut Group> {
-        if group.name == index.to_string() {
+    fn find<'a>(group: &'a mut Group, name: &str) -> Option<&'a mut Group> {
+        if group.name == name {
             return Some(group);
         }
-        group.groups.iter_mut().find_map(|inner| find(inner, index))
+        group.groups.iter_mut().find_map(|inner| find(inner, name))
     }
     let mut ranges = Vec::new();
     name(&mut root, &mut 0, &mut 0, &mut ranges);
     for (who, whom) in requires {
         let who = who.index(ranges.len());
-        let before: Vec<usize> = (1..who).filter(|other| ranges[*other].1 <= ranges[who].0).collect();
+        let (who_name, first, _) = &ranges[who];
+        let before: Vec<&String> =
+            ranges[..who].iter().skip(1).filter(|(_, _, end)| end <= first).map(|(name, _, _)| name).collect();
         if !before.is_empty() {
-            let required = before[whom.index(before.len())].to_string();
-            find(&mut root, who).unwrap().rules.require_pass.push(required);
+            let required = before[whom.index(before.len())].clone();
+            find(&mut root, who_name).unwrap().rules.require_pass.push(required);
         }
     }
     if sample && let Some(first) = root.groups.first_mut() {
@@ -222,14 +236,15 @@ fn case() -> impl Strategy<Value = Case> {
         .prop_map(|(problem, words, fail_fast)| {
             // A checker that gives points where they are all or nothing makes a judge error; that is
             // looked at elsewhere.
-            let mut results = Vec::new();
-            for group in problem.groups() {
-                for _ in &group.tests {
-                    let word = words[results.len()];
-                    let plain = group.rules.score == ScoreMode::PassFail;
-                    results.push(crate::tree::word(if plain && word == "AC=3" { "AC" } else { word }).unwrap());
-                }
-            }
+            let all_or_nothing = |test: &str| {
+                let mut groups = problem.groups().filter(|group| group.rules.score == ScoreMode::PassFail);
+                groups.any(|group| group.tests.iter().any(|own| own.name == test))
+            };
+            let results = problem.tests().zip(words).map(|(test, word)| {
+                let word = if word == "AC=3" && all_or_nothing(&test.name) { "AC" } else { word };
+                crate::tree::word(word).unwrap()
+            });
+            let results = results.collect();
             Case { problem, results, fail_fast }
         })
 }

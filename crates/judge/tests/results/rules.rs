@@ -155,8 +155,23 @@ fn how_points_come_together() {
     points(&scored(of(ScoreMode::Sum), 2), "AC%0.25 AC=-2.5", Accepted, Some(0.5));
     let consolation = Rules { reject_score: Some(2.0), ..of(ScoreMode::Sum) };
     points(&scored(consolation, 3), "AC WA TL", TimeLimit, Some(16.0));
+    // What the checker says comes first, of a wrong answer, too.
+    points(&scored(of(ScoreMode::Sum), 2), "AC WA=3", WrongAnswer, Some(15.0));
     // Only what was judged, as the default grader is told of nothing else.
     points(&scored(Rules { score: ScoreMode::Average, ..legacy(12.0) }, 3), "AC WA -", WrongAnswer, Some(6.0));
+}
+
+#[test]
+fn groups_have_their_places_among_tests() {
+    let of = |name| {
+        let secret = group("secret", Rules::default(), 2, vec![group(name, Rules::default(), 1, vec![])]);
+        problem(Format::Legacy, Scoring::PassFail, Rules::default(), vec![secret])
+    };
+    points(&of("secret/0"), "RE - -", RunTimeError, None);
+    points(&of("secret/10"), "AC RE -", RunTimeError, None);
+    points(&of("secret/3"), "AC AC RE", RunTimeError, None);
+    let early = of("secret/0");
+    assert_eq!(plan(&early).test_name(0), "secret/0/1");
 }
 
 #[test]
@@ -217,6 +232,7 @@ fn groups_of_the_successor_format() {
     points(&problem, "AC  AC AC  AC AC AC  AC RE", RunTimeError, Some(40.0));
     // What a checker gives for samples, nobody reads.
     points(&problem, "AC=99  AC AC  AC AC AC  AC AC", Accepted, Some(100.0));
+    points(&problem, "WA=99  AC AC  AC AC AC  AC AC", Accepted, Some(100.0));
     fault(
         &problem,
         "AC  AC=1 -  AC AC AC  AC AC",
@@ -227,6 +243,7 @@ fn groups_of_the_successor_format() {
         "AC  AC AC  AC=10.5 AC AC  AC AC",
         "test b/1: the checker gave 10.5 points; the test is worth 0 to 10",
     );
+    fault(&problem, "AC  AC AC  AC WA=0 AC  AC AC", "test b/2: the checker gave points for an output that it rejected");
     fault(&problem, "AC  AC AC  AC=-1 AC AC  AC AC", "test b/1: the checker gave -1 points; the test is worth 0 to 10");
 }
 
@@ -387,10 +404,10 @@ fn a_second_result_is_not_looked_at() {
 
 #[test]
 fn a_failure_ends_what_comes_after_it_though_earlier_results_are_open() {
-    let inner = vec![group("a", goes_on(), 2, vec![]), group("b", Rules::default(), 1, vec![])];
+    let inner = vec![group("x/a", goes_on(), 2, vec![]), group("x/b", Rules::default(), 1, vec![])];
     let mut problem =
         problem(Format::Legacy, Scoring::PassFail, goes_on(), vec![group("x", Rules::default(), 1, inner)]);
-    let requiring = Rules { require_pass: vec!["a".to_owned()], ..Rules::default() };
+    let requiring = Rules { require_pass: vec!["x/a".to_owned()], ..Rules::default() };
     problem.root.groups.push(group("y", requiring, 1, vec![]));
     let plan = plan(&problem);
     let mut progress = Progress::new(&plan);

@@ -319,6 +319,8 @@ impl<'a> Reader<'a> {
             }
             tests.extend(self.tests(path, settings, true));
         }
+        // Those of directories that are no groups have their places among the others.
+        tests.sort_by(|a, b| a.name.cmp(&b.name));
         tests
     }
 

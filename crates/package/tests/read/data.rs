@@ -8,7 +8,8 @@ fn tests_in_order() {
     let package = Package::legacy();
     // By base name: `a` before `a-1`, though `-` comes before `.`.
     package.test("secret/a").test("secret/a-1").test("secret/10").test("sample/2").test("sample/1");
-    package.test("secret/group/x").test("secret/group/deeper/y").silent();
+    // Groups have their places among tests.
+    package.test("secret/group/x").test("secret/group/deeper/y").test("secret/z").silent();
     let problem = package.problem();
     assert_eq!(
         names(&problem),
@@ -19,8 +20,9 @@ fn tests_in_order() {
             "secret/10",
             "secret/a",
             "secret/a-1",
+            "secret/group/deeper/y",
             "secret/group/x",
-            "secret/group/deeper/y"
+            "secret/z"
         ]
     );
     let groups: Vec<(&str, bool)> = problem.groups().map(|group| (&*group.name, group.sample)).collect();
@@ -229,9 +231,9 @@ fn a_tests_own_settings() {
 fn directories_that_are_no_groups() {
     // The successor's groups have a test_group.yaml; other directories just hold tests.
     let package = Package::successor("");
-    package.test("secret/more/2").test("secret/more/yet/3").test("sample/dir/s").silent();
+    package.test("secret/more/2").test("secret/more/yet/3").test("secret/z").test("sample/dir/s").silent();
     let problem = package.problem();
-    assert_eq!(names(&problem), ["sample/dir/s", "secret/1", "secret/more/2", "secret/more/yet/3"]);
+    assert_eq!(names(&problem), ["sample/dir/s", "secret/1", "secret/more/2", "secret/more/yet/3", "secret/z"]);
     assert_eq!(problem.groups().count(), 3);
     package.test("secret/more").refused("a directory and a test, more.in, must not have one name");
 }
