@@ -13,6 +13,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, recv, sendmsg};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::{HashMap, VecDeque};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
@@ -66,6 +67,9 @@ struct State {
     urgent: VecDeque<Outgoing>,
     /// Runs that the supervisor has and has not answered.
     in_flight: usize,
+    /// What the kernel refused to send for another reason than a full socket: so that the socket
+    /// has room says nothing of when to try again.
+    crowded: bool,
     credits: usize,
     reader: bool,
     dispatcher: bool,
@@ -96,6 +100,7 @@ impl Connection {
                 waiting: VecDeque::new(),
                 urgent: VecDeque::new(),
                 in_flight: 0,
+                crowded: false,
                 credits: 1,
                 reader: false,
                 dispatcher: false,
@@ -448,10 +453,15 @@ impl Connection {
 
     /// Sends what may be sent.
     fn flush(&self, state: &mut State) {
+        state.crowded = false;
         while let Some(next) = state.urgent.front() {
             match self.send(next) {
-                Ok(true) => state.urgent.pop_front(),
-                Ok(false) => return,
+                Ok(Sent::Yes) => state.urgent.pop_front(),
+                Ok(Sent::Full) => return,
+                Ok(Sent::Crowded) => {
+                    state.crowded = true;
+                    return;
+                }
                 Err(_) => return self.take(state, Err(Errno::PIPE)),
             };
         }
@@ -459,11 +469,15 @@ impl Connection {
             && let Some(next) = state.waiting.front()
         {
             match self.send(next) {
-                Ok(true) => {
+                Ok(Sent::Yes) => {
                     state.waiting.pop_front();
                     state.in_flight += 1;
                 }
-                Ok(false) => return,
+                Ok(Sent::Full) => return,
+                Ok(Sent::Crowded) => {
+                    state.crowded = true;
+                    return;
+                }
                 Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => {
                     // Results that came before the end are still to be read.
                     self.read_what_is_there(state);
@@ -488,8 +502,7 @@ impl Connection {
         }
     }
 
-    /// False: the socket has no room at the moment.
-    fn send(&self, outgoing: &Outgoing) -> Result<bool, Errno> {
+    fn send(&self, outgoing: &Outgoing) -> Result<Sent, Errno> {
         let borrowed: Vec<BorrowedFd> = outgoing.descriptors.iter().map(|fd| fd.as_fd()).collect();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -499,10 +512,14 @@ impl Connection {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         loop {
             match sendmsg(&self.socket, &[IoSlice::new(&outgoing.frame)], &mut control, flags) {
-                Ok(_) => return Ok(true),
+                Ok(_) => return Ok(Sent::Yes),
                 Err(Errno::INTR) => {}
-                // TOOMANYREFS: our user has too many descriptors on their way (unix(7)).
-                Err(Errno::AGAIN | Errno::NOBUFS | Errno::TOOMANYREFS) => return Ok(false),
+                Err(Errno::AGAIN) => return Ok(Sent::Full),
+                // Our user has more descriptors on their way than we may have open (unix(7)). The
+                // runs are the same user, and may have no more than half of what we may have at
+                // most: more than that soft limit which common systems give.
+                Err(Errno::TOOMANYREFS) if raise_open_files() => {}
+                Err(Errno::NOBUFS | Errno::TOOMANYREFS) => return Ok(Sent::Crowded),
                 Err(errno) => return Err(errno),
             }
         }
@@ -544,13 +561,16 @@ impl Connection {
         }
         state.reader = true;
         let mut events = PollFlags::IN;
-        if !state.urgent.is_empty() || has_credit(&state) {
+        // Not for ever: the connection's last handle may be dropped meanwhile.
+        let mut patience = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        if state.crowded {
+            patience.tv_nsec = 10_000_000;
+        } else if !state.urgent.is_empty() || has_credit(&state) {
             events |= PollFlags::OUT;
         }
         drop(state);
-        // Not for ever: the connection's last handle may be dropped meanwhile.
         let mut ready = [PollFd::new(&self.socket, events)];
-        let _ = poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 100_000_000 }));
+        let _ = poll(&mut ready, Some(&patience));
         let mut state = self.lock();
         state.reader = false;
         self.read_what_is_there(&mut state);
@@ -558,6 +578,22 @@ impl Connection {
         self.changed.notify_all();
         state.died.is_none()
     }
+}
+
+/// What became of a frame.
+enum Sent {
+    Yes,
+    /// The socket has no room at the moment.
+    Full,
+    /// The kernel has no room for it elsewhere.
+    Crowded,
+}
+
+/// Raises our soft limit on open files to the hard one; whether it was lower.
+fn raise_open_files() -> bool {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let lower = current.is_some_and(|current| maximum.is_none_or(|maximum| current < maximum));
+    lower && setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok()
 }
 
 /// What the supervisor says of a run.

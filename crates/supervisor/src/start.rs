@@ -44,6 +44,10 @@ pub fn drops_to(options: &Options) -> Option<(u32, u32)> {
     rustix::process::geteuid().is_root().then(|| options.user.unwrap_or(UNPRIVILEGED))
 }
 
+/// Open files that the supervisor may have if root started it: all that the kernel allows unless
+/// it was told otherwise (fs.nr_open, proc_sys_fs(5)).
+const WATCHERS_FILES: u64 = 1 << 20;
+
 /// Drops privileges for good and executes the supervisor. Only returns on failure.
 pub fn execute(options: &Options, inheritance: Inheritance) -> String {
     match try_execute(options, inheritance) {
@@ -80,6 +84,10 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
         // What root's shell was limited to is not the runs' limit; homes set theirs.
         for (resource, _, hard) in crate::home::DEFAULT_RLIMITS {
             let _ = calls::set_rlimit(resource, hard);
+        }
+        // Far beyond what runs may have; see the tracee, who sets that. A container's root may not.
+        if calls::get_rlimit(libc::RLIMIT_NOFILE).is_ok_and(|(_, most)| most < WATCHERS_FILES) {
+            let _ = calls::set_rlimit(libc::RLIMIT_NOFILE, WATCHERS_FILES);
         }
         // When memory is short the kernel shall end runs, not who watches them; and the
         // home lives in the runs' memory cgroup. Runs get a value of their own.
