@@ -85,9 +85,13 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
         for (resource, _, hard) in crate::home::DEFAULT_RLIMITS {
             let _ = calls::set_rlimit(resource, hard);
         }
-        // Far beyond what runs may have; see the tracee, who sets that. A container's root may not.
-        if calls::get_rlimit(libc::RLIMIT_NOFILE).is_ok_and(|(_, most)| most < WATCHERS_FILES) {
-            let _ = calls::set_rlimit(libc::RLIMIT_NOFILE, WATCHERS_FILES);
+        // Nor is it that of all runs together. A container's root may not raise it.
+        for (resource, ..) in crate::home::TRACEE_RLIMITS {
+            // No limit is more than the kernel gives of files.
+            let most = if resource == libc::RLIMIT_NOFILE { WATCHERS_FILES } else { libc::RLIM_INFINITY };
+            if calls::get_rlimit(resource).is_ok_and(|(_, hard)| hard < most) {
+                let _ = calls::set_rlimit(resource, most);
+            }
         }
         // When memory is short the kernel shall end runs, not who watches them; and the
         // home lives in the runs' memory cgroup. Runs get a value of their own.
