@@ -4,7 +4,7 @@
 
 use crate::{builder, supervisor};
 use millibox::{Outcome, World};
-use millibox_tests::{PATIENCE, pipe, probe_run, read_all, readable, request, run, start, wait};
+use millibox_tests::{PATIENCE, client, is_root, pipe, probe_run, read_all, readable, request, run, skip, start, wait};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -169,4 +169,24 @@ fn a_large_output_through_a_pipe() {
     let supervisor = supervisor();
     let output = run(&supervisor, &request(["out", "5000000"]));
     assert_eq!(output.stdout.len(), 5_000_000 + "written=5000000\n".len());
+}
+
+#[test]
+fn a_run_cannot_use_up_what_may_be_on_its_way_to_others() {
+    // The kernel counts descriptors in messages that nobody has received for the user, and compares
+    // them with the soft limit of whoever sends (unix(7), ETOOMANYREFS).
+    let uid = if is_root() { 12345 } else { rustix::process::geteuid().as_raw() };
+    let user = format!("user={uid}:{uid}");
+    let said = client([user.as_str(), "files=1024:4096", "crowd", "--", "park"]);
+    if said.stdout.contains("unable=") {
+        return skip(said.stdout.trim());
+    }
+    let number = |key: &str| said.value(key).parse::<i64>().unwrap_or_else(|_| panic!("{said:?}"));
+    // More than our soft limit, or the test tries nothing.
+    assert!(number("parked") > 1024, "{said:?}");
+    assert_eq!(number("others"), 20, "{said:?}");
+    // If somebody else of our user has as many on their way as we may have, runs wait, and quietly.
+    assert_eq!(said.value("waits"), "true", "{said:?}");
+    assert!(number("cpu_ms") < 400, "{said:?}");
+    assert_eq!(number("after"), 2, "{said:?}");
 }

@@ -8,6 +8,7 @@ use millibox_tests::{
     copy_probe, directory, executable, is_root, probe_run, request, result, run, share, skip, start, world_with_proc,
 };
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -240,6 +241,22 @@ fn bind_below_a_tmpfs_and_over_others() {
         assert_eq!(run(&supervisor, &request(["stat", "/tmp/x/empty"]).world(&world)).value("mode"), "640");
         assert_eq!(number(&supervisor, &world, &["open", "/tmp/x/y/file", "w"], "errno"), EROFS);
         assert_eq!(number(&supervisor, &world, &["file", "/tmp/more/file", "9999"], "written"), 4096);
+    }
+}
+
+#[test]
+fn a_source_that_has_a_very_long_name() {
+    let supervisor = supervisor();
+    let long = |step: &str, length: usize| format!("/{}/end", step.repeat(length / step.len()));
+    // The message holds it, and bytes that are no text become three each.
+    let strange = std::ffi::OsString::from_vec(b"/\xff\xfe\xfd".repeat(900));
+    error(&supervisor, &World::minimal().read_only(strange, "/x"), "mount_source", Some(libc::ENOENT), "\u{fffd}");
+    for length in [3000, 9000, 30_000] {
+        let world = World::minimal().read_only(long("a/", length), "/x");
+        let errno = if length < 4096 { libc::ENOENT } else { libc::ENAMETOOLONG };
+        error(&supervisor, &world, "mount_source", Some(errno), "/end");
+        let world = World::minimal().mount(Mount::tmpfs(long("../", length)));
+        error(&supervisor, &world, "world", None, "/end: the path must not contain ..");
     }
 }
 

@@ -68,18 +68,29 @@ fn powerful_calls_are_refused() {
 #[test]
 fn socket_families() {
     let supervisor = supervisor();
-    let socket = |family: i32, protocol: i32| {
-        let number = libc::SYS_socket.to_string();
-        let words = ["call".to_owned(), number, family.to_string(), libc::SOCK_DGRAM.to_string(), protocol.to_string()];
-        errno_of(&supervisor, &words)
-    };
-    assert_eq!([1, 2, 10].map(|family| socket(family, 0)), [0, 0, 0]);
-    // AF_VSOCK, AF_ALG, AF_TIPC, AF_PACKET, AF_BLUETOOTH; netlink but for routes.
-    for family in [40, 38, 30, 17, 31] {
-        assert_eq!(socket(family, 0), libc::EAFNOSUPPORT, "{family}");
+    for (network, internet) in [(Network::None, libc::EAFNOSUPPORT), (Network::Loopback, 0)] {
+        // In whatever order the two were said.
+        let worlds = [
+            World::minimal().network(network),
+            World::minimal().without_seccomp().network(network).default_seccomp(),
+            World::minimal().network(Network::Loopback).network(network),
+        ];
+        for world in worlds {
+            let socket = |family: i32, protocol: i32| {
+                let number = libc::SYS_socket.to_string();
+                let [family, kind, protocol] = [family, libc::SOCK_DGRAM, protocol].map(|number| number.to_string());
+                run(&supervisor, &request(["call".to_owned(), number, family, kind, protocol]).world(&world))
+                    .number("errno") as i32
+            };
+            assert_eq!([1, 2, 10].map(|family| socket(family, 0)), [0, internet, internet]);
+            // AF_VSOCK, AF_ALG, AF_TIPC, AF_PACKET, AF_BLUETOOTH; netlink but for routes.
+            for family in [40, 38, 30, 17, 31] {
+                assert_eq!(socket(family, 0), libc::EAFNOSUPPORT, "{family}");
+            }
+            assert_eq!(socket(16, 0), 0);
+            assert_eq!(socket(16, 9), libc::EAFNOSUPPORT);
+        }
     }
-    assert_eq!(socket(16, 0), 0);
-    assert_eq!(socket(16, 9), libc::EAFNOSUPPORT);
 }
 
 #[test]

@@ -12,9 +12,8 @@ use millibox_wire::{Backend, Hello, KillReason, Outcome, RunResult, decode, enco
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
-use rustix::net::{
-    RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, recvmsg, sendmsg,
-};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, recv, sendmsg};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::{HashMap, VecDeque};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
@@ -68,6 +67,9 @@ struct State {
     urgent: VecDeque<Outgoing>,
     /// Runs that the supervisor has and has not answered.
     in_flight: usize,
+    /// What the kernel refused to send for another reason than a full socket: so that the socket
+    /// has room says nothing of when to try again.
+    crowded: bool,
     credits: usize,
     reader: bool,
     dispatcher: bool,
@@ -98,6 +100,7 @@ impl Connection {
                 waiting: VecDeque::new(),
                 urgent: VecDeque::new(),
                 in_flight: 0,
+                crowded: false,
                 credits: 1,
                 reader: false,
                 dispatcher: false,
@@ -363,16 +366,14 @@ impl Connection {
         self.receive_now(flags)
     }
 
+    /// The same; `MSGSIZE`: one that is longer than any may be, of which the rest is lost.
     fn receive_now(&self, flags: RecvFlags) -> Result<Option<Vec<u8>>, Errno> {
-        let mut frame = vec![0; 8192];
+        let mut frame = Vec::with_capacity(MAX_INLINE);
         loop {
-            let mut control = RecvAncillaryBuffer::new(&mut []);
-            match recvmsg(&self.socket, &mut [std::io::IoSliceMut::new(&mut frame)], &mut control, flags) {
-                Ok(message) if message.bytes == 0 => return Err(Errno::PIPE),
-                Ok(message) => {
-                    frame.truncate(message.bytes);
-                    return Ok(Some(frame));
-                }
+            match recv(&self.socket, rustix::buffer::spare_capacity(&mut frame), flags | RecvFlags::TRUNC) {
+                Ok((_, 0)) => return Err(Errno::PIPE),
+                Ok((kept, length)) if kept < length => return Err(Errno::MSGSIZE),
+                Ok(_) => return Ok(Some(frame)),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(None),
                 Err(errno) => return Err(errno),
@@ -394,23 +395,32 @@ impl Connection {
     fn take(&self, state: &mut State, frame: Result<Option<Vec<u8>>, Errno>) {
         match frame {
             Ok(None) => {}
-            Ok(Some(frame)) => {
-                if let Ok((Header { kind: Kind::Result, id, .. }, body)) = Header::decode(&frame)
-                    && let Ok(result) = decode::<RunResult>(body)
-                {
+            Ok(Some(frame)) => match answer(&frame) {
+                Ok((id, result)) => {
                     if id != 0 {
                         state.in_flight = state.in_flight.saturating_sub(1);
                         self.settle(state, id, result);
                     }
                     self.flush(state);
                 }
-            }
+                Err(why) => self.misunderstood(state, &why),
+            },
+            Err(Errno::MSGSIZE) => self.misunderstood(state, &format!("it is longer than {MAX_INLINE} bytes")),
             Err(_) => {
                 if state.died.is_none() {
                     let why = (self.last_words)();
                     self.died(state, why);
                 }
             }
+        }
+    }
+
+    /// Somebody would wait for ever for an answer that cannot be read, so nobody is to wait.
+    fn misunderstood(&self, state: &mut State, why: &str) {
+        if state.died.is_none() {
+            let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
+            let advice = "library and supervisor must be of the same version: install both together";
+            self.died(state, format!("its connection was closed, as an answer cannot be read ({why}); {advice}"));
         }
     }
 
@@ -449,10 +459,15 @@ impl Connection {
 
     /// Sends what may be sent.
     fn flush(&self, state: &mut State) {
+        state.crowded = false;
         while let Some(next) = state.urgent.front() {
             match self.send(next) {
-                Ok(true) => state.urgent.pop_front(),
-                Ok(false) => return,
+                Ok(Sent::Yes) => state.urgent.pop_front(),
+                Ok(Sent::Full) => return,
+                Ok(Sent::Crowded) => {
+                    state.crowded = true;
+                    return;
+                }
                 Err(_) => return self.take(state, Err(Errno::PIPE)),
             };
         }
@@ -460,11 +475,15 @@ impl Connection {
             && let Some(next) = state.waiting.front()
         {
             match self.send(next) {
-                Ok(true) => {
+                Ok(Sent::Yes) => {
                     state.waiting.pop_front();
                     state.in_flight += 1;
                 }
-                Ok(false) => return,
+                Ok(Sent::Full) => return,
+                Ok(Sent::Crowded) => {
+                    state.crowded = true;
+                    return;
+                }
                 Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => {
                     // Results that came before the end are still to be read.
                     self.read_what_is_there(state);
@@ -489,8 +508,7 @@ impl Connection {
         }
     }
 
-    /// False: the socket has no room at the moment.
-    fn send(&self, outgoing: &Outgoing) -> Result<bool, Errno> {
+    fn send(&self, outgoing: &Outgoing) -> Result<Sent, Errno> {
         let borrowed: Vec<BorrowedFd> = outgoing.descriptors.iter().map(|fd| fd.as_fd()).collect();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -500,10 +518,14 @@ impl Connection {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         loop {
             match sendmsg(&self.socket, &[IoSlice::new(&outgoing.frame)], &mut control, flags) {
-                Ok(_) => return Ok(true),
+                Ok(_) => return Ok(Sent::Yes),
                 Err(Errno::INTR) => {}
-                // TOOMANYREFS: our user has too many descriptors on their way (unix(7)).
-                Err(Errno::AGAIN | Errno::NOBUFS | Errno::TOOMANYREFS) => return Ok(false),
+                Err(Errno::AGAIN) => return Ok(Sent::Full),
+                // Our user has more descriptors on their way than we may have open (unix(7)). The
+                // runs are the same user, and may have no more than half of what we may have at
+                // most: more than that soft limit which common systems give.
+                Err(Errno::TOOMANYREFS) if raise_open_files() => {}
+                Err(Errno::NOBUFS | Errno::TOOMANYREFS) => return Ok(Sent::Crowded),
                 Err(errno) => return Err(errno),
             }
         }
@@ -545,13 +567,16 @@ impl Connection {
         }
         state.reader = true;
         let mut events = PollFlags::IN;
-        if !state.urgent.is_empty() || has_credit(&state) {
+        // Not for ever: the connection's last handle may be dropped meanwhile.
+        let mut patience = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        if state.crowded {
+            patience.tv_nsec = 10_000_000;
+        } else if !state.urgent.is_empty() || has_credit(&state) {
             events |= PollFlags::OUT;
         }
         drop(state);
-        // Not for ever: the connection's last handle may be dropped meanwhile.
         let mut ready = [PollFd::new(&self.socket, events)];
-        let _ = poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 100_000_000 }));
+        let _ = poll(&mut ready, Some(&patience));
         let mut state = self.lock();
         state.reader = false;
         self.read_what_is_there(&mut state);
@@ -559,6 +584,31 @@ impl Connection {
         self.changed.notify_all();
         state.died.is_none()
     }
+}
+
+/// What became of a frame.
+enum Sent {
+    Yes,
+    /// The socket has no room at the moment.
+    Full,
+    /// The kernel has no room for it elsewhere.
+    Crowded,
+}
+
+/// Raises our soft limit on open files to the hard one; whether it was lower.
+fn raise_open_files() -> bool {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let lower = current.is_some_and(|current| maximum.is_none_or(|maximum| current < maximum));
+    lower && setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok()
+}
+
+/// What the supervisor says of a run.
+fn answer(frame: &[u8]) -> Result<(u64, RunResult), String> {
+    let (header, body) = Header::decode(frame).map_err(|(_, error)| error.to_string())?;
+    if header.kind != Kind::Result || header.in_memfd {
+        return Err(format!("it is of the kind {:?}", header.kind));
+    }
+    decode(body).map(|result| (header.id, result)).map_err(|error| error.to_string())
 }
 
 fn look(state: &State, id: u64) -> Option<Result<RunResult, Error>> {
@@ -618,4 +668,83 @@ fn sealed_memfd(body: &[u8]) -> Result<OwnedFd, Error> {
     }
     rustix::fs::fcntl_add_seals(&memfd, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW).map_err(&failed)?;
     Ok(memfd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, send, socketpair};
+
+    /// A connection with one run on its way, and the other end of it.
+    fn with_a_run() -> (Arc<Connection>, u64, OwnedFd) {
+        let (ours, its) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("a socket");
+        let hello = Hello {
+            pid: 1,
+            backend: Backend::Rlimit,
+            slots: 1,
+            credits: 8,
+            uid: 1,
+            gid: 1,
+            cgroups: Vec::new(),
+            declined: Vec::new(),
+            landlock: 0,
+        };
+        say(&its, Kind::Hello, 0, &encode(&hello));
+        let (connection, _) = Connection::new(ours, Box::new(|| "no last words".to_owned())).expect("a greeting");
+        let connection = Arc::new(connection);
+        let [id] = connection.ids();
+        let run = NewRun { id, partner: None, body: Vec::new(), descriptors: Vec::new(), output_limited: false };
+        connection.run([run]).expect("sent");
+        (connection, id, its)
+    }
+
+    fn say(socket: &OwnedFd, kind: Kind, id: u64, body: &[u8]) {
+        let frame = [&Header { kind, in_memfd: false, id }.encode()[..], body].concat();
+        assert_eq!(send(socket, &frame, SendFlags::NOSIGNAL), Ok(frame.len()));
+    }
+
+    fn result(message: String) -> RunResult {
+        let error = millibox_wire::RunError { step: "world".to_owned(), errno: None, message };
+        RunResult {
+            outcome: Outcome::NotStarted(error),
+            exit_code: None,
+            signal: None,
+            figures: Default::default(),
+            ended_ns: None,
+            backend: Backend::Rlimit,
+        }
+    }
+
+    #[test]
+    fn the_longest_answer_is_read() {
+        let (connection, id, its) = with_a_run();
+        let empty = encode(&result(String::new())).len();
+        // The length of the message takes two bytes more than that of an empty one.
+        let longest = result("x".repeat(MAX_INLINE - millibox_wire::frame::HEADER - empty - 2));
+        say(&its, Kind::Result, id, &encode(&longest));
+        assert_eq!(connection.wait(id, None).expect("read"), Some(longest));
+    }
+
+    #[test]
+    fn nobody_waits_for_an_answer_that_cannot_be_read() {
+        let too_long = encode(&result("x".repeat(MAX_INLINE)));
+        for (kind, body, says) in [
+            (Kind::Result, &too_long[..], "longer than 61440 bytes"),
+            (Kind::Result, b"\xff\xff", "malformed"),
+            (Kind::Run, b"", "kind Run"),
+        ] {
+            let (connection, id, its) = with_a_run();
+            say(&its, kind, id, body);
+            let Err(Error::Died(why)) = connection.wait(id, Some(Duration::from_secs(60))) else { panic!("{says}") };
+            assert!(why.contains(says) && why.contains("same version"), "{why} does not say {says:?}");
+            // Its end is told to the other side, which ends with it.
+            let mut rest = [0; 64];
+            let heard: Vec<usize> = std::iter::repeat_with(|| recv(&its, &mut rest[..], RecvFlags::empty()))
+                .map_while(|answer| answer.ok().map(|(length, _)| length))
+                .take_while(|length| *length > 0)
+                .collect();
+            assert_eq!(heard.len(), 1, "{heard:?}");
+        }
+    }
 }

@@ -15,6 +15,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug, Clone)]
 pub struct World {
     wire: millibox_wire::World,
+    /// It has the default seccomp profile, which is another with a loopback interface.
+    default_seccomp: bool,
     encoded: Arc<OnceLock<Vec<u8>>>,
 }
 
@@ -26,8 +28,9 @@ const SYSTEM_CONFIGURATION: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"
 impl World {
     /// An empty read-only root, the default seccomp profile, no network.
     pub fn empty() -> World {
-        let wire = millibox_wire::World { seccomp: Some(default_profile().to_vec()), ..Default::default() };
-        World { wire, encoded: Arc::default() }
+        let wire =
+            millibox_wire::World { seccomp: Some(default_profile(Network::None).to_vec()), ..Default::default() };
+        World { wire, default_seccomp: true, encoded: Arc::default() }
     }
 
     /// A minimal read-only root with the system's programs and libraries, a /dev of null,
@@ -90,9 +93,25 @@ impl World {
     }
 
     /// Network: none, or a loopback interface of the run's own.
+    ///
+    /// Without one the default profile refuses sockets of AF_INET and AF_INET6 (EAFNOSUPPORT).
     #[must_use]
     pub fn network(self, network: Network) -> World {
-        self.with(|wire| wire.network = network)
+        let default_seccomp = self.default_seccomp;
+        self.with(|wire| {
+            wire.network = network;
+            if default_seccomp {
+                wire.seccomp = Some(default_profile(network).to_vec());
+            }
+        })
+    }
+
+    /// The default seccomp profile, which a world has from the beginning.
+    #[must_use]
+    pub fn default_seccomp(mut self) -> World {
+        self.default_seccomp = true;
+        let network = self.wire.network;
+        self.network(network)
     }
 
     /// A seccomp policy instead of the default profile.
@@ -102,7 +121,7 @@ impl World {
     pub fn seccomp(self, policy: &millibox_seccomp::Policy) -> Result<World, Error> {
         let program = millibox_seccomp::compile(policy, Arch::native())
             .map_err(|error| Error::Request(format!("seccomp policy {}: {error}", policy.name())))?;
-        Ok(self.with(|wire| wire.seccomp = Some(program.as_bytes())))
+        Ok(self.with_seccomp(Some(program.as_bytes())))
     }
 
     /// A compiled seccomp program (`struct sock_filter[]`) instead of the default profile.
@@ -126,7 +145,7 @@ impl World {
                 )));
             }
         }
-        Ok(self.with(|wire| wire.seccomp = Some(program.as_bytes())))
+        Ok(self.with_seccomp(Some(program.as_bytes())))
     }
 
     /// A compiled seccomp program, read from a descriptor from its beginning.
@@ -142,7 +161,7 @@ impl World {
     /// but the kernel's whole surface is open to the program: for measuring only.
     #[must_use]
     pub fn without_seccomp(self) -> World {
-        self.with(|wire| wire.seccomp = None)
+        self.with_seccomp(None)
     }
 
     /// Mount operations, in order.
@@ -156,6 +175,11 @@ impl World {
             Mount::Bind { source, .. } => Some(PathBuf::from(std::ffi::OsStr::from_bytes(source))),
             _ => None,
         })
+    }
+
+    fn with_seccomp(mut self, program: Option<Vec<u8>>) -> World {
+        self.default_seccomp = false;
+        self.with(|wire| wire.seccomp = program)
     }
 
     fn with(mut self, change: impl FnOnce(&mut millibox_wire::World)) -> World {
@@ -179,11 +203,15 @@ fn bytes(path: &Path) -> Vec<u8> {
     path.as_os_str().as_bytes().to_vec()
 }
 
-/// The default profile, compiled once.
-fn default_profile() -> &'static [u8] {
-    static PROGRAM: OnceLock<Vec<u8>> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let policy = millibox_seccomp::profile("default").expect("the default profile is built in");
+/// The default profile, compiled once for each network.
+fn default_profile(network: Network) -> &'static [u8] {
+    static PROGRAMS: [OnceLock<Vec<u8>>; 2] = [OnceLock::new(), OnceLock::new()];
+    let (program, policy): (_, fn(&str) -> Option<millibox_seccomp::Policy>) = match network {
+        Network::None => (&PROGRAMS[0], millibox_seccomp::profile),
+        Network::Loopback => (&PROGRAMS[1], millibox_seccomp::profile_with_loopback),
+    };
+    program.get_or_init(|| {
+        let policy = policy("default").expect("the default profile is built in");
         millibox_seccomp::compile(&policy, Arch::native()).expect("the default profile compiles").as_bytes()
     })
 }

@@ -264,6 +264,12 @@ impl Policy {
         &self.rules
     }
 
+    /// This policy with another's rules before its own.
+    pub(crate) fn after(mut self, before: Policy) -> Policy {
+        self.rules.splice(0..0, before.rules);
+        self
+    }
+
     /// The rules sorted by the system calls they are about.
     pub(crate) fn calls(&self, arch: Arch) -> BTreeMap<u32, Call<'_>> {
         let mut calls = BTreeMap::new();

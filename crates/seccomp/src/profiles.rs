@@ -13,6 +13,17 @@ pub fn profile(name: &str) -> Option<Policy> {
     Some(text.parse().expect("tests read every profile"))
 }
 
+/// The same for a program that has a loopback interface: what a profile allows of sockets, it
+/// allows of AF_INET and AF_INET6, too.
+pub fn profile_with_loopback(name: &str) -> Option<Policy> {
+    let policy = profile(name)?;
+    if name != "default" {
+        return Some(policy);
+    }
+    let before: Policy = include_str!("../profiles/loopback.toml").parse().expect("tests read it");
+    Some(policy.after(before))
+}
+
 /// The names that [`profile`] knows.
 pub fn profile_names() -> impl Iterator<Item = &'static str> {
     PROFILES.iter().map(|&(name, _)| name)

@@ -115,6 +115,25 @@ fn only_calls_with_conditions_read_arguments() {
 }
 
 #[test]
+fn with_a_loopback_there_are_two_families_more() {
+    for (name, inside) in [("default", "allow"), ("strict", "errno:EPERM")] {
+        for arch in Arch::ALL {
+            let policy = millibox_seccomp::profile_with_loopback(name).expect("a profile");
+            assert_eq!(policy.name(), name);
+            let (with, without) = (compile(&policy, arch).expect("short enough"), compiled(name, arch));
+            for (call, nr) in arch.syscalls() {
+                for family in [0, 1, 2, 3, 10, 16, 17, 40, 2 | 1 << 32, u64::MAX] {
+                    let data = Data { nr, arch: arch.audit_value(), args: [family, 1, 0, 0, 0, 0], ..Data::default() };
+                    let new = ["socket", "socketpair"].contains(&call) && [2, 10].contains(&(family as u32));
+                    let expected = if new { action(inside) } else { run(&without, &data) };
+                    assert_eq!(run(&with, &data), expected, "{name} on {arch}: {call} {family:#x}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn numbers_nobody_named() {
     for name in profile_names() {
         for arch in Arch::ALL {
@@ -151,9 +170,13 @@ fn default_answers() {
     for call in ["clone3", "io_uring_setup", "io_uring_enter", "inotify_init1", "memfd_secret"] {
         answers(call, &[], "errno:ENOSYS");
     }
-    for family in [1, 2, 10, 16] {
+    for family in [1, 16] {
         answers("socket", &[family, 1, 0], "allow");
         answers("socket", &[family | 0xffff_ffff << 32, 1, 0], "allow");
+    }
+    for family in [2, 10, 2 | 1 << 32] {
+        answers("socket", &[family, 1, 0], "errno:EAFNOSUPPORT");
+        answers("socketpair", &[family, 1, 0], "errno:EAFNOSUPPORT");
     }
     answers("socket", &[16, 3, 15], "errno:EAFNOSUPPORT");
     for family in [0, 3, 17, 30, 38, 40, 40 | 1 << 32, 44] {

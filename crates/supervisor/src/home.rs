@@ -36,23 +36,34 @@ const INFINITY: u64 = libc::RLIM_INFINITY;
 /// common distribution, but no core dumps (0 would still start a handler that
 /// kernel.core_pattern pipes to, on the host and at its cost; 1 is the value by which the
 /// kernel does not: core(5), do_coredump() in fs/coredump.c), and nothing of what our caller was limited to
-/// unless its hard limit is lower and we may not raise it. RLIMIT_NPROC and
-/// RLIMIT_SIGPENDING are the host's business (by memory size) and stay; RLIMIT_NOFILE is the
-/// tracee's to set.
-pub const DEFAULT_RLIMITS: [(u32, u64, u64); 13] = [
+/// unless its hard limit is lower and we may not raise it. RLIMIT_NPROC is the host's business
+/// (by memory size) and stays; those of [`TRACEE_RLIMITS`] are the tracee's to set.
+pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
     (libc::RLIMIT_CPU, INFINITY, INFINITY),
     (libc::RLIMIT_FSIZE, INFINITY, INFINITY),
     (libc::RLIMIT_DATA, INFINITY, INFINITY),
     (libc::RLIMIT_STACK, 8 << 20, INFINITY),
     (libc::RLIMIT_CORE, 1, 1),
     (libc::RLIMIT_RSS, INFINITY, INFINITY),
-    (libc::RLIMIT_MEMLOCK, 8 << 20, 8 << 20),
     (libc::RLIMIT_AS, INFINITY, INFINITY),
     (libc::RLIMIT_LOCKS, INFINITY, INFINITY),
-    (libc::RLIMIT_MSGQUEUE, 819_200, 819_200),
     (libc::RLIMIT_NICE, 0, 0),
     (libc::RLIMIT_RTPRIO, 0, 0),
     (libc::RLIMIT_RTTIME, INFINITY, INFINITY),
+];
+
+/// The same for limits that hold the run, and must not hold its home.
+///
+/// Of open files the home needs more. The others the kernel counts for the user in each user
+/// namespace, and for all namespaces below together against what whoever made one below was
+/// limited to (inc_rlimit_ucounts() in kernel/ucount.c): what a home is limited to, all runs have
+/// together. So homes have as much as can be had, or one run could use up the timers, queued
+/// signals, message queues and locked shared memory of all others.
+pub const TRACEE_RLIMITS: [(u32, u64, u64); 4] = [
+    (libc::RLIMIT_NOFILE, 1024, 4096),
+    (libc::RLIMIT_SIGPENDING, 4096, 4096),
+    (libc::RLIMIT_MSGQUEUE, 819_200, 819_200),
+    (libc::RLIMIT_MEMLOCK, 8 << 20, 8 << 20),
 ];
 
 /// What a home is told to prepare.
@@ -124,6 +135,8 @@ pub struct Home {
     pub gid: u32,
     /// Nice value of the runs: 0, or a greater one that we may not lower.
     pub runs_nice: i32,
+    /// [`TRACEE_RLIMITS`], as far as they can be had.
+    pub tracee_rlimits: [(u32, u64, u64); TRACEE_RLIMITS.len()],
     pub tracee_stack: Stack,
     pub pointers: Pointers,
     pub pid1_stack: Stack,
@@ -182,6 +195,18 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         calls::set_rlimits(resource, soft.min(hard), hard)
             .map_err(|errno| Failure { object: resource, ..Failure::new(Step::Rlimit, errno) })?;
     }
+    let mut tracee_rlimits = TRACEE_RLIMITS;
+    for (resource, soft, hard) in &mut tracee_rlimits {
+        let (_, most) = calls::get_rlimit(*resource).map_err(failed)?;
+        calls::set_rlimit(*resource, most)
+            .map_err(|errno| Failure { object: *resource, ..Failure::new(Step::Rlimit, errno) })?;
+        // The kernel counts descriptors on their way through sockets for the user, that is for all
+        // runs and for us, and compares them with the sender's own limit (unix(7), ETOOMANYREFS). It
+        // looks before it counts a message's 253, so runs can have a little more on their way than
+        // they may have open: hence the half.
+        let most = if *resource == libc::RLIMIT_NOFILE { most / 2 } else { most };
+        (*soft, *hard) = ((*soft).min(most), (*hard).min(most));
+    }
     let tracee_stack = Stack::new(STACK).map_err(memory)?;
     let pid1_stack = Stack::new(STACK).map_err(memory)?;
     let zygote_stack = Stack::new(STACK).map_err(memory)?;
@@ -213,6 +238,7 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         uid: birth.uid,
         gid: birth.gid,
         runs_nice: calls::nice().max(0),
+        tracee_rlimits,
         tracee_stack,
         pointers,
         pid1_stack,

@@ -45,6 +45,10 @@ pub fn drops_to(options: &Options) -> Option<(u32, u32)> {
     rustix::process::geteuid().is_root().then(|| options.user.unwrap_or(UNPRIVILEGED))
 }
 
+/// Open files that the supervisor may have if root started it: all that the kernel allows unless
+/// it was told otherwise (fs.nr_open, proc_sys_fs(5)).
+const WATCHERS_FILES: u64 = 1 << 20;
+
 /// Drops privileges for good and executes the supervisor. Only returns on failure.
 pub fn execute(options: &Options, inheritance: Inheritance) -> String {
     match try_execute(options, inheritance) {
@@ -81,6 +85,14 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
         // What root's shell was limited to is not the runs' limit; homes set theirs.
         for (resource, _, hard) in crate::home::DEFAULT_RLIMITS {
             let _ = calls::set_rlimit(resource, hard);
+        }
+        // Nor is it that of all runs together. A container's root may not raise it.
+        for (resource, ..) in crate::home::TRACEE_RLIMITS {
+            // No limit is more than the kernel gives of files.
+            let most = if resource == libc::RLIMIT_NOFILE { WATCHERS_FILES } else { libc::RLIM_INFINITY };
+            if calls::get_rlimit(resource).is_ok_and(|(_, hard)| hard < most) {
+                let _ = calls::set_rlimit(resource, most);
+            }
         }
         // When memory is short the kernel shall end runs, not who watches them; and the
         // home lives in the runs' memory cgroup. Runs get a value of their own.

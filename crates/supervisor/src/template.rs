@@ -261,9 +261,19 @@ fn check(mount: &Mount) -> Result<(), String> {
     }
 }
 
-/// A path as text for messages.
+/// The most bytes of a path that are shown, before they become text: a message must fit into a
+/// frame, and the kernel takes no path that is much longer.
+const MOST_SHOWN: usize = 4096;
+
+/// A path as text for messages; of a very long one beginning and end.
 pub fn shown(path: &[u8]) -> String {
-    String::from_utf8_lossy(path).into_owned()
+    let half = MOST_SHOWN / 2;
+    match (path.get(..half), path.len().checked_sub(half).and_then(|at| path.get(at..))) {
+        (Some(begin), Some(end)) if path.len() > MOST_SHOWN => {
+            format!("{}[...]{}", String::from_utf8_lossy(begin), String::from_utf8_lossy(end))
+        }
+        _ => String::from_utf8_lossy(path).into_owned(),
+    }
 }
 
 /// Builds the template in the calling process, which must not be needed afterwards:

@@ -24,9 +24,6 @@ use core::sync::atomic::Ordering::{Release, SeqCst};
 /// in the shared memory.
 const NOT_STARTED: i32 = 127;
 
-/// Open files of a run that asks for none: soft and hard.
-const OPEN_FILES: (u64, u64) = (1024, 4096);
-
 /// Nice value of supervisor, homes and pid1s, if root started them.
 pub const WATCHERS_NICE: i32 = -10;
 /// Turns that supervisor, homes and pid1s ask for: the shortest there are.
@@ -76,12 +73,11 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
 
     // Part one: what the world says.
     calls::setsid().map_err(at(Step::Session))?;
-    // Not the home's, which needs more: the kernel counts descriptors on their way through
-    // sockets for the user, that is for all runs and for us, and compares them with the
-    // sender's own limit (unix(7), ETOOMANYREFS).
-    let (_, most) = calls::get_rlimit(libc::RLIMIT_NOFILE).map_err(at(Step::Rlimit))?;
-    calls::set_rlimits(libc::RLIMIT_NOFILE, OPEN_FILES.0.min(most), OPEN_FILES.1.min(most))
-        .map_err(at(Step::Rlimit))?;
+    // Not the home's, whose limits are those of all runs together.
+    for (resource, soft, hard) in home.tracee_rlimits {
+        calls::set_rlimits(resource, soft, hard)
+            .map_err(|errno| Failure { object: resource, ..Failure::new(Step::Rlimit, errno) })?;
+    }
     // The program has no more right to the CPU than any other. Without this call (it may be
     // forbidden around us) there is no short turn to give back either.
     if calls::set_slice(home.runs_nice, 0).is_err() {

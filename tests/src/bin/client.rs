@@ -27,15 +27,21 @@
 //! | `idle` | run the probe to its end, print, and sleep |
 //! | `hold=N` | run the probe N times, print, and sleep |
 //! | `storm` | run the probe again and again |
+//! | `files=SOFT:HARD` | limits on open files |
+//! | `crowd` | in one run the probe puts descriptors on their way through sockets for good; see whether others go on |
 //! | `hang=PATH` | bind a FUSE file system that never answers, made at PATH, in one run, and see whether others go on |
 
 #![allow(unsafe_code, reason = "it changes its circumstances by plain system calls")]
 
 use millibox::{Builder, Mount, Outcome, Request, Supervisor, World};
 use millibox_tests::{executable, open, read_line, run, wait};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use std::ffi::CString;
-use std::io::Write;
-use std::os::fd::OwnedFd;
+use std::io::{IoSlice, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 fn check(answer: i32, what: &str) -> Result<(), String> {
@@ -216,6 +222,7 @@ struct Plan {
     hold: Option<usize>,
     storm: bool,
     hang: Option<String>,
+    crowd: bool,
     exec: bool,
 }
 
@@ -286,6 +293,16 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
             plan.storm = true;
             Ok(())
         }
+        "files" => {
+            let (soft, hard) = value.split_once(':').ok_or("files=SOFT:HARD")?;
+            let limit = libc::rlimit { rlim_cur: number(soft)?.into(), rlim_max: number(hard)?.into() };
+            // SAFETY: the structure lives until the call is over.
+            check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, "setrlimit")
+        }
+        "crowd" => {
+            plan.crowd = true;
+            Ok(())
+        }
         "hang" => {
             plan.hang = Some(value.to_owned());
             Ok(())
@@ -321,6 +338,7 @@ fn main() {
         hold: None,
         storm: false,
         hang: None,
+        crowd: false,
         exec: false,
     };
     for word in words.by_ref().take_while(|word| word != "--") {
@@ -334,7 +352,7 @@ fn main() {
         let error = std::os::unix::process::CommandExt::exec(std::process::Command::new(&program).args(words));
         return println!("unable={program}: {error}");
     }
-    let request = Request::from_descriptor(probe).arg("probe").args(words).world(&plan.world);
+    let request = Request::from_descriptor(probe.clone()).arg("probe").args(words).world(&plan.world);
     let supervisor = match plan.builder.clone().start() {
         Ok(supervisor) => supervisor,
         Err(error) => return println!("error={error}"),
@@ -343,6 +361,9 @@ fn main() {
     println!("pid={}\ncgroups={}\nbackend={}", supervisor.pid(), cgroups.join(","), supervisor.backend());
     if let Some(path) = &plan.hang {
         return go_on_beside_a_hanging_file_system(&request, path);
+    }
+    if plan.crowd {
+        return go_on_in_a_crowd(&supervisor, &request, &probe);
     }
     if let Some(count) = plan.hold {
         let (read, write) = millibox_tests::pipe();
@@ -369,6 +390,59 @@ fn main() {
         println!("ready=0");
         let _ = std::io::stdout().flush();
         std::thread::sleep(Duration::from_secs(100));
+    }
+}
+
+/// A run parks all descriptors that it can; then we do, which no limit of the runs' holds.
+fn go_on_in_a_crowd(supervisor: &Supervisor, request: &Request, probe: &Arc<OwnedFd>) {
+    let one = || {
+        let (_, write) = millibox_tests::pipe();
+        let request = Request::from_descriptor(probe.clone()).args(["probe", "exit", "0"]);
+        supervisor.run(&request.stdout(write)).expect("a run")
+    };
+    let is_over = |handle: &millibox::Handle, seconds: u64| {
+        let result = handle.wait_timeout(Duration::from_secs(seconds)).expect("a supervisor");
+        result.is_some_and(|result| result.outcome == Outcome::Exited(0))
+    };
+    let (read, write) = millibox_tests::pipe();
+    let _parked = supervisor.run(&request.clone().stdout(write)).expect("a run");
+    println!("{}", read_line(&read));
+    println!("others={}", (0..20).filter(|_| is_over(&one(), 5)).count());
+
+    let kept = park(probe);
+    let waiting = [one(), one()];
+    let cpu = || rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let before = cpu();
+    println!("waits={}", !is_over(&waiting[0], 1));
+    // Nobody waits now, so the library's own thread is who reads.
+    std::thread::sleep(Duration::from_secs(1));
+    let used = cpu() - before;
+    println!("cpu_ms={}", used.tv_sec * 1000 + used.tv_nsec / 1_000_000);
+    drop(kept);
+    println!("after={}", waiting.iter().filter(|handle| is_over(handle, 10)).count());
+}
+
+/// Puts as many descriptors as may be on their way into messages that nobody receives.
+fn park(descriptor: &Arc<OwnedFd>) -> Vec<UnixStream> {
+    let all = [descriptor.as_fd(); 200];
+    let mut kept = Vec::new();
+    loop {
+        let (near, far) = UnixStream::pair().expect("sockets");
+        near.set_nonblocking(true).expect("a flag");
+        loop {
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(200))];
+            let mut control = SendAncillaryBuffer::new(&mut space);
+            control.push(SendAncillaryMessage::ScmRights(&all));
+            match sendmsg(&near, &[IoSlice::new(b"x")], &mut control, SendFlags::empty()) {
+                Ok(_) => {}
+                Err(rustix::io::Errno::TOOMANYREFS) => {
+                    kept.extend([near, far]);
+                    return kept;
+                }
+                Err(_) => break,
+            }
+        }
+        kept.extend([near, far]);
     }
 }
 

@@ -440,6 +440,10 @@ fn command_line(command: &str, arguments: &Arguments) {
             }
             say(format!("opened={opened}\nerrno={errno}"));
         }
+        "park" => {
+            say(format!("parked={}", park()));
+            sleep(100_000);
+        }
         "spin-forever" => loop {
             std::hint::spin_loop();
         },
@@ -580,6 +584,37 @@ fn writable() {
             }
         }
     }
+}
+
+/// Puts as many descriptors as may be into messages that nobody receives; how many.
+fn park() -> usize {
+    let mut limit = [0u64; 2];
+    let of = libc::RLIMIT_NOFILE as usize;
+    let _ = sys(libc::SYS_prlimit64, [0, of, 0, limit.as_mut_ptr() as usize]);
+    let _ = sys(libc::SYS_prlimit64, [0, of, [limit[1]; 2].as_ptr() as usize, 0]);
+    let mut parked = 0;
+    for _ in 0..50 {
+        let mut ends = [0i32; 2];
+        let kind = (libc::SOCK_STREAM | libc::SOCK_NONBLOCK) as usize;
+        if sys(libc::SYS_socketpair, [libc::AF_UNIX as usize, kind, 0, ends.as_mut_ptr() as usize]).is_err() {
+            break;
+        }
+        loop {
+            // The most that one message takes (SCM_MAX_FD).
+            let mut control = [0u64; 2 + 127];
+            control[0] = 16 + 253 * 4;
+            control[1] = (libc::SOL_SOCKET as u64) | (libc::SCM_RIGHTS as u64) << 32;
+            control[2..].fill(2 | 2 << 32);
+            let one = [c"x".as_ptr() as usize, 1];
+            let message = [0, 0, one.as_ptr() as usize, 1, control.as_ptr() as usize, 16 + 253 * 4, 0];
+            match sys(libc::SYS_sendmsg, [ends[0] as usize, message.as_ptr() as usize, 0]) {
+                Ok(_) => parked += 253,
+                Err(libc::EAGAIN) => break,
+                Err(_) => return parked,
+            }
+        }
+    }
+    parked
 }
 
 /// Page cache, pipes, sockets, shared memory: kernel memory that is not in one's own mappings.
@@ -999,7 +1034,8 @@ fn serve(host: &str) {
 
 /// Interfaces that are up, by SIOCGIFNAME and SIOCGIFFLAGS.
 fn interfaces() {
-    let Ok(socket) = sys(libc::SYS_socket, [libc::AF_INET as usize, libc::SOCK_DGRAM as usize, 0]) else {
+    // Any socket will do for that.
+    let Ok(socket) = sys(libc::SYS_socket, [libc::AF_UNIX as usize, libc::SOCK_DGRAM as usize, 0]) else {
         return say("errno=1");
     };
     let (mut there, mut up) = (0, Vec::new());

@@ -14,6 +14,9 @@ pub fn choose(world: World, which: &OsStr) -> Result<World, Failure> {
     if which == "none" {
         return Ok(world.without_seccomp());
     }
+    if which == "default" {
+        return Ok(world.default_seccomp());
+    }
     if let Some(policy) = which.to_str().and_then(profile) {
         return world.seccomp(&policy).map_err(|error| named(&error));
     }

@@ -12,7 +12,8 @@ with = ["root"]
 static void attack(void)
 {
     struct ifreq request = { .ifr_name = "lo" };
-    int fd = must(socket(AF_INET, SOCK_DGRAM, 0));
+    /* Any socket will do for that. */
+    int fd = must(socket(AF_UNIX, SOCK_DGRAM, 0));
     if (ioctl(fd, SIOCGIFFLAGS, &request) == 0 && request.ifr_flags & IFF_UP)
         escaped("lo is up");
     request.ifr_flags = IFF_UP;
