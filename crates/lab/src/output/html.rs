@@ -134,8 +134,8 @@ fn how() -> Markup {
                 "Variants of one comparison are measured by turns, in an order drawn anew for each round, so that all see the \
                  same machine. A box reaches from the first to the third quartile, its bar is the median, whiskers end at \
                  the last sample within 1.5 times the box, points are samples beyond. Ratios are to the first variant, \
-                 with the 95 % percentile interval of a bootstrap that draws whole rounds. A claim holds if the whole \
-                 interval is below the bound, and is unclear if the bound lies within."
+                 with the 95 % percentile interval of a bootstrap that draws whole rounds; no difference is seen if 1 lies \
+                 within. A claim holds if the whole interval is below the bound, and is unclear if the bound lies within."
             }
         }
     }

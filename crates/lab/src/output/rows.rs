@@ -70,10 +70,7 @@ fn by_variant(table: &Table, metric: usize) -> Rows {
             }
             if compared {
                 row.push(match figures.ratio {
-                    Some(ratio) => match &variant.against {
-                        Some(name) => format!("{} to {name}", against(ratio)),
-                        None => against(ratio),
-                    },
+                    Some(ratio) => against(ratio, variant.against.as_deref()),
                     None => if index == 0 { "1" } else { "" }.to_owned(),
                 });
             }
@@ -83,10 +80,16 @@ fn by_variant(table: &Table, metric: usize) -> Rows {
     Rows { heading: shown.heading(&table.metrics[metric].name), columns, rows }
 }
 
-/// A ratio that may as well be 1 is not to be read as a gain or a loss.
-fn against(ratio: Interval) -> String {
-    let same = (ratio.low..=ratio.high).contains(&1.0);
-    format!("{ratio}{}", if same { ", no difference seen" } else { "" })
+/// A ratio, to the variant of this name. One that may as well be 1 is not to be read as a gain or a loss.
+fn against(ratio: Interval, name: Option<&str>) -> String {
+    let mut words = ratio.to_string();
+    if let Some(name) = name {
+        words += &format!(" to {name}");
+    }
+    if (ratio.low..=ratio.high).contains(&1.0) {
+        words += ", no difference seen";
+    }
+    words
 }
 
 /// Welch's t-tests: a row for each.
@@ -166,7 +169,7 @@ fn by_metric(table: &Table) -> Rows {
                 let figures = &variant.figures[metric];
                 row.push(shown.number(figures.median));
                 if index > 0 {
-                    row.push(figures.ratio.map(against).unwrap_or_default());
+                    row.push(figures.ratio.map(|ratio| against(ratio, None)).unwrap_or_default());
                 }
             }
             row

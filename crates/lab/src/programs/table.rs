@@ -18,7 +18,7 @@ pub struct Row {
     pub what: &'static str,
     /// How often it is done between two looks at the clock.
     batch: u32,
-    work: fn(u32, &Path) -> Result<(), Failed>,
+    work: fn(u32) -> Result<(), Failed>,
 }
 
 /// All rows.
@@ -41,14 +41,14 @@ pub fn row(name: &str) -> Option<&'static Row> {
 }
 
 /// Does a row's work again and again for so long; nanoseconds for one, the median of the batches.
-pub fn measure(row: &Row, time: Duration, directory: &Path) -> Result<f64, Failed> {
+pub fn measure(row: &Row, time: Duration) -> Result<f64, Failed> {
     // Caches and page tables are filled.
-    (row.work)(row.batch, directory)?;
+    (row.work)(row.batch)?;
     let begin = Instant::now();
     let mut batches = Vec::new();
     while begin.elapsed() < time || batches.len() < 5 {
         let begin = Instant::now();
-        (row.work)(row.batch, directory)?;
+        (row.work)(row.batch)?;
         batches.push(begin.elapsed().as_nanos() as f64 / f64::from(row.batch));
     }
     batches.sort_unstable_by(f64::total_cmp);
@@ -58,10 +58,12 @@ pub fn measure(row: &Row, time: Duration, directory: &Path) -> Result<f64, Faile
 /// Tells the figures of these rows (all, if there are none) on standard output, one JSON object.
 /// `directory` is on a tmpfs.
 pub fn tell(rows: &[String], time: Duration, directory: &Path) -> Result<u8, Failed> {
+    // Files have short names in it: how deep it lies is not in the figures.
+    std::env::set_current_dir(directory)?;
     let mut figures = serde_json::Map::new();
     for wanted in &ROWS {
         if rows.is_empty() || rows.iter().any(|name| name == wanted.name) {
-            let ns = measure(wanted, time, directory).map_err(|error| format!("{}: {error}", wanted.name))?;
+            let ns = measure(wanted, time).map_err(|error| format!("{}: {error}", wanted.name))?;
             figures.insert(wanted.name.to_owned(), ns.into());
         }
     }
@@ -71,7 +73,7 @@ pub fn tell(rows: &[String], time: Duration, directory: &Path) -> Result<u8, Fai
 
 const PROGRAM: &str = "/usr/bin/true";
 
-fn null(times: u32, _: &Path) -> Result<(), Failed> {
+fn null(times: u32) -> Result<(), Failed> {
     for _ in 0..times {
         // The C library keeps none of it, unlike getpid(2) in old ones.
         std::hint::black_box(rustix::process::getppid());
@@ -79,21 +81,21 @@ fn null(times: u32, _: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-fn stat(times: u32, _: &Path) -> Result<(), Failed> {
+fn stat(times: u32) -> Result<(), Failed> {
     for _ in 0..times {
         rustix::fs::stat(PROGRAM)?;
     }
     Ok(())
 }
 
-fn open_close(times: u32, _: &Path) -> Result<(), Failed> {
+fn open_close(times: u32) -> Result<(), Failed> {
     for _ in 0..times {
         drop(rustix::fs::open(PROGRAM, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?);
     }
     Ok(())
 }
 
-fn fork(times: u32, _: &Path) -> Result<(), Failed> {
+fn fork(times: u32) -> Result<(), Failed> {
     for _ in 0..times {
         match sys::fork()? {
             None => sys::exit_child(0),
@@ -103,7 +105,7 @@ fn fork(times: u32, _: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-fn exec(times: u32, _: &Path) -> Result<(), Failed> {
+fn exec(times: u32) -> Result<(), Failed> {
     for _ in 0..times {
         let status = Command::new(PROGRAM).stdin(Stdio::inherit()).status()?;
         if !status.success() {
@@ -136,18 +138,18 @@ fn round_trips(times: u32, mut ours: (impl Read, impl Write), mut its: (impl Rea
     Ok(())
 }
 
-fn pipe(times: u32, _: &Path) -> Result<(), Failed> {
+fn pipe(times: u32) -> Result<(), Failed> {
     let (there_read, there_write) = std::io::pipe()?;
     let (back_read, back_write) = std::io::pipe()?;
     round_trips(times, (back_read, there_write), (there_read, back_write))
 }
 
-fn socket(times: u32, _: &Path) -> Result<(), Failed> {
+fn socket(times: u32) -> Result<(), Failed> {
     let (ours, its) = UnixStream::pair()?;
     round_trips(times, (&ours, &ours), (&its, &its))
 }
 
-fn fault(times: u32, _: &Path) -> Result<(), Failed> {
+fn fault(times: u32) -> Result<(), Failed> {
     let page = rustix::param::page_size();
     let length = times as usize * page;
     let memory = sys::Mapping::new(length)?;
@@ -157,8 +159,8 @@ fn fault(times: u32, _: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-fn create(times: u32, directory: &Path) -> Result<(), Failed> {
-    let names: Vec<_> = (0..times).map(|index| directory.join(format!("lab-{}-{index}", std::process::id()))).collect();
+fn create(times: u32) -> Result<(), Failed> {
+    let names: Vec<_> = (0..times).map(|index| format!("lab-{}-{index}", std::process::id())).collect();
     for name in &names {
         drop(std::fs::File::create_new(name)?);
     }
@@ -168,8 +170,8 @@ fn create(times: u32, directory: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-fn create_delete(times: u32, directory: &Path) -> Result<(), Failed> {
-    let name = directory.join(format!("lab-{}", std::process::id()));
+fn create_delete(times: u32) -> Result<(), Failed> {
+    let name = format!("lab-{}", std::process::id());
     for _ in 0..times {
         std::fs::File::create_new(&name)?.write_all(&[b'.'; 1024])?;
         std::fs::remove_file(&name)?;
