@@ -89,3 +89,13 @@ impl Executable {
 fn most_stack() -> u64 {
     rustix::process::getrlimit(rustix::process::Resource::Stack).maximum.unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn real_time_follows_cpu_time() {
+        assert_eq!(Limits::real_time_for(Duration::from_secs(1)), Duration::from_secs(5));
+    }
+}

@@ -127,7 +127,7 @@ pub enum Limit {
     #[error("memory limit ({} MiB)", .0 >> 20)]
     Memory(u64),
     /// Bytes of the program, or of temporary files.
-    #[error("output limit ({} MiB)", .0 >> 20)]
+    #[error("output limit ({} MiB); an array that does not begin as all zeros is in the program in full", .0 >> 20)]
     Output(u64),
 }
 

@@ -55,12 +55,16 @@ impl Top {
     fn make(parent: &str, name: &str) -> Result<Top, String> {
         let path = format!("{parent}/{name}");
         let failed = |errno: rustix::io::Errno| format!("cannot make the cgroup {path}: {errno}");
-        rustix::fs::mkdir(&path, rustix::fs::Mode::from_raw_mode(0o755)).map_err(failed)?;
-        let lock =
-            rustix::fs::open(&path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, rustix::fs::Mode::empty())
-                .map_err(failed)?;
-        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).map_err(failed)?;
-        Ok(Top { path, _lock: lock })
+        // A keeper that starts at the same time takes one that is not locked yet for an orphan. It looks once.
+        for _ in 0..1000 {
+            rustix::fs::mkdir(&path, rustix::fs::Mode::from_raw_mode(0o755)).map_err(failed)?;
+            match remove::lock(&path, rustix::fs::FlockOperation::LockExclusive) {
+                Ok(lock) => return Ok(Top { path, _lock: lock }),
+                Err(rustix::io::Errno::NOENT) => {}
+                Err(errno) => return Err(failed(errno)),
+            }
+        }
+        Err(format!("cannot make the cgroup {path}: somebody removes it again and again"))
     }
 }
 
@@ -242,4 +246,44 @@ fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), String> {
 /// Sends a file's descriptors, as the answer to a home.
 fn answer(socket: i32, tag: u8, descriptors: &[i32]) {
     let _ = calls::send_descriptors(socket, &[tag], descriptors);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keepers_that_start_at_the_same_time_leave_each_others_directories_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        let parent = parent.path().to_str().unwrap();
+        let keeper = || {
+            for _ in 0..300 {
+                remove::sweep_orphans(parent);
+                let top = Top::make(parent, &fresh_name()).unwrap();
+                let home = format!("{}/home", top.path);
+                std::fs::create_dir(&home).unwrap_or_else(|error| panic!("{home}: {error}"));
+                std::thread::yield_now();
+                std::fs::remove_dir(&home).unwrap_or_else(|error| panic!("{home}: {error}"));
+                std::fs::remove_dir(&top.path).unwrap_or_else(|error| panic!("{}: {error}", top.path));
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(keeper);
+            }
+        });
+    }
+
+    #[test]
+    fn orphans_are_swept() {
+        let parent = tempfile::tempdir().unwrap();
+        let parent = parent.path().to_str().unwrap();
+        let lives = Top::make(parent, &fresh_name()).unwrap();
+        let orphan = Top::make(parent, &fresh_name()).unwrap().path;
+        std::fs::create_dir(format!("{orphan}/home")).unwrap();
+        std::fs::create_dir(format!("{parent}/foreign")).unwrap();
+        remove::sweep_orphans(parent);
+        let is_there = |path: &str| std::path::Path::new(path).is_dir();
+        assert!(is_there(&lives.path) && is_there(&format!("{parent}/foreign")) && !is_there(&orphan));
+    }
 }

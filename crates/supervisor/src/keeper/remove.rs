@@ -2,6 +2,8 @@
 //! keepers.
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 /// All our directories among cgroups begin so.
@@ -18,7 +20,7 @@ fn remove(path: &str) -> bool {
             remove(&entry.path().to_string_lossy());
         }
     }
-    matches!(rustix::fs::rmdir(path), Ok(()) | Err(rustix::io::Errno::NOENT))
+    matches!(rustix::fs::rmdir(path), Ok(()) | Err(Errno::NOENT))
 }
 
 /// Removes a cgroup, waiting for processes that are about to be gone.
@@ -44,12 +46,20 @@ pub fn sweep_orphans(parent: &str) {
             continue;
         }
         let path = entry.path().to_string_lossy().into_owned();
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let Ok(directory) = rustix::fs::open(&path, flags, Mode::empty()) else { continue };
-        if rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive).is_ok() {
+        if let Ok(_lock) = lock(&path, FlockOperation::NonBlockingLockExclusive) {
             remove(&path);
         }
     }
+}
+
+/// Opens a directory and locks it. ENOENT also if it was removed before it was locked, and perhaps made anew: who
+/// has the lock has it of what is there.
+pub fn lock(path: &str, how: FlockOperation) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::open(path, flags, Mode::empty())?;
+    rustix::fs::flock(&directory, how)?;
+    let (locked, there) = (rustix::fs::fstat(&directory)?, rustix::fs::stat(path)?);
+    if (locked.st_dev, locked.st_ino) == (there.st_dev, there.st_ino) { Ok(directory) } else { Err(Errno::NOENT) }
 }
 
 /// For a client whose keeper died: removes what it had made.
