@@ -292,8 +292,33 @@ fn bind_that_does_not_follow() {
     assert_eq!(number(&supervisor, &followed, &["stat", "/x/bin"], "errno"), 0);
     let refused = World::minimal().mount(bind(&link, "/x", Bind { recursive: true, no_follow: true, ..PLAIN }));
     error(&supervisor, &refused, "mount_source", Some(libc::ELOOP), "link");
+    // Nor one further up: an earlier run may have put it there.
+    let through = link.join("bin");
+    let followed = World::minimal().mount(bind(&through, "/x", Bind { recursive: true, ..PLAIN }));
+    assert_eq!(number(&supervisor, &followed, &["stat", "/x/env"], "errno"), 0);
+    let refused = World::minimal().mount(bind(&through, "/x", Bind { recursive: true, no_follow: true, ..PLAIN }));
+    error(&supervisor, &refused, "mount_source", Some(libc::ELOOP), "link");
     let straight = bind(directory.path(), "/x", Bind { recursive: true, no_follow: true, ..PLAIN });
     assert_eq!(number(&supervisor, &World::minimal().mount(straight), &["stat", "/x/link"], "errno"), 0);
+}
+
+#[test]
+fn bind_through_what_a_process_has_open() {
+    let supervisor = supervisor();
+    let directory = directory();
+    let link = directory.path().join("link");
+    // The builder's own, and what it has open.
+    for target in ["/proc/self/root", "/proc/self/cwd", "/proc/self/fd/0", "/proc/self/exe"] {
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        for source in [Path::new(target), &link, &link.join("usr")] {
+            let world = World::minimal().mount(bind(source, "/x", Bind { recursive: true, ..PLAIN }));
+            error(&supervisor, &world, "mount_source", Some(libc::ELOOP), "never one in /proc");
+        }
+    }
+    // A link in /proc that is none of those.
+    let plain = World::minimal().mount(bind(Path::new("/proc/mounts"), "/x", PLAIN));
+    assert_eq!(number(&supervisor, &plain, &["stat", "/x"], "errno"), 0);
 }
 
 #[test]

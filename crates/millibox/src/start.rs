@@ -256,6 +256,9 @@ impl Process {
 /// A running supervisor. Share it among threads by reference or [`Arc`].
 ///
 /// Dropping it kills what runs, waits until it is gone, and leaves nothing behind.
+///
+/// If the kernel refuses to pass descriptors on because this user has too many on their way
+/// (unix(7), ETOOMANYREFS), the soft limit of this process on open files becomes the hard one.
 pub struct Supervisor {
     connection: Arc<Connection>,
     hello: Hello,

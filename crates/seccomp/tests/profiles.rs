@@ -33,7 +33,6 @@ const SANDBOX_CALLS: &[&str] = &[
     "faccessat2",
     "newfstatat",
     "setsid",
-    "prctl",
     "rt_sigprocmask",
     "rt_sigaction",
 ];
@@ -98,8 +97,22 @@ fn common_calls_are_constant() {
 #[test]
 fn only_calls_with_conditions_read_arguments() {
     for (name, expected) in [
-        ("default", &["clone", "fallocate", "fcntl", "ioctl", "personality", "prlimit64", "socket", "socketpair"][..]),
-        ("strict", &["fcntl", "open", "openat", "prlimit64"][..]),
+        (
+            "default",
+            &[
+                "clone",
+                "fallocate",
+                "fcntl",
+                "ioctl",
+                "personality",
+                "prctl",
+                "preadv2",
+                "prlimit64",
+                "socket",
+                "socketpair",
+            ][..],
+        ),
+        ("strict", &["fcntl", "open", "openat", "prctl", "preadv2", "prlimit64"][..]),
     ] {
         for arch in Arch::ALL {
             let program = compiled(name, arch);
@@ -195,6 +208,9 @@ fn default_answers() {
     for command in [0, 1, 4, 6, 37, 1025, 1030, 1033] {
         answers("fcntl", &[3, command], "allow");
     }
+    for (flags, expected) in [(0, "allow"), (7, "allow"), (8, "errno:EOPNOTSUPP"), (9 | 1 << 40, "errno:EOPNOTSUPP")] {
+        answers("preadv2", &[3, 0, 1, 0, 0, flags], expected);
+    }
     for persona in [0, 0x4_0000, 0xffff_ffff, u64::MAX] {
         answers("personality", &[persona], "allow");
     }
@@ -219,6 +235,10 @@ fn strict_answers() {
     for flags in [1, 2, 0x40, 0x200, 0x241, 1 | 1 << 40] {
         answers("openat", &[0, 0, flags], "errno:EACCES");
         answers("open", &[0, flags], "errno:EACCES");
+    }
+    for (name, call, args) in [("EPERM", "prctl", [62, 0, 0, 0, 0, 0]), ("EOPNOTSUPP", "preadv2", [3, 0, 1, 0, 0, 8])] {
+        answers(call, &args, &format!("errno:{name}"));
+        answers(call, &[15], "allow");
     }
     answers("ioctl", &[1, 0x5401], "errno:ENOTTY");
     answers("fcntl", &[1, 4], "allow");

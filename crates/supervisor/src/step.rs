@@ -219,7 +219,10 @@ impl Step {
             (Step::MountSource, libc::EACCES) => {
                 "; the sandbox's unprivileged user may not reach it: give others x permission on the directories above"
             }
-            (Step::MountSource, libc::ELOOP) => "; it is a symbolic link, which nofollow forbids",
+            (Step::MountSource, libc::ELOOP) => {
+                "; a symbolic link on the way is not followed: with no_follow none is, and never one in /proc that \
+                 leads to what a process has open"
+            }
             (Step::MountSource | Step::Mount, libc::EINVAL) => {
                 "; it has mounts below it that cannot be left out: bind it recursively"
             }

@@ -421,21 +421,18 @@ fn detached_bind(mount: &Mount) -> Result<OwnedFd, (Step, Errno)> {
     let Mount::Bind { source, read_only, recursive, no_exec, no_follow, device, .. } = mount else {
         return Err((Step::Template, Errno(libc::EINVAL)));
     };
-    let mut flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    // A run may have written what is there: no path leads through somebody's open files or root.
+    let mut resolve = ResolveFlags::NO_MAGICLINKS;
+    if *no_follow {
+        resolve |= ResolveFlags::NO_SYMLINKS;
+    }
+    let found = rustix::fs::openat2(CWD, source.as_slice(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)
+        .map_err(|errno| (Step::MountSource, errno.into()))?;
+    let mut flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
     if *recursive {
         flags |= OpenTreeFlags::AT_RECURSIVE;
     }
-    if *no_follow {
-        // A final symbolic link would be bound itself: say that it is one.
-        let link = rustix::fs::statat(CWD, source.as_slice(), AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|errno| (Step::MountSource, errno.into()))?;
-        if rustix::fs::FileType::from_raw_mode(link.st_mode) == rustix::fs::FileType::Symlink {
-            return Err((Step::MountSource, Errno(libc::ELOOP)));
-        }
-        flags |= OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
-    }
-    let tree =
-        rustix::mount::open_tree(CWD, source.as_slice(), flags).map_err(|errno| (Step::MountSource, errno.into()))?;
+    let tree = rustix::mount::open_tree(&found, "", flags).map_err(|errno| (Step::MountSource, errno.into()))?;
     let mut attributes = libc::MOUNT_ATTR_NOSUID;
     if !device {
         attributes |= libc::MOUNT_ATTR_NODEV;

@@ -32,9 +32,8 @@ pub const WATCHERS_SLICE_NS: u64 = 100_000;
 /// What the tracee calls after a seccomp program that is attached ahead. A program that
 /// answers "allow" to all of these whatever their arguments is attached while preparing;
 /// any other right before the exec.
-pub const EARLY_CALLS: [u32; 16] = [
+pub const EARLY_CALLS: [u32; 15] = [
     libc::SYS_write as u32,
-    libc::SYS_prctl as u32,
     libc::SYS_recvmsg as u32,
     libc::SYS_dup3 as u32,
     libc::SYS_getrlimit as u32,

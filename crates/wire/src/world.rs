@@ -74,7 +74,9 @@ pub enum Mount {
         recursive: bool,
         /// Nothing on it can be executed, submounts too.
         no_exec: bool,
-        /// If the last component of `source` is a symbolic link, fail.
+        /// If any component of `source` is a symbolic link, fail: for a source below a
+        /// directory that somebody could write who is not trusted, an earlier run for example.
+        /// Links in /proc that lead to what a process has open are never followed.
         no_follow: bool,
         /// `source` is a device node that must work (no nodev).
         device: bool,

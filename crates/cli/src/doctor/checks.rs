@@ -6,7 +6,7 @@ use crate::machine;
 use crate::values::shown_size;
 use millibox::{Backend, BackendChoice, Error, Mount, Network, Outcome, Request, Supervisor, World};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
@@ -176,6 +176,10 @@ impl Checkup<'_> {
         let remedy = self.facts.procfs();
         self.note("procfs", false, procfs(its), remedy);
         self.note("loopback network", false, loopback(its), None);
+        let remedy = "sysctl -w vm.nr_hugepages=0 vm.nr_overcommit_hugepages=0 (and other sizes in \
+                      /sys/kernel/mm/hugepages), or a seccomp policy that refuses them: SECURITY.md, \"Huge pages\"";
+        let reserved = huge_pages(Path::new("/sys/kernel/mm/hugepages"));
+        self.note("huge pages", false, reserved, Some(remedy.to_owned()));
         drop(supervisor);
         let left: Vec<_> = cgroups.iter().filter(|path| path.exists()).map(|path| path.display().to_string()).collect();
         let clean = if left.is_empty() {
@@ -184,6 +188,25 @@ impl Checkup<'_> {
             Err(format!("left behind: {}", left.join(", ")))
         };
         self.note("clean end", true, clean, None);
+    }
+}
+
+/// Whether none are set apart, as the kernel tells it in a directory for each size.
+fn huge_pages(directory: &Path) -> Result<String, String> {
+    let mut all = 0u64;
+    for size in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = size.file_name();
+        let kib = name.to_str().and_then(|name| name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok());
+        let number = |file: &str| {
+            let text = std::fs::read_to_string(size.path().join(file)).unwrap_or_default();
+            text.trim().parse::<u64>().unwrap_or(0)
+        };
+        let pages = number("nr_hugepages").saturating_add(number("nr_overcommit_hugepages"));
+        all = all.saturating_add(pages.saturating_mul(kib.unwrap_or(0u64)).saturating_mul(1024));
+    }
+    match all {
+        0 => Ok("none are set apart".to_owned()),
+        all => Err(format!("{} are set apart, which runs can take beyond their memory limit", shown_size(all))),
     }
 }
 
@@ -358,4 +381,29 @@ fn loopback(supervisor: &Supervisor) -> Result<String, String> {
         return Err(trial.unexpected());
     }
     Ok("a run has an interface of its own".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn huge_pages_that_are_set_apart() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(huge_pages(&directory.path().join("missing")).is_ok());
+        let set = |size: &str, file: &str, number: &str| {
+            let of_size = directory.path().join(size);
+            std::fs::create_dir_all(&of_size).unwrap();
+            std::fs::write(of_size.join(file), format!("{number}\n")).unwrap();
+        };
+        for size in ["hugepages-2048kB", "hugepages-1048576kB"] {
+            set(size, "nr_hugepages", "0");
+            set(size, "nr_overcommit_hugepages", "0");
+        }
+        assert_eq!(huge_pages(directory.path()), Ok("none are set apart".to_owned()));
+        set("hugepages-2048kB", "nr_overcommit_hugepages", "3");
+        assert!(huge_pages(directory.path()).is_err_and(|why| why.starts_with("6 MiB are")));
+        set("hugepages-1048576kB", "nr_hugepages", "1");
+        assert!(huge_pages(directory.path()).is_err_and(|why| why.starts_with("1030 MiB are")));
+    }
 }
