@@ -27,6 +27,8 @@ pub struct Files {
     pub memory_limit: i32,
     /// memory.memsw.limit_in_bytes; `None`: the kernel does not account swap.
     pub memory_swap_limit: Option<i32>,
+    /// memory.kmem.tcp.limit_in_bytes; `None`: the kernel has none (without CONFIG_INET).
+    pub sockets_limit: Option<i32>,
     /// memory.max_usage_in_bytes
     pub memory_peak: i32,
     /// memory.usage_in_bytes
@@ -69,7 +71,7 @@ impl Files {
             &mut self.cpu_period,
             &mut self.keeper,
         ];
-        for place in limits.into_iter().chain(&mut self.memory_swap_limit) {
+        for place in limits.into_iter().chain(&mut self.memory_swap_limit).chain(&mut self.sockets_limit) {
             let _ = calls::close(std::mem::replace(place, -1));
         }
         for fd in self.join.drain(..) {
@@ -122,6 +124,7 @@ impl Home {
             files.keeper,
         ]);
         all.extend(files.memory_swap_limit);
+        all.extend(files.sockets_limit);
         all.extend(files.pids_peak);
         all.extend(files.cpu_join);
         all
@@ -140,6 +143,7 @@ impl Home {
             files.cpu_period,
             files.keeper,
             files.memory_swap_limit.unwrap_or(-1),
+            files.sockets_limit.unwrap_or(-1),
         ] {
             let _ = calls::close(fd);
         }
@@ -175,9 +179,9 @@ impl Home {
             &mut files.cpu_usage,
             &mut files.keeper,
         ];
-        for place in
-            all.into_iter().chain(&mut files.memory_swap_limit).chain(&mut files.pids_peak).chain(&mut files.cpu_join)
-        {
+        let optional =
+            [&mut files.memory_swap_limit, &mut files.sockets_limit, &mut files.pids_peak, &mut files.cpu_join];
+        for place in all.into_iter().chain(optional.into_iter().flatten()) {
             *place = calls::move_down(*place).map_err(|errno| Failure::new(Step::Home, errno))?;
         }
         Ok(())
@@ -270,6 +274,10 @@ impl Home {
             write_limit(fd, UNLIMITED).map_err(|errno| Failure::new(Step::SwapLimit, errno))?;
         }
         write_limit(self.files.memory_limit, memory).map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
+        // Version 1 counts buffers of network sockets apart: so they may be as much again.
+        if let Some(fd) = self.files.sockets_limit {
+            write_limit(fd, memory).map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
+        }
         if memory != UNLIMITED && swap != UNLIMITED {
             match self.files.memory_swap_limit {
                 Some(fd) => write_limit(fd, memory.saturating_add(swap))

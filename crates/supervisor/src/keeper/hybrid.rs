@@ -124,6 +124,7 @@ fn home(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> 
     let files = Files {
         join,
         memory_limit: number(control(memory, "memory.limit_in_bytes", OFlags::WRONLY)?),
+        sockets_limit: control(memory, "memory.kmem.tcp.limit_in_bytes", OFlags::WRONLY).ok().map(&mut number),
         memory_swap_limit: control(memory, "memory.memsw.limit_in_bytes", OFlags::WRONLY).ok().map(&mut number),
         memory_peak: number(control(memory, "memory.max_usage_in_bytes", OFlags::RDWR)?),
         memory_usage: number(control(memory, "memory.usage_in_bytes", OFlags::RDONLY)?),

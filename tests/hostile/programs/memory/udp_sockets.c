@@ -8,7 +8,6 @@ limits = { memory = "32M" }
 expect = "memory_limit or contained"
 but = [
   { when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory; udp_mem bounds all sockets of the host together" },
-  { when = ["hybrid"], expect = "escaped", known_failure = "version 1 counts buffers of network sockets in an account of its own, which is not limited" },
 ]
 --- */
 #include "hostile.h"
