@@ -15,12 +15,38 @@ use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, recvmsg, sendmsg,
 };
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::{HashMap, VecDeque};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+
+/// The limit on open files is the hard one while this lives. The kernel counts descriptors on their way through sockets
+/// for each user, and compares them with the sender's own soft limit (unix(7)), which is often 1024. Where runs have our
+/// user, one of them could keep that many on their way, and no other run would start; it cannot have more than 4096.
+struct RaisedLimit {
+    before: Rlimit,
+    _alone: Option<MutexGuard<'static, ()>>,
+}
+
+impl RaisedLimit {
+    fn new() -> RaisedLimit {
+        // Another's raised limit is not to be taken for the caller's.
+        static ALONE: Mutex<()> = Mutex::new(());
+        let alone = ALONE.lock().ok();
+        let before = getrlimit(Resource::Nofile);
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: before.maximum, maximum: before.maximum });
+        RaisedLimit { before, _alone: alone }
+    }
+}
+
+impl Drop for RaisedLimit {
+    fn drop(&mut self) {
+        let _ = setrlimit(Resource::Nofile, self.before);
+    }
+}
 
 /// One run in our books.
 #[derive(Default)]
@@ -492,11 +518,13 @@ impl Connection {
             control.push(SendAncillaryMessage::ScmRights(&borrowed));
         }
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let mut raised = None;
         loop {
             match sendmsg(&self.socket, &[IoSlice::new(&outgoing.frame)], &mut control, flags) {
                 Ok(_) => return Ok(true),
                 Err(Errno::INTR) => {}
-                // TOOMANYREFS: our user has too many descriptors on their way (unix(7)).
+                // Our user has too many descriptors on their way.
+                Err(Errno::TOOMANYREFS) if raised.is_none() => raised = Some(RaisedLimit::new()),
                 Err(Errno::AGAIN | Errno::NOBUFS | Errno::TOOMANYREFS) => return Ok(false),
                 Err(errno) => return Err(errno),
             }
