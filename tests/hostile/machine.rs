@@ -5,6 +5,8 @@
 use millibox::{Backend, BackendChoice, Builder, Supervisor};
 use millibox_tests::{Gone, eventually, is_root};
 use rustix::fs::{Mode, OFlags};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io::Read;
 use std::net::TcpListener;
@@ -26,7 +28,7 @@ pub struct Kind {
 }
 
 /// [`Backend`], as a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum BackendKey {
     Cgroup2,
     Hybrid,
@@ -89,6 +91,9 @@ impl Machine {
     pub fn new() -> (Machine, Vec<BackendKey>, Vec<(BackendKey, String)>) {
         let (mut there, mut missing) = (Vec::new(), Vec::new());
         let (mut ids, mut idle) = ((0, 0), HashMap::new());
+        // The usual soft limit on open files, which says what a user's runs may use up (unix(7)).
+        let most = getrlimit(Resource::Nofile).maximum;
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: most.map(|most| most.min(1024)), maximum: most });
         // What supervisors could inherit: before the first of them.
         let planted = planted_descriptors();
         plant_key();

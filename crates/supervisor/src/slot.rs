@@ -12,9 +12,12 @@
 //! prepared, the launch waits in its socket. So nobody need be woken only to hear that all
 //! is ready.
 
-use crate::backend::Handover;
+use crate::backend::{
+    Handover,
+    cgroup2::{self, WATCHED},
+};
 use crate::home::Order;
-use crate::launch::{Launch, Memory, Shared, Start, message};
+use crate::launch::{End, Launch, Memory, Shared, Start, message};
 use crate::nursery::Nursery;
 use crate::supervisor::{Fatal, Setup};
 use crate::sys::ascii::{keyed_number, leading_number};
@@ -72,9 +75,8 @@ pub struct Home {
     process: i32,
     /// Number of the latest launch.
     launches: u64,
-    cpu_stat: Option<OwnedFd>,
-    memory_events: Option<OwnedFd>,
-    cgroup_kill: Option<OwnedFd>,
+    /// Of the present pid1's cgroup, where it is a fresh one: what `Backend::watched` names.
+    files: [Option<OwnedFd>; WATCHED],
     saw_oom_kill: bool,
 }
 
@@ -109,9 +111,7 @@ impl Home {
             process,
             // Every home that ever uses this memory goes on counting.
             launches: shared.launch.get().number,
-            cpu_stat: None,
-            memory_events: None,
-            cgroup_kill: None,
+            files: Default::default(),
             saw_oom_kill: false,
         })
     }
@@ -123,10 +123,8 @@ impl Home {
     }
 
     /// Descriptors of the present pid1's cgroup.
-    pub fn watch(&mut self, cpu_stat: Option<OwnedFd>, memory_events: Option<OwnedFd>, cgroup_kill: Option<OwnedFd>) {
-        self.cpu_stat = cpu_stat;
-        self.cgroup_kill = cgroup_kill;
-        self.memory_events = memory_events;
+    pub fn watch(&mut self, files: [Option<OwnedFd>; WATCHED]) {
+        self.files = files;
         self.saw_oom_kill = false;
     }
 
@@ -137,9 +135,7 @@ impl Home {
         self.cpu_deadline = None;
         self.kill_again = false;
         self.kills = 0;
-        self.cpu_stat = None;
-        self.memory_events = None;
-        self.cgroup_kill = None;
+        self.files = Default::default();
     }
 
     /// What the running program's tracee noted before its exec; zeros if it has not come
@@ -227,10 +223,10 @@ impl Home {
             // ESRCH: it is over already.
             let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
             // All at once: pid1 would first have to be scheduled, beside those that it is to end.
-            match &self.cgroup_kill {
+            match &self.files {
                 // cgroup.kill, Linux 5.14
-                Some(kill) => drop(rustix::io::write(kill, b"1")),
-                None => tree::kill_below(pid, MOST_KILLED, || shared.pid1.load(SeqCst) == pid),
+                [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
+                _ => tree::kill_below(pid, MOST_KILLED, || shared.pid1.load(SeqCst) == pid),
             }
             self.kill_again = false;
         }
@@ -271,14 +267,20 @@ impl Home {
                 .get(index)
                 .and_then(|files| calls::read_at_start(files.cpu_usage, &mut buffer).ok().map(leading_number))
                 .unwrap_or(0),
-            Handover::Cgroup2 { .. } => self
-                .cpu_stat
+            Handover::Cgroup2 { .. } => self.files[0]
                 .as_ref()
                 .and_then(|fd| calls::read_at_start(fd.as_raw_fd(), &mut buffer).ok())
                 .and_then(|text| keyed_number(text, b"usage_usec"))
                 .map_or(0, |micros| micros.saturating_mul(1000)),
             Handover::Rlimit => crate::backend::rlimit::tree_cpu_ns(self.shared.pid1.load(SeqCst)),
         }
+    }
+
+    /// What the run used, by the files of its own cgroup.
+    pub fn measure(&self, start: &Start, end: &mut End) -> Result<()> {
+        let fd = |file: &Option<OwnedFd>| file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        let [cpu_stat, memory_events, _, memory_peak, pids_peak] = self.files.each_ref().map(fd);
+        cgroup2::measure(cpu_stat, memory_events, memory_peak, pids_peak, start, end)
     }
 
     /// Takes back an out-of-memory event that was an earlier run's.
@@ -304,7 +306,7 @@ impl Home {
                 let stands = self.shared.standing.memory.load(SeqCst);
                 told && limit.is_some() && peak.saturating_add(CHARGED_AT_ONCE) >= stands
             }),
-            Handover::Cgroup2 { .. } => self.memory_events.as_ref().is_some_and(|fd| {
+            Handover::Cgroup2 { .. } => self.files[1].as_ref().is_some_and(|fd| {
                 let mut buffer = [0; 256];
                 let text = calls::read_at_start(fd.as_raw_fd(), &mut buffer).unwrap_or(&[]);
                 // Not `oom_kill`: that counts victims of a parent's limit and of the whole host, too.

@@ -811,12 +811,12 @@ impl Supervisor {
                 Some([]) | None => return self.home_died(index),
                 Some([message::IDLE, ..]) => self.homes[index].idle(),
                 Some([message::READY]) => {
-                    let [cpu_stat, events, kill] = [(); 3].map(|()| descriptors.next().flatten());
-                    if let Some(events) = &events {
+                    let files = [(); backend::cgroup2::WATCHED].map(|()| descriptors.next().flatten());
+                    if let [_, Some(events), ..] = &files {
                         // If it cannot be watched the kernel's own killing has to do.
                         let _ = self.watch(events.as_raw_fd(), Token::OutOfMemory(index), epoll::EventFlags::PRI);
                     }
-                    self.homes[index].watch(cpu_stat, events, kill);
+                    self.homes[index].watch(files);
                 }
                 Some([message::DONE | message::ENDED, ..]) => self.pid1_ended(index, report()),
                 Some([message::UNPREPARED, ..]) => {
@@ -974,6 +974,7 @@ impl Supervisor {
         let _ = self.homes[index].out_of_memory(&self.setup.handover, index, limit);
         let home = &self.homes[index];
         let start = home.start_of_run();
+        let mut failure = home.shared.failure.get();
         let mut end = End {
             pid1_died: 1,
             status: -1,
@@ -989,6 +990,12 @@ impl Supervisor {
                     backend.measure(home.shared, &start, &process::Waited::default(), &mut end);
                 }
             }
+            (Handover::Cgroup2 { .. }, 1..) => {
+                if let Err(errno) = home.measure(&start, &mut end) {
+                    failure = Failure::new(Step::Counters, errno);
+                }
+                end.oom_kills = end.oom_kills.max(u64::from(home.saw_oom_kill()));
+            }
             (handover, exec) => {
                 end.oom_kills = u64::from(home.saw_oom_kill());
                 end.own_limit_reached = end.oom_kills;
@@ -997,7 +1004,6 @@ impl Supervisor {
                 }
             }
         }
-        let failure = home.shared.failure.get();
         // All else there is the dead home's own word, which did not come to an end.
         let failure = if failure.step == Step::Counters as u32 { failure } else { Failure::default() };
         Report { start, end, failure }

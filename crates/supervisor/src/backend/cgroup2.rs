@@ -15,6 +15,9 @@ use core::sync::atomic::{AtomicI32, AtomicU64};
 /// Processes in the run's cgroup that are not the run's: pid1.
 const OWN_PROCESSES: u64 = 1;
 
+/// Of a run's files, how many the supervisor has, too.
+pub const WATCHED: usize = 5;
+
 /// See the module. Descriptors are -1 where there is none.
 pub struct Home {
     base: i32,
@@ -136,8 +139,10 @@ impl Home {
         Ok(())
     }
 
-    pub fn watched(&self) -> [i32; 3] {
-        [self.cpu_stat.load(Relaxed), self.memory_events.load(Relaxed), self.kill.load(Relaxed)]
+    /// In the order in which Linux got them, so that those that are there come first.
+    pub fn watched(&self) -> [i32; WATCHED] {
+        let all = [&self.cpu_stat, &self.memory_events, &self.kill, &self.memory_peak, &self.pids_peak];
+        all.map(|place| place.load(Relaxed))
     }
 
     /// pid1 with memory and descriptors of its own: closes all but what it reads the figures from.
@@ -185,31 +190,12 @@ impl Home {
     }
 
     pub fn measure(&self, start: &Start, end: &mut End) -> Result<()> {
-        end.cpu_ns = self.cpu_ns()?.saturating_sub(start.cpu_ns);
-        if end.pid1_died == 1 {
-            // A killed pid1 has waited for nobody, so its rusage tells nothing of the run.
-            let mut buffer = [0; 512];
-            let text = calls::read_at_start(self.cpu_stat.load(Relaxed), &mut buffer)?;
-            end.user_us = keyed_number(text, b"user_usec").unwrap_or(0);
-            end.system_us = keyed_number(text, b"system_usec").unwrap_or(0);
-        }
-        let mut buffer = [0; 256];
-        let text = calls::read_at_start(self.memory_events.load(Relaxed), &mut buffer)?;
-        end.oom_kills = keyed_number(text, b"oom_kill").unwrap_or(0);
-        // Counted where the limit is and above, not below (memory.events in the kernel's cgroup-v2.rst).
-        end.own_limit_reached = keyed_number(text, b"oom").unwrap_or(UNLIMITED);
-        end.peak_memory = read_number(&self.memory_peak)?.unwrap_or(0);
-        end.peak_processes = match read_number(&self.pids_peak)? {
-            Some(peak) => peak.saturating_sub(OWN_PROCESSES),
-            None => UNLIMITED,
-        };
-        Ok(())
+        let [cpu_stat, memory_events, _, memory_peak, pids_peak] = self.watched();
+        measure(cpu_stat, memory_events, memory_peak, pids_peak, start, end)
     }
 
     fn cpu_ns(&self) -> Result<u64> {
-        let mut buffer = [0; 512];
-        let text = calls::read_at_start(self.cpu_stat.load(Relaxed), &mut buffer)?;
-        Ok(keyed_number(text, b"usage_usec").unwrap_or(0).saturating_mul(1000))
+        cpu_ns(self.cpu_stat.load(Relaxed))
     }
 
     pub fn clean(&self) {
@@ -246,13 +232,48 @@ impl Home {
     }
 }
 
+/// What a run used, by descriptors of its cgroup's files: the home's, or, where that is dead, the supervisor's.
+pub fn measure(
+    cpu_stat: i32,
+    memory_events: i32,
+    memory_peak: i32,
+    pids_peak: i32,
+    start: &Start,
+    end: &mut End,
+) -> Result<()> {
+    end.cpu_ns = cpu_ns(cpu_stat)?.saturating_sub(start.cpu_ns);
+    if end.pid1_died == 1 {
+        // A killed pid1 has waited for nobody, so its rusage tells nothing of the run.
+        let mut buffer = [0; 512];
+        let text = calls::read_at_start(cpu_stat, &mut buffer)?;
+        end.user_us = keyed_number(text, b"user_usec").unwrap_or(0);
+        end.system_us = keyed_number(text, b"system_usec").unwrap_or(0);
+    }
+    let mut buffer = [0; 256];
+    let text = calls::read_at_start(memory_events, &mut buffer)?;
+    end.oom_kills = keyed_number(text, b"oom_kill").unwrap_or(0);
+    // Counted where the limit is and above, not below (memory.events in the kernel's cgroup-v2.rst).
+    end.own_limit_reached = keyed_number(text, b"oom").unwrap_or(UNLIMITED);
+    end.peak_memory = read_number(memory_peak)?.unwrap_or(0);
+    end.peak_processes = match read_number(pids_peak)? {
+        Some(peak) => peak.saturating_sub(OWN_PROCESSES),
+        None => UNLIMITED,
+    };
+    Ok(())
+}
+
+fn cpu_ns(cpu_stat: i32) -> Result<u64> {
+    let mut buffer = [0; 512];
+    let text = calls::read_at_start(cpu_stat, &mut buffer)?;
+    Ok(keyed_number(text, b"usage_usec").unwrap_or(0).saturating_mul(1000))
+}
+
 fn c_name(line: &Line<48>) -> &CStr {
     CStr::from_bytes_with_nul(line.as_bytes()).unwrap_or(c"run")
 }
 
 /// The number in a file; `None`: this kernel has no such file.
-fn read_number(place: &AtomicI32) -> Result<Option<u64>> {
-    let fd = place.load(Relaxed);
+fn read_number(fd: i32) -> Result<Option<u64>> {
     if fd < 0 {
         return Ok(None);
     }

@@ -156,9 +156,9 @@ impl Backend {
         Ok(())
     }
 
-    /// Descriptors of this run's cgroup that the supervisor is to watch: cpu.stat,
-    /// memory.events, cgroup.kill (where they are not the home's for good).
-    pub fn watched(&self) -> Option<[i32; 3]> {
+    /// Descriptors of this run's cgroup that the supervisor is to have: cpu.stat, memory.events,
+    /// cgroup.kill, memory.peak, pids.peak (where they are not the home's for good).
+    pub fn watched(&self) -> Option<[i32; cgroup2::WATCHED]> {
         match self {
             Backend::Cgroup2(home) => Some(home.watched()),
             Backend::Hybrid(_) | Backend::Rlimit => None,
