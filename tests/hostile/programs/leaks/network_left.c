@@ -13,9 +13,18 @@ control = "seccomp"
 #include <arpa/inet.h>
 #include <linux/in6.h>
 
+/* What an earlier test has left there is not ours. */
+static int mark(void)
+{
+    unsigned number = 5381;
+    for (const char *at = token; *at; at++)
+        number = number * 33 + *at;
+    return 1 + number % 50000;
+}
+
 static int label(int flags)
 {
-    struct in6_flowlabel_req request = { .flr_label = htonl(0x12345), .flr_action = IPV6_FL_A_GET, .flr_share = IPV6_FL_S_ANY, .flr_flags = flags, .flr_expires = 60, .flr_linger = 60 };
+    struct in6_flowlabel_req request = { .flr_label = htonl(mark()), .flr_action = IPV6_FL_A_GET, .flr_share = IPV6_FL_S_ANY, .flr_flags = flags, .flr_expires = 60, .flr_linger = 60 };
     must(inet_pton(AF_INET6, "2001:db8::1", &request.flr_dst));
     int fd = socket(AF_INET6, SOCK_DGRAM, 0);
     return fd < 0 ? fd : setsockopt(fd, IPPROTO_IPV6, IPV6_FLOWLABEL_MGR, &request, sizeof request);
@@ -37,7 +46,7 @@ static void plant(void)
     label(IPV6_FL_F_CREATE);
     struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(53), .sin_addr.s_addr = htonl(0xc0000201) };
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
-    for (int i = 0; i < 100; i++)
+    for (long left = (mark() - unreachable() % 50001 + 50001) % 50001; left > 0; left--)
         connect(fd, (struct sockaddr *)&address, sizeof address);
 }
 
@@ -45,7 +54,6 @@ static void look(void)
 {
     if (label(0) == 0)
         escaped("the label is there");
-    long number = unreachable();
-    if (number > 0)
-        escaped("%ld were unreachable", number);
+    if (unreachable() % 50001 == mark())
+        escaped("so many were unreachable as it wanted");
 }
