@@ -405,9 +405,9 @@ fn a_home_that_cannot_be_started_again_at_once() {
     }
     assert!(eventually(PATIENCE, || homes().next().is_none()), "they are dead");
     // What is asked for meanwhile waits.
-    let waiting = supervisor.run(&request(["exit", "7"])).unwrap();
+    let waiting = supervisor.run(&Request::new("/bin/sh").args(["-c", "exit 7"])).unwrap();
     std::thread::sleep(Duration::from_millis(200));
-    assert!(waiting.try_wait().unwrap().is_none());
+    assert_eq!(waiting.try_wait().unwrap(), None);
     rustix::process::prlimit(pid, rustix::process::Resource::Nofile, before).unwrap();
     assert_eq!(wait(&waiting).outcome, Outcome::Exited(7));
     assert!(eventually(PATIENCE, || homes().count() > 1), "all of them come again");
