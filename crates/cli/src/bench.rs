@@ -1,6 +1,6 @@
 //! `millibox bench`: the lab (`millibox-lab`) on the command line.
 
-use crate::failure::{Failure, one_line};
+use crate::failure::{Failure, complain, one_line};
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, ValueEnum};
 use millibox::Builder;
@@ -121,7 +121,7 @@ pub fn main(args: &Args, builder: &Builder) -> Result<ExitCode, Failure> {
         // Written each time, so that what was measured is there if the next one is interrupted.
         write(args, &reports)?;
         if let Err(error) = done {
-            eprintln!("millibox: {}: {}", experiment.name, one_line(&error.to_string()));
+            complain(format_args!("millibox: {}: {}", experiment.name, one_line(&error.to_string())));
             failed.push(experiment.name);
         }
     }
@@ -134,7 +134,9 @@ pub fn main(args: &Args, builder: &Builder) -> Result<ExitCode, Failure> {
 /// The one that answers in a few seconds, with figures for scripts.
 fn bench_true(args: &Args, lab: &Lab) -> Result<ExitCode, Failure> {
     if !lab.holds_trees() {
-        eprintln!("millibox: no cgroups here, so no limits on memory and processes are set; see `millibox doctor`");
+        complain(format_args!(
+            "millibox: no cgroups here, so no limits on memory and processes are set; see `millibox doctor`"
+        ));
     }
     let mut report = Report::new(&bin_true::EXPERIMENT, lab);
     let amount = bin_true::Amount { runs: args.runs, seconds: args.seconds };

@@ -80,7 +80,7 @@ pub struct Args {
     /// Units: K, M, G, powers of 1024.
     ///
     /// Example: --memory-limit 256M
-    #[arg(long, value_name = "SIZE", value_parser = values::positive_size, allow_negative_numbers = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "SIZE", value_parser = values::memory, allow_negative_numbers = true, help_heading = LIMITS)]
     pub memory_limit: Option<u64>,
 
     /// A submission's first test that is not accepted is its last
