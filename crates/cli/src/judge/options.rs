@@ -77,7 +77,7 @@ pub struct Args {
     pub time_limit: Option<Duration>,
     /// Memory of every test
     ///
-    /// Units: K, M, G, powers of 1024.
+    /// Units: K, M, G, powers of 1024; at least 1M.
     ///
     /// Example: --memory-limit 256M
     #[arg(long, value_name = "SIZE", value_parser = values::memory, allow_negative_numbers = true, help_heading = LIMITS)]
