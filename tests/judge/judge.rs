@@ -113,6 +113,8 @@ fn submissions_are_named_in_several_ways() {
     assert_eq!(names(&[path.to_str().unwrap()]), ["run_time_error/two.sh"]);
     package.judge(&["two.sh"]).exits_with(125).says("could be any of run_time_error/two.sh, wrong_answer/two.sh");
     package.judge(&["four.sh"]).exits_with(125).says("there is no file or directory four.sh");
+    package.judge(&["wrong_answre"]).exits_with(125).says("did you mean wrong_answer?");
+    package.judge(&["accepted/doubel.sh"]).exits_with(125).says("did you mean accepted/double.sh?");
 
     let outside = |name: &str, text: &str| {
         let path = package.directory.path().join(name);
@@ -122,12 +124,26 @@ fn submissions_are_named_in_several_ways() {
     };
     package.judge(&[&outside("mine.sh", DOUBLE)]).exits_with(0);
     package.judge(&[&outside("mine.sh", "echo 2\n")]).exits_with(1).says("wrong answer: test secret/1");
-    package.judge(&[&outside("mine.txt", DOUBLE)]).exits_with(2).says("neither extension nor first line");
+    let unknown = package.judge(&[&outside("mine.txt", DOUBLE)]);
+    unknown.exits_with(2).says("neither extension nor first line");
+    assert!(!unknown.stdout.contains("sample/1"), "nothing was run: {unknown:?}");
     package.judge(&[&outside("mine.txt", DOUBLE), "--language", "bash"]).exits_with(0);
     package.judge(&[&outside("mine.txt", DOUBLE), "--language", "bahs"]).exits_with(125).says("did you mean \"bash\"?");
     outside("several/main.sh", ". ./double.sh\n");
     outside("several/double.sh", DOUBLE);
     package.judge(&[package.directory.path().join("several").to_str().unwrap()]).exits_with(0);
+    let empty = package.directory.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    package.judge(&[empty.to_str().unwrap()]).exits_with(125).says("a directory without files is no submission");
+}
+
+#[test]
+fn who_complains_to_nobody_still_says_so_by_the_exit_status() {
+    let package = Package::new("");
+    let (read, write) = std::io::pipe().unwrap();
+    drop(read);
+    let status = package.command(&["no-such-submission"]).stderr(write).status().unwrap();
+    assert_eq!(status.code(), Some(125));
 }
 
 // --- order and choice of tests ---------------------------------------------------------

@@ -1,6 +1,6 @@
 //! `millibox bench`: the lab (`millibox-lab`) on the command line.
 
-use crate::failure::{Failure, one_line};
+use crate::failure::{Failure, complain, one_line};
 use crate::signals::Signals;
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, ValueEnum};
@@ -146,7 +146,7 @@ fn measure(args: &Args, builder: &Builder, chosen: &[&Experiment], only_true: bo
             break;
         }
         if let Err(error) = done {
-            eprintln!("millibox: {}: {}", experiment.name, one_line(&error.to_string()));
+            complain(format_args!("millibox: {}: {}", experiment.name, one_line(&error.to_string())));
             failed.push(experiment.name);
         }
     }
@@ -159,7 +159,9 @@ fn measure(args: &Args, builder: &Builder, chosen: &[&Experiment], only_true: bo
 /// The one that answers in a few seconds, with figures for scripts.
 fn bench_true(args: &Args, lab: &Lab) -> Result<ExitCode, Failure> {
     if !lab.holds_trees() {
-        eprintln!("millibox: no cgroups here, so no limits on memory and processes are set; see `millibox doctor`");
+        complain(format_args!(
+            "millibox: no cgroups here, so no limits on memory and processes are set; see `millibox doctor`"
+        ));
     }
     let mut report = Report::new(&bin_true::EXPERIMENT, lab);
     let amount = bin_true::Amount { runs: args.runs, seconds: args.seconds };

@@ -49,6 +49,12 @@ impl From<millibox::Error> for Failure {
     }
 }
 
+/// A line on standard error, or nothing if nobody reads it any more: `eprintln!` panics then.
+pub fn complain(line: impl fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 /// The text without line breaks: who reads a log wants one line for one event.
 pub fn one_line(text: &str) -> String {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")

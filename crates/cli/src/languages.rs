@@ -1,6 +1,6 @@
 //! `millibox languages`: the judge's languages, each tried in the sandbox.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, complain};
 use crate::machine;
 use millibox::{Backend, BackendChoice, Supervisor};
 use millibox_judge::cache::Cache;
@@ -89,7 +89,7 @@ pub fn suites(directory: Option<&Path>) -> Result<Suites, Failure> {
     let Some(directory) = directory else { return Ok(Suites::builtin()) };
     Suites::with_directory(directory).map_err(|faults| {
         for fault in &faults.0 {
-            eprintln!("millibox: {fault}");
+            complain(format_args!("millibox: {fault}"));
         }
         let count = faults.0.len();
         let faults = if count == 1 { "a fault".to_owned() } else { format!("{count} faults") };

@@ -36,7 +36,7 @@ mod values;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use failure::Failure;
+use failure::{Failure, complain};
 use std::process::ExitCode;
 
 /// Runs programs in a sandbox that needs no privileges, limits and measures whole process
@@ -117,7 +117,7 @@ fn main() -> ExitCode {
         Command::Completions { shell } => completions(shell),
     };
     done.unwrap_or_else(|failure| {
-        eprintln!("millibox: {failure}");
+        complain(format_args!("millibox: {failure}"));
         ExitCode::from(failure.status)
     })
 }

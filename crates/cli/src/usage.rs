@@ -1,6 +1,6 @@
 //! What clap says of a bad command line, in one line.
 
-use crate::failure;
+use crate::failure::{self, complain};
 use clap::error::{Error, ErrorKind};
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ pub fn report(error: &Error) -> ExitCode {
             ExitCode::from(failure::SANDBOX)
         }
         _ => {
-            eprintln!("millibox: {}", one_line(&error.to_string()));
+            complain(format_args!("millibox: {}", one_line(&error.to_string())));
             ExitCode::from(failure::SANDBOX)
         }
     }

@@ -40,6 +40,18 @@ pub fn positive_size(text: &str) -> Result<u64, String> {
     size(text).and_then(|bytes| if bytes == 0 { Err("must be more than 0".to_owned()) } else { Ok(bytes) })
 }
 
+/// Memory in which a program can run at all.
+pub fn memory(text: &str) -> Result<u64, String> {
+    size(text).and_then(|bytes| match bytes {
+        // Who leaves the unit out means mebibytes.
+        1..=0xf_ffff if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(format!("{text} bytes are too few for any program; {text} MiB are {text}M"))
+        }
+        0..=0xf_ffff => Err("must be at least 1M".to_owned()),
+        bytes => Ok(bytes),
+    })
+}
+
 /// `1s`, `500ms`, `1.5s`, `1m 30s`; not 0.
 pub fn time(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
@@ -289,6 +301,9 @@ mod tests {
             assert!(size(text).is_err(), "{text}");
         }
         assert!(positive_size("0").is_err());
+        assert_eq!((memory("1M"), memory("1048576")), (Ok(1 << 20), Ok(1 << 20)));
+        assert_eq!(memory("256"), Err("256 bytes are too few for any program; 256 MiB are 256M".to_owned()));
+        assert!(memory("0").is_err() && memory("64K").is_err());
         assert_eq!(shown_size(64 << 20), "64 MiB");
         assert_eq!(shown_size((64 << 20) + 1), "67108865 bytes");
         assert_eq!(shown_size(0), "0 bytes");

@@ -12,7 +12,7 @@ pub mod show;
 
 pub use options::Args;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, complain};
 use crate::run::usable_cpus;
 use crate::shop::Shop;
 use crate::signals::Signals;
@@ -39,7 +39,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let problem = match millibox_package::read(&args.package) {
         Ok(problem) => problem,
         Err(faults) => {
-            eprintln!("{faults}");
+            complain(faults);
             return Ok(ExitCode::from(NOT_JUDGED));
         }
     };
@@ -70,7 +70,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         Err(why) => {
             bar.finish_and_clear();
             if signals.caught().is_none() {
-                eprintln!("{why}");
+                complain(why);
             }
             NOT_JUDGED
         }
@@ -96,7 +96,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     signals.forget();
     Ok(ExitCode::from(match signals.caught() {
         Some(signal) => {
-            eprintln!("millibox: told to end by signal {signal}; what ran was killed");
+            complain(format_args!("millibox: told to end by signal {signal}; what ran was killed"));
             128 + (signal & 0x7f) as u8
         }
         None => status,

@@ -77,10 +77,10 @@ pub struct Args {
     pub time_limit: Option<Duration>,
     /// Memory of every test
     ///
-    /// Units: K, M, G, powers of 1024.
+    /// Units: K, M, G, powers of 1024; at least 1M.
     ///
     /// Example: --memory-limit 256M
-    #[arg(long, value_name = "SIZE", value_parser = values::positive_size, allow_negative_numbers = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "SIZE", value_parser = values::memory, allow_negative_numbers = true, help_heading = LIMITS)]
     pub memory_limit: Option<u64>,
 
     /// A submission's first test that is not accepted is its last

@@ -1,10 +1,11 @@
 //! What is told while submissions are judged: lines on standard output, a bar below them on a terminal.
 
+use crate::failure::complain;
 use indicatif::{ProgressBar, ProgressStyle};
 use millibox_judge::judge::{Event, Machine};
 use millibox_judge::report::SubmissionReport;
 use millibox_judge::report::text::{Protocol, Style};
-use millibox_judge::scoring::{NotJudged, Plan};
+use millibox_judge::scoring::Plan;
 use millibox_judge::verdict::Verdict;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -120,7 +121,7 @@ impl<'p> Show<'p> {
 
     /// Of the package; on standard error.
     pub fn warning(&mut self, warning: &str) {
-        self.out.bar.suspend(|| eprintln!("{warning}"));
+        self.out.bar.suspend(|| complain(warning));
     }
 
     /// What could not be written.
@@ -181,9 +182,7 @@ impl<'p> Show<'p> {
             }
             return self.out.flush();
         }
-        if report.verdict == Some(Verdict::JudgeError)
-            && report.tests.iter().all(|test| test.not_judged == Some(NotJudged::NoProgram))
-        {
+        if report.verdict == Some(Verdict::JudgeError) && report.has_no_program() {
             writeln!(self.out, "{name:<width$}  judge error: {}", plain(&report.reason), width = self.width)?;
             return self.out.flush();
         }

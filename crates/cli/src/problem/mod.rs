@@ -14,7 +14,7 @@ mod progress;
 
 pub use options::Args;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, complain};
 use crate::judge;
 use crate::judge::show::{self, Detail, Show};
 use crate::shop::Shop;
@@ -90,7 +90,7 @@ fn tell(trouble: Trouble) -> Result<ExitCode, Failure> {
         Trouble::Package(_) | Trouble::Machine(_) => FAILED,
     };
     let own = if let Trouble::Machine(_) = trouble { "millibox: " } else { "" };
-    eprintln!("{own}{trouble}");
+    complain(format_args!("{own}{trouble}"));
     Ok(ExitCode::from(status))
 }
 
@@ -212,7 +212,7 @@ fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
             work(&Shop::open(&args.on.work, None, &[], signals)?, false, |setter| setter.validate(&args.on.package))?;
         if report.has_errors() {
             print::validation(&report);
-            eprintln!("millibox: not packed, for these errors; --force packs it all the same");
+            complain(format_args!("millibox: not packed, for these errors; --force packs it all the same"));
             return Ok(WRONG);
         }
     }

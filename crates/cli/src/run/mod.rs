@@ -22,7 +22,7 @@ mod streams;
 
 pub use options::Args;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, complain};
 use crate::report_file::ReportFile;
 use crate::signals::Signals;
 use ending::Ending;
@@ -40,7 +40,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let mut report = args.report.as_deref().map(ReportFile::open).transpose()?;
     let ending = run(args, &signals).unwrap_or_else(|failure| Ending::Failed { backend: None, failure });
     if let Some(line) = ending.line(args, signals.caught()) {
-        eprintln!("millibox: {line}");
+        complain(format_args!("millibox: {line}"));
     }
     let status = ending.status(signals.caught());
     if let Some(report) = &mut report {

@@ -65,7 +65,8 @@ pub enum Mode {
 /// read fills the pipe, and whoever writes on waits.
 ///
 /// The interactor's limits are those of its own work. What a solution with these limits can
-/// cost it is added to its CPU time and real time, so that none can drive it over them.
+/// cost it while it runs is added to its CPU time and real time, and what one that failed has left in
+/// the pipe is thrown away, so that none of these can drive it over them.
 ///
 /// Whatever fails here is a judge error that says what failed, and never a verdict on the
 /// submission.

@@ -1,5 +1,6 @@
 //! Which submissions are meant: those of a package by their names, others by their paths.
 
+use crate::suite::nearest;
 use millibox_package::model::{Problem, Program, Submission};
 use std::path::{Path, PathBuf};
 
@@ -41,11 +42,20 @@ pub fn choose(problem: &Problem, named: &Path, language: Option<&str>) -> Result
     let by_file = of_package(&|submission| Path::new(&submission.name).ends_with(named));
     match by_file.len() {
         1 => Ok(by_file),
-        0 => Err(format!(
-            "there is no file or directory {}, and no submission of that name in {}",
-            named.display(),
-            problem.directory.display()
-        )),
+        0 => {
+            let names = problem.submissions.iter().flat_map(|submission| {
+                let file = submission.name.rsplit('/').next().unwrap_or_default();
+                let folder = submission.name.split('/').next().unwrap_or_default();
+                [&*submission.name, file, folder]
+            });
+            let meant = nearest(&named.to_string_lossy(), names).map(|near| format!("; did you mean {near}?"));
+            Err(format!(
+                "there is no file or directory {}, and no submission of that name in {}{}",
+                named.display(),
+                problem.directory.display(),
+                meant.unwrap_or_default()
+            ))
+        }
         _ => {
             let names: Vec<&str> = by_file.iter().map(|submission| submission.name.as_str()).collect();
             Err(format!("{} could be any of {}; say which", named.display(), names.join(", ")))
@@ -58,6 +68,9 @@ fn outside(path: &Path, language: Option<&str>) -> Result<Submission, String> {
     if path.is_dir() {
         gather(path, &mut sources).map_err(|why| format!("{}: {why}", path.display()))?;
         sources.sort();
+        if sources.is_empty() {
+            return Err(format!("{}: a directory without files is no submission", path.display()));
+        }
     } else {
         sources.push(path.to_owned());
     }

@@ -223,6 +223,11 @@ impl SubmissionReport {
     pub fn is_skipped(&self) -> bool {
         self.not_judged == Some(NotJudged::NoLanguage)
     }
+
+    /// Whether none of its tests was run for want of a program.
+    pub fn has_no_program(&self) -> bool {
+        self.tests.iter().all(|test| test.not_judged == Some(NotJudged::NoProgram))
+    }
 }
 
 impl From<&Problem> for ProblemReport {

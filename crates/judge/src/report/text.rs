@@ -113,8 +113,8 @@ impl<W: Write> Protocol<W> {
     /// # Errors
     /// It cannot be written.
     pub fn end(mut self, report: &SubmissionReport) -> Result<()> {
-        // Of a submission that could not be compiled, or was skipped, only that is to be told.
-        let compiled = report.verdict != Some(Verdict::CompileError) && !report.is_skipped();
+        // Of a submission without a program, or one that was skipped, only that is to be told.
+        let compiled = !report.has_no_program() && !report.is_skipped();
         for test in report.tests.iter().skip(self.written).filter(|_| compiled) {
             self.test(test)?;
         }

@@ -16,10 +16,13 @@ func main() {
 	var n, m, before int
 	fmt.Fscan(input, &n, &m)
 	var change, level [highest + 2]float64
-	for i := range n {
+	for i := 0; i < n; i++ {
 		var height int
 		fmt.Fscan(input, &height)
-		low, high := min(before, height), max(before, height)
+		low, high := before, height
+		if low > high {
+			low, high = high, low
+		}
 		if i > 0 && low == high {
 			level[low]++
 		} else if i > 0 {
@@ -35,7 +38,7 @@ func main() {
 		sum += slope + level[height+1]
 		slope += change[height+1]
 	}
-	for range m {
+	for ; m > 0; m-- {
 		var height int
 		fmt.Fscan(input, &height)
 		fmt.Fprintln(output, minutes[height])

@@ -12,7 +12,7 @@ func main() {
 	input := bufio.NewReader(os.Stdin)
 	var n, q int
 	fmt.Fscan(input, &n, &q)
-	for range q {
+	for ; q > 0; q-- {
 		fmt.Println("?", 1)
 		var answer string
 		fmt.Fscan(input, &answer)
