@@ -72,8 +72,23 @@ fn script(program: &Program, interpreter: &'static str) -> Result<Built, Failure
     Ok(Built::Script { interpreter, path: program.path.clone() })
 }
 
-/// Where executables are kept: below target/ if that is ours, else in a temporary directory.
+/// Compiles all that can be compiled; what is wrong, in words.
+pub fn all(programs: &[Program], place: &Path) -> Vec<String> {
+    let why = |program: &Program| match build(program, place) {
+        Ok(_) => None,
+        // An interpreter is wanted where it is run.
+        Err(Failure::Missing(_)) if program.path.extension().is_some_and(|ending| ending != "c") => None,
+        Err(Failure::Missing(why) | Failure::Wrong(why)) => Some(why),
+    };
+    programs.iter().filter_map(why).collect()
+}
+
+/// Where executables are kept: where `MILLIBOX_HOSTILE_EXECUTABLES` says; below target/ if that is ours; else in a
+/// temporary directory.
 pub fn place() -> PathBuf {
+    if let Some(place) = std::env::var_os("MILLIBOX_HOSTILE_EXECUTABLES") {
+        return place.into();
+    }
     let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile");
     let writable =
         || std::fs::create_dir_all(&kept).is_ok() && tempfile::tempfile_in(&kept).is_ok_and(|_| kept.is_dir());

@@ -4,7 +4,7 @@
 //! explained in README.md beside this file.
 
 use crate::compile::{Built, Failure};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -113,7 +113,7 @@ impl fmt::Display for Condition {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
     /// The default seccomp profile.
@@ -215,7 +215,7 @@ impl fmt::Display for Control {
 #[serde(try_from = "String")]
 pub struct Expect(pub Vec<Ending>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// Exit code 0: the program found that it was refused.
     Contained,
@@ -319,8 +319,8 @@ impl Default for Limits {
         Limits {
             memory: Bytes(64 << 20),
             processes: 16,
-            cpu: Time(Duration::from_secs(5)),
-            real: Time(Duration::from_secs(30)),
+            cpu: Time(Duration::from_secs(20)),
+            real: Time(Duration::from_secs(45)),
             output: None,
         }
     }

@@ -10,8 +10,15 @@
 //! | `table` | docs/hostile.md |
 //!
 //! `cargo test --test hostile NAME` runs those with NAME in `CLASS::PROGRAM::BACKEND::PROFILE`; `::control` is the
-//! program without what holds it, when it must get through. `MILLIBOX_HOSTILE` says where the programs are, if that
-//! is not in the sources; `MILLIBOX_HOSTILE_TABLE=FILE` writes the table.
+//! program without what holds it, when it must get through. Variables of the environment, `MILLIBOX_HOSTILE` and:
+//!
+//! | variable | what |
+//! | --- | --- |
+//! | (nothing more) | where the programs are, if that is not in the sources |
+//! | `_EXECUTABLES` | where what is compiled is kept; the argument `compile` compiles all, and ends |
+//! | `_TABLE` | the file to write the table to |
+//! | `_RECORD` | the file to write to what came of each case, for the table of another run |
+//! | `_WITH` | such a file, of another machine, for the table of this run |
 
 mod case;
 mod compile;
@@ -27,10 +34,9 @@ use millibox_tests::skip_named;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock};
-use table::Results;
+use table::{Record, Results};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
     let directory = std::env::var_os("MILLIBOX_HOSTILE").map(PathBuf::from);
     let directory = directory.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("hostile/programs"));
     let programs = match header::all(&directory) {
@@ -40,6 +46,16 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
+    if std::env::args().nth(1).as_deref() == Some("compile") {
+        let place = compile::place();
+        let wrong = match std::fs::create_dir_all(&place) {
+            Ok(()) => compile::all(&programs, &place),
+            Err(error) => vec![format!("{}: {error}", place.display())],
+        };
+        wrong.iter().for_each(|wrong| eprintln!("{wrong}"));
+        return if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    let arguments = Arguments::from_args();
     let (machine, backends, missing) = Machine::new();
     let machine = Arc::new(machine);
     if !arguments.list {
@@ -78,16 +94,32 @@ fn main() -> ExitCode {
     if !left.is_empty() || conclusion.has_failed() {
         return ExitCode::FAILURE;
     }
-    if let Some(path) = std::env::var_os("MILLIBOX_HOSTILE_TABLE") {
-        let results = results.lock().expect("no panic");
-        let written = table::table(&programs, &backends, &results)
-            .and_then(|text| std::fs::write(workspace(&path), text).map_err(|error| error.to_string()));
-        if let Err(why) = written {
-            println!("no table of {count} cases: {why}");
-            return ExitCode::FAILURE;
-        }
+    let results = std::mem::take(&mut *results.lock().expect("no panic"));
+    if let Err(why) = write(&programs, Record::of_here(results)) {
+        println!("nothing written of {count} cases: {why}");
+        return ExitCode::FAILURE;
     }
     conclusion.exit_code()
+}
+
+/// Writes the table and the record, as far as they are wanted.
+fn write(programs: &[Program], here: Record) -> Result<(), String> {
+    let named = |name: &str| std::env::var_os(name).map(workspace);
+    let failed = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    if let Some(path) = named("MILLIBOX_HOSTILE_RECORD") {
+        let text = serde_json::to_string(&here).map_err(|error| failed(&path, &error))?;
+        std::fs::write(&path, text + "\n").map_err(|error| failed(&path, &error))?;
+    }
+    let Some(path) = named("MILLIBOX_HOSTILE_TABLE") else {
+        return Ok(());
+    };
+    let mut records = vec![here];
+    if let Some(other) = named("MILLIBOX_HOSTILE_WITH") {
+        let text = std::fs::read_to_string(&other).map_err(|error| failed(&other, &error))?;
+        records.push(serde_json::from_str(&text).map_err(|error| failed(&other, &error))?);
+    }
+    let text = table::table(programs, &records)?;
+    std::fs::write(&path, text).map_err(|error| failed(&path, &error))
 }
 
 /// A path that is relative is so to the workspace: cargo starts tests in their package.

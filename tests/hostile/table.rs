@@ -3,21 +3,50 @@
 use crate::case::Held;
 use crate::header::{Control, Ending, Profile, Program};
 use crate::machine::BackendKey;
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// What came of each case that was run; `Err`: skipped, and why.
-pub type Results = BTreeMap<(String, BackendKey, Profile), Result<Held, String>>;
+pub type Results = BTreeMap<Key, Result<Held, String>>;
+/// A case: the program's full name, and how it was run.
+pub type Key = (String, BackendKey, Profile);
+
+/// A run of the tests, as a file can keep it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// The machine, in words.
+    machine: String,
+    /// [`Results`]; keys of objects are strings in JSON.
+    cases: Vec<(Key, Result<Held, String>)>,
+}
+
+impl Record {
+    pub fn of_here(results: Results) -> Record {
+        let kernel = rustix::system::uname();
+        let who = if millibox_tests::is_root() { "root" } else { "an unprivileged user" };
+        Record {
+            machine: format!("Linux {}, started by {who}", kernel.release().to_string_lossy()),
+            cases: results.into_iter().collect(),
+        }
+    }
+
+    fn backends(&self) -> BTreeSet<BackendKey> {
+        self.cases.iter().map(|((_, backend, _), _)| *backend).collect()
+    }
+}
 
 const HEAD: &str = "\
 # Hostile programs
 
 Each of these programs tries one thing that it must not be able to do. They lie in
 [tests/hostile/programs](../tests/hostile/programs), with what must happen written on top of each;
-[tests/hostile/README.md](../tests/hostile/README.md) says how they are run. This page was written by a run of all:
+[tests/hostile/README.md](../tests/hostile/README.md) says how they are run. This page was written by a run of all, with
+what came of another in an emulated machine ([tests/vm](../tests/vm/README.md)):
 
 ```sh
-MILLIBOX_HOSTILE_TABLE=docs/hostile.md cargo test -p millibox-tests --test hostile
+make test-vm ARGS=hostile
+MILLIBOX_HOSTILE_WITH=target/vm/hostile.json MILLIBOX_HOSTILE_TABLE=docs/hostile.md cargo test -p millibox-tests --test hostile
 ```
 
 ";
@@ -30,29 +59,33 @@ supervisors is left. *seen failing without*: what was taken out to see that the 
 each run, too.
 ";
 
-/// The table, or what is missing for it.
-pub fn table(programs: &[Program], backends: &[BackendKey], results: &Results) -> Result<String, String> {
+/// The table of all records, or what is missing for it.
+pub fn table(programs: &[Program], records: &[Record]) -> Result<String, String> {
     let mut text = HEAD.to_owned();
-    let kernel = rustix::system::uname();
-    let _ = writeln!(
-        text,
-        "Linux {}, {}, {} programs.\n",
-        kernel.release().to_string_lossy(),
-        if millibox_tests::is_root() { "started by root" } else { "started by an unprivileged user" },
-        programs.len()
-    );
-    text.push_str(KEY);
+    let (mut backends, mut results) = (BTreeSet::new(), Results::new());
+    let names = |backends: &BTreeSet<BackendKey>| -> Vec<String> {
+        backends.iter().map(|backend| format!("`{}`", backend.name())).collect()
+    };
+    let _ = writeln!(text, "{} programs.\n", programs.len());
+    for record in records {
+        let _ = writeln!(text, "* {}: {}.", names(&record.backends()).join(", "), record.machine);
+        // What was tried here counts before what was tried elsewhere.
+        let new = record.cases.iter().filter(|((_, backend, _), _)| !backends.contains(backend));
+        results.extend(new.cloned());
+        backends.extend(record.backends());
+    }
+    let _ = write!(text, "\n{KEY}");
+    let names = names(&backends);
     for class in programs.chunk_by(|a, b| a.header.class == b.header.class) {
         let name = class.first().map_or("", |program| &program.header.class);
         let _ = writeln!(text, "\n## {name}\n");
-        let names: Vec<String> = backends.iter().map(|backend| format!("`{}`", backend.name())).collect();
         let _ = writeln!(text, "| program | tries | held by | {} | seen failing without |", names.join(" | "));
         let _ = writeln!(text, "| --- | --- | --- |{} --- |", " --- |".repeat(backends.len()));
         for program in class {
             let header = &program.header;
             let cells = backends
                 .iter()
-                .map(|backend| cell(program, *backend, results))
+                .map(|backend| cell(program, *backend, &results))
                 .collect::<Result<Vec<String>, String>>()?;
             let _ = writeln!(
                 text,

@@ -248,7 +248,7 @@ impl Crib<'_> {
 /// their runs.
 pub fn close_what_homes_need(handover: &mut Handover) {
     match handover {
-        Handover::Cgroup2 { base } => {
+        Handover::Cgroup2 { base, .. } => {
             let _ = calls::close(std::mem::replace(base, -1));
         }
         Handover::Hybrid { homes } => homes.iter_mut().for_each(Files::close_limits),

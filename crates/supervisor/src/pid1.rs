@@ -118,6 +118,12 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     if home.backend.needs_cgroup_namespace() {
         calls::unshare(libc::CLONE_NEWCGROUP).map_err(at(Step::CgroupNamespace))?;
     }
+    if home.backend.needs_no_other_cgroup_namespace() {
+        // A run that its caller lets make namespaces could mount its own cgroup in another one. What is written counts
+        // for the user namespace that we are in, and those below it.
+        calls::write_file(home.procfs, c"sys/user/max_cgroup_namespaces", b"0")
+            .map_err(at(Step::OtherCgroupNamespaces))?;
+    }
     // One id each, as an unprivileged user may map its own (user_namespaces(7));
     // setgroups(2) is denied since the supervisor's own user namespace.
     let map = |file, inside: u32, outside: u32| {

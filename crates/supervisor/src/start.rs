@@ -185,7 +185,7 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
 
 fn handed_over(handover: &Handover) -> Vec<i32> {
     match handover {
-        Handover::Cgroup2 { base } => vec![*base],
+        Handover::Cgroup2 { base, .. } => vec![*base],
         Handover::Hybrid { homes } => homes
             .iter()
             .flat_map(|files| {

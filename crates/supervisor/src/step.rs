@@ -28,6 +28,7 @@ pub enum Step {
     Clone,
     ParentDeath,
     CgroupNamespace,
+    OtherCgroupNamespaces,
     UidMap,
     GidMap,
     Capabilities,
@@ -53,7 +54,7 @@ pub enum Step {
     Home,
 }
 
-const ALL: [Step; 37] = [
+const ALL: [Step; 38] = [
     Step::None,
     Step::Request,
     Step::World,
@@ -68,6 +69,7 @@ const ALL: [Step; 37] = [
     Step::Clone,
     Step::ParentDeath,
     Step::CgroupNamespace,
+    Step::OtherCgroupNamespaces,
     Step::UidMap,
     Step::GidMap,
     Step::Capabilities,
@@ -117,6 +119,7 @@ impl Step {
             Step::Clone => "clone",
             Step::ParentDeath => "parent_death",
             Step::CgroupNamespace => "cgroup_namespace",
+            Step::OtherCgroupNamespaces => "other_cgroup_namespaces",
             Step::UidMap => "uid_map",
             Step::GidMap => "gid_map",
             Step::Capabilities => "capabilities",
@@ -160,6 +163,7 @@ impl Step {
             Step::Clone => "clone pid1 into new namespaces",
             Step::ParentDeath => "bind pid1's life to its parent's",
             Step::CgroupNamespace => "make the run's cgroup namespace",
+            Step::OtherCgroupNamespaces => "keep the run from making cgroup namespaces",
             Step::UidMap => "map the user id",
             Step::GidMap => "map the group id",
             Step::Capabilities => "drop capabilities",
@@ -195,6 +199,7 @@ impl Step {
                 | Step::Clone
                 | Step::ParentDeath
                 | Step::CgroupNamespace
+                | Step::OtherCgroupNamespaces
                 | Step::UidMap
                 | Step::GidMap
                 | Step::Capabilities
@@ -246,6 +251,10 @@ impl Step {
             }
             (Step::Clone, libc::EPERM) => "; user namespaces are forbidden here: see `millibox doctor`",
             (Step::Rlimit, libc::EPERM) => "; it is above the hard limit that millibox was started with",
+            (Step::OtherCgroupNamespaces, _) => {
+                "; where /proc/sys cannot be written, version 2 cgroups must be mounted with nsdelegate \
+                 (mount -o remount,nsdelegate /sys/fs/cgroup)"
+            }
             (Step::CpuBandwidth, libc::EOPNOTSUPP) => "; it needs a cgroup with the cpu controller",
             (Step::SwapLimit, libc::EOPNOTSUPP) => "; the kernel does not account swap: boot with swapaccount=1",
             (Step::CpuBandwidth, libc::EINVAL) => "; MAX must be at least 1000 us, PERIOD between 1000 and 1000000 us",

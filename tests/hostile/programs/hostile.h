@@ -44,6 +44,7 @@ static UNUSED int host_port;            /* somebody listens there on 127.0.0.1 o
 static UNUSED const char *host_socket;  /* and on this abstract socket of the host */
 static UNUSED int host_pid;             /* a process of the host that belongs to our user */
 static UNUSED const char *host_name;
+static UNUSED long host_up; /* for how many nanoseconds the host has been up, not asleep, when the run was asked for */
 static UNUSED const char *host_directory; /* on the host: above the sources of /box and /shared, and of outside/note */
 
 static UNUSED void say(const char *format, ...)
@@ -212,8 +213,8 @@ static void attack(void);
 
 int main(int count, char **arguments)
 {
-    if (count < 8)
-        broken("%s ROLE TOKEN PORT SOCKET PID NAME DIRECTORY", arguments[0]);
+    if (count < 9)
+        broken("%s ROLE TOKEN PORT SOCKET PID NAME DIRECTORY UP", arguments[0]);
     our_arguments = arguments;
     role = arguments[1];
     token = arguments[2];
@@ -222,6 +223,7 @@ int main(int count, char **arguments)
     host_pid = atoi(arguments[5]);
     host_name = arguments[6];
     host_directory = arguments[7];
+    host_up = atol(arguments[8]);
 #ifdef PAIR
     if (strcmp(role, "look") != 0)
         plant();

@@ -28,7 +28,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 pub struct Amount {
     /// Runs of each kind, one after another; at least 20.
     pub runs: u32,
-    /// Seconds that each of four kinds is measured on all CPUs, in [`ROUNDS`] turns.
+    /// Seconds that each of four kinds is measured on all CPUs, in a few turns.
     pub seconds: f64,
 }
 

@@ -22,6 +22,7 @@ pub const WATCHED: usize = 5;
 pub struct Home {
     base: i32,
     index: usize,
+    limits_hold_inside: bool,
     /// Grows when a cgroup could not be removed, so that the next gets another name.
     generation: AtomicU64,
     /// The first generation that may still be there.
@@ -44,11 +45,12 @@ pub fn run_name(index: usize, generation: u64) -> Line<48> {
 }
 
 impl Home {
-    pub fn new(base: i32, index: usize) -> Home {
+    pub fn new(base: i32, index: usize, limits_hold_inside: bool) -> Home {
         let none = || AtomicI32::new(-1);
         Home {
             base,
             index,
+            limits_hold_inside,
             generation: AtomicU64::new(0),
             oldest: AtomicU64::new(0),
             directory: none(),
@@ -66,6 +68,10 @@ impl Home {
 
     pub fn base(&self) -> i32 {
         self.base
+    }
+
+    pub fn limits_hold_inside(&self) -> bool {
+        self.limits_hold_inside
     }
 
     fn all(&self) -> [&AtomicI32; 10] {
@@ -131,7 +137,7 @@ impl Home {
         open_if_there(&self.pids_peak, c"pids.peak", libc::O_RDONLY)?;
         // A run that its caller lets make namespaces could mount its own cgroup, which belongs
         // to its user: it shall make none below it, which would outlive it. (The limits
-        // themselves cannot be written from inside: cgroups(7), nsdelegate.)
+        // themselves cannot be written from inside: cgroups(7), nsdelegate; or see pid1.rs.)
         calls::write_file(directory, c"cgroup.max.descendants", b"0")?;
         // Pressure stall accounting costs on every switch and nobody reads it here
         // (cgroup.pressure, Linux 6.1).

@@ -27,6 +27,8 @@ pub enum Handover {
     Cgroup2 {
         /// The directory below which runs get their cgroups.
         base: i32,
+        /// A cgroup's owner cannot write its limits from inside (nsdelegate).
+        limits_hold_inside: bool,
     },
     /// Version 1 hierarchies.
     Hybrid {
@@ -52,7 +54,9 @@ impl Backend {
     /// The part of `handover` that is home `index`'s.
     pub fn for_home(handover: &Handover, index: usize) -> Option<Backend> {
         Some(match handover {
-            Handover::Cgroup2 { base } => Backend::Cgroup2(cgroup2::Home::new(*base, index)),
+            Handover::Cgroup2 { base, limits_hold_inside } => {
+                Backend::Cgroup2(cgroup2::Home::new(*base, index, *limits_hold_inside))
+            }
             Handover::Hybrid { homes } => Backend::Hybrid(hybrid::Home::new(homes.get(index)?.clone())),
             Handover::Rlimit => Backend::Rlimit,
         })
@@ -178,5 +182,10 @@ impl Backend {
     /// the home is not where they are).
     pub fn needs_cgroup_namespace(&self) -> bool {
         matches!(self, Backend::Cgroup2(_))
+    }
+
+    /// Whether only the want of further cgroup namespaces keeps a run from writing its own limits.
+    pub fn needs_no_other_cgroup_namespace(&self) -> bool {
+        matches!(self, Backend::Cgroup2(home) if !home.limits_hold_inside())
     }
 }

@@ -331,7 +331,10 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
     })();
     match made {
         Ok((base, procs)) => Ok(Made {
-            handover: Handover::Cgroup2 { base: base.as_raw_fd() },
+            handover: Handover::Cgroup2 {
+                base: base.as_raw_fd(),
+                limits_hold_inside: super::hosts::limits_hold_inside(),
+            },
             tops: vec![top],
             open: vec![base],
             supervisor: Some(procs),

@@ -88,6 +88,20 @@ impl Hosts {
     }
 }
 
+/// Whether version 2 cgroups are mounted so that who owns a cgroup cannot write its limits from inside of a namespace of
+/// it (cgroups(7), nsdelegate).
+pub fn limits_hold_inside() -> bool {
+    std::fs::read_to_string("/proc/self/mountinfo").is_ok_and(|mountinfo| has_nsdelegate(&mountinfo))
+}
+
+fn has_nsdelegate(mountinfo: &str) -> bool {
+    let options = |line: &str| {
+        let after = line.split_once(" - ")?.1.strip_prefix("cgroup2 ")?;
+        Some(after.split([' ', ',']).any(|option| option == "nsdelegate"))
+    };
+    mountinfo.lines().filter_map(options).any(|there| there)
+}
+
 /// The systemd unit that a cgroup is or lies in, as the part of its path that ends there. A
 /// container's cgroups have none: its top is not shown as the unit that it is outside.
 pub fn unit_of(path: &str) -> Option<&str> {
@@ -146,6 +160,15 @@ mod tests {
         assert_eq!(unit_of("/system.slice/judge.service/a/b"), Some("/system.slice/judge.service"));
         assert_eq!(unit_of("/sbx/main"), None);
         assert_eq!(unit_of(""), None);
+    }
+
+    #[test]
+    fn nsdelegate() {
+        let line = |options| format!("41 31 0:38 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 {options}\n");
+        assert!(has_nsdelegate(&line("rw,nsdelegate,memory_recursiveprot")));
+        assert!(!has_nsdelegate(&line("rw,memory_recursiveprot")));
+        assert!(!has_nsdelegate("41 31 0:38 / /nsdelegate rw - tmpfs tmpfs rw,nsdelegate\n"));
+        assert!(!has_nsdelegate(""));
     }
 
     #[test]

@@ -7,15 +7,18 @@ repeats = ["CVE-2022-0492 (Linux, containers)"]
 --- */
 #include "hostile.h"
 
-static void try(const char *what)
+static void try(const char *what, int error)
 {
-    static const char *const files[] = {
-        "/tmp/release_agent", "/tmp/notify_on_release", "/tmp/cgroup.procs", "/tmp/tasks", "/tmp/memory.limit_in_bytes",
-        "/tmp/memory.max", "/tmp/pids.max", "/tmp/cgroup.subtree_control", "/tmp/cgroup.kill", "/tmp/cgroup.freeze",
+    /* On version 2 the run's own cgroup may belong to its user: what counts is what can be written. */
+    static const char *const files[][2] = {
+        { "/tmp/release_agent", "/tmp/program" }, { "/tmp/notify_on_release", "1" }, { "/tmp/tasks", "0" },
+        { "/tmp/memory.limit_in_bytes", "-1" }, { "/tmp/memory.max", "max" }, { "/tmp/memory.high", "max" },
+        { "/tmp/memory.swap.max", "max" }, { "/tmp/pids.max", "max" }, { "/tmp/cpu.max", "max" },
+        { "/tmp/cgroup.max.descendants", "max" }, { "/tmp/cgroup.freeze", "1" }, { "/tmp/cgroup.kill", "1" },
     };
-    for (int i = 0; i < 10; i++)
-        absent(files[i], open(files[i], O_WRONLY));
-    refused_or(what, mkdir("/tmp/own", 0700), EOVERFLOW);
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
+        absent(files[i][0], file_write(files[i][0], files[i][1]));
+    refused_or(what, mkdir("/tmp/own", 0700), error);
     must(umount2("/tmp", MNT_DETACH));
 }
 
@@ -23,12 +26,16 @@ static void attack(void)
 {
     static const char *const hierarchies[] = { "memory", "pids", "cpu", "cpuacct", "none,name=systemd" };
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWCGROUP) < 0) {
-        refused("unshare", -1);
-        return;
+        if (errno != ENOSPC) {
+            refused("unshare", -1);
+            return;
+        }
+        /* There may be no more cgroup namespaces: in the one that is there, then. */
+        must(unshare(CLONE_NEWUSER | CLONE_NEWNS));
     }
     for (int i = 0; i < 5; i++)
         if (mount("cgroup", "/tmp", "cgroup", 0, hierarchies[i]) == 0)
-            try(hierarchies[i]);
+            try(hierarchies[i], EOVERFLOW);
     if (mount("cgroup2", "/tmp", "cgroup2", 0, NULL) == 0)
-        try("version 2");
+        try("version 2", EAGAIN); /* cgroup.max.descendants */
 }
