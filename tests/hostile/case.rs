@@ -71,6 +71,7 @@ impl Case<'_> {
             Condition::Cgroup2 => self.backend == BackendKey::Cgroup2,
             Condition::None => self.profile == Profile::None,
             Condition::User => !is_root(),
+            Condition::Bounded => !may_raise_limits(),
         }
     }
 
@@ -528,4 +529,11 @@ fn collect(feedback: &Feedback) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// Whether we have CAP_SYS_RESOURCE, which is the 24th.
+fn may_raise_limits() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    effective.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).is_some_and(|set| set & 1 << 24 != 0)
 }

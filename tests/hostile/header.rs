@@ -99,6 +99,8 @@ pub enum Condition {
     None,
     /// Started by somebody who is not root, who owns what the run's user owns.
     User,
+    /// Started by somebody who cannot raise limits: CAP_SYS_RESOURCE is not there.
+    Bounded,
 }
 
 impl fmt::Display for Condition {
@@ -109,6 +111,7 @@ impl fmt::Display for Condition {
             Condition::Cgroup2 => "cgroup2",
             Condition::None => "without seccomp",
             Condition::User => "started by an unprivileged user",
+            Condition::Bounded => "started without CAP_SYS_RESOURCE",
         })
     }
 }
