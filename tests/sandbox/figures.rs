@@ -28,8 +28,9 @@ fn cpu_time_is_at_least_what_the_program_read() {
         // The clock of a figure from rusage is in microseconds.
         let figures = output.result.figures;
         assert!(cpu(&figures) + 1000 >= output.number("own") as u64, "{figures:?} {}", output.text());
-        // One thread cannot use more than one CPU; pid1's own work is a part of a millisecond.
-        assert!(cpu(&figures) <= figures.real_time_ns + 2_000_000, "{figures:?}");
+        // One thread cannot use more than one CPU; pid1's own work is a part of a millisecond, of several on a slow machine.
+        let most = figures.real_time_ns + figures.real_time_ns / 10 + 2_000_000;
+        assert!(cpu(&figures) <= most, "{figures:?}");
     }
 }
 

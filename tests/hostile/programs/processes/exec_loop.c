@@ -14,8 +14,9 @@ static void attack(void)
 {
     char count[16];
     int times = strcmp(role, "run") == 0 ? 0 : atoi(role);
-    if (times == 1000)
-        escaped("1000 execs");
+    /* The process's own clock goes on; what is beyond the limit several times over is enough. */
+    if (clock_ns(CLOCK_PROCESS_CPUTIME_ID) > 500l * 1000000)
+        escaped("%d execs", times);
     snprintf(count, sizeof count, "%d", times + 1);
     our_arguments[1] = count;
     execv("/shared/program", our_arguments);
