@@ -424,9 +424,8 @@ impl<'a> Scene<'a> {
         let cgroup = self.case.backend.backend() != Backend::Rlimit;
         let ending = Ending::of(&result.outcome);
         let exception = self.case.but().is_some_and(|but| but.exception.is_some());
-        // Where the kernel cannot wait it takes a little beyond the limit, of queued signals for one. A limit that is
-        // exceeded for a documented reason is not exceeded by much.
-        let most_memory = limits.memory.0 + if exception { limits.memory.0 / 4 } else { 64 * 4096 };
+        // A limit that is exceeded for a documented reason is not exceeded by much.
+        let most_memory = limits.memory.0 + if exception { limits.memory.0 / 4 } else { 0 };
         let is = |wanted: Ending| ending.as_ref() == Some(&wanted);
         let wrong = [
             (is(Ending::RealTimeLimit) && figures.real_time_ns < ns(limits.real.0), "less real time than the limit"),
