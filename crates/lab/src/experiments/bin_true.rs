@@ -208,7 +208,6 @@ pub fn measure(lab: &Lab, amount: Amount) -> Result<Measured, Error> {
     let pinned = lab.builder().slots(cpus).pin_slots(true).start()?;
     let pool = Pool::with(&lab.builder())?;
     let for_long = Duration::from_secs_f64(amount.seconds.clamp(0.05, 600.0)) / ROUNDS;
-    pool_on_all_cpus(&pool, &request, for_long)?;
     for round in 0..ROUNDS {
         progress.show("on all CPUs", f64::from(round) / f64::from(ROUNDS));
         raw.bare_rates.push(bare_on_all_cpus(cpus, for_long)?);
@@ -266,7 +265,7 @@ struct Rate {
 }
 
 fn bare_on_all_cpus(cpus: usize, for_long: Duration) -> Result<Rate, Error> {
-    rate(&[], || {
+    rate(&[], for_long, |for_long| {
         at_once(cpus, || {
             let (begin, mut count) = (Instant::now(), 0);
             while begin.elapsed() < for_long {
@@ -281,7 +280,7 @@ fn bare_on_all_cpus(cpus: usize, for_long: Duration) -> Result<Rate, Error> {
 /// A thread of ours for each member, as bare has one for each loop.
 fn pool_on_all_cpus(pool: &Pool, request: &Request, for_long: Duration) -> Result<Rate, Error> {
     let pids: Vec<u32> = pool.members().map(Supervisor::pid).collect();
-    rate(&pids, || at_once(pids.len(), || drive(|| pool.run(request), AHEAD, for_long)))
+    rate(&pids, for_long, |for_long| at_once(pids.len(), || drive(|| pool.run(request), AHEAD, for_long)))
 }
 
 fn sandbox_on_all_cpus(
@@ -290,13 +289,17 @@ fn sandbox_on_all_cpus(
     cpus: usize,
     for_long: Duration,
 ) -> Result<Rate, Error> {
-    rate(&[supervisor.pid()], || drive(|| supervisor.run(request), cpus * AHEAD, for_long))
+    rate(&[supervisor.pid()], for_long, |for_long| drive(|| supervisor.run(request), cpus * AHEAD, for_long))
 }
 
 /// Runs for each second of what does and counts them, and what each took.
-fn rate(supervisors: &[u32], runs: impl FnOnce() -> Result<u64, Error>) -> Result<Rate, Error> {
+///
+/// Before it counts it runs for a while: what the sandbox's last runs leave to be taken apart would else be the next
+/// kind's, and the bare loop's most of all.
+fn rate(supervisors: &[u32], for_long: Duration, runs: impl Fn(Duration) -> Result<u64, Error>) -> Result<Rate, Error> {
+    runs(for_long / 5)?;
     let (begin, cpu) = (Instant::now(), busy_ns(supervisors));
-    let count = runs()?.max(1);
+    let count = runs(for_long)?.max(1);
     let per_second = count as f64 / begin.elapsed().as_secs_f64();
     Ok(Rate { per_second, cpu_ns: busy_ns(supervisors).saturating_sub(cpu) / count })
 }
