@@ -463,9 +463,8 @@ impl Connection {
         while let Some(next) = state.urgent.front() {
             match self.send(next) {
                 Ok(Sent::Yes) => state.urgent.pop_front(),
-                Ok(Sent::Full) => return,
-                Ok(Sent::Crowded) => {
-                    state.crowded = true;
+                Ok(refused) => {
+                    state.crowded = refused == Sent::Crowded;
                     return;
                 }
                 Err(_) => return self.take(state, Err(Errno::PIPE)),
@@ -479,9 +478,8 @@ impl Connection {
                     state.waiting.pop_front();
                     state.in_flight += 1;
                 }
-                Ok(Sent::Full) => return,
-                Ok(Sent::Crowded) => {
-                    state.crowded = true;
+                Ok(refused) => {
+                    state.crowded = refused == Sent::Crowded;
                     return;
                 }
                 Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => {
@@ -587,6 +585,7 @@ impl Connection {
 }
 
 /// What became of a frame.
+#[derive(PartialEq, Eq)]
 enum Sent {
     Yes,
     /// The socket has no room at the moment.

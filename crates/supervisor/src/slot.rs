@@ -279,8 +279,7 @@ impl Home {
     /// What the run used, by the files of its own cgroup.
     pub fn measure(&self, start: &Start, end: &mut End) -> Result<()> {
         let fd = |file: &Option<OwnedFd>| file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-        let [cpu_stat, memory_events, _, memory_peak, pids_peak] = self.files.each_ref().map(fd);
-        cgroup2::measure(cpu_stat, memory_events, memory_peak, pids_peak, start, end)
+        cgroup2::measure(self.files.each_ref().map(fd), start, end)
     }
 
     /// Takes back an out-of-memory event that was an earlier run's.

@@ -231,11 +231,10 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
             cpus[cpu / 64] |= 1 << (cpu % 64);
         }
     }
-    match calls::set_affinity(&cpus) {
-        Err(errno) if !inheritance.cpus.is_empty() => {
-            return Err(format!("--cpus: cannot use any of these CPUs: {}", errno_text(errno)));
-        }
-        _ => {}
+    if let Err(errno) = calls::set_affinity(&cpus)
+        && !inheritance.cpus.is_empty()
+    {
+        return Err(format!("--cpus: cannot use any of these CPUs: {}", errno_text(errno)));
     }
     // Nor are the keys of our caller's session (session-keyring(7)); without keyrings in the
     // kernel there is nothing to leave, and a container that forbids us keyrings forbids them to

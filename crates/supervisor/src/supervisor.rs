@@ -499,8 +499,9 @@ impl Supervisor {
         }
         if run.limits.cpu_time_ns.is_some() && !self.sees_runs {
             let error = Step::Request.says(
-                "a CPU-time limit cannot be kept here: without cgroups it is kept by looking at the processes, and /proc does not show them (it is mounted with \
-                 hidepid, or belongs to another PID namespace): mount /proc without that, or start where there are cgroups",
+                "a CPU-time limit cannot be kept here: without cgroups it is kept by looking at the processes, and \
+                 /proc does not show them (it is mounted with hidepid, or belongs to another PID namespace): mount \
+                 /proc without that, or start where there are cgroups",
             );
             return self.answer_error(id, Outcome::NotStarted(error));
         }
@@ -953,9 +954,8 @@ impl Supervisor {
         }
         let now = calls::monotonic_raw_ns();
         let all = std::mem::take(&mut self.gone);
-        let (due, later) = all.into_iter().partition(|gone| gone.at_ns <= now);
+        let (due, later): (Vec<Gone>, _) = all.into_iter().partition(|gone| gone.at_ns <= now);
         self.gone = later;
-        let due: Vec<Gone> = due;
         due.into_iter().try_for_each(|gone| self.start_again(gone))
     }
 

@@ -196,8 +196,7 @@ impl Home {
     }
 
     pub fn measure(&self, start: &Start, end: &mut End) -> Result<()> {
-        let [cpu_stat, memory_events, _, memory_peak, pids_peak] = self.watched();
-        measure(cpu_stat, memory_events, memory_peak, pids_peak, start, end)
+        measure(self.watched(), start, end)
     }
 
     fn cpu_ns(&self) -> Result<u64> {
@@ -238,15 +237,9 @@ impl Home {
     }
 }
 
-/// What a run used, by descriptors of its cgroup's files: the home's, or, where that is dead, the supervisor's.
-pub fn measure(
-    cpu_stat: i32,
-    memory_events: i32,
-    memory_peak: i32,
-    pids_peak: i32,
-    start: &Start,
-    end: &mut End,
-) -> Result<()> {
+/// What a run used, by the files that [`Home::watched`] names: the home's, or, where that is dead, the supervisor's.
+pub fn measure(watched: [i32; WATCHED], start: &Start, end: &mut End) -> Result<()> {
+    let [cpu_stat, memory_events, _, memory_peak, pids_peak] = watched;
     end.cpu_ns = cpu_ns(cpu_stat)?.saturating_sub(start.cpu_ns);
     if end.pid1_died == 1 {
         // A killed pid1 has waited for nobody, so its rusage tells nothing of the run.
