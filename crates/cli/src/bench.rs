@@ -106,13 +106,13 @@ pub fn main(args: &Args, builder: &Builder) -> Result<ExitCode, Failure> {
         if millibox_lab::interrupt() {
             std::process::exit(130);
         }
-        eprintln!("millibox: ending, once the present run is over and all is cleaned up");
+        complain("millibox: ending, once the present run is over and all is cleaned up");
     });
     let done = measure(args, builder, &chosen, only_true);
     // A failure after a signal is the signal's doing.
     match signals.caught() {
         Some(signal) => {
-            eprintln!("millibox: told to end by signal {signal}; what it had begun is incomplete");
+            complain(format_args!("millibox: told to end by signal {signal}; what it had begun is incomplete"));
             Ok(ExitCode::from(128 + (signal & 0x7f) as u8))
         }
         None => done,
