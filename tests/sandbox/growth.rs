@@ -2,7 +2,7 @@
 
 use crate::{builder, supervisor};
 use millibox::{Outcome, Request, Supervisor, World};
-use millibox_tests::{Gone, Random, descendants, eventually, needs_cgroups, pipe, request, skip, wait};
+use millibox_tests::{Gone, NURSERY, Random, descendants, eventually, name, needs_cgroups, pipe, request, skip, wait};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -189,8 +189,9 @@ fn soak_million() {
             let handles: Vec<_> =
                 (0..8).map(|_| supervisor.run(&request(["spin", "1"]).process_limit(2)).unwrap()).collect();
             done += handles.len();
-            let family = descendants(supervisor.pid());
-            let below = &family[1..];
+            // Without the nursery a supervisor ends; that is for later.
+            let mut below = descendants(supervisor.pid());
+            below.retain(|process| process.pid != supervisor.pid() as i32 && name(process.pid) != NURSERY);
             if !below.is_empty() && random.below(3) == 0 {
                 kills += 1;
                 millibox_tests::kill(below[random.below(below.len() as u64) as usize].pid, Signal::KILL);
@@ -219,10 +220,13 @@ fn soak_million() {
             }
         }
         if random.below(20) == 0 {
-            // All of it.
+            // All of it: by its own death, or by that of the nursery, which it ends with.
             let gone = Gone::of(&supervisor);
             deaths += 1;
-            millibox_tests::kill(supervisor.pid() as i32, Signal::KILL);
+            let nursery = descendants(supervisor.pid()).into_iter().find(|process| name(process.pid) == NURSERY);
+            let victim =
+                nursery.filter(|_| random.below(2) == 0).map_or(supervisor.pid() as i32, |nursery| nursery.pid);
+            millibox_tests::kill(victim, Signal::KILL);
             drop(supervisor);
             gone.assert();
             supervisor = self::supervisor();
