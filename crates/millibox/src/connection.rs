@@ -1,8 +1,9 @@
 //! The socket to the supervisor: sending without waiting, results in any order.
 //!
 //! Whoever waits reads. One thread at a time is the *reader*: it takes frames from the
-//! socket until its own result is there, handing the others theirs; then the next one
-//! reads. So a lone caller pays no switch to a thread of ours. Where somebody must read
+//! socket until its own result is there, waking whoever waits for one of the others; then the
+//! next one reads. So a lone caller pays no switch to a thread of ours, and many wake nobody
+//! without a reason. Where somebody must read
 //! though nobody waits (runs that have no place yet with the supervisor, handles that are
 //! polled by descriptor) a *dispatcher* thread is started and reads for good.
 
@@ -73,15 +74,25 @@ struct State {
     credits: usize,
     reader: bool,
     dispatcher: bool,
+    /// Threads that wait while another reads.
+    sleepers: Vec<Sleeper>,
     died: Option<String>,
     backend: Backend,
+}
+
+/// A thread that waits for a result, or for the reader's place.
+struct Sleeper {
+    /// The run.
+    id: u64,
+    wake: Arc<Condvar>,
 }
 
 /// See the module.
 pub struct Connection {
     socket: OwnedFd,
     state: Mutex<State>,
-    changed: Condvar,
+    /// What the dispatcher waits for while another thread reads: that it stops.
+    unread: Condvar,
     /// Makes the last words readable once the supervisor is gone.
     last_words: Box<dyn Fn() -> String + Send + Sync>,
 }
@@ -104,10 +115,11 @@ impl Connection {
                 credits: 1,
                 reader: false,
                 dispatcher: false,
+                sleepers: Vec::new(),
                 died: None,
                 backend: Backend::Rlimit,
             }),
-            changed: Condvar::new(),
+            unread: Condvar::new(),
             last_words,
         };
         let frame = connection.receive(None).map_err(|_| Error::Start((connection.last_words)()))?;
@@ -298,22 +310,16 @@ impl Connection {
     pub fn wait(&self, id: u64, timeout: Option<Duration>) -> Result<Option<RunResult>, Error> {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut state = self.lock();
-        loop {
+        let answer = loop {
             if let Some(answer) = look(&state, id) {
-                return answer.map(Some);
+                break answer.map(Some);
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
-                return Ok(None);
+                break Ok(None);
             }
             if state.reader {
-                state = match left {
-                    Some(left) => match self.changed.wait_timeout(state, left) {
-                        Ok((state, _)) => state,
-                        Err(poisoned) => poisoned.into_inner().0,
-                    },
-                    None => self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner()),
-                };
+                state = sleep(state, id, left);
                 continue;
             }
             state.reader = true;
@@ -322,8 +328,21 @@ impl Connection {
             state = self.lock();
             state.reader = false;
             self.take(&mut state, frame);
-            // Somebody else's result, or the reader's place, may be what they wait for.
-            self.changed.notify_all();
+        };
+        self.pass_reading_on(&state);
+        answer
+    }
+
+    /// Whoever stops waiting may have been the reader, or the one who was to be the next: then somebody else must
+    /// read, or those who sleep would sleep for ever.
+    fn pass_reading_on(&self, state: &State) {
+        if state.reader {
+            return;
+        }
+        if state.dispatcher {
+            self.unread.notify_one();
+        } else if let Some(sleeper) = state.sleepers.last() {
+            sleeper.wake.notify_one();
         }
     }
 
@@ -439,7 +458,9 @@ impl Connection {
         } else {
             entry.result = Some(result);
         }
-        self.changed.notify_all();
+        for sleeper in state.sleepers.iter().filter(|sleeper| sleeper.id == id) {
+            sleeper.wake.notify_one();
+        }
     }
 
     fn died(&self, state: &mut State, why: String) {
@@ -452,7 +473,10 @@ impl Connection {
                 let _ = rustix::io::write(event, &1u64.to_ne_bytes());
             }
         }
-        self.changed.notify_all();
+        for sleeper in &state.sleepers {
+            sleeper.wake.notify_one();
+        }
+        self.unread.notify_one();
     }
 
     // --- sending --------------------------------------------------------------------
@@ -555,7 +579,7 @@ impl Connection {
         }
         if state.reader {
             // A waiting thread reads; it will tell when it stops.
-            let (state, _) = match self.changed.wait_timeout(state, Duration::from_millis(100)) {
+            let (state, _) = match self.unread.wait_timeout(state, Duration::from_millis(100)) {
                 Ok(pair) => pair,
                 Err(poisoned) => poisoned.into_inner(),
             };
@@ -579,9 +603,20 @@ impl Connection {
         state.reader = false;
         self.read_what_is_there(&mut state);
         self.flush(&mut state);
-        self.changed.notify_all();
         state.died.is_none()
     }
+}
+
+/// Sleeps until the run has a result, the reader's place is free, or the time is over.
+fn sleep<'a>(mut state: MutexGuard<'a, State>, id: u64, time: Option<Duration>) -> MutexGuard<'a, State> {
+    let wake = Arc::new(Condvar::new());
+    state.sleepers.push(Sleeper { id, wake: wake.clone() });
+    let mut state = match time {
+        Some(time) => wake.wait_timeout(state, time).unwrap_or_else(|poisoned| poisoned.into_inner()).0,
+        None => wake.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner()),
+    };
+    state.sleepers.retain(|sleeper| !Arc::ptr_eq(&sleeper.wake, &wake));
+    state
 }
 
 /// What became of a frame.
@@ -676,6 +711,11 @@ mod tests {
 
     /// A connection with one run on its way, and the other end of it.
     fn with_a_run() -> (Arc<Connection>, u64, OwnedFd) {
+        let (connection, [id], its) = with_runs();
+        (connection, id, its)
+    }
+
+    fn with_runs<const N: usize>() -> (Arc<Connection>, [u64; N], OwnedFd) {
         let (ours, its) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("a socket");
         let hello = Hello {
@@ -692,10 +732,10 @@ mod tests {
         say(&its, Kind::Hello, 0, &encode(&hello));
         let (connection, _) = Connection::new(ours, Box::new(|| "no last words".to_owned())).expect("a greeting");
         let connection = Arc::new(connection);
-        let [id] = connection.ids();
-        let run = NewRun { id, partner: None, body: Vec::new(), descriptors: Vec::new(), output_limited: false };
-        connection.run([run]).expect("sent");
-        (connection, id, its)
+        let ids = connection.ids();
+        let run = |id| NewRun { id, partner: None, body: Vec::new(), descriptors: Vec::new(), output_limited: false };
+        connection.run(ids.map(run)).expect("sent");
+        (connection, ids, its)
     }
 
     fn say(socket: &OwnedFd, kind: Kind, id: u64, body: &[u8]) {
@@ -723,6 +763,63 @@ mod tests {
         let longest = result("x".repeat(MAX_INLINE - millibox_wire::frame::HEADER - empty - 2));
         say(&its, Kind::Result, id, &encode(&longest));
         assert_eq!(connection.wait(id, None).expect("read"), Some(longest));
+    }
+
+    /// Until so many threads wait.
+    fn until_asleep(connection: &Connection, sleepers: usize) {
+        while connection.lock().sleepers.len() < sleepers || !connection.lock().reader {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn each_of_many_threads_is_given_its_own() {
+        let (connection, ids, its) = with_runs::<8>();
+        std::thread::scope(|scope| {
+            let threads = ids.map(|id| {
+                let connection = &connection;
+                (id, scope.spawn(move || connection.wait(id, None)))
+            });
+            until_asleep(&connection, ids.len() - 1);
+            // The first is, or was, the reader's; the last ones find their reader gone.
+            for (id, thread) in threads {
+                let its_own = result(format!("of run {id}"));
+                say(&its, Kind::Result, id, &encode(&its_own));
+                assert_eq!(thread.join().expect("no panic").expect("read"), Some(its_own));
+            }
+        });
+        assert!(connection.lock().sleepers.is_empty() && !connection.lock().reader);
+    }
+
+    #[test]
+    fn who_gives_up_waiting_leaves_the_reading_to_another() {
+        let (connection, [short, long], its) = with_runs();
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| connection.wait(short, Some(Duration::from_millis(200))));
+            while !connection.lock().reader {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let sleeper = scope.spawn(|| connection.wait(long, None));
+            assert_eq!(reader.join().expect("no panic").expect("read"), None);
+            say(&its, Kind::Result, long, &encode(&result(String::new())));
+            assert_eq!(sleeper.join().expect("no panic").expect("read"), Some(result(String::new())));
+        });
+    }
+
+    #[test]
+    fn all_who_wait_hear_of_the_end() {
+        let (connection, ids, its) = with_runs::<4>();
+        std::thread::scope(|scope| {
+            let threads = ids.map(|id| {
+                let connection = &connection;
+                scope.spawn(move || connection.wait(id, None))
+            });
+            until_asleep(&connection, ids.len() - 1);
+            drop(its);
+            for thread in threads {
+                assert!(matches!(thread.join().expect("no panic"), Err(Error::Died(_))));
+            }
+        });
     }
 
     #[test]
