@@ -137,14 +137,23 @@ fn each_experiment_writes_what_it_should() {
 #[test]
 fn a_peer_that_is_not_there_is_named() {
     let directory = tempfile::tempdir().expect("a directory");
-    let tired = directory.path().join("tired");
-    // Its count is in a file beside it. It works when it is tried, and not for long.
-    let words =
-        "#!/bin/sh\necho >> \"$0.count\"\n[ \"$(wc -l < \"$0.count\")\" -le 4 ] || { echo 'no more' >&2; exit 1; }\n";
-    std::fs::write(&tired, words).expect("a script");
-    std::fs::set_permissions(&tired, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let script = |name: &str, words: &str| {
+        let path = directory.path().join(name);
+        // It says what it is, and counts its calls in a file beside it.
+        let words = format!(
+            "#!/bin/sh\n[ \"$1\" != --version ] || exit 0\necho >> \"$0.count\"\ncount=$(wc -l < \"$0.count\")\n{words}\n"
+        );
+        std::fs::write(&path, words).expect("a script");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
+        path
+    };
+    // It works when it is tried, and not for long.
+    let tired = script("tired", "[ $count -le 3 ] || { echo 'no more' >&2; exit 1; }");
     let tired = format!("bubblewrap={}", tired.display());
-    let gone = ["--peer", "nsjail=/nonexistent/nsjail", "--peer", "go-judge=/bin/false", "--peer", &tired];
+    let stuck = script("stuck", "exec sleep 1000");
+    let stuck = format!("firejail={}", stuck.display());
+    let gone =
+        ["--peer", "nsjail=/nonexistent/nsjail", "--peer", "go-judge=/bin/false", "--peer", &tired, "--peer", &stuck];
     let report = experiment("peers", &gone);
     let missing = report["tables"][0]["missing"].as_array().expect("missing");
     let why = |name: &str| {
@@ -155,6 +164,7 @@ fn a_peer_that_is_not_there_is_named() {
     // They are there, and do not work, or no more: that is named, and the others are measured.
     assert!(why("go-judge").contains("did not start"), "{}", why("go-judge"));
     assert!(why("bubblewrap").ends_with("no more"), "{}", why("bubblewrap"));
+    assert!(why("firejail").contains("no end within 10 s"), "{}", why("firejail"));
     assert_eq!(report["tables"][0]["variants"][1]["name"], "millibox");
 }
 

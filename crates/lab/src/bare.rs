@@ -1,7 +1,11 @@
 //! The same programs without a sandbox.
 
 use crate::{Error, interrupt};
-use std::process::{Command, Stdio};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// posix_spawn(3) and wait of a program without arguments, with an empty environment; it must succeed.
 ///
@@ -21,6 +25,38 @@ pub fn success(command: &mut Command) -> Result<(), Error> {
     let name = command.get_program().to_string_lossy().into_owned();
     let status = command.status().map_err(Error::system(format!("run {name}")))?;
     if status.success() { Ok(()) } else { Err(Error::says(format!("{name}: {status}"))) }
+}
+
+/// The same for another's command, which may hang: after this time it is killed, which is an error.
+///
+/// # Errors
+/// Those of [`success`], and no end in time.
+pub fn success_within(command: &mut Command, patience: Duration) -> Result<(), Error> {
+    interrupt::check()?;
+    let name = command.get_program().to_string_lossy().into_owned();
+    let mut child = command.spawn().map_err(Error::system(format!("run {name}")))?;
+    let ended = ends_within(&child, patience);
+    if !ended.as_ref().is_ok_and(|ended| *ended) {
+        let _ = child.kill();
+    }
+    let status = child.wait().map_err(Error::system(format!("wait for {name}")))?;
+    if !ended.map_err(Error::system(format!("wait for {name}")))? {
+        return Err(Error::NoEnd { name, seconds: patience.as_secs() });
+    }
+    if status.success() { Ok(()) } else { Err(Error::says(format!("{name}: {status}"))) }
+}
+
+fn ends_within(child: &Child, patience: Duration) -> Result<bool, Errno> {
+    let pid = Pid::from_child(child);
+    let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
+    let deadline = Instant::now() + patience;
+    loop {
+        let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now())).map_err(|_| Errno::INVAL)?;
+        match poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&left)) {
+            Err(Errno::INTR) => {}
+            answer => return answer.map(|ready| ready > 0),
+        }
+    }
 }
 
 /// A run in the sandbox, which must exit with 0; its result.

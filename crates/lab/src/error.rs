@@ -14,6 +14,14 @@ pub enum Error {
         /// The kernel's answer.
         error: std::io::Error,
     },
+    /// Another's command did not end, and was killed.
+    #[error("{name}: no end within {seconds} s; it was killed")]
+    NoEnd {
+        /// The command.
+        name: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
     /// [`interrupt`](crate::interrupt()) was called.
     #[error("interrupted")]
     Interrupted,

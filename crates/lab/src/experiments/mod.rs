@@ -13,6 +13,7 @@ mod scalability;
 mod sharing;
 
 use crate::{Error, Lab, Report};
+use std::io::{Read, Seek};
 use std::time::Instant;
 
 /// A question, and how to answer it.
@@ -62,10 +63,16 @@ impl Experiment {
 
 /// The first line of what a program says of its version.
 pub(crate) fn version(executable: &std::path::Path, arguments: &[&str]) -> String {
-    let output = std::process::Command::new(executable).args(arguments).stdin(std::process::Stdio::null()).output();
-    let Some(output) = output.ok().filter(|output| output.status.success()) else {
-        return "it does not say".to_owned();
+    let first_line = || {
+        let mut said = tempfile::tempfile().ok()?;
+        let mut command = std::process::Command::new(executable);
+        command.args(arguments).stdin(std::process::Stdio::null());
+        command.stdout(said.try_clone().ok()?).stderr(said.try_clone().ok()?);
+        crate::bare::success_within(&mut command, std::time::Duration::from_secs(10)).ok()?;
+        let mut bytes = Vec::new();
+        said.rewind().and_then(|()| said.read_to_end(&mut bytes)).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
     };
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it does not say").to_owned()
+    first_line().unwrap_or_else(|| "it does not say".to_owned())
 }

@@ -132,27 +132,22 @@ fn system() -> Vec<(PathBuf, Option<PathBuf>)> {
     there.map(|path| (path.clone(), std::fs::read_link(&path).ok())).collect()
 }
 
+/// How long a peer's command may take for /bin/true. The slowest take 40 ms.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// A command that runs /bin/true in a sandbox; if it fails, its own words are the error.
 fn quiet(command: &mut Command) -> Result<(), Error> {
-    let name = command.get_program().to_string_lossy().into_owned();
     // A pipe would have to be read; a file is looked at only if there is a reason to.
     let mut words = tempfile::tempfile().map_err(Error::system("make a temporary file"))?;
     let for_it = words.try_clone().map_err(Error::system("copy a descriptor"))?;
-    let status = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(for_it)
-        .status()
-        .map_err(Error::system(format!("run {name}")))?;
-    if status.success() {
-        return Ok(());
-    }
+    let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(for_it);
+    let Err(error) = bare::success_within(command, PATIENCE) else { return Ok(()) };
     let mut said = String::new();
     let _ = words.rewind();
     let _ = words.read_to_string(&mut said);
     let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let from = said.len().saturating_sub(3);
-    Err(Error::says(format!("{name}: {status}: {}", said[from..].join("; "))))
+    if from == said.len() { Err(error) } else { Err(Error::says(format!("{error}: {}", said[from..].join("; ")))) }
 }
 
 /// Tries a command once with its words caught, then runs it with none: a run that is measured opens no file of ours.
@@ -160,11 +155,14 @@ fn tried(mut make: impl FnMut() -> Command + 'static, about: &'static str) -> Re
     quiet(&mut make())?;
     let run = move || {
         let mut command = make();
-        let done = bare::success(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
-        // Once more, for its words.
-        done.map_err(|error| match quiet(&mut make()) {
-            Err(words) => words,
-            Ok(()) => Error::says(format!("{error}, after runs that succeeded and before one that did")),
+        let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        bare::success_within(command, PATIENCE).map_err(|error| match error {
+            Error::NoEnd { .. } | Error::Interrupted => error,
+            // Once more, for its words.
+            error => match quiet(&mut make()) {
+                Err(words) => words,
+                Ok(()) => Error::says(format!("{error}, after runs that succeeded and before one that did")),
+            },
         })
     };
     Ok(Ready { run: Box::new(run), about })
