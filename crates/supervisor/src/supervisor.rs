@@ -767,7 +767,8 @@ impl Supervisor {
         }
     }
 
-    /// Launches in a home that takes launches; false: it did not take this one, which is answered.
+    /// Launches in a home that takes launches; false: it did not take this one, which is answered, or, if it is no
+    /// pair's, in the queue again.
     fn launch(&mut self, index: usize, id: u64) -> bool {
         let now = calls::monotonic_raw_ns();
         let Some(request) = self.requests.get_mut(&id) else { return false };
@@ -775,6 +776,15 @@ impl Supervisor {
         let descriptors: Vec<i32> = request.descriptors.iter().map(|fd| fd.as_raw_fd()).collect();
         home.clear_out_of_memory(&self.setup.handover, index);
         let sent = home.launch(&request.launch, &request.strings, &descriptors);
+        if let Err(Errno(libc::EPIPE | libc::ECONNRESET)) = sent
+            && request.partner.is_none()
+        {
+            // The home has died, which we shall hear next. Nothing of the run has begun, and it is all still here: it
+            // goes to another home, or to this one's successor.
+            home.state = State::Ending;
+            self.queue.push_front(id);
+            return false;
+        }
         // From here the pipes' ends are the tracee's alone.
         request.descriptors.clear();
         request.strings = Vec::new();
