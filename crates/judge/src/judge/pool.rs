@@ -16,7 +16,7 @@ use crate::interactive;
 use crate::passes;
 use crate::program::{Executable, Limits};
 use crate::report::{About, CompilationReport};
-use crate::scoring::{Judged, Progress};
+use crate::scoring::{Graded, Grading, Judged, Progress};
 use crate::staging::{private_directory, stage};
 use crate::verdict::{TestResult, Verdict};
 use millibox::Supervisor;
@@ -67,6 +67,8 @@ enum Stage {
 enum Task {
     Compile(usize),
     Test(usize, usize, Arc<Executable>),
+    /// A group's result, by the package's grader.
+    Grade(usize, Grading),
 }
 
 struct State<'a, 't> {
@@ -160,6 +162,15 @@ impl<'a> Pool<'a, '_> {
                     let judged = Some(judged).filter(|_| !machine.is_stopped());
                     shared.change(|state| state.judged(number, test, judged));
                 }
+                Task::Grade(number, grading) => {
+                    let graded = machine.attempt(Result::is_err, |_, supervisor| match &self.prepared.grader {
+                        Some(grader) => grader.grade(supervisor, &[cpu], &grading).map_err(|failure| failure.0),
+                        None => Err("there is none".to_owned()),
+                    });
+                    if !machine.is_stopped() {
+                        shared.change(|state| state.graded(number, grading.group, graded));
+                    }
+                }
             }
         }
     }
@@ -252,6 +263,10 @@ impl Entry<'_> {
                 Some(Task::Compile(number))
             }
             Stage::Runnable(executable) => {
+                // First, for what comes after it waits.
+                if let Some(grading) = self.progress.next_grading() {
+                    return Some(Task::Grade(number, grading));
+                }
                 let test = self.progress.next_test()?;
                 Some(Task::Test(number, test, executable.clone()))
             }
@@ -280,6 +295,16 @@ impl State<'_, '_> {
         let entry = &mut self.entries[number];
         entry.progress.record(test, judged);
         entry.judged += 1;
+        self.known_more(number);
+    }
+
+    fn graded(&mut self, number: usize, group: usize, graded: Result<Graded, String>) {
+        self.entries[number].progress.grade(group, graded);
+        self.known_more(number);
+    }
+
+    fn known_more(&mut self, number: usize) {
+        let entry = &mut self.entries[number];
         if entry.progress.is_finished() {
             // Its files go with the last run of it.
             entry.stage = Stage::Over;

@@ -50,6 +50,7 @@ impl SubmissionReport {
             not_judged: verdict.is_none().then_some(NotJudged::Unfinished),
             reason: match progress.settled() {
                 settled if settled < plan.len() => format!("after {settled} of {} tests", plan.len()),
+                _ if !progress.is_finished() => "before its groups were graded".to_owned(),
                 _ => result.reason.clone(),
             },
             decided_by: result.decided_by.map(|test| plan.test_name(test).to_owned()),
@@ -98,7 +99,8 @@ impl GroupReport {
         let plan = progress.plan();
         let result = progress.group(group);
         let tests = plan.tests_of(group);
-        let open = tests.clone().any(|test| test >= progress.settled());
+        // Its tests, or what a grader makes of them.
+        let open = !tests.is_empty() && (tests.end > progress.settled() || result.verdict.is_none());
         let (not_judged, reason) = match &result.not_judged {
             Some(skipped) => (Some(skipped.why), skipped.reason.clone()),
             None if open => (Some(NotJudged::Unfinished), not_judged_words(NotJudged::Unfinished).to_owned()),

@@ -45,12 +45,9 @@ pub(super) enum Part {
 /// Why a problem's submissions cannot be scored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The package brings a grader of its own.
-    #[error(
-        "group {0} asks for a grader of the package's own (grading: custom), which is not supported; \
-         the default grader's flags are"
-    )]
-    CustomGrader(String),
+    /// A grader of the package's own is asked for, and there is none.
+    #[error("group {0} asks for a grader of the package's own (grading: custom), and there is none in graders/")]
+    NoGrader(String),
     /// A required group is not there, or comes too late.
     #[error("group {group} requires group {required}, which is not judged before it")]
     RequiredGroup {
@@ -79,6 +76,9 @@ impl Plan {
     /// Its rules are not supported, or make no sense; the message names the group.
     pub fn new(problem: &Problem) -> Result<Plan, Refusal> {
         let mut plan = Plan { tests: Vec::new(), groups: Vec::new(), scoring: problem.scoring };
+        if let Some(group) = problem.groups().find(|group| group.rules.grader.is_some() && problem.grader.is_none()) {
+            return Err(Refusal::NoGrader(shown(&group.name)));
+        }
         plan.add(&problem.root, problem.format)?;
         if plan.tests.is_empty() {
             return Err(Refusal::NoTests);
@@ -117,11 +117,11 @@ impl Plan {
 
     fn worth(&self, group: &Group, format: Format) -> Result<Worth, Refusal> {
         let rules = &group.rules;
-        if rules.custom_grader {
-            return Err(Refusal::CustomGrader(shown(&group.name)));
-        }
         let refused = |reason| Err(Refusal::Rules { group: shown(&group.name), reason });
         Ok(match (self.scoring, rules.score, rules.accept_score, rules.points) {
+            (Scoring::PassFail, ..) if rules.grader.is_some() => {
+                return refused("a grader of the package's own makes points, and the problem has none");
+            }
             (Scoring::PassFail, ..) => Worth::Nothing,
             (_, ScoreMode::PassFail, _, None) => return refused("it is all or nothing, and no points are named"),
             (_, ScoreMode::PassFail, _, Some(_)) => Worth::AllOrNothing,

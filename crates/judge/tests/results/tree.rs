@@ -4,7 +4,7 @@ use millibox::{Backend, Figures, Outcome, RunResult};
 use millibox_judge::program::Limits;
 use millibox_judge::scoring::{Judged, Plan, Progress};
 use millibox_judge::verdict::{Points, TestResult, Verdict};
-use millibox_package::model::{Checker, Format, Group, Kind, Problem, Rules, ScoreMode, Scoring, Test};
+use millibox_package::model::{Checker, Format, Group, Kind, Problem, Program, Rules, ScoreMode, Scoring, Test};
 use std::time::Duration;
 
 pub const LIMIT: Duration = Duration::from_millis(1000);
@@ -39,6 +39,7 @@ pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group
         kind: Kind::Batch,
         checker: Checker::Tokens,
         checker_flags: Vec::new(),
+        grader: None,
         scoring,
         limits: Default::default(),
         root: Group { rules, groups, ..Group::default() },
@@ -50,6 +51,11 @@ pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group
         warnings: Vec::new(),
         unpacked: None,
     }
+}
+
+/// A program that nobody runs here.
+pub fn program() -> Program {
+    Program { path: "g.py".into(), sources: vec!["g.py".into()], language: None, arguments: Vec::new() }
 }
 
 /// A result that used this part of the time limit.

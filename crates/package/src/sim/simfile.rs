@@ -94,6 +94,7 @@ pub fn read(tree: &Tree, directory: &Path, sipfile: Option<Sipfile>, log: &Log) 
         kind: if reader.interactive { Kind::Interactive } else { Kind::Batch },
         checker,
         checker_flags: Vec::new(),
+        grader: None,
         scoring,
         limits: Limits { cpu_time: sipfile.time_limit, memory, ..Limits::default() },
         root: Group { rules, groups, ..Group::default() },

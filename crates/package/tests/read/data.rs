@@ -188,8 +188,36 @@ fn graders_of_the_packages_own() {
     let package = Package::icpc("type: scoring\n");
     package.file("data/secret/testdata.yaml", "grading: custom\ngrader_flags: whatever\n");
     package.file("graders/g.py", "").silent();
-    assert!(package.problem().group("secret").unwrap().rules.custom_grader);
-    assert!(!package.problem().root.rules.custom_grader);
+    let grader = |name: &str| package.problem().group(name).unwrap().rules.grader.clone();
+    assert_eq!(grader("secret"), Some(vec!["whatever".to_owned()]));
+    assert_eq!(package.problem().root.rules.grader, None);
+    assert_eq!(package.problem().grader.unwrap().name(), "g.py");
+
+    // Flags and grader are handed down, each for itself.
+    package.test("secret/a/x").test("secret/b/x");
+    package.file("data/secret/a/testdata.yaml", "grader_flags: a b\n").file("data/secret/b/testdata.yaml", "");
+    package.silent();
+    assert_eq!(grader("secret/a"), Some(vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(grader("secret/b"), grader("secret"));
+    package.file("data/secret/b/testdata.yaml", "grading: default\n");
+    package.refused("data/secret/b/testdata.yaml:1:10: error: the default grader knows no flag \"whatever\"");
+    package.file("data/secret/b/testdata.yaml", "grading: default\ngrader_flags: max\n").silent();
+    assert_eq!(grader("secret/b"), None);
+    assert_eq!(package.problem().group("secret/b").unwrap().rules.score, ScoreMode::Maximum);
+    // What is meant for the default grader of all is no flag that it must know here.
+    package.file("data/testdata.yaml", "on_reject: continue\ngrader_flags: ignore_sample\n");
+    package.file("data/secret/testdata.yaml", "grading: custom\n").silent();
+    assert_eq!(grader("secret"), Some(vec!["ignore_sample".to_owned()]));
+
+    package
+        .file("graders/h.py", "")
+        .refused("graders/g.py: error: there may be one grader, but there is also graders/h.py");
+    let package = Package::icpc("type: scoring\n");
+    package.file("graders/g.py", "").warned("graders: warning: not used, since no testdata.yaml says");
+    assert!(package.problem().grader.is_none());
+    let package = Package::legacy();
+    package.file("graders/g.py", "").file("data/secret/testdata.yaml", "grading: custom\n");
+    package.refused("grading custom is for scoring problems only");
 }
 
 #[test]
