@@ -261,6 +261,34 @@ fn what_a_grader_does_wrong_is_a_judge_error() {
 }
 
 #[test]
+fn where_fewer_points_are_better() {
+    let package = Package::new("type: scoring\ngrading: {objective: min}\nvalidation: custom score\n");
+    let package = package.test("secret/2", "1\n", "2\n");
+    package.file("data/testdata.yaml", "on_reject: continue\ngrader_flags: ignore_sample\nrange: 2 50\n");
+    // As many points as what it says.
+    package.file("output_validators/v.sh", "read n\n[ $n = 9 ] && exit 43\necho $n > $3/score.txt\nexit 42\n");
+    package.submission("accepted/one.sh", "echo 1\n").submission("partially_accepted/two.sh", "echo 2\n");
+    package.submission("partially_accepted/one.sh", "echo 1\n").submission("wrong_answer/nine.sh", "echo 9\n");
+    let judged = package.judge(&["--verbose"]);
+    judged.exits_with(1).says("2 points, 2 would be best").says("4 points, 2 would be best");
+    let all = judged.report["submissions"].as_array().unwrap().iter();
+    let all: Vec<_> = all.map(|one| (one["name"].as_str().unwrap(), &one["score"], &one["as_expected"])).collect();
+    let (yes, no) = (&true.into(), &false.into());
+    let two = &2.0.into();
+    for expected in [
+        ("accepted/one.sh", two, yes),
+        // It has the least, so all.
+        ("partially_accepted/one.sh", two, no),
+        ("partially_accepted/two.sh", &4.0.into(), yes),
+        // No points would be the best.
+        ("wrong_answer/nine.sh", &serde_json::Value::Null, yes),
+    ] {
+        assert!(all.contains(&expected), "{expected:?}: {all:?}");
+    }
+    assert_eq!(judged.report["problem"]["objective"], "min");
+}
+
+#[test]
 fn some_of_the_tests() {
     let package = Package::new("").test("secret/2", "5\n", "10\n");
     package.submission("accepted/double.sh", DOUBLE).submission("wrong_answer/two.sh", "echo 2\n");

@@ -176,7 +176,19 @@ pub enum Scoring {
         minimum: f64,
         /// Most points.
         maximum: f64,
+        /// Which of two is better.
+        objective: Objective,
     },
+}
+
+/// Which points are better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Objective {
+    /// More.
+    #[default]
+    Max,
+    /// Fewer (legacy `objective: min`).
+    Min,
 }
 
 /// Limits of a problem. What neither the package nor its format says is `None`.
@@ -423,7 +435,7 @@ pub struct Submission {
 pub enum Expected {
     /// Accepted.
     Accepted,
-    /// Accepted, with less than all points.
+    /// Accepted, but not with the best points that there are.
     PartiallyAccepted,
     /// Wrong answer.
     WrongAnswer,

@@ -54,8 +54,9 @@ impl SubmissionReport {
                 _ => result.reason.clone(),
             },
             decided_by: result.decided_by.map(|test| plan.test_name(test).to_owned()),
-            score: result.points,
+            score: points_of(plan, verdict, result.points),
             max_score: plan.most(0),
+            best_score: plan.best(0),
             groups: (0..plan.group_count()).map(|group| GroupReport::judged(progress, group)).collect(),
             tests: (0..plan.len()).map(|test| TestReport::judged(progress, test)).collect(),
         }
@@ -66,7 +67,8 @@ impl SubmissionReport {
     /// A submission that cannot be compiled has no points.
     pub fn not_run(about: About, plan: &Plan, verdict: Verdict, reason: impl Into<String>) -> SubmissionReport {
         let nothing = Progress::new(plan);
-        let points = (plan.scores() && verdict == Verdict::CompileError).then_some(0.0);
+        let none = plan.scores() && verdict == Verdict::CompileError;
+        let points = points_of(plan, Some(verdict), none.then_some(0.0));
         let mut report = SubmissionReport::judged(about.clone(), &nothing);
         report.as_expected = about.as_expected(plan, verdict, points);
         (report.verdict, report.not_judged) = (Some(verdict), None);
@@ -90,8 +92,13 @@ impl SubmissionReport {
 
 impl About {
     fn as_expected(&self, plan: &Plan, verdict: Verdict, points: Option<f64>) -> Option<bool> {
-        is_expected(&self.expected, self.expected_score, verdict, points, plan.most(0))
+        is_expected(&self.expected, self.expected_score, verdict, points, plan.best(0))
     }
+}
+
+/// Points of a submission. Where fewer are better, none but those of what is accepted: no points would be the best.
+fn points_of(plan: &Plan, verdict: Option<Verdict>, points: Option<f64>) -> Option<f64> {
+    points.filter(|_| verdict == Some(Verdict::Accepted) || !plan.fewer_are_better())
 }
 
 impl GroupReport {
@@ -114,6 +121,7 @@ impl GroupReport {
             reason,
             score: result.points,
             max_score: plan.most(group),
+            best_score: plan.best(group),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tests, groups and rules of a problem, in the order in which they are judged.
 
 use super::points::Worth;
-use millibox_package::model::{self, Format, Group, Problem, Rules, ScoreMode, Scoring};
+use millibox_package::model::{self, Format, Group, Objective, Problem, Rules, ScoreMode, Scoring};
 use std::ops::Range;
 
 /// What is to be judged, and by which rules.
@@ -210,6 +210,22 @@ impl Plan {
             }
         };
         most.is_finite().then_some(most)
+    }
+
+    /// The best points of a group, or, if it is the root, of a submission: the most, or, where fewer are better, the
+    /// least; none if there are no points or no bound on them.
+    pub fn best(&self, group: usize) -> Option<f64> {
+        let least = match self.scoring {
+            Scoring::Points { minimum, objective: Objective::Min, .. } if group == 0 => Some(minimum),
+            Scoring::Points { objective: Objective::Min, .. } => self.groups[group].rules.range.map(|(least, _)| least),
+            Scoring::Points { objective: Objective::Max, .. } | Scoring::PassFail => return self.most(group),
+        };
+        least.filter(|least| least.is_finite())
+    }
+
+    /// Whether fewer points are better.
+    pub fn fewer_are_better(&self) -> bool {
+        matches!(self.scoring, Scoring::Points { objective: Objective::Min, .. })
     }
 }
 

@@ -4,7 +4,7 @@
 //! on nothing is settled; but it still knows of a test that it need not be run, if whatever the open
 //! results are, something before it ends its group.
 
-use super::grading::{self, Grading};
+use super::grading::{self, Graded, Grading};
 use super::plan::{Part, PlannedGroup, shown};
 use super::points;
 use super::progress::{Progress, Recorded, TestState};
@@ -262,10 +262,8 @@ impl<'a> Walker<'a> {
             }
             Some(graded) => graded.clone().map_err(|why| format!("grader: {why}")),
         };
-        // The formats ignore the score of what is not accepted; where it counts all the same, no range holds it.
-        let graded = graded.and_then(|graded| match graded.verdict {
-            Verdict::Accepted => Ok((graded.verdict, points::in_range(rules, graded.points)?)),
-            verdict => Ok((verdict, graded.points)),
+        let graded = graded.and_then(|Graded { verdict, points }| {
+            Ok((verdict, points::in_range(rules, verdict == Verdict::Accepted, points)?))
         });
         let this = Some(Part::Group(index));
         match graded {

@@ -153,7 +153,11 @@ impl Naive<'_> {
             ScoreMode::PassFail => 0.0,
         };
         match rules.range {
-            Some((least, most)) if self.scoring && !(least..=most).contains(&points) => (Verdict::JudgeError, 0.0),
+            Some((least, most))
+                if self.scoring && verdict == Verdict::Accepted && !(least..=most).contains(&points) =>
+            {
+                (Verdict::JudgeError, 0.0)
+            }
             _ => (verdict, points),
         }
     }

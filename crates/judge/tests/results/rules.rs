@@ -180,6 +180,10 @@ fn a_range_that_is_left() {
     points(&scored(ranged.clone(), 1), "AC", Accepted, Some(12.0));
     fault(&scored(ranged.clone(), 2), "AC AC", "group secret: 24 points are outside its range, 0 to 20");
     fault(&scored(ranged, 1), "AC=-1", "group secret: -1 points are outside its range, 0 to 20");
+    // Of what is not accepted there may be less than the least.
+    let least = Rules { range: Some((10.0, 30.0)), ..legacy(12.0) };
+    points(&scored(least.clone(), 2), "AC AC", Accepted, Some(24.0));
+    points(&scored(least, 1), "WA", WrongAnswer, Some(0.0));
     // A tenth has no exact number.
     let tenths = Rules { range: Some((0.0, 1.0)), ..legacy(0.1) };
     points(&scored(tenths, 10), "AC AC AC AC AC AC AC AC AC AC", Accepted, Some(1.0));

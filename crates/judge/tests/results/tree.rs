@@ -4,11 +4,13 @@ use millibox::{Backend, Figures, Outcome, RunResult};
 use millibox_judge::program::Limits;
 use millibox_judge::scoring::{Judged, Plan, Progress};
 use millibox_judge::verdict::{Points, TestResult, Verdict};
-use millibox_package::model::{Checker, Format, Group, Kind, Problem, Program, Rules, ScoreMode, Scoring, Test};
+use millibox_package::model::{
+    Checker, Format, Group, Kind, Objective, Problem, Program, Rules, ScoreMode, Scoring, Test,
+};
 use std::time::Duration;
 
 pub const LIMIT: Duration = Duration::from_millis(1000);
-pub const POINTS: Scoring = Scoring::Points { minimum: 0.0, maximum: 100.0 };
+pub const POINTS: Scoring = Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max };
 
 /// Rules that go on after a failure.
 pub fn goes_on() -> Rules {

@@ -81,7 +81,7 @@ pub fn read(directory: &Path, label: String, unfinished: bool, log: &Log) -> Pro
         }
     }
     let scoring = match header.scoring {
-        true => Scoring::Points { minimum: data.range.0, maximum: data.range.1 },
+        true => Scoring::Points { minimum: data.range.0, maximum: data.range.1, objective: header.objective },
         false => Scoring::PassFail,
     };
     let kind = match (header.passes, header.interactive) {

@@ -7,7 +7,8 @@ use crate::constants::Constants;
 use crate::fault::{Log, Place};
 use crate::keys::{number, seconds};
 use crate::model::{
-    Checker, Convention, Expected, Format, Group, Kind, Limits, Problem, Rules, ScoreMode, Scoring, Submission, Test,
+    Checker, Convention, Expected, Format, Group, Kind, Limits, Objective, Problem, Rules, ScoreMode, Scoring,
+    Submission, Test,
 };
 use crate::programs::{extension, program};
 use crate::tree::Tree;
@@ -84,6 +85,7 @@ pub fn read(tree: &Tree, directory: &Path, sipfile: Option<Sipfile>, log: &Log) 
     let scoring = Scoring::Points {
         minimum: points().map(|points| points.min(0.0)).fold(0.0, |sum, points| sum + points),
         maximum: points().map(|points| points.max(0.0)).fold(0.0, |sum, points| sum + points),
+        objective: Objective::Max,
     };
     let rules = Rules { stop_at_first_failure: false, ..Rules::default() };
     Problem {

@@ -1,7 +1,7 @@
 //! Tests and groups.
 
 use crate::{Package, below, names};
-use millibox_package::model::{InputFlags, Rules, ScoreMode, Scoring, VerdictMode};
+use millibox_package::model::{InputFlags, Objective, Rules, ScoreMode, Scoring, VerdictMode};
 
 #[test]
 fn tests_in_order() {
@@ -95,7 +95,7 @@ fn settings_of_the_legacy_format() {
         .test("sample/s");
     package.silent();
     let problem = package.problem();
-    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0 });
+    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max });
     let rules = |name: &str| problem.group(name).unwrap().rules.clone();
     let root = Rules {
         stop_at_first_failure: false,
