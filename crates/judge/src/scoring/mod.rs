@@ -19,6 +19,9 @@
 //! let mut progress = Progress::new(&plan);
 //! while let Some(test) = progress.next_test() {
 //!     progress.record(test, judge(tests[test]));
+//!     while let Some(grading) = progress.next_grading() {
+//!         progress.grade(grading.group, Err("graders are not asked here".to_owned()));
+//!     }
 //! }
 //! println!("{:?}", progress.submission().verdict);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -10,6 +10,10 @@ use crate::tree::Tree;
 use crate::yaml::{self, Node, Value};
 use std::collections::BTreeMap;
 
+/// Why packages with static validators are refused; docs/packages.md has it at length.
+pub const NO_STATIC_VALIDATORS: &str =
+    "static validators are not supported: the format contradicts itself in how they are asked for and counted";
+
 /// Where a grader of the package's own lies.
 pub const GRADERS: &str = "graders";
 
@@ -169,7 +173,7 @@ pub fn successor(tree: &Tree, file: &str, above: &Settings, header: &Header, log
     }
     for key in ["static_validation_score", "static_validator_args"] {
         if let Some(node) = keys.get(key) {
-            log.error(&node.place, format!("{key}: static validators are not supported"));
+            log.error(&node.place, format!("{key}: {NO_STATIC_VALIDATORS}"));
         }
     }
     keys.ignore(&["full_feedback", "input_visualizer_args", "output_visualizer_args"]);

@@ -157,7 +157,7 @@ fn types(keys: &Keys<'_>, header: &mut Header, log: &Log) {
         log.error(&node.place, "types pass-fail and scoring exclude each other");
     }
     if has("submit-answer") {
-        log.error(&node.place, "type submit-answer is not supported");
+        log.error(&node.place, "type submit-answer is not supported: the format does not say how answers are named");
     }
     header.scoring = has("scoring");
     header.interactive = has("interactive");

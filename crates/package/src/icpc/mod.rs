@@ -23,7 +23,7 @@ use crate::model::{Checker, Convention, Expected, Group, Kind, Problem, Program,
 use crate::programs::{self, program, programs};
 use crate::tree::{self, Names, Tree};
 use generators::Made;
-use group::GRADERS;
+use group::{GRADERS, NO_STATIC_VALIDATORS};
 use header::Header;
 use std::path::Path;
 
@@ -77,7 +77,7 @@ pub fn read(directory: &Path, label: String, unfinished: bool, log: &Log) -> Pro
     let include = include(&tree, log);
     for directory in ["static_validator", "static_validators"] {
         if tree.files(directory).next().is_some() {
-            log.error(directory, "static validators are not supported");
+            log.error(directory, NO_STATIC_VALIDATORS);
         }
     }
     let scoring = match header.scoring {
