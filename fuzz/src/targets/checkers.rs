@@ -248,8 +248,8 @@ thread_local! {
     };
 }
 
-/// Checkers, interactors and graders. First part: convention and exit code, a byte each; then standard output, standard error, score,
-/// multiplier, both messages.
+/// Checkers, interactors and graders. First part: convention and exit code, a byte each; then standard output, standard
+/// error, score, multiplier, both messages.
 fn answer(bytes: &[u8]) {
     let [how, stdout, stderr, score, part, judge, team] = super::parts(bytes);
     let convention = match how.first().unwrap_or(&0) % 3 {

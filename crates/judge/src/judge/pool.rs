@@ -255,8 +255,8 @@ impl<'a, 't> Shared<'a, 't> {
     }
 }
 
-/// Judges a test `once`, and once more, alone, if its real-time limit ended it on a machine that had too few CPUs: it may
-/// not have slept but waited. What comes of that counts. `once` says of the machine what [`pressure::during`] does.
+/// Judges a test `once`, and once more, alone, if its real-time limit ended it on a machine that had too few CPUs: it
+/// may not have slept but waited. What comes of that counts. `once` says of the machine what [`pressure::during`] does.
 fn fairly(
     alone: &RwLock<()>,
     limits: &Limits,

@@ -4,8 +4,8 @@ use super::points::within;
 use crate::verdict::Verdict;
 use millibox_package::model::Expected;
 
-/// Whether a verdict, and points of which there are none better than `best`, are what was expected. `None`: nothing was, or nothing is
-/// known of the submission, since the judge failed.
+/// Whether a verdict, and points of which there are none better than `best`, are what was expected. `None`: nothing was,
+/// or nothing is known of the submission, since the judge failed.
 pub fn is_expected(
     expected: &[Expected],
     range: Option<(f64, f64)>,

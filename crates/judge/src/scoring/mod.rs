@@ -6,9 +6,9 @@
 //!
 //! What comes out is what comes out when tests are judged one after another: a result that such
 //! judging would never have asked for (the group had ended before, a required group had failed) is
-//! not looked at. Where a grader of the package's own makes a group's result, the progress says when it is to be
-//! asked ([`Progress::next_grading`]), as it does of tests. Tests that were not judged are just that, with a reason ([`NotJudged`]): they have no
-//! verdict.
+//! not looked at. Where a grader of the package's own makes a group's result, the progress says when it is
+//! to be asked ([`Progress::next_grading`]), as it does of tests. Tests that were not judged are just that,
+//! with a reason ([`NotJudged`]): they have no verdict.
 //!
 //! ```no_run
 //! # use millibox_judge::scoring::{Judged, Plan, Progress};
