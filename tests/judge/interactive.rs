@@ -211,6 +211,32 @@ fn who_is_accepted_must_still_end_well() {
 }
 
 #[test]
+fn who_leaves_an_interactor_that_writes_is_what_that_says() {
+    let table = Table::new();
+    for leaves in [
+        &["exit:0"][..],
+        // The interactor waits for room in a pipe that is full, and in the next.
+        &["sleep:200", "exit:0"],
+        &["read", "close:0", "exit:0"],
+        &["close:1", "sleep:50", "exit:0"],
+    ] {
+        for (says, verdict) in [("exit:43", WrongAnswer), ("exit:42", Accepted)] {
+            for pours in ["write:x", FLOOD, "pour:30000000"] {
+                table.says(&BOTH, leaves, &["write:x", pours, "read-to-end", pours, says], verdict);
+            }
+            // It does not look whether anybody is there.
+            table.says(&BOTH, leaves, &["write:x", "pour:30000000", says], verdict);
+        }
+    }
+    // For ever: that is not the solution's doing, which has left.
+    for result in table.says(&BOTH, &["exit:0"], &["pour:1000000000000", "exit:43"], JudgeError) {
+        assert!(result.reason.contains("time limit"), "{result:?}");
+    }
+    // Who has had all that it wanted is not held up by what is left in the pipe.
+    table.says(&BOTH, &["write:x", "exit:0"], &["pour:900000", "read:x", "exit:42"], Accepted);
+}
+
+#[test]
 fn an_interactor_that_fails_is_no_verdict() {
     let table = Table::new();
     let mut fails = vec!["exit:0", "exit:1", "exit:44", "signal:11", "spin:100000", "sleep:100000"];
@@ -445,7 +471,7 @@ fn the_same_every_time(times: usize) {
     let _load = Load::new();
     let mut limits = limits();
     limits.real_time = Duration::from_secs(60);
-    let scenes: [(&[&str], &[&str], Verdict); 7] = [
+    let scenes: [(&[&str], &[&str], Verdict); 9] = [
         // The solution first.
         (&["write:x", "exit:1"], &["read:x", WAIT, "exit:43"], RunTimeError),
         (&["write:x", "signal:11"], &["read:x", "write:y", WAIT, "exit:43"], RunTimeError),
@@ -456,6 +482,9 @@ fn the_same_every_time(times: usize) {
         (&["write:x", "exit:1"], &["read:x", "exit:43"], WrongAnswer),
         (&["write:x", "read:wrong", "signal:6"], &["read:x", "write:wrong", "exit:43"], WrongAnswer),
         (&["write:x", "exit:1"], &["read:x", "exit:42"], RunTimeError),
+        // The solution has left, and the interactor is still writing.
+        (&["write:x", "exit:0"], &["read:x", FLOOD, WAIT, "exit:43"], WrongAnswer),
+        (&["write:x", "exit:0"], &[FLOOD, "read:x", "exit:42"], Accepted),
     ];
     for time in 0..times {
         for (number, (solution, interactor, verdict)) in scenes.iter().enumerate() {

@@ -195,6 +195,99 @@ fn groups_stop_or_go_on_and_bring_points() {
     assert_eq!(judged.tests("but_one.sh"), ["wrong_answer", "none", "none", "none", "none"]);
 }
 
+/// A sum, or with the flag `half`, half of it for whatever.
+const GRADER: &str = "sum=0 all=AC\nwhile read verdict score; do\n    [ $verdict = AC ] || all=$verdict\n    \
+    sum=$((sum + score))\ndone\n[ \"$1\" = half ] && echo AC $((sum / 2)) && exit\necho $all $sum\n";
+
+#[test]
+fn a_grader_of_the_packages_own_makes_the_results_of_groups() {
+    let package = Package::new("type: scoring\n").test("secret/a/1", "2\n", "4\n").test("secret/a/2", "3\n", "6\n");
+    let package = package.test("secret/b/1", "4\n", "8\n").test("secret/b/2", "5\n", "10\n");
+    package
+        .file("graders/grade.sh", GRADER)
+        .file("data/testdata.yaml", "on_reject: continue\ngrader_flags: ignore_sample\nrange: 0 100\n")
+        .file("data/secret/testdata.yaml", "grading: custom\naccept_score: 10\ngrader_flags: ''\n")
+        .file("data/secret/a/testdata.yaml", "on_reject: break\ngrader_flags: half\n");
+    // Of secret/a the sum is 20 or 0, of secret/b 20 or 10, and secret/1 has 10.
+    package.submission("accepted/double.sh", DOUBLE);
+    package.submission("partially_accepted/not_2.sh", "read n\n[ $n = 2 ] && echo 3 && exit\necho $((n * 2))\n");
+    package.submission("wrong_answer/not_5.sh", "read n\n[ $n = 5 ] && echo 3 && exit\necho $((n * 2))\n");
+    package.submission("wrong_answer/double_again.sh", "read n\n[ $n = 4 ] && echo 3 && exit\necho $((n * 2))\n");
+    for jobs in ["1", "4"] {
+        let judged = package.judge(&["--jobs", jobs]);
+        judged.exits_with(0);
+        let points = |name: &str| judged.submission(name)["score"].as_f64().unwrap();
+        assert_eq!(["double.sh", "not_2.sh", "not_5.sh"].map(points), [40.0, 30.0, 30.0]);
+        assert_eq!(judged.submission("not_5.sh")["decided_by"], "secret/b/2");
+        // Group a ends with its first test, and its grader takes that for an end like any other.
+        let all = ["accepted", "accepted", "wrong_answer", "none", "accepted", "accepted"];
+        assert_eq!(judged.tests("not_2.sh"), all);
+    }
+    let judged = package.judge(&["not_5.sh", "not_2.sh", "--fail-fast"]);
+    assert_eq!(judged.tests("not_2.sh"), ["accepted", "accepted", "wrong_answer", "none", "none", "none"]);
+    // What was judged is graded: 10 and half of nothing.
+    assert_eq!((judged.verdict("not_2.sh"), &judged.submission("not_2.sh")["score"]), ("accepted", &10.0.into()));
+    let judged = package.judge(&["double.sh", "--tests", "secret/b/*"]);
+    assert_eq!(judged.submission("double.sh")["score"], 20.0);
+}
+
+#[test]
+fn what_a_grader_does_wrong_is_a_judge_error() {
+    let package = Package::new("type: scoring\nlimits: {validation_time: 1, validation_output: 1}\n");
+    package.file("data/testdata.yaml", "on_reject: continue\ngrader_flags: ignore_sample\n");
+    package.file("data/secret/testdata.yaml", "grading: custom\ngrader_flags: a b\nrange: 0 10\n");
+    package.submission("accepted/double.sh", DOUBLE);
+    for (grader, says) in [
+        ("echo oh >&2; exit 3\n", "grader: exited with 3, not with 0; standard error: oh"),
+        ("kill -SEGV $$\n", "grader: killed by signal SEGV"),
+        (SPIN, "grader: CPU time limit"),
+        ("echo fine\n", "grader: says \"fine\", not a verdict"),
+        ("", "grader: says \"\", not a verdict"),
+        ("head -c 2000000 /dev/zero\n", "grader: output limit"),
+        ("head -c 9999 /dev/zero\n", "grader: says more than 4096 bytes"),
+        ("echo AC 11\n", "11 points are outside its range, 0 to 10"),
+        // It sees neither tests nor package.
+        ("cat /judge/*/* \"$0\"/../../../data/*/*.in && echo AC 1\n", "grader: exited with 1"),
+    ] {
+        package.file("graders/grade.sh", grader);
+        let judged = package.judge(&["--verbose"]);
+        judged.exits_with(2).says(&format!("group secret: {says}"));
+        assert_eq!(judged.verdict("double.sh"), "judge_error", "{grader}");
+        assert_eq!(judged.tests("double.sh"), ["accepted", "accepted"]);
+    }
+    // What it says of its arguments, and that it need not read.
+    package.file("graders/grade.sh", "[ \"$*\" = 'a b' ] && echo AC 5\n");
+    assert_eq!(package.judge(&[]).exits_with(0).submission("double.sh")["score"], 5.0);
+}
+
+#[test]
+fn where_fewer_points_are_better() {
+    let package = Package::new("type: scoring\ngrading: {objective: min}\nvalidation: custom score\n");
+    let package = package.test("secret/2", "1\n", "2\n");
+    package.file("data/testdata.yaml", "on_reject: continue\ngrader_flags: ignore_sample\nrange: 2 50\n");
+    // As many points as what it says.
+    package.file("output_validators/v.sh", "read n\n[ $n = 9 ] && exit 43\necho $n > $3/score.txt\nexit 42\n");
+    package.submission("accepted/one.sh", "echo 1\n").submission("partially_accepted/two.sh", "echo 2\n");
+    package.submission("partially_accepted/one.sh", "echo 1\n").submission("wrong_answer/nine.sh", "echo 9\n");
+    let judged = package.judge(&["--verbose"]);
+    judged.exits_with(1).says("2 points, 2 would be best").says("4 points, 2 would be best");
+    let all = judged.report["submissions"].as_array().unwrap().iter();
+    let all: Vec<_> = all.map(|one| (one["name"].as_str().unwrap(), &one["score"], &one["as_expected"])).collect();
+    let (yes, no) = (&true.into(), &false.into());
+    let two = &2.0.into();
+    for expected in [
+        ("accepted/one.sh", two, yes),
+        // It has the least, so all.
+        ("partially_accepted/one.sh", two, no),
+        ("partially_accepted/two.sh", &4.0.into(), yes),
+        // No points would be the best.
+        ("wrong_answer/nine.sh", &serde_json::Value::Null, yes),
+    ] {
+        assert!(all.contains(&expected), "{expected:?}: {all:?}");
+    }
+    assert_eq!(judged.report["problem"]["objective"], "min");
+}
+
 #[test]
 fn some_of_the_tests() {
     let package = Package::new("").test("secret/2", "5\n", "10\n");
@@ -382,9 +475,9 @@ fn a_submission_that_talks_has_the_tests_files_too() {
 #[test]
 fn what_is_not_supported_is_said_before_anything_is_judged() {
     let package = Package::new("type: scoring\n");
-    package.file("data/testdata.yaml", "grading: custom\n").file("graders/grade.sh", "echo AC 1\n");
+    package.file("data/testdata.yaml", "grading: custom\n").file("graders/grade.c", "int main(void) {\n");
     let judged = package.submission("accepted/double.sh", DOUBLE).judge(&[]);
-    judged.exits_with(2).says("wants a grader of the package's own, which is not supported");
+    judged.exits_with(2).says("graders/grade.c: error: the grader cannot be compiled").says("expected");
     assert_eq!(judged.stdout, "");
 
     let package = Package::new("validator_flags: no_such_flag\n").test("secret/2", "", "");

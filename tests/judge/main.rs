@@ -4,6 +4,7 @@ mod batch;
 mod checkers;
 mod interactive;
 mod judge;
+mod overload;
 mod package;
 mod passes;
 mod problem;

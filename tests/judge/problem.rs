@@ -236,6 +236,41 @@ fn a_new_interactive_sim_package_works() {
 }
 
 #[test]
+fn a_package_with_a_grader_of_its_own() {
+    let shop = Shop::new();
+    for (file, text) in [
+        ("problem.yaml", "name: P\ntype: scoring\n"),
+        ("domjudge-problem.ini", "timelimit=9\n"),
+        ("data/testdata.yaml", "on_reject: continue\ngrading: custom\n"),
+        ("data/secret/1.in", "1\n"),
+        ("data/secret/1.ans", "2\n"),
+        ("graders/g.sh", "while read verdict score; do echo AC $((score + 1)); done\n"),
+        ("input_validators/v.sh", "exit 42\n"),
+        ("submissions/accepted/a.sh", "echo 2\n"),
+        ("submissions/accepted/wrong_but_graded.sh", "echo 3\n"),
+        ("submissions/time_limit_exceeded/t.sh", "while :; do :; done\n"),
+    ] {
+        shop.write(&format!("p/{file}"), text);
+    }
+    let report = shop.json(&["limits", "p", "--write"]);
+    assert_eq!((&report["limit"], shop.read("p/domjudge-problem.ini")), (&1.0.into(), "timelimit='1'\n".to_owned()));
+    shop.good(&["validate", "p"]);
+    shop.good(&["zip", "p", "--output", "p.zip"]);
+    // Its grader accepts whatever it is told of.
+    let said = shop.problem(&["test", "p"]);
+    assert_eq!(said.status(), 1, "{said:?}");
+    assert!(said.stdout().contains("t.sh: no test catches it; add one"), "{said:?}");
+    shop.write("p/graders/g.sh", "while read verdict score; do echo $verdict $((score + 1)); done\n");
+    shop.write("p/submissions/accepted/wrong_but_graded.sh", "echo 2\n");
+    shop.good(&["test", "p"]);
+    shop.write("p/graders/g.py", "");
+    shop.fails("p", &["validate", "p"], 1, "there may be one grader, but there is also graders/g.sh");
+    std::fs::remove_file(shop.path("p/graders/g.py")).unwrap();
+    std::fs::rename(shop.path("p/graders/g.sh"), shop.path("p/graders/g.c")).unwrap();
+    shop.fails("p", &["validate", "p"], 1, "p/graders/g.c: error: ");
+}
+
+#[test]
 fn a_package_begins_in_an_empty_place_only() {
     let shop = Shop::new();
     std::fs::create_dir(shop.path("empty")).unwrap();

@@ -45,18 +45,24 @@ pub fn interpret(convention: Convention, run: &RunResult, stdout: &[u8], stderr:
         (Outcome::Exited(code), Convention::Testlib) => testlib(*code, stderr),
         _ => Err(run.to_string()),
     };
-    answer.unwrap_or_else(|mut reason| {
-        let said = printable(stderr, 200);
-        if !said.is_empty() {
-            reason.push_str("; standard error: ");
-            reason.push_str(&said);
-        }
+    answer.unwrap_or_else(|reason| {
+        let reason = with_complaint(reason, stderr);
         let comment = match convention {
             Convention::Icpc => messages(feedback),
             Convention::Sim | Convention::Testlib => String::new(),
         };
         Answer { verdict: Verdict::JudgeError, reason, comment, points: None }
     })
+}
+
+/// Why a program of the package failed, with what it wrote to its standard error.
+pub(crate) fn with_complaint(mut reason: String, stderr: &[u8]) -> String {
+    let said = printable(stderr, 200);
+    if !said.is_empty() {
+        reason.push_str("; standard error: ");
+        reason.push_str(&said);
+    }
+    reason
 }
 
 // --- ICPC ------------------------------------------------------------------------------

@@ -17,6 +17,7 @@
 //! | `feedback` | the directory where a checker or interactor leaves files for us |
 //! | `convention` | how a checker or interactor answers, and what its answer means |
 //! | `interactive` | a solution that talks to an interactor |
+//! | `grader` | a package's own program that makes the results of groups |
 //! | `passes` | a test of several passes |
 //! | `scoring` | from the tests' results to the groups' and the submission's; which tests need not be run |
 //! | `report` | what came of a problem's submissions, as JSON, JUnit XML, HTML, text |
@@ -30,6 +31,7 @@ pub mod compile;
 pub mod convention;
 pub mod feedback;
 mod files;
+pub mod grader;
 pub mod interactive;
 pub mod judge;
 pub mod passes;

@@ -38,6 +38,9 @@ pub struct Problem {
     pub checker_flags: Vec<String>,
     /// Whether there are points.
     pub scoring: Scoring,
+    /// Makes verdict and points of groups that ask for it ([`Rules::grader`]) from those of their parts: results on
+    /// standard input, `VERDICT SCORE` in each line, in their order; the group's on standard output likewise.
+    pub grader: Option<Program>,
     /// Limits of all runs.
     pub limits: Limits,
     /// All tests, as a tree. The root has no tests of its own.
@@ -173,7 +176,19 @@ pub enum Scoring {
         minimum: f64,
         /// Most points.
         maximum: f64,
+        /// Which of two is better.
+        objective: Objective,
     },
+}
+
+/// Which points are better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Objective {
+    /// More.
+    #[default]
+    Max,
+    /// Fewer (legacy `objective: min`).
+    Min,
 }
 
 /// Limits of a problem. What neither the package nor its format says is `None`.
@@ -294,8 +309,8 @@ pub struct Rules {
     pub ignore_sample: bool,
     /// Names of groups that must be accepted, else this one is not judged.
     pub require_pass: Vec<String>,
-    /// A grader of the package's own (legacy `grading: custom`): not supported, named in a message.
-    pub custom_grader: bool,
+    /// [`Problem::grader`] makes verdict and points of this group (legacy `grading: custom`); its flags.
+    pub grader: Option<Vec<String>>,
 }
 
 impl Default for Rules {
@@ -311,7 +326,7 @@ impl Default for Rules {
             time_graded_from: None,
             ignore_sample: false,
             require_pass: Vec::new(),
-            custom_grader: false,
+            grader: None,
         }
     }
 }
@@ -420,7 +435,7 @@ pub struct Submission {
 pub enum Expected {
     /// Accepted.
     Accepted,
-    /// Accepted, with less than all points.
+    /// Accepted, but not with the best points that there are.
     PartiallyAccepted,
     /// Wrong answer.
     WrongAnswer,

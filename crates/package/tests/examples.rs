@@ -1,6 +1,6 @@
 //! The packages in `examples/` are read without a fault, and are what their README says.
 
-use millibox_package::model::{Checker, Convention, Expected, Format, Kind, Scoring};
+use millibox_package::model::{Checker, Convention, Expected, Format, Kind, Objective, Scoring};
 use millibox_package::{Problem, read};
 use std::collections::BTreeSet;
 use std::fs;
@@ -75,7 +75,7 @@ fn each_is_of_its_kind() {
 
     let problem = example("stalls");
     assert_eq!((problem.format, problem.kind), (Format::Sim, Kind::Batch));
-    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0 });
+    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max });
     assert!(matches!(problem.checker, Checker::Custom { convention: Convention::Sim, .. }));
     let points: Vec<_> = problem.root.groups.iter().map(|group| (&*group.name, group.rules.points)).collect();
     assert_eq!(points, [("0", Some(0.0)), ("1", Some(20.0)), ("2", Some(30.0)), ("3", Some(50.0))]);

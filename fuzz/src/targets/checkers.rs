@@ -6,6 +6,7 @@ use millibox_judge::checker::tokens::Options;
 use millibox_judge::checker::{exact, lines, tokens};
 use millibox_judge::convention::interpret;
 use millibox_judge::feedback::{Feedback, FeedbackPlace};
+use millibox_judge::scoring::Graded;
 use millibox_judge::verdict::{COMMENT_LIMIT, Points, Verdict};
 use millibox_package::model::Convention;
 use std::io::{BufReader, Read};
@@ -247,8 +248,8 @@ thread_local! {
     };
 }
 
-/// First part: convention and exit code, a byte each; then standard output, standard error, score,
-/// multiplier, both messages.
+/// Checkers, interactors and graders. First part: convention and exit code, a byte each; then standard output, standard
+/// error, score, multiplier, both messages.
 fn answer(bytes: &[u8]) {
     let [how, stdout, stderr, score, part, judge, team] = super::parts(bytes);
     let convention = match how.first().unwrap_or(&0) % 3 {
@@ -257,6 +258,10 @@ fn answer(bytes: &[u8]) {
         _ => Convention::Testlib,
     };
     let code = i32::from(*how.get(1).unwrap_or(&0));
+    match Graded::parse(stdout) {
+        Ok(graded) => assert!(graded.points.is_finite() && graded.verdict != Verdict::JudgeError, "{graded:?}"),
+        Err(why) => assert!(!why.is_empty() && !why.contains(char::is_control), "not to be shown: {why:?}"),
+    }
     PLACE.with(|place| {
         let feedback = place.fresh().expect("a directory");
         let directory = place.path().join(Feedback::NAME);

@@ -136,8 +136,8 @@ pub fn checker_limits(limits: &model::Limits) -> Limits {
     }
 }
 
-/// An output as it is given to a checker, which cannot change it.
-fn sealed(mut output: File) -> Result<Arc<OwnedFd>, JudgeFailure> {
+/// A file in memory as it is given to a checker or grader, which cannot change it.
+pub(crate) fn sealed(mut output: File) -> Result<Arc<OwnedFd>, JudgeFailure> {
     let all = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
     fcntl_add_seals(&output, all).map_err(|errno| JudgeFailure::new("seal the output", &errno))?;
     output.rewind().map_err(|error| JudgeFailure::new("read the output from its beginning", &error))?;

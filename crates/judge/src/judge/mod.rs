@@ -24,6 +24,7 @@
 //! | `choose` | which submissions are meant |
 //! | `submission` | submissions: compiled, judged, reported |
 //! | `pool` | the threads that do it |
+//! | `pressure` | whether the machine had too few CPUs for its work |
 
 mod choose;
 mod limits;
@@ -31,6 +32,7 @@ mod machine;
 mod measure;
 mod pool;
 mod prepare;
+mod pressure;
 mod submission;
 
 pub use choose::choose;

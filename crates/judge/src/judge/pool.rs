@@ -9,6 +9,7 @@
 use super::Judge;
 use super::machine::stay_on;
 use super::prepare::{Prepared, Referee};
+use super::pressure;
 use crate::batch::{self, Case, JudgeFailure, Trial, Worker};
 use crate::compile::{Compilation, CompileError};
 use crate::feedback::Feedback;
@@ -16,13 +17,14 @@ use crate::interactive;
 use crate::passes;
 use crate::program::{Executable, Limits};
 use crate::report::{About, CompilationReport};
-use crate::scoring::{Judged, Progress};
+use crate::scoring::{Graded, Grading, Judged, Progress};
 use crate::staging::{private_directory, stage};
 use crate::verdict::{TestResult, Verdict};
-use millibox::Supervisor;
+use millibox::{Outcome, RunResult, Supervisor};
 use millibox_package::model::{Kind, Submission, Test};
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
 /// What is told, by any thread, one at a time: of one submission after the other.
 pub(super) trait Told: Send {
@@ -67,6 +69,8 @@ enum Stage {
 enum Task {
     Compile(usize),
     Test(usize, usize, Arc<Executable>),
+    /// A group's result, by the package's grader.
+    Grade(usize, Grading),
 }
 
 struct State<'a, 't> {
@@ -85,6 +89,8 @@ struct Shared<'a, 't> {
     changed: Condvar,
     /// Submissions that are under way at a time.
     window: usize,
+    /// Held by all that run something, or by one that is to run alone.
+    alone: RwLock<()>,
 }
 
 impl<'a> Pool<'a, '_> {
@@ -101,6 +107,7 @@ impl<'a> Pool<'a, '_> {
             }),
             changed: Condvar::new(),
             window: cpus.len() + 1,
+            alone: RwLock::new(()),
         };
         std::thread::scope(|scope| {
             for &cpu in cpus {
@@ -139,6 +146,7 @@ impl<'a> Pool<'a, '_> {
         while let Some(task) = shared.task(|| machine.is_stopped()) {
             match task {
                 Task::Compile(number) => {
+                    let _not_alone = beside_others(&shared.alone);
                     let compilation =
                         self.judge.compile_submission(&self.prepared.problem, self.submissions[number], vec![cpu]);
                     // What ends because all is to end says nothing.
@@ -146,19 +154,33 @@ impl<'a> Pool<'a, '_> {
                     shared.change(|state| state.compiled(number, compilation));
                 }
                 Task::Test(number, test, executable) => {
-                    let result = machine.attempt(
-                        |result: &TestResult| result.verdict == Verdict::JudgeError,
-                        |generation, supervisor| {
-                            let (_, worker) = match worker.take() {
-                                Some(known) if known.0 == generation => worker.insert(known),
-                                _ => worker.insert((generation, Worker::new(supervisor).cpus([cpu]))),
-                            };
-                            self.test(worker, supervisor, &executable, test, tests[test])
-                        },
-                    );
+                    let mut once = || {
+                        machine.attempt(
+                            |result: &TestResult| result.verdict == Verdict::JudgeError,
+                            |generation, supervisor| {
+                                let (_, worker) = match worker.take() {
+                                    Some(known) if known.0 == generation => worker.insert(known),
+                                    _ => worker.insert((generation, Worker::new(supervisor).cpus([cpu]))),
+                                };
+                                self.test(worker, supervisor, &executable, test, tests[test])
+                            },
+                        )
+                    };
+                    let once = || pressure::during(&mut once);
+                    let result = fairly(&shared.alone, &self.limits[test], || machine.is_stopped(), once);
                     let judged = Judged { result, limits: self.limits[test], cpus: vec![cpu] };
                     let judged = Some(judged).filter(|_| !machine.is_stopped());
                     shared.change(|state| state.judged(number, test, judged));
+                }
+                Task::Grade(number, grading) => {
+                    let _not_alone = beside_others(&shared.alone);
+                    let graded = machine.attempt(Result::is_err, |_, supervisor| match &self.prepared.grader {
+                        Some(grader) => grader.grade(supervisor, &[cpu], &grading).map_err(|failure| failure.0),
+                        None => Err("there is none".to_owned()),
+                    });
+                    if !machine.is_stopped() {
+                        shared.change(|state| state.graded(number, grading.group, graded));
+                    }
                 }
             }
         }
@@ -233,6 +255,49 @@ impl<'a, 't> Shared<'a, 't> {
     }
 }
 
+/// Judges a test `once`, and once more, alone, if its real-time limit ended it on a machine that had too few CPUs: it
+/// may not have slept but waited. What comes of that counts. `once` says of the machine what [`pressure::during`] does.
+fn fairly(
+    alone: &RwLock<()>,
+    limits: &Limits,
+    is_stopped: impl Fn() -> bool,
+    mut once: impl FnMut() -> (TestResult, Option<f64>),
+) -> TestResult {
+    let (first, overload) = {
+        let _not_alone = beside_others(alone);
+        once()
+    };
+    if !is_ended_by_real_time(&first, limits) || overload.is_none() || is_stopped() {
+        return first;
+    }
+    // While this is held, no other thread runs anything.
+    let _alone = alone.write().unwrap_or_else(PoisonError::into_inner);
+    let (mut again, overload) = once();
+    if is_ended_by_real_time(&again, limits)
+        && let Some(part) = overload
+    {
+        again.comment = format!(
+            "twice, and the machine was overloaded: something waited for a CPU in {:.0} % of that time",
+            part * 100.0
+        );
+    }
+    again
+}
+
+/// While this is held, nothing is run alone.
+fn beside_others(alone: &RwLock<()>) -> RwLockReadGuard<'_, ()> {
+    alone.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a submission had CPU time left when its time was over.
+fn is_ended_by_real_time(result: &TestResult, limits: &Limits) -> bool {
+    let has_time_left = |run: &RunResult| {
+        let used = run.figures.cpu_user_ns.saturating_add(run.figures.cpu_system_ns);
+        run.outcome != Outcome::CpuTimeLimit && Duration::from_nanos(used) <= limits.cpu_time
+    };
+    result.verdict == Verdict::TimeLimit && result.run.as_ref().is_some_and(has_time_left)
+}
+
 /// Wakes the others if its thread panics.
 struct Alarm<'s, 'a, 't>(&'s Shared<'a, 't>);
 
@@ -252,6 +317,10 @@ impl Entry<'_> {
                 Some(Task::Compile(number))
             }
             Stage::Runnable(executable) => {
+                // First, for what comes after it waits.
+                if let Some(grading) = self.progress.next_grading() {
+                    return Some(Task::Grade(number, grading));
+                }
                 let test = self.progress.next_test()?;
                 Some(Task::Test(number, test, executable.clone()))
             }
@@ -280,6 +349,16 @@ impl State<'_, '_> {
         let entry = &mut self.entries[number];
         entry.progress.record(test, judged);
         entry.judged += 1;
+        self.known_more(number);
+    }
+
+    fn graded(&mut self, number: usize, group: usize, graded: Result<Graded, String>) {
+        self.entries[number].progress.grade(group, graded);
+        self.known_more(number);
+    }
+
+    fn known_more(&mut self, number: usize) {
+        let entry = &mut self.entries[number];
         if entry.progress.is_finished() {
             // Its files go with the last run of it.
             entry.stage = Stage::Over;
@@ -324,4 +403,74 @@ fn beside(executable: &Executable, files: &Path, supervisor: &Supervisor) -> Res
     }
     let world = executable.world.clone().read_only(directory.path(), &executable.current_dir);
     Ok(Executable { world, files: Arc::new(directory), ..executable.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use millibox::{Backend, Figures};
+    use std::cell::Cell;
+
+    const LIMITS: Limits = Limits {
+        cpu_time: Duration::from_secs(1),
+        real_time: Duration::from_secs(5),
+        memory: 1 << 20,
+        output: 1 << 20,
+        processes: 1,
+    };
+
+    /// A test's result, that used so much CPU time.
+    fn result(verdict: Verdict, outcome: Outcome, cpu_ms: u64) -> TestResult {
+        let figures = Figures { cpu_user_ns: cpu_ms * 1_000_000, ..Figures::default() };
+        let run =
+            RunResult { outcome, exit_code: None, signal: None, figures, ended_ns: None, backend: Backend::Rlimit };
+        TestResult { verdict, run: Some(run), ..TestResult::judge_error("") }
+    }
+
+    /// What counts of what comes of it once and once more, and how often it was judged.
+    fn fairly(all: [(TestResult, Option<f64>); 2], is_stopped: bool) -> (TestResult, usize) {
+        let (alone, times) = (RwLock::new(()), Cell::new(0));
+        let once = || {
+            // The second time nobody else may run anything, and before that anybody.
+            assert_eq!(alone.try_read().is_err(), times.get() == 1);
+            times.set(times.get() + 1);
+            all[times.get() - 1].clone()
+        };
+        (super::fairly(&alone, &LIMITS, || is_stopped, once), times.get())
+    }
+
+    #[test]
+    fn what_may_have_waited_is_judged_once_more() {
+        let slept = || result(Verdict::TimeLimit, Outcome::RealTimeLimit, 10);
+        let fine = || result(Verdict::Accepted, Outcome::Exited(0), 10);
+        let (counts, times) = fairly([(slept(), Some(0.9)), (fine(), Some(0.9))], false);
+        assert_eq!((counts.verdict, counts.comment.as_str(), times), (Verdict::Accepted, "", 2));
+        let (counts, times) = fairly([(slept(), Some(0.9)), (slept(), Some(0.875))], false);
+        assert_eq!((counts.verdict, times), (Verdict::TimeLimit, 2));
+        assert!(counts.comment.contains("overloaded: something waited for a CPU in 88 %"), "{}", counts.comment);
+        // It was left alone then, and slept.
+        let (counts, times) = fairly([(slept(), Some(0.9)), (slept(), None)], false);
+        assert_eq!((counts.verdict, counts.comment.as_str(), times), (Verdict::TimeLimit, "", 2));
+    }
+
+    #[test]
+    fn what_has_not_waited_is_judged_once() {
+        let nothing_else = || (TestResult::judge_error("nobody asks for it"), None);
+        for (first, overload, is_stopped) in [
+            // It sleeps, and the machine is not overloaded.
+            (result(Verdict::TimeLimit, Outcome::RealTimeLimit, 10), None, false),
+            // All is to end.
+            (result(Verdict::TimeLimit, Outcome::RealTimeLimit, 10), Some(0.9), true),
+            // It computed, as the limit said or a little later than that.
+            (result(Verdict::TimeLimit, Outcome::CpuTimeLimit, 999), Some(0.9), false),
+            (result(Verdict::TimeLimit, Outcome::RealTimeLimit, 1001), Some(0.9), false),
+            (result(Verdict::TimeLimit, Outcome::Exited(0), 1001), Some(0.9), false),
+            // No time limit.
+            (result(Verdict::Accepted, Outcome::Exited(0), 10), Some(0.9), false),
+            (result(Verdict::JudgeError, Outcome::Killed, 10), Some(0.9), false),
+        ] {
+            let (counts, times) = fairly([(first.clone(), overload), nothing_else()], is_stopped);
+            assert_eq!((counts.verdict, counts.comment.as_str(), times), (first.verdict, "", 1), "{first:?}");
+        }
+    }
 }

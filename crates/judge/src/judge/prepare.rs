@@ -3,10 +3,11 @@
 //! Whatever makes judging impossible is found here, all of it at once, before any submission is judged.
 
 use super::{Judge, limits};
-use crate::checker::custom::Custom;
+use crate::checker::custom::{Custom, checker_limits};
 use crate::checker::{CheckerInstance, tokens};
 use crate::compile::{CompileError, Options as CompileOptions};
-use crate::program::Limits;
+use crate::grader::Grader;
+use crate::program::{Executable, Limits};
 use crate::scoring::{Plan, Refusal};
 use crate::staging::Staged;
 use millibox_package::model::{Checker, Convention, Format, Group, Problem, Program, Test};
@@ -21,6 +22,8 @@ pub struct Prepared {
     pub(super) problem: Problem,
     pub(super) plan: Plan,
     pub(super) referee: Referee,
+    /// Makes results of groups, if any asks for one of the package's own.
+    pub(super) grader: Option<Grader>,
     /// Of each test, in the order in which they are judged.
     pub(super) limits: Vec<Limits>,
     pub(super) files: Vec<Option<Staged>>,
@@ -116,11 +119,6 @@ impl Judge<'_> {
     pub(super) fn prepare(&self, mut problem: Problem) -> Result<Prepared, Unjudgeable> {
         let mut wrong = Unjudgeable::new();
         let place = problem.directory.clone();
-        for group in problem.groups().filter(|group| group.rules.custom_grader) {
-            let name = if group.name.is_empty() { "data" } else { &group.name };
-            wrong
-                .error(&place, format!("the group {name} wants a grader of the package's own, which is not supported"));
-        }
         if let Some(pattern) = &self.options.tests {
             let all = problem.tests().count();
             choose(&mut problem.root, &|test| pattern.matches(&test.name));
@@ -141,12 +139,16 @@ impl Judge<'_> {
             check_test(&problem, test, &mut wrong);
         }
         let referee = self.referee(&problem, &mut wrong);
+        let grader = problem.grader.as_ref().and_then(|program| {
+            let executable = self.own_program(&problem, program, "grader", &mut wrong)?;
+            Some(Grader { executable, limits: checker_limits(&problem.limits) })
+        });
         let files = problem.tests().map(|test| self.files_of(test, &mut wrong)).collect();
         match referee.zip(plan) {
             Some((referee, plan)) if wrong.faults.is_empty() => {
                 let limits = problem.tests().map(|test| limits::of_test(&problem, test, &self.options, None)).collect();
                 let time_limit = if self.options.time_limit.is_some() { TimeLimit::Option } else { TimeLimit::Package };
-                Ok(Prepared { problem, plan, referee, limits, files, time_limit, warnings: Vec::new() })
+                Ok(Prepared { problem, plan, referee, grader, limits, files, time_limit, warnings: Vec::new() })
             }
             _ => Err(wrong),
         }
@@ -180,6 +182,28 @@ impl Judge<'_> {
         wrong: &mut Unjudgeable,
     ) -> Option<Custom> {
         let what = if problem.kind.is_interactive() { "interactor" } else { "checker" };
+        let executable = self.own_program(problem, program, what, wrong)?;
+        let data = match problem.format {
+            Format::Sim => problem.directory.clone(),
+            Format::Legacy | Format::Icpc2023 => problem.directory.join("data"),
+        };
+        match Custom::new(self.machine.supervisor(), executable, convention, &data, &problem.limits) {
+            Ok(custom) => Some(custom),
+            Err(error) => {
+                wrong.error(&data, format!("the sandbox cannot be shown this: {error}"));
+                None
+            }
+        }
+    }
+
+    /// A program of the package that judges, compiled.
+    fn own_program(
+        &self,
+        problem: &Problem,
+        program: &Program,
+        what: &str,
+        wrong: &mut Unjudgeable,
+    ) -> Option<Executable> {
         let suite = match self.suites().for_sources(&program.sources, program.language.as_deref()) {
             Ok(suite) => suite,
             Err(error) => {
@@ -204,17 +228,7 @@ impl Judge<'_> {
             }
         };
         executable.argv.extend(program.arguments.iter().map(Into::into));
-        let data = match problem.format {
-            Format::Sim => problem.directory.clone(),
-            Format::Legacy | Format::Icpc2023 => problem.directory.join("data"),
-        };
-        match Custom::new(self.machine.supervisor(), executable, convention, &data, &problem.limits) {
-            Ok(custom) => Some(custom),
-            Err(error) => {
-                wrong.error(&data, format!("the sandbox cannot be shown this: {error}"));
-                None
-            }
-        }
+        Some(executable)
     }
 
     fn files_of(&self, test: &Test, wrong: &mut Unjudgeable) -> Option<Staged> {

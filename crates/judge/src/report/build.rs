@@ -50,11 +50,13 @@ impl SubmissionReport {
             not_judged: verdict.is_none().then_some(NotJudged::Unfinished),
             reason: match progress.settled() {
                 settled if settled < plan.len() => format!("after {settled} of {} tests", plan.len()),
+                _ if !progress.is_finished() => "before its groups were graded".to_owned(),
                 _ => result.reason.clone(),
             },
             decided_by: result.decided_by.map(|test| plan.test_name(test).to_owned()),
-            score: result.points,
+            score: points_of(plan, verdict, result.points),
             max_score: plan.most(0),
+            best_score: plan.best(0),
             groups: (0..plan.group_count()).map(|group| GroupReport::judged(progress, group)).collect(),
             tests: (0..plan.len()).map(|test| TestReport::judged(progress, test)).collect(),
         }
@@ -65,7 +67,8 @@ impl SubmissionReport {
     /// A submission that cannot be compiled has no points.
     pub fn not_run(about: About, plan: &Plan, verdict: Verdict, reason: impl Into<String>) -> SubmissionReport {
         let nothing = Progress::new(plan);
-        let points = (plan.scores() && verdict == Verdict::CompileError).then_some(0.0);
+        let none = plan.scores() && verdict == Verdict::CompileError;
+        let points = points_of(plan, Some(verdict), none.then_some(0.0));
         let mut report = SubmissionReport::judged(about.clone(), &nothing);
         report.as_expected = about.as_expected(plan, verdict, points);
         (report.verdict, report.not_judged) = (Some(verdict), None);
@@ -89,8 +92,13 @@ impl SubmissionReport {
 
 impl About {
     fn as_expected(&self, plan: &Plan, verdict: Verdict, points: Option<f64>) -> Option<bool> {
-        is_expected(&self.expected, self.expected_score, verdict, points, plan.most(0))
+        is_expected(&self.expected, self.expected_score, verdict, points, plan.best(0))
     }
+}
+
+/// Points of a submission. Where fewer are better, none but those of what is accepted: no points would be the best.
+fn points_of(plan: &Plan, verdict: Option<Verdict>, points: Option<f64>) -> Option<f64> {
+    points.filter(|_| verdict == Some(Verdict::Accepted) || !plan.fewer_are_better())
 }
 
 impl GroupReport {
@@ -98,7 +106,8 @@ impl GroupReport {
         let plan = progress.plan();
         let result = progress.group(group);
         let tests = plan.tests_of(group);
-        let open = tests.clone().any(|test| test >= progress.settled());
+        // Its tests, or what a grader makes of them.
+        let open = !tests.is_empty() && (tests.end > progress.settled() || result.verdict.is_none());
         let (not_judged, reason) = match &result.not_judged {
             Some(skipped) => (Some(skipped.why), skipped.reason.clone()),
             None if open => (Some(NotJudged::Unfinished), not_judged_words(NotJudged::Unfinished).to_owned()),
@@ -112,6 +121,7 @@ impl GroupReport {
             reason,
             score: result.points,
             max_score: plan.most(group),
+            best_score: plan.best(group),
         }
     }
 }

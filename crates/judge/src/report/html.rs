@@ -1,7 +1,7 @@
 //! The report as a page that stands alone: it loads nothing, and its policy (CSP) lets nothing in, so
 //! that even if something strange were not escaped it could neither run nor call out.
 
-use super::shown::{block, line, mebibytes, points, seconds};
+use super::shown::{block, line, mebibytes, points, score_of, seconds};
 use super::{JudgeReport, SubmissionReport, TestReport, cpu_time_ns, verdict_words};
 use crate::verdict::Verdict;
 use base64::Engine;
@@ -128,11 +128,7 @@ fn details(report: &JudgeReport, index: usize, submission: &SubmissionReport) ->
             h2 { (line(&submission.name)) " " (badge(submission.verdict, submission.words())) }
             @if !submission.reason.is_empty() { p { (line(&submission.reason)) } }
             @if let Some(score) = submission.score {
-                p {
-                    (points(score))
-                    @if let Some(most) = submission.max_score { " of " (points(most)) }
-                    " points"
-                }
+                p { (score_of(score, submission.max_score, submission.best_score)) }
             }
             @if let Some(compilation) = &submission.compilation { (compiled(compilation)) }
             @if scoring { (groups(submission)) }
@@ -179,7 +175,7 @@ fn compiled(compilation: &super::CompilationReport) -> Markup {
 fn groups(submission: &SubmissionReport) -> Markup {
     html! {
         table {
-            thead { tr { th { "group" } th { "verdict" } th { "score" } th { "of" } th { "why" } } }
+            thead { tr { th { "group" } th { "verdict" } th { "score" } th { "best" } th { "why" } } }
             tbody {
                 // The first is the submission itself.
                 @for group in submission.groups.iter().skip(1) {
@@ -187,7 +183,7 @@ fn groups(submission: &SubmissionReport) -> Markup {
                         td { (line(&group.name)) }
                         td { (badge(group.verdict, group.verdict.map_or("not judged", verdict_words))) }
                         (number(group.score.map(points), group.score))
-                        (number(group.max_score.map(points), group.max_score))
+                        (number(group.best_score.map(points), group.best_score))
                         td.comment { (line(&group.reason)) }
                     }
                 }

@@ -108,6 +108,8 @@ fn properties<W: Write>(report: &JudgeReport, submission: &SubmissionReport, xml
     properties.extend(submission.expected_words().map(|expected| ("expected", expected)));
     properties.extend(submission.score.map(|score| ("score", points(score))));
     properties.extend(submission.max_score.map(|score| ("max_score", points(score))));
+    let best = submission.best_score.filter(|best| submission.max_score != Some(*best));
+    properties.extend(best.map(|score| ("best_score", points(score))));
     properties.push(("kernel", report.machine.kernel.clone()));
     properties.push(("backend", report.machine.backend.to_string()));
     xml.create_element("properties").write_inner_content(|xml| {

@@ -34,7 +34,7 @@ use crate::program;
 use crate::scoring::NotJudged;
 use crate::verdict::Verdict;
 use millibox::{Backend, Figures};
-use millibox_package::model::{self, Expected, Problem, Scoring};
+use millibox_package::model::{self, Expected, Objective, Problem, Scoring};
 use serde::{Serialize, Serializer};
 use std::time::{Duration, SystemTime};
 
@@ -76,6 +76,8 @@ pub struct ProblemReport {
     pub format: &'static str,
     /// Whether there are points.
     pub scoring: bool,
+    /// Which points are better: `max`, `min`; none if there are none.
+    pub objective: Option<&'static str>,
     /// Most points; none if there are none, or no bound on them.
     pub max_score: Option<f64>,
 }
@@ -133,10 +135,14 @@ pub struct SubmissionReport {
     /// Whether verdict and points are as expected; none if nothing is expected, or nothing is known of
     /// the submission (a judge error, an interruption).
     pub as_expected: Option<bool>,
-    /// Points; none if the problem has none, after a judge error, and after an interruption.
+    /// Points; none if the problem has none, after a judge error, and after an interruption; where fewer are better,
+    /// of what is accepted alone.
     pub score: Option<f64>,
     /// Most points there are; none if there are none, or no bound on them.
     pub max_score: Option<f64>,
+    /// The best points there are: the most, or, if the problem's `objective` is `min`, the least; none if there are
+    /// none, or no bound on them.
+    pub best_score: Option<f64>,
     /// All groups of tests, each before those in it; the first, with an empty name, is all tests.
     pub groups: Vec<GroupReport>,
     /// All tests, in the order in which they are judged.
@@ -171,6 +177,8 @@ pub struct GroupReport {
     pub score: Option<f64>,
     /// Most points it can have.
     pub max_score: Option<f64>,
+    /// The best points it can have.
+    pub best_score: Option<f64>,
 }
 
 /// What came of a test.
@@ -232,9 +240,10 @@ impl SubmissionReport {
 
 impl From<&Problem> for ProblemReport {
     fn from(problem: &Problem) -> ProblemReport {
-        let maximum = match problem.scoring {
-            Scoring::PassFail => None,
-            Scoring::Points { maximum, .. } => Some(maximum),
+        let (maximum, objective) = match problem.scoring {
+            Scoring::PassFail => (None, None),
+            Scoring::Points { maximum, objective: Objective::Max, .. } => (Some(maximum), Some("max")),
+            Scoring::Points { maximum, objective: Objective::Min, .. } => (Some(maximum), Some("min")),
         };
         ProblemReport {
             name: problem.name.clone(),
@@ -245,6 +254,7 @@ impl From<&Problem> for ProblemReport {
                 model::Format::Sim => "sim",
             },
             scoring: maximum.is_some(),
+            objective,
             max_score: maximum.filter(|points| points.is_finite()),
         }
     }

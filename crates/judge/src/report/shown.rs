@@ -9,6 +9,15 @@ pub fn points(points: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
+/// Points, and out of how many, or how near to the best if fewer are better.
+pub fn score_of(score: f64, most: Option<f64>, best: Option<f64>) -> String {
+    match best {
+        Some(best) if most == Some(best) => format!("{} of {} points", points(score), points(best)),
+        Some(best) => format!("{} points, {} would be best", points(score), points(best)),
+        None => format!("{} points", points(score)),
+    }
+}
+
 /// A time in seconds, with milliseconds.
 pub fn seconds(ns: u64) -> String {
     // To the next one: what is over a limit must not look as if it were at it.

@@ -11,7 +11,7 @@
 //!
 //! Nothing that a submission writes reaches the terminal but as plain characters of one line.
 
-use super::shown::{block, cut, line, mebibytes, points, seconds, width};
+use super::shown::{block, cut, line, mebibytes, points, score_of, seconds, width};
 use super::{About, JudgeReport, SubmissionReport, TestReport};
 use crate::scoring::{Plan, Progress};
 use crate::verdict::Verdict;
@@ -185,11 +185,8 @@ impl<W: Write> Protocol<W> {
         for group in groups {
             let words = group.verdict.map_or("not judged", super::verdict_words);
             let words = self.paint(colour(group.verdict), words);
-            let score = match (group.score, group.max_score) {
-                (Some(score), Some(most)) => format!(", {} of {} points", points(score), points(most)),
-                (Some(score), None) => format!(", {} points", points(score)),
-                (None, _) => String::new(),
-            };
+            let of = |score| format!(", {}", score_of(score, group.max_score, group.best_score));
+            let score = group.score.map_or_else(String::new, of);
             let reason = if group.reason.is_empty() { String::new() } else { format!(": {}", line(&group.reason)) };
             let name = line(&group.name);
             let rest = self.fit(&format!("{score}{reason}"), 10 + width(&name) + 14);
@@ -200,11 +197,8 @@ impl<W: Write> Protocol<W> {
 
     fn verdict(&mut self, report: &SubmissionReport) -> Result<()> {
         let words = report.words();
-        let score = match (report.score, report.max_score) {
-            (Some(score), Some(most)) => format!(", {} of {} points", points(score), points(most)),
-            (Some(score), None) => format!(", {} points", points(score)),
-            (None, _) => String::new(),
-        };
+        let of = |score| format!(", {}", score_of(score, report.max_score, report.best_score));
+        let score = report.score.map_or_else(String::new, of);
         let expected = match (report.as_expected, report.expected_words()) {
             (Some(true), _) => Some((false, "as expected".to_owned())),
             (Some(false), Some(expected)) => Some((true, format!("UNEXPECTED: expected {expected}"))),

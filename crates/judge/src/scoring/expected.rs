@@ -4,23 +4,23 @@ use super::points::within;
 use crate::verdict::Verdict;
 use millibox_package::model::Expected;
 
-/// Whether a verdict, and points out of `most`, are what was expected. `None`: nothing was, or nothing is
-/// known of the submission, since the judge failed.
+/// Whether a verdict, and points of which there are none better than `best`, are what was expected. `None`: nothing was,
+/// or nothing is known of the submission, since the judge failed.
 pub fn is_expected(
     expected: &[Expected],
     range: Option<(f64, f64)>,
     verdict: Verdict,
     points: Option<f64>,
-    most: Option<f64>,
+    best: Option<f64>,
 ) -> Option<bool> {
     if verdict == Verdict::JudgeError || (expected.is_empty() && range.is_none()) {
         return None;
     }
-    let less = || matches!((points, most), (Some(points), Some(most)) if within(points, (most, most)).is_none());
+    let less = || matches!((points, best), (Some(points), Some(best)) if within(points, (best, best)).is_none());
     let one = |expected: &Expected| match expected {
         Expected::Accepted => verdict == Verdict::Accepted,
         // Without a bound nobody can tell whether there were more to be had.
-        Expected::PartiallyAccepted => verdict == Verdict::Accepted && (most.is_none() || less()),
+        Expected::PartiallyAccepted => verdict == Verdict::Accepted && (best.is_none() || less()),
         Expected::WrongAnswer => verdict == Verdict::WrongAnswer,
         Expected::TimeLimit => verdict == Verdict::TimeLimit,
         Expected::RunTimeError => verdict == Verdict::RunTimeError,

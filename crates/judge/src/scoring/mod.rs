@@ -6,8 +6,9 @@
 //!
 //! What comes out is what comes out when tests are judged one after another: a result that such
 //! judging would never have asked for (the group had ended before, a required group had failed) is
-//! not looked at. Tests that were not judged are just that, with a reason ([`NotJudged`]): they have no
-//! verdict.
+//! not looked at. Where a grader of the package's own makes a group's result, the progress says when it is
+//! to be asked ([`Progress::next_grading`]), as it does of tests. Tests that were not judged are just that,
+//! with a reason ([`NotJudged`]): they have no verdict.
 //!
 //! ```no_run
 //! # use millibox_judge::scoring::{Judged, Plan, Progress};
@@ -18,6 +19,9 @@
 //! let mut progress = Progress::new(&plan);
 //! while let Some(test) = progress.next_test() {
 //!     progress.record(test, judge(tests[test]));
+//!     while let Some(grading) = progress.next_grading() {
+//!         progress.grade(grading.group, Err("graders are not asked here".to_owned()));
+//!     }
 //! }
 //! println!("{:?}", progress.submission().verdict);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -29,14 +33,17 @@
 //! | `progress` | results as they come; what is open, what is settled |
 //! | `walk` | through the tree in order, as far as the results go |
 //! | `points` | points of a test and of a group |
+//! | `grading` | what a grader of the package's own is told, and what its answer means |
 //! | `expected` | whether what came of a submission is what was expected |
 
 pub mod expected;
+mod grading;
 mod plan;
 mod points;
 mod progress;
 mod walk;
 
+pub use grading::{Graded, Grading};
 pub use plan::{Plan, Refusal};
 pub use progress::{Judged, Progress, TestState};
 pub use walk::{GroupResult, NotJudged, Skipped};

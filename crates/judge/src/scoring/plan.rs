@@ -1,7 +1,7 @@
 //! Tests, groups and rules of a problem, in the order in which they are judged.
 
 use super::points::Worth;
-use millibox_package::model::{self, Format, Group, Problem, Rules, ScoreMode, Scoring};
+use millibox_package::model::{self, Format, Group, Objective, Problem, Rules, ScoreMode, Scoring};
 use std::ops::Range;
 
 /// What is to be judged, and by which rules.
@@ -45,12 +45,9 @@ pub(super) enum Part {
 /// Why a problem's submissions cannot be scored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The package brings a grader of its own.
-    #[error(
-        "group {0} asks for a grader of the package's own (grading: custom), which is not supported; \
-         the default grader's flags are"
-    )]
-    CustomGrader(String),
+    /// A grader of the package's own is asked for, and there is none.
+    #[error("group {0} asks for a grader of the package's own (grading: custom), and there is none in graders/")]
+    NoGrader(String),
     /// A required group is not there, or comes too late.
     #[error("group {group} requires group {required}, which is not judged before it")]
     RequiredGroup {
@@ -79,6 +76,9 @@ impl Plan {
     /// Its rules are not supported, or make no sense; the message names the group.
     pub fn new(problem: &Problem) -> Result<Plan, Refusal> {
         let mut plan = Plan { tests: Vec::new(), groups: Vec::new(), scoring: problem.scoring };
+        if let Some(group) = problem.groups().find(|group| group.rules.grader.is_some() && problem.grader.is_none()) {
+            return Err(Refusal::NoGrader(shown(&group.name)));
+        }
         plan.add(&problem.root, problem.format)?;
         if plan.tests.is_empty() {
             return Err(Refusal::NoTests);
@@ -117,11 +117,11 @@ impl Plan {
 
     fn worth(&self, group: &Group, format: Format) -> Result<Worth, Refusal> {
         let rules = &group.rules;
-        if rules.custom_grader {
-            return Err(Refusal::CustomGrader(shown(&group.name)));
-        }
         let refused = |reason| Err(Refusal::Rules { group: shown(&group.name), reason });
         Ok(match (self.scoring, rules.score, rules.accept_score, rules.points) {
+            (Scoring::PassFail, ..) if rules.grader.is_some() => {
+                return refused("a grader of the package's own makes points, and the problem has none");
+            }
             (Scoring::PassFail, ..) => Worth::Nothing,
             (_, ScoreMode::PassFail, _, None) => return refused("it is all or nothing, and no points are named"),
             (_, ScoreMode::PassFail, _, Some(_)) => Worth::AllOrNothing,
@@ -210,6 +210,22 @@ impl Plan {
             }
         };
         most.is_finite().then_some(most)
+    }
+
+    /// The best points of a group, or, if it is the root, of a submission: the most, or, where fewer are better, the
+    /// least; none if there are no points or no bound on them.
+    pub fn best(&self, group: usize) -> Option<f64> {
+        let least = match self.scoring {
+            Scoring::Points { minimum, objective: Objective::Min, .. } if group == 0 => Some(minimum),
+            Scoring::Points { objective: Objective::Min, .. } => self.groups[group].rules.range.map(|(least, _)| least),
+            Scoring::Points { objective: Objective::Max, .. } | Scoring::PassFail => return self.most(group),
+        };
+        least.filter(|least| least.is_finite())
+    }
+
+    /// Whether fewer points are better.
+    pub fn fewer_are_better(&self) -> bool {
+        matches!(self.scoring, Scoring::Points { objective: Objective::Min, .. })
     }
 }
 

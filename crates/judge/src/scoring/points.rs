@@ -101,7 +101,14 @@ pub(super) fn of_group(worth: Worth, rules: &Rules, accepted: bool, parts: &[f64
         (_, ScoreMode::Minimum) => least(),
         (_, ScoreMode::Maximum) => parts.iter().copied().fold(f64::NEG_INFINITY, f64::max),
     };
-    let Some(range) = rules.range else { return Ok(points) };
+    in_range(rules, accepted, points)
+}
+
+/// Points of a group, which must lie in its range if it is accepted. Why it is a judge error.
+///
+/// Of what is not accepted the specification ignores the score, so that a range need not have room for it.
+pub(super) fn in_range(rules: &Rules, accepted: bool, points: f64) -> Result<f64, String> {
+    let Some(range) = rules.range.filter(|_| accepted) else { return Ok(points) };
     within(points, range).ok_or_else(|| format!("{points} points are outside its range, {} to {}", range.0, range.1))
 }
 

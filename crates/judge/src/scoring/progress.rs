@@ -1,5 +1,6 @@
 //! Results as they come; what is open, what is settled.
 
+use super::grading::{Graded, Grading};
 use super::plan::Plan;
 use super::points;
 use super::walk::{GroupResult, Skipped, Walk};
@@ -45,6 +46,10 @@ pub struct Progress<'p> {
     pub(super) plan: &'p Plan,
     pub(super) fail_fast: bool,
     pub(super) results: Vec<Option<Recorded>>,
+    /// What graders of the package's own said of groups, or why that means nothing.
+    pub(super) graded: Vec<Option<Result<Graded, String>>>,
+    /// Groups whose graders were asked.
+    asked: Vec<bool>,
     /// Tests before this one were started, or need not be.
     next: usize,
     walk: Walk,
@@ -57,6 +62,8 @@ impl<'p> Progress<'p> {
             plan,
             fail_fast: false,
             results: (0..plan.len()).map(|_| None).collect(),
+            graded: vec![None; plan.group_count()],
+            asked: vec![false; plan.group_count()],
             next: 0,
             walk: Walk::default(),
         };
@@ -64,8 +71,8 @@ impl<'p> Progress<'p> {
         progress
     }
 
-    /// Ends judging with the first test that is not accepted, whatever the groups' rules say. Points
-    /// are then those of what was judged.
+    /// Ends judging with the first test that is not accepted, or group that its grader does not accept, whatever the
+    /// groups' rules say. Points are then those of what was judged.
     #[must_use]
     pub fn fail_fast(mut self) -> Progress<'p> {
         self.fail_fast = true;
@@ -117,9 +124,25 @@ impl<'p> Progress<'p> {
         self.walk = Walk::of(self);
     }
 
-    /// Whether nothing is open.
+    /// A group whose grader is to be asked now, which is then taken for asked: the package's own, which all groups
+    /// share. None: no group of that kind is known but for its grader, or somebody is asking it.
+    pub fn next_grading(&mut self) -> Option<Grading> {
+        let grading = self.walk.grading.as_ref().filter(|grading| !self.asked[grading.group])?;
+        self.asked[grading.group] = true;
+        Some(grading.clone())
+    }
+
+    /// Takes what a grader said of a group, or why that means nothing: a judge error. A second answer is not looked at.
+    pub fn grade(&mut self, group: usize, graded: Result<Graded, String>) {
+        if self.graded[group].is_none() {
+            self.graded[group] = Some(graded);
+            self.walk = Walk::of(self);
+        }
+    }
+
+    /// Whether nothing is open, no grader's answer either.
     pub fn is_finished(&self) -> bool {
-        self.settled() == self.plan.len()
+        self.settled() == self.plan.len() && self.walk.grading.is_none()
     }
 
     /// So many tests, the first in order, will stay as they are, whatever results come.

@@ -4,6 +4,7 @@
 //! on nothing is settled; but it still knows of a test that it need not be run, if whatever the open
 //! results are, something before it ends its group.
 
+use super::grading::{self, Graded, Grading};
 use super::plan::{Part, PlannedGroup, shown};
 use super::points;
 use super::progress::{Progress, Recorded, TestState};
@@ -60,6 +61,8 @@ pub(super) struct Walk {
     pub tests: Vec<TestState>,
     pub groups: Vec<GroupResult>,
     pub settled: usize,
+    /// A group of which all is known but what its grader makes of it. There is one at most: what comes after it waits.
+    pub grading: Option<Grading>,
 }
 
 /// Why the rest is not judged.
@@ -67,15 +70,15 @@ pub(super) struct Walk {
 enum Why {
     After(Part),
     Requires(usize),
-    FailFast(usize),
+    FailFast(Part),
 }
 
 /// What a part says to the group that it is in.
 #[derive(Debug, Clone, Copy)]
-struct Said {
-    verdict: Verdict,
+pub(super) struct Said {
+    pub verdict: Verdict,
     /// Points or share.
-    points: Option<f64>,
+    pub points: Option<f64>,
     /// Who decided that it is not accepted: a test, or a group by its points.
     by: Option<Part>,
 }
@@ -95,10 +98,10 @@ struct Walker<'a> {
     known: Vec<Known>,
     /// Why groups were skipped.
     skipped: Vec<Option<Why>>,
-    /// A result is open, so nothing that comes later is settled.
+    /// A result, or a grader's answer, is open, so nothing that comes later is settled.
     open: bool,
-    /// The test that ended it all.
-    ended: Option<usize>,
+    /// What ended it all: a test, or a group by its points or its grader.
+    ended: Option<Part>,
 }
 
 impl Walk {
@@ -110,6 +113,7 @@ impl Walk {
                 tests: vec![TestState::Open; progress.plan.len()],
                 groups: vec![GroupResult::default(); groups],
                 settled: 0,
+                grading: None,
             },
             known: vec![Known::default(); groups],
             skipped: vec![None; groups],
@@ -142,7 +146,7 @@ impl<'a> Walker<'a> {
                 let verdict = judged.result.verdict;
                 let rejected = verdict != Verdict::Accepted;
                 if rejected && self.progress.fail_fast {
-                    self.ended = Some(test);
+                    self.ended = Some(Part::Test(test));
                 }
                 let said = Said { verdict, points: *points, by: rejected.then_some(Part::Test(test)) };
                 (TestState::Judged, Known { rejected, said: Some(said) })
@@ -178,11 +182,13 @@ impl<'a> Walker<'a> {
         let known = match skip {
             Some(why) => return self.not_judged(index, why),
             None if self.open => {
-                let strict = matches!(group.rules.verdict, VerdictMode::Worst | VerdictMode::First);
+                let strict = group.rules.grader.is_none()
+                    && matches!(group.rules.verdict, VerdictMode::Worst | VerdictMode::First);
                 Known { rejected: any_rejected && strict, said: None }
             }
             // It has no tests.
             None if said.is_empty() => Known::default(),
+            None if group.rules.grader.is_some() => self.graded(index, &said),
             None => self.aggregate(index, &said),
         };
         self.known[index] = known;
@@ -227,13 +233,48 @@ impl<'a> Walker<'a> {
             (verdict.unwrap_or(Verdict::JudgeError), Some(Part::Test(test)))
         };
         match why {
-            Why::After(Part::Test(test)) | Why::FailFast(test) => of_test(test),
-            Why::After(Part::Group(group)) | Why::Requires(group) => {
+            Why::After(Part::Test(test)) | Why::FailFast(Part::Test(test)) => of_test(test),
+            Why::After(Part::Group(group)) | Why::FailFast(Part::Group(group)) | Why::Requires(group) => {
                 match (self.known[group].said, self.skipped[group]) {
                     (Some(said), _) => (said.verdict, said.by),
                     (None, Some(why)) => self.blame(why),
                     // Only what was not accepted is blamed.
                     (None, None) => (Verdict::JudgeError, None),
+                }
+            }
+        }
+    }
+
+    /// A group that a grader of the package's own speaks for, once that has spoken.
+    fn graded(&mut self, index: usize, parts: &[Said]) -> Known {
+        let progress = self.progress;
+        let rules = &progress.plan.groups[index].rules;
+        // As below: nothing can be said if some of it could not be judged.
+        if parts.iter().any(|part| part.verdict == Verdict::JudgeError) {
+            return self.aggregate(index, parts);
+        }
+        let graded = match &progress.graded[index] {
+            None => {
+                let flags = rules.grader.clone().unwrap_or_default();
+                self.walk.grading = Some(Grading { group: index, flags, input: grading::lines(parts) });
+                self.open = true;
+                return Known::default();
+            }
+            Some(graded) => graded.clone().map_err(|why| format!("grader: {why}")),
+        };
+        let graded = graded.and_then(|Graded { verdict, points }| {
+            Ok((verdict, points::in_range(rules, verdict == Verdict::Accepted, points)?))
+        });
+        let this = Some(Part::Group(index));
+        match graded {
+            Err(why) => self.conclude(index, Verdict::JudgeError, this, None, Some(why)),
+            Ok((Verdict::Accepted, points)) => self.conclude(index, Verdict::Accepted, None, Some(points), None),
+            Ok((verdict, points)) => {
+                // One word may stand for several verdicts.
+                let alike = |part: &&Said| grading::code(part.verdict) == grading::code(verdict);
+                match parts.iter().find(alike) {
+                    Some(part) => self.conclude(index, part.verdict, part.by, Some(points), None),
+                    None => self.conclude(index, verdict, this, Some(points), Some("the grader says so".to_owned())),
                 }
             }
         }
@@ -263,11 +304,27 @@ impl<'a> Walker<'a> {
                 Ok(sum) => points = Some(sum),
                 Err(why) => {
                     (verdict, by) = (Verdict::JudgeError, Some(Part::Group(index)));
-                    fault = Some(format!("group {}: {why}", shown(&group.name)));
+                    fault = Some(why);
                 }
             }
         }
-        let reason = fault.unwrap_or_else(|| self.reason(by));
+        self.conclude(index, verdict, by, points, fault)
+    }
+
+    /// The result of a group. `why`: the group itself decided it, for this reason.
+    fn conclude(
+        &mut self,
+        index: usize,
+        verdict: Verdict,
+        by: Option<Part>,
+        points: Option<f64>,
+        why: Option<String>,
+    ) -> Known {
+        if self.progress.fail_fast && by == Some(Part::Group(index)) {
+            self.ended = self.ended.or(by);
+        }
+        let name = &self.progress.plan.groups[index].name;
+        let reason = why.map_or_else(|| self.reason(by), |why| format!("group {}: {why}", shown(name)));
         let decided_by = match by {
             Some(Part::Test(test)) => Some(test),
             _ => None,
@@ -299,7 +356,7 @@ impl<'a> Walker<'a> {
         let (why, part) = match why {
             Why::After(part) => (NotJudged::GroupEnded, name(part)),
             Why::Requires(group) => (NotJudged::RequiredGroup, format!("required {}", name(Part::Group(group)))),
-            Why::FailFast(test) => (NotJudged::FailFast, name(Part::Test(test))),
+            Why::FailFast(part) => (NotJudged::FailFast, name(part)),
         };
         Skipped { why, reason: format!("{part} was not accepted") }
     }

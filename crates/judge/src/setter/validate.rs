@@ -152,6 +152,10 @@ impl Setter<'_> {
                 validators.push((program, executable));
             }
         }
+        // It answers only what a submission comes to, so that it can be compiled is all that can be seen here.
+        if let Some(grader) = &problem.grader {
+            compile(grader)?;
+        }
         let checker = match &problem.checker {
             Checker::Tokens => Some(CheckerInstance::Tokens),
             Checker::Lines => Some(CheckerInstance::Lines),

@@ -1,7 +1,7 @@
 //! Judged in parallel, all comes out as if judged one after another.
 
 use crate::tree::*;
-use millibox_judge::scoring::{Judged, Plan, Progress, TestState};
+use millibox_judge::scoring::{Graded, Grading, Judged, Plan, Progress, TestState};
 use millibox_judge::verdict::{Points, Verdict};
 use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring, VerdictMode};
 use proptest::prelude::*;
@@ -9,6 +9,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What judging one after another says of a part: verdict and points.
 type Said = (Verdict, f64);
+
+/// A grader: what it says depends on all that it is told, in its order.
+fn grader(input: &str) -> Result<Graded, String> {
+    let parts: Vec<(&str, f64)> = input
+        .lines()
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(verdict, points)| (verdict, points.parse().unwrap()))
+        .collect();
+    let sum = parts.iter().enumerate().map(|(index, part)| (index + 1) as f64 * part.1).sum::<f64>();
+    let said = match (parts.len(), parts.last().unwrap()) {
+        (3, _) => "WA".to_owned(),
+        (5, _) => return Err("crashed".to_owned()),
+        (_, ("RTE", _)) => "AC".to_owned(),
+        (_, (last, _)) => (*last).to_owned(),
+    };
+    Graded::parse(format!("{said} {sum}\n").as_bytes())
+}
 
 /// Judges one test after another, written down as plainly as the rules are.
 struct Naive<'a> {
@@ -93,6 +110,7 @@ impl Naive<'_> {
             said = ignored;
         }
         let result = (!said.is_empty()).then(|| self.grade(rules, &said));
+        self.over |= self.fail_fast && result.is_some_and(|said| said.0 != Verdict::Accepted);
         // Of a group that is empty since all is over, nobody asks any more.
         self.groups.insert(group.name.clone(), result.map_or(Verdict::Accepted, |said| said.0));
         result
@@ -100,6 +118,21 @@ impl Naive<'_> {
 
     fn grade(&self, rules: &Rules, said: &[Said]) -> Said {
         let gravest = said.iter().map(|part| part.0).max().unwrap();
+        if rules.grader.is_some() && gravest != Verdict::JudgeError {
+            let lines = said.iter().map(|(verdict, points)| match verdict {
+                Verdict::Accepted => format!("AC {points}\n"),
+                Verdict::WrongAnswer => format!("WA {points}\n"),
+                Verdict::TimeLimit => format!("TLE {points}\n"),
+                Verdict::RunTimeError => format!("RTE {points}\n"),
+                other => panic!("{other:?} is not made here"),
+            });
+            let out_of_range = |points| rules.range.is_some_and(|(least, most)| !(least..=most).contains(&points));
+            return match grader(&lines.collect::<String>()) {
+                Ok(Graded { verdict: Verdict::Accepted, points }) if out_of_range(points) => (Verdict::JudgeError, 0.0),
+                Ok(Graded { verdict, points }) => (verdict, points),
+                Err(_) => (Verdict::JudgeError, 0.0),
+            };
+        }
         let first = said.iter().map(|part| part.0).find(|verdict| *verdict != Verdict::Accepted);
         let verdict = match rules.verdict {
             _ if gravest == Verdict::JudgeError => return (Verdict::JudgeError, 0.0),
@@ -120,7 +153,11 @@ impl Naive<'_> {
             ScoreMode::PassFail => 0.0,
         };
         match rules.range {
-            Some((least, most)) if self.scoring && !(least..=most).contains(&points) => (Verdict::JudgeError, 0.0),
+            Some((least, most))
+                if self.scoring && verdict == Verdict::Accepted && !(least..=most).contains(&points) =>
+            {
+                (Verdict::JudgeError, 0.0)
+            }
             _ => (verdict, points),
         }
     }
@@ -137,16 +174,20 @@ fn rules() -> impl Strategy<Value = Rules> {
         1 => Just(ScoreMode::PassFail),
     ];
     let range = prop_oneof![6 => Just(None), 1 => Just(Some((0.0, 6.0)))];
-    (any::<bool>(), verdict, score, range).prop_map(|(stop, verdict, score, range)| Rules {
-        stop_at_first_failure: stop,
-        verdict,
-        score,
-        // Whole numbers, so that the order of adding does not matter.
-        accept_score: (score != ScoreMode::PassFail).then_some(4.0),
-        reject_score: Some(1.0),
-        points: (score == ScoreMode::PassFail).then_some(8.0),
-        range,
-        ..Rules::default()
+    (any::<bool>(), verdict, score, range, prop::bool::weighted(0.3)).prop_map(|(stop, verdict, score, range, own)| {
+        let score = if own { ScoreMode::Sum } else { score };
+        Rules {
+            stop_at_first_failure: stop,
+            verdict,
+            score,
+            // Whole numbers, so that the order of adding does not matter.
+            accept_score: (score != ScoreMode::PassFail).then_some(4.0),
+            reject_score: Some(1.0),
+            points: (score == ScoreMode::PassFail).then_some(8.0),
+            range,
+            grader: own.then(Vec::new),
+            ..Rules::default()
+        }
     })
 }
 
@@ -223,9 +264,13 @@ fn case() -> impl Strategy<Value = Case> {
         .prop_map(|(root, sample, requires, scoring, fail_fast)| (named(root, sample, &requires), scoring, fail_fast))
         .prop_filter("tests", |(root, _, _)| root.all_tests().next().is_some())
         .prop_flat_map(|(root, scoring, fail_fast)| {
-            let scoring = if scoring { POINTS } else { Scoring::PassFail };
-            let mut problem = problem(Format::Legacy, scoring, Rules::default(), vec![]);
+            let mut problem = problem(Format::Legacy, POINTS, Rules::default(), vec![]);
+            problem.grader = Some(program());
             problem.root = root;
+            if !scoring {
+                problem.scoring = Scoring::PassFail;
+                without_graders(&mut problem.root);
+            }
             let tests = problem.tests().count();
             let result = prop_oneof![
                 12 => Just("AC"), 2 => Just("AC=3"), 2 => Just("WA"), 1 => Just("TL"), 1 => Just("RE"), 1 => Just("JE"),
@@ -247,6 +292,19 @@ fn case() -> impl Strategy<Value = Case> {
             let results = results.collect();
             Case { problem, results, fail_fast }
         })
+}
+
+/// Graders are of scoring problems.
+fn without_graders(group: &mut Group) {
+    group.rules.grader = None;
+    group.groups.iter_mut().for_each(without_graders);
+}
+
+/// Asks graders for all that is to be asked for.
+fn grade(progress: &mut Progress<'_>) {
+    while let Some(Grading { group, input, .. }) = progress.next_grading() {
+        progress.grade(group, grader(&input));
+    }
 }
 
 fn start<'p>(plan: &'p Plan, case: &Case) -> Progress<'p> {
@@ -294,20 +352,30 @@ proptest! {
 
         let mut progress = start(&plan, &case);
         let mut running: Vec<usize> = Vec::new();
+        let mut grading: Option<Grading> = None;
         let mut settled: Vec<TestState> = Vec::new();
         let mut choices = choices.iter().cycle();
         loop {
+            // What is not needed any more is cancelled.
+            running.retain(|test| progress.needed(*test));
             while running.len() < workers && let Some(test) = progress.next_test() {
                 prop_assert!(progress.judged(test).is_none());
                 running.push(test);
             }
-            // What is not needed any more is cancelled.
-            running.retain(|test| progress.needed(*test));
-            if running.is_empty() {
+            if let Some(next) = progress.next_grading() {
+                prop_assert!(grading.replace(next).is_none(), "two at a time");
+            }
+            if running.is_empty() && grading.is_none() {
                 break;
             }
-            let test = running.swap_remove(choices.next().unwrap().index(running.len()));
-            progress.record(test, case.results[test].clone());
+            // A test's result comes, or a grader's answer.
+            let choice = choices.next().unwrap().index(running.len() + usize::from(grading.is_some()));
+            if choice < running.len() {
+                let test = running.swap_remove(choice);
+                progress.record(test, case.results[test].clone());
+            } else if let Some(Grading { group, input, .. }) = grading.take() {
+                progress.grade(group, grader(&input));
+            }
             // What is settled stays as it is, and goes on from there.
             let now: Vec<TestState> = (0..progress.settled()).map(|test| progress.state(test).clone()).collect();
             prop_assert!(now.starts_with(&settled));
@@ -320,6 +388,7 @@ proptest! {
         while let Some(test) = progress.next_test() {
             prop_assert!(naive.judged.contains(&test), "test {} is not needed", test);
             progress.record(test, case.results[test].clone());
+            grade(&mut progress);
         }
         check(&case, &progress, &naive, said)?;
 
@@ -328,6 +397,7 @@ proptest! {
         for test in (0..case.results.len()).rev() {
             progress.record(test, case.results[test].clone());
         }
+        grade(&mut progress);
         check(&case, &progress, &naive, said)?;
     }
 }

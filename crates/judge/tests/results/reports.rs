@@ -12,7 +12,7 @@ use millibox_judge::report::{
 };
 use millibox_judge::scoring::{Plan, Progress};
 use millibox_judge::verdict::Verdict;
-use millibox_package::model::{Expected, Format, Problem, Rules, Scoring};
+use millibox_package::model::{Expected, Format, Objective, Problem, Rules, Scoring};
 use quick_xml::events::Event;
 use scraper::{Html, Selector};
 use std::path::Path;
@@ -37,7 +37,7 @@ fn legacy_problem() -> Problem {
 }
 
 fn scored_problem() -> Problem {
-    let points = Scoring::Points { minimum: 0.0, maximum: 100.0 };
+    let points = Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max };
     let mut groups =
         vec![group("0", sim(0.0), 1, vec![]), group("1", sim(40.0), 2, vec![]), group("2", sim(60.0), 2, vec![])];
     groups[0].sample = true;

@@ -2,7 +2,7 @@
 
 use crate::tree::*;
 use Verdict::*;
-use millibox_judge::scoring::{NotJudged, Plan, Progress, Refusal, TestState};
+use millibox_judge::scoring::{Graded, NotJudged, Plan, Progress, Refusal, TestState};
 use millibox_judge::verdict::Verdict;
 use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring, VerdictMode};
 
@@ -180,6 +180,10 @@ fn a_range_that_is_left() {
     points(&scored(ranged.clone(), 1), "AC", Accepted, Some(12.0));
     fault(&scored(ranged.clone(), 2), "AC AC", "group secret: 24 points are outside its range, 0 to 20");
     fault(&scored(ranged, 1), "AC=-1", "group secret: -1 points are outside its range, 0 to 20");
+    // Of what is not accepted there may be less than the least.
+    let least = Rules { range: Some((10.0, 30.0)), ..legacy(12.0) };
+    points(&scored(least.clone(), 2), "AC AC", Accepted, Some(24.0));
+    points(&scored(least, 1), "WA", WrongAnswer, Some(0.0));
     // A tenth has no exact number.
     let tenths = Rules { range: Some((0.0, 1.0)), ..legacy(0.1) };
     points(&scored(tenths, 10), "AC AC AC AC AC AC AC AC AC AC", Accepted, Some(1.0));
@@ -371,14 +375,100 @@ fn empty_groups_are_no_parts() {
     points(&problem, "AC AC", Accepted, Some(5.0));
 }
 
+/// Rules of a group with a grader of the package's own.
+fn graded(rules: Rules) -> Rules {
+    Rules { grader: Some(vec!["flag".to_owned()]), ..rules }
+}
+
+/// What a submission comes to with a grader that is told of `input` and answers this, once for each pair.
+#[track_caller]
+fn grades(problem: &Problem, words: &str, asked: &[(&str, &str)]) -> (Verdict, Option<f64>, String) {
+    let problem = Problem { grader: Some(program()), ..problem.clone() };
+    let plan = plan(&problem);
+    let mut progress = Progress::new(&plan);
+    let results: Vec<_> = words.split_whitespace().map(word).collect();
+    let mut asked = asked.iter();
+    loop {
+        if let Some(grading) = progress.next_grading() {
+            let (input, answer) = asked.next().unwrap_or_else(|| panic!("{grading:?}"));
+            assert_eq!((grading.input.as_str(), &grading.flags[..]), (*input, &["flag".to_owned()][..]));
+            assert!(!progress.is_finished() && progress.next_grading().is_none(), "it is asked once");
+            progress.grade(grading.group, Graded::parse(answer.as_bytes()));
+        } else if let Some(test) = progress.next_test() {
+            progress.record(test, results[test].clone().expect("it is not asked for"));
+        } else {
+            break;
+        }
+    }
+    assert_eq!(asked.next(), None);
+    assert!(progress.is_finished());
+    let submission = progress.submission();
+    (submission.verdict.unwrap(), submission.points, submission.reason.clone())
+}
+
+#[test]
+fn a_grader_of_the_packages_own() {
+    let of = |rules| scored(graded(rules), 2);
+    let says = |rules: Rules, words, input, answer| grades(&of(rules), words, &[(input, answer)]);
+    let well = |verdict, points, reason: &str| (verdict, Some(points), reason.to_owned());
+    let all = Rules { range: Some((0.0, 10.0)), ..Rules { stop_at_first_failure: false, ..legacy(4.0) } };
+    assert_eq!(says(all.clone(), "AC AC=2.5", "AC 4\nAC 2.5\n", "AC 7"), well(Accepted, 7.0, ""));
+    // It need not agree.
+    assert_eq!(says(all.clone(), "AC TL", "AC 4\nTLE 0\n", "AC 9"), well(Accepted, 9.0, ""));
+    let said = "group secret: the grader says so";
+    assert_eq!(says(all.clone(), "AC AC", "AC 4\nAC 4\n", "WA 1"), well(WrongAnswer, 1.0, said));
+    // Several verdicts have one word: that of the part that it is about.
+    assert_eq!(says(all.clone(), "AC ML", "AC 4\nRTE 0\n", "RTE 0"), well(MemoryLimit, 0.0, "test secret/2"));
+    assert_eq!(says(all.clone(), "OL WA", "OLE 0\nWA 0\n", "WA 0"), well(WrongAnswer, 0.0, "test secret/2"));
+    // A range holds the points of what is accepted.
+    let (verdict, points, reason) = says(all.clone(), "AC AC", "AC 4\nAC 4\n", "AC 10.5");
+    assert_eq!((verdict, points), (JudgeError, None));
+    assert_eq!(reason, "group secret: 10.5 points are outside its range, 0 to 10");
+    assert_eq!(says(all.clone(), "AC WA", "AC 4\nWA 0\n", "WA -1"), well(WrongAnswer, -1.0, "test secret/2"));
+    let (verdict, _, reason) = says(all.clone(), "AC WA", "AC 4\nWA 0\n", "fine");
+    assert_eq!(verdict, JudgeError);
+    assert!(reason.starts_with("group secret: grader: says \"fine\", not a verdict"), "{reason}");
+    // What cannot be judged is not graded.
+    assert_eq!(grades(&of(all), "AC JE", &[]).0, JudgeError);
+    // It is told of what was judged.
+    assert_eq!(says(legacy(4.0), "WA -", "WA 0\n", "AC 3"), well(Accepted, 3.0, ""));
+}
+
+#[test]
+fn graders_of_groups_in_groups() {
+    let inner = |name| group(name, graded(legacy(4.0)), 2, vec![]);
+    let stops = Rules { ..legacy(1.0) };
+    let secret = |rules| group("secret", rules, 0, vec![inner("secret/a"), inner("secret/b")]);
+    let of = |rules| problem(Format::Legacy, POINTS, graded(goes_on()), vec![secret(rules)]);
+    // The innermost first, in order, and each of the results of its own parts.
+    let a = ("AC 4\nAC 4\n", "AC 8");
+    assert_eq!(
+        grades(&of(stops.clone()), "AC AC AC WA", &[a, ("AC 4\nWA 0\n", "WA 4"), ("WA 12\n", "AC 13")]),
+        (Accepted, Some(13.0), String::new())
+    );
+    // A group that its grader rejects ends the one that it is in.
+    assert_eq!(
+        grades(&of(stops), "WA - - -", &[("WA 0\n", "WA 1"), ("WA 1\n", "WA 1")]),
+        (WrongAnswer, Some(1.0), "test secret/a/1".to_owned())
+    );
+    // A grader of groups may be asked for while those in them have the default one.
+    let plain = group("secret", graded(goes_on()), 0, vec![group("secret/a", legacy(4.0), 2, vec![])]);
+    let problem = problem(Format::Legacy, POINTS, goes_on(), vec![plain]);
+    assert_eq!(grades(&problem, "AC AC", &[("AC 8\n", "AC 1")]), (Accepted, Some(1.0), String::new()));
+}
+
 #[test]
 fn what_cannot_be_scored() {
     let refused = |problem: &Problem| Plan::new(problem).unwrap_err().to_string();
-    let custom = one_group(Rules { custom_grader: true, ..Rules::default() }, 1);
+    let mut custom = one_group(Rules { grader: Some(Vec::new()), ..Rules::default() }, 1);
     assert_eq!(
         refused(&custom),
-        "group secret asks for a grader of the package's own (grading: custom), which is not supported; \
-         the default grader's flags are"
+        "group secret asks for a grader of the package's own (grading: custom), and there is none in graders/"
+    );
+    custom.grader = Some(program());
+    assert_eq!(
+        refused(&custom),
+        "group secret cannot be scored: a grader of the package's own makes points, and the problem has none"
     );
     let later = one_group(Rules { require_pass: vec!["z".to_owned()], ..Rules::default() }, 1);
     assert_eq!(refused(&later), "group secret requires group z, which is not judged before it");

@@ -4,11 +4,13 @@ use millibox::{Backend, Figures, Outcome, RunResult};
 use millibox_judge::program::Limits;
 use millibox_judge::scoring::{Judged, Plan, Progress};
 use millibox_judge::verdict::{Points, TestResult, Verdict};
-use millibox_package::model::{Checker, Format, Group, Kind, Problem, Rules, ScoreMode, Scoring, Test};
+use millibox_package::model::{
+    Checker, Format, Group, Kind, Objective, Problem, Program, Rules, ScoreMode, Scoring, Test,
+};
 use std::time::Duration;
 
 pub const LIMIT: Duration = Duration::from_millis(1000);
-pub const POINTS: Scoring = Scoring::Points { minimum: 0.0, maximum: 100.0 };
+pub const POINTS: Scoring = Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max };
 
 /// Rules that go on after a failure.
 pub fn goes_on() -> Rules {
@@ -39,6 +41,7 @@ pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group
         kind: Kind::Batch,
         checker: Checker::Tokens,
         checker_flags: Vec::new(),
+        grader: None,
         scoring,
         limits: Default::default(),
         root: Group { rules, groups, ..Group::default() },
@@ -50,6 +53,11 @@ pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group
         warnings: Vec::new(),
         unpacked: None,
     }
+}
+
+/// A program that nobody runs here.
+pub fn program() -> Program {
+    Program { path: "g.py".into(), sources: vec!["g.py".into()], language: None, arguments: Vec::new() }
 }
 
 /// A result that used this part of the time limit.

@@ -5,15 +5,25 @@ use crate::constants::Constants;
 use crate::fault::{Log, Place, did_you_mean};
 use crate::keys::{Keys, number, shown};
 use crate::model::{InputFlags, Rules, ScoreMode, VerdictMode};
+use crate::programs::programs;
 use crate::tree::Tree;
 use crate::yaml::{self, Node, Value};
 use std::collections::BTreeMap;
+
+/// Why packages with static validators are refused; docs/packages.md has it at length.
+pub const NO_STATIC_VALIDATORS: &str =
+    "static validators are not supported: the format contradicts itself in how they are asked for and counted";
+
+/// Where a grader of the package's own lies.
+pub const GRADERS: &str = "graders";
 
 /// What a group hands down to its tests and to the groups in it. `None`: not said.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     stop: Option<bool>,
     custom_grader: Option<bool>,
+    grader_flags: Option<Vec<String>>,
+    /// What these flags say to the default grader.
     grader: Option<Grader>,
     accept_score: Option<f64>,
     reject_score: Option<f64>,
@@ -52,6 +62,7 @@ impl Settings {
         Settings {
             stop: self.stop.or(above.stop),
             custom_grader: self.custom_grader.or(above.custom_grader),
+            grader_flags: self.grader_flags.or_else(|| above.grader_flags.clone()),
             grader: self.grader.or(above.grader),
             accept_score: self.accept_score.or(above.accept_score),
             reject_score: self.reject_score.or(above.reject_score),
@@ -73,7 +84,7 @@ impl Settings {
             reject_score: scoring.then(|| self.reject_score.unwrap_or(0.0)),
             range: self.range.filter(|_| scoring),
             ignore_sample: grader.ignore_sample && root,
-            custom_grader: self.custom_grader.unwrap_or(false),
+            grader: self.custom_grader.unwrap_or(false).then(|| self.grader_flags.clone().unwrap_or_default()),
             ..Rules::default()
         }
     }
@@ -84,15 +95,26 @@ pub fn legacy(tree: &Tree, file: &str, above: &Settings, scoring: bool, log: &Lo
     let Some(node) = document(tree, file, &Constants::default(), log) else { return above.clone() };
     let Some(keys) = Keys::of(&node, "a group's settings", log) else { return above.clone() };
     let custom_grader = keys.one_of("grading", &[("default", false), ("custom", true)]);
-    if custom_grader == Some(true) && tree.files("graders").next().is_none() {
+    if custom_grader == Some(true) {
         let place = keys.get("grading").map_or(&keys.place, |node| &node.place);
-        log.error(place, "grading custom needs a grader in graders/, and there is none");
+        if programs(tree, GRADERS).is_empty() {
+            log.error(place, "grading custom needs a grader in graders/, and there is none");
+        }
+        if !scoring {
+            log.error(place, "grading custom is for scoring problems only");
+        }
     }
     let custom = custom_grader.or(above.custom_grader).unwrap_or(false);
+    let grader_flags = keys.words("grader_flags");
     let settings = Settings {
         stop: keys.one_of("on_reject", &[("break", true), ("continue", false)]),
         custom_grader,
-        grader: if custom { keys.words("grader_flags").map(|_| Grader::default()) } else { grader(&keys, file, log) },
+        grader: if custom {
+            None
+        } else {
+            grader(&keys, file, grader_flags.as_ref().or(above.grader_flags.as_ref()), log)
+        },
+        grader_flags,
         accept_score: keys.number("accept_score"),
         reject_score: keys.number("reject_score"),
         range: range(&keys, log),
@@ -151,7 +173,7 @@ pub fn successor(tree: &Tree, file: &str, above: &Settings, header: &Header, log
     }
     for key in ["static_validation_score", "static_validator_args"] {
         if let Some(node) = keys.get(key) {
-            log.error(&node.place, format!("{key}: static validators are not supported"));
+            log.error(&node.place, format!("{key}: {NO_STATIC_VALIDATORS}"));
         }
     }
     keys.ignore(&["full_feedback", "input_visualizer_args", "output_visualizer_args"]);
@@ -188,8 +210,9 @@ fn scoring_only(keys: &Keys<'_>, key: &'static str, scoring: bool, log: &Log) {
     }
 }
 
-/// `grader_flags` of the default grader; of flags that contradict each other, the last holds.
-fn grader(keys: &Keys<'_>, file: &str, log: &Log) -> Option<Grader> {
+/// Flags of the default grader, where a group names it or its flags; of flags that contradict each other, the last
+/// holds.
+fn grader(keys: &Keys<'_>, file: &str, flags: Option<&Vec<String>>, log: &Log) -> Option<Grader> {
     const FLAGS: [&str; 9] = [
         "worst_error",
         "first_error",
@@ -201,11 +224,12 @@ fn grader(keys: &Keys<'_>, file: &str, log: &Log) -> Option<Grader> {
         "ignore_sample",
         "accept_if_any_accepted",
     ];
-    let words = keys.words("grader_flags")?;
-    let place = &keys.get("grader_flags")?.place;
+    let own = keys.get("grader_flags");
+    // Flags from above were meant for a grader of the package's own, if that was above.
+    let place = &own.or_else(|| keys.get("grading"))?.place;
     let mut grader = Grader::default();
     let mut any = false;
-    for word in &words {
+    for word in flags? {
         match &**word {
             "worst_error" => grader.verdict = VerdictMode::Worst,
             "first_error" => grader.verdict = VerdictMode::First,
@@ -216,6 +240,7 @@ fn grader(keys: &Keys<'_>, file: &str, log: &Log) -> Option<Grader> {
             "max" => grader.score = ScoreMode::Maximum,
             "accept_if_any_accepted" => any = true,
             "ignore_sample" if file.matches('/').count() == 1 => grader.ignore_sample = true,
+            "ignore_sample" if own.is_none() => {}
             "ignore_sample" => log.error(place, "ignore_sample is for data/testdata.yaml only"),
             word => {
                 let meant = did_you_mean(word, FLAGS);

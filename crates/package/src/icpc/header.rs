@@ -3,7 +3,7 @@
 use crate::constants::Constants;
 use crate::fault::{Log, Place, did_you_mean};
 use crate::keys::{Keys, shown};
-use crate::model::{Format, Limits};
+use crate::model::{Format, Limits, Objective};
 use crate::tree::Tree;
 use crate::yaml::{self, Node, Value};
 use std::time::Duration;
@@ -16,6 +16,7 @@ pub struct Header {
     pub format: Format,
     pub name: Option<String>,
     pub scoring: bool,
+    pub objective: Objective,
     pub interactive: bool,
     /// Passes of a multi-pass problem.
     pub passes: Option<u32>,
@@ -33,6 +34,7 @@ impl Header {
             format,
             name: None,
             scoring: false,
+            objective: Objective::Max,
             interactive: false,
             passes: None,
             custom: (format == Format::Legacy).then_some(false),
@@ -68,7 +70,7 @@ pub fn read(tree: &Tree, log: &Log) -> Header {
     if legacy {
         validation(&keys, &mut header, log);
         header.flags = keys.words("validator_flags").unwrap_or_default();
-        grading(&keys, log);
+        grading(&keys, &mut header, log);
         keys.ignore(&["author", "source_url", "languages"]);
     } else {
         if header.name.is_none() && keys.get("name").is_none() {
@@ -155,7 +157,7 @@ fn types(keys: &Keys<'_>, header: &mut Header, log: &Log) {
         log.error(&node.place, "types pass-fail and scoring exclude each other");
     }
     if has("submit-answer") {
-        log.error(&node.place, "type submit-answer is not supported");
+        log.error(&node.place, "type submit-answer is not supported: the format does not say how answers are named");
     }
     header.scoring = has("scoring");
     header.interactive = has("interactive");
@@ -202,11 +204,13 @@ fn validation(keys: &Keys<'_>, header: &mut Header, log: &Log) {
     }
 }
 
-fn grading(keys: &Keys<'_>, log: &Log) {
+fn grading(keys: &Keys<'_>, header: &mut Header, log: &Log) {
     let Some(grading) = keys.map("grading") else { return };
-    if grading.one_of("objective", &[("max", false), ("min", true)]) == Some(true) {
-        log.warning(&grading.place, "objective min is not supported: points are reported as they are");
+    if !header.scoring {
+        log.warning(&grading.place, "grading means something only in scoring problems; not used");
     }
+    let objectives = [("max", Objective::Max), ("min", Objective::Min)];
+    header.objective = grading.one_of("objective", &objectives).unwrap_or_default();
     grading.ignore(&["show_test_data_groups"]);
     for key in ["on_reject", "accept_score", "reject_score", "range"] {
         if let Some(node) = grading.get(key) {

@@ -19,10 +19,11 @@ mod header;
 mod submissions;
 
 use crate::fault::Log;
-use crate::model::{Checker, Convention, Expected, Kind, Problem, Program, Scoring, Submission};
+use crate::model::{Checker, Convention, Expected, Group, Kind, Problem, Program, Scoring, Submission};
 use crate::programs::{self, program, programs};
 use crate::tree::{self, Names, Tree};
 use generators::Made;
+use group::{GRADERS, NO_STATIC_VALIDATORS};
 use header::Header;
 use std::path::Path;
 
@@ -60,6 +61,7 @@ pub fn read(directory: &Path, label: String, unfinished: bool, log: &Log) -> Pro
     let title = domjudge::read(&tree, &mut header, log);
     let data = data::read(&tree, &header, log);
     let checker = checker(&tree, &header, log);
+    let grader = grader(&tree, &data.root, log);
     let input_validators = input_validators(&tree, log);
     let mut submissions = submissions::read(&tree, &header, log);
     if let Some((place, path)) = &made.solution {
@@ -75,11 +77,11 @@ pub fn read(directory: &Path, label: String, unfinished: bool, log: &Log) -> Pro
     let include = include(&tree, log);
     for directory in ["static_validator", "static_validators"] {
         if tree.files(directory).next().is_some() {
-            log.error(directory, "static validators are not supported");
+            log.error(directory, NO_STATIC_VALIDATORS);
         }
     }
     let scoring = match header.scoring {
-        true => Scoring::Points { minimum: data.range.0, maximum: data.range.1 },
+        true => Scoring::Points { minimum: data.range.0, maximum: data.range.1, objective: header.objective },
         false => Scoring::PassFail,
     };
     let kind = match (header.passes, header.interactive) {
@@ -96,6 +98,7 @@ pub fn read(directory: &Path, label: String, unfinished: bool, log: &Log) -> Pro
         checker,
         checker_flags: header.flags,
         scoring,
+        grader,
         limits: header.limits,
         root: data.root,
         submissions,
@@ -140,6 +143,21 @@ fn checker(tree: &Tree, header: &Header, log: &Log) -> Checker {
     }
     let program = program(tree, found.first().copied().unwrap_or("output_validators"));
     Checker::Custom { program, convention: Convention::Icpc }
+}
+
+/// The grader of the package's own, if a group asks for it.
+fn grader(tree: &Tree, root: &Group, log: &Log) -> Option<Program> {
+    let found = programs(tree, GRADERS);
+    let wanted = root.groups().any(|group| group.rules.grader.is_some());
+    match found[..] {
+        [] => {}
+        _ if !wanted => log.warning(GRADERS, "not used, since no testdata.yaml says `grading: custom`"),
+        [_] => {}
+        [first, ref others @ ..] => {
+            log.error(first, format!("there may be one grader, but there is also {}", others.join(", ")));
+        }
+    }
+    found.first().filter(|_| wanted).map(|path| program(tree, path))
 }
 
 fn has_source(tree: &Tree, directory: &str) -> bool {

@@ -7,7 +7,8 @@ use crate::constants::Constants;
 use crate::fault::{Log, Place};
 use crate::keys::{number, seconds};
 use crate::model::{
-    Checker, Convention, Expected, Format, Group, Kind, Limits, Problem, Rules, ScoreMode, Scoring, Submission, Test,
+    Checker, Convention, Expected, Format, Group, Kind, Limits, Objective, Problem, Rules, ScoreMode, Scoring,
+    Submission, Test,
 };
 use crate::programs::{extension, program};
 use crate::tree::Tree;
@@ -84,6 +85,7 @@ pub fn read(tree: &Tree, directory: &Path, sipfile: Option<Sipfile>, log: &Log) 
     let scoring = Scoring::Points {
         minimum: points().map(|points| points.min(0.0)).fold(0.0, |sum, points| sum + points),
         maximum: points().map(|points| points.max(0.0)).fold(0.0, |sum, points| sum + points),
+        objective: Objective::Max,
     };
     let rules = Rules { stop_at_first_failure: false, ..Rules::default() };
     Problem {
@@ -94,6 +96,7 @@ pub fn read(tree: &Tree, directory: &Path, sipfile: Option<Sipfile>, log: &Log) 
         kind: if reader.interactive { Kind::Interactive } else { Kind::Batch },
         checker,
         checker_flags: Vec::new(),
+        grader: None,
         scoring,
         limits: Limits { cpu_time: sipfile.time_limit, memory, ..Limits::default() },
         root: Group { rules, groups, ..Group::default() },

@@ -1,7 +1,7 @@
 //! Tests and groups.
 
 use crate::{Package, below, names};
-use millibox_package::model::{InputFlags, Rules, ScoreMode, Scoring, VerdictMode};
+use millibox_package::model::{InputFlags, Objective, Rules, ScoreMode, Scoring, VerdictMode};
 
 #[test]
 fn tests_in_order() {
@@ -95,7 +95,7 @@ fn settings_of_the_legacy_format() {
         .test("sample/s");
     package.silent();
     let problem = package.problem();
-    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0 });
+    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max });
     let rules = |name: &str| problem.group(name).unwrap().rules.clone();
     let root = Rules {
         stop_at_first_failure: false,
@@ -188,8 +188,36 @@ fn graders_of_the_packages_own() {
     let package = Package::icpc("type: scoring\n");
     package.file("data/secret/testdata.yaml", "grading: custom\ngrader_flags: whatever\n");
     package.file("graders/g.py", "").silent();
-    assert!(package.problem().group("secret").unwrap().rules.custom_grader);
-    assert!(!package.problem().root.rules.custom_grader);
+    let grader = |name: &str| package.problem().group(name).unwrap().rules.grader.clone();
+    assert_eq!(grader("secret"), Some(vec!["whatever".to_owned()]));
+    assert_eq!(package.problem().root.rules.grader, None);
+    assert_eq!(package.problem().grader.unwrap().name(), "g.py");
+
+    // Flags and grader are handed down, each for itself.
+    package.test("secret/a/x").test("secret/b/x");
+    package.file("data/secret/a/testdata.yaml", "grader_flags: a b\n").file("data/secret/b/testdata.yaml", "");
+    package.silent();
+    assert_eq!(grader("secret/a"), Some(vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(grader("secret/b"), grader("secret"));
+    package.file("data/secret/b/testdata.yaml", "grading: default\n");
+    package.refused("data/secret/b/testdata.yaml:1:10: error: the default grader knows no flag \"whatever\"");
+    package.file("data/secret/b/testdata.yaml", "grading: default\ngrader_flags: max\n").silent();
+    assert_eq!(grader("secret/b"), None);
+    assert_eq!(package.problem().group("secret/b").unwrap().rules.score, ScoreMode::Maximum);
+    // What is meant for the default grader of all is no flag that it must know here.
+    package.file("data/testdata.yaml", "on_reject: continue\ngrader_flags: ignore_sample\n");
+    package.file("data/secret/testdata.yaml", "grading: custom\n").silent();
+    assert_eq!(grader("secret"), Some(vec!["ignore_sample".to_owned()]));
+
+    package
+        .file("graders/h.py", "")
+        .refused("graders/g.py: error: there may be one grader, but there is also graders/h.py");
+    let package = Package::icpc("type: scoring\n");
+    package.file("graders/g.py", "").warned("graders: warning: not used, since no testdata.yaml says");
+    assert!(package.problem().grader.is_none());
+    let package = Package::legacy();
+    package.file("graders/g.py", "").file("data/secret/testdata.yaml", "grading: custom\n");
+    package.refused("grading custom is for scoring problems only");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! problem.yaml, domjudge-problem.ini, .timelimit.
 
 use crate::{Package, below};
-use millibox_package::model::{Checker, Convention, Format, Kind, Scoring};
+use millibox_package::model::{Checker, Convention, Format, Kind, Objective, Scoring};
 use std::time::Duration;
 
 #[test]
@@ -205,10 +205,24 @@ fn keys_that_nobody_knows() {
     assert_eq!(package.faults(), "problem.yaml:1:1: warning: unknown key \"nmae\", not read; did you mean \"name\"?");
     Package::icpc("xyzzy: 1\n").warned("unknown key \"xyzzy\", not read");
     Package::successor("validation: custom\n").warned("`validation` belongs to the legacy format");
-    Package::icpc("grading: {objective: min, range: 0 1, show_test_data_groups: true}\n")
-        .warned("objective min is not supported");
-    Package::icpc("grading: {range: 0 1}\n").warned("write it in data/testdata.yaml");
+    Package::icpc("type: scoring\ngrading: {range: 0 1}\n").warned("write it in data/testdata.yaml");
     Package::icpc("grading: {objective: most}\n").refused("objective must be one of max, min, but is \"most\"");
+}
+
+#[test]
+fn which_points_are_better() {
+    let objective = |grading: &str| {
+        let package = Package::icpc(&format!("type: scoring\n{grading}"));
+        package.silent();
+        match package.problem().scoring {
+            Scoring::Points { objective, .. } => objective,
+            Scoring::PassFail => panic!("no points"),
+        }
+    };
+    assert_eq!(objective(""), Objective::Max);
+    assert_eq!(objective("grading: {objective: max}\n"), Objective::Max);
+    assert_eq!(objective("grading: {objective: min, show_test_data_groups: true}\n"), Objective::Min);
+    Package::icpc("grading: {objective: min}\n").warned("grading means something only in scoring problems");
 }
 
 #[test]
@@ -218,7 +232,7 @@ fn constants() {
         .file("data/secret/test_group.yaml", "max_score: {{most}}\noutput_validator_args: ['{{rest.tex}}', '{{x}}']\n");
     package.silent();
     let problem = package.problem();
-    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 40.0 });
+    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 40.0, objective: Objective::Max });
     assert_eq!(
         problem.test("secret/1").unwrap().checker_flags.as_deref(),
         Some(&["1,0".to_owned(), "{{x}}".to_owned()][..])

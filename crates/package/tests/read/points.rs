@@ -1,7 +1,7 @@
 //! Points of the successor's groups.
 
 use crate::Package;
-use millibox_package::model::{Rules, ScoreMode, Scoring};
+use millibox_package::model::{Objective, Rules, ScoreMode, Scoring};
 
 fn groups(secret: &str, groups: &[(&str, &str, usize)]) -> Package {
     let package = Package::successor("type: scoring\n");
@@ -22,7 +22,7 @@ fn by_default() {
     let package = Package::successor("type: scoring\n");
     package.test("secret/2").test("sample/1").silent();
     let problem = package.problem();
-    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0 });
+    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max });
     assert!(problem.root.rules.ignore_sample && !problem.root.rules.stop_at_first_failure);
     let secret = &problem.group("secret").unwrap().rules;
     assert_eq!((secret.score, secret.points), (ScoreMode::Sum, Some(100.0)));
@@ -73,7 +73,7 @@ fn without_bound() {
     let package = groups("max_score: unbounded\n", &[("a", "score_aggregation: sum\n", 1)]);
     package.silent();
     let problem = package.problem();
-    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: f64::INFINITY });
+    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: f64::INFINITY, objective: Objective::Max });
     let rules = &problem.group("secret/a").unwrap().rules;
     assert_eq!((rules.points, rules.accept_score), (None, None));
 }

@@ -1,7 +1,7 @@
 //! Sim's packages.
 
 use crate::{Package, below, names};
-use millibox_package::model::{Checker, Convention, Expected, Format, Generator, Kind, ScoreMode, Scoring};
+use millibox_package::model::{Checker, Convention, Expected, Format, Generator, Kind, Objective, ScoreMode, Scoring};
 use std::time::Duration;
 
 #[test]
@@ -10,7 +10,7 @@ fn the_smallest_package() {
     package.silent();
     let problem = package.problem();
     assert_eq!((problem.format, &*problem.name, &*problem.label), (Format::Sim, "Sum of two", "sum"));
-    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0 });
+    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max });
     assert!(matches!(problem.checker, Checker::Lines));
     assert_eq!(problem.limits.memory, Some(64 << 20));
     assert_eq!(problem.model_solution().unwrap().name, "prog/sum.cpp");
@@ -99,7 +99,7 @@ fn points_by_name() {
     }
     package.silent();
     let problem = package.problem();
-    assert_eq!(problem.scoring, Scoring::Points { minimum: -5.0, maximum: 30.0 });
+    assert_eq!(problem.scoring, Scoring::Points { minimum: -5.0, maximum: 30.0, objective: Objective::Max });
     assert_eq!(problem.group("2").unwrap().rules.points, Some(30.0));
     assert_eq!(problem.group("0").unwrap().rules.points, Some(0.0));
 

@@ -1,0 +1,143 @@
+//! Real-time limits on a machine that has more to do than it can.
+
+use crate::package::{Package, has_cgroups};
+use millibox::{BackendChoice, Supervisor};
+use millibox_judge::cache::Cache;
+use millibox_judge::judge::{Judge, Machine, Options};
+use millibox_judge::program::Limits;
+use millibox_judge::report::TestReport;
+use millibox_judge::suite::Suites;
+use millibox_judge::verdict::Verdict;
+use millibox_tests::{eventually, executable, processes_that_say, skip};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Processes that compute on one CPU while this lives.
+struct Load(Vec<Child>);
+
+impl Load {
+    fn on(cpu: usize, processes: usize) -> Load {
+        let mut only = CpuSet::new();
+        only.set(cpu);
+        let start = |_| {
+            // Each in a session of its own: where sessions are scheduled as groups, they would be one.
+            let mut command = Command::new("setsid");
+            let child = command.arg(executable("puppet")).args(["spin:600000", "--"]).stdin(Stdio::null()).spawn();
+            let child = child.unwrap_or_else(|error| panic!("setsid: {error}"));
+            sched_setaffinity(Some(Pid::from_child(&child)), &only).unwrap();
+            child
+        };
+        Load((0..processes).map(start).collect())
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+        }
+        for child in &mut self.0 {
+            let _ = child.wait();
+        }
+    }
+}
+
+fn one_cpu() -> usize {
+    let allowed = sched_getaffinity(None).unwrap();
+    (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).unwrap()
+}
+
+/// Time that something on this machine waited for a CPU, if the kernel tells.
+fn waited() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/pressure/cpu").ok()?;
+    let total = text.lines().next()?.split("total=").nth(1)?.parse().ok()?;
+    Some(Duration::from_micros(total))
+}
+
+/// One test of these at a time; none if the kernel tells nothing.
+fn turn() -> Option<MutexGuard<'static, ()>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    if waited().is_none() {
+        skip("the kernel does not tell of pressure (/proc/pressure/cpu)");
+        return None;
+    }
+    Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// What came of a script's first test, judged on this CPU, and how long that took. `beside` runs beside it.
+fn judge(script: &str, time_limit: Duration, cpu: usize, beside: impl FnOnce() + Send) -> (TestReport, Duration) {
+    let package = Package::new("");
+    package.submission("accepted/script.sh", script);
+    let choice = if has_cgroups() { BackendChoice::Auto } else { BackendChoice::Rlimit };
+    let machine = Machine::start(Supervisor::builder().backend(choice), Some(1), &[cpu]).unwrap();
+    let options = Options { time_limit: Some(time_limit), fail_fast: true, ..Options::default() };
+    let judge = Judge::new(&machine, Suites::builtin(), Cache::none(), options);
+    let problem = millibox_package::read(&package.path()).unwrap();
+    let prepared = judge.problem(problem, &mut |_| ()).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(beside);
+        let begin = Instant::now();
+        let mut report = judge.submission(&prepared, &prepared.problem().submissions[0], &mut |_| ());
+        (report.tests.remove(0), begin.elapsed())
+    })
+}
+
+#[test]
+fn who_was_kept_from_its_cpu_is_judged_once_more() {
+    let Some(_turn) = turn() else { return };
+    let (cpu, time_limit) = (one_cpu(), Duration::from_millis(700));
+    let real_time = Limits::real_time_for(time_limit);
+    // Some tenths of a second of CPU time, and then the answer to the first test.
+    let script = "sleep 0.0309\ni=0\nwhile [ $i -lt 60000 ]; do i=$((i + 1)); done\necho 2\n";
+    let load = Load::on(cpu, 60);
+    let (test, took) = judge(script, time_limit, cpu, move || {
+        let runs = || !processes_that_say("0.0309").is_empty();
+        assert!(eventually(Duration::from_secs(60), runs), "it does not run");
+        // Until its real time is over, once.
+        std::thread::sleep(real_time + Duration::from_millis(300));
+        drop(load);
+    });
+    if took < real_time {
+        return skip("the load did not keep the run from its CPU");
+    }
+    assert_eq!((test.verdict, test.comment.as_str()), (Some(Verdict::Accepted), ""), "{test:?}");
+}
+
+#[test]
+fn who_sleeps_is_told_of_the_overload() {
+    let Some(_turn) = turn() else { return };
+    let (cpu, time_limit) = (one_cpu(), Duration::from_millis(10));
+    let load = Load::on(cpu, 3);
+    let (test, took) = judge("sleep 1000\n", time_limit, cpu, || ());
+    drop(load);
+    assert_eq!((test.verdict, test.reason.as_str()), (Some(Verdict::TimeLimit), "real time limit"), "{test:?}");
+    assert!(test.comment.starts_with("twice, and the machine was overloaded: "), "{test:?}");
+    let real_time = Limits::real_time_for(time_limit);
+    assert!(took >= 2 * real_time && took < 3 * real_time, "{took:?}");
+}
+
+#[test]
+fn who_computes_or_sleeps_by_itself_is_judged_once() {
+    let Some(_turn) = turn() else { return };
+    // Processes of its own that wait for each other are no overload of the machine.
+    let own = "for i in 1 2 3; do (j=0; while [ $j -lt 10000 ]; do j=$((j + 1)); done) & done\nsleep 1000\n";
+    for (script, time_limit) in [("sleep 1000\n", 10), (own, 1000)] {
+        let time_limit = Duration::from_millis(time_limit);
+        // Others may overload the machine, for a while.
+        let quiet = (0..5).find_map(|_| {
+            let (before, begin) = (waited()?, Instant::now());
+            let judged = judge(script, time_limit, one_cpu(), || ());
+            let part = (waited()? - before).as_secs_f64() / begin.elapsed().as_secs_f64();
+            (part < 0.45).then_some(judged)
+        });
+        let Some((test, took)) = quiet else {
+            return skip("others overload the machine");
+        };
+        assert_eq!((test.verdict, test.reason.as_str()), (Some(Verdict::TimeLimit), "real time limit"), "{test:?}");
+        assert_eq!(test.comment, "");
+        assert!(took < 2 * Limits::real_time_for(time_limit), "{took:?}");
+    }
+}
