@@ -53,10 +53,11 @@ lint: ## formatting, clippy and documentation, without a warning
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --bins --document-private-items
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --lib
 
-audit: ## dependencies: licences, known holes, where they come from (cargo-deny; it fetches the list of holes)
+audit: ## dependencies: licences, known holes, where they come from (cargo-deny; OFFLINE=1: with lists that are there)
 	@cargo deny --version >/dev/null 2>&1 || \
 		{ echo 'audit: cargo-deny not found: cargo install --locked cargo-deny' >&2; exit 1; }
-	cargo deny --locked check $(ARGS)
+	@# Offline, the list of holes is a clone of rustsec/advisory-db; if there is none, what is said names its place.
+	cargo deny --locked $(if $(OFFLINE),--offline) check $(ARGS)
 
 miri: ## what has no system calls, under an interpreter that sees undefined behaviour (nightly Rust with miri)
 	@cargo +nightly miri --version >/dev/null 2>&1 || \
