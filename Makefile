@@ -12,7 +12,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-vm fuzz lint audit miri bench install uninstall clean
+.PHONY: help build demo test test-vm fuzz lint audit miri sanitize bench install uninstall clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -64,7 +64,11 @@ miri: ## what has no system calls, under an interpreter that sees undefined beha
 		{ echo 'miri: not found: rustup component add --toolchain nightly miri rust-src' >&2; exit 1; }
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 \
 		cargo +nightly miri test --locked -p millibox-wire -p millibox-seccomp --lib \
-		--target-dir '$(or $(CARGO_TARGET_DIR),target)/miri' -- --skip near_misses $(ARGS)
+		--target-dir '$(or $(CARGO_TARGET_DIR),target)/miri' -- --skip near_misses --skip refuses_everything $(ARGS)
+
+sanitize: ## the crates' and the sandbox's tests with AddressSanitizer, ThreadSanitizer (nightly Rust), valgrind
+	@$(need)
+	@.ci/sanitize $(ARGS)
 
 # The page shows what is in pieces.txt.
 pieces := bench/results/pieces.txt
