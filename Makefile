@@ -12,7 +12,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-vm fuzz lint audit miri bench install uninstall clean
+.PHONY: help build demo test test-vm fuzz lint audit miri sanitize bench install uninstall clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -53,17 +53,22 @@ lint: ## formatting, clippy and documentation, without a warning
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --bins --document-private-items
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --lib
 
-audit: ## dependencies: licences, known holes, where they come from (cargo-deny; it fetches the list of holes)
+audit: ## dependencies: licences, known holes, where they come from (cargo-deny; OFFLINE=1: with lists that are there)
 	@cargo deny --version >/dev/null 2>&1 || \
 		{ echo 'audit: cargo-deny not found: cargo install --locked cargo-deny' >&2; exit 1; }
-	cargo deny --locked check $(ARGS)
+	@# Offline, the list of holes is a clone of rustsec/advisory-db; if there is none, what is said names its place.
+	cargo deny --locked $(if $(OFFLINE),--offline) check $(ARGS)
 
 miri: ## what has no system calls, under an interpreter that sees undefined behaviour (nightly Rust with miri)
 	@cargo +nightly miri --version >/dev/null 2>&1 || \
 		{ echo 'miri: not found: rustup component add --toolchain nightly miri rust-src' >&2; exit 1; }
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 \
 		cargo +nightly miri test --locked -p millibox-wire -p millibox-seccomp --lib \
-		--target-dir '$(or $(CARGO_TARGET_DIR),target)/miri' -- --skip near_misses $(ARGS)
+		--target-dir '$(or $(CARGO_TARGET_DIR),target)/miri' -- --skip near_misses --skip refuses_everything --skip only_the_word $(ARGS)
+
+sanitize: ## the crates' and the sandbox's tests with AddressSanitizer, ThreadSanitizer (nightly Rust), valgrind
+	@$(need)
+	@.ci/sanitize $(ARGS)
 
 # The page shows what is in pieces.txt.
 pieces := bench/results/pieces.txt

@@ -1,6 +1,7 @@
 //! Tests of the sandbox on the real kernel, one module for each feature.
 
 mod cancel;
+mod clock;
 mod containers;
 mod death;
 mod descriptors;

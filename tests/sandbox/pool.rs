@@ -1,7 +1,7 @@
 //! Several supervisors as one.
 
 use crate::builder;
-use millibox::{Error, Handle, Outcome, Pool};
+use millibox::{Error, Handle, Outcome, Pool, Supervisor};
 use millibox_tests::{PATIENCE, kill, run, skip, start, token, wait, world_with_proc};
 use std::collections::BTreeSet;
 
@@ -18,16 +18,21 @@ fn sleep(pool: &Pool) -> Handle {
     pool.run(&millibox_tests::request(["sleep", "100000"])).expect("a run")
 }
 
+/// The one CPU that it may use.
+fn cpu_of(member: &Supervisor) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", member.pid())).expect("its status");
+    let its = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("its CPUs");
+    its.trim().parse().expect("one CPU")
+}
+
 #[test]
 fn each_member_and_its_runs_are_on_one_cpu() {
     let Some(pool) = pool() else { return };
     let mut cpus = BTreeSet::new();
     for member in pool.members() {
         let output = run(member, &millibox_tests::request(["scheduling"]).world(&world_with_proc()));
-        let status = std::fs::read_to_string(format!("/proc/{}/status", member.pid())).expect("its status");
-        let its = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("its CPUs").trim();
-        assert_eq!(output.value("cpus"), its);
-        cpus.insert(its.parse::<usize>().expect("one CPU"));
+        assert_eq!(output.value("cpus"), cpu_of(member).to_string());
+        cpus.insert(cpu_of(member));
         // Who asks for others gets them.
         let all = std::thread::available_parallelism().expect("a number").get();
         let request = millibox_tests::request(["scheduling"]).cpus(0..all).expect("a request");
@@ -50,6 +55,25 @@ fn who_has_least_to_do_is_asked() {
 }
 
 #[test]
+fn of_those_with_as_little_to_do_the_callers_cpus_is_asked() {
+    let Some(pool) = pool() else { return };
+    for member in pool.members() {
+        let (cpu, allowed) = (cpu_of(member), rustix::thread::sched_getaffinity(None).expect("our CPUs"));
+        let mut one = rustix::thread::CpuSet::new();
+        one.set(cpu);
+        rustix::thread::sched_setaffinity(None, &one).expect("a CPU of ours");
+        let handle = sleep(&pool);
+        rustix::thread::sched_setaffinity(None, &allowed).expect("our CPUs");
+        assert_eq!(
+            pool.members().map(|other| (cpu_of(other), other.unfinished())).find(|other| other.1 > 0),
+            Some((cpu, 1))
+        );
+        handle.cancel();
+        assert_eq!(wait(&handle).outcome, Outcome::Cancelled);
+    }
+}
+
+#[test]
 fn pairs_have_one_member() {
     let Some(pool) = pool() else { return };
     let (one, two) = (millibox_tests::request(["exit", "1"]), millibox_tests::request(["exit", "2"]));
@@ -57,6 +81,13 @@ fn pairs_have_one_member() {
         let pair = pool.run_pair([&one, &two]).expect("a pair");
         assert_eq!(pair.each_ref().map(|handle| wait(handle).outcome), [1, 2].map(Outcome::Exited));
     }
+    let endless = millibox_tests::request(["sleep", "100000"]);
+    let pair = pool.run_pair([&endless, &endless]).expect("a pair");
+    let mut unfinished: Vec<usize> = pool.members().map(Supervisor::unfinished).collect();
+    unfinished.sort_unstable();
+    assert_eq!(unfinished.split_last(), Some((&2, &vec![0; pool.members().len() - 1][..])));
+    pair.iter().for_each(Handle::cancel);
+    pair.iter().for_each(|handle| drop(wait(handle)));
 }
 
 #[test]
@@ -70,6 +101,10 @@ fn a_member_that_is_killed() {
         let handle = pool.run(&millibox_tests::request(["exit", "5"])).expect("a run");
         assert_eq!(wait(&handle).outcome, Outcome::Exited(5));
     }
+    // However much the others have to do.
+    let more: Vec<Handle> = (0..10).map(|_| sleep(&pool)).collect();
+    more.iter().for_each(Handle::cancel);
+    assert!(more.iter().all(|handle| wait(handle).outcome == Outcome::Cancelled));
 }
 
 #[test]
@@ -79,5 +114,5 @@ fn a_cpu_that_is_not_there() {
         other => panic!("{other:?}"),
     }
     // One slot for each CPU, unless it is told.
-    assert_eq!(start(millibox::Supervisor::builder().cpus([0])).slots(), 1);
+    assert_eq!(start(Supervisor::builder().cpus([0])).slots(), 1);
 }

@@ -276,3 +276,57 @@ fn copy(from: BorrowedFd<'_>) -> Result<File, JudgeFailure> {
 fn failed(what: &'static str) -> impl FnOnce(Errno) -> JudgeFailure {
     move |errno| JudgeFailure::new(what, &errno)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Barrier, mpsc};
+
+    fn pipe() -> (OwnedFd, File) {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+        (read, write.into())
+    }
+
+    #[test]
+    fn a_read_that_does_not_wait() {
+        let (read, mut write) = pipe();
+        let mut buffer = [0; 4];
+        assert_eq!(read_now(&read, &mut buffer), Err(Errno::AGAIN));
+        write.write_all(b"12345").unwrap();
+        assert_eq!((read_now(&read, &mut buffer), &buffer), (Ok(4), b"1234"));
+        assert_eq!((read_now(&read, &mut buffer), buffer[0]), (Ok(1), b'5'));
+        assert_eq!(read_now(&read, &mut buffer), Err(Errno::AGAIN));
+        drop(write);
+        assert_eq!(read_now(&read, &mut buffer), Ok(0));
+    }
+
+    #[test]
+    fn two_who_read_one_byte_do_not_wait_for_a_second() {
+        const ROUNDS: usize = 3000;
+        let (read, mut write) = pipe();
+        let mut byte = [0];
+        let mut one = [std::io::IoSliceMut::new(&mut byte)];
+        if preadv2(&read, &mut one, u64::MAX, ReadWriteFlags::NOWAIT) == Err(Errno::OPNOTSUPP) {
+            eprintln!("SKIPPED: before Linux 6.4 a pipe cannot be read so, and who looks first may wait");
+            return;
+        }
+        let (read, round) = (Arc::new(read), Arc::new(Barrier::new(3)));
+        let (told, results) = mpsc::channel();
+        for _ in 0..2 {
+            let (read, round, told) = (read.clone(), round.clone(), told.clone());
+            std::thread::spawn(move || {
+                for _ in 0..ROUNDS {
+                    round.wait();
+                    told.send(read_now(&read, &mut [0; 8])).unwrap();
+                }
+            });
+        }
+        for number in 0..ROUNDS {
+            write.write_all(b"1").unwrap();
+            round.wait();
+            let both = [(); 2].map(|()| results.recv_timeout(Duration::from_secs(60)));
+            let both = both.map(|result| result.unwrap_or_else(|_| panic!("in round {number} one waits")));
+            assert!(both.contains(&Ok(1)) && both.contains(&Err(Errno::AGAIN)), "{both:?}");
+        }
+    }
+}

@@ -79,7 +79,8 @@ fn main() -> ExitCode {
 fn start(options: &Options) -> Result<i32, String> {
     // What else the client left open is not ours: a keeper that held the end of a pipe would keep
     // its reader waiting for as long as we live.
-    slot::close_all_but(vec![0, 1, 2, options.socket]);
+    slot::close_all_but(vec![0, 1, 2, options.socket])
+        .map_err(|errno| format!("cannot close what the client left open: {}", step::errno_text(errno)))?;
     let socket = client_socket(options.socket)?;
     if let Some((uid, gid)) = start::drops_to(options)
         && (uid == 0 || gid == 0)

@@ -138,8 +138,8 @@ impl Nursery {
 
 /// Ends with the supervisor, which may have died before this call; it is in our PID namespace.
 fn die_with(supervisor: i32) {
-    let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
-    if std::os::unix::process::parent_id() as i32 != supervisor {
+    let asked = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
+    if asked.is_err() || std::os::unix::process::parent_id() as i32 != supervisor {
         calls::exit(1);
     }
 }
@@ -160,9 +160,8 @@ impl Crib<'_> {
         for index in 0..self.setup.slots * self.setup.homes_per_slot {
             keep.extend(Backend::for_home(&self.setup.handover, index).iter().flat_map(Backend::descriptors));
         }
-        close_all_but(keep);
         let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-nurse".as_ptr() as usize, 0, 0, 0);
-        if confine::nursery().is_err() {
+        if close_all_but(keep).is_err() || confine::nursery().is_err() {
             calls::exit(1);
         }
         let mut buffer = vec![0; LONGEST];
@@ -204,17 +203,18 @@ impl Crib<'_> {
     fn home(&self, order: &HomeOrder, socket: i32, memory: i32) {
         let setup = self.setup;
         let Some(backend) = Backend::for_home(&setup.handover, order.index) else { return };
-        let shared: &'static Shared = match memory::map_shared(sys::borrow(memory)) {
+        let mapped = memory::map_shared(sys::borrow(memory));
+        let mut keep = backend.descriptors();
+        keep.extend([0, 1, 2, socket, self.procfs.as_raw_fd()]);
+        let closed = close_all_but(keep);
+        let shared: &'static Shared = match mapped.map_err(Errno::from).and_then(|shared| closed.map(|()| shared)) {
             Ok(shared) => shared,
-            Err(error) => {
-                let failure = Failure::new(Step::Home, error.into());
+            Err(errno) => {
+                let failure = Failure::new(Step::Home, errno);
                 home::tell(socket, message::UNPREPARED, &Report { failure, ..Report::default() });
                 return;
             }
         };
-        let mut keep = backend.descriptors();
-        keep.extend([0, 1, 2, socket, self.procfs.as_raw_fd()]);
-        close_all_but(keep);
         let cpus = match (setup.pin, setup.slots) {
             (true, _) => cpu_of_home(order.index / setup.homes_per_slot),
             (false, 1) => cpu_of_home(order.index),
@@ -235,7 +235,9 @@ impl Crib<'_> {
 
     fn builder(&self, bytes: &[u8], socket: i32) {
         let procfs = self.procfs.as_raw_fd();
-        close_all_but(vec![0, 1, 2, socket, procfs]);
+        if close_all_but(vec![0, 1, 2, socket, procfs]).is_err() {
+            return;
+        }
         // The supervisor has read and planned the same bytes in the same way.
         let Ok(mut world) = decode::<World>(bytes) else { return };
         world.mounts = devices::expand(world.mounts, self.setup.devices.as_deref());

@@ -352,16 +352,16 @@ pub fn cpu_of_home(number: usize) -> Vec<u64> {
     one
 }
 
-/// Closes all descriptors that are not in `keep`.
-pub fn close_all_but(mut keep: Vec<i32>) {
+/// Closes all descriptors that are not in `keep`. Who cannot does not go on: they are other homes', or the caller's.
+pub fn close_all_but(mut keep: Vec<i32>) -> Result<()> {
     keep.sort_unstable();
     let mut first = 0u32;
     for fd in keep {
         let fd = fd as u32;
         if fd > first {
-            let _ = calls::close_range(first, fd - 1, 0);
+            calls::close_range(first, fd - 1, 0)?;
         }
         first = first.max(fd + 1);
     }
-    let _ = calls::close_range(first, u32::MAX, 0);
+    calls::close_range(first, u32::MAX, 0).map(drop)
 }

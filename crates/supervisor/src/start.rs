@@ -149,7 +149,8 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
     drop(memfd);
     if inheritance.keeper != 0 {
         // Dropping privileges has cleared what the keeper's child had set (prctl(2)).
-        let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
+        calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0)
+            .map_err(|errno| format!("cannot be made to end with the keeper: {}", errno_text(errno)))?;
         if std::os::unix::process::parent_id() as i32 != inheritance.keeper {
             return Err("the keeper has died".to_owned());
         }
@@ -163,7 +164,7 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
     // Nothing but what was handed over; and none of it is for anybody's children.
     let mut keep = vec![0, 1, 2, inheritance.socket, inheritance.client];
     keep.extend(handed_over(&inheritance.handover));
-    close_all_but(keep);
+    close_all_but(keep).map_err(|errno| format!("cannot close what was not handed over: {}", errno_text(errno)))?;
     calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC)
         .map_err(|errno| format!("cannot make descriptors close-on-exec: {}", errno_text(errno)))?;
     let socket = sys::adopt(inheritance.socket).ok_or("the client's socket is not open")?;

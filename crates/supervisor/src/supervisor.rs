@@ -29,7 +29,7 @@ use millibox_wire::{Backend, Figures, Hello, Kill, KillReason, Outcome, Run, Run
 use rustix::event::epoll;
 use rustix::fs::SealFlags;
 use rustix::io::Errno as Error;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
 use zerocopy::FromBytes;
@@ -115,7 +115,7 @@ pub struct Supervisor {
     epoll: OwnedFd,
     worlds: Worlds,
     homes: Vec<Home>,
-    requests: HashMap<u64, Request>,
+    requests: BTreeMap<u64, Request>,
     queue: VecDeque<u64>,
     /// Frames that the client's socket had no room for.
     unsent: VecDeque<Vec<u8>>,
@@ -205,7 +205,7 @@ impl Supervisor {
             epoll,
             worlds: Worlds::default(),
             homes: Vec::new(),
-            requests: HashMap::new(),
+            requests: BTreeMap::new(),
             queue: VecDeque::new(),
             unsent: VecDeque::new(),
             buffer: vec![0; millibox_wire::frame::MAX_INLINE],

@@ -12,7 +12,7 @@ use crate::template::{self, BuildError, Plan};
 use millibox_seccomp::{Arch, Program};
 use millibox_wire::{Mount, RunError, World, decode};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Templates kept ready at the most, unless more are in use at once.
@@ -41,8 +41,8 @@ struct Known {
 /// See the module.
 #[derive(Default)]
 pub struct Worlds {
-    known: HashMap<u32, Known>,
-    by_key: HashMap<Box<[u8]>, u32>,
+    known: BTreeMap<u32, Known>,
+    by_key: BTreeMap<Box<[u8]>, u32>,
     next: u32,
     clock: u64,
 }

@@ -26,7 +26,7 @@ use reports::Reports;
 use show::{Detail, Show};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::SystemTime;
+use std::time::Instant;
 
 /// Some verdict was not the expected one.
 const UNEXPECTED: u8 = 1;
@@ -63,7 +63,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         named,
     };
     let judge = Judge::new(&machine, suites, cache, options);
-    let started = SystemTime::now();
+    let began = Instant::now();
     let bar = show::bar();
     let prepared = judge.problem(problem, &mut |event| show::measuring(&bar, &event));
     let status = match prepared {
@@ -84,7 +84,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
                 show.line(&heading(&prepared, &machine));
             }
             let judged = judge.submissions(&prepared, &submissions, &mut |event| show.event(event));
-            let report = judge.report(&prepared, judged, started);
+            let report = judge.report(&prepared, judged, began);
             if detail != Detail::Quiet && report.submissions.len() > 1 {
                 show.line(&summary(&report));
             }

@@ -29,7 +29,7 @@ use progress::Progress;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::SystemTime;
+use std::time::Instant;
 
 /// Something is wrong with the package.
 const WRONG: u8 = 1;
@@ -167,7 +167,7 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
     let problem = millibox_package::read(&args.on.package).map_err(Trouble::Package)?;
     let shop = Shop::open(&args.on.work, None, &[], signals)?;
     let judge = Judge::new(&shop.machine, shop.suites.clone(), shop.cache.clone(), Options::default());
-    let started = SystemTime::now();
+    let began = Instant::now();
     let bar = show::bar();
     let prepared = match judge.problem(problem.clone(), &mut |event| show::measuring(&bar, &event)) {
         Ok(prepared) => prepared,
@@ -185,7 +185,7 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
         true => show::measuring(&bar, &event),
         false => show.event(event),
     });
-    let report = judge.report(&prepared, judged, started);
+    let report = judge.report(&prepared, judged, began);
     let mut told = |event: Event<'_>| show::measuring(&bar, &event);
     let (suites, cache) = (shop.suites.clone(), shop.cache.clone());
     let findings = catch::examine(&shop.machine, suites, cache, &problem, &prepared, &report.submissions, &mut told);

@@ -4,13 +4,13 @@ use super::pool::{Entry, Pool, Told};
 use super::{Event, Judge, Observer, Prepared};
 use crate::compile::{Compilation, CompileError, Options as CompileOptions};
 use crate::program::Limits;
-use crate::report::{About, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, VERSION};
+use crate::report::{About, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, VERSION, nanoseconds};
 use crate::scoring::Progress;
 use crate::suite::Suite;
 use crate::verdict::Verdict;
 use millibox_package::model::{Problem, Submission};
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 struct Teller<'o, 'a> {
     observer: Observer<'o>,
@@ -89,15 +89,17 @@ impl Judge<'_> {
         entries.iter().map(|entry| report(entry, named)).collect()
     }
 
-    /// The whole report: `submissions` are those that were judged on this problem since `started`.
-    pub fn report(&self, prepared: &Prepared, submissions: Vec<SubmissionReport>, started: SystemTime) -> JudgeReport {
+    /// The whole report: `submissions` are those that were judged on this problem since `began`.
+    pub fn report(&self, prepared: &Prepared, submissions: Vec<SubmissionReport>, began: Instant) -> JudgeReport {
+        // The wall's clock may have been set meanwhile, so it is not what time is measured by.
+        let took = began.elapsed();
         JudgeReport {
             version: VERSION,
             problem: ProblemReport::from(&prepared.problem),
             machine: Machine::here(self.machine.supervisor().backend()),
             limits: LimitsReport::from(&usual(&prepared.limits)),
-            started,
-            duration_ns: u64::try_from(started.elapsed().unwrap_or_default().as_nanos()).unwrap_or(u64::MAX),
+            started: SystemTime::now().checked_sub(took).unwrap_or(SystemTime::UNIX_EPOCH),
+            duration_ns: nanoseconds(took),
             submissions,
         }
     }

@@ -56,10 +56,10 @@ pub struct JudgeReport {
     pub machine: Machine,
     /// Limits that hold for tests without limits of their own; the suites' own needs are not counted.
     pub limits: LimitsReport,
-    /// When judging began; in JSON as RFC 3339, in UTC.
+    /// When judging began, by the clock as it stood at the end; in JSON as RFC 3339, in UTC.
     #[serde(serialize_with = "rfc3339")]
     pub started: SystemTime,
-    /// How long it took, by the clock on the wall.
+    /// How long it took, whoever has set the clock meanwhile.
     pub duration_ns: u64,
     /// In the order in which they were judged.
     pub submissions: Vec<SubmissionReport>,

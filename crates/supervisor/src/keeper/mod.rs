@@ -227,9 +227,18 @@ fn open_control(path: &str, flags: OFlags) -> Result<OwnedFd, String> {
 
 /// A memory limit does not hold where there is swap that the kernel does not account for.
 fn swap_is_held(limit_of_swap: &str) -> Result<(), String> {
-    // One line for each area, below a heading (proc(5)).
-    let swaps = std::fs::read_to_string("/proc/swaps").map_or(0, |text| text.lines().skip(1).count());
-    if swaps == 0 || std::path::Path::new(limit_of_swap).exists() {
+    swap_is_held_of("/proc/swaps", limit_of_swap)
+}
+
+fn swap_is_held_of(swaps: &str, limit_of_swap: &str) -> Result<(), String> {
+    let areas = match std::fs::read_to_string(swaps) {
+        // One line for each area, below a heading (proc(5)).
+        Ok(text) => text.lines().skip(1).count(),
+        // A kernel that cannot swap.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(format!("cannot tell whether there is swap: cannot read {swaps}: {error}")),
+    };
+    if areas == 0 || std::path::Path::new(limit_of_swap).exists() {
         return Ok(());
     }
     Err(format!(
@@ -251,6 +260,29 @@ fn answer(socket: i32, tag: u8, descriptors: &[i32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn swap_without_a_limit_on_it_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+        let heading = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
+        let area = "/dev/vda2                               partition\t1048572\t\t0\t\t-2\n";
+        let (none, some, limit, absent) = (path("none"), path("some"), path("limit"), path("absent"));
+        std::fs::write(&none, heading).unwrap();
+        std::fs::write(&some, [heading, area].concat()).unwrap();
+        std::fs::write(&limit, "max\n").unwrap();
+        for swaps in [&none, &some, &absent] {
+            assert_eq!(swap_is_held_of(swaps, &limit), Ok(()), "{swaps}");
+        }
+        assert_eq!(swap_is_held_of(&none, &absent), Ok(()));
+        // No such file: the kernel cannot swap.
+        assert_eq!(swap_is_held_of(&absent, &absent), Ok(()));
+        let why = swap_is_held_of(&some, &absent).unwrap_err();
+        assert!(why.contains(&absent) && why.contains("swapaccount=1"), "{why}");
+        // Nobody knows: a directory cannot be read.
+        let why = swap_is_held_of(place.path().to_str().unwrap(), &absent).unwrap_err();
+        assert!(why.contains("cannot tell whether there is swap"), "{why}");
+    }
 
     #[test]
     fn keepers_that_start_at_the_same_time_leave_each_others_directories_alone() {

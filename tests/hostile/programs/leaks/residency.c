@@ -4,6 +4,7 @@ tries = "see which parts of a file others have read: cachestat, preadv2 that doe
 must = "the one seems not to exist, and the file system seems not to know the other"
 held_by = "seccomp"
 profiles = ["default"]
+control = "seccomp"
 --- */
 #include "hostile.h"
 #include <sys/uio.h>

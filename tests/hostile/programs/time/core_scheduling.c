@@ -4,6 +4,7 @@ tries = "keep all others off the siblings of the CPU that it runs on, by core sc
 must = "EPERM"
 held_by = "seccomp"
 profiles = ["default", "separate"]
+control = "seccomp"
 --- */
 #include "hostile.h"
 
