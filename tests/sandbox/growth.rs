@@ -2,7 +2,9 @@
 
 use crate::{builder, supervisor};
 use millibox::{Outcome, Request, Supervisor, World};
-use millibox_tests::{Gone, NURSERY, Random, descendants, eventually, name, needs_cgroups, pipe, request, skip, wait};
+use millibox_tests::{
+    Gone, NURSERY, Process, Random, descendants, eventually, name, needs_cgroups, pipe, request, skip, wait,
+};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -176,6 +178,8 @@ fn soak_million() {
     let mounts = || std::fs::read_to_string("/proc/self/mountinfo").map_or(0, |text| text.lines().count());
     let (mounts_before, own_before) = (mounts(), open_descriptors(std::process::id()));
     let mut supervisor = supervisor();
+    // Killed since all was well.
+    let mut victims: Vec<Process> = Vec::new();
     some_runs(&supervisor, 40);
     std::thread::sleep(Duration::from_millis(300));
     let mut before = size(&supervisor);
@@ -186,8 +190,11 @@ fn soak_million() {
         let settled = eventually(Duration::from_secs(60), || {
             let twelve = (0..12).map(|_| wait(&supervisor.run(&request(["exit", "0"])).unwrap()).outcome);
             done += 12;
-            twelve.filter(|outcome| *outcome != Outcome::Exited(0)).count() == 0
+            let all_well = twelve.filter(|outcome| *outcome != Outcome::Exited(0)).count() == 0;
+            let living = millibox_tests::processes();
+            all_well && !victims.iter().any(|victim| living.contains(victim))
         });
+        victims.clear();
         assert!(settled, "after {kills} kills no twelve runs in a row succeed");
         // Undisturbed: every result is what it should be.
         some_runs(&supervisor, 50);
@@ -202,7 +209,9 @@ fn soak_million() {
             below.retain(|process| process.pid != supervisor.pid() as i32 && name(process.pid) != NURSERY);
             if !below.is_empty() && random.below(3) == 0 {
                 kills += 1;
-                millibox_tests::kill(below[random.below(below.len() as u64) as usize].pid, Signal::KILL);
+                let victim = below[random.below(below.len() as u64) as usize];
+                millibox_tests::kill(victim.pid, Signal::KILL);
+                victims.push(victim);
             }
             for (index, handle) in handles.into_iter().enumerate() {
                 match random.below(6) {

@@ -8,6 +8,9 @@ use crate::{Builder, Error, Handle, Request, Supervisor};
 /// goes by an interrupt (dear in a virtual machine), and where CPUs are many, its thread is on the way of every run. In a
 /// pool a run, who prepares it and who watches it are on one CPU. docs/performance.md has what that saves.
 ///
+/// It is fastest asked by a thread for each CPU that is held there (sched_setaffinity(2)) and has some runs outstanding:
+/// each is then served by its CPU's member, and nobody waits for one while another has nothing to do.
+///
 /// What it costs: an idle supervisor with its homes for each CPU; and a run has its place in the queue of one
 /// member, so behind a long run it waits even if another member is idle by now. That is right for many short runs. For
 /// long ones ask for no more at once than there are members, or use a [`Supervisor`].
@@ -45,8 +48,8 @@ impl Pool {
         Ok(Pool { members: cpus.map(member).collect::<Result<_, Error>>()? })
     }
 
-    /// Asks for a run: of the member that has the fewest to do, and among those of the caller's CPU's. Does not wait for
-    /// anything; many may be outstanding.
+    /// Asks for a run: of the member that has the fewest to do, and of the caller's CPU's if that has at most one more
+    /// and nobody lacks work. Does not wait for anything; many may be outstanding.
     ///
     /// # Errors
     /// See [`Supervisor::run`]. While a member lives, those that have died are not asked.
@@ -69,10 +72,20 @@ impl Pool {
 
     fn choose(&self) -> Result<&Supervisor, Error> {
         let here = rustix::thread::sched_getcpu();
-        let living = self.members.iter().filter(|member| !member.supervisor.is_dead());
-        let best = living.min_by_key(|member| (member.supervisor.unfinished(), member.cpu != here));
+        let busy = self.members.iter().filter(|member| !member.supervisor.is_dead());
+        let busy: Vec<(usize, &Member)> = busy.map(|member| (member.supervisor.unfinished(), member)).collect();
+        let least = busy.iter().min_by_key(|(unfinished, member)| (*unfinished, member.cpu != here));
+        // Threads that ask in turn, each for one more when one is over, would else go on for ever with the mixture of
+        // members that they began with, and each member's results would wake threads on all CPUs.
+        let near = busy.iter().find(|(unfinished, member)| {
+            member.cpu == here && least.is_some_and(|(least, _)| *least >= ENOUGH && *unfinished <= least + 1)
+        });
+        let chosen = near.or(least).map(|(_, member)| *member);
         let Member { supervisor, .. } =
-            best.or(self.members.first()).ok_or_else(|| Error::Start("there is no CPU to use".to_owned()))?;
+            chosen.or(self.members.first()).ok_or_else(|| Error::Start("there is no CPU to use".to_owned()))?;
         Ok(supervisor)
     }
 }
+
+/// Who has so many runs has one that goes on and one that can begin at once.
+const ENOUGH: usize = 2;

@@ -8,6 +8,7 @@ use super::Experiment;
 use crate::table::Samples;
 use crate::{Error, Lab, Metric, Report, Table, Unit, bare};
 use millibox::{Handle, Pool, Request, Supervisor};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -207,11 +208,12 @@ pub fn measure(lab: &Lab, amount: Amount) -> Result<Measured, Error> {
     let unpinned = lab.supervisor(cpus)?;
     let pinned = lab.builder().slots(cpus).pin_slots(true).start()?;
     let pool = Pool::with(&lab.builder())?;
+    let which = super::conversation::cpus()?;
     let for_long = Duration::from_secs_f64(amount.seconds.clamp(0.05, 600.0)) / ROUNDS;
     for round in 0..ROUNDS {
         progress.show("on all CPUs", f64::from(round) / f64::from(ROUNDS));
-        raw.bare_rates.push(bare_on_all_cpus(cpus, for_long)?);
-        raw.pool_rates.push(pool_on_all_cpus(&pool, &request, for_long)?);
+        raw.bare_rates.push(bare_on_all_cpus(&which, for_long)?);
+        raw.pool_rates.push(pool_on_all_cpus(&pool, &request, &which, for_long)?);
         raw.pinned_rates.push(sandbox_on_all_cpus(&pinned, &request, cpus, for_long)?);
         raw.unpinned_rates.push(sandbox_on_all_cpus(&unpinned, &request, cpus, for_long)?);
     }
@@ -264,7 +266,7 @@ struct Rate {
     cpu_ns: u64,
 }
 
-fn bare_on_all_cpus(cpus: usize, for_long: Duration) -> Result<Rate, Error> {
+fn bare_on_all_cpus(cpus: &[usize], for_long: Duration) -> Result<Rate, Error> {
     rate(&[], for_long, |for_long| {
         at_once(cpus, || {
             let (begin, mut count) = (Instant::now(), 0);
@@ -277,10 +279,10 @@ fn bare_on_all_cpus(cpus: usize, for_long: Duration) -> Result<Rate, Error> {
     })
 }
 
-/// A thread of ours for each member, as bare has one for each loop.
-fn pool_on_all_cpus(pool: &Pool, request: &Request, for_long: Duration) -> Result<Rate, Error> {
+/// A thread of ours on each CPU, as bare has them, and as a server for very many runs would.
+fn pool_on_all_cpus(pool: &Pool, request: &Request, cpus: &[usize], for_long: Duration) -> Result<Rate, Error> {
     let pids: Vec<u32> = pool.members().map(Supervisor::pid).collect();
-    rate(&pids, for_long, |for_long| at_once(pids.len(), || drive(|| pool.run(request), AHEAD, for_long)))
+    rate(&pids, for_long, |for_long| at_once(cpus, || drive(|| pool.run(request), AHEAD, for_long)))
 }
 
 fn sandbox_on_all_cpus(
@@ -304,10 +306,16 @@ fn rate(supervisors: &[u32], for_long: Duration, runs: impl Fn(Duration) -> Resu
     Ok(Rate { per_second, cpu_ns: busy_ns(supervisors).saturating_sub(cpu) / count })
 }
 
-/// So many threads that count; their sum.
-fn at_once(threads: usize, counts: impl Fn() -> Result<u64, Error> + Sync) -> Result<u64, Error> {
+/// A thread on each of these CPUs that counts; their sum.
+fn at_once(cpus: &[usize], counts: impl Fn() -> Result<u64, Error> + Sync) -> Result<u64, Error> {
+    let counts_on = |cpu: usize| {
+        let mut one = CpuSet::new();
+        one.set(cpu);
+        sched_setaffinity(None, &one).map_err(Error::system("choose a CPU"))?;
+        counts()
+    };
     std::thread::scope(|scope| {
-        let all: Vec<_> = (0..threads).map(|_| scope.spawn(&counts)).collect();
+        let all: Vec<_> = cpus.iter().map(|&cpu| scope.spawn(move || counts_on(cpu))).collect();
         all.into_iter().try_fold(0, |sum, thread| {
             Ok(sum + thread.join().unwrap_or_else(|_| Err(Error::says("a thread of the measurement panicked")))?)
         })
