@@ -54,22 +54,53 @@ fn who_has_least_to_do_is_asked() {
     assert!(pool.members().all(|member| member.unfinished() == 0));
 }
 
+/// Asks for a run from this member's CPU.
+fn sleep_near(pool: &Pool, member: &Supervisor) -> Handle {
+    let allowed = rustix::thread::sched_getaffinity(None).expect("our CPUs");
+    let mut one = rustix::thread::CpuSet::new();
+    one.set(cpu_of(member));
+    rustix::thread::sched_setaffinity(None, &one).expect("a CPU of ours");
+    let handle = sleep(pool);
+    rustix::thread::sched_setaffinity(None, &allowed).expect("our CPUs");
+    handle
+}
+
 #[test]
 fn of_those_with_as_little_to_do_the_callers_cpus_is_asked() {
     let Some(pool) = pool() else { return };
     for member in pool.members() {
-        let (cpu, allowed) = (cpu_of(member), rustix::thread::sched_getaffinity(None).expect("our CPUs"));
-        let mut one = rustix::thread::CpuSet::new();
-        one.set(cpu);
-        rustix::thread::sched_setaffinity(None, &one).expect("a CPU of ours");
-        let handle = sleep(&pool);
-        rustix::thread::sched_setaffinity(None, &allowed).expect("our CPUs");
+        let handle = sleep_near(&pool, member);
         assert_eq!(
             pool.members().map(|other| (cpu_of(other), other.unfinished())).find(|other| other.1 > 0),
-            Some((cpu, 1))
+            Some((cpu_of(member), 1))
         );
         handle.cancel();
         assert_eq!(wait(&handle).outcome, Outcome::Cancelled);
+    }
+}
+
+#[test]
+fn where_nobody_lacks_work_the_callers_cpus_may_have_one_more() {
+    let Some(pool) = pool() else { return };
+    let count = pool.members().len();
+    for near in pool.members() {
+        let mut all: Vec<Handle> = Vec::new();
+        // It has one run, and the others none; then one less than two.
+        all.push(sleep_near(&pool, near));
+        all.extend((1..count).map(|_| sleep_near(&pool, near)));
+        assert!(pool.members().all(|member| member.unfinished() == 1));
+        all.extend((0..count).map(|_| sleep_near(&pool, near)));
+        assert!(pool.members().all(|member| member.unfinished() == 2));
+        // Now each has enough.
+        all.extend((0..2).map(|_| sleep_near(&pool, near)));
+        assert_eq!(near.unfinished(), 4);
+        // But not two more than the least.
+        all.push(sleep_near(&pool, near));
+        assert_eq!(near.unfinished(), 4);
+        all.iter().for_each(Handle::cancel);
+        for handle in &all {
+            assert_eq!(wait(handle).outcome, Outcome::Cancelled);
+        }
     }
 }
 
