@@ -52,6 +52,8 @@ enum Fault {
     Errno(i32),
     /// Somebody is killed while the call waits to be made.
     Kill(Role),
+    /// All homes of the caller are killed, and the call waits until they are gone with all that lived on them.
+    NoHomes,
 }
 
 /// Whatever close(2) answers, the descriptor is closed; the others have no errors.
@@ -255,6 +257,7 @@ fn answer(listener: &OwnedFd, watch: &Mutex<Watch>) {
                             answer.error = -errno;
                         }
                         Fault::Kill(whom) => kill(whom, role, pid),
+                        Fault::NoHomes => end_homes(pid),
                     }
                 }
                 _ => {}
@@ -282,6 +285,19 @@ fn kill(whom: Role, role: Role, pid: i32) {
         }
         at = parent(now);
     }
+}
+
+/// See [`Fault::NoHomes`].
+fn end_homes(supervisor: i32) {
+    let below = millibox_tests::descendants(supervisor as u32);
+    let homes = below.iter().filter(|process| role(process.pid) == Some(Role::Home));
+    // Before they are killed: who is left behind is another's.
+    let with_theirs: Vec<Vec<_>> = homes.map(|home| millibox_tests::descendants(home.pid as u32)).collect();
+    for family in &with_theirs {
+        millibox_tests::kill(family[0].pid, rustix::process::Signal::KILL);
+    }
+    let with_theirs: Vec<i32> = with_theirs.iter().flatten().map(|process| process.pid).collect();
+    eventually(Duration::from_secs(10), || with_theirs.iter().all(|pid| millibox_tests::process(*pid).is_none()));
 }
 
 /// What a run says that it has around it, without what differs from run to run.
@@ -491,6 +507,25 @@ fn a_fault_at_every_call_of_a_request() {
     gone.assert();
     eprintln!("{tally:?}");
     assert!(tally.fired * 2 > tally.points, "most faults did not happen: {tally:?}");
+}
+
+/// The launch is what the supervisor sends first for a request. Nothing of the run has begun then.
+#[test]
+fn homes_that_die_before_they_have_their_run() {
+    let place = Place::new();
+    let supervisor = match place.start() {
+        Ok(supervisor) => supervisor,
+        Err(error) => return skip(&format!("no seccomp listener can be had: {error}")),
+    };
+    let Came::Ran(expected) = ask(&supervisor) else { panic!("a request without a fault") };
+    for _ in 0..3 {
+        place.settle(&supervisor);
+        let launch = Point { role: Role::Supervisor, number: libc::SYS_sendmsg as i32, count: 1 };
+        place.arm(Some((launch, Fault::NoHomes)));
+        works(&supervisor, &expected);
+        assert!(place.arm(None), "the supervisor sends nothing");
+    }
+    works(&supervisor, &expected);
 }
 
 /// Cgroups in these directories that one of these made.
