@@ -177,13 +177,14 @@ fn a_run_cannot_use_up_what_may_be_on_its_way_to_others() {
     // them with the soft limit of whoever sends (unix(7), ETOOMANYREFS).
     let uid = if is_root() { 12345 } else { rustix::process::geteuid().as_raw() };
     let user = format!("user={uid}:{uid}");
-    let said = client([user.as_str(), "files=1024:4096", "crowd", "--", "park"]);
+    // Far fewer than others of our user may have, the tests beside this one.
+    let said = client([user.as_str(), "files=256:768", "crowd", "--", "park"]);
     if said.stdout.contains("unable=") {
         return skip(said.stdout.trim());
     }
     let number = |key: &str| said.value(key).parse::<i64>().unwrap_or_else(|_| panic!("{said:?}"));
     // More than our soft limit, or the test tries nothing.
-    assert!(number("parked") > 1024, "{said:?}");
+    assert!(number("parked") > 256, "{said:?}");
     assert_eq!(number("others"), 20, "{said:?}");
     // If somebody else of our user has as many on their way as we may have, runs wait, and quietly.
     assert_eq!(said.value("waits"), "true", "{said:?}");

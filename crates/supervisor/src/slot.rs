@@ -90,7 +90,16 @@ impl Home {
         memory: Memory,
         again: bool,
     ) -> std::result::Result<Home, Fatal> {
-        let failed = |errno: Errno| format!("cannot start a home: {}", crate::step::errno_text(errno));
+        let failed = |errno: Errno| {
+            let remedy = match errno.0 {
+                libc::ETOOMANYREFS => {
+                    "; this user has more descriptors on their way through sockets than we may have open (unix(7)): end \
+                     what does not receive them, or raise the hard limit (ulimit -Hn)"
+                }
+                _ => "",
+            };
+            format!("cannot start a home: {}{remedy}", crate::step::errno_text(errno))
+        };
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|errno| failed(errno.into()))?;
         let process = nursery.home(index, again, &its, &memory.file, &setup.client).map_err(failed)?;
