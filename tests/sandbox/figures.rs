@@ -79,6 +79,10 @@ fn user_and_system_time_are_told_apart() {
     assert!(system > user, "{user} {system}");
 }
 
+/// What the kernel had charged ahead for a CPU (64 pages each), or was still to free, was there before a run and is not
+/// counted as its; the run may have been given it all the same.
+const AHEAD: u64 = 2 * MIB;
+
 #[test]
 fn peak_memory_is_what_was_touched() {
     let supervisor = supervisor();
@@ -94,7 +98,7 @@ fn peak_memory_is_what_was_touched() {
         assert!(base < 3 * MIB, "{base}");
         for mib in [33, 100] {
             let peak = peak(mib);
-            assert!(peak >= mib * MIB, "round {round}: {peak} for {mib} MiB");
+            assert!(peak + AHEAD >= mib * MIB, "round {round}: {peak} for {mib} MiB");
             assert!(peak <= (mib + 2) * MIB + base, "round {round}: {peak} for {mib} MiB over {base}");
         }
     }
@@ -107,7 +111,7 @@ fn peak_memory_of_a_tree_is_the_sum() {
         return;
     }
     let peak = probe_run(&supervisor, &["map-fork-eat", "80"]).result.figures.peak_memory_bytes;
-    assert!((80 * MIB..86 * MIB).contains(&peak), "{peak}");
+    assert!((80 * MIB - AHEAD..86 * MIB).contains(&peak), "{peak}");
 }
 
 #[test]
@@ -154,13 +158,13 @@ fn kernel_memory_is_counted() {
     }
     for what in ["tmp", "shm", "memfd"] {
         let peak = probe_run(&supervisor, &["charge", what, "20"]).result.figures.peak_memory_bytes;
-        assert!((20 * MIB..25 * MIB).contains(&peak), "{what}: {peak}");
+        assert!((20 * MIB - AHEAD..25 * MIB).contains(&peak), "{what}: {peak}");
     }
     for what in ["pipes", "sockets"] {
         let output = probe_run(&supervisor, &["charge", what, "8"]);
         let (filled, peak) = (output.number("filled") as u64, output.result.figures.peak_memory_bytes);
         assert!(filled >= 4 * MIB, "{what}: {filled}");
-        assert!(peak >= filled, "{what}: {peak} of {filled}");
+        assert!(peak + AHEAD >= filled, "{what}: {peak} of {filled}");
     }
 }
 
@@ -176,7 +180,7 @@ fn page_cache_of_a_written_file_is_counted() {
     let output = run(&supervisor, &request(["file", "/data/file", "20971520"]).world(&world));
     assert_eq!((output.number("written"), output.number("errno")), (20 << 20, 0));
     let peak = output.result.figures.peak_memory_bytes;
-    assert!(peak >= 20 * MIB, "{peak}");
+    assert!(peak + AHEAD >= 20 * MIB, "{peak}");
 }
 
 #[test]

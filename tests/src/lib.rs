@@ -272,6 +272,13 @@ pub struct Process {
     started: u64,
 }
 
+impl Process {
+    /// Whether it still lives. Its parent may be another by now: it changes when one dies before the other.
+    pub fn is_there(&self) -> bool {
+        process(self.pid).is_some_and(|now| now.started == self.started)
+    }
+}
+
 /// All processes that are not zombies.
 pub fn processes() -> Vec<Process> {
     let mut all = Vec::new();
@@ -360,10 +367,8 @@ impl Gone {
 
     /// What of it is still there.
     pub fn left(&self) -> String {
-        // Not the parents: they change when one dies before the other.
-        let same = |a: &Process| process(a.pid).is_some_and(|b| b.started == a.started);
         let processes: Vec<i32> =
-            self.processes.iter().filter(|process| same(process)).map(|process| process.pid).collect();
+            self.processes.iter().filter(|process| process.is_there()).map(|process| process.pid).collect();
         let cgroups: Vec<&PathBuf> = self.cgroups.iter().filter(|path| path.exists()).collect();
         if processes.is_empty() && cgroups.is_empty() {
             String::new()
