@@ -27,21 +27,24 @@ pub fn success(command: &mut Command) -> Result<(), Error> {
     if status.success() { Ok(()) } else { Err(Error::says(format!("{name}: {status}"))) }
 }
 
-/// The same for another's command, which may hang: after this time it is killed, which is an error.
+/// How long another's command may take. The slowest take 40 ms.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The same for another's command, which may hang: after ten seconds it is killed, which is an error.
 ///
 /// # Errors
 /// Those of [`success`], and no end in time.
-pub fn success_within(command: &mut Command, patience: Duration) -> Result<(), Error> {
+pub fn success_in_time(command: &mut Command) -> Result<(), Error> {
     interrupt::check()?;
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = command.spawn().map_err(Error::system(format!("run {name}")))?;
-    let ended = ends_within(&child, patience);
+    let ended = ends_within(&child, PATIENCE);
     if !ended.as_ref().is_ok_and(|ended| *ended) {
         let _ = child.kill();
     }
     let status = child.wait().map_err(Error::system(format!("wait for {name}")))?;
     if !ended.map_err(Error::system(format!("wait for {name}")))? {
-        return Err(Error::NoEnd { name, seconds: patience.as_secs() });
+        return Err(Error::NoEnd { name, seconds: PATIENCE.as_secs() });
     }
     if status.success() { Ok(()) } else { Err(Error::says(format!("{name}: {status}"))) }
 }

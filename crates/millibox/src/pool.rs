@@ -72,12 +72,12 @@ impl Pool {
 
     fn choose(&self) -> Result<&Supervisor, Error> {
         let here = rustix::thread::sched_getcpu();
-        let busy = self.members.iter().filter(|member| !member.supervisor.is_dead());
-        let busy: Vec<(usize, &Member)> = busy.map(|member| (member.supervisor.unfinished(), member)).collect();
-        let least = busy.iter().min_by_key(|(unfinished, member)| (*unfinished, member.cpu != here));
+        let living = self.members.iter().filter(|member| !member.supervisor.is_dead());
+        let living: Vec<(usize, &Member)> = living.map(|member| (member.supervisor.unfinished(), member)).collect();
+        let least = living.iter().min_by_key(|(unfinished, member)| (*unfinished, member.cpu != here));
         // Threads that ask in turn, each for one more when one is over, would else go on for ever with the mixture of
         // members that they began with, and each member's results would wake threads on all CPUs.
-        let near = busy.iter().find(|(unfinished, member)| {
+        let near = living.iter().find(|(unfinished, member)| {
             member.cpu == here && least.is_some_and(|(least, _)| *least >= ENOUGH && *unfinished <= least + 1)
         });
         let chosen = near.or(least).map(|(_, member)| *member);

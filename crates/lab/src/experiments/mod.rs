@@ -68,7 +68,7 @@ pub(crate) fn version(executable: &std::path::Path, arguments: &[&str]) -> Strin
         let mut command = std::process::Command::new(executable);
         command.args(arguments).stdin(std::process::Stdio::null());
         command.stdout(said.try_clone().ok()?).stderr(said.try_clone().ok()?);
-        crate::bare::success_within(&mut command, std::time::Duration::from_secs(10)).ok()?;
+        crate::bare::success_in_time(&mut command).ok()?;
         let mut bytes = Vec::new();
         said.rewind().and_then(|()| said.read_to_end(&mut bytes)).ok()?;
         let text = String::from_utf8_lossy(&bytes);

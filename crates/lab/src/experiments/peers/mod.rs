@@ -132,16 +132,13 @@ fn system() -> Vec<(PathBuf, Option<PathBuf>)> {
     there.map(|path| (path.clone(), std::fs::read_link(&path).ok())).collect()
 }
 
-/// How long a peer's command may take for /bin/true. The slowest take 40 ms.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// A command that runs /bin/true in a sandbox; if it fails, its own words are the error.
 fn quiet(command: &mut Command) -> Result<(), Error> {
     // A pipe would have to be read; a file is looked at only if there is a reason to.
     let mut words = tempfile::tempfile().map_err(Error::system("make a temporary file"))?;
     let for_it = words.try_clone().map_err(Error::system("copy a descriptor"))?;
     let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(for_it);
-    let Err(error) = bare::success_within(command, PATIENCE) else { return Ok(()) };
+    let Err(error) = bare::success_in_time(command) else { return Ok(()) };
     let mut said = String::new();
     let _ = words.rewind();
     let _ = words.read_to_string(&mut said);
@@ -156,7 +153,7 @@ fn tried(mut make: impl FnMut() -> Command + 'static, about: &'static str) -> Re
     let run = move || {
         let mut command = make();
         let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        bare::success_within(command, PATIENCE).map_err(|error| match error {
+        bare::success_in_time(command).map_err(|error| match error {
             Error::NoEnd { .. } | Error::Interrupted => error,
             // Once more, for its words.
             error => match quiet(&mut make()) {
