@@ -15,7 +15,6 @@
 //! It may touch: all cgroup files of all homes, the host's /proc, the supervisor's namespaces. It
 //! dies with the supervisor, and the supervisor with it.
 
-use crate::backend::hybrid::Files;
 use crate::backend::{Backend, Handover};
 use crate::confine;
 use crate::devices;
@@ -253,7 +252,7 @@ pub fn close_what_homes_need(handover: &mut Handover) {
         Handover::Cgroup2 { base, .. } => {
             let _ = calls::close(std::mem::replace(base, -1));
         }
-        Handover::Hybrid { homes } => homes.iter_mut().for_each(Files::close_limits),
+        Handover::Hybrid { homes } => homes.iter_mut().for_each(|files| files.limits.close()),
         Handover::Rlimit => {}
     }
 }

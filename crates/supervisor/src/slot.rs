@@ -274,7 +274,7 @@ impl Home {
         match handover {
             Handover::Hybrid { homes } => homes
                 .get(index)
-                .and_then(|files| calls::read_at_start(files.cpu_usage, &mut buffer).ok().map(leading_number))
+                .and_then(|files| calls::read_at_start(files.figures.cpu_usage, &mut buffer).ok().map(leading_number))
                 .unwrap_or(0),
             Handover::Cgroup2 { .. } => self.files[0]
                 .as_ref()
@@ -310,7 +310,7 @@ impl Home {
                 let told = rustix::io::read(sys::borrow(files.oom_event), &mut count).is_ok();
                 // The event comes for a parent's limit, too; this run's own shows in its peak.
                 let mut buffer = [0; 32];
-                let peak = calls::read_at_start(files.memory_peak, &mut buffer).map_or(0, leading_number);
+                let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer).map_or(0, leading_number);
                 let stands = self.shared.standing.memory.load(SeqCst);
                 told && limit.is_some() && peak.saturating_add(CHARGED_AT_ONCE) >= stands
             }),

@@ -187,14 +187,7 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
 fn handed_over(handover: &Handover) -> Vec<i32> {
     match handover {
         Handover::Cgroup2 { base, .. } => vec![*base],
-        Handover::Hybrid { homes } => homes
-            .iter()
-            .flat_map(|files| {
-                let mut all = crate::backend::hybrid::Home::new(files.clone()).descriptors();
-                all.push(files.oom_event);
-                all
-            })
-            .collect(),
+        Handover::Hybrid { homes } => homes.iter().flat_map(|files| files.all()).collect(),
         Handover::Rlimit => Vec::new(),
     }
 }

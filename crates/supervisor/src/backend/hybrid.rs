@@ -19,32 +19,35 @@ use core::sync::atomic::{AtomicBool, AtomicI32};
 use serde::{Deserialize, Serialize};
 
 /// Open files of one home's cgroups, as descriptor numbers.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Files {
-    /// cgroup.procs of memory, cpu and cpuacct cgroups (those that are mounted together once).
-    pub join: Vec<i32>,
+    /// What the home and its runs are placed and limited by.
+    pub limits: Limits,
+    /// What their figures are read from.
+    pub figures: Figures,
+    /// An eventfd that counts when the memory cgroup is out of memory: the supervisor's.
+    pub oom_event: i32,
+}
+
+/// See [`Files`]. The supervisor, which only looks, has no use for these.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Limits {
+    /// cgroup.procs of memory and cpu cgroup, and of the cpuacct cgroup where that is another.
+    pub join: [Option<i32>; 3],
     /// memory.limit_in_bytes
-    pub memory_limit: i32,
+    pub memory: i32,
     /// memory.memsw.limit_in_bytes; `None`: the kernel does not account swap.
-    pub memory_swap_limit: Option<i32>,
+    pub memory_swap: Option<i32>,
     /// memory.kmem.tcp.limit_in_bytes; `None`: the kernel has none (without CONFIG_INET).
-    pub sockets_limit: Option<i32>,
-    /// memory.max_usage_in_bytes
-    pub memory_peak: i32,
+    pub sockets: Option<i32>,
     /// memory.usage_in_bytes
     pub memory_usage: i32,
     /// memory.force_empty
     pub memory_empty: i32,
-    /// memory.oom_control
-    pub oom_control: i32,
-    /// An eventfd that counts when the memory cgroup is out of memory.
-    pub oom_event: i32,
     /// cgroup.procs of the pids cgroup
     pub pids_join: i32,
     /// pids.max
     pub pids_max: i32,
-    /// pids.peak; `None`: the kernel is older than 6.1.
-    pub pids_peak: Option<i32>,
     /// cgroup.procs of the home's own cpu cgroup, where home and zygote are not: a run whose bandwidth is limited goes
     /// there. `None`: they live in it, and so do all their runs.
     pub cpu_join: Option<i32>,
@@ -52,17 +55,27 @@ pub struct Files {
     pub cpu_quota: i32,
     /// cpu.cfs_period_us
     pub cpu_period: i32,
-    /// cpuacct.usage
-    pub cpu_usage: i32,
     /// A socket on which the keeper renews this home's pids cgroup.
     pub keeper: i32,
 }
 
-impl Files {
-    /// The supervisor, which only looks at counters, closes what homes limit their runs by.
-    pub fn close_limits(&mut self) {
-        let limits = [
-            &mut self.memory_limit,
+/// See [`Files`].
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Figures {
+    /// memory.max_usage_in_bytes
+    pub memory_peak: i32,
+    /// memory.oom_control
+    pub oom_control: i32,
+    /// pids.peak; `None`: the kernel is older than 6.1.
+    pub pids_peak: Option<i32>,
+    /// cpuacct.usage
+    pub cpu_usage: i32,
+}
+
+impl Limits {
+    fn each(&mut self) -> impl Iterator<Item = &mut i32> {
+        let always = [
+            &mut self.memory,
             &mut self.memory_usage,
             &mut self.memory_empty,
             &mut self.pids_join,
@@ -71,12 +84,32 @@ impl Files {
             &mut self.cpu_period,
             &mut self.keeper,
         ];
-        for place in limits.into_iter().chain(&mut self.memory_swap_limit).chain(&mut self.sockets_limit) {
-            let _ = calls::close(std::mem::replace(place, -1));
+        let sometimes = [&mut self.memory_swap, &mut self.sockets, &mut self.cpu_join];
+        always.into_iter().chain(sometimes.into_iter().flatten()).chain(self.join.iter_mut().flatten())
+    }
+
+    pub fn close(&mut self) {
+        for fd in self.each() {
+            let _ = calls::close(std::mem::replace(fd, -1));
         }
-        for fd in self.join.drain(..) {
-            let _ = calls::close(fd);
-        }
+    }
+}
+
+impl Figures {
+    fn each(&mut self) -> impl Iterator<Item = &mut i32> {
+        [&mut self.memory_peak, &mut self.oom_control, &mut self.cpu_usage].into_iter().chain(&mut self.pids_peak)
+    }
+}
+
+impl Files {
+    /// What homes have of it, so all but what is the supervisor's.
+    fn of_homes(&mut self) -> impl Iterator<Item = &mut i32> {
+        self.limits.each().chain(self.figures.each())
+    }
+
+    pub fn all(mut self) -> Vec<i32> {
+        let oom_event = self.oom_event;
+        self.of_homes().map(|fd| *fd).chain([oom_event]).collect()
     }
 }
 
@@ -108,81 +141,34 @@ impl Home {
     }
 
     pub fn descriptors(&self) -> Vec<i32> {
-        let files = &self.files;
-        let mut all = files.join.clone();
-        all.extend([
-            files.memory_limit,
-            files.memory_peak,
-            files.memory_usage,
-            files.memory_empty,
-            files.oom_control,
-            files.pids_join,
-            files.pids_max,
-            files.cpu_quota,
-            files.cpu_period,
-            files.cpu_usage,
-            files.keeper,
-        ]);
-        all.extend(files.memory_swap_limit);
-        all.extend(files.sockets_limit);
-        all.extend(files.pids_peak);
-        all.extend(files.cpu_join);
-        all
+        let mut files = self.files;
+        files.of_homes().map(|fd| *fd).collect()
     }
 
     /// pid1 with memory and descriptors of its own: closes all but what it reads the figures from.
     pub fn close_limits(&self) {
-        let files = &self.files;
-        for fd in [
-            files.memory_limit,
-            files.memory_usage,
-            files.memory_empty,
-            files.pids_join,
-            files.pids_max,
-            files.cpu_quota,
-            files.cpu_period,
-            files.keeper,
-            files.memory_swap_limit.unwrap_or(-1),
-            files.sockets_limit.unwrap_or(-1),
-        ] {
-            let _ = calls::close(fd);
-        }
+        let mut limits = self.files.limits;
+        limits.close();
     }
 
     pub fn join(&self, again: bool) -> Result<(), Failure> {
         self.process.store(calls::getpid(), Relaxed);
         let joined = |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::Cgroup, errno));
-        for &fd in &self.files.join {
+        for fd in self.files.limits.join.into_iter().flatten() {
             joined(fd)?;
         }
         // A home that takes the place of a dead one cannot know what its pids cgroup is.
-        if again { self.renew_pids() } else { joined(self.files.pids_join) }
+        if again { self.renew_pids() } else { joined(self.files.limits.pids_join) }
     }
 
     /// Home, once it has joined: moves descriptors to the lowest numbers. A table of more than 64
     /// is allocated anew for each pid1 and tracee (`dup_fd()` in fs/file.c).
     pub fn settle(&mut self) -> Result<(), Failure> {
-        let files = &mut self.files;
-        for fd in files.join.drain(..) {
+        for fd in self.files.limits.join.iter_mut().filter_map(Option::take) {
             let _ = calls::close(fd);
         }
-        let all = [
-            &mut files.memory_limit,
-            &mut files.memory_peak,
-            &mut files.memory_usage,
-            &mut files.memory_empty,
-            &mut files.oom_control,
-            &mut files.pids_join,
-            &mut files.pids_max,
-            &mut files.cpu_quota,
-            &mut files.cpu_period,
-            &mut files.cpu_usage,
-            &mut files.keeper,
-        ];
-        let optional =
-            [&mut files.memory_swap_limit, &mut files.sockets_limit, &mut files.pids_peak, &mut files.cpu_join];
-        for place in all.into_iter().chain(optional.into_iter().flatten()) {
-            *place = calls::move_down(*place).map_err(|errno| Failure::new(Step::Home, errno))?;
+        for fd in self.files.of_homes() {
+            *fd = calls::move_down(*fd).map_err(|errno| Failure::new(Step::Home, errno))?;
         }
         Ok(())
     }
@@ -193,7 +179,7 @@ impl Home {
         // What the last run left behind would count for the next: page cache, which can be
         // reclaimed (dear: it visits all CPUs, so a little is left), and what the kernel frees
         // a moment later (shared memory of an IPC namespace goes by a work queue).
-        let usage_now = || read_number(files.memory_usage).map_err(|errno| Failure::new(Step::Counters, errno));
+        let usage_now = || read_number(files.limits.memory_usage).map_err(|errno| Failure::new(Step::Counters, errno));
         let mut usage = usage_now()?;
         // Files on a tmpfs of the host that runs could write to cannot be emptied; they need not be tried again.
         let clean = LEFT_BEHIND.max(standing.stuck_memory.load(Relaxed));
@@ -201,7 +187,7 @@ impl Home {
             if usage <= clean {
                 break;
             }
-            let _ = calls::write(files.memory_empty, b"0");
+            let _ = calls::write(files.limits.memory_empty, b"0");
             usage = usage_now()?;
             if usage > clean {
                 calls::sleep_ns(1_000_000);
@@ -216,7 +202,7 @@ impl Home {
         if standing.processes.load(Relaxed) < 2 {
             self.set_processes(standing, UNLIMITED)?;
         }
-        if files.cpu_join.is_none() && standing.quota.load(Relaxed) != UNLIMITED {
+        if files.limits.cpu_join.is_none() && standing.quota.load(Relaxed) != UNLIMITED {
             self.set_bandwidth(standing, UNLIMITED, 0)?;
         }
         Ok(())
@@ -225,12 +211,12 @@ impl Home {
     pub fn reset(&self, standing: &Standing) -> sys::Result<()> {
         // What earlier runs left here beyond the least that this home ever held is not the
         // next run's.
-        let usage = read_number(self.files.memory_usage)?;
+        let usage = read_number(self.files.limits.memory_usage)?;
         let least = standing.least_memory.load(Relaxed).min(usage);
         standing.least_memory.store(least, Relaxed);
         standing.left_memory.store(usage - least, Relaxed);
         // memory.max_usage_in_bytes becomes the present usage.
-        calls::write(self.files.memory_peak, b"0")
+        calls::write(self.files.figures.memory_peak, b"0")
     }
 
     pub fn limit(&self, shared: &Shared, launch: &Launch) -> Result<(), Failure> {
@@ -250,7 +236,7 @@ impl Home {
         if standing.processes.load(Relaxed) != launch.processes {
             self.set_processes(standing, launch.processes)?;
         }
-        if launch.quota == UNLIMITED && self.files.cpu_join.is_some() {
+        if launch.quota == UNLIMITED && self.files.limits.cpu_join.is_some() {
             // We are not where bandwidth is limited.
             return Ok(());
         }
@@ -261,6 +247,7 @@ impl Home {
         }
         // A move, with what it costs (see the module), and no way back: we end there.
         self.files
+            .limits
             .cpu_join
             .map_or(Ok(()), |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::CpuBandwidth, errno)))
     }
@@ -270,16 +257,16 @@ impl Home {
     fn set_memory(&self, standing: &Standing, memory: u64, swap: u64) -> Result<(), Failure> {
         // Whatever fails: what stands is no longer known to be anything.
         standing.memory.store(0, Relaxed);
-        if let Some(fd) = self.files.memory_swap_limit {
+        if let Some(fd) = self.files.limits.memory_swap {
             write_limit(fd, UNLIMITED).map_err(|errno| Failure::new(Step::SwapLimit, errno))?;
         }
-        write_limit(self.files.memory_limit, memory).map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
+        write_limit(self.files.limits.memory, memory).map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
         // Version 1 counts buffers of network sockets apart: so they may be as much again.
-        if let Some(fd) = self.files.sockets_limit {
+        if let Some(fd) = self.files.limits.sockets {
             write_limit(fd, memory).map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
         }
         if memory != UNLIMITED && swap != UNLIMITED {
-            match self.files.memory_swap_limit {
+            match self.files.limits.memory_swap {
                 Some(fd) => write_limit(fd, memory.saturating_add(swap))
                     .map_err(|errno| Failure::new(Step::SwapLimit, errno))?,
                 // Without swap accounting a limit on swap cannot be kept; root's host
@@ -295,8 +282,8 @@ impl Home {
 
     fn set_processes(&self, standing: &Standing, processes: u64) -> Result<(), Failure> {
         let answer = match processes {
-            UNLIMITED => calls::write(self.files.pids_max, b"max"),
-            n => calls::write(self.files.pids_max, Decimal::new(n.saturating_add(OWN_PROCESSES)).as_bytes()),
+            UNLIMITED => calls::write(self.files.limits.pids_max, b"max"),
+            n => calls::write(self.files.limits.pids_max, Decimal::new(n.saturating_add(OWN_PROCESSES)).as_bytes()),
         };
         answer.map_err(|errno| Failure::new(Step::ProcessLimit, errno))?;
         standing.processes.store(processes, Relaxed);
@@ -307,10 +294,10 @@ impl Home {
         let failed = |errno| Failure::new(Step::CpuBandwidth, errno);
         standing.quota.store(0, Relaxed);
         // Without quota any period is accepted, so it goes first.
-        calls::write(self.files.cpu_quota, b"-1").map_err(failed)?;
+        calls::write(self.files.limits.cpu_quota, b"-1").map_err(failed)?;
         if quota != UNLIMITED {
-            calls::write(self.files.cpu_period, Decimal::new(period).as_bytes()).map_err(failed)?;
-            calls::write(self.files.cpu_quota, Decimal::new(quota).as_bytes()).map_err(failed)?;
+            calls::write(self.files.limits.cpu_period, Decimal::new(period).as_bytes()).map_err(failed)?;
+            calls::write(self.files.limits.cpu_quota, Decimal::new(quota).as_bytes()).map_err(failed)?;
         }
         standing.period.store(period, Relaxed);
         standing.quota.store(quota, Relaxed);
@@ -318,17 +305,18 @@ impl Home {
     }
 
     pub fn start(&self, start: &mut Start) -> sys::Result<()> {
-        start.cpu_ns = read_number(self.files.cpu_usage)?;
+        start.cpu_ns = read_number(self.files.figures.cpu_usage)?;
         start.oom_kills = self.oom_kills()?;
         Ok(())
     }
 
     pub fn measure(&self, standing: &Standing, start: &Start, end: &mut End) -> sys::Result<()> {
-        end.cpu_ns = read_number(self.files.cpu_usage)?.saturating_sub(start.cpu_ns);
+        end.cpu_ns = read_number(self.files.figures.cpu_usage)?.saturating_sub(start.cpu_ns);
         end.oom_kills = self.oom_kills()?.saturating_sub(start.oom_kills);
         end.own_limit_reached = UNLIMITED;
-        end.peak_memory = read_number(self.files.memory_peak)?.saturating_sub(standing.left_memory.load(Relaxed));
-        end.peak_processes = match self.files.pids_peak {
+        end.peak_memory =
+            read_number(self.files.figures.memory_peak)?.saturating_sub(standing.left_memory.load(Relaxed));
+        end.peak_processes = match self.files.figures.pids_peak {
             Some(fd) => read_number(fd)?.saturating_sub(OWN_PROCESSES),
             None => UNLIMITED,
         };
@@ -337,14 +325,14 @@ impl Home {
 
     fn oom_kills(&self) -> sys::Result<u64> {
         let mut buffer = [0; 128];
-        let text = calls::read_at_start(self.files.oom_control, &mut buffer)?;
+        let text = calls::read_at_start(self.files.figures.oom_control, &mut buffer)?;
         // Not there before Linux 4.13.
         Ok(keyed_number(text, b"oom_kill").unwrap_or(0))
     }
 
     pub fn clean(&self, standing: &Standing) -> Result<(), Failure> {
         // A peak above "home, pid1, one tracee" would be the next run's as well.
-        if let Some(fd) = self.files.pids_peak
+        if let Some(fd) = self.files.figures.pids_peak
             && read_number(fd).map_or(true, |peak| peak > OWN_PROCESSES + 1)
         {
             // After a failure half-way the open files need not be those of the cgroup that we
@@ -361,36 +349,38 @@ impl Home {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let files = &self.files;
         // A home that died here may have left an answer behind.
-        while let Ok(old) = calls::receive(files.keeper, &mut [0; 1], libc::MSG_DONTWAIT)
+        while let Ok(old) = calls::receive(files.limits.keeper, &mut [0; 1], libc::MSG_DONTWAIT)
             && old.length > 0
         {
             for fd in old.descriptors.into_iter().filter(|&fd| fd >= 0) {
                 let _ = calls::close(fd);
             }
         }
-        calls::send(files.keeper, &[RENEW]).map_err(failed)?;
+        calls::send(files.limits.keeper, &[RENEW]).map_err(failed)?;
         let mut answer = [0; 1];
-        let received = calls::receive(files.keeper, &mut answer, 0).map_err(failed)?;
+        let received = calls::receive(files.limits.keeper, &mut answer, 0).map_err(failed)?;
         let [join, max, peak, ..] = received.descriptors;
         if received.length != 1 || join < 0 || max < 0 {
             return Err(failed(Errno(libc::EPIPE)));
         }
-        for (new, old) in [(join, Some(files.pids_join)), (max, Some(files.pids_max)), (peak, files.pids_peak)] {
+        for (new, old) in
+            [(join, Some(files.limits.pids_join)), (max, Some(files.limits.pids_max)), (peak, files.figures.pids_peak)]
+        {
             if let Some(old) = old.filter(|_| new >= 0) {
                 calls::dup3(new, old, libc::O_CLOEXEC).map_err(failed)?;
                 let _ = calls::close(new);
             }
         }
         let home = self.process.load(Relaxed);
-        calls::write(files.pids_join, Decimal::new(home as u64).as_bytes()).map_err(failed)?;
+        calls::write(files.limits.pids_join, Decimal::new(home as u64).as_bytes()).map_err(failed)?;
         if calls::getpid() != home {
-            calls::write(files.pids_join, b"0").map_err(failed)?;
+            calls::write(files.limits.pids_join, b"0").map_err(failed)?;
             // The zygote's namespace has the old cgroup as its root, and a run would see the
             // new one's name. (A home that joins makes its namespace afterwards.)
             calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
         }
         // The keeper removes the old one when it hears that it is empty.
-        calls::send(files.keeper, &[RENEWED]).map_err(failed)?;
+        calls::send(files.limits.keeper, &[RENEWED]).map_err(failed)?;
         self.moved.store(true, Relaxed);
         Ok(())
     }

@@ -57,7 +57,7 @@ impl Backend {
             Handover::Cgroup2 { base, limits_hold_inside } => {
                 Backend::Cgroup2(cgroup2::Home::new(*base, index, *limits_hold_inside))
             }
-            Handover::Hybrid { homes } => Backend::Hybrid(hybrid::Home::new(homes.get(index)?.clone())),
+            Handover::Hybrid { homes } => Backend::Hybrid(hybrid::Home::new(*homes.get(index)?)),
             Handover::Rlimit => Backend::Rlimit,
         })
     }

@@ -7,7 +7,7 @@
 use super::hosts::{Hierarchy, Hosts};
 use super::{Made, Top, answer, fresh_name, open_control, remove, seqpacket_pair};
 use crate::backend::Handover;
-use crate::backend::hybrid::{Files, RENEW, RENEWED};
+use crate::backend::hybrid::{Figures, Files, Limits, RENEW, RENEWED};
 use crate::options::Options;
 use crate::sys::calls;
 use rustix::event::EventfdFlags;
@@ -103,12 +103,8 @@ fn home(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> 
         (slot, Some(number(control(cpu, "cgroup.procs", OFlags::WRONLY)?)))
     };
     super::swap_is_held(&format!("{memory}/memory.memsw.limit_in_bytes"))?;
-    let mut join = Vec::new();
-    for directory in [memory, &lives_in, cpuacct] {
-        if !(directory == cpuacct && cpu == cpuacct) {
-            join.push(number(control(directory, "cgroup.procs", OFlags::WRONLY)?));
-        }
-    }
+    let mut join = |directory: &str| Ok::<_, String>(Some(number(control(directory, "cgroup.procs", OFlags::WRONLY)?)));
+    let join = [join(memory)?, join(&lives_in)?, if cpu == cpuacct { None } else { join(cpuacct)? }];
     let oom_control = control(memory, "memory.oom_control", OFlags::RDONLY)?;
     // cgroup.event_control: "<eventfd> <control file>" (Documentation/admin-guide/cgroup-v1/memory.rst, 10).
     let oom_event = rustix::event::eventfd(0, EventfdFlags::NONBLOCK).map_err(|errno| format!("eventfd: {errno}"))?;
@@ -121,25 +117,27 @@ fn home(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> 
     let pids_files = PidsFiles::open(pids)?;
     let (ours, its) = seqpacket_pair()?;
     rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC).map_err(|errno| errno.to_string())?;
-    let files = Files {
+    let limits = Limits {
         join,
-        memory_limit: number(control(memory, "memory.limit_in_bytes", OFlags::WRONLY)?),
-        sockets_limit: control(memory, "memory.kmem.tcp.limit_in_bytes", OFlags::WRONLY).ok().map(&mut number),
-        memory_swap_limit: control(memory, "memory.memsw.limit_in_bytes", OFlags::WRONLY).ok().map(&mut number),
-        memory_peak: number(control(memory, "memory.max_usage_in_bytes", OFlags::RDWR)?),
+        memory: number(control(memory, "memory.limit_in_bytes", OFlags::WRONLY)?),
+        sockets: control(memory, "memory.kmem.tcp.limit_in_bytes", OFlags::WRONLY).ok().map(&mut number),
+        memory_swap: control(memory, "memory.memsw.limit_in_bytes", OFlags::WRONLY).ok().map(&mut number),
         memory_usage: number(control(memory, "memory.usage_in_bytes", OFlags::RDONLY)?),
         memory_empty: number(control(memory, "memory.force_empty", OFlags::WRONLY)?),
-        oom_control: number(oom_control),
-        oom_event: number(oom_event),
         pids_join: number(pids_files.join),
         pids_max: number(pids_files.max),
-        pids_peak: pids_files.peak.map(&mut number),
         cpu_join,
         cpu_quota: number(control(cpu, "cpu.cfs_quota_us", OFlags::WRONLY)?),
         cpu_period: number(control(cpu, "cpu.cfs_period_us", OFlags::WRONLY)?),
-        cpu_usage: number(control(cpuacct, "cpuacct.usage", OFlags::RDONLY)?),
         keeper: number(its),
     };
+    let figures = Figures {
+        memory_peak: number(control(memory, "memory.max_usage_in_bytes", OFlags::RDWR)?),
+        oom_control: number(oom_control),
+        pids_peak: pids_files.peak.map(&mut number),
+        cpu_usage: number(control(cpuacct, "cpuacct.usage", OFlags::RDONLY)?),
+    };
+    let files = Files { limits, figures, oom_event: number(oom_event) };
     Ok((files, ours))
 }
 
