@@ -432,7 +432,10 @@ impl<'a> Scene<'a> {
             (is(Ending::CpuTimeLimit) && cpu_ns < ns(limits.cpu.0), "less CPU time than the limit"),
             (cgroup && figures.peak_memory_bytes > most_memory, "more memory than the limit"),
             (
-                cgroup && is(Ending::MemoryLimit) && figures.peak_memory_bytes < limits.memory.0 / 10 * 8,
+                cgroup
+                    && is(Ending::MemoryLimit)
+                    && !self.case.program.header.uncharged
+                    && figures.peak_memory_bytes < limits.memory.0 / 10 * 8,
                 "a memory limit far below it",
             ),
             (figures.peak_processes.is_some_and(|peak| peak > limits.processes), "more processes than the limit"),

@@ -61,6 +61,9 @@ pub struct Header {
     pub tmp_size: Option<Bytes>,
     #[serde(default)]
     pub tmp_inodes: Option<u64>,
+    /// What it uses up is in no figure of memory.
+    #[serde(default)]
+    pub uncharged: bool,
     /// Two runs: one plants, another looks.
     #[serde(default)]
     pub pair: Option<Pair>,

@@ -44,7 +44,9 @@ impl Target {
     fn open(path: &Path) -> std::io::Result<Target> {
         // Opening these anew would write over what is there if they are files.
         let own = match path.to_str() {
-            Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => Some(fcntl_dupfd_cloexec(std::io::stdout(), 3)?),
+            Some("-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => {
+                Some(fcntl_dupfd_cloexec(std::io::stdout(), 3)?)
+            }
             Some("/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2") => Some(fcntl_dupfd_cloexec(std::io::stderr(), 3)?),
             _ => None,
         };

@@ -29,6 +29,7 @@
 
 mod backend;
 mod confine;
+mod connections;
 mod devices;
 mod home;
 mod keeper;

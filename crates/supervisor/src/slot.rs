@@ -16,6 +16,7 @@ use crate::backend::{
     Handover,
     cgroup2::{self, WATCHED},
 };
+use crate::connections::Connections;
 use crate::home::Order;
 use crate::launch::{End, Launch, Memory, Shared, Start, message};
 use crate::nursery::Nursery;
@@ -78,6 +79,8 @@ pub struct Home {
     /// Of the present pid1's cgroup, where it is a fresh one: what `Backend::watched` names.
     files: [Option<OwnedFd>; WATCHED],
     saw_oom_kill: bool,
+    /// Of the present run, if it has somebody to connect to.
+    pub connections: Option<Connections>,
 }
 
 impl Home {
@@ -122,6 +125,7 @@ impl Home {
             launches: shared.launch.get().number,
             files: Default::default(),
             saw_oom_kill: false,
+            connections: None,
         })
     }
 
@@ -145,6 +149,7 @@ impl Home {
         self.kill_again = false;
         self.kills = 0;
         self.files = Default::default();
+        self.connections = None;
     }
 
     /// What the running program's tracee noted before its exec; zeros if it has not come
@@ -314,12 +319,17 @@ impl Home {
                 let stands = self.shared.standing.memory.load(SeqCst);
                 told && limit.is_some() && peak.saturating_add(CHARGED_AT_ONCE) >= stands
             }),
-            Handover::Cgroup2 { .. } => self.files[1].as_ref().is_some_and(|fd| {
-                let mut buffer = [0; 256];
-                let text = calls::read_at_start(fd.as_raw_fd(), &mut buffer).unwrap_or(&[]);
+            Handover::Cgroup2 { .. } => {
+                let number = |file: &Option<OwnedFd>, of: fn(&[u8]) -> u64| {
+                    let mut buffer = [0; 256];
+                    let fd = file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+                    calls::read_at_start(fd, &mut buffer).map_or(0, of)
+                };
+                let [_, events, _, peak, _] = &self.files;
                 // Not `oom_kill`: that counts victims of a parent's limit and of the whole host, too.
-                keyed_number(text, b"oom").unwrap_or(0) > 0
-            }),
+                let refused = number(events, |text| keyed_number(text, b"oom").unwrap_or(0)) > 0;
+                refused || limit.is_some_and(|limit| cgroup2::is_above(number(peak, leading_number), limit))
+            }
             Handover::Rlimit => false,
         };
         self.saw_oom_kill |= happened;

@@ -15,6 +15,7 @@
 //! process may do, and does ([`crate::confine`]).
 
 use crate::backend::{self, Handover};
+use crate::connections::Connections;
 use crate::launch::{
     CPU_WORDS, End, Failure, Launch, MAX_STRINGS, Memory, Report, STRINGS, Shared, Start, UNLIMITED, message,
 };
@@ -290,6 +291,7 @@ impl Supervisor {
             self.dying.retain_mut(|left| !left.are_gone());
             self.start_the_gone()?;
             self.look_at_clocks();
+            self.look_at_connections();
             self.dispatch();
             if let Some(fatal) = self.speechless.take() {
                 return Err(fatal);
@@ -829,6 +831,10 @@ impl Supervisor {
                     }
                     self.homes[index].watch(files);
                 }
+                Some([message::CONNECTIONS, small]) => {
+                    let file = descriptors.next().flatten();
+                    self.homes[index].connections = file.map(|file| Connections::new(file, *small != 0));
+                }
                 Some([message::DONE | message::ENDED, ..]) => self.pid1_ended(index, report()),
                 Some([message::UNPREPARED, ..]) => {
                     if self.homes[index].state == State::Settling {
@@ -1025,7 +1031,9 @@ impl Supervisor {
         self.homes
             .iter()
             .filter(|home| matches!(home.state, State::Running(_)))
-            .flat_map(|home| [home.real_deadline, home.cpu_deadline])
+            .flat_map(|home| {
+                [home.real_deadline, home.cpu_deadline, home.connections.as_ref().map(|its| its.look_at_ns)]
+            })
             .chain(
                 self.homes
                     .iter()
@@ -1035,6 +1043,24 @@ impl Supervisor {
             .flatten()
             .chain(self.gone.iter().map(|gone| gone.at_ns))
             .min()
+    }
+
+    /// Ends runs whose connections could hold more memory than the limit on it.
+    fn look_at_connections(&mut self) {
+        let held = !matches!(self.setup.handover, Handover::Rlimit);
+        for index in 0..self.homes.len() {
+            let home = &mut self.homes[index];
+            let (State::Running(id), Some(connections)) = (home.state, &mut home.connections) else { continue };
+            let limit = self.requests.get(&id).and_then(|request| request.limits.memory).filter(|_| held);
+            let Some(limit) = limit else {
+                home.connections = None;
+                continue;
+            };
+            let now = calls::monotonic_raw_ns();
+            if now >= connections.look_at_ns && connections.look(now) > limit {
+                self.end(id, Cause::Memory);
+            }
+        }
     }
 
     fn look_at_clocks(&mut self) {
@@ -1231,7 +1257,9 @@ impl Supervisor {
             return Outcome::Killed;
         }
         // The kernel's own account of the cgroup, and nothing else, says "memory".
-        if cause == Some(Cause::Memory) {
+        let above = matches!(self.setup.handover, Handover::Cgroup2 { .. })
+            && limits.memory.is_some_and(|limit| backend::cgroup2::is_above(figures.peak_memory_bytes, limit));
+        if cause == Some(Cause::Memory) || above {
             return Outcome::MemoryLimit;
         }
         if end.oom_kills > 0 {

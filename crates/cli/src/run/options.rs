@@ -191,7 +191,7 @@ pub struct Args {
     pub stderr: Option<PathBuf>,
     /// Write what came of the run to this file, as one JSON object
     ///
-    /// A regular file is replaced at once when all is over; /dev/stdout and /dev/stderr work. Keys: outcome
+    /// A regular file is replaced at once when all is over; - is standard output, /dev/stderr works. Keys: outcome
     /// (exited, signaled, real_time_limit, cpu_time_limit, memory_limit, output_limit, cancelled, killed,
     /// not_started, sandbox_error), exit_code, signal, real_time_ns, cpu_user_ns, cpu_system_ns,
     /// peak_memory_bytes, peak_processes, backend, error {step, errno, message}.

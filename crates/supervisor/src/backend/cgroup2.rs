@@ -237,6 +237,16 @@ impl Home {
     }
 }
 
+/// How far above its limit the memory of a run may be.
+const ABOVE_THE_LIMIT: u64 = 2 << 20;
+
+/// Whether a run's peak says that it does not keep to its limit. The kernel charges what has arrived at a socket even
+/// above it, as in an interrupt nobody can wait for memory (`gfp_memcg_charge()` in include/net/sock.h, Linux 6.12),
+/// and does nothing against it until a process asks for memory in its own name. memory.events tells of such charges.
+pub fn is_above(peak: u64, limit: u64) -> bool {
+    peak > limit.saturating_add(ABOVE_THE_LIMIT)
+}
+
 /// What a run used, by the files that [`Home::watched`] names: the home's, or, where that is dead, the supervisor's.
 pub fn measure(watched: [i32; WATCHED], start: &Start, end: &mut End) -> Result<()> {
     let [cpu_stat, memory_events, _, memory_peak, pids_peak] = watched;
