@@ -2,6 +2,7 @@
 
 mod cancel;
 mod clock;
+mod command;
 mod containers;
 mod death;
 mod descriptors;

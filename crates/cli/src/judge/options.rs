@@ -73,14 +73,14 @@ pub struct Args {
     /// Units: us, ms, s, m, h.
     ///
     /// Example: --time-limit 1.5s
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_negative_numbers = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true, help_heading = LIMITS)]
     pub time_limit: Option<Duration>,
     /// Memory of every test
     ///
     /// Units: K, M, G, powers of 1024; at least 1M.
     ///
     /// Example: --memory-limit 256M
-    #[arg(long, value_name = "SIZE", value_parser = values::memory, allow_negative_numbers = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "SIZE", value_parser = values::memory, allow_hyphen_values = true, help_heading = LIMITS)]
     pub memory_limit: Option<u64>,
 
     /// A submission's first test that is not accepted is its last

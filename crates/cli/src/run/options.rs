@@ -57,14 +57,14 @@ pub struct Args {
     /// Units: us, ms, s, m, h.
     ///
     /// Example: --real-time-limit 1.5s
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_negative_numbers = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true, help_heading = LIMITS)]
     pub real_time_limit: Option<Duration>,
     /// User and system CPU time of all processes together
     ///
     /// Units: us, ms, s, m, h.
     ///
     /// Example: --cpu-time-limit 500ms
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_negative_numbers = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true, help_heading = LIMITS)]
     pub cpu_time_limit: Option<Duration>,
     /// Memory of all processes together
     ///
@@ -72,21 +72,21 @@ pub struct Args {
     /// 1024 (KiB and KB mean the same). No swap beside it unless --swap-limit gives some.
     ///
     /// Example: --memory-limit 64M
-    #[arg(long, value_name = "SIZE", value_parser = values::positive_size, allow_negative_numbers = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "SIZE", value_parser = values::positive_size, allow_hyphen_values = true, help_heading = LIMITS)]
     pub memory_limit: Option<u64>,
     /// Swap on top of the memory limit
     ///
     /// Needs --memory-limit.
     ///
     /// Example: --swap-limit 16M
-    #[arg(long, value_name = "SIZE", value_parser = values::size, allow_negative_numbers = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true, help_heading = LIMITS)]
     pub swap_limit: Option<u64>,
     /// Processes and threads at one time, the program itself counted
     ///
     /// More are refused to the program (fork fails), which goes on.
     ///
     /// Example: --process-limit 1
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_hyphen_values = true, help_heading = LIMITS)]
     pub process_limit: Option<u32>,
     /// Bytes of standard output and standard error together
     ///
@@ -94,7 +94,7 @@ pub struct Args {
     /// program writes may become larger either. Units: K, M, G, powers of 1024.
     ///
     /// Example: --output-limit 16M
-    #[arg(long, value_name = "SIZE", value_parser = values::size, allow_negative_numbers = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true, help_heading = LIMITS)]
     pub output_limit: Option<u64>,
     /// At most MAX of CPU time in every PERIOD, all CPUs together
     ///
@@ -132,12 +132,12 @@ pub struct Args {
     /// It gives no rights outside.
     ///
     /// Example: --uid 1000
-    #[arg(long, value_name = "ID", value_parser = values::id, allow_negative_numbers = true, help_heading = WORLD)]
+    #[arg(long, value_name = "ID", value_parser = values::id, allow_hyphen_values = true, help_heading = WORLD)]
     pub uid: Option<u32>,
     /// Group id inside; without it the same as outside
     ///
     /// Example: --gid 1000
-    #[arg(long, value_name = "ID", value_parser = values::id, allow_negative_numbers = true, help_heading = WORLD)]
+    #[arg(long, value_name = "ID", value_parser = values::id, allow_hyphen_values = true, help_heading = WORLD)]
     pub gid: Option<u32>,
     /// Working directory inside; without it /
     ///

@@ -50,8 +50,12 @@ pub fn choose(args: &Args, world: &World) -> Result<Chosen, Failure> {
 }
 
 /// Says which program it is that could not be executed: the supervisor only has the last
-/// path it tried, and a descriptor has no name.
+/// path it tried, and a descriptor has no name. And which directory could not be entered, whose name is gone with the run.
 pub fn name_in(error: &mut RunError, args: &Args) {
+    if let (Some(directory), "working_directory") = (&args.cwd, error.step.as_str()) {
+        let named = format!("enter the working directory {}", directory.display());
+        error.message = error.message.replacen("enter the working directory", &named, 1);
+    }
     let Some(typed) = args.program.first().filter(|_| error.step == "exec") else { return };
     let mut name = typed.display().to_string();
     if !typed.as_bytes().contains(&b'/') {

@@ -24,7 +24,7 @@ static void attack(void)
     must(bind(server, (struct sockaddr *)&address, sizeof address));
     must(listen(server, 100));
     must(getsockname(server, (struct sockaddr *)&address, &length));
-    for (int i = 0; i < 100 && filled < 80 * MIB; i++) {
+    for (int i = 0; i < 400 && filled < 80 * MIB; i++) {
         int client = must(socket(AF_INET, SOCK_STREAM, 0)), size = 8 << 20;
         setsockopt(client, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
         must(connect(client, (struct sockaddr *)&address, sizeof address));

@@ -1,0 +1,323 @@
+//! The command `millibox run`, as a shell has it: exit status, streams, report, signals, wrong options.
+
+use millibox_tests::{directory, eventually, executable, needs_cgroups, processes_that_say, share, supervisor, token};
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// `millibox run` with these words, to its end.
+fn run(words: &[&str]) -> Output {
+    Command::new(executable("millibox")).arg("run").args(words).stdin(Stdio::null()).output().unwrap()
+}
+
+/// The same, through a shell inside.
+fn shell(options: &[&str], script: &str) -> Output {
+    run(&[options, &["--", "sh", "-c", script]].concat())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn status(output: &Output) -> i32 {
+    output.status.code().unwrap_or(-1)
+}
+
+/// The one line that it said on standard error.
+fn line(output: &Output) -> String {
+    let said = text(&output.stderr);
+    assert!(said.ends_with('\n') && said.lines().count() == 1, "not one line: {said:?}");
+    assert!(said.starts_with("millibox: "), "{said:?}");
+    said
+}
+
+/// Where no cgroups are, a limit on CPU time is taken for single processes, if that is asked for.
+fn of_single_processes() -> &'static [&'static str] {
+    if supervisor().backend() == millibox::Backend::Rlimit { &["--backend", "rlimit"] } else { &[] }
+}
+
+fn report(path: &Path) -> serde_json::Value {
+    let read = std::fs::read(path).unwrap();
+    serde_json::from_slice(&read).unwrap_or_else(|error| panic!("{error}: {}", text(&read)))
+}
+
+#[test]
+fn the_exit_status_is_the_programs() {
+    for (script, wanted) in [("exit 0", 0), ("exit 3", 3), ("exit 255", 255)] {
+        let output = shell(&[], script);
+        assert_eq!((status(&output), text(&output.stderr)), (wanted, String::new()));
+    }
+}
+
+#[test]
+fn a_signal_is_told_by_128_and_its_number() {
+    for (script, wanted) in [("kill -KILL $$", 137), ("kill -TERM $$", 143), ("kill -SEGV $$", 139)] {
+        let output = shell(&[], script);
+        assert_eq!(status(&output), wanted, "{output:?}");
+        assert!(line(&output).contains("signal"), "{output:?}");
+        assert_eq!(text(&shell(&["--quiet"], script).stderr), "");
+    }
+}
+
+#[test]
+fn time_limits_end_with_124_and_name_the_limit() {
+    let output = shell(&["--real-time-limit", "150ms"], "sleep 60");
+    assert_eq!((status(&output), line(&output).contains("150ms")), (124, true), "{output:?}");
+    let limits = ["--cpu-time-limit", "100ms", "--real-time-limit", "60s"];
+    let output = shell(&[of_single_processes(), &limits].concat(), "while :; do :; done");
+    assert_eq!((status(&output), line(&output).contains("100ms")), (124, true), "{output:?}");
+}
+
+#[test]
+fn memory_and_output_limits_end_with_123() {
+    let output = shell(&["--output-limit", "1000"], "while :; do echo 0123456789; done");
+    assert_eq!((status(&output), output.stdout.len()), (123, 1000), "{}", text(&output.stderr));
+    if !needs_cgroups(&supervisor()) {
+        return;
+    }
+    let eats = "head -c 100M /dev/zero > /tmp/file";
+    let output = shell(&["--memory-limit", "32M"], eats);
+    assert_eq!((status(&output), line(&output).contains("32 MiB")), (123, true), "{output:?}");
+    assert_eq!(status(&shell(&["--memory-limit", "200M"], eats)), 0);
+}
+
+#[test]
+fn what_cannot_be_executed_is_told_from_what_is_not_there() {
+    let place = directory();
+    let script = place.path().join("script");
+    std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
+    share(&script, 0o755);
+    let plain = place.path().join("plain");
+    std::fs::write(&plain, "no program").unwrap();
+    share(&plain, 0o644);
+    let ro = format!("{}:/place", place.path().display());
+    for (program, wanted) in [
+        ("/no/such/program", 127),
+        ("no-such-program", 127),
+        ("/usr/bin", 126),
+        ("/place/plain", 126),
+        ("/place/script", 126),
+    ] {
+        let output = run(&["--ro", &ro, "--", program]);
+        assert_eq!(status(&output), wanted, "{program}: {output:?}");
+        assert!(line(&output).contains(program), "{program}: {output:?}");
+    }
+}
+
+#[test]
+fn every_wrong_value_is_one_line_that_names_its_option() {
+    let wrong: [&[&str]; 38] = [
+        &["--real-time-limit", "soon"],
+        &["--real-time-limit", "-1s"],
+        &["--cpu-time-limit", ""],
+        &["--memory-limit", "0"],
+        &["--memory-limit", "64Q"],
+        &["--memory-limit", "-1"],
+        &["--memory-limit", "99999999999999999999"],
+        &["--swap-limit", "1M"],
+        &["--process-limit", "0"],
+        &["--process-limit", "many"],
+        &["--output-limit", "x"],
+        &["--cpu-bandwidth", "1ms"],
+        &["--cpu-bandwidth", "1us/100ms"],
+        &["--cpu-bandwidth", "1ms/10s"],
+        &["--rlimit", "STACK"],
+        &["--rlimit", "NOSUCH=1"],
+        &["--rlimit", "NOFILE=-1"],
+        &["--cpus", "a"],
+        &["--cpus", "3-1"],
+        &["--cpus", "99999"],
+        &["--ro", "/no/such/directory"],
+        &["--rw", ":/x"],
+        &["--ro", "/usr:relative"],
+        &["--tmpfs", "/tmp:0"],
+        &["--tmpfs", "tmp"],
+        &["--tmpfs", "/tmp:1M:0"],
+        &["--proc", "proc"],
+        &["--dev", "/dev/../dev"],
+        &["--uid", "-1"],
+        &["--gid", "root"],
+        &["--cwd", "relative"],
+        &["--env", "=x"],
+        &["--env", "NOVALUE"],
+        &["--net", "host"],
+        &["--seccomp", "/no/such/policy"],
+        &["--backend", "best"],
+        &["--stdin", "/no/such/file"],
+        &["--stdout", "/no/such/directory/file"],
+    ];
+    for words in wrong {
+        let output = run(&[words, &["--", "/bin/echo", "it has run"]].concat());
+        assert_eq!((status(&output), text(&output.stdout)), (125, String::new()), "{words:?}: {output:?}");
+        let said = line(&output);
+        // What is bound is looked up by the supervisor, who knows the path and not the option.
+        assert!(said.contains(words[0]) || said.contains(words[1]), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn streams_are_our_own_or_files() {
+    let place = directory();
+    let path = |name: &str| place.path().join(name).display().to_string();
+    std::fs::write(path("in"), "from a file\n").unwrap();
+    std::fs::write(path("out"), "what was there before, and is longer than what comes\n").unwrap();
+    let (input, output, errors) = (path("in"), path("out"), path("err"));
+    let said =
+        shell(&["--stdin", &input, "--stdout", &output, "--stderr", &errors], "cat; echo complaint >&2; ls /proc/1");
+    assert_eq!((status(&said), text(&said.stdout), text(&said.stderr)), (2, String::new(), String::new()));
+    assert_eq!(std::fs::read_to_string(&output).unwrap(), "from a file\n");
+    assert!(std::fs::read_to_string(&errors).unwrap().starts_with("complaint\n"));
+
+    let mut inherited = Command::new(executable("millibox"))
+        .args(["run", "--", "sh", "-c", "cat; echo complaint >&2"])
+        .stdin(std::fs::File::open(&input).unwrap())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut out, mut err) = (String::new(), String::new());
+    inherited.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    inherited.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert!(inherited.wait().unwrap().success());
+    assert_eq!((out.as_str(), err.as_str()), ("from a file\n", "complaint\n"));
+}
+
+#[test]
+fn the_world_is_what_the_options_say() {
+    let place = directory();
+    std::fs::write(place.path().join("note"), "of the host\n").unwrap();
+    share(place.path(), 0o777);
+    let host = place.path().display().to_string();
+    let says = |options: &[&str], script: &str| {
+        let output = shell(options, script);
+        assert_eq!(text(&output.stderr), "", "{options:?}");
+        text(&output.stdout)
+    };
+    assert_eq!(
+        says(&[], "ls -A /tmp /dev").replace('\n', " "),
+        "/dev: fd full null random stderr stdin stdout urandom zero  /tmp: "
+    );
+    assert!(!Path::new("/etc/passwd").exists() || status(&shell(&[], "cat /etc/passwd 2>/dev/null")) == 1);
+    assert_eq!(
+        says(&["--ro", &format!("{host}:/given")], "cat /given/note; touch /given/x 2>/dev/null || echo no"),
+        "of the host\nno\n"
+    );
+    says(&["--rw", &format!("{host}:/given")], "echo changed > /given/left");
+    assert_eq!(std::fs::read_to_string(place.path().join("left")).unwrap(), "changed\n");
+    assert_eq!(
+        says(&["--tmpfs", "/work:64K", "--cwd", "/work"], "pwd; head -c 1M /dev/zero 2>&1 > x; stat -c %s x"),
+        "/work\nhead: error writing 'standard output': No space left on device\n65536\n"
+    );
+    assert_eq!(says(&["--proc", "/proc"], "readlink /proc/self | grep -cx '[0-9]*'; ls -d /proc/1"), "1\n/proc/1\n");
+    assert_eq!(says(&["--uid", "123", "--gid", "45"], "id -u; id -g"), "123\n45\n");
+    assert_eq!(says(&["--env", "A=1", "--env", "B=x y", "--env", "A=2"], "echo $A $B; env | grep -c ="), "2 x y\n3\n");
+    assert_eq!(says(&["--rlimit", "NOFILE=64", "--rlimit", "STACK=1M"], "ulimit -n; ulimit -s"), "64\n1024\n");
+    assert_eq!(says(&["--cpus", "0"], "nproc"), "1\n");
+    let output = run(&["--bare", "--", "/bin/true"]);
+    assert_eq!(status(&output), 126, "a dynamic program without its loader: {output:?}");
+}
+
+#[test]
+fn a_process_limit_is_of_processes() {
+    if !needs_cgroups(&supervisor()) {
+        return;
+    }
+    let forks = "(true) && echo forked";
+    assert_eq!(status(&shell(&["--process-limit", "1"], forks)), 2);
+    assert_eq!(text(&shell(&["--process-limit", "2"], forks).stdout), "forked\n");
+}
+
+#[test]
+fn every_ending_has_its_report() {
+    let place = directory();
+    let path = place.path().join("report.json");
+    let name = path.display().to_string();
+    let of = |options: &[&str], program: &[&str]| {
+        let output = run(&[options, &["--report", &name, "--"], program].concat());
+        (report(&path), output)
+    };
+    let (told, _) = of(&[], &["sh", "-c", "exit 7"]);
+    assert_eq!((&told["outcome"], &told["exit_code"], &told["signal"]), (&"exited".into(), &7.into(), &().into()));
+    assert!(told["real_time_ns"].as_u64().unwrap() > 0 && told["peak_memory_bytes"].is_u64(), "{told}");
+    assert!(["hybrid", "cgroup2", "rlimit"].contains(&told["backend"].as_str().unwrap()), "{told}");
+    let (told, _) = of(&[], &["sh", "-c", "kill -9 $$"]);
+    assert_eq!((&told["outcome"], &told["exit_code"], &told["signal"]), (&"signaled".into(), &().into(), &9.into()));
+    let (told, _) = of(&["--real-time-limit", "50ms"], &["sleep", "60"]);
+    assert_eq!(told["outcome"], "real_time_limit");
+    assert!(told["real_time_ns"].as_u64().unwrap() >= 50_000_000, "{told}");
+    let (told, _) =
+        of(&[of_single_processes(), &["--cpu-time-limit", "50ms"]].concat(), &["sh", "-c", "while :; do :; done"]);
+    assert_eq!(told["outcome"], "cpu_time_limit");
+    let (told, _) = of(&["--output-limit", "10"], &["yes"]);
+    assert_eq!(told["outcome"], "output_limit");
+    let (told, _) = of(&[], &["/no/such/program"]);
+    assert_eq!(
+        (&told["outcome"], &told["error"]["step"], &told["error"]["errno"]),
+        (&"not_started".into(), &"exec".into(), &2.into())
+    );
+    let (told, output) = of(&["--backend", "hybrid", "--cgroup-parent", "/no/such/cgroup"], &["true"]);
+    assert_eq!((&told["outcome"], status(&output)), (&"sandbox_error".into(), 125), "{told}");
+    assert!(told["error"]["message"].as_str().unwrap().contains("hybrid"), "{told}");
+    let (told, output) = of(&["--cwd", "/no/such/directory"], &["true"]);
+    assert_eq!((&told["error"]["step"], status(&output)), (&"working_directory".into(), 125), "{told}");
+    assert!(told["error"]["message"].as_str().unwrap().contains("/no/such/directory"), "{told}");
+
+    let output = run(&["--report", "-", "--stdout", "/dev/null", "--", "echo", "to nobody"]);
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["outcome"], "exited", "{output:?}");
+}
+
+#[test]
+fn a_signal_to_the_command_ends_the_run() {
+    let place = directory();
+    for (signal, wanted) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let token = token();
+        let path = place.path().join(format!("{signal}.json"));
+        let mut command = Command::new(executable("millibox"))
+            .args(["run", "--report"])
+            .arg(&path)
+            .args([
+                "--",
+                "sh",
+                "-c",
+                "trap '' INT TERM HUP; sleep 600 & echo ready; while :; do sleep 600; done",
+                &token,
+            ])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = command.stdout.take().unwrap();
+        said.read_exact(&mut [0; 6]).unwrap();
+        assert!(!processes_that_say(&token).is_empty());
+        let signal_number = wanted - 128;
+        millibox_tests::kill(command.id() as i32, rustix::process::Signal::from_named_raw(signal_number).unwrap());
+        let output = command.wait_with_output().unwrap();
+        assert_eq!((status(&output), &report(&path)["outcome"]), (wanted, &"killed".into()), "{signal}: {output:?}");
+        assert!(line(&output).contains(signal), "{output:?}");
+        let gone = eventually(Duration::from_secs(10), || processes_that_say(&token).is_empty());
+        assert!(gone, "{signal}: {:?}", processes_that_say(&token));
+    }
+}
+
+#[test]
+fn the_doctor_says_what_it_tried() {
+    let output = Command::new(executable("millibox")).args(["doctor", "--json"]).output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = told["checks"].as_array().unwrap();
+    assert!(checks.len() > 5, "{told}");
+    for check in checks {
+        assert!(check["name"].is_string() && check["ok"].is_boolean(), "{check}");
+    }
+    // Success is the promise of full limits; else there is something to be done.
+    let remedies = checks.iter().filter(|check| check["ok"] == false && check["remedy"].is_string()).count();
+    assert!(output.status.success() || remedies > 0, "{told}");
+    if output.status.success() {
+        assert_eq!(
+            status(&shell(&["--memory-limit", "64M", "--process-limit", "9", "--cpu-time-limit", "9s"], "exit 0")),
+            0
+        );
+    }
+}
