@@ -10,8 +10,9 @@ with = ["root", "loopback"]
 
 static void attack(void)
 {
-    refused("raw ICMP", socket(AF_INET, SOCK_RAW, IPPROTO_ICMP));
-    refused("raw IPv6", socket(AF_INET6, SOCK_RAW, 58));
+    refused_or("raw ICMP", socket(AF_INET, SOCK_RAW, IPPROTO_ICMP), EPROTONOSUPPORT);
+    refused_or("raw UDP", socket(AF_INET, SOCK_RAW, IPPROTO_UDP), EPROTONOSUPPORT);
+    refused_or("raw IPv6", socket(AF_INET6, SOCK_RAW, 58), EPROTONOSUPPORT);
     refused_or("packet", socket(AF_PACKET, SOCK_RAW, 0), EAFNOSUPPORT);
-    refused("ping", socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP));
+    refused_or("ping", socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP), EPROTONOSUPPORT);
 }
