@@ -128,7 +128,7 @@ fn only_calls_with_conditions_read_arguments() {
 }
 
 #[test]
-fn with_a_loopback_there_are_two_families_more() {
+fn with_a_loopback_there_are_three_families_more() {
     for (name, inside) in [("default", "allow"), ("strict", "errno:EPERM")] {
         for arch in Arch::ALL {
             let policy = millibox_seccomp::profile_with_loopback(name).expect("a profile");
@@ -136,10 +136,21 @@ fn with_a_loopback_there_are_two_families_more() {
             let (with, without) = (compile(&policy, arch).expect("short enough"), compiled(name, arch));
             for (call, nr) in arch.syscalls() {
                 for family in [0, 1, 2, 3, 10, 16, 17, 40, 2 | 1 << 32, u64::MAX] {
-                    let data = Data { nr, arch: arch.audit_value(), args: [family, 1, 0, 0, 0, 0], ..Data::default() };
-                    let new = ["socket", "socketpair"].contains(&call) && [2, 10].contains(&(family as u32));
-                    let expected = if new { action(inside) } else { run(&without, &data) };
-                    assert_eq!(run(&with, &data), expected, "{name} on {arch}: {call} {family:#x}");
+                    // Of the type, TCP, UDP; ICMP, SCTP, MPTCP.
+                    for protocol in [0, 6, 17, 6 | 1 << 32, 1, 132, 262] {
+                        let args = [family, 1, protocol, 0, 0, 0];
+                        let data = Data { nr, arch: arch.audit_value(), args, ..Data::default() };
+                        let internet = [2, 10].contains(&(family as u32));
+                        let routes = family == 16 && protocol == 0;
+                        let new = ["socket", "socketpair"].contains(&call) && (internet || routes);
+                        let expected = match protocol as u32 {
+                            _ if !new => run(&without, &data),
+                            0 | 6 | 17 => action(inside),
+                            _ if inside == "allow" => action("errno:EPROTONOSUPPORT"),
+                            _ => action(inside),
+                        };
+                        assert_eq!(run(&with, &data), expected, "{name} on {arch}: {call} {family:#x} {protocol:#x}");
+                    }
                 }
             }
         }
@@ -183,11 +194,10 @@ fn default_answers() {
     for call in ["clone3", "io_uring_setup", "io_uring_enter", "inotify_init1", "memfd_secret"] {
         answers(call, &[], "errno:ENOSYS");
     }
-    for family in [1, 16] {
+    for family in [1, 1 | 0xffff_ffff << 32] {
         answers("socket", &[family, 1, 0], "allow");
-        answers("socket", &[family | 0xffff_ffff << 32, 1, 0], "allow");
     }
-    for family in [2, 10, 2 | 1 << 32] {
+    for family in [2, 10, 16, 2 | 1 << 32] {
         answers("socket", &[family, 1, 0], "errno:EAFNOSUPPORT");
         answers("socketpair", &[family, 1, 0], "errno:EAFNOSUPPORT");
     }

@@ -1,12 +1,15 @@
-//! Connections that nobody has accepted: memory that no cgroup is charged for.
+//! What sockets hold that no cgroup is charged for: connections that nobody has accepted, and answers of netlink that
+//! nobody has read.
 //!
 //! The kernel charges a TCP connection to the cgroup of whoever accepts it (`__inet_accept()` in net/ipv4/af_inet.c,
 //! Linux 6.13). Until then it is made when a packet arrives, in nobody's name, and what is sent to it counts for
 //! nobody either. With a backlog of 4096 (`net.core.somaxconn`) one listening socket so holds some hundred MiB beyond
-//! every limit. Only a run with a loopback interface has somebody to connect to.
+//! every limit. And a netlink socket keeps answers for as much as its buffer is large, some MiB, for which nobody is charged at
+//! all. The default profile allows both where there is a loopback interface, and nowhere else.
 //!
-//! So the zygote makes their buffers small, which connections that are accepted and read outgrow as always, and hands the
-//! supervisor a file that counts a run's connections. If they could hold more than its memory limit, it ends by it.
+//! So the zygote makes the buffers of connections small, which those that are accepted and read outgrow as always, and
+//! hands the supervisor files that count a run's connections and what its netlink sockets hold. If that is, or could
+//! be, more than the run's memory limit, it ends by it.
 
 use crate::sys::{Result, calls};
 use crate::{home, launch};
@@ -29,22 +32,31 @@ const PERIOD_NS: u64 = 10_000_000;
 /// Protocols whose connections wait for somebody to accept them, as in /proc/net/protocols.
 const CONNECTED: [&str; 6] = ["TCP", "TCPv6", "MPTCP", "MPTCPv6", "SCTP", "SCTPv6"];
 
-/// Zygote, in a fresh network namespace: makes buffers small, and hands over the file that counts.
+/// Zygote, in a fresh network namespace: makes buffers small, and hands over the files that count.
 pub fn hand_over(home: &home::Home) -> Result<()> {
     let set = |file, value| calls::write_file(home.procfs, file, value).is_ok();
     // In a container /proc/sys may be read-only: then each connection is taken for a large one.
     let small = set(c"sys/net/ipv4/tcp_rmem", SMALL_BUFFERS);
     let _ = set(c"sys/net/ipv4/tcp_max_tw_buckets", REMAINS);
-    let file = calls::openat(home.procfs, c"self/net/protocols", libc::O_RDONLY, 0)?;
-    let answer = calls::send_descriptors(home.socket, &[launch::message::CONNECTIONS, u8::from(small)], &[file]);
-    let _ = calls::close(file);
+    let open = |path| calls::openat(home.procfs, path, libc::O_RDONLY, 0);
+    let protocols = open(c"self/net/protocols")?;
+    let answer = open(c"self/net/netlink").and_then(|netlink| {
+        let message = [launch::message::CONNECTIONS, u8::from(small)];
+        let answer = calls::send_descriptors(home.socket, &message, &[protocols, netlink]);
+        let _ = calls::close(netlink);
+        answer
+    });
+    let _ = calls::close(protocols);
     answer
 }
 
 /// A run's connections, for the supervisor.
 pub struct Connections {
+    /// /proc/net/protocols
     protocols: OwnedFd,
-    /// What one holds at most, besides itself.
+    /// /proc/net/netlink
+    netlink: OwnedFd,
+    /// What one connection holds at most, besides itself.
     each: u64,
     /// When to look next (`CLOCK_MONOTONIC_RAW`).
     pub look_at_ns: u64,
@@ -52,45 +64,64 @@ pub struct Connections {
 
 impl Connections {
     /// Takes over what the zygote hands over.
-    pub fn new(protocols: OwnedFd, small: bool) -> Connections {
-        Connections { protocols, each: if small { SMALL } else { LARGE }, look_at_ns: 0 }
+    pub fn new(protocols: OwnedFd, netlink: OwnedFd, small: bool) -> Connections {
+        Connections { protocols, netlink, each: if small { SMALL } else { LARGE }, look_at_ns: 0 }
     }
 
-    /// Bytes that they may hold beyond what the run is charged for.
+    /// Bytes that they hold, or may hold, beyond what the run is charged for.
     pub fn look(&mut self, now_ns: u64) -> u64 {
         self.look_at_ns = now_ns.saturating_add(PERIOD_NS);
         // A read that fails, for want of memory, is done again soon.
-        self.read().map_or(0, |text| held(&String::from_utf8_lossy(&text), self.each))
+        let protocols = read(&self.protocols).unwrap_or_default();
+        let answers = match sockets(&protocols, "NETLINK") {
+            0 => 0,
+            _ => read(&self.netlink).map_or(0, |netlink| unread(&netlink)),
+        };
+        held(&protocols, self.each).saturating_add(answers)
     }
+}
 
-    fn read(&self) -> rustix::io::Result<Vec<u8>> {
-        let mut text = Vec::new();
-        let mut buffer = [0; 4096];
-        loop {
-            match rustix::io::pread(&self.protocols, &mut buffer, text.len() as u64) {
-                Ok(0) => return Ok(text),
-                Ok(length) => text.extend_from_slice(buffer.get(..length).unwrap_or(&[])),
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno),
-            }
+fn read(file: &OwnedFd) -> rustix::io::Result<String> {
+    let mut text = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        match rustix::io::pread(file, &mut buffer, text.len() as u64) {
+            Ok(0) => return Ok(String::from_utf8_lossy(&text).into_owned()),
+            Ok(length) => text.extend_from_slice(buffer.get(..length).unwrap_or(&[])),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
         }
     }
 }
 
-/// The sum over /proc/net/protocols: name, size of a socket, number of sockets in this namespace, and more.
-fn held(protocols: &str, each: u64) -> u64 {
-    let of_line = |line: &str| {
+/// Lines of /proc/net/protocols: name, size of a socket, number of sockets in this namespace; there is more in them.
+fn lines(protocols: &str) -> impl Iterator<Item = (&str, u64, u64)> {
+    protocols.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
-        let name = words.next()?;
-        let (size, sockets) = (words.next()?.parse::<u64>().ok()?, words.next()?.parse::<u64>().ok()?);
-        CONNECTED.contains(&name).then(|| sockets.saturating_mul(size.saturating_add(each)))
-    };
-    protocols.lines().filter_map(of_line).fold(0, u64::saturating_add)
+        Some((words.next()?, words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    })
+}
+
+fn sockets(protocols: &str, wanted: &str) -> u64 {
+    lines(protocols).filter(|(name, ..)| *name == wanted).map(|(.., sockets)| sockets).sum()
+}
+
+/// Connections, if each holds so much besides itself.
+fn held(protocols: &str, each: u64) -> u64 {
+    lines(protocols)
+        .filter(|(name, ..)| CONNECTED.contains(name))
+        .fold(0, |sum, (_, size, sockets)| sockets.saturating_mul(size.saturating_add(each)).saturating_add(sum))
+}
+
+/// The sum of what waits to be read from netlink sockets: the fifth column of /proc/net/netlink.
+fn unread(netlink: &str) -> u64 {
+    let of_line = |line: &str| line.split_whitespace().nth(4)?.parse::<u64>().ok();
+    netlink.lines().filter_map(of_line).fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::held;
+    use super::{held, sockets, unread};
 
     #[test]
     fn connections_of_every_protocol_count_with_their_buffers() {
@@ -101,5 +132,15 @@ mod tests {
                     UDP       1344      7       0   NI       0   yes  kernel      y  y\n";
         assert_eq!(held(text, 1000), 3432 + 3 * 3304);
         assert_eq!(held("", 1000), 0);
+        assert_eq!((sockets(text, "UNIX"), sockets(text, "NETLINK")), (100, 0));
+    }
+
+    #[test]
+    fn what_waits_in_netlink_sockets_is_added_up() {
+        let text = "sk               Eth Pid        Groups   Rmem     Wmem     Dump  Locks    Drops    Inode\n\
+                    00000000209581e9 0   0          00000000 0        0        0     2        0        4\n\
+                    00000000697b4311 0   4711       00000000 4608000  0        0     2        0        1594\n\
+                    000000002742b55c 0   4712       00000000 1000     7        0     2        0        1596\n";
+        assert_eq!(unread(text), 4_609_000);
     }
 }

@@ -220,8 +220,8 @@ pub mod message {
     /// Home: pid1 runs; what `Backend::watched` names comes along. Not sent when that is
     /// nothing: the supervisor launches without being told that all is ready.
     pub const READY: u8 = b'R';
-    /// Home: there is a loopback interface; a byte, whether buffers are small, and the file that
-    /// counts connections come along. See [`crate::connections`].
+    /// Home: there is a loopback interface; a byte, whether buffers are small, and the files that
+    /// count connections come along. See [`crate::connections`].
     pub const CONNECTIONS: u8 = b'C';
     /// Home: could not prepare; a [`super::Report`] with the failure follows.
     pub const UNPREPARED: u8 = b'U';

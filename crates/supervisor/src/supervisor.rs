@@ -832,8 +832,15 @@ impl Supervisor {
                     self.homes[index].watch(files);
                 }
                 Some([message::CONNECTIONS, small]) => {
-                    let file = descriptors.next().flatten();
-                    self.homes[index].connections = file.map(|file| Connections::new(file, *small != 0));
+                    let files = [descriptors.next().flatten(), descriptors.next().flatten()];
+                    match files {
+                        [Some(protocols), Some(netlink)] => {
+                            let connections = Connections::new(protocols, netlink, *small != 0);
+                            self.homes[index].connections = Some(connections);
+                        }
+                        // We have no room for a descriptor. Whoever runs there would not be held.
+                        _ => self.homes[index].kill_process(),
+                    }
                 }
                 Some([message::DONE | message::ENDED, ..]) => self.pid1_ended(index, report()),
                 Some([message::UNPREPARED, ..]) => {
@@ -1256,7 +1263,7 @@ impl Supervisor {
         if cause == Some(Cause::Caller) && ended {
             return Outcome::Killed;
         }
-        // The kernel's own account of the cgroup, and nothing else, says "memory".
+        // The kernel's own account of the cgroup, and of connections that are in none, says "memory", and nothing else.
         let above = matches!(self.setup.handover, Handover::Cgroup2 { .. })
             && limits.memory.is_some_and(|limit| backend::cgroup2::is_above(figures.peak_memory_bytes, limit));
         if cause == Some(Cause::Memory) || above {

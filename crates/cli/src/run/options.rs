@@ -153,7 +153,7 @@ pub struct Args {
     pub env: Vec<(OsString, OsString)>,
     /// Network: none at all, or a loopback interface of the run's own
     ///
-    /// Without one the default seccomp profile refuses sockets of AF_INET and AF_INET6.
+    /// Without one the default seccomp profile refuses sockets of AF_INET, AF_INET6 and AF_NETLINK.
     ///
     /// Example: --net loopback
     #[arg(long, value_name = "WHICH", value_enum, default_value_t, help_heading = WORLD)]

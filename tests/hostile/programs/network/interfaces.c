@@ -21,11 +21,13 @@ static void attack(void)
     struct { struct nlmsghdr head; struct ifinfomsg body; } message = {
         { sizeof message, RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, 1, 0 }, { .ifi_index = 1, .ifi_flags = IFF_UP, .ifi_change = IFF_UP },
     };
-    int netlink = must(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
+    absent("a tunnel", open("/dev/net/tun", O_RDWR));
+    int netlink = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+    if (netlink < 0 && errno == EAFNOSUPPORT)
+        return;
     must(send(netlink, &message, sizeof message, 0));
     struct { struct nlmsghdr head; struct nlmsgerr body; char rest[512]; } answer;
     must(recv(netlink, &answer, sizeof answer, 0));
     if (answer.head.nlmsg_type != NLMSG_ERROR || answer.body.error != -EPERM)
         escaped("netlink answers %d", answer.body.error);
-    absent("a tunnel", open("/dev/net/tun", O_RDWR));
 }

@@ -1,0 +1,36 @@
+/* ---
+class = "memory"
+tries = "ask the kernel over netlink and read no answer: they are charged to nobody"
+must = "there is no netlink"
+held_by = "seccomp"
+limits = { memory = "32M" }
+control = "seccomp"
+but = [
+  { when = ["none"], expect = "escaped", exception = "without a profile netlink is there, and the kernel charges its answers to nobody" },
+]
+--- */
+#include "hostile.h"
+#include <linux/rtnetlink.h>
+
+static void attack(void)
+{
+    long held = 0;
+    for (int i = 0; i < 900; i++) {
+        struct { struct nlmsghdr head; struct ifinfomsg body; } question = {
+            { sizeof question, RTM_GETLINK, NLM_F_REQUEST, 1, 0 }, { .ifi_index = 1 },
+        };
+        int size = 64 << 20, netlink = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+        uint32_t info[16] = { 0 };
+        socklen_t length = sizeof info;
+        if (netlink < 0 && errno == EAFNOSUPPORT)
+            contained();
+        must(netlink);
+        setsockopt(netlink, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+        for (int j = 0; j < 4000 && send(netlink, &question, sizeof question, MSG_DONTWAIT) > 0; j++) {
+        }
+        must(getsockopt(netlink, SOL_SOCKET, SO_MEMINFO, info, &length));
+        held += info[0];
+        if (held >= 160 * MIB)
+            escaped("%ld MiB of answers in %d sockets", held / MIB, i + 1);
+    }
+}
