@@ -94,7 +94,7 @@ impl World {
 
     /// Network: none, or a loopback interface of the run's own.
     ///
-    /// Without one the default profile refuses sockets of AF_INET and AF_INET6 (EAFNOSUPPORT).
+    /// Without one the default profile refuses sockets of AF_INET, AF_INET6 and AF_NETLINK (EAFNOSUPPORT).
     #[must_use]
     pub fn network(self, network: Network) -> World {
         let default_seccomp = self.default_seccomp;

@@ -1,11 +1,11 @@
-//! What sockets hold that no cgroup is charged for: connections that nobody has accepted, and answers of netlink that
-//! nobody has read.
+//! What sockets hold that no cgroup is charged for: connections that nobody has accepted, answers of netlink that
+//! nobody has read, datagrams that are never sent.
 //!
 //! The kernel charges a TCP connection to the cgroup of whoever accepts it (`__inet_accept()` in net/ipv4/af_inet.c,
 //! Linux 6.13). Until then it is made when a packet arrives, in nobody's name, and what is sent to it counts for
 //! nobody either. With a backlog of 4096 (`net.core.somaxconn`) one listening socket so holds some hundred MiB beyond
-//! every limit. And a netlink socket keeps answers for as much as its buffer is large, some MiB, for which nobody is charged at
-//! all. The default profile allows both where there is a loopback interface, and nowhere else.
+//! every limit. A netlink socket keeps answers for as much as its buffer is large, some MiB, for which nobody is charged at
+//! all, and a UDP socket the beginning of a datagram, up to 64 KiB. The default profile allows these where there is a loopback interface, and nowhere else.
 //!
 //! So the zygote makes the buffers of connections small, which those that are accepted and read outgrow as always, and
 //! hands the supervisor files that count a run's connections and what its netlink sockets hold. If that is, or could
@@ -29,8 +29,8 @@ const LARGE: u64 = 160 << 10;
 /// How long after one look the next follows.
 const PERIOD_NS: u64 = 10_000_000;
 
-/// Protocols whose connections wait for somebody to accept them, as in /proc/net/protocols.
-const CONNECTED: [&str; 6] = ["TCP", "TCPv6", "MPTCP", "MPTCPv6", "SCTP", "SCTPv6"];
+/// What a UDP socket may hold of a datagram that is begun and not sent (`MSG_MORE`, send(2)).
+const CORKED: u64 = 64 << 10;
 
 /// Zygote, in a fresh network namespace: makes buffers small, and hands over the files that count.
 pub fn hand_over(home: &home::Home) -> Result<()> {
@@ -106,11 +106,16 @@ fn sockets(protocols: &str, wanted: &str) -> u64 {
     lines(protocols).filter(|(name, ..)| *name == wanted).map(|(.., sockets)| sockets).sum()
 }
 
-/// Connections, if each holds so much besides itself.
-fn held(protocols: &str, each: u64) -> u64 {
-    lines(protocols)
-        .filter(|(name, ..)| CONNECTED.contains(name))
-        .fold(0, |sum, (_, size, sockets)| sockets.saturating_mul(size.saturating_add(each)).saturating_add(sum))
+/// What sockets may hold, if each connection holds so much besides itself.
+fn held(protocols: &str, connection: u64) -> u64 {
+    lines(protocols).fold(0, |sum, (name, size, sockets)| {
+        let each = match name {
+            "TCP" | "TCPv6" | "MPTCP" | "MPTCPv6" | "SCTP" | "SCTPv6" => size.saturating_add(connection),
+            "UDP" | "UDPv6" => CORKED,
+            _ => 0,
+        };
+        sockets.saturating_mul(each).saturating_add(sum)
+    })
 }
 
 /// The sum of what waits to be read from netlink sockets: the fifth column of /proc/net/netlink.
@@ -130,7 +135,7 @@ mod tests {
                     TCPv6     2432      1     338   no     192   yes  kernel      y  y\n\
                     TCP       2304      3     338   no     192   yes  kernel      y  y\n\
                     UDP       1344      7       0   NI       0   yes  kernel      y  y\n";
-        assert_eq!(held(text, 1000), 3432 + 3 * 3304);
+        assert_eq!(held(text, 1000), 3432 + 3 * 3304 + 7 * 65536);
         assert_eq!(held("", 1000), 0);
         assert_eq!((sockets(text, "UNIX"), sockets(text, "NETLINK")), (100, 0));
     }

@@ -19,7 +19,7 @@ static void attack(void)
     static char block[60000];
     long filled = 0;
     int client = must(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0));
-    for (int i = 0; i < 900 && filled < 80 * MIB; i++) {
+    for (int i = 0; i < 400 && filled < 80 * MIB; i++) {
         struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
         socklen_t length = sizeof address;
         int size = 64 << 20, server = socket(AF_INET, SOCK_DGRAM, 0);
