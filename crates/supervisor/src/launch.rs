@@ -221,8 +221,8 @@ pub mod message {
     /// nothing: the supervisor launches without being told that all is ready.
     pub const READY: u8 = b'R';
     /// Home: there is a loopback interface; a byte, whether buffers are small, and the files that
-    /// count connections come along. See [`crate::connections`].
-    pub const CONNECTIONS: u8 = b'C';
+    /// count sockets come along. See [`crate::sockets`].
+    pub const SOCKETS: u8 = b'C';
     /// Home: could not prepare; a [`super::Report`] with the failure follows.
     pub const UNPREPARED: u8 = b'U';
     /// pid1: the run is over; a [`super::Report`] follows.

@@ -29,7 +29,6 @@
 
 mod backend;
 mod confine;
-mod connections;
 mod devices;
 mod home;
 mod keeper;
@@ -38,6 +37,7 @@ mod nursery;
 mod options;
 mod pid1;
 mod slot;
+mod sockets;
 mod start;
 mod step;
 mod supervisor;

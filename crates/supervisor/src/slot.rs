@@ -16,10 +16,10 @@ use crate::backend::{
     Handover,
     cgroup2::{self, WATCHED},
 };
-use crate::connections::Connections;
 use crate::home::Order;
 use crate::launch::{End, Launch, Memory, Shared, Start, message};
 use crate::nursery::Nursery;
+use crate::sockets::Sockets;
 use crate::supervisor::{Fatal, Setup};
 use crate::sys::ascii::{keyed_number, leading_number};
 use crate::sys::{self, Errno, Result, calls, process};
@@ -79,8 +79,8 @@ pub struct Home {
     /// Of the present pid1's cgroup, where it is a fresh one: what `Backend::watched` names.
     files: [Option<OwnedFd>; WATCHED],
     saw_oom_kill: bool,
-    /// Of the present run, if it has somebody to connect to.
-    pub connections: Option<Connections>,
+    /// Of the present run, where there is a loopback interface.
+    pub sockets: Option<Sockets>,
 }
 
 impl Home {
@@ -125,7 +125,7 @@ impl Home {
             launches: shared.launch.get().number,
             files: Default::default(),
             saw_oom_kill: false,
-            connections: None,
+            sockets: None,
         })
     }
 
@@ -149,7 +149,7 @@ impl Home {
         self.kill_again = false;
         self.kills = 0;
         self.files = Default::default();
-        self.connections = None;
+        self.sockets = None;
     }
 
     /// What the running program's tracee noted before its exec; zeros if it has not come

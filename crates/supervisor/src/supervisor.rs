@@ -15,12 +15,12 @@
 //! process may do, and does ([`crate::confine`]).
 
 use crate::backend::{self, Handover};
-use crate::connections::Connections;
 use crate::launch::{
     CPU_WORDS, End, Failure, Launch, MAX_STRINGS, Memory, Report, STRINGS, Shared, Start, UNLIMITED, message,
 };
 use crate::nursery::Nursery;
 use crate::slot::{Home, State};
+use crate::sockets::Sockets;
 use crate::step::Step;
 use crate::sys::{Errno, calls, process};
 use crate::template;
@@ -291,7 +291,7 @@ impl Supervisor {
             self.dying.retain_mut(|left| !left.are_gone());
             self.start_the_gone()?;
             self.look_at_clocks();
-            self.look_at_connections();
+            self.look_at_sockets();
             self.dispatch();
             if let Some(fatal) = self.speechless.take() {
                 return Err(fatal);
@@ -831,12 +831,12 @@ impl Supervisor {
                     }
                     self.homes[index].watch(files);
                 }
-                Some([message::CONNECTIONS, small]) => {
+                Some([message::SOCKETS, small]) => {
                     let files = [descriptors.next().flatten(), descriptors.next().flatten()];
                     match files {
                         [Some(protocols), Some(netlink)] => {
-                            let connections = Connections::new(protocols, netlink, *small != 0);
-                            self.homes[index].connections = Some(connections);
+                            let sockets = Sockets::new(protocols, netlink, *small != 0);
+                            self.homes[index].sockets = Some(sockets);
                         }
                         // We have no room for a descriptor. Whoever runs there would not be held.
                         _ => self.homes[index].kill_process(),
@@ -1038,9 +1038,7 @@ impl Supervisor {
         self.homes
             .iter()
             .filter(|home| matches!(home.state, State::Running(_)))
-            .flat_map(|home| {
-                [home.real_deadline, home.cpu_deadline, home.connections.as_ref().map(|its| its.look_at_ns)]
-            })
+            .flat_map(|home| [home.real_deadline, home.cpu_deadline, home.sockets.as_ref().map(|its| its.look_at_ns)])
             .chain(
                 self.homes
                     .iter()
@@ -1052,19 +1050,19 @@ impl Supervisor {
             .min()
     }
 
-    /// Ends runs whose connections could hold more memory than the limit on it.
-    fn look_at_connections(&mut self) {
+    /// Ends runs whose sockets hold, or could hold, more memory than the limit on it.
+    fn look_at_sockets(&mut self) {
         let held = !matches!(self.setup.handover, Handover::Rlimit);
         for index in 0..self.homes.len() {
             let home = &mut self.homes[index];
-            let (State::Running(id), Some(connections)) = (home.state, &mut home.connections) else { continue };
+            let (State::Running(id), Some(sockets)) = (home.state, &mut home.sockets) else { continue };
             let limit = self.requests.get(&id).and_then(|request| request.limits.memory).filter(|_| held);
             let Some(limit) = limit else {
-                home.connections = None;
+                home.sockets = None;
                 continue;
             };
             let now = calls::monotonic_raw_ns();
-            if now >= connections.look_at_ns && connections.look(now) > limit {
+            if now >= sockets.look_at_ns && sockets.look(now) > limit {
                 self.end(id, Cause::Memory);
             }
         }
@@ -1263,7 +1261,7 @@ impl Supervisor {
         if cause == Some(Cause::Caller) && ended {
             return Outcome::Killed;
         }
-        // The kernel's own account of the cgroup, and of connections that are in none, says "memory", and nothing else.
+        // The kernel's own account of the cgroup, and of sockets in none, says "memory", and nothing else.
         let above = matches!(self.setup.handover, Handover::Cgroup2 { .. })
             && limits.memory.is_some_and(|limit| backend::cgroup2::is_above(figures.peak_memory_bytes, limit));
         if cause == Some(Cause::Memory) || above {

@@ -14,10 +14,10 @@
 //! It may touch what its home may, whose memory and descriptors it shares: no allocation, no
 //! locks, no libc, as the program may refuse what they call; see [`crate::sys`].
 
-use crate::connections;
 use crate::home::{Home, Order, RunMount, tell};
 use crate::launch::{End, Failure, Report, message};
 use crate::pid1;
+use crate::sockets;
 use crate::step::Step;
 use crate::sys::calls;
 use crate::sys::process::{self, Clone};
@@ -198,7 +198,7 @@ impl Zygote<'_> {
             Network::Loopback => {
                 calls::unshare(libc::CLONE_NEWNET).map_err(at_network)?;
                 calls::loopback_up().map_err(at_network)?;
-                connections::hand_over(home).map_err(at_network)?;
+                sockets::hand_over(home).map_err(at_network)?;
                 *loopback = true;
             }
             Network::None if *loopback => {

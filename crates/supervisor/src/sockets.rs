@@ -4,12 +4,13 @@
 //! The kernel charges a TCP connection to the cgroup of whoever accepts it (`__inet_accept()` in net/ipv4/af_inet.c,
 //! Linux 6.13). Until then it is made when a packet arrives, in nobody's name, and what is sent to it counts for
 //! nobody either. With a backlog of 4096 (`net.core.somaxconn`) one listening socket so holds some hundred MiB beyond
-//! every limit. A netlink socket keeps answers for as much as its buffer is large, some MiB, for which nobody is charged at
-//! all, and a UDP socket the beginning of a datagram, up to 64 KiB. The default profile allows these where there is a loopback interface, and nowhere else.
+//! every limit. A netlink socket keeps answers for as much as its buffer is large, some MiB, and a UDP socket the beginning
+//! of a datagram, up to 64 KiB, for neither of which anybody is charged. The default profile allows these where there is
+//! a loopback interface, and nowhere else.
 //!
 //! So the zygote makes the buffers of connections small, which those that are accepted and read outgrow as always, and
-//! hands the supervisor files that count a run's connections and what its netlink sockets hold. If that is, or could
-//! be, more than the run's memory limit, it ends by it.
+//! hands the supervisor files that count a run's sockets and what those of netlink hold. If that is, or could be, more
+//! than the run's memory limit, it ends by it.
 
 use crate::sys::{Result, calls};
 use crate::{home, launch};
@@ -41,7 +42,7 @@ pub fn hand_over(home: &home::Home) -> Result<()> {
     let open = |path| calls::openat(home.procfs, path, libc::O_RDONLY, 0);
     let protocols = open(c"self/net/protocols")?;
     let answer = open(c"self/net/netlink").and_then(|netlink| {
-        let message = [launch::message::CONNECTIONS, u8::from(small)];
+        let message = [launch::message::SOCKETS, u8::from(small)];
         let answer = calls::send_descriptors(home.socket, &message, &[protocols, netlink]);
         let _ = calls::close(netlink);
         answer
@@ -50,22 +51,22 @@ pub fn hand_over(home: &home::Home) -> Result<()> {
     answer
 }
 
-/// A run's connections, for the supervisor.
-pub struct Connections {
+/// A run's sockets, for the supervisor.
+pub struct Sockets {
     /// /proc/net/protocols
     protocols: OwnedFd,
     /// /proc/net/netlink
     netlink: OwnedFd,
     /// What one connection holds at most, besides itself.
-    each: u64,
+    connection: u64,
     /// When to look next (`CLOCK_MONOTONIC_RAW`).
     pub look_at_ns: u64,
 }
 
-impl Connections {
+impl Sockets {
     /// Takes over what the zygote hands over.
-    pub fn new(protocols: OwnedFd, netlink: OwnedFd, small: bool) -> Connections {
-        Connections { protocols, netlink, each: if small { SMALL } else { LARGE }, look_at_ns: 0 }
+    pub fn new(protocols: OwnedFd, netlink: OwnedFd, small: bool) -> Sockets {
+        Sockets { protocols, netlink, connection: if small { SMALL } else { LARGE }, look_at_ns: 0 }
     }
 
     /// Bytes that they hold, or may hold, beyond what the run is charged for.
@@ -77,7 +78,7 @@ impl Connections {
             0 => 0,
             _ => read(&self.netlink).map_or(0, |netlink| unread(&netlink)),
         };
-        held(&protocols, self.each).saturating_add(answers)
+        held(&protocols, self.connection).saturating_add(answers)
     }
 }
 
