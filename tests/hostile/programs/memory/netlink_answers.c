@@ -30,7 +30,7 @@ static void attack(void)
         }
         must(getsockopt(netlink, SOL_SOCKET, SO_MEMINFO, info, &length));
         held += info[0];
-        if (held >= 160 * MIB)
+        if (held >= 64 * MIB)
             escaped("%ld MiB of answers in %d sockets", held / MIB, i + 1);
     }
 }

@@ -6,9 +6,9 @@ held_by = "the supervisor, who counts the sockets of a run that has a loopback i
 with = ["loopback"]
 limits = { memory = "32M" }
 uncharged = true
-expect = "memory_limit"
+expect = "memory_limit or contained"
 but = [
-  { when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory" },
+  { when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory" },
 ]
 --- */
 #include "hostile.h"
@@ -18,13 +18,18 @@ static void attack(void)
 {
     static char begin[60000];
     long held = 0;
-    struct rlimit most = { 4096, 4096 };
+    struct rlimit most;
+    must(getrlimit(RLIMIT_NOFILE, &most));
+    most.rlim_cur = most.rlim_max;
     must(setrlimit(RLIMIT_NOFILE, &most));
-    while (held < 160 * MIB) {
+    while (held < 64 * MIB) {
         struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-        int fd = must(socket(AF_INET, SOCK_DGRAM, 0));
+        int fd = socket(AF_INET, SOCK_DGRAM, 0);
+        if (fd < 0)
+            break;
         held += must(sendto(fd, begin, sizeof begin, MSG_MORE, (struct sockaddr *)&address, sizeof address));
     }
     usleep(200 * 1000); /* the supervisor looks every 10 ms */
-    escaped("%ld MiB in datagrams", held / MIB);
+    if (held >= 64 * MIB)
+        escaped("%ld MiB in datagrams", held / MIB);
 }
