@@ -28,9 +28,13 @@ static void attack(void)
             contained();
         must(netlink);
         setsockopt(netlink, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
-        for (int j = 0; j < 4000 && send(netlink, &question, sizeof question, MSG_DONTWAIT) > 0; j++) {
+        /* Until it is full: what memory it has, and may have. */
+        for (int j = 0; j < 4000 && (info[1] == 0 || info[0] < info[1] / 10 * 9); j++) {
+            if (send(netlink, &question, sizeof question, MSG_DONTWAIT) < 0)
+                break;
+            if (j % 50 == 49)
+                must(getsockopt(netlink, SOL_SOCKET, SO_MEMINFO, info, &length));
         }
-        must(getsockopt(netlink, SOL_SOCKET, SO_MEMINFO, info, &length));
         held += info[0];
         if (held >= 64 * MIB)
             escaped("%ld MiB of answers in %d sockets", held / MIB, i + 1);
