@@ -108,6 +108,7 @@ fn only_calls_with_conditions_read_arguments() {
                 "prctl",
                 "preadv2",
                 "prlimit64",
+                "setsockopt",
                 "socket",
                 "socketpair",
             ][..],

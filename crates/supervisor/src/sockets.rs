@@ -17,8 +17,10 @@ use crate::{home, launch};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 
-/// `net.ipv4.tcp_rmem` (tcp(7)): least and first size of a receive buffer; the most stays as it is.
-const SMALL_BUFFERS: &[u8] = b"4096 16384";
+/// `net.ipv4.tcp_rmem` (tcp(7)): least and first size of a receive buffer, and the most that it grows to when it is read.
+const SMALL_BUFFERS: &[u8] = b"4096 16384 131072";
+/// `net.core.optmem_max`: what options of a socket may take; of each namespace since Linux 6.8.
+const OPTIONS: &[u8] = b"20480";
 /// `net.ipv4.tcp_max_tw_buckets`: remains of closed connections, 256 bytes each, which nobody is charged for either.
 const REMAINS: &[u8] = b"4096";
 
@@ -30,8 +32,9 @@ const LARGE: u64 = 160 << 10;
 /// How long after one look the next follows.
 const PERIOD_NS: u64 = 10_000_000;
 
-/// What a UDP socket may hold of a datagram that is begun and not sent (`MSG_MORE`, send(2)).
-const CORKED: u64 = 64 << 10;
+/// What a UDP socket may hold: of a datagram that is begun and not sent (`MSG_MORE`, send(2)) 64 KiB, and in its queue
+/// of errors as much as its receive buffer is at first (`net.core.rmem_default`).
+const DATAGRAMS: u64 = (64 + 208) << 10;
 
 /// Zygote, in a fresh network namespace: makes buffers small, and hands over the files that count.
 pub fn hand_over(home: &home::Home) -> Result<()> {
@@ -39,6 +42,7 @@ pub fn hand_over(home: &home::Home) -> Result<()> {
     // In a container /proc/sys may be read-only: then each connection is taken for a large one.
     let small = set(c"sys/net/ipv4/tcp_rmem", SMALL_BUFFERS);
     let _ = set(c"sys/net/ipv4/tcp_max_tw_buckets", REMAINS);
+    let _ = set(c"sys/net/core/optmem_max", OPTIONS);
     let open = |path| calls::openat(home.procfs, path, libc::O_RDONLY, 0);
     let protocols = open(c"self/net/protocols")?;
     let answer = open(c"self/net/netlink").and_then(|netlink| {
@@ -112,7 +116,7 @@ fn held(protocols: &str, connection: u64) -> u64 {
     lines(protocols).fold(0, |sum, (name, size, sockets)| {
         let each = match name {
             "TCP" | "TCPv6" | "MPTCP" | "MPTCPv6" | "SCTP" | "SCTPv6" => size.saturating_add(connection),
-            "UDP" | "UDPv6" => CORKED,
+            "UDP" | "UDPv6" => DATAGRAMS,
             _ => 0,
         };
         sockets.saturating_mul(each).saturating_add(sum)
@@ -136,7 +140,7 @@ mod tests {
                     TCPv6     2432      1     338   no     192   yes  kernel      y  y\n\
                     TCP       2304      3     338   no     192   yes  kernel      y  y\n\
                     UDP       1344      7       0   NI       0   yes  kernel      y  y\n";
-        assert_eq!(held(text, 1000), 3432 + 3 * 3304 + 7 * 65536);
+        assert_eq!(held(text, 1000), 3432 + 3 * 3304 + 7 * 272 * 1024);
         assert_eq!(held("", 1000), 0);
         assert_eq!((sockets(text, "UNIX"), sockets(text, "NETLINK")), (100, 0));
     }

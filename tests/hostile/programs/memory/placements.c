@@ -1,0 +1,31 @@
+/* ---
+class = "memory"
+tries = "say for page after page of shared memory where it is to be placed, which the kernel remembers and charges to nobody"
+must = "EPERM"
+held_by = "seccomp"
+limits = { memory = "32M" }
+control = "seccomp"
+but = [
+  { when = ["none"], expect = "escaped or contained", exception = "without a profile mbind is there, and the kernel charges its memory to nobody" },
+]
+--- */
+#include "hostile.h"
+enum { PLACED = 200000 };
+
+static void attack(void)
+{
+    unsigned long node = 1;
+    int file = must((int)syscall(SYS_memfd_create, "shared", 0));
+    must(ftruncate(file, (2l * PLACED + 2) * 4096));
+    for (long i = 0; i < PLACED; i++) {
+        char *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 2 * i * 4096);
+        if (page == MAP_FAILED)
+            return;
+        if (syscall(SYS_mbind, page, 4096l, 2 /* MPOL_BIND */, &node, 64l, 0) != 0) {
+            refused("mbind", -1);
+            return;
+        }
+        munmap(page, 4096);
+    }
+    escaped("%d pages of one file placed, %d MiB", PLACED, (int)(330l * PLACED / MIB));
+}

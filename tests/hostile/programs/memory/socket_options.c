@@ -1,0 +1,39 @@
+/* ---
+class = "memory"
+tries = "attach filters to sockets and keys to connections, enlarge buffers and take flow labels: what no cgroup is charged for, or all of the host share"
+must = "EPERM, and buffers as they were"
+held_by = "seccomp"
+with = ["loopback"]
+control = "seccomp"
+but = [
+  { when = ["none"], expect = "escaped", exception = "without a profile all options are there" },
+]
+--- */
+#include "hostile.h"
+#include <linux/filter.h>
+#include <netinet/in.h>
+
+static void attack(void)
+{
+    struct sock_filter all[] = { { BPF_RET | BPF_K, 0, 0, 0xffff } };
+    struct sock_fprog filter = { 1, all };
+    int pair[2], size, before, large = 1 << 20;
+    socklen_t length = sizeof size;
+    must(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+    refused("SO_ATTACH_FILTER", setsockopt(pair[0], SOL_SOCKET, 26, &filter, sizeof filter));
+    int tcp = must(socket(AF_INET, SOCK_STREAM, 0)), udp = must(socket(AF_INET6, SOCK_DGRAM, 0));
+    char nothing[256] = { 0 };
+    refused("TCP_MD5SIG", setsockopt(tcp, 6, 14, nothing, sizeof nothing));
+    refused("TCP_MD5SIG_EXT", setsockopt(tcp, 6, 32, nothing, sizeof nothing));
+    refused("TCP_AO_ADD_KEY", setsockopt(tcp, 6, 38, nothing, sizeof nothing));
+    refused("IPV6_FLOWLABEL_MGR", setsockopt(udp, 41, 32, nothing, sizeof nothing));
+    must(getsockopt(udp, SOL_SOCKET, SO_RCVBUF, &before, &length));
+    must(setsockopt(udp, SOL_SOCKET, SO_RCVBUF, &large, sizeof large));
+    must(getsockopt(udp, SOL_SOCKET, SO_RCVBUF, &size, &length));
+    if (size > before)
+        escaped("SO_RCVBUF: %d, then %d", before, size);
+    /* What programs need. */
+    int yes = 1;
+    must(setsockopt(tcp, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes));
+    must(setsockopt(tcp, 6, 1 /* TCP_NODELAY */, &yes, sizeof yes));
+}
