@@ -19,7 +19,8 @@ static void attack(void)
     for (int left = size; left > 0; left -= 4096)
         must(read(ends[0], block, 4096));
     loff_t at = 0;
-    must(splice(fd, &at, ends[1], NULL, 1, 0));
+    if (splice(fd, &at, ends[1], NULL, 1, 0) < 0 && errno == EINVAL)
+        return; /* the profile leaves no way to begin */
     must(write(ends[1], "hostile", 7));
     char text[64] = "";
     must(file_read("/shared/note", text, sizeof text));

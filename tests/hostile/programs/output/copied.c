@@ -17,11 +17,13 @@ static void attack(void)
     struct stat file;
     int ends[2];
     must(pipe(ends));
-    for (int i = 0; i < 64; i++) {
+    static char begin[64 << 10];
+    must(write(fd, begin, sizeof begin));
+    /* The profile refuses these. */
+    for (int i = 0; i < 32; i++)
         if (sendfile(fd, zero, NULL, 64 << 10) < 0 && splice(zero, NULL, ends[1], NULL, 64 << 10, SPLICE_F_NONBLOCK) > 0)
             if (splice(ends[0], NULL, fd, NULL, 64 << 10, SPLICE_F_NONBLOCK) < 0)
                 break;
-    }
     must(fstat(fd, &file));
     for (int i = 0; i < 64; i++) {
         loff_t from = 0, to = file.st_size + (i << 16);
