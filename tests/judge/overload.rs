@@ -103,6 +103,9 @@ fn who_was_kept_from_its_cpu_is_judged_once_more() {
     if took < real_time {
         return skip("the load did not keep the run from its CPU");
     }
+    if test.comment.starts_with("twice, and the machine was overloaded") {
+        return skip("others kept the run from its CPU the second time, too");
+    }
     assert_eq!((test.verdict, test.comment.as_str()), (Some(Verdict::Accepted), ""), "{test:?}");
 }
 
