@@ -1,5 +1,5 @@
 //! What sockets hold that no cgroup is charged for: connections that nobody has accepted, answers of netlink that
-//! nobody has read, datagrams that are never sent.
+//! nobody has read, datagrams that are never sent, what waits in queues of errors.
 //!
 //! The kernel charges a TCP connection to the cgroup of whoever accepts it (`__inet_accept()` in net/ipv4/af_inet.c,
 //! Linux 6.13). Until then it is made when a packet arrives, in nobody's name, and what is sent to it counts for
