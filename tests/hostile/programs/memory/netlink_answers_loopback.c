@@ -11,32 +11,4 @@ but = [
   { when = ["rlimit"], expect = "escaped", exception = "RLIMIT_AS does not count the kernel's memory" },
 ]
 --- */
-#include "hostile.h"
-#include <linux/rtnetlink.h>
-
-static void attack(void)
-{
-    long held = 0;
-    for (int i = 0; i < 900; i++) {
-        struct { struct nlmsghdr head; struct ifinfomsg body; } question = {
-            { sizeof question, RTM_GETLINK, NLM_F_REQUEST, 1, 0 }, { .ifi_index = 1 },
-        };
-        int size = 64 << 20, netlink = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
-        uint32_t info[16] = { 0 };
-        socklen_t length = sizeof info;
-        if (netlink < 0 && errno == EAFNOSUPPORT)
-            contained();
-        must(netlink);
-        setsockopt(netlink, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
-        /* Until it is full: what memory it has, and may have. */
-        for (int j = 0; j < 4000 && (info[1] == 0 || info[0] < info[1] / 10 * 9); j++) {
-            if (send(netlink, &question, sizeof question, MSG_DONTWAIT) < 0)
-                break;
-            if (j % 50 == 49)
-                must(getsockopt(netlink, SOL_SOCKET, SO_MEMINFO, info, &length));
-        }
-        held += info[0];
-        if (held >= 64 * MIB)
-            escaped("%ld MiB of answers in %d sockets", held / MIB, i + 1);
-    }
-}
+#include "netlink_answers.c"
