@@ -261,12 +261,12 @@ fn expect_success(handle: &Handle) -> Result<(), Error> {
 
 /// How a measurement on all CPUs went.
 #[derive(Debug, Clone, Copy)]
-struct Rate {
-    per_second: f64,
+pub(super) struct Rate {
+    pub per_second: f64,
     cpu_ns: u64,
 }
 
-fn bare_on_all_cpus(cpus: &[usize], for_long: Duration) -> Result<Rate, Error> {
+pub(super) fn bare_on_all_cpus(cpus: &[usize], for_long: Duration) -> Result<Rate, Error> {
     rate(&[], for_long, |for_long| {
         at_once(cpus, || {
             let (begin, mut count) = (Instant::now(), 0);
@@ -280,7 +280,12 @@ fn bare_on_all_cpus(cpus: &[usize], for_long: Duration) -> Result<Rate, Error> {
 }
 
 /// A thread of ours on each CPU, as bare has them, and as a server for very many runs would.
-fn pool_on_all_cpus(pool: &Pool, request: &Request, cpus: &[usize], for_long: Duration) -> Result<Rate, Error> {
+pub(super) fn pool_on_all_cpus(
+    pool: &Pool,
+    request: &Request,
+    cpus: &[usize],
+    for_long: Duration,
+) -> Result<Rate, Error> {
     let pids: Vec<u32> = pool.members().map(Supervisor::pid).collect();
     rate(&pids, for_long, |for_long| at_once(cpus, || drive(|| pool.run(request), AHEAD, for_long)))
 }

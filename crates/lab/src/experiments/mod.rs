@@ -4,6 +4,7 @@ pub mod bin_true;
 mod compile;
 mod compute;
 mod conversation;
+mod floor;
 mod growth;
 mod interception;
 mod pair;
@@ -36,6 +37,7 @@ pub const ALL: &[Experiment] = &[
     compute::EXPERIMENT,
     peers::EXPERIMENT,
     sharing::EXPERIMENT,
+    floor::EXPERIMENT,
     growth::EXPERIMENT,
     reactive::EXPERIMENT,
     pair::EXPERIMENT,

@@ -35,7 +35,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     };
     let table = Comparison::new("sharing", "/bin/true, with one thing less shared or prepared")
         .metric(Metric::new("real time", Unit::Nanoseconds))
-        .variant(of("millibox", "as it is: 1 slot, 2 homes", &usual, &minimal))
+        .variant(of("millibox", "as it is: 1 slot, 3 homes", &usual, &minimal))
         .variant(of("new network", "a network namespace with a loopback for each run", &usual, &loopback))
         .variant(
             Variant::timed("no template", || bare::sandboxed(&usual, &request.clone().world(&unseen())).map(drop))
