@@ -1,7 +1,8 @@
 //! Death of each process at any moment: nothing is left, and the others say what happened.
 
+use crate::limits::Above;
 use crate::{builder, supervisor};
-use millibox::{Error, Handle, Outcome, Request, Supervisor};
+use millibox::{Backend, Error, Handle, Outcome, Request, Supervisor};
 use millibox_tests::{
     Gone, NURSERY, PATIENCE, Process, Random, descendants, eventually, executable, kill, name, pipe, process,
     processes_that_say, read_all, request, result, skip, sleeper, start, token, wait,
@@ -195,6 +196,29 @@ fn a_client_that_is_killed_at_random_moments() {
         client.kill();
         gone.assert();
     }
+}
+
+#[test]
+fn a_client_that_is_killed_with_its_supervisor() {
+    let backend = supervisor().backend();
+    if backend == Backend::Rlimit {
+        return skip("there is no keeper");
+    }
+    // Where no other test's supervisor looks for what was left: root can make that.
+    let above = millibox_tests::is_root().then(|| Above::make(backend));
+    let parent = above.as_ref().map(|above| format!("cgroup-parent={}", above.0));
+    let mut words = vec!["hold=3", "--", "ready-sleep", "100000"];
+    words.splice(0..0, parent.as_deref());
+    let mut client = Client::start(&words);
+    client.ready();
+    let gone = Gone::new(client.supervisor, client.cgroups.clone());
+    let keeper = process(client.supervisor as i32).unwrap().parent;
+    // What the keeper finds then: a supervisor that was killed, and nobody to whom it could say so.
+    kill(keeper, Signal::STOP);
+    kill(client.supervisor as i32, Signal::KILL);
+    client.kill();
+    kill(keeper, Signal::CONT);
+    gone.assert();
 }
 
 #[test]

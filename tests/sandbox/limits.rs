@@ -30,11 +30,11 @@ fn memory_limit_by_the_kernels_account() {
 }
 
 /// Cgroups of ours, of one name in each hierarchy; removed in the end.
-struct Above(String, Vec<std::path::PathBuf>);
+pub struct Above(pub String, Vec<std::path::PathBuf>);
 
 impl Above {
     /// Below where version 1 hierarchies, or the unified one, are mounted.
-    fn make(backend: Backend) -> Above {
+    pub fn make(backend: Backend) -> Above {
         let name = format!("/above-{}", token());
         let tops: &[&str] = match backend {
             Backend::Hybrid => &["memory/", "pids/", "cpu/", "cpuacct/"],

@@ -27,6 +27,8 @@
 //!
 //! ARCHITECTURE.md, in the repository's root, walks one request through them.
 
+#![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads")]
+
 mod backend;
 mod confine;
 mod devices;
@@ -51,6 +53,7 @@ mod zygote;
 
 use options::{Options, Task};
 use rustix::net::{AddressFamily, SocketType, sockopt};
+use std::io::Write;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::process::ExitCode;
 
@@ -63,15 +66,15 @@ fn main() -> ExitCode {
             Ok(0)
         }
         Ok(Task::Version) => {
-            println!("millibox-supervisor {}", env!("CARGO_PKG_VERSION"));
-            Ok(0)
+            let said = writeln!(std::io::stdout(), "millibox-supervisor {}", env!("CARGO_PKG_VERSION"));
+            said.map(|()| 0).map_err(|error| format!("cannot write to standard output: {error}"))
         }
         Err(why) => Err(why),
     };
     match outcome {
         Ok(code) => ExitCode::from(code as u8),
         Err(why) => {
-            eprintln!("millibox: {why}");
+            step::complain(why);
             ExitCode::from(2)
         }
     }

@@ -286,6 +286,15 @@ impl Step {
     }
 }
 
+/// Says a line on standard error, if anybody still reads it.
+///
+/// `eprintln!` panics where nobody does. The keeper has something to say just when both its supervisor and its client
+/// have been killed, and what it has left to do then nobody else does.
+pub fn complain(line: impl core::fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "millibox: {line}");
+}
+
 /// The errno's description and number (errno(3)).
 pub fn errno_text(errno: Errno) -> String {
     // "No such file or directory (os error 2)" is std's; the number is what people search for.

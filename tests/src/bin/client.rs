@@ -281,6 +281,10 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
             plan.builder = plan.builder.clone().separate_pid1(true);
             Ok(())
         }
+        "cgroup-parent" => {
+            plan.builder = plan.builder.clone().cgroup_parent(value);
+            Ok(())
+        }
         "idle" => {
             plan.idle = true;
             Ok(())

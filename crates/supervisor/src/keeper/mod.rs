@@ -23,6 +23,7 @@ use crate::backend::Handover;
 use crate::confine;
 use crate::options::{BackendChoice, Options};
 use crate::start::{self, Inheritance};
+use crate::step::complain;
 use crate::sys::{calls, process};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::OFlags;
@@ -116,11 +117,11 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
             if let Some(procs) = &made.supervisor
                 && let Err(errno) = calls::write(procs.as_raw_fd(), b"0")
             {
-                eprintln!("millibox: cannot enter the supervisor's cgroup: {}", crate::step::errno_text(errno));
+                complain(format_args!("cannot enter the supervisor's cgroup: {}", crate::step::errno_text(errno)));
                 calls::exit(1);
             }
             let why = start::execute(options, inheritance);
-            eprintln!("millibox: {why}");
+            complain(why);
             calls::exit(1);
         }
         Err(why) => {
@@ -140,7 +141,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     let code = match process::decode_status(keep(supervisor, &mut made)) {
         Ok(code) => code,
         Err(signal) => {
-            eprintln!("millibox: the supervisor was {}", confine::killed_by(signal));
+            complain(format_args!("the supervisor was {}", confine::killed_by(signal)));
             128 + signal
         }
     };

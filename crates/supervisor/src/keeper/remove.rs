@@ -1,6 +1,7 @@
 //! Removing cgroups: our own at the end, and those of supervisors that died with their
 //! keepers.
 
+use crate::step::complain;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
@@ -29,7 +30,7 @@ pub fn remove_patiently(path: &str) {
     let mut pause = Duration::from_micros(200);
     while !remove(path) {
         if begin.elapsed() > PATIENCE {
-            eprintln!("millibox: cannot remove the cgroup {path}: it is still in use");
+            complain(format_args!("cannot remove the cgroup {path}: it is still in use"));
             return;
         }
         std::thread::sleep(pause);
