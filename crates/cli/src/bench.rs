@@ -9,6 +9,7 @@ use millibox_lab::experiments::{self, bin_true};
 use millibox_lab::{Experiment, Lab, Options, Report, Scale, output};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Options of `millibox bench`.
 #[derive(Debug, Parser)]
@@ -32,6 +33,13 @@ pub struct Args {
     /// How much is measured: all short ones together take less than ten minutes
     #[arg(long, value_name = "SCALE", value_enum, default_value = "short")]
     scale: Size,
+    /// How long each table is measured whose rows take turns, instead of what the scale has
+    ///
+    /// As many rounds are made as fit. `true` on all CPUs and some tables of `growth` have an amount of their own.
+    ///
+    /// Example: --budget 5m
+    #[arg(long, value_name = "TIME", value_parser = crate::values::time)]
+    budget: Option<Duration>,
     /// Write results here: JSON, plots (SVG), summary.md and index.html
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -100,6 +108,9 @@ pub fn main(args: &Args, builder: &Builder) -> Result<ExitCode, Failure> {
     if args.json.is_some() && !only_true {
         return Err(Failure::option("--json is for `millibox bench true`; the others write JSON into --out"));
     }
+    if args.budget.is_some() && only_true {
+        return Err(Failure::option("--budget is for the other experiments; `true` has --runs and --seconds"));
+    }
     let signals = Signals::catch()?;
     signals.end_with(|| {
         // The run that is under way may take its seconds; whoever cannot wait says so again.
@@ -124,6 +135,7 @@ fn measure(args: &Args, builder: &Builder, chosen: &[&Experiment], only_true: bo
     let lab = Lab::new(Options {
         builder: builder.clone(),
         scale: args.scale.into(),
+        budget: args.budget,
         seed: args.seed,
         peers: args.peer.iter().cloned().collect(),
         millibox: std::env::current_exe().ok(),

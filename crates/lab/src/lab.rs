@@ -46,6 +46,8 @@ pub struct Options {
     pub builder: Builder,
     /// How much is measured.
     pub scale: Scale,
+    /// How long each table is measured whose variants take turns; `None`: as the scale has it.
+    pub budget: Option<Duration>,
     /// Of the order of variants and of bootstraps.
     pub seed: u64,
     /// Executables of other sandboxes by their names, instead of looking for them on PATH.
@@ -63,6 +65,7 @@ impl Default for Options {
         Options {
             builder: Builder::default(),
             scale: Scale::default(),
+            budget: None,
             seed: 1,
             peers: BTreeMap::new(),
             millibox: None,

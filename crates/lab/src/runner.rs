@@ -172,7 +172,11 @@ impl<'a> Comparison<'a> {
     /// # Errors
     /// As for [`Comparison::measure`].
     pub fn samples(mut self, lab: &Lab) -> Result<(Vec<Samples>, Vec<Missing>), Error> {
-        let plan = Plan { rounds: self.plan.rounds.max(1), block: self.plan.block.max(1), ..self.plan };
+        let plan = match lab.options().budget {
+            Some(budget) => Plan { rounds: usize::MAX, budget, ..self.plan },
+            None => self.plan,
+        };
+        let plan = Plan { rounds: plan.rounds.max(1), block: plan.block.max(1), ..plan };
         let progress = lab.progress(&self.title);
         let mut random = fastrand::Rng::with_seed(lab.seed());
         let mut samples: Vec<Samples> = self
@@ -287,6 +291,24 @@ mod tests {
         assert_eq!(table.figures("b", "number").expect("b").n, 8);
         assert_eq!(&order.borrow()[..2], ["a", "b"]);
         assert!(order.borrow()[2..].chunks(6).all(|round| round.contains(&"a") && round.contains(&"b")));
+    }
+
+    #[test]
+    fn a_budget_takes_the_place_of_rounds() {
+        let measured = |budget| {
+            let lab = Lab::new(Options { budget, ..Options::quiet() }).expect("a lab");
+            let mut runs = 0;
+            let tired = Variant::new("tired", || {
+                runs += 1;
+                if runs > 100 { Err(Error::says("enough")) } else { Ok(vec![1.0]) }
+            });
+            let comparison = Comparison::new("t", "T").metric(Metric::new("number", Unit::Count)).variant(tired);
+            let plan = Plan { rounds: 5, warm_up: 0, at_least: 2, ..Plan::default() };
+            comparison.plan(plan).measure(&lab).map(|table| table.figures("tired", "number").map(|figures| figures.n))
+        };
+        assert_eq!(measured(None).expect("five"), Some(5));
+        assert_eq!(measured(Some(Duration::ZERO)).expect("the least"), Some(2));
+        assert!(measured(Some(Duration::from_secs(3600))).expect_err("on and on").to_string().contains("enough"));
     }
 
     #[test]
