@@ -14,6 +14,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// A user that nobody is.
@@ -669,7 +670,8 @@ mod taken_over {
             return skip("the kernel has no landlock");
         }
         let place = directory();
-        let new: &'static str = format!("{}/new", place.path().display()).leak();
+        static NEW: OnceLock<String> = OnceLock::new();
+        let new = NEW.get_or_init(|| format!("{}/new", place.path().display()));
         let denied = Answer::Returned(-i64::from(libc::EACCES));
         let answer = call(keeper, libc::SYS_mkdir, &[Text(new), Number(0o755)]);
         if answer == Answer::Forbidden {
