@@ -70,6 +70,12 @@ fn open_files() {
     let supervisor = supervisor();
     let output = run(&supervisor, &limited("NOFILE", 20, &["descriptors", "100"]));
     assert_eq!((output.number("opened"), output.number("errno")), (17, i64::from(libc::EMFILE)));
+    // Without a word few, which a program cannot raise; and more for those who say so, as far as the client may have them.
+    let said = run(&supervisor, &request(["limits"]));
+    assert_eq!(said.value("7"), "1024 1024");
+    if rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.is_none_or(|most| most >= 8192) {
+        assert_eq!(run(&supervisor, &limited("NOFILE", 3000, &["limits"])).value("7"), "3000 3000");
+    }
 }
 
 #[test]

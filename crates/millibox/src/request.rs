@@ -194,6 +194,8 @@ impl Request {
 
     /// CPUs that the run may use, by number.
     ///
+    /// It cannot choose others while its seccomp program refuses sched_setaffinity(2), as the built-in ones do.
+    ///
     /// # Errors
     /// A number is beyond 1023, or there is none.
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Result<Request, Error> {

@@ -21,7 +21,6 @@ const SANDBOX_CALLS: &[&str] = &[
     "fchdir",
     "getrlimit",
     "setrlimit",
-    "sched_setaffinity",
     "sched_yield",
     "clock_gettime",
     "getpid",
@@ -101,6 +100,7 @@ fn only_calls_with_conditions_read_arguments() {
             "default",
             &[
                 "clone",
+                "fadvise64",
                 "fallocate",
                 "fcntl",
                 "ioctl",
@@ -108,12 +108,13 @@ fn only_calls_with_conditions_read_arguments() {
                 "prctl",
                 "preadv2",
                 "prlimit64",
+                "seccomp",
                 "setsockopt",
                 "socket",
                 "socketpair",
             ][..],
         ),
-        ("strict", &["fcntl", "open", "openat", "prctl", "preadv2", "prlimit64"][..]),
+        ("strict", &["fadvise64", "fcntl", "open", "openat", "prctl", "preadv2", "prlimit64"][..]),
     ] {
         for arch in Arch::ALL {
             let program = compiled(name, arch);
@@ -222,6 +223,13 @@ fn default_answers() {
     for (flags, expected) in [(0, "allow"), (7, "allow"), (8, "errno:EOPNOTSUPP"), (9 | 1 << 40, "errno:EOPNOTSUPP")] {
         answers("preadv2", &[3, 0, 1, 0, 0, flags], expected);
     }
+    for (flags, expected) in [(0, "allow"), (1, "allow"), (8, "errno:EINVAL"), (9, "errno:EINVAL")] {
+        answers("seccomp", &[1, flags], expected);
+    }
+    for (advice, expected) in [(0, "allow"), (3, "allow"), (4, "errno:0"), (4 | 1 << 32, "errno:0"), (5, "allow")] {
+        answers("fadvise64", &[3, 0, 0, advice], expected);
+    }
+    answers("sched_setaffinity", &[0, 8], "errno:EPERM");
     for persona in [0, 0x4_0000, 0xffff_ffff, u64::MAX] {
         answers("personality", &[persona], "allow");
     }
@@ -251,6 +259,8 @@ fn strict_answers() {
         answers(call, &args, &format!("errno:{name}"));
         answers(call, &[15], "allow");
     }
+    answers("sched_setaffinity", &[0, 8], "errno:EPERM");
+    answers("fadvise64", &[3, 0, 0, 4], "errno:0");
     answers("ioctl", &[1, 0x5401], "errno:ENOTTY");
     answers("fcntl", &[1, 4], "allow");
     answers("fcntl", &[1, 1030], "allow");

@@ -60,11 +60,17 @@ pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
 /// together. So homes have as much as can be had, or one run could use up the timers, queued
 /// signals, message queues and locked shared memory of all others.
 pub const TRACEE_RLIMITS: [(u32, u64, u64); 4] = [
+    // What a request can have at most.
     (libc::RLIMIT_NOFILE, 1024, 4096),
     (libc::RLIMIT_SIGPENDING, 4096, 4096),
     (libc::RLIMIT_MSGQUEUE, 819_200, 819_200),
     (libc::RLIMIT_MEMLOCK, 8 << 20, 8 << 20),
 ];
+
+/// Open files of a run that does not say how many. Much that a descriptor has the kernel keep is charged to nobody: 17 KiB
+/// for a half-read directory of ext4 (`ext4_htree_store_dirent()`), 64 bytes a thread in poll(2). So they are few, and
+/// those that want more say so.
+const DEFAULT_NOFILE: u64 = 1024;
 
 /// What a home is told to prepare.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -75,9 +81,6 @@ pub struct Order {
     /// Mounts of each run's own, with their number among the world's mounts.
     pub mounts: Vec<(u32, RunMount)>,
     pub seccomp: Option<Vec<u8>>,
-    /// The seccomp program allows all that the tracee does between its preparation and
-    /// the exec, so it can be attached ahead.
-    pub seccomp_early: bool,
 }
 
 /// A mount operation that pid1 carries out for each run.
@@ -137,6 +140,8 @@ pub struct Home {
     pub runs_nice: i32,
     /// [`TRACEE_RLIMITS`], as far as they can be had.
     pub tracee_rlimits: [(u32, u64, u64); TRACEE_RLIMITS.len()],
+    /// Open files of a run whose request names no limit: soft, hard.
+    pub default_nofile: (u64, u64),
     pub tracee_stack: Stack,
     pub pointers: Pointers,
     pub pid1_stack: Stack,
@@ -207,6 +212,8 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         let most = if *resource == libc::RLIMIT_NOFILE { most / 2 } else { most };
         (*soft, *hard) = ((*soft).min(most), (*hard).min(most));
     }
+    let [(_, soft, hard), ..] = tracee_rlimits;
+    let default_nofile = (soft.min(DEFAULT_NOFILE), hard.min(DEFAULT_NOFILE));
     let tracee_stack = Stack::new(STACK).map_err(memory)?;
     let pid1_stack = Stack::new(STACK).map_err(memory)?;
     let zygote_stack = Stack::new(STACK).map_err(memory)?;
@@ -239,6 +246,7 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         gid: birth.gid,
         runs_nice: calls::nice().max(0),
         tracee_rlimits,
+        default_nofile,
         tracee_stack,
         pointers,
         pid1_stack,

@@ -29,27 +29,6 @@ pub const WATCHERS_NICE: i32 = -10;
 /// Turns that supervisor, homes and pid1s ask for: the shortest there are.
 pub const WATCHERS_SLICE_NS: u64 = 100_000;
 
-/// What the tracee calls after a seccomp program that is attached ahead. A program that
-/// answers "allow" to all of these whatever their arguments is attached while preparing;
-/// any other right before the exec.
-pub const EARLY_CALLS: [u32; 15] = [
-    libc::SYS_write as u32,
-    libc::SYS_recvmsg as u32,
-    libc::SYS_dup3 as u32,
-    libc::SYS_getrlimit as u32,
-    libc::SYS_setrlimit as u32,
-    libc::SYS_sched_setaffinity as u32,
-    libc::SYS_close_range as u32,
-    libc::SYS_chdir as u32,
-    libc::SYS_pread64 as u32,
-    libc::SYS_clock_gettime as u32,
-    libc::SYS_execve as u32,
-    libc::SYS_execveat as u32,
-    libc::SYS_faccessat as u32,
-    libc::SYS_exit_group as u32,
-    libc::SYS_exit as u32,
-];
-
 /// The tracee's whole life before its program.
 pub fn main(prepared: &Prepared) -> ! {
     let failure = match prepare_and_launch(prepared) {
@@ -86,9 +65,6 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     // home's, too, was dumpable (proc(5): else the files belong to root). From here nobody
     // inside may trace pid1.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(at(Step::Session))?;
-    if let (Some(program), true) = (prepared.seccomp, prepared.seccomp_early) {
-        calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
-    }
     home.backend.reset(shared)?;
     shared.prepared.store(1, Release);
 
@@ -116,6 +92,11 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     // What the home has open is O_CLOEXEC already; this holds even if it were not.
     calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC).map_err(at(Step::Descriptors))?;
     enter_working_directory(strings.working_directory)?;
+    if launch.rlimit_mask & 1 << libc::RLIMIT_NOFILE == 0 {
+        let (soft, hard) = home.default_nofile;
+        calls::set_rlimits(libc::RLIMIT_NOFILE, soft, hard)
+            .map_err(|errno| Failure { object: libc::RLIMIT_NOFILE, ..Failure::new(Step::Rlimit, errno) })?;
+    }
     for resource in 0..16u32 {
         if launch.rlimit_mask & 1 << resource != 0 {
             let value = launch.rlimits.get(resource as usize).copied().unwrap_or(UNLIMITED);
@@ -123,10 +104,10 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
                 .map_err(|errno| Failure { object: resource, ..Failure::new(Step::Rlimit, errno) })?;
         }
     }
-    if let (Some(program), false) = (prepared.seccomp, prepared.seccomp_early) {
+    if let Some(program) = prepared.seccomp {
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
     }
-    // From here to the exec a late seccomp program sees: clock_gettime,
+    // From here to the exec a seccomp program of the tracee's own sees: clock_gettime,
     // pread64, execveat, and after a failure faccessat and exit_group. Only
     // execveat must be allowed.
     let mut start = Start { number: launch.number, ..Start::default() };

@@ -9,7 +9,7 @@ use crate::step::Step;
 use crate::supervisor::Setup;
 use crate::sys::{self, Errno, calls, process};
 use crate::template::{self, BuildError, Plan};
-use millibox_seccomp::{Arch, Program};
+use millibox_seccomp::Program;
 use millibox_wire::{Mount, RunError, World, decode};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
@@ -31,7 +31,6 @@ enum Template {
 struct Known {
     key: Box<[u8]>,
     world: World,
-    seccomp_early: bool,
     template: Template,
     /// Requests that want it.
     users: usize,
@@ -58,14 +57,9 @@ impl Worlds {
         let mut world: World = decode(bytes).map_err(|error| error.to_string())?;
         world.mounts = crate::devices::expand(world.mounts, devices);
         template::plan(&world)?;
-        let seccomp_early = match &world.seccomp {
-            Some(program) => {
-                let program = Program::from_bytes(program).map_err(|error| format!("seccomp program: {error}"))?;
-                millibox_seccomp::always_allows(&program, Arch::native(), crate::tracee::EARLY_CALLS.iter().copied())
-                    .is_ok()
-            }
-            None => false,
-        };
+        if let Some(program) = &world.seccomp {
+            Program::from_bytes(program).map_err(|error| format!("seccomp program: {error}"))?;
+        }
         if bytes.len() > millibox_wire::frame::MAX_INLINE - 1024 {
             return Err(format!("it has {} bytes, more than a home can be told", bytes.len()));
         }
@@ -73,7 +67,7 @@ impl Worlds {
         self.next += 1;
         let key: Box<[u8]> = bytes.into();
         self.by_key.insert(key.clone(), id);
-        self.known.insert(id, Known { key, world, seccomp_early, template: Template::New, users: 0, last_used: 0 });
+        self.known.insert(id, Known { key, world, template: Template::New, users: 0, last_used: 0 });
         Ok(WorldId(id))
     }
 
@@ -165,7 +159,6 @@ impl Worlds {
                         network: known.world.network,
                         mounts: plan.run_mounts(&directories),
                         seccomp: known.world.seccomp.clone(),
-                        seccomp_early: known.seccomp_early,
                     }),
                 };
                 Ok(())

@@ -92,7 +92,6 @@ pub struct Prepared<'a> {
     pub mounts: &'a [(u32, RunMount)],
     /// The program that the tracee attaches, unless it has inherited it.
     pub seccomp: Option<&'a [u8]>,
-    pub seccomp_early: bool,
 }
 
 /// A zygote's whole life. Exit code 0: the home is as it was before.
@@ -121,7 +120,6 @@ impl Zygote<'_> {
             gid: self.order.gid,
             mounts: &self.order.mounts,
             seccomp: self.order.seccomp.as_deref().filter(|_| self.shared_program.is_none()),
-            seccomp_early: self.order.seccomp_early,
         };
         home.backend.look_from_here()?;
         let attached = match self.shared_program {

@@ -1,0 +1,30 @@
+/* ---
+class = "time"
+tries = "choose its CPUs itself: those of another run, whose time its timers would then take"
+must = "EPERM, and the CPUs are those that it had"
+held_by = "seccomp"
+profiles = ["default", "separate", "none"]
+control = "seccomp"
+but = [
+  { when = ["none"], expect = "escaped", exception = "without a profile a program may run on all CPUs that its slot may" },
+]
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    cpu_set_t before, one, after;
+    must(sched_getaffinity(0, sizeof before, &before));
+    CPU_ZERO(&one);
+    for (int cpu = CPU_SETSIZE - 1; cpu >= 0; cpu--) {
+        if (CPU_ISSET(cpu, &before)) {
+            CPU_SET(cpu, &one);
+            break;
+        }
+    }
+    refused("sched_setaffinity", sched_setaffinity(0, sizeof one, &one));
+    refused("of a thread by its number", sched_setaffinity(getpid(), sizeof one, &one));
+    must(sched_getaffinity(0, sizeof after, &after));
+    if (!CPU_EQUAL(&before, &after))
+        escaped("other CPUs than before");
+}
