@@ -209,6 +209,37 @@ fn the_strict_profile() {
     assert_eq!(run(&supervisor, &request(["out", "100"]).world(&world)).stdout.len(), 112);
 }
 
+#[test]
+fn a_program_cannot_drop_what_others_have_read() {
+    let directory = millibox_tests::directory();
+    let path = directory.path().join("file");
+    std::fs::write(&path, [7; 1 << 16]).expect("a file");
+    let file = std::fs::File::open(&path).expect("the file");
+    // Only what is on the disk can be dropped.
+    file.sync_all().expect("fsync");
+    let is_in_memory = || {
+        let mut bytes = [0; 16];
+        let mut one = [std::io::IoSliceMut::new(&mut bytes)];
+        rustix::io::preadv2(&file, &mut one, 0, rustix::io::ReadWriteFlags::NOWAIT).is_ok_and(|length| length > 0)
+    };
+    if !is_in_memory() {
+        return millibox_tests::skip("the file system does not say what is in memory");
+    }
+    let supervisor = supervisor();
+    let world = World::minimal().read_only(directory.path(), "/data");
+    let drop_it = |world: &World| {
+        // dd(1): count=0 with nocache asks the kernel to drop all of the file.
+        let dd = Request::new("/bin/dd").args(["if=/data/file", "iflag=nocache", "count=0", "status=none"]);
+        assert_eq!(result(&supervisor, &dd.world(world)).outcome, Outcome::Exited(0));
+    };
+    drop_it(&world);
+    assert!(is_in_memory());
+    drop_it(&world.clone().without_seccomp());
+    if is_in_memory() {
+        millibox_tests::skip("this file system drops nothing");
+    }
+}
+
 /// What a dynamically linked program that does nothing calls, and what follows a program's
 /// attachment where each tracee attaches it (see ARCHITECTURE.md).
 const LEAST: [&str; 20] = [

@@ -1,7 +1,7 @@
 /* ---
 class = "memory"
-tries = "attach filters to sockets and keys to connections, enlarge buffers and take flow labels: what no cgroup is charged for, or all of the host share"
-must = "EPERM, and buffers as they were"
+tries = "attach filters to sockets and keys to connections, enlarge buffers, take flow labels, have the kernel's code changed: what no cgroup is charged for, or all of the host share"
+must = "EPERM or ENOPROTOOPT, and buffers as they were"
 held_by = "seccomp"
 with = ["loopback"]
 control = "seccomp"
@@ -27,6 +27,10 @@ static void attack(void)
     refused("TCP_MD5SIG_EXT", setsockopt(tcp, 6, 32, nothing, sizeof nothing));
     refused("TCP_AO_ADD_KEY", setsockopt(tcp, 6, 38, nothing, sizeof nothing));
     refused("IPV6_FLOWLABEL_MGR", setsockopt(udp, 41, 32, nothing, sizeof nothing));
+    int on = 1;
+    refused_or("UDP_GRO", setsockopt(udp, 17, 104, &on, sizeof on), ENOPROTOOPT);
+    refused_or("UDP_ENCAP", setsockopt(udp, 17, 100, &on, sizeof on), ENOPROTOOPT);
+    refused_or("SO_TIMESTAMP", setsockopt(udp, SOL_SOCKET, SO_TIMESTAMP, &on, sizeof on), ENOPROTOOPT);
     must(getsockopt(udp, SOL_SOCKET, SO_RCVBUF, &before, &length));
     must(setsockopt(udp, SOL_SOCKET, SO_RCVBUF, &large, sizeof large));
     must(getsockopt(udp, SOL_SOCKET, SO_RCVBUF, &size, &length));
