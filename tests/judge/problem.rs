@@ -584,6 +584,72 @@ fn no_link_leads_out_of_an_archive() {
     assert!(!shop.path("out.zip").exists());
 }
 
+#[test]
+fn an_archive_replaces_files_and_nothing_else() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {}\n");
+    let zip = |place: &str| shop.problem(&["zip", "p", "--force", "-o", place]);
+    let refused = |place: &str, why: &str| {
+        let kind = || shop.path(place).symlink_metadata().map(|found| found.file_type()).ok();
+        let before = kind();
+        let said = zip(place);
+        assert_eq!((said.status(), said.stderr()), (2, format!("millibox: cannot write {place}: {why}\n")), "{place}");
+        assert_eq!(before, kind(), "{place}");
+    };
+    let other = "it is no regular file; name another place";
+    std::fs::create_dir(shop.path("directory")).unwrap();
+    assert!(Command::new("mkfifo").arg(shop.path("fifo")).status().unwrap().success());
+    std::os::unix::fs::symlink("fifo", shop.path("to_fifo")).unwrap();
+    std::os::unix::fs::symlink("nothing", shop.path("to_nothing")).unwrap();
+    for place in ["directory", "fifo", "to_fifo"] {
+        refused(place, other);
+    }
+    refused("to_nothing", "it is a symbolic link to nothing; name another place");
+    refused("none/p.zip", "No such file or directory (os error 2)");
+    refused("/proc/self/fd/2", other);
+    // One of this test's own: the machine needs its /dev/full.
+    if Command::new("mknod").arg(shop.path("full")).args(["c", "1", "7"]).output().unwrap().status.success() {
+        refused("full", other);
+    }
+
+    // A link stays, and the file that it leads to is replaced.
+    shop.write("file", "old");
+    std::os::unix::fs::symlink("file", shop.path("to_file")).unwrap();
+    assert_eq!(zip("to_file").status(), 0);
+    assert!(shop.path("to_file").is_symlink());
+    millibox_package::read(&shop.path("file")).unwrap_err();
+    assert!(std::fs::read(shop.path("file")).unwrap().starts_with(b"PK"));
+    let left = |name: &str| name.starts_with(".millibox-zip");
+    let mut names = std::fs::read_dir(shop.place.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(!names.any(|name| left(&name.to_string_lossy())));
+}
+
+#[test]
+fn an_archive_that_does_not_fit() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {}\n");
+    // What cannot be packed any smaller.
+    let mut number = 1_u32;
+    let noise = std::iter::repeat_with(|| {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (number >> 24) as u8
+    });
+    shop.write("p/attachments/noise", noise.take(100_000).collect::<Vec<u8>>());
+    shop.write("out/p.zip", "old");
+    // A limit on the size of files is met as a full disk is, and asks for no rights.
+    let line = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
+    let said = Command::new("sh")
+        .args(["-c", line, "sh"])
+        .arg(executable("millibox"))
+        .args(["problem", "zip", "p", "--force", "-o", "out/p.zip"])
+        .current_dir(shop.place.path())
+        .output();
+    let said = Said(said.unwrap());
+    assert_eq!(said.stderr(), "millibox: cannot write out/p.zip: File too large (os error 27)\n", "{said:?}");
+    assert_eq!((said.status(), said.stdout(), shop.read("out/p.zip")), (2, String::new(), "old".to_owned()));
+    assert_eq!(std::fs::read_dir(shop.path("out")).unwrap().count(), 1);
+}
+
 // --- limits, test ----------------------------------------------------------------------
 
 #[test]

@@ -3,12 +3,16 @@
 use super::Trouble;
 use millibox_package::Problem;
 use millibox_package::model::Format;
+use rustix::fs::{Access, AtFlags, CWD};
 use serde::Serialize;
+use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// What the ICPC formats, in any of their versions, have at the top of a package.
@@ -55,12 +59,12 @@ pub struct Report {
 
 /// Packs a package that was read. An ICPC package's files are at the archive's top, where DOMjudge and
 /// Kattis look; a Sim package's in a directory, where Sim looks. An archive that is there is replaced when
-/// the new one is complete.
+/// the new one is complete; what is no regular file is not.
 ///
 /// # Errors
 /// A file cannot be read or written, or a symbolic link leads out of the package.
 pub fn pack(problem: &Problem, to: &Path) -> Result<Report, Trouble> {
-    let place = std::path::absolute(to).map_err(|error| Trouble::file("write", to, &error))?;
+    let place = place(to).map_err(|why| Trouble::file("write", to, &why))?;
     let mut files = Files { root: real(&problem.directory)?, found: BTreeSet::new(), left_out: Vec::new() };
     for name in names(&problem.directory)? {
         let hidden = name.starts_with('.') && name != ".timelimit";
@@ -69,9 +73,11 @@ pub fn pack(problem: &Problem, to: &Path) -> Result<Report, Trouble> {
             Format::Legacy | Format::Icpc2023 => ICPC.contains(&&*name),
         };
         let path = problem.directory.join(&name);
-        if wanted && path != place {
+        if path.canonicalize().is_ok_and(|real| real == place) {
+            // The archive of before.
+        } else if wanted {
             files.add(&path, &name, 0)?;
-        } else if !hidden && path != place {
+        } else if !hidden {
             files.left_out.push(name);
         }
     }
@@ -83,16 +89,59 @@ pub fn pack(problem: &Problem, to: &Path) -> Result<Report, Trouble> {
         }
         Format::Legacy | Format::Icpc2023 => String::new(),
     };
-    let parent = place.parent().unwrap_or(Path::new("/"));
-    let failed = |error: &dyn std::fmt::Display| Trouble::file("write", &place, error);
+    let failed = |error: &dyn std::fmt::Display| Trouble::file("write", to, error);
+    let temporary = temporary(&place).map_err(|error| failed(&error))?;
+    let bytes = write(&files, &top, temporary.as_file(), to)?;
+    temporary.persist(&place).map_err(|error| failed(&error.error))?;
+    Ok(Report { path: to.to_owned(), bytes, files: files.found.len(), left_out: files.left_out })
+}
+
+/// Where the archive goes: nothing is there yet, or a regular file, perhaps behind a link.
+fn place(to: &Path) -> Result<PathBuf, String> {
+    const OTHER: &str = "it is no regular file; name another place";
+    // Behind these is what is open somewhere; nothing that is put in its place would go there.
+    if ["/proc", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr"].iter().any(|open| to.starts_with(open)) {
+        return Err(OTHER.to_owned());
+    }
+    let said = |error: io::Error| error.to_string();
+    match to.metadata() {
+        Ok(found) if found.is_file() => {
+            // The right to replace a file is its directory's, the right to write is its own.
+            OpenOptions::new().append(true).open(to).map_err(said)?;
+            to.canonicalize().map_err(said)
+        }
+        Ok(_) => Err(OTHER.to_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => match to.is_symlink() {
+            true => Err("it is a symbolic link to nothing; name another place".to_owned()),
+            false => std::path::absolute(to).map_err(said),
+        },
+        Err(error) => Err(said(error)),
+    }
+}
+
+/// An empty file beside the place.
+fn temporary(place: &Path) -> io::Result<NamedTempFile> {
+    let directory = place.parent().unwrap_or(Path::new("/"));
+    // The kernel's own words, which tempfile wraps in a path that nobody gave.
+    rustix::fs::accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?;
     // As any new file: the umask takes away what it does.
-    let temporary = tempfile::Builder::new()
+    tempfile::Builder::new()
         .prefix(".millibox-zip-")
         .permissions(fs::Permissions::from_mode(0o666))
-        .tempfile_in(parent)
-        .map_err(|error| failed(&error))?;
-    let mut writer = ZipWriter::new(temporary);
-    for (name, path) in &files.found {
+        .tempfile_in(directory)
+        .map_err(|error| error.kind().into())
+}
+
+/// Writes all of it; its length.
+fn write(files: &Files, top: &str, file: &File, to: &Path) -> Result<u64, Trouble> {
+    let failed = |error: &dyn std::fmt::Display| Trouble::file("write", to, error);
+    let refused = |error: ZipError| match error {
+        ZipError::Io(error) => failed(&error),
+        error => failed(&error),
+    };
+    let over = Cell::new(false);
+    let mut writer = ZipWriter::new(Until { over: &over, file });
+    let written: Result<(), Trouble> = files.found.iter().try_for_each(|(name, path)| {
         let mut file = File::open(path).map_err(|error| Trouble::file("read", path, &error))?;
         let metadata = file.metadata().map_err(|error| Trouble::file("read", path, &error))?;
         let mode = if metadata.permissions().mode() & 0o100 != 0 { 0o755 } else { 0o644 };
@@ -101,13 +150,46 @@ pub fn pack(problem: &Problem, to: &Path) -> Result<Report, Trouble> {
             .last_modified_time(zip::DateTime::default())
             .unix_permissions(mode)
             .large_file(metadata.len() >= u64::from(u32::MAX));
-        writer.start_file(format!("{top}{name}"), options).map_err(|error| failed(&error))?;
-        io::copy(&mut file, &mut writer).map_err(|error| failed(&error))?;
+        writer.start_file(format!("{top}{name}"), options).map_err(refused)?;
+        io::copy(&mut file, &mut writer).map_err(|error| match over.get() {
+            true => failed(&error),
+            false => Trouble::file("read", path, &error),
+        })?;
+        Ok(())
+    });
+    // Dropped, the writer would finish what it has, and say on standard error that it cannot.
+    over.set(written.is_err());
+    written?;
+    writer.finish().map_err(refused)?;
+    file.metadata().map(|metadata| metadata.len()).map_err(|error| failed(&error))
+}
+
+/// The file, until its first error; what is written then, and when it is over, goes nowhere.
+struct Until<'a> {
+    over: &'a Cell<bool>,
+    file: &'a File,
+}
+
+impl Write for Until<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.over.get() {
+            return Ok(bytes.len());
+        }
+        let written = (&*self.file).write(bytes);
+        // Whoever is interrupted tries again.
+        self.over.set(written.as_ref().is_err_and(|error| error.kind() != ErrorKind::Interrupted));
+        written
     }
-    let temporary = writer.finish().map_err(|error| failed(&error))?;
-    let bytes = temporary.as_file().metadata().map_err(|error| failed(&error))?.len();
-    temporary.persist(&place).map_err(|error| failed(&error.error))?;
-    Ok(Report { path: to.to_owned(), bytes, files: files.found.len(), left_out: files.left_out })
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Until<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        (&*self.file).seek(to)
+    }
 }
 
 /// Files of the package, by name with `/`: sorted.
