@@ -650,6 +650,98 @@ fn an_archive_that_does_not_fit() {
     assert_eq!(std::fs::read_dir(shop.path("out")).unwrap().count(), 1);
 }
 
+// --- packages of strangers -------------------------------------------------------------
+
+/// Digest of nothing.
+const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/// A package that was made, and files that are none of its business.
+fn beside_a_package() -> Shop {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    shop.write("outside/file", "");
+    shop.write("outside/new/file", "");
+    shop.write("outside/made.json", "{}");
+    std::fs::create_dir(shop.path("outside/empty")).unwrap();
+    shop
+}
+
+#[test]
+fn a_record_that_lies_elsewhere() {
+    let shop = beside_a_package();
+    shop.good(&["gen", "p"]);
+    std::fs::rename(shop.path("p/.millibox"), shop.path("kept")).unwrap();
+    std::os::unix::fs::symlink("../outside", shop.path("p/.millibox")).unwrap();
+    let before = shop.files("outside");
+    let refused = |arguments: &[&str]| {
+        shop.fails("p", arguments, 2, "millibox: cannot use p/.millibox: it is no directory; remove it\n");
+        assert!(before == shop.files("outside"), "{arguments:?}");
+    };
+    refused(&["clean", "p"]);
+    refused(&["clean", "p", "--dry-run"]);
+    refused(&["gen", "p", "--all"]);
+    refused(&["limits", "p", "--write"]);
+    std::fs::remove_file(shop.path("p/.millibox")).unwrap();
+    shop.write("p/.millibox", "");
+    refused(&["clean", "p"]);
+}
+
+#[test]
+fn a_record_that_names_other_files() {
+    let shop = beside_a_package();
+    let outside = shop.files("outside");
+    let absolute = shop.path("outside/file").display().to_string();
+    let record = |files: &[&str], directories: &[&str]| {
+        let files: BTreeMap<_, _> =
+            files.iter().map(|file| (*file, serde_json::json!({"of": "x", "content": EMPTY}))).collect();
+        let record = serde_json::json!({"version": 1, "files": files, "directories": directories});
+        shop.write("p/.millibox/made.json", record.to_string());
+    };
+    let refused = |command: &str, why: &str| {
+        shop.fails("p", &[command, "p"], 2, why);
+        assert!(outside == shop.files("outside"), "{why}");
+    };
+    for path in ["../outside/file", "data/../../outside/file", &absolute, "", "data//x", ".", "a\0b"] {
+        record(&[path], &[]);
+        let why = format!("made.json: it names {path:?}, which is no path in the package; remove this record\n");
+        refused("clean", &why);
+        refused("gen", &why);
+    }
+    record(&[], &["../outside/empty"]);
+    refused("clean", "made.json: it names \"../outside/empty\", which is no path in the package; remove this record\n");
+
+    // A link within the package leads out of it all the same.
+    std::os::unix::fs::symlink("../outside", shop.path("p/way")).unwrap();
+    record(&["way/file"], &["way/empty"]);
+    refused(
+        "clean",
+        "cannot remove p/way/file: a directory above it is a symbolic link, or none; nothing was removed\n",
+    );
+    record(&[], &["way/empty"]);
+    shop.good(&["clean", "p"]);
+    assert!(outside == shop.files("outside"));
+    // What is a link itself is not what was made.
+    std::os::unix::fs::symlink("../outside/file", shop.path("p/link")).unwrap();
+    record(&["link"], &[]);
+    assert_eq!(shop.json(&["clean", "p"])["kept"], serde_json::json!(["link"]));
+
+    // Nobody waits for what never comes.
+    for (name, says) in [("made.json", "made.json: it is no regular file; remove it\n"), ("fifo", "kept fifo")] {
+        std::fs::remove_file(shop.path("p/.millibox/made.json")).unwrap();
+        record(&["fifo"], &[]);
+        let place = if name == "fifo" { shop.path("p/fifo") } else { shop.path("p/.millibox/made.json") };
+        let _ = std::fs::remove_file(&place);
+        assert!(Command::new("mkfifo").arg(&place).status().unwrap().success());
+        let mut child = shop.command(&["problem", "clean", "p"]);
+        let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let ended = eventually(Duration::from_secs(60), || child.try_wait().unwrap().is_some());
+        let _ = child.kill();
+        let said = Said(child.wait_with_output().unwrap());
+        assert!(ended, "{name}");
+        assert!((said.stdout() + &said.stderr()).contains(says), "{said:?}");
+    }
+}
+
 // --- limits, test ----------------------------------------------------------------------
 
 #[test]

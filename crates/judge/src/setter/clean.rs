@@ -1,10 +1,12 @@
 //! What `generate` made, removed.
 
-use super::record::{Made, Record, content};
+use super::record::{Made, Record, of_file, regular};
 use super::replace::Replacement;
 use super::{Trouble, unfinished};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
+use rustix::io::Errno;
 use serde::Serialize;
-use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// What was removed, or would be.
@@ -33,10 +35,10 @@ pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, 
     };
     let files: Vec<(String, Made)> = left.files.clone().into_iter().filter(|(path, _)| of_tests(path)).collect();
     for (path, made) in files {
-        match content(&problem.directory.join(&path))? {
-            Some(now) if now == made.content => report.removed.push(path),
-            Some(_) => report.kept.push(path),
-            None => {
+        match of(&problem.directory, &path)? {
+            Found::Content(now) if now == made.content => report.removed.push(path),
+            Found::Content(_) | Found::Other => report.kept.push(path),
+            Found::Nothing => {
                 left.files.remove(&path);
             }
         }
@@ -45,13 +47,12 @@ pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, 
         return Ok(report);
     }
     for path in &report.removed {
-        let place = problem.directory.join(path);
-        fs::remove_file(&place).map_err(|error| Trouble::file("remove", &place, &error))?;
+        remove(&problem.directory, path, AtFlags::empty()).map_err(|errno| failed(&problem.directory, path, errno))?;
         left.files.remove(path);
     }
     // Inner ones first. What is in use stays.
     for directory in left.directories.clone().iter().rev() {
-        if fs::remove_dir(problem.directory.join(directory)).is_ok() {
+        if remove(&problem.directory, directory, AtFlags::REMOVEDIR).is_ok() {
             left.directories.remove(directory);
         }
     }
@@ -67,4 +68,51 @@ pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, 
         replacement.commit()?;
     }
     Ok(report)
+}
+
+/// What stands at a path.
+enum Found {
+    Nothing,
+    /// A regular file; its digest.
+    Content(String),
+    Other,
+}
+
+fn of(package: &Path, path: &str) -> Result<Found, Trouble> {
+    let found = above(package, path).and_then(|(directory, name)| regular(directory, name));
+    match found {
+        Ok(Some(file)) => {
+            of_file(file).map(Found::Content).map_err(|error| Trouble::file("read", &package.join(path), &error))
+        }
+        Ok(None) => Ok(Found::Other),
+        Err(Errno::NOENT) => Ok(Found::Nothing),
+        Err(errno) => Err(failed(package, path, errno)),
+    }
+}
+
+fn remove(package: &Path, path: &str, flags: AtFlags) -> rustix::io::Result<()> {
+    let (directory, name) = above(package, path)?;
+    unlinkat(directory, name, flags)
+}
+
+/// The directory that a path's last name stands in, reached through no link, which could lead out of the package.
+fn above<'p>(package: &Path, path: &'p str) -> rustix::io::Result<(OwnedFd, &'p str)> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut directory = openat(CWD, package, flags, Mode::empty())?;
+    let mut names = path.split('/');
+    let last = names.next_back().unwrap_or(path);
+    for name in names {
+        directory = openat(&directory, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok((directory, last))
+}
+
+fn failed(package: &Path, path: &str, errno: Errno) -> Trouble {
+    let place = package.join(path);
+    match errno {
+        Errno::NOTDIR | Errno::LOOP => {
+            Trouble::file("remove", &place, &"a directory above it is a symbolic link, or none; nothing was removed")
+        }
+        errno => Trouble::file("remove", &place, &errno),
+    }
 }

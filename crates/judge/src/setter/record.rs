@@ -6,12 +6,14 @@
 use super::Trouble;
 use crate::suite::Suites;
 use millibox_package::model::Program;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, open, openat, statat};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// Our directory in the package. Whoever reads packages leaves it out, since its name begins with a dot.
@@ -57,18 +59,32 @@ impl Record {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(Trouble::file("make the directory", &directory, &error)),
         };
-        let lock = File::open(&directory).map_err(|error| Trouble::file("open", &directory, &error))?;
+        // A link would lead to files that are none of the package's.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let lock = open(&directory, flags, Mode::empty()).map_err(|errno| match errno {
+            Errno::NOTDIR | Errno::LOOP => Trouble::file("use", &directory, &"it is no directory; remove it"),
+            errno => Trouble::file("open", &directory, &errno),
+        })?;
+        let lock = File::from(lock);
         flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
             Trouble::Asked(format!("another `millibox problem` is at work on {}; wait for it", package.display()))
         })?;
-        let text = match std::fs::read(directory.join(FILE)) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(Trouble::file("read", &directory.join(FILE), &error)),
-        };
+        let unread = |error: &dyn std::fmt::Display| Trouble::file("read", &directory.join(FILE), error);
+        let mut text = Vec::new();
+        match regular(&lock, FILE) {
+            Ok(Some(mut file)) => {
+                file.read_to_end(&mut text).map_err(|error| unread(&error))?;
+            }
+            Ok(None) => return Err(unread(&"it is no regular file; remove it")),
+            Err(Errno::NOENT) => {}
+            Err(errno) => return Err(unread(&errno)),
+        }
         // What somebody damaged is no worse than none.
         let content: Content = serde_json::from_slice(&text).unwrap_or_default();
         let content = if content.version == VERSION { content } else { Content::default() };
+        if let Some(path) = content.files.keys().chain(&content.directories).find(|path| !is_below(path)) {
+            return Err(unread(&format!("it names {path:?}, which is no path in the package; remove this record")));
+        }
         Ok(Record { directory, fresh, kept: false, content, _lock: lock })
     }
 
@@ -108,6 +124,22 @@ impl Drop for Record {
             let _ = std::fs::remove_dir(&self.directory);
         }
     }
+}
+
+/// Whether a path can only lead to below the directory that it starts from, links aside. Packages are strangers', and
+/// so may be what their records say.
+fn is_below(path: &str) -> bool {
+    !path.contains('\0') && path.split('/').all(|name| !matches!(name, "" | "." | ".."))
+}
+
+/// Opens a regular file of a directory; `None`: it is something else, which might be waited for without an end.
+pub(super) fn regular(directory: impl AsFd, name: &str) -> rustix::io::Result<Option<File>> {
+    let found = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+        return Ok(None);
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    openat(&directory, name, flags, Mode::empty()).map(|file| Some(file.into()))
 }
 
 /// A digest of parts that cannot run together.
@@ -154,19 +186,23 @@ impl Digest {
 /// Digest of a file's content; `None`: there is no such file.
 pub(super) fn content(path: &Path) -> Result<Option<String>, Trouble> {
     let failed = |error: &std::io::Error| Trouble::file("read", path, error);
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(&error)),
-    };
+    match File::open(path) {
+        Ok(file) => of_file(file).map(Some).map_err(|error| failed(&error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// Digest of what is left to be read of a file.
+pub(super) fn of_file(mut file: File) -> std::io::Result<String> {
     let mut digest = Sha256::new();
     let mut chunk = vec![0; 128 << 10];
     loop {
         match file.read(&mut chunk) {
-            Ok(0) => return Ok(Some(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())),
+            Ok(0) => return Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
             Ok(read) => digest.update(&chunk[..read]),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed(&error)),
+            Err(error) => return Err(error),
         }
     }
 }
