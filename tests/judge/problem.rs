@@ -256,6 +256,11 @@ fn a_package_with_a_grader_of_its_own() {
     assert_eq!((&report["limit"], shop.read("p/domjudge-problem.ini")), (&1.0.into(), "timelimit='1'\n".to_owned()));
     shop.good(&["validate", "p"]);
     shop.good(&["zip", "p", "--output", "p.zip"]);
+    // Where it stands twice, it is changed twice.
+    shop.write("p/problem.yaml", "name: P\ntype: scoring\nlimits: {time_limit: 9}\n");
+    shop.write("p/domjudge-problem.ini", "timelimit=9\n");
+    let report = shop.json(&["limits", "p", "--write"]);
+    assert_eq!(report["written"], serde_json::json!(["problem.yaml", "domjudge-problem.ini"]));
     // Its grader accepts whatever it is told of.
     let said = shop.problem(&["test", "p"]);
     assert_eq!(said.status(), 1, "{said:?}");

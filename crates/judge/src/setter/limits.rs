@@ -171,11 +171,13 @@ fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<Strin
         Some(limit) => {
             let limit = Duration::from_secs_f64(limit);
             let text = |name: &str| std::fs::read_to_string(problem.directory.join(name)).unwrap_or_default();
-            // Where the limit stands now; else in problem.yaml, which every reader looks at.
+            // Wherever the limit stands now, since it must be the same there; else in problem.yaml, which every reader
+            // looks at.
             let (yaml, ini) = ("problem.yaml", "domjudge-problem.ini");
             let in_yaml = edit::yaml_has_time_limit(&text(yaml));
             let in_ini = edit::ini_has_time_limit(&text(ini));
-            if (!in_yaml && in_ini) || !change(yaml, &|text| edit::yaml_time_limit(text, limit))? {
+            let written = (in_yaml || !in_ini) && change(yaml, &|text| edit::yaml_time_limit(text, limit))?;
+            if in_ini || !written {
                 change(ini, &|text| Ok(edit::ini_time_limit(text, limit)))?;
             }
             change(".timelimit", &|_| Ok(format!("{}\n", edit::seconds(limit))))?;

@@ -21,10 +21,11 @@ const KEYS: [&str; 10] = [
     "short-name",
 ];
 
-/// Reads both; the title, if there is one. What problem.yaml says goes before the .ini, and that
-/// before .timelimit, which must agree with what holds.
+/// Reads both; the title, if there is one. A time limit may stand in problem.yaml, in the .ini and in
+/// .timelimit, if it is the same everywhere.
 pub fn read(tree: &Tree, header: &mut Header, log: &Log) -> Option<String> {
     let mut title = None;
+    let mut holds = header.limits.cpu_time.map(|limit| (limit, FILE.to_owned()));
     if tree.is_file(INI)
         && let Some(text) = tree.text(INI, log)
     {
@@ -32,8 +33,12 @@ pub fn read(tree: &Tree, header: &mut Header, log: &Log) -> Option<String> {
             match key {
                 "name" => title = Some(value.to_owned()),
                 "timelimit" => {
-                    let limit = time(value, &place, log);
-                    header.limits.cpu_time = header.limits.cpu_time.or(limit);
+                    let Some(limit) = time(value, &place, log) else { continue };
+                    match &holds {
+                        Some((other, says)) if *other != limit => log.error(&place, not_that_of(says, *other)),
+                        Some(_) => {}
+                        None => holds = Some((limit, format!("line {}", place.line().unwrap_or_default()))),
+                    }
                 }
                 "special_run" | "special_compare" if !value.is_empty() => {
                     let message = format!("{key} names a program of some DOMjudge server, {value:?}; not used");
@@ -51,15 +56,21 @@ pub fn read(tree: &Tree, header: &mut Header, log: &Log) -> Option<String> {
         && let Some(text) = tree.text(TIME_LIMIT, log)
         && let Some(limit) = time(text.trim(), &Place::file(TIME_LIMIT).at_line(1), log)
     {
-        match header.limits.cpu_time {
-            Some(other) if other != limit => {
-                let other = other.as_secs_f64();
-                log.error(TIME_LIMIT, format!("this time limit is not that of {FILE} or {INI}, {other} s; remove one"));
+        match &holds {
+            Some((other, says)) if *other != limit => {
+                let says = if says == FILE { FILE } else { INI };
+                log.error(TIME_LIMIT, not_that_of(says, *other));
             }
-            _ => header.limits.cpu_time = Some(limit),
+            Some(_) => {}
+            None => holds = Some((limit, TIME_LIMIT.to_owned())),
         }
     }
+    header.limits.cpu_time = holds.map(|(limit, _)| limit);
     title
+}
+
+fn not_that_of(what: &str, limit: Duration) -> String {
+    format!("this time limit is not that of {what}, {} s; remove one", limit.as_secs_f64())
 }
 
 /// Lines `key = value`, the value perhaps quoted; `;` and `#` begin comments, `[...]` sections.

@@ -296,10 +296,18 @@ fn domjudges_files() {
 }
 
 #[test]
-fn time_limits_of_both_files() {
-    let package = Package::icpc("limits: {time_limit: 2}\n");
-    package.file("domjudge-problem.ini", "timelimit=9\n").silent();
-    assert_eq!(package.problem().limits.cpu_time, Some(Duration::from_secs(2)));
+fn time_limits_that_differ() {
+    let ini = "domjudge-problem.ini";
+    for package in [Package::icpc("limits: {time_limit: 2}\n"), Package::successor("limits: {time_limit: 2}\n")] {
+        package.file(ini, "timelimit=2.0\n").silent();
+        assert_eq!(package.problem().limits.cpu_time, Some(Duration::from_secs(2)));
+        package.file(ini, "name=X\ntimelimit=9\n");
+        package.refused("domjudge-problem.ini:2: error: this time limit is not that of problem.yaml, 2 s; remove one");
+    }
+    let package = Package::legacy();
+    package.file(ini, "timelimit=1\ntimelimit='1.0'\n").silent();
+    package.file(ini, "timelimit=1\n\ntimelimit=5\n");
+    package.refused("domjudge-problem.ini:3: error: this time limit is not that of line 1, 1 s; remove one");
 }
 
 #[test]
