@@ -747,6 +747,16 @@ fn a_record_that_names_other_files() {
     }
 }
 
+#[test]
+fn what_generators_yaml_says_in_vain() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "solutoin: x\ndata: {secret: {data: {a: gen 1}}}\n");
+    let said = shop.problem(&["gen", "p"]);
+    let warning =
+        "p/generators/generators.yaml:1:1: warning: unknown key \"solutoin\", not read; did you mean \"solution\"?\n";
+    assert_eq!((said.status(), said.stderr()), (0, warning.to_owned()), "{said:?}");
+}
+
 // --- limits, test ----------------------------------------------------------------------
 
 #[test]

@@ -120,6 +120,7 @@ fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
     let options = generate::Options { tests: args.tests.clone(), all: args.all, check: args.check };
     let shop = Shop::open(&args.on.work, None, &[], signals)?;
     let report = work(&shop, !args.json, |setter| setter.generate(&args.on.package, &options))?;
+    report.warnings.iter().for_each(|warning| complain(format_args!("{warning}")));
     if args.json {
         print::json(&report)?;
         return Ok(0);

@@ -12,9 +12,8 @@ use crate::program::{Executable, Limits};
 use crate::staging::Staged;
 use crate::suite::nearest;
 use millibox::World;
-use millibox_package::Constants;
-use millibox_package::Problem;
 use millibox_package::model::{Generation, Generator, Kind, Program, Test};
+use millibox_package::{Constants, Fault, Problem};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,6 +46,9 @@ pub struct Report {
     pub made: Vec<MadeFile>,
     /// Files that were there already, made of the same things.
     pub current: usize,
+    /// What in the package its author may not have meant.
+    #[serde(skip)]
+    pub warnings: Vec<Fault>,
 }
 
 /// A file that was made.
@@ -122,7 +124,8 @@ impl Setter<'_> {
         let tests = chosen(&problem, &options.tests)?;
         let record = Record::open(&problem.directory)?;
         let replacement = Replacement::begin(record.directory.join("new"))?;
-        let mut making = Making { problem: &problem, tests, options, record, replacement, report: Report::default() };
+        let report = Report { warnings: problem.warnings.clone(), ..Report::default() };
+        let mut making = Making { problem: &problem, tests, options, record, replacement, report };
 
         let inputs = self.inputs(&mut making)?;
         let made_inputs = self.make("inputs", &making, &inputs)?;

@@ -59,11 +59,15 @@ fn file(tree: &Tree, node: &Node, log: &Log) -> Made {
         }
     }
     let salt = keys.text("random_salt").unwrap_or_default();
-    // Other keys are other tools', as the format says.
     match keys.get("data") {
         Some(data) => reader.directory(data, "", salt),
         None => log.error(&keys.place, "`data` is missing: the tests to be made"),
     }
+    reader.unsupported(&keys, &["include"]);
+    reader.not_made(&keys, &["testdata.yaml", "test_group.yaml", "visualizer"]);
+    keys.ignore(&["version"]);
+    // Keys may be other tools', as the format says; but who wrote one wrongly must hear of it.
+    keys.finish();
     made.generations = reader.made;
     made
 }
@@ -148,28 +152,22 @@ impl Reader<'_> {
         }
         if top || is_directory(node) {
             let Some(keys) = Keys::of(node, "a directory of tests", self.log) else { return };
-            for key in ["testdata.yaml", "test_group.yaml"] {
-                if let Some(node) = keys.get(key) {
-                    self.log.warning(&node.place, format!("{key} is not made from this; write the file"));
-                }
-            }
+            self.not_made(&keys, &["testdata.yaml", "test_group.yaml"]);
             self.unsupported(&keys, &["include", "solution"]);
             let salt = keys.text("random_salt").unwrap_or(salt);
             if let Some(data) = keys.get("data") {
                 self.directory(data, &format!("{path}/"), salt);
             }
+            keys.finish();
             return;
         }
         self.made.extend(self.test(&path, node, place, salt));
     }
 
     fn test(&self, test: &str, node: &Node, place: &Place, salt: &str) -> Option<Generation> {
-        let generation = |generator, arguments, seed, answer| {
-            Some(Generation { test: test.to_owned(), generator, arguments, seed, answer })
-        };
         if let Some(command) = node.text() {
             let (generator, arguments, seed) = self.command(command, &node.place, salt)?;
-            return generation(generator, arguments, seed, None);
+            return Some(Generation { test: test.to_owned(), generator, arguments, seed, answer: None });
         }
         if matches!(node.value, Value::Null) {
             self.log.error(place, format!("test {test} has no command; leave it out if its files are there already"));
@@ -177,11 +175,17 @@ impl Reader<'_> {
         }
         let keys = Keys::of(node, "a test", self.log)?;
         self.unsupported(&keys, &["count", "solution", "match", "yaml"]);
-        for key in ["desc", "hint", "visualizer"] {
-            if let Some(node) = keys.get(key) {
-                self.log.warning(&node.place, format!("{key} is not made from this; write the file"));
-            }
-        }
+        self.not_made(&keys, &["desc", "hint", "visualizer"]);
+        let made = self.test_of(test, &keys, place, salt);
+        keys.finish();
+        made
+    }
+
+    /// One that is a map.
+    fn test_of(&self, test: &str, keys: &Keys<'_>, place: &Place, salt: &str) -> Option<Generation> {
+        let generation = |generator, arguments, seed, answer| {
+            Some(Generation { test: test.to_owned(), generator, arguments, seed, answer })
+        };
         let salt = keys.text("random_salt").unwrap_or(salt);
         let answer = keys.text("ans").map(|text| Generator::Text(line(text)));
         let ways = ["generate", "in", "copy"].iter().filter(|key| keys.get(key).is_some()).count();
@@ -212,6 +216,14 @@ impl Reader<'_> {
         for name in names {
             if let Some(node) = keys.get(name) {
                 self.log.error(&node.place, format!("`{name}` is not supported here"));
+            }
+        }
+    }
+
+    fn not_made(&self, keys: &Keys<'_>, names: &[&'static str]) {
+        for name in names {
+            if let Some(node) = keys.get(name) {
+                self.log.warning(&node.place, format!("{name} is not made from this; write the file"));
             }
         }
     }

@@ -121,3 +121,31 @@ fn what_is_not_understood_is_refused() {
         package.problem();
     }
 }
+
+#[test]
+fn keys_that_nobody_knows() {
+    let package = Package::legacy();
+    package.file("generators/gen.py", "");
+    let problem = read(
+        &package,
+        "version: 2025-02\nsolutoin: /a.py\ntool_specific: x\ntestdata.yaml: {}\nvisualizer: /v.py\ndata:\n  secret:\n    rando_salt: \
+         x\n    data:\n      a: {generate: gen, sed: 3}\n",
+    );
+    let warnings: Vec<String> = problem.warnings.iter().map(ToString::to_string).collect();
+    let file = package.path().join(FILE).display().to_string();
+    assert_eq!(
+        warnings,
+        [
+            "2:1: warning: unknown key \"solutoin\", not read; did you mean \"solution\"?",
+            "3:1: warning: unknown key \"tool_specific\", not read",
+            "4:16: warning: testdata.yaml is not made from this; write the file",
+            "5:13: warning: visualizer is not made from this; write the file",
+            "8:5: warning: unknown key \"rando_salt\", not read; did you mean \"random_salt\"?",
+            "10:26: warning: unknown key \"sed\", not read",
+        ]
+        .map(|warning| format!("{file}:{warning}"))
+    );
+    package.file(FILE, "include: [a]\ndata: {}\n");
+    let faults = read_unfinished(&package.path()).unwrap_err().to_string();
+    assert!(faults.contains("1:10: error: `include` is not supported here"), "{faults}");
+}
