@@ -28,6 +28,7 @@
 //! | `programs` | which files are one program |
 //! | `icpc` | the ICPC formats |
 //! | `sim` | Sim's format |
+//! | `tokens` | flags of the default output validator |
 //! | `edit` | limits, written into files that a person wrote |
 //!
 //! Nothing here runs a program or knows of the sandbox.
@@ -42,6 +43,7 @@ mod keys;
 pub mod model;
 mod programs;
 mod sim;
+pub mod tokens;
 mod tree;
 mod yaml;
 

@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         }
         // DOMjudge takes both names.
         let file = files.iter().find(|file| self.tree.is_file(file)).unwrap_or(&files[0]);
-        group::legacy(self.tree, file, above, self.header.scoring, self.log)
+        group::legacy(self.tree, file, above, self.header, self.log)
     }
 
     /// A directory is a group, and so are those in it.
@@ -347,7 +347,7 @@ impl<'a> Reader<'a> {
         let mut directory = None;
         if !legacy {
             if let Some(file) = is_file(".yaml") {
-                let (own, said) = group::test(self.tree, file, &settings, self.log);
+                let (own, said) = group::test(self.tree, file, &settings, self.header, self.log);
                 settings = own;
                 description = said.or(description);
             }

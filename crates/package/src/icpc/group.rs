@@ -6,6 +6,7 @@ use crate::fault::{Log, Place, did_you_mean};
 use crate::keys::{Keys, number, shown};
 use crate::model::{InputFlags, Rules, ScoreMode, VerdictMode};
 use crate::programs::programs;
+use crate::tokens;
 use crate::tree::Tree;
 use crate::yaml::{self, Node, Value};
 use std::collections::BTreeMap;
@@ -91,7 +92,8 @@ impl Settings {
 }
 
 /// testdata.yaml of a directory: its settings, and what they do not say from the group above.
-pub fn legacy(tree: &Tree, file: &str, above: &Settings, scoring: bool, log: &Log) -> Settings {
+pub fn legacy(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &Log) -> Settings {
+    let scoring = header.scoring;
     let Some(node) = document(tree, file, &Constants::default(), log) else { return above.clone() };
     let Some(keys) = Keys::of(&node, "a group's settings", log) else { return above.clone() };
     let custom_grader = keys.one_of("grading", &[("default", false), ("custom", true)]);
@@ -119,7 +121,7 @@ pub fn legacy(tree: &Tree, file: &str, above: &Settings, scoring: bool, log: &Lo
         reject_score: keys.number("reject_score"),
         range: range(&keys, log),
         input_flags: named_flags(&keys, "input_validator_flags", log),
-        checker_flags: checker_flags(&keys, log),
+        checker_flags: checker_flags(&keys, header, log),
         arguments: None,
     };
     if let Some(node) = keys.get("grader_flags")
@@ -133,7 +135,7 @@ pub fn legacy(tree: &Tree, file: &str, above: &Settings, scoring: bool, log: &Lo
         scoring_only(&keys, key, scoring, log);
     }
     // Packages of drafts between the formats have these here.
-    let settings = arguments(&keys, settings, log);
+    let settings = arguments(&keys, settings, header, log);
     keys.finish();
     settings.or(above)
 }
@@ -177,19 +179,19 @@ pub fn successor(tree: &Tree, file: &str, above: &Settings, header: &Header, log
         }
     }
     keys.ignore(&["full_feedback", "input_visualizer_args", "output_visualizer_args"]);
-    let settings = arguments(&keys, Settings::default(), log).or(above);
+    let settings = arguments(&keys, Settings::default(), header, log).or(above);
     keys.finish();
     (settings, aggregation)
 }
 
 /// The YAML file of one test: its settings, and what it says of itself.
-pub fn test(tree: &Tree, file: &str, above: &Settings, log: &Log) -> (Settings, Option<String>) {
+pub fn test(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &Log) -> (Settings, Option<String>) {
     let Some(node) = document(tree, file, &Constants::default(), log) else { return (above.clone(), None) };
     let Some(keys) = Keys::of(&node, "a test's settings", log) else { return (above.clone(), None) };
     let description = keys.text("description").map(str::to_owned);
-    let mut settings = arguments(&keys, Settings::default(), log);
+    let mut settings = arguments(&keys, Settings::default(), header, log);
     settings.input_flags = settings.input_flags.or_else(|| named_flags(&keys, "input_validator_flags", log));
-    settings.checker_flags = settings.checker_flags.or_else(|| checker_flags(&keys, log));
+    settings.checker_flags = settings.checker_flags.or_else(|| checker_flags(&keys, header, log));
     keys.ignore(&["hint", "full_feedback", "input_visualizer_args", "output_visualizer_args"]);
     keys.finish();
     (settings.or(above), description)
@@ -298,17 +300,33 @@ fn named_flags(keys: &Keys<'_>, key: &'static str, log: &Log) -> Option<InputFla
 }
 
 /// There is one output validator, so its name says nothing.
-fn checker_flags(keys: &Keys<'_>, log: &Log) -> Option<Vec<String>> {
-    match named_flags(keys, "output_validator_flags", log)? {
-        InputFlags::All(flags) => Some(flags),
-        InputFlags::Named(flags) => flags.into_values().next(),
+fn checker_flags(keys: &Keys<'_>, header: &Header, log: &Log) -> Option<Vec<String>> {
+    const KEY: &str = "output_validator_flags";
+    let flags = match named_flags(keys, KEY, log)? {
+        InputFlags::All(flags) => flags,
+        InputFlags::Named(flags) => flags.into_values().next()?,
+    };
+    check_flags(&flags, &keys.get(KEY)?.place, header, log);
+    Some(flags)
+}
+
+/// The default output validator's flags are known, and told of where they stand, not at each test.
+pub fn check_flags(flags: &[String], place: &Place, header: &Header, log: &Log) {
+    if header.default_checker
+        && let Err(why) = tokens::Options::parse(flags)
+    {
+        log.error(place, why);
     }
 }
 
 /// `args` and its like, which groups and tests have alike.
-fn arguments(keys: &Keys<'_>, mut settings: Settings, log: &Log) -> Settings {
+fn arguments(keys: &Keys<'_>, mut settings: Settings, header: &Header, log: &Log) -> Settings {
     settings.arguments = keys.texts("args");
-    settings.checker_flags = settings.checker_flags.or_else(|| keys.words("output_validator_args"));
+    settings.checker_flags = settings.checker_flags.or_else(|| {
+        let flags = keys.words("output_validator_args")?;
+        check_flags(&flags, &keys.get("output_validator_args")?.place, header, log);
+        Some(flags)
+    });
     if let Some(node) = keys.get("input_validator_args") {
         settings.input_flags = match &node.value {
             Value::Mapping(_) => Keys::of(node, "input_validator_args", log).map(|map| {

@@ -23,6 +23,10 @@ pub struct Header {
     /// Whether the output validator is the package's own; `None`: if there is one.
     pub custom: Option<bool>,
     pub flags: Vec<String>,
+    /// Where they stand.
+    pub flags_place: Option<Place>,
+    /// Whether outputs are compared token by token; known when validators have been looked for.
+    pub default_checker: bool,
     pub limits: Limits,
     pub constants: Constants,
 }
@@ -39,6 +43,8 @@ impl Header {
             passes: None,
             custom: (format == Format::Legacy).then_some(false),
             flags: Vec::new(),
+            flags_place: None,
+            default_checker: false,
             limits: Limits {
                 from_accepted: Some(from_accepted),
                 to_exceeded: Some(to_exceeded),
@@ -70,6 +76,7 @@ pub fn read(tree: &Tree, log: &Log) -> Header {
     if legacy {
         validation(&keys, &mut header, log);
         header.flags = keys.words("validator_flags").unwrap_or_default();
+        header.flags_place = keys.get("validator_flags").map(|node| node.place.clone());
         grading(&keys, &mut header, log);
         keys.ignore(&["author", "source_url", "languages"]);
     } else {

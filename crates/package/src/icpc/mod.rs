@@ -59,8 +59,12 @@ pub fn read(directory: &Path, label: String, unfinished: bool, log: &Log) -> Pro
     let made = if unfinished { generators::read(&mut tree, log) } else { Made::default() };
     let mut header = header::read(&tree, log);
     let title = domjudge::read(&tree, &mut header, log);
-    let data = data::read(&tree, &header, log);
     let checker = checker(&tree, &header, log);
+    header.default_checker = matches!(checker, Checker::Tokens);
+    if let Some(place) = &header.flags_place {
+        group::check_flags(&header.flags, place, &header, log);
+    }
+    let data = data::read(&tree, &header, log);
     let grader = grader(&tree, &data.root, log);
     let input_validators = input_validators(&tree, log);
     let mut submissions = submissions::read(&tree, &header, log);

@@ -82,7 +82,8 @@ fn what_is_missing() {
 
 #[test]
 fn settings_of_the_legacy_format() {
-    let package = Package::icpc("type: scoring\nvalidator_flags: whole\n");
+    let package = Package::icpc("type: scoring\nvalidation: custom\nvalidator_flags: whole\n");
+    package.file("output_validators/v.py", "");
     package.file("data/testdata.yaml", "on_reject: continue\nrange: 0 100\ngrader_flags: ignore_sample max\n");
     package.file(
         "data/secret/testdata.yaml",

@@ -230,7 +230,7 @@ fn constants() {
     let package = Package::successor("type: scoring\nconstants: {most: 40, rest: {value: 1, tex: '1,0'}}\n");
     package
         .file("data/secret/test_group.yaml", "max_score: {{most}}\noutput_validator_args: ['{{rest.tex}}', '{{x}}']\n");
-    package.silent();
+    package.file("output_validator/v.py", "").silent();
     let problem = package.problem();
     assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 40.0, objective: Objective::Max });
     assert_eq!(
@@ -308,6 +308,37 @@ fn time_limits_that_differ() {
     package.file(ini, "timelimit=1\ntimelimit='1.0'\n").silent();
     package.file(ini, "timelimit=1\n\ntimelimit=5\n");
     package.refused("domjudge-problem.ini:3: error: this time limit is not that of line 1, 1 s; remove one");
+}
+
+#[test]
+fn flags_of_the_default_checker() {
+    let no_flag = "error: there is no flag \"no_such_flag\" of the default checker; those there are: case_sensitive";
+    let package = Package::icpc("name: x\nvalidator_flags: float_tolerance 1e-6 no_such_flag\n");
+    package.test("secret/2").test("secret/3");
+    package.refused(&format!("problem.yaml:2:18: {no_flag}"));
+    assert_eq!(package.faults().lines().count(), 1, "{}", package.faults());
+    // Another checker has flags of its own.
+    package.file("problem.yaml", "validation: custom\nvalidator_flags: no_such_flag\n");
+    package.file("output_validators/v.py", "").silent();
+
+    let package = Package::icpc("validator_flags: case_sensitive\n");
+    package
+        .test("secret/g/1")
+        .test("secret/g/2")
+        .file("data/secret/testdata.yaml", "output_validator_flags: float_tolerance x\n");
+    assert_eq!(
+        package.faults(),
+        "data/secret/testdata.yaml:1:25: error: the flag float_tolerance needs a number that is not negative after it, \
+         not \"x\""
+    );
+    let package = Package::successor("");
+    package
+        .test("secret/2")
+        .file("data/secret/test_group.yaml", "output_validator_args: [float_tolerance, 0x.8]\n")
+        .silent();
+    package.file("data/secret/2.yaml", "output_validator_args: no_such_flag\n");
+    package.refused(&format!("data/secret/2.yaml:1:24: {no_flag}"));
+    assert_eq!(package.faults().lines().count(), 1, "{}", package.faults());
 }
 
 #[test]

@@ -105,10 +105,13 @@ fn faults() {
 fn drafts_with_the_legacy_formats_groups() {
     let package = Package::successor("type: scoring\n");
     package
-        .file("data/secret/testdata.yaml", "accept_score: 7\non_reject: continue\noutput_validator_args: [x]\n")
+        .file(
+            "data/secret/testdata.yaml",
+            "accept_score: 7\non_reject: continue\noutput_validator_args: [case_sensitive]\n",
+        )
         .silent();
     let problem = package.problem();
     let secret = problem.group("secret").unwrap();
     assert_eq!((secret.rules.accept_score, secret.rules.points), (Some(7.0), None));
-    assert_eq!(secret.tests[0].checker_flags.as_ref().unwrap(), &["x"]);
+    assert_eq!(secret.tests[0].checker_flags.as_ref().unwrap(), &["case_sensitive"]);
 }

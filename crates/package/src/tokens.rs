@@ -1,0 +1,169 @@
+//! Flags of the default output validator of the ICPC formats, and what is a number to it.
+
+/// What the validator's flags say.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Options {
+    /// `case_sensitive`: the case of letters counts.
+    pub case_sensitive: bool,
+    /// `space_change_sensitive`: white space must be the same.
+    pub space_change_sensitive: bool,
+    /// `float_absolute_tolerance E`, `float_tolerance E`.
+    pub absolute: Option<f64>,
+    /// `float_relative_tolerance E`, `float_tolerance E`.
+    pub relative: Option<f64>,
+}
+
+impl Options {
+    /// Reads flags. Flags of one string may be separated by white space.
+    ///
+    /// # Errors
+    /// A flag that there is not, or a tolerance that is no number: in words.
+    pub fn parse<S: AsRef<str>>(flags: &[S]) -> Result<Options, String> {
+        let mut options = Options::default();
+        let mut words = flags.iter().flat_map(|flag| flag.as_ref().split_whitespace());
+        while let Some(flag) = words.next() {
+            let mut tolerance = || {
+                let value = words.next().ok_or_else(|| format!("the flag {flag} needs a number after it"))?;
+                match number(value.as_bytes()) {
+                    Some(tolerance) if tolerance >= 0.0 => Ok(Some(tolerance)),
+                    _ => Err(format!("the flag {flag} needs a number that is not negative after it, not {value:?}")),
+                }
+            };
+            match flag {
+                "case_sensitive" => options.case_sensitive = true,
+                "space_change_sensitive" => options.space_change_sensitive = true,
+                "float_absolute_tolerance" => options.absolute = tolerance()?,
+                "float_relative_tolerance" => options.relative = tolerance()?,
+                "float_tolerance" => {
+                    options.absolute = tolerance()?;
+                    options.relative = options.absolute;
+                }
+                _ => {
+                    return Err(format!(
+                        "there is no flag {flag:?} of the default checker; those there are: case_sensitive, \
+                         space_change_sensitive, float_absolute_tolerance E, float_relative_tolerance E, \
+                         float_tolerance E"
+                    ));
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    /// Whether there is a tolerance.
+    pub fn floats(&self) -> bool {
+        self.absolute.is_some() || self.relative.is_some()
+    }
+}
+
+/// A finite number, as scanf(3) would take the whole token for `%lf`: decimal or hexadecimal.
+pub fn number(token: &[u8]) -> Option<f64> {
+    let text = std::str::from_utf8(token).ok()?;
+    let (negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let value = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(digits) => hexadecimal(digits)?,
+        // Not a second sign; infinities are not finite, and neither is what is too large.
+        None if digits.starts_with(['+', '-']) => return None,
+        None => digits.parse().ok()?,
+    };
+    value.is_finite().then_some(if negative { -value } else { value })
+}
+
+/// A whole number, or one as far out if it is too long: what is a double's exponent is near 0.
+fn power(text: &str) -> Option<i64> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let size = digits.parse().unwrap_or(i64::MAX / 4).min(i64::MAX / 4);
+    Some(if negative { -size } else { size })
+}
+
+/// What stands after `0x`: digits with at most one point, and perhaps an exponent of two.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let (mantissa, exponent) = match text.split_once(['p', 'P']) {
+        Some((mantissa, exponent)) => (mantissa, power(exponent)?),
+        None => (text, 0),
+    };
+    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.is_empty() && part.is_empty() {
+        return None;
+    }
+    let (mut value, mut exponent) = (0u64, exponent - 4 * part.len() as i64);
+    for digit in whole.chars().chain(part.chars()) {
+        let digit = u64::from(digit.to_digit(16)?);
+        if value >> 60 == 0 {
+            value = value << 4 | digit;
+        } else {
+            // Beyond a double's digits; that something was there decides how it is rounded.
+            value |= u64::from(digit != 0);
+            exponent += 4;
+        }
+    }
+    if value == 0 {
+        return Some(0.0);
+    }
+    // In two steps, since neither factor may leave the range before the product does.
+    let exponent = exponent.clamp(-4000, 4000) as i32;
+    let half = exponent / 2;
+    Some(value as f64 * 2f64.powi(half) * 2f64.powi(exponent - half))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags() {
+        let all = Options::parse(&["case_sensitive space_change_sensitive", "float_tolerance", "1e-6"]);
+        let expected =
+            Options { case_sensitive: true, space_change_sensitive: true, absolute: Some(1e-6), relative: Some(1e-6) };
+        assert_eq!(all, Ok(expected));
+        let both = Options::parse(&["float_absolute_tolerance", "1", "float_relative_tolerance", "2"]).unwrap();
+        assert_eq!((both.absolute, both.relative), (Some(1.0), Some(2.0)));
+        assert_eq!(Options::parse::<&str>(&[]), Ok(Options::default()));
+        for wrong in
+            ["case", "float_tolerance", "float_tolerance x", "float_tolerance -1", "float_tolerance nan", "1e-6"]
+        {
+            let word = wrong.split(' ').next().unwrap();
+            let error = Options::parse(&[wrong]).expect_err(wrong);
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_those_of_scanf() {
+        for (text, value) in [
+            ("1", 1.0),
+            ("+1.", 1.0),
+            ("-.5", -0.5),
+            ("1e3", 1000.0),
+            ("1E-3", 0.001),
+            ("1.e2", 100.0),
+            ("0x10", 16.0),
+            ("-0X1.8p3", -12.0),
+            ("0x.8", 0.5),
+            ("1e-999", 0.0),
+            ("0x1p-1074", 5e-324),
+            ("0x0p9999", 0.0),
+            ("0x1p-99999999999999999999", 0.0),
+            ("0x1.fffffffffffffffp0", 2.0),
+            ("00012", 12.0),
+        ] {
+            assert_eq!(number(text.as_bytes()), Some(value), "{text}");
+        }
+        for text in [
+            "", "+", ".", "e5", "1e", "1e+", "--1", "+-1", "1_0", "1,5", "0x", "0x.", "0x1p", "0xg", "inf", "-nan",
+            "infinity", "1e999", "0x1p9999", "1.4🚀", "1f", "1 ",
+        ] {
+            assert_eq!(number(text.as_bytes()), None, "{text}");
+        }
+    }
+}
