@@ -130,6 +130,8 @@ fn main_directory(root: &Path) -> Option<PathBuf> {
         // What macOS puts beside.
         entry.file_name() != "__MACOSX" && !entry.file_name().as_encoded_bytes().starts_with(b".")
     });
-    let only = entries.next()?.path();
-    (entries.next().is_none() && marked(&only)).then_some(only)
+    let only = entries.next()?;
+    // A link may lead out of what was given.
+    let directory = only.file_type().is_ok_and(|kind| kind.is_dir());
+    (directory && entries.next().is_none() && marked(&only.path())).then(|| only.path())
 }

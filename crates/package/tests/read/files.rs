@@ -14,6 +14,13 @@ fn what_is_no_package() {
 }
 
 #[test]
+fn a_link_is_no_directory_within_a_directory() {
+    let outside = Package::legacy();
+    let package = Package::empty();
+    package.link("inner", &outside.path().display().to_string()).refused("pack: error: no problem package");
+}
+
+#[test]
 fn a_directory_within_a_directory() {
     let package = Package::empty();
     package
