@@ -163,7 +163,9 @@ impl Digest {
         if let Ok(suite) = suites.for_sources(&program.sources, program.language.as_deref()) {
             let directories: BTreeSet<&Path> = program.sources.iter().filter_map(|source| source.parent()).collect();
             for directory in directories {
+                // As the compiler is given them: what is read must come to an end.
                 let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+                let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
                 files.extend(entries.map(|entry| entry.path()).filter(|path| suite.is_header(path)));
             }
         }
@@ -204,5 +206,35 @@ pub(super) fn of_file(mut file: File) -> std::io::Result<String> {
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    #[test]
+    fn headers_are_what_compilers_are_given() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::write(at("a.cpp"), "").unwrap();
+        let program = Program { path: at("a.cpp"), sources: vec![at("a.cpp")], language: None, arguments: Vec::new() };
+        let digest = || {
+            let (tell, told) = mpsc::channel();
+            let program = program.clone();
+            std::thread::spawn(move || {
+                let digest = Digest::new("").with_program(&program, &Suites::builtin()).unwrap().done();
+                let _ = tell.send(digest);
+            });
+            told.recv_timeout(Duration::from_secs(60)).expect("a digest")
+        };
+        let alone = digest();
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe.h"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", at("link.h")).unwrap();
+        assert_eq!(digest(), alone);
+        std::fs::write(at("a.h"), "").unwrap();
+        assert_ne!(digest(), alone);
     }
 }
