@@ -161,6 +161,9 @@ fn write(files: &Files, top: &str, file: &File, to: &Path) -> Result<u64, Troubl
     over.set(written.is_err());
     written?;
     writer.finish().map_err(refused)?;
+    if over.get() {
+        return Err(failed(&"not all of it was written"));
+    }
     file.metadata().map(|metadata| metadata.len()).map_err(|error| failed(&error))
 }
 
