@@ -267,6 +267,7 @@ fn check_test(problem: &Problem, test: &Test, wrong: &mut Unjudgeable) {
         }
         _ => {}
     }
+    // Of a package that was read this has been told, where the flags stand.
     if let Checker::Tokens = problem.checker
         && let Err(why) = tokens::Options::parse(test.checker_flags.as_ref().unwrap_or(&problem.checker_flags))
     {
