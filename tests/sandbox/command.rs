@@ -321,3 +321,27 @@ fn the_doctor_says_what_it_tried() {
         );
     }
 }
+
+#[test]
+fn output_that_cannot_be_written_is_an_error_and_no_panic() {
+    let place = directory();
+    let package = place.path().join("sums").display().to_string();
+    // Where it may run anything; `clean` and `list` do not.
+    let single = of_single_processes();
+    let words = |words: &[&str]| words.iter().chain(single).map(ToString::to_string).collect::<Vec<_>>();
+    for arguments in [
+        words(&["problem", "init", "--no-gen", &package]),
+        words(&["problem", "validate", &package]),
+        words(&["problem", "zip", "--force", &package]),
+        vec!["problem".to_owned(), "clean".to_owned(), package.clone()],
+        words(&["problem", "gen", "--json", &package]),
+        words(&["problem", "limits", &package]),
+        vec!["bench".to_owned(), "list".to_owned()],
+        vec!["completions".to_owned(), "bash".to_owned()],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = Command::new(executable("millibox")).args(&arguments).stdout(full).output().unwrap();
+        assert_eq!(status(&output), 125, "{arguments:?}: {output:?}");
+        assert!(line(&output).contains("cannot write to standard output"), "{arguments:?}: {output:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! `millibox bench`: the lab (`millibox-lab`) on the command line.
 
-use crate::failure::{Failure, complain, one_line};
+use crate::failure::{Failure, complain, one_line, say};
 use crate::signals::Signals;
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, ValueEnum};
@@ -96,7 +96,7 @@ fn peer(text: &str) -> Result<(String, PathBuf), String> {
 pub fn main(args: &Args, builder: &Builder) -> Result<ExitCode, Failure> {
     if args.experiments.iter().any(|name| name == "list") {
         for experiment in experiments::ALL {
-            println!("{}\n    {}. {}\n", experiment.name, experiment.title, experiment.about);
+            say(format_args!("{}\n    {}. {}\n", experiment.name, experiment.title, experiment.about))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -150,7 +150,7 @@ fn measure(args: &Args, builder: &Builder, chosen: &[&Experiment], only_true: bo
     let mut failed = Vec::new();
     for experiment in chosen {
         let (report, done) = experiment.report(&lab);
-        println!("{}", output::markdown(std::slice::from_ref(&report)));
+        say(output::markdown(std::slice::from_ref(&report)))?;
         reports.push(report);
         // Written each time, so that what was measured is there if the next one is interrupted.
         write(args, &reports)?;
@@ -180,9 +180,9 @@ fn bench_true(args: &Args, lab: &Lab) -> Result<ExitCode, Failure> {
     let figures = bin_true::measure(lab, amount).map_err(Failure::sandbox)?;
     let json = serde_json::to_string_pretty(&figures).unwrap_or_default();
     match &args.json {
-        Some(path) if path.as_os_str() == "-" => println!("{json}"),
+        Some(path) if path.as_os_str() == "-" => say(&json)?,
         path => {
-            figures.print();
+            say(&figures)?;
             if let Some(path) = path {
                 std::fs::write(path, json + "\n")
                     .map_err(|error| Failure::sandbox(format!("--json {}: {error}", path.display())))?;

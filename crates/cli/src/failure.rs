@@ -49,6 +49,17 @@ impl From<millibox::Error> for Failure {
     }
 }
 
+/// A line on standard output: `println!` panics where nobody reads, or nothing more can be written.
+pub fn say(line: impl fmt::Display) -> Result<(), Failure> {
+    use std::io::Write;
+    writeln!(std::io::stdout(), "{line}").map_err(unwritten)
+}
+
+/// Standard output did not take what was to be said.
+pub fn unwritten(error: std::io::Error) -> Failure {
+    Failure::sandbox(format!("cannot write to standard output: {error}"))
+}
+
 /// A line on standard error, or nothing if nobody reads it any more: `eprintln!` panics then.
 pub fn complain(line: impl fmt::Display) {
     use std::io::Write;

@@ -1,6 +1,6 @@
 //! `millibox languages`: the judge's languages, each tried in the sandbox.
 
-use crate::failure::{Failure, complain};
+use crate::failure::{Failure, complain, unwritten};
 use crate::machine;
 use millibox::{Backend, BackendChoice, Supervisor};
 use millibox_judge::cache::Cache;
@@ -79,7 +79,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
         false => Ok(()),
     });
-    written.map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))?;
+    written.map_err(unwritten)?;
     let usable = all.iter().all(|line| line.state == "available");
     Ok(if usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

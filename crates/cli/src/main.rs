@@ -19,6 +19,7 @@
 //! | `bench` | `millibox bench` |
 //! | `failure` | why there is no result, and the exit status for that |
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads")]
 
 mod bench;
 mod doctor;
@@ -36,7 +37,7 @@ mod values;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use failure::{Failure, complain};
+use failure::{Failure, complain, unwritten};
 use std::process::ExitCode;
 
 /// Runs programs in a sandbox that needs no privileges, limits and measures whole process
@@ -127,9 +128,7 @@ fn completions(shell: Shell) -> Result<ExitCode, Failure> {
     // Written at once: clap_complete panics when its writer fails, for example a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "millibox", &mut script);
-    std::io::stdout()
-        .write_all(&script)
-        .map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))?;
+    std::io::stdout().write_all(&script).map_err(unwritten)?;
     Ok(ExitCode::SUCCESS)
 }
 

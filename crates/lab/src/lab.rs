@@ -247,7 +247,7 @@ impl Progress {
             bar
         });
         if shown && !on_terminal {
-            eprintln!("{what} ...");
+            complain(format_args!("{what} ..."));
         }
         Progress { what: what.to_owned(), shown, bar }
     }
@@ -268,9 +268,15 @@ impl Progress {
             bar.finish_and_clear();
         }
         if self.shown {
-            eprintln!("{}: {:.1} s", self.what, took.as_secs_f64());
+            complain(format_args!("{}: {:.1} s", self.what, took.as_secs_f64()));
         }
     }
+}
+
+/// A line on standard error, or nothing if nobody reads it any more: `eprintln!` panics then.
+fn complain(line: std::fmt::Arguments<'_>) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 impl Drop for Progress {

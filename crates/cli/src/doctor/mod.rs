@@ -11,7 +11,7 @@ mod checks;
 mod remedies;
 mod trial;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, unwritten};
 use crate::machine;
 use checks::{Check, Findings};
 use millibox::Backend;
@@ -65,7 +65,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             writeln!(std::io::stdout(), "\n{}", summary(&found))
         };
     }
-    written.map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))?;
+    written.map_err(unwritten)?;
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

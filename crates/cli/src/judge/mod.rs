@@ -12,7 +12,7 @@ pub mod show;
 
 pub use options::Args;
 
-use crate::failure::{Failure, complain};
+use crate::failure::{Failure, complain, unwritten};
 use crate::run::usable_cpus;
 use crate::shop::Shop;
 use crate::signals::Signals;
@@ -88,7 +88,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             if detail != Detail::Quiet && report.submissions.len() > 1 {
                 show.line(&summary(&report));
             }
-            show.finish().map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))?;
+            show.finish().map_err(unwritten)?;
             reports.write(&report)?;
             status(&foreign, &report)
         }

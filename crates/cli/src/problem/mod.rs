@@ -14,7 +14,7 @@ mod progress;
 
 pub use options::Args;
 
-use crate::failure::{Failure, complain};
+use crate::failure::{Failure, complain, say, unwritten};
 use crate::judge;
 use crate::judge::show::{self, Detail, Show};
 use crate::shop::Shop;
@@ -99,8 +99,9 @@ fn work<T>(shop: &Shop, lines: bool, work: impl FnOnce(&Setter<'_>) -> Result<T,
     let progress = Progress::new(lines);
     let toolbox = Toolbox::new(shop.machine.supervisor(), shop.suites.clone(), shop.cache.clone());
     let done = work(&Setter::new(shop.machine.supervisor(), &toolbox, &progress));
-    progress.finish();
-    Ok(done?)
+    let told = progress.finish();
+    let done = done?;
+    Ok(told.map(|()| done)?)
 }
 
 fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
@@ -112,7 +113,7 @@ fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
     };
     work(&Shop::open(&args.work, None, &[], signals)?, false, |setter| setter.init(&args.directory, &options))?;
     let directory = args.directory.display();
-    println!("{directory}: a package that works; change it to yours, and see `millibox problem --help`");
+    say(format_args!("{directory}: a package that works; change it to yours, and see `millibox problem --help`"))?;
     Ok(0)
 }
 
@@ -127,7 +128,7 @@ fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
     }
     let changed = report.made.iter().filter(|made| made.changed).count();
     let same = report.made.len() - changed;
-    println!("{changed} files changed, {same} came out as they were, {} were up to date", report.current);
+    say(format_args!("{changed} files changed, {same} came out as they were, {} were up to date", report.current))?;
     Ok(0)
 }
 
@@ -136,7 +137,7 @@ fn look(args: &options::Validate, signals: &Signals) -> Result<u8, Stop> {
         work(&Shop::open(&args.on.work, None, &[], signals)?, false, |setter| setter.validate(&args.on.package))?;
     match args.json {
         true => print::validation_json(&report)?,
-        false => print::validation(&report),
+        false => print::validation(&report)?,
     }
     Ok(if report.has_errors() { WRONG } else { 0 })
 }
@@ -150,7 +151,7 @@ fn measure(args: &options::Limits, signals: &Signals) -> Result<u8, Stop> {
     let report = report?;
     match args.json {
         true => print::json(&report)?,
-        false => print::limits(&report),
+        false => print::limits(&report)?,
     }
     Ok(0)
 }
@@ -194,7 +195,7 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
         show.line(&judge::summary(&report));
         findings.remarks.iter().for_each(|remark| show.line(remark));
     }
-    show.finish().map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))?;
+    show.finish().map_err(unwritten)?;
     let findings = findings?;
     let status = match (report.failed(), report.unexpected().next()) {
         (true, _) => FAILED,
@@ -212,7 +213,7 @@ fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
         let report =
             work(&Shop::open(&args.on.work, None, &[], signals)?, false, |setter| setter.validate(&args.on.package))?;
         if report.has_errors() {
-            print::validation(&report);
+            print::validation(&report)?;
             complain(format_args!("millibox: not packed, for these errors; --force packs it all the same"));
             return Ok(WRONG);
         }
@@ -225,9 +226,9 @@ fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
         return Ok(0);
     }
     for name in &report.left_out {
-        println!("left out: {name} is not of the format");
+        say(format_args!("left out: {name} is not of the format"))?;
     }
-    println!("{}: {} files, {} bytes", report.path.display(), report.files, report.bytes);
+    say(format_args!("{}: {} files, {} bytes", report.path.display(), report.files, report.bytes))?;
     Ok(0)
 }
 
@@ -259,13 +260,13 @@ fn tidy(args: &options::Clean) -> Result<u8, Stop> {
         return Ok(0);
     }
     let verb = if args.dry_run { "would remove" } else { "removed" };
-    report.removed.iter().for_each(|path| println!("{verb} {path}"));
-    report.kept.iter().for_each(|path| println!("kept {path}: somebody has changed it"));
+    report.removed.iter().try_for_each(|path| say(format_args!("{verb} {path}")))?;
+    report.kept.iter().try_for_each(|path| say(format_args!("kept {path}: somebody has changed it")))?;
     if args.programs {
-        println!("{verb} {programs} compiled programs");
+        say(format_args!("{verb} {programs} compiled programs"))?;
     }
     if report.removed.is_empty() && report.kept.is_empty() {
-        println!("nothing here was made by `millibox problem gen`");
+        say("nothing here was made by `millibox problem gen`")?;
     }
     Ok(0)
 }

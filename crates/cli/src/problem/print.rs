@@ -1,17 +1,15 @@
 //! Reports, for people and for machines.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use millibox_judge::setter::{limits, validate};
 use millibox_package::{Fault, Severity};
 use serde::Serialize;
-use std::io::Write;
 use std::path::Path;
 
 /// One JSON object on standard output.
 pub fn json(report: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(report).map_err(Failure::sandbox)?;
-    writeln!(std::io::stdout(), "{text}")
-        .map_err(|error| Failure::sandbox(format!("cannot write to standard output: {error}")))
+    say(text)
 }
 
 #[derive(Serialize)]
@@ -51,35 +49,32 @@ pub fn validation_json(report: &validate::Report) -> Result<(), Failure> {
 }
 
 /// What validation found, and how much it looked at.
-pub fn validation(report: &validate::Report) {
-    for fault in &report.faults {
-        println!("{fault}");
-    }
+pub fn validation(report: &validate::Report) -> Result<(), Failure> {
+    report.faults.iter().try_for_each(say)?;
     let errors = report.faults.iter().filter(|fault| fault.severity == Severity::Error).count();
     let warnings = report.faults.len() - errors;
-    println!(
+    say(format_args!(
         "{} tests, {} runs of input validators, {} answers checked: {errors} errors, {warnings} warnings",
         report.tests, report.validations, report.answers
-    );
+    ))
 }
 
 /// Times and limits of each test.
-pub fn limits(report: &limits::Report) {
+pub fn limits(report: &limits::Report) -> Result<(), Failure> {
     let width = report.tests.iter().map(|test| test.test.len()).max().unwrap_or(0).max(4);
-    println!("{:width$}  {:>8}  {:>8}  {:>8}  {:>9}", "test", "time", "limit", "now", "memory");
+    say(format_args!("{:width$}  {:>8}  {:>8}  {:>8}  {:>9}", "test", "time", "limit", "now", "memory"))?;
     for test in &report.tests {
         let stated = test.stated.map_or_else(|| "-".to_owned(), |stated| format!("{stated:.2} s"));
         let memory = test.memory.div_ceil(1 << 20);
-        println!("{:width$}  {:>6.3} s  {:>6.2} s  {stated:>8}  {memory:>5} MiB", test.test, test.time, test.limit);
+        let (test, time, limit) = (&test.test, test.time, test.limit);
+        say(format_args!("{test:width$}  {time:>6.3} s  {limit:>6.2} s  {stated:>8}  {memory:>5} MiB"))?;
     }
-    println!("limit = {}", report.formula);
+    say(format_args!("limit = {}", report.formula))?;
     if let Some(limit) = report.limit {
         let slowest = report.tests.iter().max_by(|a, b| a.time.total_cmp(&b.time));
         if let Some(test) = slowest {
-            println!("{limit} s, for {:.3} s of {} on {}", test.time, test.submission, test.test);
+            say(format_args!("{limit} s, for {:.3} s of {} on {}", test.time, test.submission, test.test))?;
         }
     }
-    for path in &report.written {
-        println!("changed {path}");
-    }
+    report.written.iter().try_for_each(|path| say(format_args!("changed {path}")))
 }

@@ -1,5 +1,6 @@
 //! What goes on: a bar where people look, plain lines where they do not.
 
+use crate::failure::{Failure, say};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use millibox_judge::setter;
 use std::io::IsTerminal;
@@ -11,22 +12,28 @@ pub struct Progress {
     bar: Mutex<ProgressBar>,
     /// Lines of steps are told, on standard output.
     lines: bool,
+    /// Why a line was not told; no other is, then.
+    failed: Mutex<Option<Failure>>,
 }
 
 impl Progress {
     /// `lines`: what each step says is told, too.
     pub fn new(lines: bool) -> Progress {
-        Progress { bar: Mutex::new(ProgressBar::hidden()), lines }
+        Progress { bar: Mutex::new(ProgressBar::hidden()), lines, failed: Mutex::new(None) }
     }
 
-    /// The work is over: nothing is left of the bar.
-    pub fn finish(&self) {
+    /// The work is over: nothing is left of the bar. Says whether all lines could be told.
+    pub fn finish(self) -> Result<(), Failure> {
         self.bar().finish_and_clear();
+        self.failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
     /// A line on standard output.
     pub fn line(&self, line: &str) {
-        self.bar().suspend(|| println!("{line}"));
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.is_none() {
+            *failed = self.bar().suspend(|| say(line)).err();
+        }
     }
 
     fn bar(&self) -> std::sync::MutexGuard<'_, ProgressBar> {

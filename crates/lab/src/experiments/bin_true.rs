@@ -11,6 +11,7 @@ use millibox::{Handle, Pool, Request, Supervisor};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde::Serialize;
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// See the module.
@@ -133,40 +134,44 @@ pub struct Measured {
     samples: Raw,
 }
 
-impl Measured {
-    /// Prints a table for a person.
-    pub fn print(&self) {
+/// A table for a person.
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micros = |ns: u64| ns as f64 / 1000.0;
-        println!("/bin/true, backend {}, Linux {}, {} CPUs", self.backend, self.kernel, self.cpus);
-        println!();
-        println!("one after another ({} runs each)     median       mean", self.runs);
-        println!(
+        writeln!(f, "/bin/true, backend {}, Linux {}, {} CPUs", self.backend, self.kernel, self.cpus)?;
+        writeln!(f)?;
+        writeln!(f, "one after another ({} runs each)     median       mean", self.runs)?;
+        writeln!(
+            f,
             "  posix_spawn and wait             {:8.1} us {:8.1} us",
             micros(self.posix_spawn_median_ns),
             micros(self.posix_spawn_mean_ns)
-        );
-        println!(
+        )?;
+        writeln!(
+            f,
             "  millibox, 1 slot                 {:8.1} us {:8.1} us   p99 {:.1} us",
             micros(self.sandbox_median_ns),
             micros(self.sandbox_mean_ns),
             micros(self.sandbox_p99_ns)
-        );
-        println!("  ratio of medians                 {:8.2}", self.ratio_1_slot);
-        println!();
-        println!("on {} CPUs at once                    runs/s     CPU time/run", self.cpus);
-        println!(
+        )?;
+        writeln!(f, "  ratio of medians                 {:8.2}", self.ratio_1_slot)?;
+        writeln!(f)?;
+        writeln!(f, "on {} CPUs at once                    runs/s     CPU time/run", self.cpus)?;
+        writeln!(
+            f,
             "  posix_spawn loops                {:8.0}      {:8.1} us",
             self.posix_spawn_per_second,
             micros(self.posix_spawn_cpu_ns)
-        );
-        println!(
+        )?;
+        writeln!(
+            f,
             "  millibox, a supervisor for each  {:8.0}      {:8.1} us",
             self.runs_per_second,
             micros(self.cpu_ns_per_request)
-        );
-        println!("  ratio                            {:8.2}", self.ratio_all_cpus);
-        println!("  ratio of one, with pinned slots  {:8.2}", self.ratio_all_cpus_one_supervisor);
-        println!("  ratio of one, slots not pinned   {:8.2}", self.ratio_all_cpus_unpinned);
+        )?;
+        writeln!(f, "  ratio                            {:8.2}", self.ratio_all_cpus)?;
+        writeln!(f, "  ratio of one, with pinned slots  {:8.2}", self.ratio_all_cpus_one_supervisor)?;
+        write!(f, "  ratio of one, slots not pinned   {:8.2}", self.ratio_all_cpus_unpinned)
     }
 }
 
