@@ -345,3 +345,79 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
         assert!(line(&output).contains("cannot write to standard output"), "{arguments:?}: {output:?}");
     }
 }
+
+/// A FIFO that nobody else opens.
+fn fifo(place: &Path) -> String {
+    let path = place.join("fifo");
+    let mode = rustix::fs::Mode::from_raw_mode(0o666);
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn a_signal_ends_who_waits_for_a_fifo() {
+    let place = directory();
+    let fifo = fifo(place.path());
+    let report = place.path().join("report.json").display().to_string();
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/leak").display().to_string();
+    let waits: [(&[&str], i32); 5] = [
+        (&["run", "--report", &report, "--stdin", &fifo, "true"], 2),
+        (&["run", "--stdout", &fifo, "true"], 15),
+        (&["run", "--report", &report, "--stderr", &fifo, "true"], 1),
+        (&["run", "--report", &fifo, "true"], 15),
+        (&["judge", &package, "--report", "html", &report, "--report", "json", &fifo], 2),
+    ];
+    for (words, signal) in waits {
+        let child = Command::new(executable("millibox"))
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let waits = || {
+            std::fs::read_to_string(format!("/proc/{}/wchan", child.id()))
+                .is_ok_and(|wchan| wchan == "wait_for_partner")
+                || std::fs::read_to_string(format!("/proc/{}/syscall", child.id()))
+                    .is_ok_and(|call| call.starts_with(&format!("{} ", libc::SYS_openat)))
+        };
+        assert!(eventually(Duration::from_secs(10), waits), "{words:?}: it does not wait");
+        millibox_tests::kill(child.id() as i32, rustix::process::Signal::from_named_raw(signal).unwrap());
+        let ended = eventually(Duration::from_secs(10), || {
+            std::fs::read_to_string(format!("/proc/{}/stat", child.id())).is_ok_and(|stat| stat.contains(") Z "))
+        });
+        if !ended {
+            millibox_tests::kill(child.id() as i32, rustix::process::Signal::KILL);
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(status(&output), 128 + signal, "{words:?}: {output:?}");
+        line(&output);
+        let names: Vec<_> = std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(names, ["fifo"], "{words:?}: left behind");
+    }
+}
+
+#[test]
+fn what_must_be_a_regular_file_is_not_waited_for() {
+    let place = directory();
+    let fifo = fifo(place.path());
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/leak").display().to_string();
+    let wrong: [(&[&str], i32); 4] = [
+        (&["run", "--seccomp", &fifo, "true"], 125),
+        (&["judge", &fifo], 2),
+        (&["judge", &package, &fifo, "--language", "c++17"], 125),
+        (&["problem", "validate", &fifo], 2),
+    ];
+    for (words, wanted) in wrong {
+        let output = Command::new("timeout")
+            .args(["-s", "KILL", "10"])
+            .arg(executable("millibox"))
+            .args(words)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert_eq!(status(&output), wanted, "{words:?}: {output:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains(&fifo) && said.lines().count() == 1, "{words:?}: {said}");
+    }
+}

@@ -7,7 +7,18 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use tempfile::NamedTempFile;
+
+/// Temporary files that are there, for who ends us while we wait for something else.
+static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes all temporary files; none is made before `then` is done.
+pub fn without_temporaries<T>(then: impl FnOnce() -> T) -> T {
+    let mut all = TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner);
+    all.drain(..).for_each(|path| drop(std::fs::remove_file(path)));
+    then()
+}
 
 /// Open before the run, so that a path that cannot be written is no surprise after it.
 pub struct ReportFile {
@@ -73,11 +84,13 @@ impl Target {
         }
         // The kernel's own words, which tempfile wraps.
         rustix::fs::accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?;
+        let mut all = TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner);
         // As any new file: the umask takes away what it does.
         let temporary = tempfile::Builder::new()
             .prefix(".millibox-report-")
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(directory)?;
+        all.push(temporary.path().to_owned());
         Ok(Target::Replace(temporary, path))
     }
 

@@ -1,13 +1,13 @@
 //! What programs of a package are run with, and the options that say so.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, complain};
 use crate::languages::suites;
 use crate::machine;
 use crate::signals::Signals;
 use millibox_judge::cache::Cache;
 use millibox_judge::judge::Machine;
 use millibox_judge::suite::Suites;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const MACHINE: &str = "Machine";
@@ -31,6 +31,15 @@ pub struct Work {
     pub suites: Option<PathBuf>,
     #[command(flatten)]
     pub machine: machine::Options,
+}
+
+/// Says of what is there and can be no package that it is none: whoever opens a FIFO may wait for ever.
+pub fn can_be_package(path: &Path) -> bool {
+    let other = path.metadata().is_ok_and(|found| !found.is_dir() && !found.is_file());
+    if other {
+        complain(format_args!("{}: error: neither a directory nor a zip archive", path.display()));
+    }
+    !other
 }
 
 /// What [`Work`] says, ready.

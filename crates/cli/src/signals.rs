@@ -1,6 +1,7 @@
 //! Ctrl-C and its kin end what runs; it leaves nothing behind and is still reported.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, complain};
+use crate::report_file;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -8,6 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 struct State {
     caught: Option<i32>,
     end: Option<Box<dyn Fn() + Send>>,
+    /// What was to be ended is over.
+    over: bool,
+    /// We may be waiting for somebody else, with nothing to be ended.
+    waiting: bool,
 }
 
 /// Signals that are caught.
@@ -30,6 +35,9 @@ impl Signals {
             for signal in signals.forever() {
                 let mut state = lock(&seen);
                 state.caught.get_or_insert(signal);
+                if state.waiting {
+                    leave(signal);
+                }
                 if let Some(end) = &state.end {
                     end();
                 }
@@ -54,8 +62,33 @@ impl Signals {
 
     /// What was to be ended is over.
     pub fn forget(&self) {
-        lock(&self.state).end = None;
+        let mut state = lock(&self.state);
+        (state.end, state.over) = (None, true);
     }
+
+    /// Does what may wait for somebody else, as opening a FIFO does: there a signal ends us at once, and so does one
+    /// that has come before, unless it has ended what it was to end.
+    pub fn may_wait<T>(&self, work: impl FnOnce() -> T) -> T {
+        let set = |waiting: bool| {
+            let mut state = lock(&self.state);
+            if let Some(signal) = state.caught.filter(|_| !state.over) {
+                leave(signal);
+            }
+            state.waiting = waiting;
+        };
+        set(true);
+        let done = work();
+        set(false);
+        done
+    }
+}
+
+/// Ends us, with nothing left behind.
+fn leave(signal: i32) -> ! {
+    report_file::without_temporaries(|| {
+        complain(format_args!("millibox: told to end by signal {signal}"));
+        std::process::exit(128 + (signal & 0x7f))
+    })
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {

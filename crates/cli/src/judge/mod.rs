@@ -14,7 +14,7 @@ pub use options::Args;
 
 use crate::failure::{Failure, complain, unwritten};
 use crate::run::usable_cpus;
-use crate::shop::Shop;
+use crate::shop::{Shop, can_be_package};
 use crate::signals::Signals;
 use millibox_judge::interactive::Mode;
 use millibox_judge::judge::{Judge, Machine, Options, Prepared, TimeLimit, choose};
@@ -36,6 +36,9 @@ const NOT_JUDGED: u8 = 2;
 /// The whole subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let signals = Signals::catch()?;
+    if !can_be_package(&args.package) {
+        return Ok(ExitCode::from(NOT_JUDGED));
+    }
     let problem = match millibox_package::read(&args.package) {
         Ok(problem) => problem,
         Err(faults) => {
@@ -47,7 +50,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let of_package = |one: &&Submission| problem.submissions.iter().any(|known| known.name == one.name);
     let foreign: Vec<String> = submissions.iter().filter(|one| !of_package(one)).map(|one| one.name.clone()).collect();
     let detail = args.detail(submissions.len());
-    let mut reports = Reports::open(&args.report)?;
+    let mut reports = signals.may_wait(|| Reports::open(&args.report))?;
     let cpus = args.cpus.as_ref().map(|cpus| usable_cpus(&cpus.0)).transpose()?.unwrap_or_default();
     let Shop { machine, suites, cache } = Shop::open(&args.work, None, &cpus, &signals)?;
     if let Some(language) = &args.language {
@@ -89,7 +92,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
                 show.line(&summary(&report));
             }
             show.finish().map_err(unwritten)?;
-            reports.write(&report)?;
+            signals.forget();
+            signals.may_wait(|| reports.write(&report))?;
             status(&foreign, &report)
         }
     };

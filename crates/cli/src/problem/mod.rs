@@ -17,7 +17,7 @@ pub use options::Args;
 use crate::failure::{Failure, complain, say, unwritten};
 use crate::judge;
 use crate::judge::show::{self, Detail, Show};
-use crate::shop::Shop;
+use crate::shop::{Shop, can_be_package};
 use crate::signals::Signals;
 use millibox_judge::cache::Cache;
 use millibox_judge::compile::Toolbox;
@@ -39,6 +39,9 @@ const FAILED: u8 = 2;
 /// The whole subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let signals = Signals::catch()?;
+    if args.command.package().is_some_and(|package| !can_be_package(package)) {
+        return Ok(ExitCode::from(FAILED));
+    }
     let done = match &args.command {
         Command::Init(args) => begin(args, &signals),
         Command::Gen(args) => make(args, &signals),

@@ -3,7 +3,7 @@
 use crate::shop::Work;
 use clap::{Subcommand, ValueEnum};
 use millibox_judge::setter::init;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `millibox problem`.
 #[derive(Debug, clap::Args)]
@@ -93,6 +93,21 @@ pub enum Command {
     ///
     /// Example: millibox problem clean --dry-run
     Clean(Clean),
+}
+
+impl Command {
+    /// The package that there should be.
+    pub fn package(&self) -> Option<&Path> {
+        Some(match self {
+            Command::Init(_) => return None,
+            Command::Gen(args) => &args.on.package,
+            Command::Validate(args) => &args.on.package,
+            Command::Limits(args) => &args.on.package,
+            Command::Test(args) => &args.on.package,
+            Command::Zip(args) => &args.on.package,
+            Command::Clean(args) => &args.package,
+        })
+    }
 }
 
 /// On what, and how.

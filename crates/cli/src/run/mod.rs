@@ -37,14 +37,15 @@ use streams::Streams;
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     // Whatever ends us before the run leaves no file behind, so files come late.
     let signals = Signals::catch()?;
-    let mut report = args.report.as_deref().map(ReportFile::open).transpose()?;
+    let mut report = signals.may_wait(|| args.report.as_deref().map(ReportFile::open).transpose())?;
     let ending = run(args, &signals).unwrap_or_else(|failure| Ending::Failed { backend: None, failure });
+    signals.forget();
     if let Some(line) = ending.line(args, signals.caught()) {
         complain(format_args!("millibox: {line}"));
     }
     let status = ending.status(signals.caught());
     if let Some(report) = &mut report {
-        report.write(ending.report().line())?;
+        signals.may_wait(|| report.write(ending.report().line()))?;
     }
     Ok(ExitCode::from(status))
 }
@@ -62,7 +63,7 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
             request = request.env(name, value);
         }
     }
-    let mut streams = Streams::open(args)?;
+    let mut streams = signals.may_wait(|| Streams::open(args))?;
     request = streams.give_to(request)?;
 
     let supervisor = args.machine.builder().slots(1).homes_per_slot(1).start()?;

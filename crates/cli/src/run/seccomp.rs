@@ -40,6 +40,9 @@ pub fn choose(world: World, which: &OsStr) -> Result<World, Failure> {
 fn read(path: &OsStr) -> std::io::Result<Vec<u8>> {
     use std::io::Read;
     let mut content = Vec::new();
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
     std::fs::File::open(path)?.take(LONGEST).read_to_end(&mut content)?;
     Ok(content)
 }

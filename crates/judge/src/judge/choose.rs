@@ -71,6 +71,9 @@ fn outside(path: &Path, language: Option<&str>) -> Result<Submission, String> {
         if sources.is_empty() {
             return Err(format!("{}: a directory without files is no submission", path.display()));
         }
+    } else if !path.is_file() {
+        // Whoever opens a FIFO may wait for ever.
+        return Err(format!("{}: neither a regular file nor a directory, so no submission", path.display()));
     } else {
         sources.push(path.to_owned());
     }
