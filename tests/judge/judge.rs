@@ -492,6 +492,36 @@ fn what_is_not_supported_is_said_before_anything_is_judged() {
     package.judge(&[]).exits_with(2).says("cannot be read: No such file or directory");
 }
 
+#[test]
+fn a_package_without_submissions_cannot_be_judged() {
+    let judged = Package::new("").judge(&[]);
+    judged.exits_with(2).says("has no submissions");
+    assert_eq!(judged.stderr.lines().count(), 1, "{judged:?}");
+}
+
+#[test]
+fn a_report_on_standard_output_is_alone_there() {
+    let package = Package::new("");
+    package.submission("accepted/double.sh", DOUBLE).submission("accepted/again.sh", DOUBLE);
+    let judge = |report: &[&str]| package.command(report).current_dir(package.directory.path()).output().unwrap();
+    for path in ["-", "/dev/stdout"] {
+        let output = judge(&["--report", "json", path]);
+        let report: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        assert_eq!(report["submissions"].as_array().map(Vec::len), Some(2), "{report}");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && told.contains("2 submissions: 2 as expected"), "{output:?}");
+    }
+    for [one, other] in [["-", "/dev/stdout"], ["-", "-"], ["out", "./out"]] {
+        let output = judge(&["--report", "json", one, "--report", "html", other]);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(125), 0), "{one} {other}: {output:?}");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let refused = told.contains(&format!("--report html {other}: another report goes there already"));
+        assert!(refused && told.lines().count() == 1, "{told}");
+    }
+    assert!(!package.directory.path().join("out").exists());
+}
+
 // --- failures that are ours ------------------------------------------------------------
 
 #[test]
@@ -521,6 +551,9 @@ fn what_a_missing_compiler_is_for_is_skipped_and_a_judge_error_for_who_asks() {
     }
     // That nothing was judged is no success.
     package.judge(&[&suites[..], &["wrong_answer"]].concat()).exits_with(2).says("2 skipped");
+    let quiet = package.judge(&[&suites[..], &["wrong_answer", "--quiet"]].concat());
+    quiet.exits_with(2).says("nothing was judged: all 2 submissions were skipped").says("no-such-compiler");
+    assert_eq!((quiet.stdout.as_str(), quiet.stderr.lines().count()), ("", 1), "{quiet:?}");
     for named in
         ["wrong_answer/x.ghost", "x.ghost", package.path().join("submissions/wrong_answer/x.ghost").to_str().unwrap()]
     {

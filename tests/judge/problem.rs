@@ -490,11 +490,16 @@ fn a_signal_leaves_everything() {
     shop.good(&["gen", "p"]);
     shop.write("p/utils/gen.sh", "echo new; [ $1 = x ] || sleep 1000\n");
     let before = shop.files("p");
-    let mut child = shop.command(&["problem", "gen", "p"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut command = shop.command(&["problem", "gen", "p"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let has_begun = || std::fs::read(shop.path("p/.millibox/new/1")).is_ok_and(|bytes| !bytes.is_empty());
     assert!(eventually(Duration::from_secs(60), has_begun));
     millibox_tests::kill(child.id() as i32, rustix::process::Signal::INT);
-    assert_eq!(child.wait().unwrap().code(), Some(128 + 2));
+    let said = Said(child.wait_with_output().unwrap());
+    assert_eq!(said.status(), 128 + 2, "{said:?}");
+    assert!(!said.stdout().contains("failed"), "{said:?}");
+    let told = String::from_utf8_lossy(&said.0.stderr).into_owned();
+    assert!(told.lines().count() == 1 && told.contains("told to end by signal 2"), "{told}");
     assert!(before == shop.files("p"), "a file changed");
     // Two at once are one too many.
     let _lock = {

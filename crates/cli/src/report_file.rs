@@ -23,8 +23,27 @@ pub fn without_temporaries<T>(then: impl FnOnce() -> T) -> T {
 /// Open before the run, so that a path that cannot be written is no surprise after it.
 pub struct ReportFile {
     path: PathBuf,
+    place: Place,
     /// Taken when it is written.
     target: Option<Target>,
+}
+
+/// Where a report goes, however it is spelt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    Stdout,
+    Stderr,
+    Path(PathBuf),
+}
+
+impl Place {
+    fn of(path: &Path) -> Place {
+        match path.to_str() {
+            Some("-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => Place::Stdout,
+            Some("/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2") => Place::Stderr,
+            _ => Place::Path(path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or(path.to_owned())),
+        }
+    }
 }
 
 enum Target {
@@ -37,9 +56,20 @@ enum Target {
 impl ReportFile {
     /// Makes sure that it can be written.
     pub fn open(path: &Path) -> Result<ReportFile, Failure> {
-        let target = Target::open(path)
+        let place = Place::of(path);
+        let target = Target::open(path, &place)
             .map_err(|error| Failure::option(format!("--report {}: cannot be written: {error}", path.display())))?;
-        Ok(ReportFile { path: path.to_owned(), target: Some(target) })
+        Ok(ReportFile { path: path.to_owned(), place, target: Some(target) })
+    }
+
+    /// Whether it goes to standard output, where nothing else should be then.
+    pub fn is_stdout(&self) -> bool {
+        self.place == Place::Stdout
+    }
+
+    /// Whether it goes where another one goes.
+    pub fn is_at(&self, other: &ReportFile) -> bool {
+        self.place == other.place
     }
 
     /// Writes it.
@@ -52,14 +82,12 @@ impl ReportFile {
 }
 
 impl Target {
-    fn open(path: &Path) -> std::io::Result<Target> {
+    fn open(path: &Path, place: &Place) -> std::io::Result<Target> {
         // Opening these anew would write over what is there if they are files.
-        let own = match path.to_str() {
-            Some("-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => {
-                Some(fcntl_dupfd_cloexec(std::io::stdout(), 3)?)
-            }
-            Some("/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2") => Some(fcntl_dupfd_cloexec(std::io::stderr(), 3)?),
-            _ => None,
+        let own = match place {
+            Place::Stdout => Some(fcntl_dupfd_cloexec(std::io::stdout(), 3)?),
+            Place::Stderr => Some(fcntl_dupfd_cloexec(std::io::stderr(), 3)?),
+            Place::Path(_) => None,
         };
         if let Some(own) = own {
             return Ok(Target::Write(File::from(own)));

@@ -12,7 +12,7 @@ pub mod show;
 
 pub use options::Args;
 
-use crate::failure::{Failure, complain, unwritten};
+use crate::failure::{Failure, complain};
 use crate::run::usable_cpus;
 use crate::shop::{Shop, can_be_package};
 use crate::signals::Signals;
@@ -23,7 +23,7 @@ use millibox_judge::verdict::Verdict;
 use millibox_package::Problem;
 use millibox_package::model::{Expected, Submission};
 use reports::Reports;
-use show::{Detail, Show};
+use show::{Detail, On, Show};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -51,6 +51,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let foreign: Vec<String> = submissions.iter().filter(|one| !of_package(one)).map(|one| one.name.clone()).collect();
     let detail = args.detail(submissions.len());
     let mut reports = signals.may_wait(|| Reports::open(&args.report))?;
+    let on = if reports.take_stdout() { On::Stderr } else { On::Stdout };
     let cpus = args.cpus.as_ref().map(|cpus| usable_cpus(&cpus.0)).transpose()?.unwrap_or_default();
     let Shop { machine, suites, cache } = Shop::open(&args.work, None, &cpus, &signals)?;
     if let Some(language) = &args.language {
@@ -79,7 +80,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
         Ok(prepared) => {
             let names = submissions.iter().map(|submission| submission.name.as_str());
-            let mut show = Show::new(prepared.plan(), detail, bar, machine.clone(), names);
+            let mut show = Show::new(prepared.plan(), detail, on, bar, machine.clone(), names);
             for warning in prepared.warnings() {
                 show.warning(&warning.to_string());
             }
@@ -91,7 +92,10 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             if detail != Detail::Quiet && report.submissions.len() > 1 {
                 show.line(&summary(&report));
             }
-            show.finish().map_err(unwritten)?;
+            if detail == Detail::Quiet && report.submissions.iter().all(SubmissionReport::is_skipped) {
+                show.warning(&nothing(&report));
+            }
+            show.finish()?;
             signals.forget();
             signals.may_wait(|| reports.write(&report))?;
             status(&foreign, &report)
@@ -126,10 +130,8 @@ fn submissions(args: &Args, problem: &Problem) -> Result<(Vec<Submission>, Vec<S
         }
     }
     if submissions.is_empty() {
-        return Err(Failure::option(format!(
-            "{} has no submissions; name one of your own after it",
-            args.package.display()
-        )));
+        let why = format!("{} has no submissions; name one of your own after it", args.package.display());
+        return Err(Failure { status: NOT_JUDGED, ..Failure::option(why) });
     }
     if args.tests.is_some() {
         // What must fail somewhere need not do so on some of the tests.
@@ -187,6 +189,16 @@ pub fn summary(report: &JudgeReport) -> String {
     let parts: Vec<String> =
         parts.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     format!("\n{all} submissions: {}", parts.join(", "))
+}
+
+/// Why nothing was judged, if it is for the languages of all submissions.
+fn nothing(report: &JudgeReport) -> String {
+    let reason = report.submissions.first().map_or("", |one| one.reason.as_str());
+    let all = match report.submissions.len() {
+        1 => "the one submission was".to_owned(),
+        all => format!("all {all} submissions were"),
+    };
+    format!("millibox: nothing was judged: {all} skipped, as no language of theirs can be used here: {reason}")
 }
 
 /// The exit status. `foreign`: names of submissions from outside of the package.

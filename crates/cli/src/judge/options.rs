@@ -112,7 +112,7 @@ pub struct Args {
 
     /// Write a report; FORMAT is json, html or junit
     ///
-    /// Can be given repeatedly. PATH - is standard output.
+    /// Can be given repeatedly. PATH - is standard output; what is told then is on standard error.
     ///
     /// Example: --report html report.html
     #[arg(long, value_names = ["FORMAT", "PATH"], num_args = 2, action = clap::ArgAction::Append, help_heading = OUTPUT)]

@@ -19,7 +19,8 @@ pub struct Reports(Vec<(Format, ReportFile)>);
 impl Reports {
     /// `pairs`: format, path, format, path, ...
     pub fn open(pairs: &[OsString]) -> Result<Reports, Failure> {
-        let open = |pair: &[OsString]| {
+        let mut reports = Reports(Vec::new());
+        for pair in pairs.chunks(2) {
             let [format, path] = pair else {
                 return Err(Failure::option("--report: needs a format and a path, for example --report json out.json"));
             };
@@ -34,9 +35,22 @@ impl Reports {
                     )));
                 }
             };
-            Ok((format, ReportFile::open(Path::new(path))?))
-        };
-        pairs.chunks(2).map(open).collect::<Result<_, _>>().map(Reports)
+            let file = ReportFile::open(Path::new(path))?;
+            if reports.0.iter().any(|(_, other)| other.is_at(&file)) {
+                return Err(Failure::option(format!(
+                    "--report {} {}: another report goes there already; give each a place of its own",
+                    pair[0].display(),
+                    path.display()
+                )));
+            }
+            reports.0.push((format, file));
+        }
+        Ok(reports)
+    }
+
+    /// Whether one of them is all that should be on standard output.
+    pub fn take_stdout(&self) -> bool {
+        self.0.iter().any(|(_, file)| file.is_stdout())
     }
 
     /// Writes them all.

@@ -1,6 +1,7 @@
-//! What is told while submissions are judged: lines on standard output, a bar below them on a terminal.
+//! What is told while submissions are judged: lines on standard output (or, where a report goes there, on standard
+//! error), a bar below them on a terminal.
 
-use crate::failure::complain;
+use crate::failure::{Failure, complain, unwritten};
 use indicatif::{ProgressBar, ProgressStyle};
 use millibox_judge::judge::{Event, Machine};
 use millibox_judge::report::SubmissionReport;
@@ -24,11 +25,19 @@ pub enum Detail {
     Verbose,
 }
 
+/// Where lines are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum On {
+    Stdout,
+    Stderr,
+}
+
 /// Writes above the bar.
 #[derive(Debug, Clone)]
 struct Above {
     bar: ProgressBar,
     machine: Arc<Machine>,
+    on: On,
     text: Vec<u8>,
     /// Nobody reads any more.
     closed: bool,
@@ -42,9 +51,10 @@ impl Write for Above {
 
     fn flush(&mut self) -> std::io::Result<()> {
         let text = std::mem::take(&mut self.text);
-        let written = self.bar.suspend(|| {
-            let mut out = std::io::stdout().lock();
-            out.write_all(&text).and_then(|()| out.flush())
+        let write = |out: &mut dyn Write| out.write_all(&text).and_then(|()| out.flush());
+        let written = self.bar.suspend(|| match self.on {
+            On::Stdout => write(&mut std::io::stdout().lock()),
+            On::Stderr => write(&mut std::io::stderr().lock()),
         });
         if written.is_err() && !std::mem::replace(&mut self.closed, true) {
             // For whom would we go on?
@@ -94,13 +104,18 @@ impl<'p> Show<'p> {
     pub fn new<'n>(
         plan: &'p Plan,
         detail: Detail,
+        on: On,
         bar: ProgressBar,
         machine: Arc<Machine>,
         names: impl Iterator<Item = &'n str>,
     ) -> Show<'p> {
-        let out = Above { bar, machine, text: Vec::new(), closed: false };
+        let out = Above { bar, machine, on, text: Vec::new(), closed: false };
         let width = names.map(|name| name.chars().count()).max().unwrap_or(0).min(48);
-        Show { plan, detail, style: Style::of(&std::io::stdout()), out, protocol: None, error: None, width }
+        let style = match on {
+            On::Stdout => Style::of(&std::io::stdout()),
+            On::Stderr => Style::of(&std::io::stderr()),
+        };
+        Show { plan, detail, style, out, protocol: None, error: None, width }
     }
 
     /// Something happened.
@@ -125,9 +140,13 @@ impl<'p> Show<'p> {
     }
 
     /// What could not be written.
-    pub fn finish(self) -> std::io::Result<()> {
+    pub fn finish(self) -> Result<(), Failure> {
         self.out.bar.finish_and_clear();
-        self.error.map_or(Ok(()), Err)
+        match (self.error, self.out.on) {
+            (None, _) => Ok(()),
+            (Some(error), On::Stdout) => Err(unwritten(error)),
+            (Some(error), On::Stderr) => Err(Failure::sandbox(format!("cannot write to standard error: {error}"))),
+        }
     }
 
     fn tell(&mut self, event: Event<'_>) -> std::io::Result<()> {

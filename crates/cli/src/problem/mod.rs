@@ -14,9 +14,9 @@ mod progress;
 
 pub use options::Args;
 
-use crate::failure::{Failure, complain, say, unwritten};
+use crate::failure::{Failure, complain, say};
 use crate::judge;
-use crate::judge::show::{self, Detail, Show};
+use crate::judge::show::{self, Detail, On, Show};
 use crate::shop::{Shop, can_be_package};
 use crate::signals::Signals;
 use millibox_judge::cache::Cache;
@@ -53,6 +53,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     };
     if let Some(signal) = signals.caught() {
         // What failed then failed for this.
+        complain(format_args!("millibox: told to end by signal {signal}; what ran was killed"));
         return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
     }
     match done {
@@ -98,8 +99,13 @@ fn tell(trouble: Trouble) -> Result<ExitCode, Failure> {
 }
 
 /// Does something with a setter's tools; `lines`: each step is told.
-fn work<T>(shop: &Shop, lines: bool, work: impl FnOnce(&Setter<'_>) -> Result<T, Trouble>) -> Result<T, Stop> {
-    let progress = Progress::new(lines);
+fn work<T>(
+    shop: &Shop,
+    lines: bool,
+    signals: &Signals,
+    work: impl FnOnce(&Setter<'_>) -> Result<T, Trouble>,
+) -> Result<T, Stop> {
+    let progress = Progress::new(lines, signals);
     let toolbox = Toolbox::new(shop.machine.supervisor(), shop.suites.clone(), shop.cache.clone());
     let done = work(&Setter::new(shop.machine.supervisor(), &toolbox, &progress));
     let told = progress.finish();
@@ -114,7 +120,9 @@ fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
         interactive: args.interactive,
         without_tests: args.no_gen,
     };
-    work(&Shop::open(&args.work, None, &[], signals)?, false, |setter| setter.init(&args.directory, &options))?;
+    work(&Shop::open(&args.work, None, &[], signals)?, false, signals, |setter| {
+        setter.init(&args.directory, &options)
+    })?;
     let directory = args.directory.display();
     say(format_args!("{directory}: a package that works; change it to yours, and see `millibox problem --help`"))?;
     Ok(0)
@@ -123,7 +131,7 @@ fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
 fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
     let options = generate::Options { tests: args.tests.clone(), all: args.all, check: args.check };
     let shop = Shop::open(&args.on.work, None, &[], signals)?;
-    let report = work(&shop, !args.json, |setter| setter.generate(&args.on.package, &options))?;
+    let report = work(&shop, !args.json, signals, |setter| setter.generate(&args.on.package, &options))?;
     report.warnings.iter().for_each(|warning| complain(format_args!("{warning}")));
     if args.json {
         print::json(&report)?;
@@ -136,8 +144,9 @@ fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
 }
 
 fn look(args: &options::Validate, signals: &Signals) -> Result<u8, Stop> {
-    let report =
-        work(&Shop::open(&args.on.work, None, &[], signals)?, false, |setter| setter.validate(&args.on.package))?;
+    let report = work(&Shop::open(&args.on.work, None, &[], signals)?, false, signals, |setter| {
+        setter.validate(&args.on.package)
+    })?;
     match args.json {
         true => print::validation_json(&report)?,
         false => print::validation(&report)?,
@@ -182,7 +191,7 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
         }
     };
     let names = problem.submissions.iter().map(|submission| submission.name.as_str());
-    let mut show = Show::new(prepared.plan(), Detail::Lines, bar.clone(), shop.machine.clone(), names);
+    let mut show = Show::new(prepared.plan(), Detail::Lines, On::Stdout, bar.clone(), shop.machine.clone(), names);
     if !args.json {
         show.line(&judge::heading(&prepared, &shop.machine));
     }
@@ -198,7 +207,7 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
         show.line(&judge::summary(&report));
         findings.remarks.iter().for_each(|remark| show.line(remark));
     }
-    show.finish().map_err(unwritten)?;
+    show.finish()?;
     let findings = findings?;
     let status = match (report.failed(), report.unexpected().next()) {
         (true, _) => FAILED,
@@ -213,8 +222,9 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
 
 fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
     if !args.force {
-        let report =
-            work(&Shop::open(&args.on.work, None, &[], signals)?, false, |setter| setter.validate(&args.on.package))?;
+        let report = work(&Shop::open(&args.on.work, None, &[], signals)?, false, signals, |setter| {
+            setter.validate(&args.on.package)
+        })?;
         if report.has_errors() {
             print::validation(&report)?;
             complain(format_args!("millibox: not packed, for these errors; --force packs it all the same"));

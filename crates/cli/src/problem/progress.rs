@@ -1,6 +1,7 @@
 //! What goes on: a bar where people look, plain lines where they do not.
 
 use crate::failure::{Failure, say};
+use crate::signals::Signals;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use millibox_judge::setter;
 use std::io::IsTerminal;
@@ -8,18 +9,20 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 /// See the module.
-pub struct Progress {
+pub struct Progress<'s> {
     bar: Mutex<ProgressBar>,
     /// Lines of steps are told, on standard output.
     lines: bool,
+    /// After one of them, what fails does so for it, and is nothing to tell.
+    signals: &'s Signals,
     /// Why a line was not told; no other is, then.
     failed: Mutex<Option<Failure>>,
 }
 
-impl Progress {
+impl<'s> Progress<'s> {
     /// `lines`: what each step says is told, too.
-    pub fn new(lines: bool) -> Progress {
-        Progress { bar: Mutex::new(ProgressBar::hidden()), lines, failed: Mutex::new(None) }
+    pub fn new(lines: bool, signals: &'s Signals) -> Progress<'s> {
+        Progress { bar: Mutex::new(ProgressBar::hidden()), lines, signals, failed: Mutex::new(None) }
     }
 
     /// The work is over: nothing is left of the bar. Says whether all lines could be told.
@@ -41,7 +44,7 @@ impl Progress {
     }
 }
 
-impl setter::Progress for Progress {
+impl setter::Progress for Progress<'_> {
     fn begin(&self, what: &str, steps: usize) {
         let mut bar = self.bar();
         bar.finish_and_clear();
@@ -56,7 +59,7 @@ impl setter::Progress for Progress {
     }
 
     fn step(&self, line: &str) {
-        if self.lines && !line.is_empty() {
+        if self.lines && !line.is_empty() && self.signals.caught().is_none() {
             self.line(line);
         }
         self.bar().inc(1);
