@@ -3,9 +3,9 @@
 use crate::failure::Failure;
 use rustix::fs::{Access, AtFlags, CWD};
 use rustix::io::fcntl_dupfd_cloexec;
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tempfile::NamedTempFile;
@@ -19,6 +19,9 @@ pub fn without_temporaries<T>(then: impl FnOnce() -> T) -> T {
     all.drain(..).for_each(|path| drop(std::fs::remove_file(path)));
     then()
 }
+
+/// Symbolic links that are followed to a file, as in path_resolution(7).
+const MOST_LINKS: usize = 40;
 
 /// Open before the run, so that a path that cannot be written is no surprise after it.
 pub struct ReportFile {
@@ -97,15 +100,17 @@ impl Target {
             Ok(found) if found.is_file() && !path.starts_with("/proc") && !path.starts_with("/dev/fd") => {
                 // The right to replace a file is its directory's, the right to write is its own.
                 OpenOptions::new().append(true).open(path)?;
-                Target::replace(path.canonicalize()?)
+                Target::replace(path.canonicalize()?, Some(&found))
             }
             Ok(_) => Ok(Target::Write(OpenOptions::new().append(true).open(path)?)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Target::replace(std::path::absolute(path)?),
+            // A link to what is not there yet leads to it all the same: so open(2) has it.
+            Err(error) if error.kind() == ErrorKind::NotFound => Target::replace(followed(path)?, None),
             Err(error) => Err(error),
         }
     }
 
-    fn replace(path: PathBuf) -> std::io::Result<Target> {
+    /// `old`: what is there, whose mode and owner the new file gets.
+    fn replace(path: PathBuf, old: Option<&Metadata>) -> std::io::Result<Target> {
         let directory = path.parent().unwrap_or(Path::new("/"));
         if path.file_name().is_none() {
             return Err(ErrorKind::IsADirectory.into());
@@ -119,6 +124,12 @@ impl Target {
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(directory)?;
         all.push(temporary.path().to_owned());
+        if let Some(old) = old {
+            // Only root can give files away, and not to whom its user namespace knows nothing of.
+            let _ = std::os::unix::fs::fchown(temporary.as_file(), Some(old.uid()), Some(old.gid()));
+            // As for whoever writes to a file, without the bits that make it run as somebody else.
+            temporary.as_file().set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
+        }
         Ok(Target::Replace(temporary, path))
     }
 
@@ -132,6 +143,16 @@ impl Target {
             }
         }
     }
+}
+
+/// Where a path leads whose file is not there, perhaps over links.
+fn followed(path: &Path) -> std::io::Result<PathBuf> {
+    let mut path = std::path::absolute(path)?;
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = path.read_link() else { return Ok(path) };
+        path = path.parent().unwrap_or(Path::new("/")).join(target);
+    }
+    Err(std::io::Error::from_raw_os_error(libc::ELOOP))
 }
 
 #[cfg(test)]
@@ -151,6 +172,40 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), report);
             assert_eq!(names(), 1);
         }
+    }
+
+    #[test]
+    fn a_file_keeps_its_mode_and_its_owner() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("r.json");
+        std::fs::write(&path, "old").unwrap();
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&path, Some(12), Some(34)).unwrap();
+        }
+        for mode in [0o600, 0o664] {
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            let old = path.metadata().unwrap();
+            ReportFile::open(&path).unwrap().write(Ok("new".into())).unwrap();
+            let new = path.metadata().unwrap();
+            assert_ne!(old.ino(), new.ino());
+            assert_eq!((old.mode(), old.uid(), old.gid()), (new.mode(), new.uid(), new.gid()));
+        }
+    }
+
+    #[test]
+    fn a_link_is_followed_even_to_what_is_not_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir(at("sub")).unwrap();
+        std::os::unix::fs::symlink("sub/link", at("link")).unwrap();
+        std::os::unix::fs::symlink("../r.json", at("sub/link")).unwrap();
+        for report in ["one", "another"] {
+            ReportFile::open(&at("link")).unwrap().write(Ok(report.into())).unwrap();
+            assert!(at("link").is_symlink() && at("sub/link").is_symlink());
+            assert_eq!(std::fs::read_to_string(at("r.json")).unwrap(), report);
+        }
+        std::os::unix::fs::symlink("round", at("round")).unwrap();
+        assert!(ReportFile::open(&at("round")).is_err());
     }
 
     #[test]
