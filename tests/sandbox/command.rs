@@ -169,6 +169,21 @@ fn streams_are_our_own_or_files() {
     assert_eq!(std::fs::read_to_string(&output).unwrap(), "from a file\n");
     assert!(std::fs::read_to_string(&errors).unwrap().starts_with("complaint\n"));
 
+    // However it is spelt, and whoever opened it, one file gets all of both, in order.
+    std::os::unix::fs::symlink("out", path("link")).unwrap();
+    let both = "echo a; echo b >&2; echo c";
+    for other in [path("./out"), path("link")] {
+        for limit in [&[][..], &["--output-limit", "100"]] {
+            shell(&[limit, &["--stdout", &output, "--stderr", &other]].concat(), both);
+            assert_eq!(std::fs::read_to_string(&output).unwrap(), "a\nb\nc\n", "{other}");
+        }
+    }
+    let own = std::fs::File::create(&output).unwrap();
+    let mut command = Command::new(executable("millibox"));
+    command.args(["run", "--stderr", &output, "--", "sh", "-c", both]).stdin(Stdio::null()).stdout(own);
+    assert!(command.status().unwrap().success());
+    assert_eq!(std::fs::read_to_string(&output).unwrap(), "a\nb\nc\n");
+
     let mut inherited = Command::new(executable("millibox"))
         .args(["run", "--", "sh", "-c", "cat; echo complaint >&2"])
         .stdin(std::fs::File::open(&input).unwrap())

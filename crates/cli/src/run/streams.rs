@@ -44,10 +44,16 @@ impl Streams {
             None => own(std::io::stdout()),
         };
         let stderr = match &args.stderr {
-            // One file, one position: neither writes over the other.
+            // Of a FIFO's reader there may be no second one.
             Some(path) if args.stdout.as_ref() == Some(path) => stdout.clone(),
             Some(path) => Some(created("--stderr", path)?),
             None => own(std::io::stderr()),
+        };
+        // One file, one position: neither writes over the other. If both are our own, who started us has seen to that.
+        let named = args.stdout.is_some() || args.stderr.is_some();
+        let stderr = match (&stdout, &stderr) {
+            (Some(one), Some(other)) if named && same_file(one, other) => stdout.clone(),
+            _ => stderr,
         };
         Ok(Streams { stdin, stdout, stderr, limit: args.output_limit, pipes: Vec::new() })
     }
