@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, complain, unwritten};
 use crate::machine;
+use crate::signals::Signals;
 use millibox::{Backend, BackendChoice, Supervisor};
 use millibox_judge::cache::Cache;
 use millibox_judge::compile::{Availability, Toolbox};
@@ -10,6 +11,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Options of `millibox languages`.
 #[derive(Debug, clap::Args)]
@@ -61,17 +63,30 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         [] => suites.iter().collect(),
         names => names.iter().map(|name| suites.named(name)).collect::<Result<_, _>>().map_err(Failure::option)?,
     };
-    let supervisor = supervisor(&args.machine)?;
+    let signals = Signals::catch()?;
+    let supervisor = Arc::new(supervisor(&args.machine)?);
+    let ended = supervisor.clone();
+    // What waits for a run then gets an error, and leaves nothing behind.
+    signals.end_with(move || ended.close());
     let toolbox = Toolbox::new(&supervisor, suites.clone(), Cache::none());
     let width = |of: fn(&Suite) -> &str| chosen.iter().map(|suite| of(suite).chars().count()).max().unwrap_or(0);
     let widths = (width(|suite| &suite.name), width(|suite| &suite.title));
     let mut all = Vec::new();
     let written = chosen.into_iter().try_for_each(|suite| {
         let line = look_at(&toolbox, suite, args.try_out);
+        if signals.caught().is_some() {
+            // What failed then failed for this.
+            return Ok(());
+        }
         let shown = if args.json { Ok(()) } else { show(&line, widths) };
         all.push(line);
         shown
     });
+    signals.forget();
+    if let Some(signal) = signals.caught() {
+        complain(format_args!("millibox: told to end by signal {signal}; what ran was killed"));
+        return Ok(ExitCode::from(128 + (signal & 0x7f) as u8));
+    }
     let written = written.and_then(|()| match args.json {
         true => {
             let text = serde_json::to_string_pretty(&all).map_err(std::io::Error::other)?;
