@@ -338,6 +338,55 @@ fn the_doctor_says_what_it_tried() {
 }
 
 #[test]
+fn a_supervisor_that_cannot_be_executed_is_told_first_by_the_doctor() {
+    let place = directory();
+    let supervisor = place.path().join("millibox-supervisor");
+    std::fs::write(&supervisor, "").unwrap();
+    share(&supervisor, 0o644);
+    let mut command = Command::new(executable("millibox"));
+    let output = command.args(["doctor", "--json"]).env("MILLIBOX_SUPERVISOR", &supervisor).output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = told["checks"].as_array().unwrap();
+    assert_eq!((status(&output), checks.len()), (1, 1), "nothing else can be tried: {told}");
+    assert_eq!((&checks[0]["name"], &checks[0]["ok"]), (&"supervisor".into(), &false.into()), "{told}");
+    let says = |key: &str, words: &str| checks[0][key].as_str().is_some_and(|text| text.contains(words));
+    assert!(says("detail", supervisor.to_str().unwrap()) && says("remedy", "chmod"), "{told}");
+}
+
+#[test]
+fn a_signal_ends_the_languages_and_leaves_nothing() {
+    let place = directory();
+    share(place.path(), 0o755);
+    std::fs::create_dir(place.path().join("tmp")).unwrap();
+    let token = token();
+    let suite = format!(
+        "name = \"slow\"\ntitle = \"Slow\"\nextensions = [\"slow\"]\n\n[tool.bash]\npackage = \"bash\"\n\n\
+         [compile]\ncommand = [\"{{bash}}\", \"-c\", \"sleep 8; :\", \"{token}\"]\nproduct = \"sources\"\n\n\
+         [run]\ncommand = [\"{{bash}}\", \"{{main}}\"]\n\n[example]\nfile = \"x.slow\"\nsource = \"echo\"\n"
+    );
+    std::fs::write(place.path().join("slow.toml"), suite).unwrap();
+    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::INT] {
+        let child = Command::new(executable("millibox"))
+            .args(["languages", "--try", "slow", "--suites"])
+            .arg(place.path())
+            .env("TMPDIR", place.path().join("tmp"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let compiles = eventually(Duration::from_secs(10), || !processes_that_say(&token).is_empty());
+        millibox_tests::kill(child.id() as i32, signal);
+        let output = child.wait_with_output().unwrap();
+        assert!(compiles, "{output:?}");
+        assert_eq!(status(&output), 128 + signal.as_raw(), "{output:?}");
+        assert!(line(&output).contains("told to end") && output.stdout.is_empty(), "{output:?}");
+        let left = std::fs::read_dir(place.path().join("tmp")).unwrap().count();
+        assert_eq!(left, 0, "left behind");
+    }
+}
+
+#[test]
 fn output_that_cannot_be_written_is_an_error_and_no_panic() {
     let place = directory();
     let package = place.path().join("sums").display().to_string();

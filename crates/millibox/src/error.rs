@@ -12,6 +12,14 @@ pub enum Error {
          to its path", shown(.0)
     )]
     NoSupervisor(Vec<PathBuf>),
+    /// The supervisor's executable is there and cannot be executed.
+    #[error("cannot execute the supervisor {}: {error}", .path.display())]
+    NotExecuted {
+        /// The executable.
+        path: PathBuf,
+        /// The kernel's answer.
+        error: std::io::Error,
+    },
     /// The supervisor could not be started; these are its own words.
     #[error("cannot start the supervisor: {0}")]
     Start(String),

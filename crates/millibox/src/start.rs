@@ -158,9 +158,7 @@ impl Builder {
         if self.separate_pid1 {
             command.arg("--pid1=separate");
         }
-        let mut child = command
-            .spawn()
-            .map_err(|error| Error::Start(format!("cannot execute {}: {error}", executable.display())))?;
+        let mut child = command.spawn().map_err(|error| Error::NotExecuted { path: executable.clone(), error })?;
         // Our copy of its end of the socket goes with the command.
         drop(command);
         let stderr = child.stderr.take().map(OwnedFd::from);

@@ -79,12 +79,16 @@ impl Checkup<'_> {
     /// The supervisor, its namespaces, a first program: with the backend that needs least.
     fn start(&mut self, machine: &machine::Options) -> bool {
         let started = machine.builder().slots(1).homes_per_slot(1).backend(BackendChoice::Rlimit).start();
-        let found = match &started {
-            Err(error @ Error::NoSupervisor(_)) => Err(error.to_string()),
-            _ => Ok("found, and executed".to_owned()),
+        let elsewhere = "install millibox-supervisor beside millibox, or set MILLIBOX_SUPERVISOR to its path";
+        let (found, remedy) = match &started {
+            Err(error @ Error::NotExecuted { path, .. }) => {
+                let remedy = format!("chmod 755 {} (on a file system that is not mounted noexec)", path.display());
+                (Err(error.to_string()), format!("{remedy}, or {elsewhere}"))
+            }
+            Err(error @ Error::NoSupervisor(_)) => (Err(error.to_string()), elsewhere.to_owned()),
+            _ => (Ok("found, and executed".to_owned()), String::new()),
         };
-        let remedy = "install millibox-supervisor beside millibox, or set MILLIBOX_SUPERVISOR to its path";
-        if !self.note("supervisor", true, found, Some(remedy.to_owned())) {
+        if !self.note("supervisor", true, found, Some(remedy)) {
             return false;
         }
         let remedy = self.facts.namespaces();
