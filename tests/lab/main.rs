@@ -224,6 +224,11 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         (&["true", "--peer", "nsjail"], "NAME=PATH"),
         (&["compute", "--json", "-"], "--json"),
         (&["true", "--runs", "3"], "--runs"),
+        (&["true", "--runs", "20", "--seconds", "nan"], "--seconds"),
+        (&["true", "--runs", "20", "--seconds", "inf"], "--seconds"),
+        (&["true", "--runs", "20", "--seconds=-1"], "--seconds"),
+        (&["true", "--runs", "20", "--seconds", "1e300"], "--seconds"),
+        (&["true", "--runs", "20", "--seconds", "0.01", "--peer", "nsjali=/bin/true"], "nsjail, bubblewrap"),
     ] {
         let output = bench(arguments);
         let words = said(&output);

@@ -11,6 +11,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+/// Of each measurement; far less than what a clock can hold.
+const MOST_SECONDS: f64 = 86400.0;
+
 /// Options of `millibox bench`.
 #[derive(Debug, Parser)]
 #[command(after_help = "\
@@ -53,7 +56,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(20..))]
     runs: u32,
     /// `true`: seconds of each measurement on all CPUs; there are nine, three of each kind
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     seconds: f64,
     /// `true`: write one JSON object here; `-` is standard output (and the table is left out)
     #[arg(long, value_name = "PATH")]
@@ -85,9 +88,24 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(experiments::ALL.iter().map(|experiment| experiment.name).chain(["all", "list"]))
 }
 
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= MOST_SECONDS => Ok(seconds),
+        Ok(seconds) if seconds > MOST_SECONDS => Err(format!("must be at most {MOST_SECONDS}, a day")),
+        _ => Err("must be a number of seconds, more than 0".to_owned()),
+    }
+}
+
 fn peer(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), path.into())),
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+            let known: Vec<&str> = experiments::peers().collect();
+            if known.contains(&name) {
+                Ok((name.to_owned(), path.into()))
+            } else {
+                Err(format!("nobody here knows {name}; there are {}", known.join(", ")))
+            }
+        }
         _ => Err("it must be NAME=PATH, for example nsjail=/opt/nsjail/nsjail".to_owned()),
     }
 }

@@ -45,6 +45,11 @@ pub const ALL: &[Experiment] = &[
     scalability::EXPERIMENT,
 ];
 
+/// Names of executables that [`crate::Options::peers`] can say the places of.
+pub fn peers() -> impl Iterator<Item = &'static str> {
+    peers::names().chain([scalability::HACKBENCH])
+}
+
 impl Experiment {
     /// The one of this name.
     pub fn find(name: &str) -> Option<&'static Experiment> {

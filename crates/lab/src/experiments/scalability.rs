@@ -14,6 +14,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Another tool than a sandbox, in its package rt-tests.
+pub(super) const HACKBENCH: &str = "hackbench";
+
 pub const EXPERIMENT: Experiment = Experiment {
     name: "scalability",
     title: "Isolation and CPUs",
@@ -164,7 +167,7 @@ fn tmpfs() -> Result<Option<tempfile::TempDir>, Error> {
 // --- chat rooms ---------------------------------------------------------------------------------
 
 fn rooms(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
-    let Some(hackbench) = lab.peer("hackbench", "hackbench") else {
+    let Some(hackbench) = lab.peer(HACKBENCH, HACKBENCH) else {
         report.note("Chat rooms are missing: there is no hackbench on PATH (Debian: rt-tests), nor given by --peer hackbench=PATH.");
         return Ok(());
     };

@@ -58,6 +58,11 @@ const PEERS: [Peer; 7] = [
     Peer { name: "go-judge", executable: "go-judge", version: &["-version"], prepare: go_judge::prepare },
 ];
 
+/// Names of them all.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    PEERS.iter().map(|peer| peer.name)
+}
+
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let request = lab.limited(Request::new("/bin/true"));
     let usual = lab.supervisor(1)?;
