@@ -157,6 +157,27 @@ fn every_wrong_value_is_one_line_that_names_its_option() {
 }
 
 #[test]
+fn what_is_too_large_is_told_so() {
+    let too_large: [(&[&str], &str); 6] = [
+        (&["run", "--process-limit", "4294967295", "true"], "4194301 at most"),
+        (&["run", "--process-limit", "4194302", "true"], "4194301 at most"),
+        (&["run", "--process-limit", "99999999999999999999", "true"], "4194301 at most"),
+        (&["run", "--memory-limit", "99999999999999999999", "true"], "too large"),
+        (&["judge", "--jobs", "513", "."], "512 at most"),
+        (&["run", "--process-limit", "x", "true"], "a whole number from 1 to 4194301"),
+    ];
+    for (words, wanted) in too_large {
+        let output = Command::new(executable("millibox")).args(words).output().unwrap();
+        assert_eq!(status(&output), 125, "{words:?}: {output:?}");
+        let said = line(&output);
+        assert!(said.contains(words[1]) && said.contains(wanted), "{words:?}: {said}");
+    }
+    if needs_cgroups(&supervisor()) {
+        assert_eq!(status(&shell(&["--process-limit", "4194301"], "true")), 0, "the most is not too much");
+    }
+}
+
+#[test]
 fn streams_are_our_own_or_files() {
     let place = directory();
     let path = |name: &str| place.path().join(name).display().to_string();

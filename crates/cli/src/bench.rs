@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, complain, one_line, say};
 use crate::signals::Signals;
+use crate::values::number;
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, ValueEnum};
 use millibox::Builder;
@@ -47,13 +48,13 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Seed of everything that is drawn by lot
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u64>(0, u64::MAX))]
     seed: u64,
     /// The executable of another sandbox, instead of looking on PATH; may be given again
     #[arg(long, value_name = "NAME=PATH", value_parser = peer)]
     peer: Vec<(String, PathBuf)>,
     /// `true`: runs of each kind, one after another
-    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(20..))]
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = number::<u32>(20, u64::from(u32::MAX)))]
     runs: u32,
     /// `true`: seconds of each measurement on all CPUs; there are nine, three of each kind
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]

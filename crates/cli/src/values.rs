@@ -9,11 +9,13 @@ use std::time::Duration;
 
 /// `64M`, `1.5GiB`, `4096`: units are powers of 1024.
 pub fn size(text: &str) -> Result<u64, String> {
-    bytes(text).ok_or_else(|| "a size is a number of bytes, or of K, M, G (powers of 1024), for example 64M".to_owned())
+    bytes(text)
+        .ok_or_else(|| "a size is a number of bytes, or of K, M, G (powers of 1024), for example 64M".to_owned())?
+        .ok_or_else(|| format!("too large: there are no more than {} bytes", u64::MAX))
 }
 
-/// The size, if it is one and fits.
-fn bytes(text: &str) -> Option<u64> {
+/// The size, if it is one; and if it fits.
+fn bytes(text: &str) -> Option<Option<u64>> {
     let end = text.bytes().position(|byte| !byte.is_ascii_digit() && byte != b'.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let unit = unit.to_ascii_lowercase();
@@ -30,9 +32,30 @@ fn bytes(text: &str) -> Option<u64> {
         None => (number, "0"),
     };
     let parts_of_one = 10u128.pow(u32::try_from(fraction.len()).ok()?);
-    let whole = u128::from(whole.parse::<u64>().ok()?);
     let fraction = u128::from(fraction.parse::<u64>().ok()?);
-    u64::try_from((whole << shift) + (fraction << shift) / parts_of_one).ok()
+    if !is_number(whole) {
+        return None;
+    }
+    let Ok(whole) = whole.parse::<u64>() else { return Some(None) };
+    Some(u64::try_from((u128::from(whole) << shift) + (fraction << shift) / parts_of_one).ok())
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A whole number; what fits no `T` is not asked for.
+pub fn number<T: TryFrom<u64>>(least: u64, most: u64) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| match text.parse::<u64>() {
+        Ok(number) if number > most => Err(format!("too large: it can be {most} at most")),
+        Err(_) if is_number(text) => Err(format!("too large: it can be {most} at most")),
+        Ok(number) if number >= least => T::try_from(number).map_err(|_| "too large".to_owned()),
+        _ => Err(format!("must be a whole number from {least}{}", up_to(most))),
+    }
+}
+
+fn up_to(most: u64) -> String {
+    if most == u64::MAX { String::new() } else { format!(" to {most}") }
 }
 
 /// A size that is not 0.
@@ -57,6 +80,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(Duration::ZERO) => Err("must be more than 0".to_owned()),
         Ok(time) => Ok(time),
+        Err(humantime::DurationError::NumberOverflow) => Err("too large".to_owned()),
         Err(_) => Err("a time is a number with a unit (us, ms, s, m, h), for example 500ms".to_owned()),
     }
 }
@@ -84,7 +108,10 @@ pub fn rlimit(text: &str) -> Result<(String, u64), String> {
     let value = match value {
         // RLIM_INFINITY (getrlimit(2)).
         "unlimited" => u64::MAX,
-        value => size(value).map_err(|_| "VALUE must be a number, a size or `unlimited`".to_owned())?,
+        value => size(value).map_err(|why| match bytes(value) {
+            None => "VALUE must be a number, a size or `unlimited`".to_owned(),
+            Some(_) => format!("VALUE is {why}"),
+        })?,
     };
     // The library knows the names.
     Request::new("/").rlimit(name, value).map_err(|error| error.to_string())?;
@@ -125,7 +152,7 @@ pub fn ids(text: &str) -> Result<(u32, u32), String> {
 
 /// An id; all ones means "none" to the kernel.
 pub fn id(text: &str) -> Result<u32, String> {
-    text.parse().ok().filter(|id| *id != u32::MAX).ok_or_else(|| "must be a number".to_owned())
+    number(0, u64::from(u32::MAX) - 1)(text)
 }
 
 /// A path in the cgroup hierarchies.
@@ -218,12 +245,8 @@ pub fn tmpfs(text: OsString) -> Result<Tmpfs, String> {
     }
     let text = |index: usize| parts.get(index).map(|part| part.to_str().ok_or_else(wrong)).transpose();
     let size = text(1)?.map(positive_size).transpose()?;
-    let inodes = match text(2)?.map(str::parse::<u64>) {
-        None => None,
-        // The root directory is one.
-        Some(Ok(inodes)) if inodes > 0 => Some(inodes),
-        Some(_) => return Err("INODES must be a number from 1".to_owned()),
-    };
+    // The root directory is one.
+    let inodes = text(2)?.map(number(1, u64::MAX)).transpose().map_err(|why| format!("INODES: {why}"))?;
     Ok(Tmpfs { at: mount_point(parts[0].clone())?, size, inodes })
 }
 
@@ -300,6 +323,9 @@ mod tests {
         ] {
             assert!(size(text).is_err(), "{text}");
         }
+        for text in ["99999999999999999999", "18446744073709551616", "16777216T", "99999999999999999999.5M"] {
+            assert!(size(text).is_err_and(|why| why.starts_with("too large")), "{text}");
+        }
         assert!(positive_size("0").is_err());
         assert_eq!((memory("1M"), memory("1048576")), (Ok(1 << 20), Ok(1 << 20)));
         assert_eq!(memory("256"), Err("256 bytes are too few for any program; 256 MiB are 256M".to_owned()));
@@ -307,6 +333,23 @@ mod tests {
         assert_eq!(shown_size(64 << 20), "64 MiB");
         assert_eq!(shown_size((64 << 20) + 1), "67108865 bytes");
         assert_eq!(shown_size(0), "0 bytes");
+    }
+
+    #[test]
+    fn numbers() {
+        let small = number::<u32>(1, 512);
+        assert_eq!((small("1"), small("512"), small("007")), (Ok(1), Ok(512), Ok(7)));
+        for text in ["513", "99999999999999999999"] {
+            assert_eq!(small(text), Err("too large: it can be 512 at most".to_owned()), "{text}");
+        }
+        for text in ["", "0", "x", "-1", "1.5", "1 "] {
+            assert_eq!(small(text), Err("must be a whole number from 1 to 512".to_owned()), "{text}");
+        }
+        assert_eq!(number(0, u64::MAX)("18446744073709551615"), Ok(u64::MAX));
+        assert!(rlimit("NOFILE=99999999999999999999").is_err_and(|why| why.contains("too large")));
+        assert!(time("99999999999999999999s").is_err_and(|why| why.contains("too large")));
+        assert!(id("4294967295").is_err_and(|why| why.contains("too large")));
+        assert!(tmpfs("/tmp:1M:99999999999999999999".into()).is_err_and(|why| why.contains("too large")));
     }
 
     #[test]

@@ -10,6 +10,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// pids.max takes no more than the kernel's PID_MAX_LIMIT, and up to three of them are the sandbox's own.
+const MOST_PROCESSES: u64 = (4 << 20) - 3;
+
 const LIMITS: &str = "Limits (without one, there is none)";
 pub(super) const WORLD: &str = "World (what the program sees)";
 const STREAMS: &str = "Streams";
@@ -86,7 +89,7 @@ pub struct Args {
     /// More are refused to the program (fork fails), which goes on.
     ///
     /// Example: --process-limit 1
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "N", value_parser = values::number::<u32>(1, MOST_PROCESSES), allow_hyphen_values = true, help_heading = LIMITS)]
     pub process_limit: Option<u32>,
     /// Bytes of standard output and standard error together
     ///
