@@ -1,6 +1,8 @@
 //! The command `millibox run`, as a shell has it: exit status, streams, report, signals, wrong options.
 
-use millibox_tests::{directory, eventually, executable, needs_cgroups, processes_that_say, share, supervisor, token};
+use millibox_tests::{
+    directory, eventually, executable, is_root, needs_cgroups, processes_that_say, share, skip, supervisor, token,
+};
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -103,6 +105,35 @@ fn what_cannot_be_executed_is_told_from_what_is_not_there() {
         assert_eq!(status(&output), wanted, "{program}: {output:?}");
         assert!(line(&output).contains(program), "{program}: {output:?}");
     }
+}
+
+#[test]
+fn a_program_that_is_closed_to_the_sandboxs_user_is_told_so() {
+    if !is_root() {
+        return skip("only root starts a sandbox that has another user");
+    }
+    let place = directory();
+    share(place.path(), 0o755);
+    let (program, open) = (place.path().join("program"), place.path().join("open"));
+    for (path, mode) in [(&program, 0o700), (&open, 0o755)] {
+        std::fs::copy("/bin/true", path).unwrap();
+        share(path, mode);
+    }
+    std::fs::create_dir(place.path().join("sub")).unwrap();
+    std::fs::copy("/bin/true", place.path().join("sub/program")).unwrap();
+    share(&place.path().join("sub"), 0o700);
+    let (program, ro) = (program.display().to_string(), format!("{}:/place", place.path().display()));
+    for (words, closed) in [
+        (&[&*program][..], "program (mode 700)"),
+        (&["--ro", &ro, "/place/program"], "program (mode 700)"),
+        (&["--ro", &ro, "/place/sub/program"], "sub (mode 700)"),
+    ] {
+        let output = run(words);
+        assert_eq!(status(&output), 126, "{words:?}: {output:?}");
+        let said = line(&output);
+        assert!(said.contains(&format!("{closed} is closed to user ")) && !said.contains("noexec"), "{said}");
+    }
+    assert_eq!(status(&run(&[open.to_str().unwrap()])), 0);
 }
 
 #[test]

@@ -52,8 +52,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 
 fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     let world = world(args)?;
-    let mut request = match program::choose(args, &world)? {
-        Chosen::Request(request) => request.world(&world),
+    let (mut request, file) = match program::choose(args, &world)? {
+        Chosen::Request(request, file) => (request.world(&world), file),
         Chosen::CannotExecute(why) => return Ok(Ending::CannotExecute(why)),
     };
     request = limits(args, request)?;
@@ -80,7 +80,7 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     let ending = match result {
         Ok(mut result) => {
             if let Outcome::NotStarted(error) = &mut result.outcome {
-                program::name_in(error, args);
+                program::name_in(error, args, file.as_ref(), supervisor.ids());
             }
             Ending::Result(result)
         }

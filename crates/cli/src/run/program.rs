@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Where a name is looked for if the environment has no PATH.
@@ -22,10 +23,35 @@ const MOST_LINKS: usize = 40;
 
 /// What came of choosing.
 pub enum Chosen {
-    /// A request that has its program, arguments and working directory.
-    Request(Box<Request>),
+    /// A request that has its program, arguments and working directory; and which file of the host that is, if a path
+    /// tells.
+    Request(Box<Request>, Option<HostFile>),
     /// The program is there and cannot be executed, for this reason.
     CannotExecute(String),
+}
+
+/// A file of the host that is to be executed.
+pub struct HostFile {
+    path: PathBuf,
+    /// It is open: nobody goes through the directories above it.
+    open: bool,
+}
+
+impl HostFile {
+    /// What of it is closed to the sandbox's user, who is another one than we if root started us.
+    fn closed(&self, (uid, gid): (u32, u32)) -> Option<String> {
+        let way: Vec<&Path> = self.path.ancestors().take(if self.open { 1 } else { usize::MAX }).collect();
+        way.into_iter().rev().find_map(|place| {
+            let found = place.metadata().ok()?;
+            let shift = match (found.uid() == uid, found.gid() == gid) {
+                (true, _) => 6,
+                (false, true) => 3,
+                (false, false) => 0,
+            };
+            let closed = found.mode() >> shift & 1 == 0;
+            closed.then(|| format!("{} (mode {:o}) is closed to user {uid}", place.display(), found.mode() & 0o7777))
+        })
+    }
 }
 
 /// See the module.
@@ -34,24 +60,31 @@ pub fn choose(args: &Args, world: &World) -> Result<Chosen, Failure> {
         return Err(Failure::option("PROGRAM is empty"));
     };
     let inside = args.cwd.clone().unwrap_or_else(|| PathBuf::from("/"));
+    let mut file = None;
     let program = if !typed.as_bytes().contains(&b'/') {
         Program::Search(typed.clone(), search_path(&args.env))
     } else {
         let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         match find(typed, &inside, &here, world) {
-            Found::Inside(path) => Program::Path(path),
+            Found::Inside(path) => {
+                file = seen(world, &inside.join(&path)).map(|path| HostFile { path, open: false });
+                Program::Path(path)
+            }
             Found::Host(path) => match open(&path) {
-                Ok(file) => Program::Descriptor(file.into()),
+                Ok(program) => {
+                    file = Some(HostFile { path, open: true });
+                    Program::Descriptor(program.into())
+                }
                 Err(why) => return Ok(Chosen::CannotExecute(why)),
             },
         }
     };
-    Ok(Chosen::Request(Box::new(Request::of(program).args(&args.program).current_dir(inside))))
+    Ok(Chosen::Request(Box::new(Request::of(program).args(&args.program).current_dir(inside)), file))
 }
 
 /// Says which program it is that could not be executed: the supervisor only has the last
 /// path it tried, and a descriptor has no name. And which directory could not be entered, whose name is gone with the run.
-pub fn name_in(error: &mut RunError, args: &Args) {
+pub fn name_in(error: &mut RunError, args: &Args, file: Option<&HostFile>, ids: (u32, u32)) {
     if let (Some(directory), "working_directory") = (&args.cwd, error.step.as_str()) {
         let named = format!("enter the working directory {}", directory.display());
         error.message = error.message.replacen("enter the working directory", &named, 1);
@@ -63,6 +96,14 @@ pub fn name_in(error: &mut RunError, args: &Args) {
         name = format!("{name} (looked for in {})", places.join(":"));
     }
     error.message = error.message.replacen("execute the program", &format!("execute {name}"), 1);
+    if error.errno == Some(libc::EACCES)
+        && let Some(closed) = file.and_then(|file| file.closed(ids))
+    {
+        // In place of what it may be.
+        let end = error.message.find("; ").unwrap_or(error.message.len());
+        error.message.truncate(end);
+        error.message += &format!("; {closed}, whom the sandbox runs as: chmod o+x, or choose a --user who may");
+    }
 }
 
 /// Directories of PATH; an empty one is the working directory, as in execvp(3).
