@@ -21,7 +21,7 @@ The exit status is 0 if every language listed can be used, 1 if not.
 Examples:
   millibox languages
   millibox languages --try python c++17
-  millibox languages --suites ./suites --json | jq -r '.[] | select(.state != \"available\") | .remedy'")]
+  millibox languages --suites ./suites --json | jq -r '.[].remedy // empty'")]
 pub struct Args {
     /// Only these languages; all of them without
     #[arg(value_name = "NAME")]

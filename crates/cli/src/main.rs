@@ -140,4 +140,19 @@ mod tests {
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
     }
+
+    /// Lines that are broken here would be broken once more.
+    #[test]
+    fn help_that_is_laid_out_by_hand_fits() {
+        fn look(command: &clap::Command) {
+            let texts = [command.get_after_help(), command.get_after_long_help()];
+            for text in texts.into_iter().flatten() {
+                let text = text.to_string();
+                let long: Vec<&str> = text.lines().filter(|line| line.chars().count() >= 100).collect();
+                assert!(long.is_empty(), "{}: {long:#?}", command.get_name());
+            }
+            command.get_subcommands().for_each(look);
+        }
+        look(&Cli::command());
+    }
 }

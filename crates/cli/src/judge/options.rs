@@ -17,24 +17,25 @@ const MACHINE: &str = "Machine";
     after_help = "`millibox judge --help` explains each option and gives examples.",
     after_long_help = "\
 PACKAGE:
-  A directory or .zip: an ICPC problem package (legacy, 2023-07, 2025-09) or one of Sim's. Which of them,
-  its files say. All that is wrong with it is told at once, with file and line.
+  A directory or .zip: an ICPC problem package (legacy, 2023-07, 2025-09) or one of Sim's. Which
+  of them, its files say. All that is wrong with it is told at once, with file and line.
 
 SUBMISSION:
-  A submission of the package by its name below submissions/ (accepted/anna.cpp), the name of a folder
-  (wrong_answer) or of a file (anna.cpp), or a file or directory from anywhere. Without any, all submissions
-  of the package are judged.
+  A submission of the package by its name below submissions/ (accepted/anna.cpp), the name of a
+  folder (wrong_answer) or of a file (anna.cpp), or a file or directory from anywhere. Without
+  any, all submissions of the package are judged.
 
 Verdicts:
-  For each submission of the package it is told whether the verdict is the one that the package expects.
-  Tests are judged several at a time, each on a CPU of its own, and the verdict is the one that judging
-  them one after another would give. A judge error says nothing of the submission: the judge, the machine
-  or a program of the package failed. A submission in a language that cannot be used here is skipped; named
-  itself, it is a judge error.
+  For each submission of the package it is told whether the verdict is the one that the package
+  expects. Tests are judged several at a time, each on a CPU of its own, and the verdict is the
+  one that judging them one after another would give. A judge error says nothing of the
+  submission: the judge, the machine or a program of the package failed. A submission in a
+  language that cannot be used here is skipped; named itself, it is a judge error.
 
 Limits:
-  A time limit is one on CPU time, and comes from --time-limit, the package, or the times of the submissions
-  that must be accepted; on real time the limit is 3 times that and 2 s. docs/judge.md has all of it.
+  A time limit is one on CPU time, and comes from --time-limit, the package, or the times of the
+  submissions that must be accepted; on real time the limit is 3 times that and 2 s. docs/judge.md
+  has all of it.
 
 Exit status:
   0      every verdict is an expected one; a submission from outside of the package was accepted
@@ -57,7 +58,8 @@ Examples:
     millibox judge problems/hello accepted --tests 'sample/*' --verbose
 
   For a machine, for people, for a build server:
-    millibox judge problems/hello --report json out.json --report html out.html --report junit out.xml"
+    millibox judge problems/hello --report json out.json --report html out.html \\
+        --report junit out.xml"
 )]
 pub struct Args {
     /// The problem package: a directory or a .zip

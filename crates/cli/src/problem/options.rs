@@ -23,17 +23,17 @@ From nothing to an archive:
 Each subcommand has more: millibox problem gen --help. docs/problem.md tells all of it.",
     after_long_help = "\
 PACKAGE:
-  A directory with an ICPC problem package (legacy, 2023-07, 2025-09) or one of Sim's; without it, the
-  current directory. validate, limits, test and zip take an archive, too.
+  A directory with an ICPC problem package (legacy, 2023-07, 2025-09) or one of Sim's; without it,
+  the current directory. validate, limits, test and zip take an archive, too.
 
 Where things run:
-  All programs of a package run in the sandbox, as many at a time as there are CPUs. Compiled programs are
-  kept in $XDG_CACHE_HOME/millibox or ~/.cache/millibox. What gen made is recorded in the package's
-  directory .millibox, which belongs to no format and into no archive.
+  All programs of a package run in the sandbox, as many at a time as there are CPUs. Compiled
+  programs are kept in $XDG_CACHE_HOME/millibox or ~/.cache/millibox. What gen made is recorded in
+  the package's directory .millibox, which belongs to no format and into no archive.
 
 Exit status:
   0      done, and nothing is wrong
-  1      something is wrong with the package or one of its programs; standard error or output says what
+  1      something is wrong with the package or a program of it; standard output or error says what
   2      the package cannot be read, or a file or the sandbox failed while at work
   125    an option is wrong, or the sandbox does not work here (see millibox doctor)
   128+N  signal N came; what ran was killed, and no file of the package was changed"
