@@ -512,7 +512,7 @@ fn a_report_on_standard_output_is_alone_there() {
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && told.contains("2 submissions: 2 as expected"), "{output:?}");
     }
-    for [one, other] in [["-", "/dev/stdout"], ["-", "-"], ["out", "./out"]] {
+    for [one, other] in [["-", "/dev/stdout"], ["-", "-"], ["out", "./out"], ["out", "tmp/../out"]] {
         let output = judge(&["--report", "json", one, "--report", "html", other]);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(125), 0), "{one} {other}: {output:?}");
         let told = String::from_utf8_lossy(&output.stderr).into_owned();

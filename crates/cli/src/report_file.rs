@@ -44,7 +44,7 @@ impl Place {
         match path.to_str() {
             Some("-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => Place::Stdout,
             Some("/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2") => Place::Stderr,
-            _ => Place::Path(path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or(path.to_owned())),
+            _ => Place::Path(real(path).unwrap_or_else(|_| path.to_owned())),
         }
     }
 }
@@ -143,6 +143,15 @@ impl Target {
             }
         }
     }
+}
+
+/// A path without links, whether or not its file is there.
+fn real(path: &Path) -> std::io::Result<PathBuf> {
+    path.canonicalize().or_else(|_| {
+        let path = followed(path)?;
+        let directory = path.parent().unwrap_or(Path::new("/")).canonicalize()?;
+        Ok(path.file_name().map_or(directory.clone(), |name| directory.join(name)))
+    })
 }
 
 /// Where a path leads whose file is not there, perhaps over links.
