@@ -491,11 +491,19 @@ fn a_signal_ends_who_waits_for_a_fifo() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
+        let says = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", child.id())).unwrap_or_default();
+        let catches = || {
+            let status = says("status");
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or_default().trim();
+            u64::from_str_radix(mask, 16).is_ok_and(|mask| mask & 1 << (signal - 1) != 0)
+        };
+        let opens = || says("syscall").starts_with(&format!("{} ", libc::SYS_openat));
+        // And not just some file.
         let waits = || {
-            std::fs::read_to_string(format!("/proc/{}/wchan", child.id()))
-                .is_ok_and(|wchan| wchan == "wait_for_partner")
-                || std::fs::read_to_string(format!("/proc/{}/syscall", child.id()))
-                    .is_ok_and(|call| call.starts_with(&format!("{} ", libc::SYS_openat)))
+            catches() && opens() && {
+                std::thread::sleep(Duration::from_millis(100));
+                opens()
+            }
         };
         assert!(eventually(Duration::from_secs(10), waits), "{words:?}: it does not wait");
         millibox_tests::kill(child.id() as i32, rustix::process::Signal::from_named_raw(signal).unwrap());
