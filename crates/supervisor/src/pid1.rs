@@ -84,7 +84,7 @@ fn watch(prepared: &Prepared, tracee: i32) -> ! {
         calls::exit(1);
     }
     let start = shared.start.get();
-    home.backend.measure(shared, &start, &process::children_usage(), &mut end);
+    home.backend.measure(shared, &start, process::children_usage(), &mut end);
     let report = Report { start, failure: shared.failure.get(), end };
     if tell(home.socket, message::DONE, &report) {
         shared.reported.store(1, Relaxed);

@@ -1010,7 +1010,7 @@ impl Supervisor {
         match (&self.setup.handover, start.exec_ns) {
             (Handover::Hybrid { .. }, 1..) => {
                 if let Some(backend) = backend::Backend::for_home(&self.setup.handover, index) {
-                    backend.measure(home.shared, &start, &process::Waited::default(), &mut end);
+                    backend.measure(home.shared, &start, Ok(process::Waited::default()), &mut end);
                 }
             }
             (Handover::Cgroup2 { .. }, 1..) => {

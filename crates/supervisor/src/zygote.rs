@@ -172,7 +172,7 @@ impl Zygote<'_> {
                 end_ns: calls::monotonic_raw_ns(),
                 ..End::default()
             };
-            home.backend.measure(shared, &start, &waited, &mut end);
+            home.backend.measure(shared, &start, Ok(waited), &mut end);
             tell(home.socket, message::ENDED, &Report { start, failure: shared.failure.get(), end });
         }
         self.clean();

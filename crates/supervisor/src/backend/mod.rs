@@ -16,8 +16,8 @@ pub mod rlimit;
 
 use crate::launch::{End, Failure, Launch, Shared, Start};
 use crate::step::Step;
-use crate::sys::Errno;
 use crate::sys::process::{Clone, Waited};
+use crate::sys::{self, Errno};
 use serde::{Deserialize, Serialize};
 
 /// What the keeper hands to the supervisor, by descriptor number.
@@ -132,17 +132,19 @@ impl Backend {
 
     /// pid1 (or the home, if pid1 was killed): what the run used, once all its
     /// processes are gone. What cannot be read is the run's failure, and nobody's 0.
-    pub fn measure(&self, shared: &Shared, start: &Start, usage: &Waited, end: &mut End) {
-        end.user_us = usage.user_us;
-        end.system_us = usage.system_us;
-        let measured = match self {
-            Backend::Cgroup2(home) => home.measure(start, end),
-            Backend::Hybrid(home) => home.measure(&shared.standing, start, end),
-            Backend::Rlimit => {
-                rlimit::measure(usage, end);
-                Ok(())
+    pub fn measure(&self, shared: &Shared, start: &Start, usage: sys::Result<Waited>, end: &mut End) {
+        let measured = usage.and_then(|usage| {
+            end.user_us = usage.user_us;
+            end.system_us = usage.system_us;
+            match self {
+                Backend::Cgroup2(home) => home.measure(start, end),
+                Backend::Hybrid(home) => home.measure(&shared.standing, start, end),
+                Backend::Rlimit => {
+                    rlimit::measure(&usage, end);
+                    Ok(())
+                }
             }
-        };
+        });
         if let Err(errno) = measured
             && shared.failure.get().step == 0
         {

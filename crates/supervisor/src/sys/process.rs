@@ -173,15 +173,12 @@ pub fn wait(pid: i32, options: i32) -> Result<Waited> {
 }
 
 /// Usage of all descendants that were waited for (getrusage(2), `RUSAGE_CHILDREN`).
-pub fn children_usage() -> Waited {
+pub fn children_usage() -> Result<Waited> {
     // SAFETY: rusage is plain numbers, and the kernel writes one.
     unsafe {
         let mut usage: libc::rusage = core::mem::zeroed();
-        let _ = raw::syscall(
-            libc::SYS_getrusage,
-            [libc::RUSAGE_CHILDREN as isize as usize, &raw mut usage as usize, 0, 0, 0],
-        );
-        from_usage(&usage)
+        raw::syscall(libc::SYS_getrusage, [libc::RUSAGE_CHILDREN as isize as usize, &raw mut usage as usize, 0, 0, 0])?;
+        Ok(from_usage(&usage))
     }
 }
 
