@@ -60,7 +60,7 @@ pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
 /// together. So homes have as much as can be had, or one run could use up the timers, queued
 /// signals, message queues and locked shared memory of all others.
 pub const TRACEE_RLIMITS: [(u32, u64, u64); 4] = [
-    // What a request can have at most.
+    // First, and what a request can have at most.
     (libc::RLIMIT_NOFILE, 1024, 4096),
     (libc::RLIMIT_SIGPENDING, 4096, 4096),
     (libc::RLIMIT_MSGQUEUE, 819_200, 819_200),
@@ -70,7 +70,7 @@ pub const TRACEE_RLIMITS: [(u32, u64, u64); 4] = [
 /// Open files of a run that does not say how many. Much that a descriptor has the kernel keep is charged to nobody: 17 KiB
 /// for a half-read directory of ext4 (`ext4_htree_store_dirent()`), 64 bytes a thread in poll(2). So they are few, and
 /// those that want more say so.
-const DEFAULT_NOFILE: u64 = 1024;
+pub const DEFAULT_NOFILE: u64 = 1024;
 
 /// What a home is told to prepare.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -140,8 +140,6 @@ pub struct Home {
     pub runs_nice: i32,
     /// [`TRACEE_RLIMITS`], as far as they can be had.
     pub tracee_rlimits: [(u32, u64, u64); TRACEE_RLIMITS.len()],
-    /// Open files of a run whose request names no limit: soft, hard.
-    pub default_nofile: (u64, u64),
     pub tracee_stack: Stack,
     pub pointers: Pointers,
     pub pid1_stack: Stack,
@@ -197,14 +195,12 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
     for (resource, soft, hard) in DEFAULT_RLIMITS {
         let (_, most) = calls::get_rlimit(resource).map_err(failed)?;
         let hard = hard.min(most);
-        calls::set_rlimits(resource, soft.min(hard), hard)
-            .map_err(|errno| Failure { object: resource, ..Failure::new(Step::Rlimit, errno) })?;
+        calls::set_rlimits(resource, soft.min(hard), hard).map_err(at_rlimit(resource))?;
     }
     let mut tracee_rlimits = TRACEE_RLIMITS;
     for (resource, soft, hard) in &mut tracee_rlimits {
         let (_, most) = calls::get_rlimit(*resource).map_err(failed)?;
-        calls::set_rlimit(*resource, most)
-            .map_err(|errno| Failure { object: *resource, ..Failure::new(Step::Rlimit, errno) })?;
+        calls::set_rlimit(*resource, most).map_err(at_rlimit(*resource))?;
         // The kernel counts descriptors on their way through sockets for the user, that is for all
         // runs and for us, and compares them with the sender's own limit (unix(7), ETOOMANYREFS). It
         // looks before it counts a message's 253, so runs can have a little more on their way than
@@ -212,8 +208,6 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         let most = if *resource == libc::RLIMIT_NOFILE { most / 2 } else { most };
         (*soft, *hard) = ((*soft).min(most), (*hard).min(most));
     }
-    let [(_, soft, hard), ..] = tracee_rlimits;
-    let default_nofile = (soft.min(DEFAULT_NOFILE), hard.min(DEFAULT_NOFILE));
     let tracee_stack = Stack::new(STACK).map_err(memory)?;
     let pid1_stack = Stack::new(STACK).map_err(memory)?;
     let zygote_stack = Stack::new(STACK).map_err(memory)?;
@@ -246,7 +240,6 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         gid: birth.gid,
         runs_nice: calls::nice().max(0),
         tracee_rlimits,
-        default_nofile,
         tracee_stack,
         pointers,
         pid1_stack,
@@ -254,6 +247,11 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         share_memory: birth.share_memory,
         pass,
     })
+}
+
+/// A failure to set this resource limit.
+pub fn at_rlimit(resource: u32) -> impl Fn(Errno) -> Failure {
+    move |errno| Failure { object: resource, ..Failure::new(Step::Rlimit, errno) }
 }
 
 /// 64 bits that nobody can guess (getrandom(2)), and not 0.

@@ -13,6 +13,7 @@
 //! exec: no allocation, no locks, no libc; see [`crate::sys`].
 
 use crate::backend::Backend;
+use crate::home::{DEFAULT_NOFILE, at_rlimit};
 use crate::launch::{Failure, Launch, Start, UNLIMITED, message};
 use crate::step::Step;
 use crate::sys::{Errno, calls};
@@ -53,8 +54,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     calls::setsid().map_err(at(Step::Session))?;
     // Not the home's, whose limits are those of all runs together.
     for (resource, soft, hard) in home.tracee_rlimits {
-        calls::set_rlimits(resource, soft, hard)
-            .map_err(|errno| Failure { object: resource, ..Failure::new(Step::Rlimit, errno) })?;
+        calls::set_rlimits(resource, soft, hard).map_err(at_rlimit(resource))?;
     }
     // The program has no more right to the CPU than any other. Without this call (it may be
     // forbidden around us) there is no short turn to give back either.
@@ -93,15 +93,14 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC).map_err(at(Step::Descriptors))?;
     enter_working_directory(strings.working_directory)?;
     if launch.rlimit_mask & 1 << libc::RLIMIT_NOFILE == 0 {
-        let (soft, hard) = home.default_nofile;
-        calls::set_rlimits(libc::RLIMIT_NOFILE, soft, hard)
-            .map_err(|errno| Failure { object: libc::RLIMIT_NOFILE, ..Failure::new(Step::Rlimit, errno) })?;
+        let [(resource, soft, hard), ..] = home.tracee_rlimits;
+        calls::set_rlimits(resource, soft.min(DEFAULT_NOFILE), hard.min(DEFAULT_NOFILE))
+            .map_err(at_rlimit(resource))?;
     }
     for resource in 0..16u32 {
         if launch.rlimit_mask & 1 << resource != 0 {
             let value = launch.rlimits.get(resource as usize).copied().unwrap_or(UNLIMITED);
-            calls::set_rlimit(resource, value)
-                .map_err(|errno| Failure { object: resource, ..Failure::new(Step::Rlimit, errno) })?;
+            calls::set_rlimit(resource, value).map_err(at_rlimit(resource))?;
         }
     }
     if let Some(program) = prepared.seccomp {
