@@ -121,10 +121,14 @@ fn an_empty_program_uses_little() {
         return;
     }
     // The first ones bring the program into the page cache.
-    let peaks: Vec<u64> =
+    let mut peaks: Vec<u64> =
         (0..12).map(|_| result(&supervisor, &Request::new("/bin/true")).figures.peak_memory_bytes).collect();
-    assert!(peaks[4..].iter().all(|peak| *peak < MIB), "{peaks:?}");
     assert!(peaks.iter().all(|peak| *peak > 4096), "{peaks:?}");
+    let peaks = &mut peaks[4..];
+    peaks.sort_unstable();
+    assert!(peaks[peaks.len() / 2] < MIB, "{peaks:?}");
+    // Half a megabyte of its own, and on a busy machine what each CPU it was on has charged ahead.
+    assert!(peaks.iter().all(|peak| *peak < AHEAD), "{peaks:?}");
 }
 
 #[test]
