@@ -5,7 +5,9 @@ use crate::header::{But, Condition, Control, Ending, Expect, Pair, Profile, Prog
 use crate::machine::{BackendKey, Kind, Machine};
 use millibox::{Backend, Budget, Handle, Mount, Network, Request, RunResult, Supervisor, World, move_output};
 use millibox_judge::feedback::{Feedback, FeedbackPlace};
-use millibox_tests::{eventually, is_root, open, pipe, processes_that_say, read_line, share, token, wait};
+use millibox_tests::{
+    eventually, is_root, may_raise_limits, open, pipe, processes_that_say, read_line, share, token, wait,
+};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{Read, Seek};
@@ -532,11 +534,4 @@ fn collect(feedback: &Feedback) -> Vec<String> {
         }
     }
     wrong
-}
-
-/// Whether we have CAP_SYS_RESOURCE, which is the 24th.
-fn may_raise_limits() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    effective.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).is_some_and(|set| set & 1 << 24 != 0)
 }

@@ -2,7 +2,7 @@
 
 use crate::supervisor;
 use millibox::{Outcome, Request};
-use millibox_tests::{request, result, run};
+use millibox_tests::{client, may_raise_limits, request, result, run};
 
 fn limited(name: &str, value: u64, command: &[&str]) -> Request {
     request(command.iter().copied()).rlimit(name, value).unwrap()
@@ -76,6 +76,14 @@ fn open_files() {
     if rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.is_none_or(|most| most >= 8192) {
         assert_eq!(run(&supervisor, &limited("NOFILE", 3000, &["limits"])).value("7"), "3000 3000");
     }
+}
+
+#[test]
+fn signals_and_timers() {
+    // Who may raise the bound for all runs together does. Otherwise each has its share: on two slots there can be two
+    // pairs.
+    let share = if may_raise_limits() { "4096 4096" } else { "100 100" };
+    assert_eq!(client(["signals=400", "--", "limits"]).value("11"), share);
 }
 
 #[test]

@@ -68,6 +68,13 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Whether we may raise hard limits: CAP_SYS_RESOURCE, which is the 24th.
+pub fn may_raise_limits() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    effective.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).is_some_and(|set| set & 1 << 24 != 0)
+}
+
 /// An executable of this package, or of the supervisor's, built beside the test.
 pub fn executable(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap_or_default();

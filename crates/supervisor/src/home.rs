@@ -58,7 +58,9 @@ pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
 /// namespace, and for all namespaces below together against what whoever made one below was
 /// limited to (inc_rlimit_ucounts() in kernel/ucount.c): what a home is limited to, all runs have
 /// together. So homes have as much as can be had, or one run could use up the timers, queued
-/// signals, message queues and locked shared memory of all others.
+/// signals, message queues and locked shared memory of all others. Where there is a bound for all, as for whoever cannot
+/// raise it, no run may have more timers and queued signals than its share. Of queues and locked memory hosts allow so
+/// little that a share of it would be of no use.
 pub const TRACEE_RLIMITS: [(u32, u64, u64); 4] = [
     // First, and what a request can have at most.
     (libc::RLIMIT_NOFILE, 1024, 4096),
@@ -164,6 +166,8 @@ pub struct Birth {
     pub again: bool,
     /// CPUs that this home's runs are held on; empty: all.
     pub cpus: Vec<u64>,
+    /// How many runs there can be at the same time, in all homes.
+    pub runs_at_once: u64,
 }
 
 /// A run goes first when memory is short, in its cgroup or on the whole host. Home and pid1
@@ -205,7 +209,11 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         // runs and for us, and compares them with the sender's own limit (unix(7), ETOOMANYREFS). It
         // looks before it counts a message's 253, so runs can have a little more on their way than
         // they may have open: hence the half.
-        let most = if *resource == libc::RLIMIT_NOFILE { most / 2 } else { most };
+        let most = match *resource {
+            libc::RLIMIT_NOFILE => most / 2,
+            libc::RLIMIT_SIGPENDING => most / birth.runs_at_once.max(1),
+            _ => most,
+        };
         (*soft, *hard) = ((*soft).min(most), (*hard).min(most));
     }
     let tracee_stack = Stack::new(STACK).map_err(memory)?;

@@ -229,6 +229,8 @@ impl Crib<'_> {
             share_memory: setup.share_memory,
             again: order.again,
             cpus,
+            // A pair is two on one slot.
+            runs_at_once: (setup.slots * setup.homes_per_slot.min(2)) as u64,
         });
     }
 

@@ -28,6 +28,7 @@
 //! | `hold=N` | run the probe N times, print, and sleep |
 //! | `storm` | run the probe again and again |
 //! | `files=SOFT:HARD` | limits on open files |
+//! | `signals=N` | limit on queued signals and timers |
 //! | `crowd` | in one run the probe puts descriptors on their way through sockets for good; see whether others go on |
 //! | `hang=PATH` | bind a FUSE file system that never answers, made at PATH, in one run, and see whether others go on |
 
@@ -302,6 +303,12 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
             let limit = libc::rlimit { rlim_cur: number(soft)?.into(), rlim_max: number(hard)?.into() };
             // SAFETY: the structure lives until the call is over.
             check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, "setrlimit")
+        }
+        "signals" => {
+            let most = number(value)?.into();
+            let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+            // SAFETY: the structure lives until the call is over.
+            check(unsafe { libc::setrlimit(libc::RLIMIT_SIGPENDING, &raw const limit) }, "setrlimit")
         }
         "crowd" => {
             plan.crowd = true;
