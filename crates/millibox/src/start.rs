@@ -5,6 +5,7 @@ use crate::{Backend, Error, Handle, Request};
 use millibox_wire::Hello;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -227,7 +228,6 @@ impl Process {
     /// Waits for our child, killing it in the end; cleans up if it could not.
     fn wait_for_end(&mut self) -> Option<std::process::ExitStatus> {
         let deadline = Instant::now() + Duration::from_secs(6);
-        let mut pause = Duration::from_micros(100);
         let status = loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => break Some(status),
@@ -237,8 +237,16 @@ impl Process {
                     break self.child.wait().ok();
                 }
             }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(10));
+            // Not waited for yet, so the number is still its.
+            match pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) {
+                Ok(ended) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    let timeout = Timespec::try_from(left).unwrap_or_default();
+                    let _ = poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(&timeout));
+                }
+                // We have too many descriptors.
+                Err(_) => std::thread::sleep(Duration::from_millis(1)),
+            }
         };
         let cgroups = std::mem::take(&mut self.cgroups);
         let left: Vec<String> = cgroups.into_iter().filter(|path| Path::new(path).exists()).collect();

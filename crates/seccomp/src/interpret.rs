@@ -180,5 +180,14 @@ mod tests {
         assert_eq!(constant_action(&argument, Arch::X86_64, 0), None);
         let number = program(&[(code::LD_W_ABS, 0), (code::RET_K, 5)]);
         assert_eq!(constant_action(&number, Arch::X86_64, 0), Some(5));
+        let masked = [
+            Instruction::plain(code::LD_W_ABS, 0),
+            Instruction::plain(code::AND_K, 6),
+            Instruction { code: code::JEQ_K, jt: 1, jf: 0, k: 4 },
+            Instruction::plain(code::RET_K, 5),
+            Instruction::plain(code::RET_K, 6),
+        ];
+        let masked = Program::new(masked.to_vec()).expect("valid");
+        assert_eq!([13, 7].map(|nr| constant_action(&masked, Arch::X86_64, nr)), [Some(6), Some(5)]);
     }
 }

@@ -33,6 +33,7 @@ use rustix::io::Errno as Error;
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
+use std::time::{Duration, Instant};
 use zerocopy::FromBytes;
 
 /// Longest time between two looks at a run's CPU time that is close to its limit.
@@ -308,9 +309,15 @@ impl Supervisor {
             home.kill_process();
         }
         self.worlds.kill_builders();
-        for _ in 0..3000 {
+        let begin = Instant::now();
+        // Most are gone within a millisecond.
+        let mut pause = Duration::from_micros(50);
+        while begin.elapsed() < Duration::from_secs(3) {
             match process::wait(-1, libc::__WALL | libc::WNOHANG) {
-                Ok(waited) if waited.pid == 0 => std::thread::sleep(std::time::Duration::from_millis(1)),
+                Ok(waited) if waited.pid == 0 => {
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(Duration::from_millis(1));
+                }
                 Ok(_) => {}
                 Err(_) => return,
             }
@@ -991,7 +998,7 @@ impl Supervisor {
             if orphans.are_gone() {
                 break;
             }
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(1));
         }
         // The news of it may not have been read yet.
         let _ = self.homes[index].out_of_memory(&self.setup.handover, index, limit);

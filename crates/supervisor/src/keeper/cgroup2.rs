@@ -17,7 +17,7 @@
 //! and off in it as it sees fit (systemd's CGROUP_DELEGATION).
 
 use super::hosts::{Hierarchy, Hosts, unit_of};
-use super::{Made, Top, fresh_name, remove};
+use super::{Made, Supervisor, Top, fresh_name, remove};
 use crate::backend::Handover;
 use crate::options::Options;
 use rustix::fs::{Access, FlockOperation, Mode, OFlags};
@@ -316,7 +316,7 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
         rustix::fs::mkdir(&supervisor, Mode::from_raw_mode(0o755))
             .map_err(|errno| format!("cannot make the cgroup {supervisor}: {errno}"))?;
         super::swap_is_held(&format!("{supervisor}/memory.swap.max"))?;
-        let procs = super::open_control(&format!("{supervisor}/cgroup.procs"), OFlags::WRONLY | OFlags::CLOEXEC)?;
+        let directory = super::open_control(&supervisor, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
         if let Some((uid, gid)) = crate::start::drops_to(options) {
             // Its own to divide, but not what limits it: the files of `path` itself stay
             // root's, except those that moving processes below needs.
@@ -327,17 +327,17 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
             }
         }
         let base = super::open_control(&path, OFlags::RDONLY | OFlags::DIRECTORY)?;
-        Ok((base, procs))
+        Ok((base, directory))
     })();
     match made {
-        Ok((base, procs)) => Ok(Made {
+        Ok((base, directory)) => Ok(Made {
             handover: Handover::Cgroup2 {
                 base: base.as_raw_fd(),
                 limits_hold_inside: super::hosts::limits_hold_inside(),
             },
             tops: vec![top],
             open: vec![base],
-            supervisor: Some(procs),
+            supervisor: Supervisor::Inside(directory),
             pids: None,
             evacuated,
         }),

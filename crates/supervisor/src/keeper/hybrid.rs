@@ -5,7 +5,7 @@
 //! them below any other.
 
 use super::hosts::{Hierarchy, Hosts};
-use super::{Made, Top, answer, fresh_name, open_control, remove, seqpacket_pair};
+use super::{Made, Supervisor, Top, answer, fresh_name, open_control, remove, seqpacket_pair};
 use crate::backend::Handover;
 use crate::backend::hybrid::{Figures, Files, Limits, RENEW, RENEWED};
 use crate::options::Options;
@@ -23,6 +23,8 @@ pub struct Pids {
 struct Renewal {
     socket: OwnedFd,
     generation: u64,
+    /// Supervisor and homes have closed their end: they are dying.
+    closed: bool,
 }
 
 /// Makes a set of cgroups for each home and opens their files.
@@ -51,6 +53,8 @@ pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Stri
         }
         Ok(path)
     };
+    let own = hierarchies[0].own_directory();
+    let own = own.and_then(|own| open_control(&format!("{own}/cgroup.procs"), OFlags::WRONLY | OFlags::CLOEXEC).ok());
     let made = (|| {
         let [memory, pids, cpu, cpuacct] = hierarchies;
         let (memory, pids, cpu, cpuacct) = (top_of(memory)?, top_of(pids)?, top_of(cpu)?, top_of(cpuacct)?);
@@ -61,13 +65,14 @@ pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Stri
             let slot = index / options.homes_per_slot.max(1);
             let (files, socket) = home(index, slot, [&memory, &pids, &cpu, &cpuacct], &mut open)?;
             all.push(files);
-            renewals.push(Renewal { socket, generation: 0 });
+            renewals.push(Renewal { socket, generation: 0, closed: false });
         }
         Ok((Handover::Hybrid { homes: all }, open, Pids { top: pids, homes: renewals }))
     })();
     match made {
         Ok((handover, open, pids)) => {
-            Ok(Made { handover, tops, open, supervisor: None, pids: Some(pids), evacuated: None })
+            let supervisor = Supervisor::Beside(own);
+            Ok(Made { handover, tops, open, supervisor, pids: Some(pids), evacuated: None })
         }
         Err(why) => {
             for top in &tops {
@@ -165,9 +170,16 @@ impl PidsFiles {
 }
 
 impl Pids {
-    /// Sockets to wait for, one for each home.
-    pub fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.homes.iter().map(|home| home.socket.as_fd())
+    /// Sockets to wait for, with the number of their home.
+    pub fn sockets(&self) -> impl Iterator<Item = (usize, BorrowedFd<'_>)> {
+        self.homes.iter().enumerate().filter(|(_, home)| !home.closed).map(|(index, home)| (index, home.socket.as_fd()))
+    }
+
+    /// Nobody can ask for home `index` any more.
+    pub fn close(&mut self, index: usize) {
+        if let Some(home) = self.homes.get_mut(index) {
+            home.closed = true;
+        }
     }
 
     /// Serves one message of home `index`.
@@ -201,10 +213,6 @@ impl Pids {
                 for generation in (home.generation.saturating_sub(8)..home.generation).rev() {
                     let _ = rustix::fs::rmdir(directory(generation));
                 }
-            }
-            Ok(received) if received.length == 0 => {
-                // The supervisor and all homes have closed it: they are dying. Do not spin.
-                std::thread::sleep(std::time::Duration::from_millis(1));
             }
             _ => {}
         }

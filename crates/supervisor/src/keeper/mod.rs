@@ -36,12 +36,20 @@ pub struct Made {
     pub tops: Vec<Top>,
     /// Descriptors that must stay open until the supervisor has them.
     pub open: Vec<OwnedFd>,
-    /// cgroup.procs of where the supervisor itself shall live.
-    pub supervisor: Option<OwnedFd>,
+    /// Where the supervisor itself shall live.
+    pub supervisor: Supervisor,
     /// For hybrid: serves homes.
     pub pids: Option<hybrid::Pids>,
     /// For cgroup2: how processes that had to make room get back.
     pub evacuated: Option<cgroup2::Evacuated>,
+}
+
+/// How the supervisor's cgroup comes about.
+pub enum Supervisor {
+    /// It is born in this directory.
+    Inside(OwnedFd),
+    /// It stays in ours, whose cgroup.procs this is, if it could be opened.
+    Beside(Option<OwnedFd>),
 }
 
 /// A directory of ours among foreign cgroups. The lock says that its owner lives: it goes
@@ -107,17 +115,15 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     inheritance.keeper = keeper;
     // If the supervisor is killed, what was below it comes to us to be waited for.
     let _ = calls::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    let supervisor = match process::fork().map_err(|errno| format!("cannot fork: {}", crate::step::errno_text(errno))) {
+    let forked = match &made.supervisor {
+        Supervisor::Inside(directory) => process::fork_into(directory.as_raw_fd()),
+        Supervisor::Beside(_) => process::fork(),
+    };
+    let supervisor = match forked.map_err(|errno| format!("cannot fork: {}", crate::step::errno_text(errno))) {
         Ok(Some(pid)) => pid,
         Ok(None) => {
             let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
             if std::os::unix::process::parent_id() as i32 != keeper {
-                calls::exit(1);
-            }
-            if let Some(procs) = &made.supervisor
-                && let Err(errno) = calls::write(procs.as_raw_fd(), b"0")
-            {
-                complain(format_args!("cannot enter the supervisor's cgroup: {}", crate::step::errno_text(errno)));
                 calls::exit(1);
             }
             let why = start::execute(options, inheritance);
@@ -131,6 +137,11 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     };
     drop((socket, client));
     made.open.clear();
+    if let Supervisor::Beside(Some(procs)) = std::mem::replace(&mut made.supervisor, Supervisor::Beside(None)) {
+        // To no effect but one: the first who moves processes among cgroups waits for a grace period, some 5 to 20 ms
+        // (percpu_down_write() of cgroup_threadgroup_rwsem), and those who follow soon do not. The homes are about to.
+        let _ = calls::write(procs.as_raw_fd(), b"0");
+    }
     let parents = made.tops.iter().filter_map(|top| Some(top.path.rsplit_once('/')?.0.to_owned())).collect::<Vec<_>>();
     if let Err(why) = confine::keeper(&parents) {
         let _ = calls::kill(supervisor, libc::SIGKILL);
@@ -161,21 +172,28 @@ fn keep(supervisor: i32, made: &mut Made) -> i32 {
     };
     loop {
         let mut watched = vec![PollFd::new(&pidfd, PollFlags::IN)];
-        if let Some(pids) = &made.pids {
-            watched.extend(pids.sockets().map(|socket| PollFd::from_borrowed_fd(socket, PollFlags::IN)));
+        let mut homes = Vec::new();
+        for (home, socket) in made.pids.iter().flat_map(hybrid::Pids::sockets) {
+            homes.push(home);
+            watched.push(PollFd::from_borrowed_fd(socket, PollFlags::IN));
         }
         if !matches!(poll(&mut watched, None), Ok(_) | Err(rustix::io::Errno::INTR)) {
             // No more services, but no spinning either.
             return process::wait(supervisor, 0).map_or(-1, |waited| waited.status);
         }
-        let ready: Vec<bool> = watched.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let events: Vec<PollFlags> = watched.iter().map(PollFd::revents).collect();
         drop(watched);
-        if ready[0] {
+        if !events[0].is_empty() {
             return process::wait(supervisor, 0).map_or(-1, |waited| waited.status);
         }
         if let Some(pids) = &mut made.pids {
-            for (home, _) in ready[1..].iter().enumerate().filter(|(_, ready)| **ready) {
-                pids.serve(home);
+            for (home, events) in homes.into_iter().zip(&events[1..]) {
+                if events.contains(PollFlags::IN) {
+                    pids.serve(home);
+                }
+                if events.intersects(PollFlags::HUP | PollFlags::ERR) {
+                    pids.close(home);
+                }
             }
         }
     }

@@ -113,6 +113,23 @@ pub fn fork() -> Result<Option<i32>> {
     }
 }
 
+/// The same, but the child is born in this cgroup (`CLONE_INTO_CGROUP`, Linux 5.7). Of libc see [`fork_sibling`].
+pub fn fork_into(cgroup: i32) -> Result<Option<i32>> {
+    let args = libc::clone_args {
+        flags: CLONE_INTO_CGROUP,
+        exit_signal: libc::SIGCHLD as u64,
+        cgroup: cgroup as u64,
+        // SAFETY: all of it is numbers, for which 0 is a value.
+        ..unsafe { core::mem::zeroed() }
+    };
+    // SAFETY: like fork(2): the child goes on with a copy of our memory, this stack included. One
+    // thread, so the child may do all that we could.
+    match unsafe { raw::syscall(libc::SYS_clone3, [&raw const args as usize, size_of_val(&args), 0, 0, 0]) }? {
+        0 => Ok(None),
+        pid => Ok(Some(pid as i32)),
+    }
+}
+
 /// clone(2) of a process of one thread, with memory of its own, whose parent is not we but our
 /// parent (`CLONE_PARENT`): that is who is told of its end, and whose death is the parent's
 /// (`PR_SET_PDEATHSIG`). In the child, the answer is `None`.
