@@ -310,13 +310,12 @@ impl Supervisor {
         }
         self.worlds.kill_builders();
         let begin = Instant::now();
-        // Most are gone within a millisecond.
-        let mut pause = Duration::from_micros(50);
         while begin.elapsed() < Duration::from_secs(3) {
             match process::wait(-1, libc::__WALL | libc::WNOHANG) {
                 Ok(waited) if waited.pid == 0 => {
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_millis(1));
+                    // Most are gone within a millisecond, and somebody waits for it.
+                    let soon = begin.elapsed() < Duration::from_millis(2);
+                    std::thread::sleep(Duration::from_micros(if soon { 100 } else { 1000 }));
                 }
                 Ok(_) => {}
                 Err(_) => return,

@@ -16,12 +16,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Removes a cgroup and those below it; true if it is gone. Fails on those that still
 /// have processes (EBUSY).
 fn remove(path: &str) -> bool {
+    let removed = || matches!(rustix::fs::rmdir(path), Ok(()) | Err(Errno::NOENT));
+    // Most have none below, and listing one takes longer than removing it.
+    if removed() {
+        return true;
+    }
     for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             remove(&entry.path().to_string_lossy());
         }
     }
-    matches!(rustix::fs::rmdir(path), Ok(()) | Err(Errno::NOENT))
+    removed()
 }
 
 /// Removes a cgroup, waiting for processes that are about to be gone.
