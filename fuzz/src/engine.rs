@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 /// Most inputs that are kept for being changed, beside the corpus.
 const MOST_KEPT: usize = 4000;
 
-/// What was being looked at since when: the target's name and the input.
-static PRESENT: Mutex<Option<(&str, Vec<u8>, Instant)>> = Mutex::new(None);
+/// What is being looked at: the target's name and the input, and how many seconds the watching thread has seen it. That
+/// thread stands still with the others, so a fuzzer that is stopped and continued has not found anything.
+static PRESENT: Mutex<Option<(&str, Vec<u8>, u64)>> = Mutex::new(None);
 
 /// An input for which something did not hold.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub struct Done {
     pub kept: usize,
 }
 
-fn present() -> std::sync::MutexGuard<'static, Option<(&'static str, Vec<u8>, Instant)>> {
+fn present() -> std::sync::MutexGuard<'static, Option<(&'static str, Vec<u8>, u64)>> {
     PRESENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -45,9 +46,11 @@ fn watch() {
         std::thread::spawn(|| {
             loop {
                 std::thread::sleep(Duration::from_secs(1));
-                let stuck = present().clone().filter(|(_, _, since)| since.elapsed() > PATIENCE);
-                if let Some((name, input, _)) = stuck {
-                    let path = save(Path::new(env!("CARGO_MANIFEST_DIR")), name, &input);
+                let mut present = present();
+                let Some((name, input, seconds)) = &mut *present else { continue };
+                *seconds += 1;
+                if *seconds > PATIENCE.as_secs() {
+                    let path = save(Path::new(env!("CARGO_MANIFEST_DIR")), name, input);
                     eprintln!("{name}: an input takes longer than {PATIENCE:?}: {}", path.display());
                     std::process::exit(1);
                 }
@@ -59,7 +62,7 @@ fn watch() {
 /// Looks at one input; what did not hold, if anything.
 pub fn look(target: &Target, input: &[u8]) -> Option<String> {
     watch();
-    *present() = Some((target.name, input.to_vec(), Instant::now()));
+    *present() = Some((target.name, input.to_vec(), 0));
     let mut outcome = Ok(());
     let peak = memory::peak(|| outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(input))));
     *present() = None;
