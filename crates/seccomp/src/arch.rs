@@ -134,5 +134,29 @@ mod tests {
         assert_eq!(nearest_name("raed"), Some("read"));
         assert_eq!(nearest_name("opentat"), Some("openat"));
         assert_eq!(nearest_name("frobnicate"), None);
+        // The longer a name, the more may be wrong with it.
+        assert_eq!(nearest_name("rexvmxg"), Some("recvmsg"));
+        assert_eq!(nearest_name("qxq"), None);
+    }
+
+    #[test]
+    fn edits_are_the_fewest() {
+        for (from, to, wanted) in [
+            ("", "ab", 2),
+            ("ab", "", 2),
+            ("ab", "ba", 1),
+            ("ac", "abc", 1),
+            ("abc", "ac", 1),
+            ("abc", "abd", 1),
+            ("abcd", "badc", 2),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(edits(from, to), wanted, "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(Arch::ALL.map(|arch| arch.to_string()), ["x86_64", "aarch64"]);
     }
 }

@@ -1,7 +1,6 @@
 //! What a program answers, found without the kernel.
 
 use crate::arch::Arch;
-use crate::policy::Action;
 use crate::program::{Program, code, offset};
 use crate::validate::MEMORY_WORDS;
 
@@ -125,16 +124,6 @@ pub fn constant_action(program: &Program, arch: Arch, nr: u32) -> Option<u32> {
             }
             _ => return None,
         }
-    }
-}
-
-/// Checks that `program` allows each call in `numbers` whatever its arguments are, and answers
-/// the first number that it does not.
-pub fn always_allows(program: &Program, arch: Arch, numbers: impl IntoIterator<Item = u32>) -> Result<(), u32> {
-    let allowed = Some(Action::Allow.value());
-    match numbers.into_iter().find(|&nr| constant_action(program, arch, nr) != allowed) {
-        Some(nr) => Err(nr),
-        None => Ok(()),
     }
 }
 

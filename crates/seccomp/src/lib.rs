@@ -60,7 +60,7 @@ mod validate;
 
 pub use arch::Arch;
 pub use compile::compile;
-pub use interpret::{Data, always_allows, constant_action, run};
+pub use interpret::{Data, constant_action, run};
 pub use pass::with_pass;
 pub use policy::{Action, ActionError, Comparison, Condition, Policy, PolicyError, Problem, Rule};
 pub use profiles::{profile, profile_names, profile_with_loopback};

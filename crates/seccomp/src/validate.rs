@@ -174,6 +174,10 @@ mod tests {
         check(instructions).expect_err("accepted")
     }
 
+    fn load_0() -> Instruction {
+        Instruction::plain(code::LD_IMM, 0)
+    }
+
     #[test]
     fn refusals() {
         use ValidateError as E;
@@ -200,5 +204,12 @@ mod tests {
         let halfway = [jump(0, 1), plain(code::ST, 3), plain(code::LD_MEM, 3), ALLOW];
         assert_eq!(error(&halfway), E::Unwritten { index: 2, word: 3 });
         assert_eq!(check(&[plain(code::ST, 3), plain(code::LD_MEM, 3), ALLOW]), Ok(()));
+        // The same by each kind of jump, from further down.
+        for over in [jump(0, 1), jump(1, 0), plain(code::JA, 1)] {
+            let (load, store) = (plain(code::LD_MEM, 3), plain(code::ST, 3));
+            assert_eq!(error(&[load_0(), over, store, load, ALLOW]), E::Unwritten { index: 3, word: 3 }, "{over:?}");
+            assert_eq!(error(&[store, over, load, plain(code::LD_MEM, 4), ALLOW]), E::Unwritten { index: 3, word: 4 });
+            assert_eq!(check(&[store, over, load, load, ALLOW]), Ok(()), "{over:?}");
+        }
     }
 }

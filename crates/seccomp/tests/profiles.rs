@@ -1,8 +1,6 @@
 //! What the policies that come with the crate answer.
 
-use millibox_seccomp::{
-    Action, Arch, Data, Program, always_allows, compile, constant_action, profile, profile_names, run,
-};
+use millibox_seccomp::{Action, Arch, Data, Program, compile, constant_action, profile, profile_names, run};
 
 /// What the sandbox itself calls between attaching the filter and executing the program.
 const SANDBOX_CALLS: &[&str] = &[
@@ -77,9 +75,15 @@ fn every_profile_compiles_under_its_own_name() {
 fn the_sandbox_can_do_its_work() {
     for name in profile_names() {
         for arch in Arch::ALL {
-            let numbers = SANDBOX_CALLS.iter().map(|call| arch.number(call).expect(call));
-            let missing = always_allows(&compiled(name, arch), arch, numbers);
-            assert_eq!(missing.map_err(|nr| arch.name(nr)), Ok(()), "{name} on {arch}");
+            let program = compiled(name, arch);
+            for call in SANDBOX_CALLS {
+                let nr = arch.number(call).expect(call);
+                assert_eq!(
+                    constant_action(&program, arch, nr),
+                    Some(Action::Allow.value()),
+                    "{name} on {arch}: {call}"
+                );
+            }
         }
     }
 }
@@ -88,8 +92,11 @@ fn the_sandbox_can_do_its_work() {
 fn common_calls_are_constant() {
     let calls = ["read", "write", "mmap", "openat", "close", "futex", "epoll_pwait", "munmap"];
     for arch in Arch::ALL {
-        let numbers = calls.map(|call| arch.number(call).expect(call));
-        assert_eq!(always_allows(&compiled("default", arch), arch, numbers), Ok(()));
+        let program = compiled("default", arch);
+        for call in calls {
+            let nr = arch.number(call).expect(call);
+            assert_eq!(constant_action(&program, arch, nr), Some(Action::Allow.value()), "{arch}: {call}");
+        }
     }
 }
 
