@@ -717,6 +717,8 @@ fn a_record_that_names_other_files() {
         refused("clean", &why);
         refused("gen", &why);
     }
+    std::fs::File::create(shop.path("p/.millibox/made.json")).unwrap().set_len((64 << 20) + 1).unwrap();
+    refused("clean", "cannot read p/.millibox/made.json: longer than 64 MiB; remove it\n");
     record(&[], &["../outside/empty"]);
     refused("clean", "made.json: it names \"../outside/empty\", which is no path in the package; remove this record\n");
 

@@ -22,6 +22,9 @@ const FILE: &str = "made.json";
 /// Changes when files are made in another way, so that none of before is taken for new.
 const VERSION: u32 = 1;
 
+/// A package of a hundred thousand files has one of 20 MiB.
+const LONGEST: u64 = 64 << 20;
+
 /// The record, and the right to change the package's files.
 pub(super) struct Record {
     pub directory: PathBuf,
@@ -72,8 +75,11 @@ impl Record {
         let unread = |error: &dyn std::fmt::Display| Trouble::file("read", &directory.join(FILE), error);
         let mut text = Vec::new();
         match regular(&lock, FILE) {
-            Ok(Some(mut file)) => {
-                file.read_to_end(&mut text).map_err(|error| unread(&error))?;
+            Ok(Some(file)) => {
+                file.take(LONGEST + 1).read_to_end(&mut text).map_err(|error| unread(&error))?;
+                if text.len() as u64 > LONGEST {
+                    return Err(unread(&format!("longer than {} MiB; remove it", LONGEST >> 20)));
+                }
             }
             Ok(None) => return Err(unread(&"it is no regular file; remove it")),
             Err(Errno::NOENT) => {}
