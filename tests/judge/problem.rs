@@ -762,6 +762,11 @@ fn what_generators_yaml_says_in_vain() {
     let warning =
         "p/generators/generators.yaml:1:1: warning: unknown key \"solutoin\", not read; did you mean \"solution\"?\n";
     assert_eq!((said.status(), said.stderr()), (0, warning.to_owned()), "{said:?}");
+    let said = shop.problem(&["gen", "p", "--json"]);
+    let report: Value = serde_json::from_str(&said.stdout()).unwrap();
+    let fault = &report["warnings"][0];
+    assert_eq!((&fault["line"], &fault["severity"]), (&1.into(), &"warning".into()), "{report}");
+    assert_eq!((report["current"].as_u64(), said.stderr()), (Some(3), String::new()), "{report}");
 }
 
 // --- limits, test ----------------------------------------------------------------------

@@ -132,11 +132,11 @@ fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
     let options = generate::Options { tests: args.tests.clone(), all: args.all, check: args.check };
     let shop = Shop::open(&args.on.work, None, &[], signals)?;
     let report = work(&shop, !args.json, signals, |setter| setter.generate(&args.on.package, &options))?;
-    report.warnings.iter().for_each(|warning| complain(format_args!("{warning}")));
     if args.json {
-        print::json(&report)?;
+        print::generation_json(&report)?;
         return Ok(0);
     }
+    report.warnings.iter().for_each(|warning| complain(format_args!("{warning}")));
     let changed = report.made.iter().filter(|made| made.changed).count();
     let same = report.made.len() - changed;
     say(format_args!("{changed} files changed, {same} came out as they were, {} were up to date", report.current))?;

@@ -1,7 +1,7 @@
 //! Reports, for people and for machines.
 
 use crate::failure::{Failure, say};
-use millibox_judge::setter::{limits, validate};
+use millibox_judge::setter::{generate, limits, validate};
 use millibox_package::{Fault, Severity};
 use serde::Serialize;
 use std::path::Path;
@@ -29,23 +29,32 @@ struct JsonFault<'a> {
     message: &'a str,
 }
 
-/// The same of what validation found.
-pub fn validation_json(report: &validate::Report) -> Result<(), Failure> {
-    let fault = |fault: &'_ Fault| -> &'static str {
-        match fault.severity {
+impl<'a> From<&'a Fault> for JsonFault<'a> {
+    fn from(fault: &'a Fault) -> Self {
+        let severity = match fault.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
-        }
-    };
-    let faults = report.faults.iter().map(|of| JsonFault {
-        severity: fault(of),
-        path: &of.path,
-        line: of.line,
-        column: of.column,
-        message: &of.message,
-    });
+        };
+        JsonFault { severity, path: &fault.path, line: fault.line, column: fault.column, message: &fault.message }
+    }
+}
+
+/// The same of what validation found.
+pub fn validation_json(report: &validate::Report) -> Result<(), Failure> {
     let (tests, validations, answers) = (report.tests, report.validations, report.answers);
-    json(&Validation { faults: faults.collect(), tests, validations, answers })
+    json(&Validation { faults: report.faults.iter().map(JsonFault::from).collect(), tests, validations, answers })
+}
+
+#[derive(Serialize)]
+struct Generation<'a> {
+    #[serde(flatten)]
+    report: &'a generate::Report,
+    warnings: Vec<JsonFault<'a>>,
+}
+
+/// The same of what was made.
+pub fn generation_json(report: &generate::Report) -> Result<(), Failure> {
+    json(&Generation { report, warnings: report.warnings.iter().map(JsonFault::from).collect() })
 }
 
 /// What validation found, and how much it looked at.
