@@ -46,7 +46,7 @@ pub struct Made {
 
 /// How the supervisor's cgroup comes about.
 pub enum Supervisor {
-    /// It is born in this directory.
+    /// It is born in this cgroup, a directory.
     Inside(OwnedFd),
     /// It stays in ours, whose cgroup.procs this is, if it could be opened.
     Beside(Option<OwnedFd>),
@@ -115,15 +115,23 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     inheritance.keeper = keeper;
     // If the supervisor is killed, what was below it comes to us to be waited for.
     let _ = calls::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    let forked = match &made.supervisor {
-        Supervisor::Inside(directory) => process::fork_into(directory.as_raw_fd()),
-        Supervisor::Beside(_) => process::fork(),
+    // Born there it need not wait for a grace period, as who enters must; a container may refuse clone3(2).
+    let born = match &made.supervisor {
+        Supervisor::Inside(directory) => process::fork_into(directory.as_raw_fd()).ok(),
+        Supervisor::Beside(_) => None,
     };
+    let forked = born.map_or_else(process::fork, Ok);
     let supervisor = match forked.map_err(|errno| format!("cannot fork: {}", crate::step::errno_text(errno))) {
         Ok(Some(pid)) => pid,
         Ok(None) => {
             let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
             if std::os::unix::process::parent_id() as i32 != keeper {
+                calls::exit(1);
+            }
+            if let (Supervisor::Inside(directory), None) = (&made.supervisor, born)
+                && let Err(errno) = enter(directory)
+            {
+                complain(format_args!("cannot enter the supervisor's cgroup: {}", crate::step::errno_text(errno)));
                 calls::exit(1);
             }
             let why = start::execute(options, inheritance);
@@ -160,6 +168,13 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     while process::wait(-1, libc::__WALL).is_ok() {}
     clean_up(made);
     Ok(code)
+}
+
+fn enter(cgroup: &OwnedFd) -> crate::sys::Result<()> {
+    let procs = calls::openat(cgroup.as_raw_fd(), c"cgroup.procs", libc::O_WRONLY | libc::O_CLOEXEC, 0)?;
+    let answer = calls::write(procs, b"0");
+    let _ = calls::close(procs);
+    answer
 }
 
 /// Serves homes until the supervisor is dead; its wait status.
