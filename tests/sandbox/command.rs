@@ -501,6 +501,26 @@ fn fifo(place: &Path) -> String {
 }
 
 #[test]
+fn a_policy_comes_by_a_pipe() {
+    let policy = "name = 'p'\ndescription = 'p'\ndefault = 'allow'\n";
+    let mut child = Command::new(executable("millibox"))
+        .args(["run", "--seccomp", "/dev/stdin", "--", "sh", "-c", "exit 5"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    // In two parts, and some time after it has been opened.
+    for part in [&policy[..20], &policy[20..]] {
+        std::thread::sleep(Duration::from_millis(50));
+        std::io::Write::write_all(&mut pipe, part.as_bytes()).unwrap();
+    }
+    drop(pipe);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(status(&output), 5, "{output:?}");
+}
+
+#[test]
 fn a_signal_ends_who_waits_for_a_fifo() {
     let place = directory();
     let fifo = fifo(place.path());

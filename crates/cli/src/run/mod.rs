@@ -51,7 +51,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
-    let world = world(args)?;
+    let world = signals.may_wait(|| world(args))?;
     let (mut request, file) = match program::choose(args, &world)? {
         Chosen::Request(request, file) => (request.world(&world), file),
         Chosen::CannotExecute(why) => return Ok(Ending::CannotExecute(why)),

@@ -165,8 +165,8 @@ pub struct Args {
     /// Which system calls are allowed [default: default]
     ///
     /// `default`: what programs of any common language need. `strict`: a program that reads, computes and
-    /// writes. `none`: all, for measuring only. Or a file: a policy in TOML, or a compiled BPF program
-    /// (struct sock_filter[]); which of them, its content says.
+    /// writes. `none`: all, for measuring only. Or a file or pipe: a policy in TOML, or a compiled BPF
+    /// program (struct sock_filter[]); which of them, its content says.
     ///
     /// Example: --seccomp ./no-sockets.toml
     #[arg(long, value_name = "PROFILE", help_heading = WORLD)]

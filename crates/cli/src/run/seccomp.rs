@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use millibox::World;
 use millibox_seccomp::{Policy, profile, profile_names};
+use rustix::fs::{FileType, Mode, OFlags, fcntl_setfl, fstat, open};
 use std::ffi::OsStr;
 
 /// More than any policy or program has.
@@ -37,13 +38,16 @@ pub fn choose(world: World, which: &OsStr) -> Result<World, Failure> {
     .map_err(|error| named(&error))
 }
 
+/// A file, or what somebody writes to a pipe: `<(COMMAND)` of a shell. A FIFO that nobody writes to is empty.
 fn read(path: &OsStr) -> std::io::Result<Vec<u8>> {
     use std::io::Read;
-    let mut content = Vec::new();
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(std::io::Error::other("it is not a regular file"));
+    let file = open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+    if !matches!(FileType::from_raw_mode(fstat(&file)?.st_mode), FileType::RegularFile | FileType::Fifo) {
+        return Err(std::io::Error::other("it is neither a regular file nor a pipe"));
     }
-    std::fs::File::open(path)?.take(LONGEST).read_to_end(&mut content)?;
+    fcntl_setfl(&file, OFlags::empty())?;
+    let mut content = Vec::new();
+    std::fs::File::from(file).take(LONGEST).read_to_end(&mut content)?;
     Ok(content)
 }
 
