@@ -4,11 +4,11 @@ tries = "leave directories in directories, deeper than any path is long, for who
 must = "the judge removes them, and the next feedback directory is empty"
 held_by = "judge: removal with constant stack and descriptors"
 with = ["feedback"]
-# Twenty seconds are not enough on an emulated machine that has little of its host.
 limits = { cpu = "60s", real = "90s" }
 --- */
 #include "hostile.h"
 
+/* Twenty seconds of CPU time are not enough on an emulated machine that has little of its host. */
 static void attack(void)
 {
     must(chdir("/box/feedback"));
