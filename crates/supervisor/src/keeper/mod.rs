@@ -145,17 +145,17 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     };
     drop((socket, client));
     made.open.clear();
-    if let Supervisor::Beside(Some(procs)) = std::mem::replace(&mut made.supervisor, Supervisor::Beside(None)) {
-        // To no effect but one: the first who moves processes among cgroups waits for a grace period, some 5 to 20 ms
-        // (percpu_down_write() of cgroup_threadgroup_rwsem), and those who follow soon do not. The homes are about to.
-        let _ = calls::write(procs.as_raw_fd(), b"0");
-    }
     let parents = made.tops.iter().filter_map(|top| Some(top.path.rsplit_once('/')?.0.to_owned())).collect::<Vec<_>>();
     if let Err(why) = confine::keeper(&parents) {
         let _ = calls::kill(supervisor, libc::SIGKILL);
         while process::wait(-1, libc::__WALL).is_ok() {}
         clean_up(made);
         return Err(format!("the keeper: {why}"));
+    }
+    if let Supervisor::Beside(Some(procs)) = std::mem::replace(&mut made.supervisor, Supervisor::Beside(None)) {
+        // To no effect but one: the first who moves processes among cgroups waits for a grace period, some 5 to 20 ms
+        // (percpu_down_write() of cgroup_threadgroup_rwsem), and those who follow soon do not. The homes are about to.
+        let _ = calls::write(procs.as_raw_fd(), b"0");
     }
     let code = match process::decode_status(keep(supervisor, &mut made)) {
         Ok(code) => code,
