@@ -129,7 +129,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
                 calls::exit(1);
             }
             if let (Supervisor::Inside(directory), None) = (&made.supervisor, born)
-                && let Err(errno) = enter(directory)
+                && let Err(errno) = calls::write_file(directory.as_raw_fd(), c"cgroup.procs", b"0")
             {
                 complain(format_args!("cannot enter the supervisor's cgroup: {}", crate::step::errno_text(errno)));
                 calls::exit(1);
@@ -168,13 +168,6 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     while process::wait(-1, libc::__WALL).is_ok() {}
     clean_up(made);
     Ok(code)
-}
-
-fn enter(cgroup: &OwnedFd) -> crate::sys::Result<()> {
-    let procs = calls::openat(cgroup.as_raw_fd(), c"cgroup.procs", libc::O_WRONLY | libc::O_CLOEXEC, 0)?;
-    let answer = calls::write(procs, b"0");
-    let _ = calls::close(procs);
-    answer
 }
 
 /// Serves homes until the supervisor is dead; its wait status.

@@ -117,10 +117,16 @@ pub fn fork() -> Result<Option<i32>> {
 pub fn fork_into(cgroup: i32) -> Result<Option<i32>> {
     let args = libc::clone_args {
         flags: CLONE_INTO_CGROUP,
+        pidfd: 0,
+        child_tid: 0,
+        parent_tid: 0,
         exit_signal: libc::SIGCHLD as u64,
+        stack: 0,
+        stack_size: 0,
+        tls: 0,
+        set_tid: 0,
+        set_tid_size: 0,
         cgroup: cgroup as u64,
-        // SAFETY: all of it is numbers, for which 0 is a value.
-        ..unsafe { core::mem::zeroed() }
     };
     // SAFETY: like fork(2): the child goes on with a copy of our memory, this stack included. One
     // thread, so the child may do all that we could.
