@@ -1,7 +1,7 @@
 //! The command `millibox run`, as a shell has it: exit status, streams, report, signals, wrong options.
 
 use millibox_tests::{
-    directory, eventually, executable, is_root, needs_cgroups, processes_that_say, share, skip, supervisor, token,
+    directory, eventually, executable, is_root, mask, needs_cgroups, processes_that_say, share, skip, supervisor, token,
 };
 use std::io::Read;
 use std::path::Path;
@@ -337,9 +337,7 @@ fn every_ending_has_its_report() {
 
 /// Whether SIGHUP is ignored, as nohup(1) has it: then the command leaves it so.
 fn ignores_hangups() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
-    let ignores = u64::from_str_radix(mask, 16).unwrap() & 1 != 0;
+    let ignores = mask("self", "SigIgn").unwrap() & 1 != 0;
     if ignores {
         skip("SIGHUP is ignored here");
     }
@@ -547,13 +545,11 @@ fn a_signal_ends_who_waits_for_a_fifo() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let says = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", child.id())).unwrap_or_default();
-        let catches = || {
-            let status = says("status");
-            let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or_default().trim();
-            u64::from_str_radix(mask, 16).is_ok_and(|mask| mask & 1 << (signal - 1) != 0)
+        let catches = || mask(&child.id().to_string(), "SigCgt").is_some_and(|mask| mask & 1 << (signal - 1) != 0);
+        let opens = || {
+            let call = std::fs::read_to_string(format!("/proc/{}/syscall", child.id())).unwrap_or_default();
+            call.starts_with(&format!("{} ", libc::SYS_openat))
         };
-        let opens = || says("syscall").starts_with(&format!("{} ", libc::SYS_openat));
         // And not just some file.
         let waits = || {
             catches() && opens() && {

@@ -70,9 +70,14 @@ pub fn is_root() -> bool {
 
 /// Whether we may raise hard limits: CAP_SYS_RESOURCE, which is the 24th.
 pub fn may_raise_limits() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    effective.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).is_some_and(|set| set & 1 << 24 != 0)
+    mask("self", "CapEff").is_some_and(|set| set & 1 << 24 != 0)
+}
+
+/// A mask of a process, or of `self`, as /proc/PID/status has it.
+pub fn mask(process: &str, name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let mask = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
 }
 
 /// An executable of this package, or of the supervisor's, built beside the test.
