@@ -5,7 +5,7 @@
 //! next one reads. So a lone caller pays no switch to a thread of ours, and many wake nobody
 //! without a reason. Where somebody must read
 //! though nobody waits (runs that have no place yet with the supervisor, handles that are
-//! polled by descriptor) a *dispatcher* thread is started and reads for good.
+//! polled by descriptor) a *dispatcher* thread is started and reads for as long as there are any.
 
 use crate::Error;
 use millibox_wire::frame::{Header, Kind, MAX_INLINE};
@@ -73,11 +73,24 @@ struct State {
     crowded: bool,
     credits: usize,
     reader: bool,
+    /// There is a dispatcher, needed or not.
     dispatcher: bool,
+    /// Runs without a result whose handles are polled by descriptor.
+    polled: usize,
     /// Threads that wait while another reads.
     sleepers: Vec<Sleeper>,
     died: Option<String>,
     backend: Backend,
+}
+
+/// How long a dispatcher does nothing at most: the connection's last handle may be dropped meanwhile.
+const REST: Duration = Duration::from_millis(100);
+
+impl State {
+    /// Somebody must read though nobody may be waiting.
+    fn needs_dispatcher(&self) -> bool {
+        !self.waiting.is_empty() || !self.urgent.is_empty() || self.polled > 0
+    }
 }
 
 /// A thread that waits for a result, or for the reader's place.
@@ -91,7 +104,7 @@ struct Sleeper {
 pub struct Connection {
     socket: OwnedFd,
     state: Mutex<State>,
-    /// What the dispatcher waits for while another thread reads: that it stops.
+    /// What the dispatcher waits for while another thread reads, or nobody needs to: that this changes.
     unread: Condvar,
     /// Makes the last words readable once the supervisor is gone.
     last_words: Box<dyn Fn() -> String + Send + Sync>,
@@ -115,6 +128,7 @@ impl Connection {
                 credits: 1,
                 reader: false,
                 dispatcher: false,
+                polled: 0,
                 sleepers: Vec::new(),
                 died: None,
                 backend: Backend::Rlimit,
@@ -339,7 +353,7 @@ impl Connection {
         if state.reader {
             return;
         }
-        if state.dispatcher {
+        if state.dispatcher && state.needs_dispatcher() {
             self.unread.notify_one();
         } else if let Some(sleeper) = state.sleepers.last() {
             sleeper.wake.notify_one();
@@ -357,7 +371,11 @@ impl Connection {
         };
         let event = match state.entries.get_mut(&id) {
             Some(Entry { event: Some(event), .. }) => return Ok(event.clone()),
-            Some(entry) => entry.event.insert(make()?).clone(),
+            Some(entry) => {
+                let event = entry.event.insert(make()?).clone();
+                state.polled += usize::from(!ready);
+                event
+            }
             None => make()?,
         };
         if !ready {
@@ -452,6 +470,7 @@ impl Connection {
         }
         if let Some(event) = &entry.event {
             let _ = rustix::io::write(event, &1u64.to_ne_bytes());
+            state.polled = state.polled.saturating_sub(1);
         }
         if entry.abandoned {
             state.entries.remove(&id);
@@ -557,6 +576,9 @@ impl Connection {
 
     fn need_dispatcher(self: &Arc<Self>, state: &mut State) {
         if state.dispatcher {
+            if !state.reader {
+                self.unread.notify_one();
+            }
             return;
         }
         let weak = Arc::downgrade(self);
@@ -577,27 +599,28 @@ impl Connection {
         if state.died.is_some() {
             return false;
         }
-        if state.reader {
-            // A waiting thread reads; it will tell when it stops.
-            let (state, _) = match self.unread.wait_timeout(state, Duration::from_millis(100)) {
+        if state.reader || !state.needs_dispatcher() {
+            // A waiting thread reads, and will tell when it stops; or one that waits can, which saves a switch to us
+            // for each result.
+            self.pass_reading_on(&state);
+            let (mut state, _) = match self.unread.wait_timeout(state, REST) {
                 Ok(pair) => pair,
                 Err(poisoned) => poisoned.into_inner(),
             };
-            let mut state = state;
             self.flush(&mut state);
             return state.died.is_none();
         }
         state.reader = true;
         let mut events = PollFlags::IN;
-        // Not for ever: the connection's last handle may be dropped meanwhile.
-        let mut patience = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        let mut patience = REST;
         if state.crowded {
-            patience.tv_nsec = 10_000_000;
+            patience = Duration::from_millis(10);
         } else if !state.urgent.is_empty() || has_credit(&state) {
             events |= PollFlags::OUT;
         }
         drop(state);
         let mut ready = [PollFd::new(&self.socket, events)];
+        let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(patience.subsec_nanos()) };
         let _ = poll(&mut ready, Some(&patience));
         let mut state = self.lock();
         state.reader = false;
@@ -803,6 +826,33 @@ mod tests {
             assert_eq!(reader.join().expect("no panic").expect("read"), None);
             say(&its, Kind::Result, long, &encode(&result(String::new())));
             assert_eq!(sleeper.join().expect("no panic").expect("read"), Some(result(String::new())));
+        });
+    }
+
+    #[test]
+    fn a_dispatcher_that_nobody_needs_leaves_the_reading_to_who_waits() {
+        let (connection, [polled, awaited], its) = with_runs();
+        let event = connection.event(polled).expect("a descriptor");
+        say(&its, Kind::Result, polled, &encode(&result(String::new())));
+        assert_eq!(poll(&mut [PollFd::new(&event, PollFlags::IN)], None), Ok(1));
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| connection.wait(awaited, None));
+            let begin = Instant::now();
+            let reads = || {
+                let state = connection.lock();
+                assert!(state.dispatcher);
+                state.reader && state.sleepers.is_empty() && !state.needs_dispatcher()
+            };
+            // Not only for a moment, as before the thread has come to sleep.
+            let mut times = 0;
+            while times < 20 && begin.elapsed() < Duration::from_secs(30) {
+                times = if reads() { times + 1 } else { 0 };
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let told = result("the other".to_owned());
+            say(&its, Kind::Result, awaited, &encode(&told));
+            assert_eq!(waiting.join().expect("no panic").expect("read"), Some(told));
+            assert!(times == 20, "the dispatcher reads");
         });
     }
 
