@@ -3,8 +3,10 @@
 use crate::supervisor;
 use millibox::{Error, Mount, Network, Outcome, Request, World};
 use millibox_seccomp::{Arch, Policy, compile};
-use millibox_tests::{pipe, probe_run, request, result, run, skip, world_with_proc};
+use millibox_tests::{needs_cgroups, pipe, probe_run, request, result, run, skip, world_with_proc};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
 
 fn call(number: i64) -> Vec<String> {
     vec!["call".to_owned(), number.to_string()]
@@ -200,6 +202,44 @@ fn a_program_that_is_attached_late() {
     assert!(matches!(&result.outcome, Outcome::NotStarted(error) if error.errno == Some(libc::ENOENT)), "{result}");
 }
 
+/// Where the tracee attaches the program, these are what the sandbox itself calls between that and the program's first
+/// instruction (ARCHITECTURE.md). One that must not be called costs no limit and no figure.
+#[test]
+fn the_calls_after_a_late_attachment() {
+    let supervisor = supervisor();
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    let world = |rest: &str| {
+        let policy = format!("name = \"late\"\ndescription = \"x\"\n{rest}");
+        World::minimal().seccomp(&policy.parse().unwrap()).unwrap()
+    };
+    // `for (;;);` and `_exit(0);`
+    let (spins, exits) = if cfg!(target_arch = "x86_64") {
+        ("jmp _start\n", "xor %edi,%edi\n mov $231,%eax\n syscall\n")
+    } else {
+        ("b _start\n", "mov x0,#0\n mov x8,#94\n svc 0\n")
+    };
+    let program = |body: &str| assembled(&format!(".globl _start\n_start:\n {body}"));
+    let (Some(spins), Some(exits)) = (program(spins), program(exits)) else { return skip("there is no cc") };
+    let refusing = |calls: &str, answer: &str| {
+        world(&format!("default = \"allow\"\n[[rule]]\naction = \"{answer}\"\nwhy = \"x\"\nsyscalls = [{calls}]\n"))
+    };
+    for calls in ["\"clock_gettime\"", "\"pread64\"", "\"clock_gettime\", \"pread64\""] {
+        for answer in ["errno:EPERM", "errno:ENOSYS"] {
+            let request = Request::from_descriptor(spins.clone()).argv(["spins"]).world(&refusing(calls, answer));
+            let limited = request.cpu_time_limit(Duration::from_millis(100)).real_time_limit(Duration::from_secs(30));
+            let result = result(&supervisor, &limited);
+            assert_eq!(result.outcome, Outcome::CpuTimeLimit, "{calls} {answer}: {result}");
+            assert!(result.figures.cpu_user_ns + result.figures.cpu_system_ns >= 90_000_000, "{result}");
+            assert!(result.figures.real_time_ns >= 90_000_000, "{result}");
+        }
+    }
+    let least = "default = \"kill_process\"\n[[rule]]\naction = \"allow\"\nwhy = \"x\"\nsyscalls = [\"execveat\", \"clock_gettime\", \"pread64\", \"exit_group\"]\n";
+    let request = Request::from_descriptor(exits).argv(["exits"]).world(&world(least));
+    assert_eq!(result(&supervisor, &request).outcome, Outcome::Exited(0));
+}
+
 #[test]
 fn the_strict_profile() {
     let supervisor = supervisor();
@@ -292,6 +332,21 @@ fn a_profile_that_kills_for_what_the_sandbox_calls() {
     }
 }
 
+/// A program without a C library, from assembler source; `None`: there is no compiler.
+fn assembled(source: &str) -> Option<Arc<OwnedFd>> {
+    std::process::Command::new("cc").arg("--version").output().ok()?;
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("program");
+    std::fs::write(directory.path().join("program.s"), source).unwrap();
+    let built = std::process::Command::new("cc")
+        .args(["-nostdlib", "-static", "-o"])
+        .arg(&program)
+        .arg(directory.path().join("program.s"))
+        .status();
+    assert!(built.is_ok_and(|status| status.success()), "cc builds it");
+    Some(millibox_tests::open(&program))
+}
+
 #[test]
 fn nothing_is_left_in_registers_by_what_came_before_the_program() {
     // What the sandbox's own calls carry, so that an inherited program lets them pass, must
@@ -301,20 +356,8 @@ fn nothing_is_left_in_registers_by_what_came_before_the_program() {
     } else {
         ".globl _start\n_start:\n orr x0,x0,x1\n orr x0,x0,x2\n orr x0,x0,x3\n orr x0,x0,x4\n orr x0,x0,x5\n orr x0,x0,x6\n orr x0,x0,x7\n cmp x0,#0\n cset x0,ne\n mov x8,#94\n svc 0\n"
     };
-    if std::process::Command::new("cc").arg("--version").output().is_err() {
-        return skip("there is no cc");
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let program = directory.path().join("registers");
-    std::fs::write(directory.path().join("registers.s"), source).unwrap();
-    let built = std::process::Command::new("cc")
-        .args(["-nostdlib", "-static", "-o"])
-        .arg(&program)
-        .arg(directory.path().join("registers.s"))
-        .status();
-    assert!(built.is_ok_and(|status| status.success()), "cc builds it");
+    let Some(program) = assembled(source) else { return skip("there is no cc") };
     let supervisor = supervisor();
-    let program = millibox_tests::open(&program);
     for _ in 0..10 {
         let request = Request::from_descriptor(program.clone()).argv(["registers"]);
         assert_eq!(result(&supervisor, &request).outcome, Outcome::Exited(0));
