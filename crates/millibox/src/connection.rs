@@ -68,6 +68,8 @@ struct State {
     urgent: VecDeque<Outgoing>,
     /// Runs that the supervisor has and has not answered.
     in_flight: usize,
+    /// Runs without a result that nobody has a handle of any more.
+    abandoned: usize,
     /// What the kernel refused to send for another reason than a full socket: so that the socket
     /// has room says nothing of when to try again.
     crowded: bool,
@@ -85,11 +87,18 @@ struct State {
 
 /// How long a dispatcher does nothing at most: the connection's last handle may be dropped meanwhile.
 const REST: Duration = Duration::from_millis(100);
+/// When what the kernel refused to send is tried again.
+const RETRY: Duration = Duration::from_millis(10);
 
 impl State {
     /// Somebody must read though nobody may be waiting.
     fn needs_dispatcher(&self) -> bool {
         !self.waiting.is_empty() || !self.urgent.is_empty() || self.polled > 0
+    }
+
+    /// Something is to be sent, and not because the supervisor has no place for it.
+    fn unsent(&self) -> bool {
+        !self.urgent.is_empty() || has_credit(self)
     }
 }
 
@@ -124,6 +133,7 @@ impl Connection {
                 waiting: VecDeque::new(),
                 urgent: VecDeque::new(),
                 in_flight: 0,
+                abandoned: 0,
                 crowded: false,
                 credits: 1,
                 reader: false,
@@ -203,16 +213,16 @@ impl Connection {
             }
             return Err(Error::Died(why));
         }
-        if !state.waiting.is_empty() {
+        if !state.waiting.is_empty() || !state.urgent.is_empty() {
             self.need_dispatcher(&mut state);
         }
         Ok(())
     }
 
-    /// Runs without a result.
+    /// Runs without a result that somebody has a handle of.
     pub fn unfinished(&self) -> usize {
         let state = self.lock();
-        state.waiting.len() + state.in_flight
+        (state.waiting.len() + state.in_flight).saturating_sub(state.abandoned)
     }
 
     /// Asks for the end of a run; its result says why.
@@ -226,6 +236,9 @@ impl Connection {
             if let Some(result) = &mut entry.result {
                 over_output(result);
             }
+        }
+        if state.died.is_some() {
+            return;
         }
         if state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
             return;
@@ -243,7 +256,7 @@ impl Connection {
     /// Takes a run back.
     pub fn cancel(self: &Arc<Self>, id: u64) {
         let mut state = self.lock();
-        if state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
+        if state.died.is_some() || state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
             return;
         }
         if self.withdraw(&mut state, id, Outcome::Cancelled) {
@@ -300,7 +313,10 @@ impl Connection {
             let mut state = self.lock();
             let alive = state.died.is_none();
             match state.entries.get_mut(&id) {
-                Some(entry) if entry.result.is_none() && alive => entry.abandoned = true,
+                Some(entry) if entry.result.is_none() && alive => {
+                    entry.abandoned = true;
+                    state.abandoned += 1;
+                }
                 _ => {
                     state.entries.remove(&id);
                     return;
@@ -330,7 +346,11 @@ impl Connection {
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
-                break Ok(None);
+                if !state.reader && state.died.is_none() {
+                    // Who has no time to wait is told what has come.
+                    self.read_what_is_there(&mut state);
+                }
+                break look(&state, id).transpose();
             }
             if state.reader {
                 state = sleep(state, id, left);
@@ -474,6 +494,7 @@ impl Connection {
         }
         if entry.abandoned {
             state.entries.remove(&id);
+            state.abandoned = state.abandoned.saturating_sub(1);
         } else {
             entry.result = Some(result);
         }
@@ -486,6 +507,12 @@ impl Connection {
         state.died = Some(why);
         state.waiting.clear();
         state.urgent.clear();
+        // What came before the end and was not read yet counts; it can be read even if the other side is gone.
+        while let Ok(Some(frame)) = self.receive_now(RecvFlags::DONTWAIT) {
+            if let Ok((id, result)) = answer(&frame) {
+                self.settle(state, id, result);
+            }
+        }
         state.entries.retain(|_, entry| !entry.abandoned);
         for entry in state.entries.values() {
             if let Some(event) = &entry.event {
@@ -576,7 +603,7 @@ impl Connection {
 
     fn need_dispatcher(self: &Arc<Self>, state: &mut State) {
         if state.dispatcher {
-            if !state.reader {
+            if !state.reader || state.unsent() {
                 self.unread.notify_one();
             }
             return;
@@ -603,7 +630,8 @@ impl Connection {
             // A waiting thread reads, and will tell when it stops; or one that waits can, which saves a switch to us
             // for each result.
             self.pass_reading_on(&state);
-            let (mut state, _) = match self.unread.wait_timeout(state, REST) {
+            let time = if state.unsent() { RETRY } else { REST };
+            let (mut state, _) = match self.unread.wait_timeout(state, time) {
                 Ok(pair) => pair,
                 Err(poisoned) => poisoned.into_inner(),
             };
@@ -614,8 +642,8 @@ impl Connection {
         let mut events = PollFlags::IN;
         let mut patience = REST;
         if state.crowded {
-            patience = Duration::from_millis(10);
-        } else if !state.urgent.is_empty() || has_credit(&state) {
+            patience = RETRY;
+        } else if state.unsent() {
             events |= PollFlags::OUT;
         }
         drop(state);
@@ -827,6 +855,46 @@ mod tests {
             say(&its, Kind::Result, long, &encode(&result(String::new())));
             assert_eq!(sleeper.join().expect("no panic").expect("read"), Some(result(String::new())));
         });
+    }
+
+    #[test]
+    fn who_has_no_time_to_wait_is_told_what_has_come() {
+        let (connection, id, its) = with_a_run();
+        assert_eq!(connection.wait(id, Some(Duration::ZERO)).expect("read"), None);
+        let told = result(String::new());
+        say(&its, Kind::Result, id, &encode(&told));
+        assert_eq!(connection.wait(id, Some(Duration::ZERO)).expect("read"), Some(told));
+    }
+
+    #[test]
+    fn what_came_before_the_end_can_still_be_read() {
+        let told = result("the first".to_owned());
+        for by_us in [true, false] {
+            let (connection, [first, second], its) = with_runs();
+            say(&its, Kind::Result, first, &encode(&told));
+            if by_us {
+                connection.close();
+            } else {
+                // With the runs that we sent unread: the kernel tells us of that before it tells us the answer.
+                drop(its);
+                assert!(matches!(connection.wait(second, None), Err(Error::Died(_))));
+            }
+            assert_eq!(connection.wait(first, None).expect("read"), Some(told.clone()), "by us: {by_us}");
+            assert!(matches!(connection.wait(second, None), Err(Error::Died(_))));
+        }
+    }
+
+    #[test]
+    fn a_run_that_nobody_has_a_handle_of_is_not_waited_for() {
+        let (connection, ids, its) = with_runs::<2>();
+        assert_eq!(connection.unfinished(), 2);
+        connection.abandon(ids[0]);
+        assert_eq!(connection.unfinished(), 1);
+        for id in ids {
+            say(&its, Kind::Result, id, &encode(&result(String::new())));
+        }
+        assert!(connection.wait(ids[1], None).expect("read").is_some());
+        assert_eq!(connection.unfinished(), 0);
     }
 
     #[test]

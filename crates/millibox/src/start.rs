@@ -356,7 +356,7 @@ impl Supervisor {
         self.hello.slots as usize
     }
 
-    /// How many runs have been asked for whose results have not come yet.
+    /// How many runs have been asked for whose results have not come yet, and whose handles have not been dropped.
     ///
     /// Results come when somebody waits for one or asks; until then those that are over count.
     pub fn unfinished(&self) -> usize {
