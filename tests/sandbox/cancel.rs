@@ -1,7 +1,7 @@
 //! Cancel and kill, at every moment.
 
 use crate::{builder, supervisor};
-use millibox::{Outcome, Request};
+use millibox::{Mount, Outcome, Request, World};
 use millibox_tests::{
     Random, eventually, pipe, processes_that_say, read_all, request, result, sleeper, start, token, wait,
 };
@@ -117,7 +117,8 @@ fn kill_before_it_runs() {
     let waiting: Vec<_> = (0..100).map(|_| supervisor.run(&request(["sleep", "100000"])).unwrap()).collect();
     for handle in &waiting {
         handle.kill();
-        assert_eq!(wait(handle).outcome, Outcome::Killed);
+        let result = wait(handle);
+        assert_eq!((&result.outcome, result.signal), (&Outcome::Killed, Some(libc::SIGKILL)));
     }
     assert!(first.try_wait().unwrap().is_none());
 }
@@ -130,7 +131,10 @@ fn at_random_moments(end: impl Fn(&millibox::Handle), allowed: &[Outcome]) {
     let mut seen = std::collections::BTreeMap::new();
     for round in 0..300 {
         let neighbour = supervisor.run(&request(["exit", "6"])).unwrap();
-        let handle = supervisor.run(&request(["sleep", "100000", &token])).unwrap();
+        // Every fourth in a world that is not there yet.
+        let new = Mount::CreateDir { path: format!("/mark-{round}").into(), mode: 0o755 };
+        let world = if round % 4 == 0 { World::minimal().mount(new) } else { World::minimal() };
+        let handle = supervisor.run(&request(["sleep", "100000", &token]).world(&world)).unwrap();
         let moment = Instant::now() + Duration::from_micros(random.below(3000));
         while Instant::now() < moment {
             std::hint::spin_loop();
@@ -138,7 +142,7 @@ fn at_random_moments(end: impl Fn(&millibox::Handle), allowed: &[Outcome]) {
         end(&handle);
         let result = wait(&handle);
         assert!(allowed.contains(&result.outcome), "round {round}: {result}");
-        if result.figures.real_time_ns != 0 {
+        if result.figures.real_time_ns != 0 || result.outcome == Outcome::Killed {
             assert_eq!(result.signal, Some(libc::SIGKILL), "round {round}");
         }
         *seen.entry(result.figures.real_time_ns != 0).or_insert(0) += 1;

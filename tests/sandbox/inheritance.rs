@@ -28,6 +28,10 @@ fn scheduling() {
     let Some(said) = dirty(&["scheduling"]) else { return };
     assert_eq!(said.value("cpus"), clean.value("cpus"), "the client's affinity");
     assert_eq!(said.value("policy"), "0", "the client's scheduling policy");
+    for what in ["personality", "ioprio", "no_huge_pages", "mempolicy"] {
+        assert_eq!(said.value(what), clean.value(what), "the client's {what}");
+    }
+    assert_eq!(clean.value("personality"), "0");
     if millibox_tests::is_root() {
         assert_eq!(said.value("nice"), "0", "the client's nice value");
     } else {
@@ -95,9 +99,21 @@ fn oom_score() {
 fn resource_limits() {
     let clean = probe_run(&supervisor(), &["limits"]);
     let Some(said) = dirty(&["limits"]) else { return };
-    for (number, name) in [(0, "CPU"), (1, "FSIZE"), (2, "DATA"), (3, "STACK"), (7, "NOFILE")] {
+    for number in 0..16 {
         let key = number.to_string();
-        assert_eq!(said.value(&key), clean.value(&key), "the client's soft limit RLIMIT_{name}");
+        // RLIMIT_NPROC is the host's business, and hardly any kernel heeds RLIMIT_RSS.
+        assert_eq!(said.value(&key), clean.value(&key), "the client's soft limit {number} (getrlimit(2))");
+    }
+    // What a run has that asks for nothing (docs of Request::rlimit); hard limits are the host's if we may not raise them.
+    let infinite = u64::MAX.to_string();
+    let soft = |number: i32| clean.value(&number.to_string()).split(' ').next().unwrap_or_default().to_owned();
+    for number in [libc::RLIMIT_CPU, libc::RLIMIT_FSIZE, libc::RLIMIT_DATA, libc::RLIMIT_AS] {
+        assert_eq!(soft(number as i32), infinite, "limit {number}");
+    }
+    assert_eq!(soft(libc::RLIMIT_STACK as i32), (8 << 20).to_string());
+    assert_eq!(clean.value(&(libc::RLIMIT_CORE as i32).to_string()), "1 1");
+    for number in [libc::RLIMIT_NICE, libc::RLIMIT_RTPRIO] {
+        assert_eq!(clean.value(&(number as i32).to_string()), "0 0", "limit {number}");
     }
 }
 

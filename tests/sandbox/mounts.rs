@@ -135,6 +135,13 @@ fn tmpfs_without_limits() {
     let world = World::minimal().mount(sized("/large", None, None));
     assert_eq!(number(&supervisor, &world, &["file", "/large/file", "50000000"], "written"), 50_000_000);
     assert_eq!(number(&supervisor, &world, &["mkdirs", "/large", "3000"], "made"), 3000);
+    // Not merely as much as the kernel gives of its own accord, half of the host's memory.
+    for (what, limited) in
+        [("blocks", sized("/large", Some(1 << 20), None)), ("files", sized("/large", None, Some(50)))]
+    {
+        assert_eq!(number(&supervisor, &world, &["statvfs", "/large"], what), 0, "{what}");
+        assert_ne!(number(&supervisor, &World::minimal().mount(limited), &["statvfs", "/large"], what), 0, "{what}");
+    }
     for at in [sized("/x", Some(0), None), sized("/x", None, Some(0))] {
         error(&supervisor, &World::minimal().mount(at), "world", None, "/x");
     }

@@ -9,7 +9,7 @@ use millibox_tests::{
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The request could not start for this reason; and the next one works.
 fn not_started(supervisor: &Supervisor, request: &Request, step: &str, errno: Option<i32>, says: &str) {
@@ -347,7 +347,10 @@ fn dropping_a_supervisor_kills_what_runs() {
     let waiting: Vec<_> = (0..20).map(|_| supervisor.run(&request(["sleep", "100000", &token])).unwrap()).collect();
     let done = supervisor.run(&request(["exit", "3"]).current_dir("/nowhere")).unwrap();
     let gone = millibox_tests::Gone::of(&supervisor);
+    let begin = Instant::now();
     drop(supervisor);
+    // A supervisor that waited for its runs would be killed after six seconds.
+    assert!(begin.elapsed() < Duration::from_secs(4), "it waits for what runs: {:?}", begin.elapsed());
     gone.assert();
     assert!(eventually(Duration::from_secs(5), || processes_that_say(&token).is_empty()));
     assert_eq!(millibox_tests::read_all(read), b"");

@@ -197,7 +197,22 @@ fn who_owns_the_null_device_is_the_superuser() {
 fn unmapped_ids_are_refused() {
     let said = client(["unmapped", "--", "ids"]);
     if able(&said) {
-        assert!(!said.value("error").is_empty(), "{said:?}");
+        // All that is not mapped, /dev/null's owner as well, is one number (user_namespaces(7)).
+        assert!(said.value("error").contains("superuser"), "{said:?}");
+    }
+}
+
+/// One of the two ids is enough.
+#[test]
+fn whose_group_owns_the_null_device_is_the_superuser() {
+    if !is_root() {
+        return skip("only root can become somebody else in root's group");
+    }
+    for (ids, refused) in [("12345:0", true), ("12345:12345", false)] {
+        let said = client([&format!("ids={ids}"), "--", "ids"]);
+        if able(&said) {
+            assert_eq!(said.stdout.contains("superuser"), refused, "{ids}: {said:?}");
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 //! | --- | --- |
 //! | `user=OUT:IN` | become OUT (if root), then IN in a new user namespace |
 //! | `unmapped` | a new user namespace without any ids |
+//! | `ids=UID:GID` | become this user and group, without others |
 //! | `mount-namespace` | a new mount namespace, after `user=` |
 //! | `null=PATH` | mount PATH over /dev/null |
 //! | `tmpfs=PATH` | mount a tmpfs |
@@ -177,6 +178,14 @@ fn make_dirty() -> Result<(), String> {
             (libc::RLIMIT_STACK, 512 << 10),
             (libc::RLIMIT_DATA, 512 << 20),
             (libc::RLIMIT_CPU, 1000),
+            (libc::RLIMIT_CORE, 0),
+            (libc::RLIMIT_RSS, 512 << 20),
+            (libc::RLIMIT_MEMLOCK, 4096),
+            (libc::RLIMIT_AS, 8 << 30),
+            (libc::RLIMIT_LOCKS, 10),
+            (libc::RLIMIT_SIGPENDING, 100),
+            (libc::RLIMIT_MSGQUEUE, 4096),
+            (libc::RLIMIT_RTTIME, 1_000_000),
         ] {
             let mut limit = std::mem::zeroed::<libc::rlimit>();
             libc::getrlimit(resource, &raw mut limit);
@@ -191,6 +200,13 @@ fn make_dirty() -> Result<(), String> {
         check(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const cpus), "sched_setaffinity")?;
         let batch = libc::sched_param { sched_priority: 0 };
         check(libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const batch), "sched_setscheduler")?;
+        check(libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong), "personality")?;
+        // Whose processes read when nobody else does: class 3 (ioprio_set(2)).
+        check(libc::syscall(libc::SYS_ioprio_set, 1, 0, 3 << 13) as i32, "ioprio_set")?;
+        check(libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0), "prctl")?;
+        let node: libc::c_ulong = 1;
+        // Not every kernel has nodes (CONFIG_NUMA).
+        libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_PREFERRED, &raw const node, 2);
         // Descriptors that every child has.
         for _ in 0..3 {
             libc::open(c"/etc/passwd".as_ptr(), libc::O_RDONLY);
@@ -234,6 +250,16 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
         "user" => {
             let (outside, inside) = value.split_once(':').ok_or("user=OUT:IN")?;
             new_user_namespace(number(outside)?, number(inside)?)
+        }
+        "ids" => {
+            let (uid, gid) = value.split_once(':').ok_or("ids=UID:GID")?;
+            let (uid, gid) = (number(uid)?, number(gid)?);
+            // SAFETY: plain calls on ourselves; there is one thread.
+            unsafe {
+                check(libc::setgroups(0, std::ptr::null()), "setgroups")?;
+                check(libc::setresgid(gid, gid, gid), "setresgid")?;
+                check(libc::setresuid(uid, uid, uid), "setresuid")
+            }
         }
         // SAFETY: a plain call; there is one thread.
         "unmapped" => check(unsafe { libc::unshare(libc::CLONE_NEWUSER) }, "unshare"),

@@ -316,6 +316,12 @@ fn command_line(command: &str, arguments: &Arguments) {
             // The system call gives 20 - nice.
             say(format!("nice={}", 20 - sys(libc::SYS_getpriority, [0, 0]).unwrap_or(0) as i64));
             say(format!("policy={}", sys(libc::SYS_sched_getscheduler, [0]).unwrap_or(99)));
+            say(format!("personality={:x}", sys(libc::SYS_personality, [0xffff_ffff]).unwrap_or(99)));
+            say(format!("ioprio={}", sys(libc::SYS_ioprio_get, [1, 0]).unwrap_or(99)));
+            say(format!("no_huge_pages={}", sys(libc::SYS_prctl, [libc::PR_GET_THP_DISABLE as usize]).unwrap_or(99)));
+            let mut mode = 0i32;
+            let asked = sys(libc::SYS_get_mempolicy, [&raw mut mode as usize]);
+            say(format!("mempolicy={}", asked.map_or(99, |_| mode)));
             let mut mask = [0u64; 128];
             let _ = sys(libc::SYS_sched_getaffinity, [0, 1024, &raw mut mask as usize]);
             let cpus: Vec<String> = (0..8192)
@@ -564,6 +570,8 @@ fn statvfs(path: &CString) {
     {
         say(format!("{name}={}", u32::from(stat.f_flag & flag != 0)));
     }
+    say(format!("blocks={}", stat.f_blocks));
+    say(format!("files={}", stat.f_files));
 }
 
 /// Every directory of the world in which a file can be made.

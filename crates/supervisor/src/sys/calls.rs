@@ -43,6 +43,12 @@ numeric! {
     setns(fd: i32, kind: i32) = SYS_setns;
     /// prctl(2), for options whose arguments are numbers
     prctl(option: i32, second: usize, third: usize, fourth: usize, fifth: usize) = SYS_prctl;
+    /// personality(2)
+    personality(persona: u32) = SYS_personality;
+    /// ioprio_set(2)
+    ioprio_set(which: u32, who: u32, priority: u32) = SYS_ioprio_set;
+    /// set_mempolicy(2) without nodes: `nodes` and `most` are 0
+    set_mempolicy(mode: u32, nodes: usize, most: usize) = SYS_set_mempolicy;
     /// setpriority(2)
     setpriority(which: u32, who: u32, nice: i32) = SYS_setpriority;
 }
