@@ -2,7 +2,7 @@
 
 use crate::limits::Above;
 use crate::{builder, supervisor};
-use millibox::{Backend, Error, Handle, Outcome, Request, Supervisor};
+use millibox::{Backend, Error, Handle, Mount, Outcome, Request, Supervisor, World};
 use millibox_tests::{
     Gone, NURSERY, PATIENCE, Process, Random, descendants, eventually, executable, kill, name, pipe, process,
     processes_that_say, read_all, request, result, skip, sleeper, start, token, wait,
@@ -296,6 +296,46 @@ fn a_home_or_zygote_that_is_killed() {
     gone.assert();
 }
 
+/// Who builds a world is ours: its death is no fault of the request.
+#[test]
+fn a_builder_that_is_killed() {
+    let supervisor = supervisor();
+    let mut killed = 0;
+    for round in 0..50 {
+        // Long to build, and never built before.
+        let many = (0..200).fold(World::minimal(), |world, index| {
+            world.mount(Mount::CreateDir { path: format!("/{round}-{index}").into(), mode: 0o755 })
+        });
+        let request = Request::new("/bin/true").world(&many);
+        let run = supervisor.run(&request).unwrap();
+        let builder =
+            || descendants(supervisor.pid()).into_iter().find(|process| name(process.pid) == "millibox-mount");
+        let mut found = None;
+        eventually(Duration::from_millis(50), || {
+            found = builder();
+            found.is_some()
+        });
+        if let Some(builder) = found {
+            kill(builder.pid, Signal::KILL);
+        }
+        let result = wait(&run);
+        match &result.outcome {
+            Outcome::Exited(0) => {}
+            Outcome::SandboxError(error) => {
+                assert_eq!(error.step, "template", "{error}");
+                assert!(error.message.contains("its builder was killed by signal 9"), "{error}");
+                killed += 1;
+                assert_eq!(self::result(&supervisor, &request).outcome, Outcome::Exited(0), "the same world again");
+            }
+            _ => panic!("{result}"),
+        }
+        if killed == 3 {
+            return;
+        }
+    }
+    panic!("{killed} builders were killed in time");
+}
+
 #[test]
 fn a_nursery_that_is_killed() {
     let supervisor = supervisor();
@@ -348,7 +388,7 @@ fn homes_zygotes_and_pid1s_that_are_killed_at_random_moments() {
         }
         // What was killed last may have been prepared for the next one.
         let works = || self::result(&supervisor, &Request::new("/bin/true")).outcome == Outcome::Exited(0);
-        assert!(eventually(SOON, works), "round {round}");
+        assert!(eventually(PATIENCE, works), "round {round}");
     }
     eprintln!("{failures} runs failed with their home, zygote or pid1");
     assert!(failures <= 60, "one death ends more than one run: {failures}");

@@ -222,6 +222,29 @@ fn a_limit_does_not_outlive_its_run() {
 }
 
 #[test]
+fn who_is_killed_for_memory_says_nothing_of_the_next_run() {
+    let supervisor = start(builder().slots(1));
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    // Once in each of the slot's homes, and more: whose counters a run that does not come to its exec finds.
+    for _ in 0..6 {
+        let over = result(&supervisor, &request(["eat", "200"]).memory_limit(32 * MIB));
+        assert_eq!(over.outcome, Outcome::MemoryLimit, "{over}");
+    }
+    for round in 0..6 {
+        let nowhere = request(["exit", "0"]).current_dir("/nowhere");
+        for request in [nowhere.clone(), nowhere.memory_limit(2 * MIB)] {
+            let result = result(&supervisor, &request);
+            assert!(
+                matches!(&result.outcome, Outcome::NotStarted(error) if error.errno == Some(libc::ENOENT)),
+                "{round}: {result}"
+            );
+        }
+    }
+}
+
+#[test]
 fn swap_is_refused_or_held() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {

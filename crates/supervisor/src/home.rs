@@ -282,7 +282,10 @@ impl Home {
     /// Ends only with the supervisor.
     fn live(&self) -> Failure {
         loop {
-            let _ = calls::send(self.socket, &[message::IDLE]);
+            // Without this word the supervisor would never use us again.
+            while calls::send(self.socket, &[message::IDLE]).is_err_and(Errno::passes) {
+                calls::sleep_ns(1_000_000);
+            }
             let mut buffer = vec![0; millibox_wire::frame::MAX_INLINE];
             let received = self.next_order(&mut buffer);
             let template = received.descriptors[0];

@@ -5,12 +5,12 @@
 //! supervisor, once the run is over.
 
 use crate::sys::Errno;
-use millibox_wire::RunError;
+use millibox_wire::{Outcome, RunError};
 
 /// Where a run can fail.
 ///
 /// The order is that of a run. `NotStarted` errors are the request's own; the
-/// others say that the sandbox could not do its work (see [`Step::is_sandbox_failure`]).
+/// others say that the sandbox could not do its work (see [`Step::outcome`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Step {
@@ -190,11 +190,17 @@ impl Step {
         }
     }
 
+    /// What a run says that failed here.
+    pub fn outcome(self, error: RunError) -> Outcome {
+        if self.is_sandbox_failure() { Outcome::SandboxError(error) } else { Outcome::NotStarted(error) }
+    }
+
     /// Whether an error here says nothing about the request.
-    pub fn is_sandbox_failure(self) -> bool {
+    fn is_sandbox_failure(self) -> bool {
         matches!(
             self,
-            Step::Cgroup
+            Step::Template
+                | Step::Cgroup
                 | Step::Network
                 | Step::Clone
                 | Step::ParentDeath

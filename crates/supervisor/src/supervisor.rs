@@ -541,8 +541,8 @@ impl Supervisor {
         );
         self.queue.push_back(id);
         self.worlds.hold(world);
-        if let Err(why) = self.build_if_new(world) {
-            self.fail_world(world, why);
+        if let Err(outcome) = self.build_if_new(world) {
+            self.fail_world(world, outcome);
         }
     }
 
@@ -596,25 +596,26 @@ impl Supervisor {
 
     // --- templates ------------------------------------------------------------------
 
-    fn build_if_new(&mut self, world: WorldId) -> Result<(), RunError> {
+    fn build_if_new(&mut self, world: WorldId) -> Result<(), Outcome> {
         if let Some(socket) = self.worlds.start_builder(world, &self.setup, &self.nursery)? {
-            self.watch(socket, Token::Builder(world), epoll::EventFlags::IN).map_err(|why| Step::Template.says(why))?;
+            self.watch(socket, Token::Builder(world), epoll::EventFlags::IN)
+                .map_err(|why| Step::Template.outcome(Step::Template.says(why)))?;
         }
         Ok(())
     }
 
     fn builder_done(&mut self, world: WorldId) {
-        if let Err(error) = self.worlds.builder_done(world) {
-            self.fail_world(world, error);
+        if let Err(outcome) = self.worlds.builder_done(world) {
+            self.fail_world(world, outcome);
         }
     }
 
     /// Every waiting run of a world that cannot be had fails; the next one tries again.
-    fn fail_world(&mut self, world: WorldId, error: RunError) {
+    fn fail_world(&mut self, world: WorldId, outcome: Outcome) {
         let failed: Vec<u64> =
             self.queue.iter().copied().filter(|id| self.requests.get(id).is_some_and(|r| r.world == world)).collect();
         for id in failed {
-            self.turn_away(id, Outcome::NotStarted(error.clone()));
+            self.turn_away(id, outcome.clone());
         }
         self.worlds.drop_failed(world);
     }
@@ -876,6 +877,13 @@ impl Supervisor {
                 if report.start.number != home.launch_number() {
                     // It did not come as far as its exec.
                     report.start = Start::default();
+                    if let Handover::Hybrid { .. } = self.setup.handover {
+                        // Counted from nothing, those are of all runs that the home has had.
+                        let limit = self.requests.get(&id).and_then(|request| request.limits.memory);
+                        home.out_of_memory(&self.setup.handover, index, limit);
+                        report.end.oom_kills = u64::from(home.saw_oom_kill());
+                        report.end.own_limit_reached = report.end.oom_kills;
+                    }
                 }
                 // A home whose pid1 took no launch becomes idle; else it goes on.
                 home.unexplained = 0;
@@ -908,9 +916,7 @@ impl Supervisor {
         let waiting = self.queue.iter().copied().find(|id| self.requests.get(id).map(|request| request.world) == world);
         let Some(id) = waiting else { return };
         let error = self.failure(&report.failure_parts(), world);
-        let step = Step::from_number(report.failure.step);
-        let outcome = if step.is_sandbox_failure() { Outcome::SandboxError(error) } else { Outcome::NotStarted(error) };
-        self.turn_away(id, outcome);
+        self.turn_away(id, Step::from_number(report.failure.step).outcome(error));
     }
 
     /// A home's process is gone. Its runs are gone as well: pid1 dies with its parent.
@@ -963,6 +969,8 @@ impl Supervisor {
         let memory = gone.memory.clone().map_or_else(new_memory, Ok);
         let started = memory.and_then(|memory| {
             memory.shared.standing.forget();
+            // What the dead home had prepared is gone.
+            memory.shared.prepared.store(0, SeqCst);
             self.start_home(gone.index, memory, true)
         });
         match started {
@@ -1302,7 +1310,7 @@ impl Supervisor {
                 return Outcome::MemoryLimit;
             }
             let error = self.failure(&report.failure_parts(), Some(request.world));
-            return if step.is_sandbox_failure() { Outcome::SandboxError(error) } else { Outcome::NotStarted(error) };
+            return step.outcome(error);
         }
         if end.pid1_died == 1 {
             let how = match process::decode_status(end.pid1_status) {

@@ -10,7 +10,7 @@ use crate::supervisor::Setup;
 use crate::sys::{self, Errno, calls, process};
 use crate::template::{self, BuildError, Plan};
 use millibox_seccomp::Program;
-use millibox_wire::{Mount, RunError, World, decode};
+use millibox_wire::{Mount, Outcome, World, decode};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -114,13 +114,13 @@ impl Worlds {
     }
 
     /// Starts the builder of a world that is new; the socket to watch.
-    pub fn start_builder(&mut self, id: WorldId, setup: &Setup, nursery: &Nursery) -> Result<Option<i32>, RunError> {
+    pub fn start_builder(&mut self, id: WorldId, setup: &Setup, nursery: &Nursery) -> Result<Option<i32>, Outcome> {
         let Some(known) = self.known.get_mut(&id.0) else { return Ok(None) };
         if !matches!(known.template, Template::New) {
             return Ok(None);
         }
-        let plan = template::plan(&known.world).map_err(|why| Step::World.says(why))?;
-        let failed = |errno: Errno| Step::Template.error(errno, "");
+        let plan = template::plan(&known.world).map_err(|why| Step::World.outcome(Step::World.says(why)))?;
+        let failed = |errno: Errno| Step::Template.outcome(Step::Template.error(errno, ""));
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|errno| failed(errno.into()))?;
         let builder = nursery.builder(&known.key, &its, &setup.client).map_err(failed)?;
@@ -132,8 +132,8 @@ impl Worlds {
         Ok(Some(socket))
     }
 
-    /// A builder's socket has something to say.
-    pub fn builder_done(&mut self, id: WorldId) -> Result<(), RunError> {
+    /// A builder's socket has something to say. The error is what the runs say that wait for the world.
+    pub fn builder_done(&mut self, id: WorldId) -> Result<(), Outcome> {
         let Some(known) = self.known.get_mut(&id.0) else { return Ok(()) };
         let Template::Building { socket, .. } = &known.template else { return Ok(()) };
         let mut bytes = vec![0; 4096];
@@ -146,7 +146,7 @@ impl Worlds {
             return Ok(());
         };
         let waited = process::wait(builder, libc::__WALL);
-        let received = received.map_err(|errno| Step::Template.error(errno, ""))?;
+        let received = received.map_err(|errno| Step::Template.outcome(Step::Template.error(errno, "")))?;
         let namespace = sys::adopt(received.descriptors[0]);
         match (bytes.get(..received.length), namespace) {
             (Some([b'B', directories @ ..]), Some(namespace)) => {
@@ -175,14 +175,14 @@ impl Worlds {
                     Some(mount) => template::shown(mount.path()),
                     None => String::new(),
                 };
-                Err(step.error(Errno(word(4) as i32), &object))
+                Err(step.outcome(step.error(Errno(word(4) as i32), &object)))
             }
             _ => {
                 let how = waited.map_or(-1, |waited| waited.status);
-                Err(Step::Template.says(match process::decode_status(how) {
+                Err(Step::Template.outcome(Step::Template.says(match process::decode_status(how) {
                     Ok(code) => format!("its builder exited with {code}"),
                     Err(signal) => format!("its builder was killed by signal {signal}"),
-                }))
+                })))
             }
         }
     }

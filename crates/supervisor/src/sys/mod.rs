@@ -28,6 +28,14 @@ pub use raw::set_pass;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
+impl Errno {
+    /// What was refused may be possible a moment later: somebody else has the memory, or the room in a queue
+    /// (sendmsg(2), unix(7)).
+    pub fn passes(self) -> bool {
+        matches!(self.0, libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS | libc::ETOOMANYREFS)
+    }
+}
+
 impl From<rustix::io::Errno> for Errno {
     fn from(error: rustix::io::Errno) -> Errno {
         Errno(error.raw_os_error())
