@@ -9,7 +9,7 @@
 #![allow(unsafe_code, reason = "it speaks in plain system calls")]
 #![no_main]
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
@@ -134,6 +134,11 @@ impl Arguments {
 }
 
 const AT_CWD: usize = libc::AT_FDCWD as isize as usize;
+
+fn mkdir(path: &CStr) -> Result<usize, i32> {
+    // mkdir(2) itself is not there on newer machines.
+    sys(libc::SYS_mkdirat, [AT_CWD, path.as_ptr() as usize, 0o777])
+}
 
 fn open(path: &CString, flags: i32) -> Result<usize, i32> {
     sys(libc::SYS_openat, [AT_CWD, path.as_ptr() as usize, flags as usize, 0o666])
@@ -373,7 +378,7 @@ fn command_line(command: &str, arguments: &Arguments) {
             let mut errno = 0;
             for index in 0..number(1) {
                 let path = CString::new(format!("{}/{index}", arguments.text(0))).unwrap_or_default();
-                match sys(libc::SYS_mkdir, [path.as_ptr() as usize, 0o777]) {
+                match mkdir(&path) {
                     Ok(_) => made += 1,
                     Err(refused) => {
                         errno = refused;
@@ -383,7 +388,7 @@ fn command_line(command: &str, arguments: &Arguments) {
             }
             say(format!("made={made}\nerrno={errno}"));
         }
-        "mkdir" => say(format!("errno={}", code(sys(libc::SYS_mkdir, [arguments.path(0).as_ptr() as usize, 0o777])))),
+        "mkdir" => say(format!("errno={}", code(mkdir(&arguments.path(0))))),
         "ls" => ls(&arguments.text(0)),
         "stat" => stat(&arguments.path(0)),
         "statvfs" => statvfs(&arguments.path(0)),
@@ -953,7 +958,7 @@ fn hostile_cgroup() {
         if mounted.is_err() {
             continue;
         }
-        let made = sys(libc::SYS_mkdir, [c"/tmp/evil".as_ptr() as usize, 0o777]);
+        let made = mkdir(c"/tmp/evil");
         say(format!("mkdir {kind} {options}={}", code(made)));
         for file in ["/tmp/memory.max", "/tmp/pids.max", "/tmp/memory.limit_in_bytes", "/tmp/cgroup.procs"] {
             if let Ok(fd) = open(&c(file), libc::O_WRONLY) {
