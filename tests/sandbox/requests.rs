@@ -47,6 +47,23 @@ fn results_are_waited_for_in_any_order() {
     }
 }
 
+/// Long ones go in files, which are made when they go.
+#[test]
+fn long_requests_that_wait_take_no_descriptors() {
+    let supervisor = start(builder().slots(1));
+    let (first, _read) = sleeper(&supervisor, &[]);
+    let long = request(["exit", "5"]).arg("x".repeat(100_000));
+    let handles: Vec<_> = (0..300).map(|_| supervisor.run(&long).unwrap()).collect();
+    let links = std::fs::read_dir("/proc/self/fd").unwrap().flatten().map(|entry| std::fs::read_link(entry.path()));
+    let files = links.flatten().filter(|to| to.to_string_lossy().contains("millibox-request")).count();
+    // Other tests may be sending some.
+    assert!(files < 50, "{files} of the client's descriptors are requests that wait");
+    first.kill();
+    for handle in &handles {
+        assert_eq!(wait(handle).outcome, Outcome::Exited(5));
+    }
+}
+
 #[test]
 fn a_thousand_outstanding_requests_from_one_thread() {
     let supervisor = start(builder().slots(1));

@@ -8,7 +8,7 @@
 //! polled by descriptor) a *dispatcher* thread is started and reads for as long as there are any.
 
 use crate::Error;
-use millibox_wire::frame::{Header, Kind, MAX_INLINE};
+use millibox_wire::frame::{HEADER, Header, Kind, MAX_INLINE};
 use millibox_wire::{Backend, Hello, KillReason, Outcome, RunResult, decode, encode};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -55,7 +55,10 @@ struct Outgoing {
     id: u64,
     /// The run that it starts together with.
     partner: Option<u64>,
+    /// Header and body.
     frame: Vec<u8>,
+    /// The body goes in a memfd, which is made when it goes: those that wait take no descriptors.
+    in_memfd: bool,
     descriptors: Vec<Arc<OwnedFd>>,
 }
 
@@ -193,7 +196,7 @@ impl Connection {
     pub fn run<const N: usize>(self: &Arc<Self>, runs: [NewRun; N]) -> Result<(), Error> {
         let mut all = Vec::with_capacity(N);
         for NewRun { id, partner, body, descriptors, output_limited } in runs {
-            let outgoing = Outgoing { partner, ..outgoing(Kind::Run, id, &body, descriptors)? };
+            let outgoing = Outgoing { partner, ..outgoing(Kind::Run, id, &body, descriptors) };
             all.push((outgoing, output_limited));
         }
         let mut state = self.lock();
@@ -293,17 +296,15 @@ impl Connection {
         } else if partner < gone.id {
             // It is with the supervisor, where it waits.
             let kill = encode(&millibox_wire::Kill { reason: KillReason::Caller });
-            state.urgent.extend(outgoing(Kind::Kill, partner, &kill, Vec::new()));
+            state.urgent.push_back(outgoing(Kind::Kill, partner, &kill, Vec::new()));
         }
     }
 
     fn urgent(self: &Arc<Self>, state: &mut State, kind: Kind, id: u64, body: &[u8]) {
-        if let Ok(outgoing) = outgoing(kind, id, body, Vec::new()) {
-            state.urgent.push_back(outgoing);
-            self.flush(state);
-            if !state.urgent.is_empty() {
-                self.need_dispatcher(state);
-            }
+        state.urgent.push_back(outgoing(kind, id, body, Vec::new()));
+        self.flush(state);
+        if !state.urgent.is_empty() {
+            self.need_dispatcher(state);
         }
     }
 
@@ -577,7 +578,16 @@ impl Connection {
     }
 
     fn send(&self, outgoing: &Outgoing) -> Result<Sent, Errno> {
-        let borrowed: Vec<BorrowedFd> = outgoing.descriptors.iter().map(|fd| fd.as_fd()).collect();
+        let (header, body) = outgoing.frame.split_at(HEADER);
+        let memfd = match outgoing.in_memfd.then(|| sealed_memfd(body)).transpose() {
+            Ok(memfd) => memfd,
+            // A run that ends gives some back.
+            Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => return Ok(Sent::Crowded),
+            Err(errno) => return Err(errno),
+        };
+        let bytes = if outgoing.in_memfd { header } else { &outgoing.frame };
+        let given = outgoing.descriptors.iter().map(|fd| fd.as_fd());
+        let borrowed: Vec<BorrowedFd> = memfd.iter().map(|fd| fd.as_fd()).chain(given).collect();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         if !borrowed.is_empty() {
@@ -585,7 +595,7 @@ impl Connection {
         }
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         loop {
-            match sendmsg(&self.socket, &[IoSlice::new(&outgoing.frame)], &mut control, flags) {
+            match sendmsg(&self.socket, &[IoSlice::new(bytes)], &mut control, flags) {
                 Ok(_) => return Ok(Sent::Yes),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(Sent::Full),
@@ -732,26 +742,21 @@ fn never_run(state: &State, outcome: Outcome) -> RunResult {
     RunResult { outcome, exit_code: None, signal, figures: Default::default(), ended_ns: None, backend: state.backend }
 }
 
-fn outgoing(kind: Kind, id: u64, body: &[u8], mut descriptors: Vec<Arc<OwnedFd>>) -> Result<Outgoing, Error> {
-    let in_memfd = body.len() > MAX_INLINE - millibox_wire::frame::HEADER;
+fn outgoing(kind: Kind, id: u64, body: &[u8], descriptors: Vec<Arc<OwnedFd>>) -> Outgoing {
+    let in_memfd = body.len() > MAX_INLINE - HEADER;
     let mut frame = Header { kind, in_memfd, id }.encode().to_vec();
-    if in_memfd {
-        descriptors.insert(0, Arc::new(sealed_memfd(body)?));
-    } else {
-        frame.extend_from_slice(body);
-    }
-    Ok(Outgoing { id, partner: None, frame, descriptors })
+    frame.extend_from_slice(body);
+    Outgoing { id, partner: None, frame, in_memfd, descriptors }
 }
 
-fn sealed_memfd(body: &[u8]) -> Result<OwnedFd, Error> {
-    let failed = Error::system("make a memfd for a long request");
+fn sealed_memfd(body: &[u8]) -> Result<OwnedFd, Errno> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    let memfd = rustix::fs::memfd_create("millibox-request", flags).map_err(&failed)?;
+    let memfd = rustix::fs::memfd_create("millibox-request", flags)?;
     let mut written = 0;
     while written < body.len() {
-        written += rustix::io::pwrite(&memfd, &body[written..], written as u64).map_err(&failed)?;
+        written += rustix::io::pwrite(&memfd, &body[written..], written as u64)?;
     }
-    rustix::fs::fcntl_add_seals(&memfd, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW).map_err(&failed)?;
+    rustix::fs::fcntl_add_seals(&memfd, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW)?;
     Ok(memfd)
 }
 
@@ -811,7 +816,7 @@ mod tests {
         let (connection, id, its) = with_a_run();
         let empty = encode(&result(String::new())).len();
         // The length of the message takes two bytes more than that of an empty one.
-        let longest = result("x".repeat(MAX_INLINE - millibox_wire::frame::HEADER - empty - 2));
+        let longest = result("x".repeat(MAX_INLINE - HEADER - empty - 2));
         say(&its, Kind::Result, id, &encode(&longest));
         assert_eq!(connection.wait(id, None).expect("read"), Some(longest));
     }
