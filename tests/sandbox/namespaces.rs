@@ -254,7 +254,7 @@ fn mounts_cannot_be_uncovered_from_a_new_namespace() {
     if values["unshare"] != "0" {
         // Better still: a user namespace cannot be had at all.
         assert!(["1", "28"].contains(&values["unshare"].as_str()), "{values:?}");
-        return;
+        return skip("a run may make no user namespace here, so there is none to try it from");
     }
     for (what, errno) in &values {
         // Nothing is uncovered by making a tmpfs or a read-only mount what it is already.

@@ -3,7 +3,7 @@
 use crate::supervisor;
 use millibox::{Error, Mount, Network, Outcome, Request, World};
 use millibox_seccomp::{Arch, Policy, compile};
-use millibox_tests::{needs_cgroups, pipe, probe_run, request, result, run, skip, world_with_proc};
+use millibox_tests::{needs_cgroups, pipe, probe_run, request, result, run, skip, skip_named, world_with_proc};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,6 +119,7 @@ fn what_programs_need_works() {
     scripts.push(("/usr/bin/perl", vec!["-e", "exit(system('/bin/true'))"]));
     for (program, arguments) in scripts {
         if !std::path::Path::new(program).exists() {
+            skip_named(&format!("{program} with the default profile"), "it is not there");
             continue;
         }
         let (read, write) = pipe();
@@ -161,6 +162,7 @@ fn languages_that_are_here() {
     let programs = [("cc", c), ("c++", cpp), ("fpc", pascal), ("javac", java), ("go", go), ("node", node)];
     for (needs, script) in programs {
         if !std::path::Path::new("/usr/bin").join(needs).exists() {
+            skip_named(&format!("{needs} with the default profile"), "it is not in /usr/bin");
             continue;
         }
         let (read, write) = pipe();

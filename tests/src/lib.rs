@@ -10,7 +10,7 @@
 //! The tests need no privileges; what root must be able to do to be sandboxed (read a bound
 //! file as another user) they arrange by permissions ([`directory`]).
 
-use millibox::{Backend, BackendChoice, Builder, Handle, Request, RunResult, Supervisor, World};
+use millibox::{Backend, BackendChoice, Builder, Handle, Outcome, Request, RunResult, Supervisor, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write;
@@ -185,10 +185,42 @@ pub fn result(supervisor: &Supervisor, request: &Request) -> RunResult {
 /// Waits for a result, but not for ever.
 pub fn wait(handle: &Handle) -> RunResult {
     match handle.wait_timeout(PATIENCE) {
-        Ok(Some(result)) => result,
+        Ok(Some(result)) => {
+            assert_whole(&result);
+            result
+        }
         Ok(None) => panic!("no result after {PATIENCE:?}"),
         Err(error) => panic!("{error}"),
     }
+}
+
+/// What holds for every result.
+fn assert_whole(result: &RunResult) {
+    let figures = &result.figures;
+    match &result.outcome {
+        Outcome::Exited(code) => {
+            assert_eq!((result.exit_code, result.signal), (Some(*code), None), "{result:?}");
+            assert!(result.ended_ns.is_some() && figures.real_time_ns > 0, "{result:?}");
+        }
+        Outcome::Signaled(signal) => {
+            assert_eq!((result.exit_code, result.signal), (None, Some(*signal)), "{result:?}");
+            assert!(result.ended_ns.is_some() && figures.real_time_ns > 0, "{result:?}");
+        }
+        Outcome::Killed => assert_eq!((result.exit_code, result.signal), (None, Some(libc::SIGKILL)), "{result:?}"),
+        Outcome::NotStarted(error) => {
+            assert!(!error.step.is_empty() && !error.message.is_empty(), "{result:?}");
+            assert_eq!((result.exit_code, result.signal), (None, None), "{result:?}");
+            assert_eq!(figures, &millibox::Figures::default(), "{result:?}");
+        }
+        Outcome::SandboxError(error) => assert!(!error.step.is_empty() && !error.message.is_empty(), "{result:?}"),
+        _ => assert!(figures.real_time_ns > 0 || result.exit_code.is_none(), "{result:?}"),
+    }
+    // As many CPUs as there are, and what counters may be late by.
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64).max(2);
+    assert!(
+        figures.cpu_user_ns + figures.cpu_system_ns <= figures.real_time_ns * cpus + 100_000_000,
+        "more CPU time than there was: {result:?}"
+    );
 }
 
 /// Reads until the end, or panics when that does not come.

@@ -1246,7 +1246,8 @@ impl Supervisor {
         }
         let result = RunResult {
             outcome,
-            exit_code: exit_code.filter(|_| !not_started),
+            // Before the exec it is the tracee's own, of one who saw in time that it was not to begin.
+            exit_code: exit_code.filter(|_| started != 0 && !not_started),
             signal: signal.filter(|_| !not_started),
             ended_ns: (started != 0 && !not_started).then(|| started.saturating_add(figures.real_time_ns)),
             figures,
