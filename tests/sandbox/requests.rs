@@ -358,6 +358,12 @@ fn pinned_slots() {
 
 #[test]
 fn dropping_a_supervisor_kills_what_runs() {
+    // A supervisor that waited for its runs would be killed after six seconds. A busy machine may be slow once.
+    let slow = (0..3).map(|_| drop_while_something_runs()).take_while(|took| *took > Duration::from_secs(4)).count();
+    assert!(slow < 3, "it waits for what runs");
+}
+
+fn drop_while_something_runs() -> Duration {
     let supervisor = supervisor();
     let token = token();
     let (running, read) = sleeper(&supervisor, &[&token]);
@@ -366,8 +372,7 @@ fn dropping_a_supervisor_kills_what_runs() {
     let gone = millibox_tests::Gone::of(&supervisor);
     let begin = Instant::now();
     drop(supervisor);
-    // A supervisor that waited for its runs would be killed after six seconds.
-    assert!(begin.elapsed() < Duration::from_secs(4), "it waits for what runs: {:?}", begin.elapsed());
+    let took = begin.elapsed();
     gone.assert();
     assert!(eventually(Duration::from_secs(5), || processes_that_say(&token).is_empty()));
     assert_eq!(millibox_tests::read_all(read), b"");
@@ -375,6 +380,7 @@ fn dropping_a_supervisor_kills_what_runs() {
     assert!(matches!(running.wait(), Err(Error::Died(_))));
     assert!(waiting.iter().all(|handle| matches!(handle.wait(), Err(Error::Died(_)))));
     drop(done);
+    took
 }
 
 #[test]

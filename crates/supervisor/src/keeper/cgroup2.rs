@@ -342,7 +342,7 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
             evacuated,
         }),
         Err(why) => {
-            remove::remove_patiently(&path);
+            remove::remove_patiently([path.as_str()]);
             drop((top, lock));
             if let Some(evacuated) = evacuated {
                 evacuated.back();

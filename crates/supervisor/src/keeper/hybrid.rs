@@ -75,9 +75,7 @@ pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Stri
             Ok(Made { handover, tops, open, supervisor, pids: Some(pids), evacuated: None })
         }
         Err(why) => {
-            for top in &tops {
-                remove::remove_patiently(&top.path);
-            }
+            remove::remove_patiently(tops.iter().map(|top| top.path.as_str()));
             Err(why)
         }
     }

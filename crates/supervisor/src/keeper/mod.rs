@@ -210,9 +210,7 @@ fn keep(supervisor: i32, made: &mut Made) -> i32 {
 fn clean_up(made: Made) {
     let Made { tops, evacuated, open, supervisor, pids, .. } = made;
     drop((open, supervisor, pids));
-    for top in &tops {
-        remove::remove_patiently(&top.path);
-    }
+    remove::remove_patiently(tops.iter().map(|top| top.path.as_str()));
     drop(tops);
     if let Some(evacuated) = evacuated {
         evacuated.back();

@@ -29,17 +29,19 @@ fn remove(path: &str) -> bool {
     removed()
 }
 
-/// Removes a cgroup, waiting for processes that are about to be gone.
-pub fn remove_patiently(path: &str) {
+/// Removes cgroups, waiting for processes that are about to be gone: for all together no longer than for one.
+pub fn remove_patiently<'a>(paths: impl IntoIterator<Item = &'a str>) {
     let begin = Instant::now();
-    let mut pause = Duration::from_micros(200);
-    while !remove(path) {
-        if begin.elapsed() > PATIENCE {
-            complain(format_args!("cannot remove the cgroup {path}: it is still in use"));
-            return;
+    for path in paths {
+        let mut pause = Duration::from_micros(200);
+        while !remove(path) {
+            if begin.elapsed() > PATIENCE {
+                complain(format_args!("cannot remove the cgroup {path}: it is still in use"));
+                break;
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(20));
     }
 }
 
@@ -70,10 +72,6 @@ pub fn lock(path: &str, how: FlockOperation) -> rustix::io::Result<OwnedFd> {
 
 /// For a client whose keeper died: removes what it had made.
 pub fn sweep(paths: &[String]) {
-    for path in paths {
-        let name = path.rsplit('/').next().unwrap_or("");
-        if name.starts_with(PREFIX) {
-            remove_patiently(path);
-        }
-    }
+    let is_ours = |path: &&str| path.rsplit('/').next().is_some_and(|name| name.starts_with(PREFIX));
+    remove_patiently(paths.iter().map(String::as_str).filter(is_ours));
 }
