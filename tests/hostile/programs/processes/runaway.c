@@ -13,14 +13,14 @@ static void attack(void)
 {
     volatile long *generation = shared_numbers();
     if (must(fork()) == 0)
-        while (*generation < 5000) {
+        while (*generation < 3000) {
             pid_t pid = fork();
             if (pid > 0)
                 _exit(0);
             if (pid == 0)
                 ++*generation;
         }
-    while (*generation < 5000)
+    while (*generation < 3000)
         sleep_ms(1);
-    escaped("5000 generations");
+    escaped("3000 generations");
 }
