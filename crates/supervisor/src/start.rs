@@ -78,10 +78,10 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
     let _ = calls::set_default_scheduling();
     let _ = calls::setpriority(libc::PRIO_PROCESS, 0, 0);
     let _ = calls::prctl(libc::PR_SET_TIMERSLACK, 0, 0, 0, 0);
-    // Nor is how it wants to be served: addresses that are not random or memory that is all executable (personality(2); 0: Linux as usual),
-    // its place among those who read disks (ioprio_set(2); 0: as the nice value says), nodes for its memory
-    // (set_mempolicy(2)), no huge pages, pages that are shared with who has the same in them. Where one of
-    // these calls is forbidden around us, so it was to our caller.
+    // Nor is how it wants to be served: addresses that are not random, or memory that is all executable
+    // (personality(2); 0: Linux as usual), its place among those who read disks (ioprio_set(2); 0: as the nice value
+    // says), nodes for its memory (set_mempolicy(2)), no huge pages, pages that are shared with who has the same in
+    // them. Where one of these calls is forbidden around us, so it was to our caller.
     let _ = calls::personality(0);
     let _ = calls::ioprio_set(1 /* IOPRIO_WHO_PROCESS */, 0, 0);
     let _ = calls::set_mempolicy(libc::MPOL_DEFAULT as u32, 0, 0);

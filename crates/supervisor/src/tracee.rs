@@ -109,11 +109,12 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     let mut start = Start { number: launch.number, ..Start::default() };
     stamp(home, &mut start)?;
     if let Some(program) = prepared.seccomp {
+        shared.start.set(start);
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
         // From here to the exec a seccomp program of the tracee's own sees: clock_gettime,
         // pread64, execveat, and after a failure faccessat and exit_group. Only
         // execveat must be allowed: if one of the others is answered with an error, the run began before the
-        // attachment, which costs it some microseconds. (If one ends the process, it was the run's.)
+        // attachment, which costs it some microseconds. If one ends the process, the run has ended.
         let mut later = Start { number: launch.number, ..Start::default() };
         if stamp(home, &mut later).is_ok() && later.exec_ns != 0 {
             start = later;
