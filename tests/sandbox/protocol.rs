@@ -3,7 +3,7 @@
 use millibox::{Backend, Outcome, RunResult};
 use millibox_tests::{executable, probe, readable};
 use millibox_wire::frame::{HEADER, Header, Kind, MAX_BODY, MAX_INLINE};
-use millibox_wire::{Descriptors, Hello, Kill, KillReason, Limits, Run, World, decode, encode};
+use millibox_wire::{Descriptors, Hello, Kill, KillReason, Limits, Mount, Run, World, decode, encode};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
@@ -223,6 +223,18 @@ fn worlds_that_are_none() {
         let bad = encode(&World { seccomp: Some(program), ..world() });
         let id = bare.id();
         bare.refuses(id, &frame(Kind::Run, id, &encode(&exit_7(&bad))), &[probe.as_fd()], "seccomp");
+    }
+    // Nor is a mount taken that no client of ours would send.
+    for (mount, says) in [
+        (Mount::CreateDir { path: b"/a".to_vec(), mode: 0o10000 }, "mode 10000"),
+        (Mount::tmpfs("relative"), "must be absolute"),
+        (Mount::read_only("/usr", "/x/../y"), "must not contain .."),
+        (Mount::read_only("usr", "/x"), "must be an absolute path"),
+        (Mount::tmpfs("/"), "the root itself"),
+    ] {
+        let bad = encode(&World { mounts: vec![mount], ..world() });
+        let id = bare.id();
+        bare.refuses(id, &frame(Kind::Run, id, &encode(&exit_7(&bad))), &[probe.as_fd()], says);
     }
 }
 

@@ -323,7 +323,7 @@ fn values_that_the_kernel_would_refuse() {
             Mount::Tmpfs { at: "/a".into(), size: None, inodes: None, mode, read_only: false, no_exec: false },
         ] {
             let world = World::minimal().mount(mount);
-            not_started(&supervisor, &request(["exit", "0"]).world(&world), "world", None, "mode");
+            refused(&supervisor, &request(["exit", "0"]).world(&world), "mode");
         }
     }
     let hard = request(["exit", "0"]).rlimit("NICE", 40).unwrap();

@@ -295,7 +295,7 @@ impl Request {
             descriptors.push(program.clone());
         }
         let run = Run {
-            world: self.world.encoded(),
+            world: self.world.encoded()?,
             strings: &strings,
             paths: paths.len() as u32,
             arguments: self.arguments.len() as u32,

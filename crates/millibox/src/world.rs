@@ -17,7 +17,8 @@ pub struct World {
     wire: millibox_wire::World,
     /// It has the default seccomp profile, which is another with a loopback interface.
     default_seccomp: bool,
-    encoded: Arc<OnceLock<Vec<u8>>>,
+    /// As the supervisor reads it, or what is wrong with it.
+    encoded: Arc<OnceLock<Result<Vec<u8>, String>>>,
 }
 
 /// Programs and libraries of the system, where a distribution puts them.
@@ -188,8 +189,15 @@ impl World {
         self
     }
 
-    pub(crate) fn encoded(&self) -> &[u8] {
-        self.encoded.get_or_init(|| millibox_wire::encode(&self.wire))
+    pub(crate) fn encoded(&self) -> Result<&[u8], Error> {
+        let encode = || {
+            self.wire.mounts.iter().try_for_each(Mount::check)?;
+            Ok(millibox_wire::encode(&self.wire))
+        };
+        match self.encoded.get_or_init(encode) {
+            Ok(bytes) => Ok(bytes),
+            Err(why) => Err(Error::Request(why.clone())),
+        }
     }
 }
 

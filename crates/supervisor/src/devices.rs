@@ -60,7 +60,7 @@ pub fn make() -> Option<String> {
 
 /// Puts binds and links in place of every [`Mount::Devices`]; `made` is what [`make`] answered.
 pub fn expand(mounts: Vec<Mount>, made: Option<&str>) -> Vec<Mount> {
-    let normal = |path: &[u8]| crate::template::normal(path).unwrap_or_else(|_| path.to_vec());
+    let normal = |path: &[u8]| millibox_wire::path::normal(path).unwrap_or_else(|_| path.to_vec());
     let paths: Vec<Vec<u8>> = mounts.iter().map(|mount| normal(mount.path())).collect();
     // What comes after a new root is found by another path.
     let moves = mounts.iter().any(|mount| matches!(mount, Mount::NewRoot { .. }));

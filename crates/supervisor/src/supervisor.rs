@@ -23,9 +23,9 @@ use crate::slot::{Home, State};
 use crate::sockets::Sockets;
 use crate::step::Step;
 use crate::sys::{Errno, calls, process};
-use crate::template;
 use crate::world::{WorldId, Worlds};
 use millibox_wire::frame::{Header, Kind, MAX_BODY, MAX_DESCRIPTORS};
+use millibox_wire::path;
 use millibox_wire::{Backend, Figures, Hello, Kill, KillReason, Outcome, Run, RunError, RunResult, decode, encode};
 use rustix::event::epoll;
 use rustix::fs::SealFlags;
@@ -1185,7 +1185,7 @@ impl Supervisor {
         let object = match step {
             Step::Mount | Step::MountPoint => world
                 .and_then(|world| self.worlds.mount(world, *object as usize))
-                .map(|mount| template::shown(mount.path()))
+                .map(|mount| path::shown(mount.path()))
                 .unwrap_or_default(),
             Step::Rlimit => {
                 millibox_wire::RLIMITS.get(*object as usize).map(|name| format!("RLIMIT_{name}")).unwrap_or_default()

@@ -17,6 +17,7 @@
 use crate::home::RunMount;
 use crate::step::Step;
 use crate::sys::{Errno, calls};
+use millibox_wire::path::{normal, shown};
 use millibox_wire::{Mount, World};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxAttributes, StatxFlags};
 use rustix::mount::{FsMountFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
@@ -66,8 +67,8 @@ pub fn plan(world: &World) -> Result<Plan, String> {
     // operation that makes each.
     let mut own: Vec<(Vec<u8>, usize)> = Vec::new();
     for (number, mount) in world.mounts.iter().enumerate() {
+        mount.check()?;
         let path = normal(mount.path()).map_err(|why| format!("mount {}: {why}", shown(mount.path())))?;
-        check(mount)?;
         let c_path = CString::new(path.clone()).map_err(|_| "a path holds a NUL byte".to_owned())?;
         let stage = own.iter().rev().find(|(above, _)| is_below(&path, above)).map(|(_, at)| *at);
         match mount {
@@ -204,76 +205,9 @@ fn make_parents(plan: &mut Plan, number: usize, path: &[u8], own: &[(Vec<u8>, us
     }
 }
 
-/// An absolute path without empty, `.` and `..` components.
-pub fn normal(path: &[u8]) -> Result<Vec<u8>, &'static str> {
-    if path.first() != Some(&b'/') {
-        return Err("the path must be absolute");
-    }
-    let mut normal = Vec::with_capacity(path.len());
-    for part in path.split(|&byte| byte == b'/') {
-        match part {
-            b"" | b"." => {}
-            b".." => return Err("the path must not contain .."),
-            part if part.contains(&0) => return Err("the path must not contain a NUL byte"),
-            part => {
-                normal.push(b'/');
-                normal.extend_from_slice(part);
-            }
-        }
-    }
-    if normal.is_empty() {
-        normal.push(b'/');
-    }
-    Ok(normal)
-}
-
 /// Whether a normal path lies below another.
 pub fn is_below(path: &[u8], above: &[u8]) -> bool {
     above == b"/" && path != b"/" || path.strip_prefix(above).is_some_and(|rest| rest.first() == Some(&b'/'))
-}
-
-fn check(mount: &Mount) -> Result<(), String> {
-    let path = shown(mount.path());
-    match mount {
-        Mount::Tmpfs { mode, .. } | Mount::CreateDir { mode, .. } | Mount::CreateFile { mode, .. }
-            if *mode > 0o7777 =>
-        {
-            Err(format!("mount {path}: mode {mode:o} is above 7777"))
-        }
-        Mount::Tmpfs { size: Some(0), .. } => Err(format!("tmpfs {path}: a size of 0 means no limit to the kernel")),
-        Mount::Tmpfs { inodes: Some(0), .. } => {
-            Err(format!("tmpfs {path}: an inode limit of 0 means no limit to the kernel"))
-        }
-        Mount::Tmpfs { .. } | Mount::Proc { .. } | Mount::Bind { .. } | Mount::NewRoot { .. }
-            if normal(mount.path()) == Ok(b"/".to_vec()) =>
-        {
-            Err(format!(
-                "mount {path}: the root itself cannot be the mount point: mount it elsewhere and take that as new root"
-            ))
-        }
-        Mount::Bind { source, .. } if source.first() != Some(&b'/') => {
-            Err(format!("bind {}: the source must be an absolute path", shown(source)))
-        }
-        Mount::Bind { source, .. } if source.contains(&0) => {
-            Err(format!("bind {}: the source must not contain a NUL byte", shown(source)))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The most bytes of a path that are shown, before they become text: a message must fit into a
-/// frame, and the kernel takes no path that is much longer.
-const MOST_SHOWN: usize = 4096;
-
-/// A path as text for messages; of a very long one beginning and end.
-pub fn shown(path: &[u8]) -> String {
-    let half = MOST_SHOWN / 2;
-    match (path.get(..half), path.len().checked_sub(half).and_then(|at| path.get(at..))) {
-        (Some(begin), Some(end)) if path.len() > MOST_SHOWN => {
-            format!("{}[...]{}", String::from_utf8_lossy(begin), String::from_utf8_lossy(end))
-        }
-        _ => String::from_utf8_lossy(path).into_owned(),
-    }
 }
 
 /// Builds the template in the calling process, which must not be needed afterwards:

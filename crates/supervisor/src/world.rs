@@ -10,7 +10,7 @@ use crate::supervisor::Setup;
 use crate::sys::{self, Errno, calls, process};
 use crate::template::{self, BuildError, Plan};
 use millibox_seccomp::Program;
-use millibox_wire::{Mount, Outcome, World, decode};
+use millibox_wire::{Mount, Outcome, World, decode, path};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -168,11 +168,11 @@ impl Worlds {
                     |at: usize| u32::from_ne_bytes([numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]]);
                 let step = Step::from_number(word(0));
                 let object = match known.world.mounts.get(word(8) as usize) {
-                    Some(Mount::Bind { source, .. }) if step == Step::MountSource => template::shown(source),
+                    Some(Mount::Bind { source, .. }) if step == Step::MountSource => path::shown(source),
                     Some(Mount::Bind { source, at, .. }) => {
-                        format!("{} on {}", template::shown(source), template::shown(at))
+                        format!("{} on {}", path::shown(source), path::shown(at))
                     }
-                    Some(mount) => template::shown(mount.path()),
+                    Some(mount) => path::shown(mount.path()),
                     None => String::new(),
                 };
                 Err(step.outcome(step.error(Errno(word(4) as i32), &object)))

@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod frame;
+pub mod path;
 mod request;
 mod result;
 mod world;

@@ -1,5 +1,6 @@
 //! All of a run's surroundings that do not depend on the program.
 
+use crate::path::{normal, shown};
 use serde::{Deserialize, Serialize};
 
 /// What a program sees: files, ids, network, system calls.
@@ -175,6 +176,42 @@ impl Mount {
             | Mount::CreateFile { path, .. }
             | Mount::Symlink { path, .. }
             | Mount::NewRoot { path } => path,
+        }
+    }
+
+    /// Whether the kernel could take it, as far as that can be told without asking it; if not, what is wrong.
+    ///
+    /// # Errors
+    /// In words, with the path.
+    pub fn check(&self) -> Result<(), String> {
+        normal(self.path()).map_err(|why| format!("mount {}: {why}", shown(self.path())))?;
+        let path = shown(self.path());
+        match self {
+            Mount::Tmpfs { mode, .. } | Mount::CreateDir { mode, .. } | Mount::CreateFile { mode, .. }
+                if *mode > 0o7777 =>
+            {
+                Err(format!("mount {path}: mode {mode:o} is above 7777"))
+            }
+            Mount::Tmpfs { size: Some(0), .. } => {
+                Err(format!("tmpfs {path}: a size of 0 means no limit to the kernel"))
+            }
+            Mount::Tmpfs { inodes: Some(0), .. } => {
+                Err(format!("tmpfs {path}: an inode limit of 0 means no limit to the kernel"))
+            }
+            Mount::Tmpfs { .. } | Mount::Proc { .. } | Mount::Bind { .. } | Mount::NewRoot { .. }
+                if normal(self.path()) == Ok(b"/".to_vec()) =>
+            {
+                Err(format!(
+                    "mount {path}: the root itself cannot be the mount point: mount it elsewhere and take that as new root"
+                ))
+            }
+            Mount::Bind { source, .. } if source.first() != Some(&b'/') => {
+                Err(format!("bind {}: the source must be an absolute path", shown(source)))
+            }
+            Mount::Bind { source, .. } if source.contains(&0) => {
+                Err(format!("bind {}: the source must not contain a NUL byte", shown(source)))
+            }
+            _ => Ok(()),
         }
     }
 }

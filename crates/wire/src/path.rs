@@ -1,0 +1,42 @@
+//! Paths in requests: both sides judge and show them alike.
+
+/// An absolute path without empty, `.` and `..` components.
+///
+/// # Errors
+/// It has none such; in words.
+pub fn normal(path: &[u8]) -> Result<Vec<u8>, &'static str> {
+    if path.first() != Some(&b'/') {
+        return Err("the path must be absolute");
+    }
+    let mut normal = Vec::with_capacity(path.len());
+    for part in path.split(|&byte| byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => return Err("the path must not contain .."),
+            part if part.contains(&0) => return Err("the path must not contain a NUL byte"),
+            part => {
+                normal.push(b'/');
+                normal.extend_from_slice(part);
+            }
+        }
+    }
+    if normal.is_empty() {
+        normal.push(b'/');
+    }
+    Ok(normal)
+}
+
+/// The most bytes of a path that are shown, before they become text: a message must fit into a
+/// frame, and the kernel takes no path that is much longer.
+const MOST_SHOWN: usize = 4096;
+
+/// A path as text for messages; of a very long one beginning and end.
+pub fn shown(path: &[u8]) -> String {
+    let half = MOST_SHOWN / 2;
+    match (path.get(..half), path.len().checked_sub(half).and_then(|at| path.get(at..))) {
+        (Some(begin), Some(end)) if path.len() > MOST_SHOWN => {
+            format!("{}[...]{}", String::from_utf8_lossy(begin), String::from_utf8_lossy(end))
+        }
+        _ => String::from_utf8_lossy(path).into_owned(),
+    }
+}
