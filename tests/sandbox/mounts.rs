@@ -536,8 +536,8 @@ fn odd_paths() {
     assert_eq!(output.value("mode"), "700");
 }
 
-#[test]
-fn a_file_system_that_hangs() {
+/// A client that makes a file system at a directory of its own, in a way that `change` names.
+fn with_a_file_system_of_its_own(change: &str) -> Option<millibox_tests::Said> {
     let directory = directory();
     // SAFETY: plain calls.
     let uid = unsafe { libc::geteuid() };
@@ -546,11 +546,26 @@ fn a_file_system_that_hangs() {
     } else {
         vec![format!("user={uid}:{uid}"), "mount-namespace".to_owned()]
     };
-    let hang = format!("hang={}", directory.path().display());
+    let hang = format!("{change}={}", directory.path().display());
     let said = millibox_tests::client(words.iter().map(String::as_str).chain([hang.as_str(), "--", "exit", "0"]));
     if said.stdout.contains("unable=") {
-        return skip(&said.value("unable"));
+        skip(&said.value("unable"));
+        return None;
     }
+    Some(said)
+}
+
+#[test]
+fn a_run_that_hangs_on_a_file_system() {
+    let Some(said) = with_a_file_system_of_its_own("hang-run") else { return };
+    assert_eq!((said.value("others"), said.value("stuck")), ("10".to_owned(), "true".to_owned()), "{said:?}");
+    assert!(said.value("ended").starts_with("real time limit"), "{said:?}");
+    assert_eq!(said.value("after"), "exited with 0", "{said:?}");
+}
+
+#[test]
+fn a_file_system_that_hangs() {
+    let Some(said) = with_a_file_system_of_its_own("hang") else { return };
     assert_eq!((said.value("others"), said.value("stuck")), ("10".to_owned(), "true".to_owned()), "{said:?}");
     assert_eq!(
         (said.value("cancelled"), said.value("after")),

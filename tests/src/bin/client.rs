@@ -31,6 +31,7 @@
 //! | `files=SOFT:HARD` | limits on open files |
 //! | `signals=N` | limit on queued signals and timers |
 //! | `crowd` | in one run the probe puts descriptors on their way through sockets for good; see whether others go on |
+//! | `hang-run=PATH` | the same with one that has a root and never says what is in it, of which a run asks |
 //! | `hang=PATH` | bind a FUSE file system that never answers, made at PATH, in one run, and see whether others go on |
 
 #![allow(unsafe_code, reason = "it changes its circumstances by plain system calls")]
@@ -39,7 +40,7 @@ use millibox::{Builder, Mount, Outcome, Request, Supervisor, World};
 use millibox_tests::{executable, open, read_line, run, wait};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use std::ffi::CString;
-use std::io::{IoSlice, Write};
+use std::io::{IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -239,6 +240,7 @@ struct Plan {
     hold: Option<usize>,
     storm: bool,
     hang: Option<String>,
+    hang_run: Option<String>,
     crowd: bool,
     exec: bool,
 }
@@ -340,6 +342,10 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
             plan.crowd = true;
             Ok(())
         }
+        "hang-run" => {
+            plan.hang_run = Some(value.to_owned());
+            Ok(())
+        }
         "hang" => {
             plan.hang = Some(value.to_owned());
             Ok(())
@@ -375,6 +381,7 @@ fn main() {
         hold: None,
         storm: false,
         hang: None,
+        hang_run: None,
         crowd: false,
         exec: false,
     };
@@ -398,6 +405,9 @@ fn main() {
     println!("pid={}\ncgroups={}\nbackend={}", supervisor.pid(), cgroups.join(","), supervisor.backend());
     if let Some(path) = &plan.hang {
         return go_on_beside_a_hanging_file_system(&request, path);
+    }
+    if let Some(path) = &plan.hang_run {
+        return go_on_beside_a_run_that_hangs(&request, path);
     }
     if plan.crowd {
         return go_on_in_a_crowd(&supervisor, &request, &probe);
@@ -481,6 +491,78 @@ fn park(descriptor: &Arc<OwnedFd>) -> Vec<UnixStream> {
         }
         kept.extend([near, far]);
     }
+}
+
+/// Serves the file system's root until `stop` is closed, and answers nothing that is asked of what is below. Whoever
+/// asks for that waits, not even SIGKILL wakes him, until the file system is gone (request_wait_answer() in
+/// fs/fuse/dev.c).
+fn serve_a_root(fuse: OwnedFd, stop: &OwnedFd) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let mut fuse = std::fs::File::from(fuse);
+    let mut request = vec![0u8; 1 << 17];
+    loop {
+        let mut ready = [PollFd::new(&fuse, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
+        if poll(&mut ready, None).is_err() || !ready[1].revents().is_empty() {
+            return;
+        }
+        let Ok(length) = fuse.read(&mut request) else { return };
+        // struct fuse_in_header: length, operation, number, node ... (include/uapi/linux/fuse.h).
+        let (operation, number) = (&request[4..8], &request[8..16]);
+        let body: Vec<u8> = match u32::from_ne_bytes(operation.try_into().unwrap_or_default()) {
+            // FUSE_LOOKUP; FUSE_FORGET and FUSE_INTERRUPT have no answer.
+            1 | 2 | 36 => continue,
+            // FUSE_INIT: version 7.31, read-ahead and flags 0, at most 4 KiB written at once, and what is 0.
+            26 => [7u32, 31, 0, 0, 0, 4096, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+                .iter()
+                .flat_map(|word| word.to_ne_bytes())
+                .collect(),
+            // FUSE_GETATTR: valid for an hour; a directory, inode 1.
+            3 => {
+                let mut words = [0u32; 26];
+                (words[0], words[4], words[19], words[20], words[24]) = (3600, 1, 0o40755, 2, 4096);
+                words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+            }
+            // FUSE_STATFS
+            17 => vec![0; 80],
+            _ => Vec::new(),
+        };
+        let error = if body.is_empty() { -libc::ENOSYS } else { 0 };
+        let mut answer = Vec::from(((16 + body.len()) as u32).to_ne_bytes());
+        answer.extend(error.to_ne_bytes());
+        answer.extend(number);
+        answer.extend(body);
+        let _ = (length, fuse.write_all(&answer));
+    }
+}
+
+fn go_on_beside_a_run_that_hangs(request: &Request, path: &str) {
+    let fuse = match hanging(path) {
+        Ok(fuse) => fuse,
+        Err(why) => return println!("unable={why}"),
+    };
+    let (stop, stopped) = rustix::pipe::pipe().expect("a pipe");
+    let server = std::thread::spawn(move || serve_a_root(fuse, &stop));
+    // The supervisor's mount namespace is a copy from before: start another that sees it.
+    let Ok(inner) = Supervisor::builder().slots(2).start() else { return println!("unable=no second supervisor") };
+    let world = World::minimal().read_only(path, "/stuck");
+    let asks = Request::new("/bin/cat").arg("/stuck/x").world(&world).real_time_limit(Duration::from_millis(50));
+    let stuck = match inner.run(&asks) {
+        Ok(stuck) => stuck,
+        Err(error) => return println!("error={error}"),
+    };
+    std::thread::sleep(Duration::from_millis(300));
+    stuck.kill();
+    let others = (0..10)
+        .map(|_| inner.run(request))
+        .filter_map(Result::ok)
+        .filter(|handle| wait(handle).outcome == Outcome::Exited(0));
+    println!("others={}", others.count());
+    println!("stuck={}", !matches!(stuck.try_wait(), Ok(Some(_))));
+    // Who asked is told that there is no such file system any more.
+    drop(stopped);
+    server.join().expect("no panic");
+    println!("ended={}", wait(&stuck));
+    println!("after={}", wait(&inner.run(request).expect("a run")));
 }
 
 fn go_on_beside_a_hanging_file_system(request: &Request, path: &str) {
