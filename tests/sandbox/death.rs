@@ -302,8 +302,8 @@ fn a_builder_that_is_killed() {
     let supervisor = supervisor();
     let mut killed = 0;
     for round in 0..50 {
-        // Long to build, and never built before.
-        let many = (0..200).fold(World::minimal(), |world, index| {
+        // Long to build, longer each time, for machines on which looking takes long; and never built before.
+        let many = (0..200 << round.min(3)).fold(World::minimal(), |world, index| {
             world.mount(Mount::CreateDir { path: format!("/{round}-{index}").into(), mode: 0o755 })
         });
         let request = Request::new("/bin/true").world(&many);
@@ -311,9 +311,9 @@ fn a_builder_that_is_killed() {
         let builder =
             || descendants(supervisor.pid()).into_iter().find(|process| name(process.pid) == "millibox-mount");
         let mut found = None;
-        eventually(Duration::from_millis(50), || {
+        eventually(PATIENCE, || {
             found = builder();
-            found.is_some()
+            found.is_some() || run.try_wait().is_ok_and(|result| result.is_some())
         });
         if let Some(builder) = found {
             kill(builder.pid, Signal::KILL);
