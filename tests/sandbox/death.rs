@@ -509,14 +509,19 @@ fn a_cgroup_that_cannot_be_removed() {
         assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
     }
     let cgroups: Vec<PathBuf> = supervisor.cgroups().collect();
+    let backend = supervisor.backend();
     let begin = Instant::now();
     drop(supervisor);
     assert!(begin.elapsed() < Duration::from_secs(20), "it hangs on the cgroups");
     for (mut squatter, place) in squatters {
-        assert!(place.exists());
-        assert!(squatter.try_wait().unwrap().is_none(), "a process that is not ours was killed");
-        squatter.kill().unwrap();
-        squatter.wait().unwrap();
+        if squatter.try_wait().unwrap().is_none() {
+            assert!(place.exists());
+            squatter.kill().unwrap();
+            squatter.wait().unwrap();
+        } else {
+            // In a run's own cgroup whoever is there ends with the run.
+            assert_eq!(backend, Backend::Cgroup2, "a process that is not ours was killed");
+        }
     }
     // The next start clears it.
     drop(self::supervisor());
