@@ -228,7 +228,7 @@ fn the_calls_after_a_late_attachment() {
         world(&format!("default = \"allow\"\n[[rule]]\naction = \"{answer}\"\nwhy = \"x\"\nsyscalls = [{calls}]\n"))
     };
     for calls in ["\"clock_gettime\"", "\"pread64\"", "\"clock_gettime\", \"pread64\""] {
-        for answer in ["errno:EPERM", "errno:ENOSYS"] {
+        for answer in ["errno:EPERM", "errno:ENOSYS", "errno:0"] {
             let request = Request::from_descriptor(spins.clone()).argv(["spins"]).world(&refusing(calls, answer));
             let limited = request.cpu_time_limit(Duration::from_millis(100)).real_time_limit(Duration::from_secs(30));
             let result = result(&supervisor, &limited);

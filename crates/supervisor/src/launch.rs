@@ -91,6 +91,10 @@ pub struct Standing {
     pub left_memory: AtomicU64,
     /// What could not be emptied before an earlier run; 0: all could.
     pub stuck_memory: AtomicU64,
+    /// Processes that the kernel had killed for memory by the end of the run before.
+    pub oom_kills_before: AtomicU64,
+    /// By the end of the present one.
+    pub oom_kills: AtomicU64,
 }
 
 impl Standing {
@@ -105,6 +109,9 @@ impl Standing {
     pub fn forget(&self) {
         for limit in [&self.memory, &self.swap, &self.processes, &self.quota] {
             limit.store(0, Relaxed);
+        }
+        for unknown in [&self.oom_kills_before, &self.oom_kills] {
+            unknown.store(UNLIMITED, Relaxed);
         }
     }
 }

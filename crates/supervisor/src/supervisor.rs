@@ -877,13 +877,6 @@ impl Supervisor {
                 if report.start.number != home.launch_number() {
                     // It did not come as far as its exec.
                     report.start = Start::default();
-                    if let Handover::Hybrid { .. } = self.setup.handover {
-                        // Counted from nothing, those are of all runs that the home has had.
-                        let limit = self.requests.get(&id).and_then(|request| request.limits.memory);
-                        home.out_of_memory(&self.setup.handover, index, limit);
-                        report.end.oom_kills = u64::from(home.saw_oom_kill());
-                        report.end.own_limit_reached = report.end.oom_kills;
-                    }
                 }
                 // A home whose pid1 took no launch becomes idle; else it goes on.
                 home.unexplained = 0;
@@ -1244,12 +1237,13 @@ impl Supervisor {
         if matches!(outcome, Outcome::NotStarted(_)) {
             figures = Figures::default();
         }
+        // Else the exit code is the tracee's own: it saw in time that it was not to begin, or could not.
+        let began = started != 0 && report.failure.step == 0 && !not_started;
         let result = RunResult {
             outcome,
-            // Before the exec it is the tracee's own, of one who saw in time that it was not to begin.
-            exit_code: exit_code.filter(|_| started != 0 && !not_started),
+            exit_code: exit_code.filter(|_| began),
             signal: signal.filter(|_| !not_started),
-            ended_ns: (started != 0 && !not_started).then(|| started.saturating_add(figures.real_time_ns)),
+            ended_ns: began.then(|| started.saturating_add(figures.real_time_ns)),
             figures,
             backend: self.backend(),
         };

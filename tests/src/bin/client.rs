@@ -36,7 +36,7 @@
 
 #![allow(unsafe_code, reason = "it changes its circumstances by plain system calls")]
 
-use millibox::{Builder, Mount, Outcome, Request, Supervisor, World};
+use millibox::{Builder, Handle, Mount, Outcome, Request, Supervisor, World};
 use millibox_tests::{executable, open, read_line, run, wait};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use std::ffi::CString;
@@ -535,6 +535,16 @@ fn serve_a_root(fuse: OwnedFd, stop: &OwnedFd) {
     }
 }
 
+/// Says how many of ten others end well while one is stuck, and whether it still is.
+fn others_go_on(supervisor: &Supervisor, request: &Request, stuck: &Handle) {
+    let others = (0..10)
+        .map(|_| supervisor.run(request))
+        .filter_map(Result::ok)
+        .filter(|handle| wait(handle).outcome == Outcome::Exited(0));
+    println!("others={}", others.count());
+    println!("stuck={}", !matches!(stuck.try_wait(), Ok(Some(_))));
+}
+
 fn go_on_beside_a_run_that_hangs(request: &Request, path: &str) {
     let fuse = match hanging(path) {
         Ok(fuse) => fuse,
@@ -552,12 +562,7 @@ fn go_on_beside_a_run_that_hangs(request: &Request, path: &str) {
     };
     std::thread::sleep(Duration::from_millis(300));
     stuck.kill();
-    let others = (0..10)
-        .map(|_| inner.run(request))
-        .filter_map(Result::ok)
-        .filter(|handle| wait(handle).outcome == Outcome::Exited(0));
-    println!("others={}", others.count());
-    println!("stuck={}", !matches!(stuck.try_wait(), Ok(Some(_))));
+    others_go_on(&inner, request, &stuck);
     // Who asked is told that there is no such file system any more.
     drop(stopped);
     server.join().expect("no panic");
@@ -578,12 +583,7 @@ fn go_on_beside_a_hanging_file_system(request: &Request, path: &str) {
         Err(error) => return println!("error={error}"),
     };
     std::thread::sleep(Duration::from_millis(200));
-    let others = (0..10)
-        .map(|_| inner.run(request))
-        .filter_map(Result::ok)
-        .filter(|handle| wait(handle).outcome == Outcome::Exited(0));
-    println!("others={}", others.count());
-    println!("stuck={}", !matches!(stuck.try_wait(), Ok(Some(_))));
+    others_go_on(&inner, request, &stuck);
     stuck.cancel();
     println!("cancelled={}", matches!(stuck.wait_timeout(Duration::from_secs(5)), Ok(Some(_))));
     println!("after={}", wait(&inner.run(request).expect("a run")));

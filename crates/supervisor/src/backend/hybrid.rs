@@ -312,7 +312,13 @@ impl Home {
 
     pub fn measure(&self, standing: &Standing, start: &Start, end: &mut End) -> sys::Result<()> {
         end.cpu_ns = read_number(self.files.figures.cpu_usage)?.saturating_sub(start.cpu_ns);
-        end.oom_kills = self.oom_kills()?.saturating_sub(start.oom_kills);
+        // The count is the home's, of all its runs. One that did not come to its exec has no beginning.
+        let by_now = self.oom_kills()?;
+        standing.oom_kills.store(by_now, Relaxed);
+        end.oom_kills = by_now.saturating_sub(match start.exec_ns {
+            0 => standing.oom_kills_before.load(Relaxed),
+            _ => start.oom_kills,
+        });
         end.own_limit_reached = UNLIMITED;
         end.peak_memory =
             read_number(self.files.figures.memory_peak)?.saturating_sub(standing.left_memory.load(Relaxed));
@@ -331,6 +337,7 @@ impl Home {
     }
 
     pub fn clean(&self, standing: &Standing) -> Result<(), Failure> {
+        standing.oom_kills_before.store(standing.oom_kills.load(Relaxed), Relaxed);
         // A peak above "home, pid1, one tracee" would be the next run's as well.
         if let Some(fd) = self.files.figures.pids_peak
             && read_number(fd).map_or(true, |peak| peak > OWN_PROCESSES + 1)
