@@ -50,8 +50,6 @@ fn give_up(prepared: &Prepared, failure: Failure) -> ! {
 fn watch(prepared: &Prepared, tracee: i32) -> ! {
     let home = prepared.home;
     let shared = home.shared;
-    // Until here we were one of those who prepare.
-    let _ = calls::set_slice(calls::nice(), crate::tracee::WATCHERS_SLICE_NS);
     // In its home's memory pid1 has inherited the world's program, and another would hold nothing:
     // whoever has pid1 has the home.
     if !home.share_memory

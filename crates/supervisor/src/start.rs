@@ -254,7 +254,7 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
                 .map_err(failed("close the session keyring to the runs"))?;
         }
     }
-    // Whoever watches must not wait for a program's turn to end. Zygotes give it back, pid1s take it again.
+    // Whoever watches must not wait for a program's turn to end. Homes and pid1s inherit it.
     let _ = calls::set_slice(calls::nice(), crate::tracee::WATCHERS_SLICE_NS);
     // Descriptors of waiting requests are ours; homes set the runs' limit.
     if let Ok((_, most)) = calls::get_rlimit(libc::RLIMIT_NOFILE) {

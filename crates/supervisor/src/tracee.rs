@@ -27,11 +27,8 @@ const NOT_STARTED: i32 = 127;
 
 /// Nice value of supervisor, homes and pid1s, if root started them.
 pub const WATCHERS_NICE: i32 = -10;
-/// Turns that the supervisor and watching pid1s ask for: the shortest there are.
+/// Turns that supervisor, homes and pid1s ask for: the shortest there are.
 pub const WATCHERS_SLICE_NS: u64 = 100_000;
-/// Turns of who prepares the next run: the longest there are. It has its share of the CPU, but not at the moment when the
-/// program of a run that was asked for could have it.
-pub const PREPARERS_SLICE_NS: u64 = 100_000_000;
 
 /// The tracee's whole life before its program.
 pub fn main(prepared: &Prepared) -> ! {

@@ -112,7 +112,6 @@ impl Zygote<'_> {
             calls::exit(1);
         }
         let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-zygote".as_ptr() as usize, 0, 0, 0);
-        let _ = calls::set_slice(calls::nice(), crate::tracee::PREPARERS_SLICE_NS);
         let own_pidfd = process::own_pidfd().map_err(failed)?;
         let prepared = Prepared {
             home,
