@@ -184,8 +184,8 @@ impl Mount {
     /// # Errors
     /// In words, with the path.
     pub fn check(&self) -> Result<(), String> {
-        normal(self.path()).map_err(|why| format!("mount {}: {why}", shown(self.path())))?;
         let path = shown(self.path());
+        let normal = normal(self.path()).map_err(|why| format!("mount {path}: {why}"))?;
         match self {
             Mount::Tmpfs { mode, .. } | Mount::CreateDir { mode, .. } | Mount::CreateFile { mode, .. }
                 if *mode > 0o7777 =>
@@ -198,9 +198,7 @@ impl Mount {
             Mount::Tmpfs { inodes: Some(0), .. } => {
                 Err(format!("tmpfs {path}: an inode limit of 0 means no limit to the kernel"))
             }
-            Mount::Tmpfs { .. } | Mount::Proc { .. } | Mount::Bind { .. } | Mount::NewRoot { .. }
-                if normal(self.path()) == Ok(b"/".to_vec()) =>
-            {
+            Mount::Tmpfs { .. } | Mount::Proc { .. } | Mount::Bind { .. } | Mount::NewRoot { .. } if normal == b"/" => {
                 Err(format!(
                     "mount {path}: the root itself cannot be the mount point: mount it elsewhere and take that as new root"
                 ))
