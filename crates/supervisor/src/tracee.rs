@@ -103,8 +103,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
             calls::set_rlimit(resource, value).map_err(at_rlimit(resource))?;
         }
     }
-    let mut start = Start { number: launch.number, ..Start::default() };
-    stamp(home, &mut start)?;
+    let mut start = stamp(home, launch.number)?;
     if let Some(program) = prepared.seccomp {
         shared.start.set(start);
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
@@ -112,12 +111,12 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
         // pread64, execveat, and after a failure faccessat and exit_group. Only
         // execveat must be allowed: if one of the others is answered with an error, the run began before the
         // attachment, which costs it some microseconds. If one ends the process, the run has ended.
-        let mut later = Start { number: launch.number, ..Start::default() };
-        let stamped = stamp(home, &mut later).is_ok();
         // What counts only grows; an answer that is none, such as "no error, and no bytes", does not.
-        let grown =
-            later.exec_ns >= start.exec_ns && later.cpu_ns >= start.cpu_ns && later.oom_kills >= start.oom_kills;
-        if stamped && grown {
+        if let Ok(later) = stamp(home, launch.number)
+            && later.exec_ns >= start.exec_ns
+            && later.cpu_ns >= start.cpu_ns
+            && later.oom_kills >= start.oom_kills
+        {
             start = later;
         }
     }
@@ -126,17 +125,18 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     Err(Failure { interpreter_missing: interpreter_missing as u32, ..Failure::new(Step::Exec, errno) })
 }
 
-/// What the run's figures are counted from.
-fn stamp(home: &Home, start: &mut Start) -> Result<(), Failure> {
+/// What the figures of launch `number` are counted from.
+fn stamp(home: &Home, number: u64) -> Result<Start, Failure> {
+    let mut start = Start { number, ..Start::default() };
     if !matches!(home.backend, Backend::Rlimit) {
         // A running process's time counts for its cgroup when it is scheduled away or a tick
         // passes. Asking for its own clock counts it now (task_sched_runtime() in
         // kernel/sched/core.c); else what came before would count as the program's.
         let _ = calls::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
-        home.backend.start(start)?;
+        home.backend.start(&mut start)?;
     }
     start.exec_ns = calls::monotonic_raw_ns();
-    Ok(())
+    Ok(start)
 }
 
 /// Puts the standard descriptors at 0, 1, 2. Those that did not come are /dev/null,
