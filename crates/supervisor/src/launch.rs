@@ -95,6 +95,8 @@ pub struct Standing {
     pub oom_kills_before: AtomicU64,
     /// By the end of the present one.
     pub oom_kills: AtomicU64,
+    /// Most tasks that the home's pids cgroup ever held, by the end of the present one; `UNLIMITED`: unknown.
+    pub most_tasks: AtomicU64,
 }
 
 impl Standing {
@@ -110,7 +112,7 @@ impl Standing {
         for limit in [&self.memory, &self.swap, &self.processes, &self.quota] {
             limit.store(0, Relaxed);
         }
-        for unknown in [&self.oom_kills_before, &self.oom_kills] {
+        for unknown in [&self.oom_kills_before, &self.oom_kills, &self.most_tasks] {
             unknown.store(UNLIMITED, Relaxed);
         }
     }
@@ -157,8 +159,6 @@ pub struct Start {
     pub exec_ns: u64,
     /// CPU time that the cgroup had used by then.
     pub cpu_ns: u64,
-    /// OOM kills that the cgroup had seen by then.
-    pub oom_kills: u64,
 }
 
 /// A step that failed before the program ran.
@@ -204,7 +204,7 @@ pub struct End {
     pub peak_memory: u64,
     /// `UNLIMITED`: unknown.
     pub peak_processes: u64,
-    /// OOM kills since [`Start`], for whatever limit.
+    /// OOM kills since the run before, for whatever limit.
     pub oom_kills: u64,
     /// How often memory ran out at the run's own limit; `UNLIMITED`: unknown.
     pub own_limit_reached: u64,

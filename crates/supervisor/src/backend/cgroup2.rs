@@ -191,7 +191,6 @@ impl Home {
 
     pub fn start(&self, start: &mut Start) -> Result<()> {
         start.cpu_ns = self.cpu_ns()?;
-        start.oom_kills = 0;
         Ok(())
     }
 

@@ -176,6 +176,11 @@ impl Home {
     pub fn prepare(&self, shared: &Shared) -> Result<(), Failure> {
         let files = &self.files;
         let standing = &shared.standing;
+        if standing.oom_kills_before.load(Relaxed) == UNLIMITED {
+            let count = self.oom_kills().map_err(|errno| Failure::new(Step::Counters, errno))?;
+            standing.oom_kills_before.store(count, Relaxed);
+            standing.oom_kills.store(count, Relaxed);
+        }
         // What the last run left behind would count for the next: page cache, which can be
         // reclaimed (dear: it visits all CPUs, so a little is left), and what the kernel frees
         // a moment later (shared memory of an IPC namespace goes by a work queue).
@@ -306,24 +311,25 @@ impl Home {
 
     pub fn start(&self, start: &mut Start) -> sys::Result<()> {
         start.cpu_ns = read_number(self.files.figures.cpu_usage)?;
-        start.oom_kills = self.oom_kills()?;
         Ok(())
     }
 
     pub fn measure(&self, standing: &Standing, start: &Start, end: &mut End) -> sys::Result<()> {
+        standing.most_tasks.store(UNLIMITED, Relaxed);
         end.cpu_ns = read_number(self.files.figures.cpu_usage)?.saturating_sub(start.cpu_ns);
-        // The count is the home's, of all its runs. One that did not come to its exec has no beginning.
+        // The count is the home's, of all its runs.
         let by_now = self.oom_kills()?;
         standing.oom_kills.store(by_now, Relaxed);
-        end.oom_kills = by_now.saturating_sub(match start.exec_ns {
-            0 => standing.oom_kills_before.load(Relaxed),
-            _ => start.oom_kills,
-        });
+        end.oom_kills = by_now.saturating_sub(standing.oom_kills_before.load(Relaxed));
         end.own_limit_reached = UNLIMITED;
         end.peak_memory =
             read_number(self.files.figures.memory_peak)?.saturating_sub(standing.left_memory.load(Relaxed));
         end.peak_processes = match self.files.figures.pids_peak {
-            Some(fd) => read_number(fd)?.saturating_sub(OWN_PROCESSES),
+            Some(fd) => {
+                let most = read_number(fd)?;
+                standing.most_tasks.store(most, Relaxed);
+                most.saturating_sub(OWN_PROCESSES)
+            }
             None => UNLIMITED,
         };
         Ok(())
@@ -339,12 +345,11 @@ impl Home {
     pub fn clean(&self, standing: &Standing) -> Result<(), Failure> {
         standing.oom_kills_before.store(standing.oom_kills.load(Relaxed), Relaxed);
         // A peak above "home, pid1, one tracee" would be the next run's as well.
-        if let Some(fd) = self.files.figures.pids_peak
-            && read_number(fd).map_or(true, |peak| peak > OWN_PROCESSES + 1)
-        {
+        if self.files.figures.pids_peak.is_some() && standing.most_tasks.load(Relaxed) > OWN_PROCESSES + 1 {
             // After a failure half-way the open files need not be those of the cgroup that we
             // are in, and would limit nobody: then this home must not go on.
             self.renew_pids()?;
+            standing.most_tasks.store(0, Relaxed);
             standing.processes.store(UNLIMITED, Relaxed);
         }
         Ok(())
