@@ -11,7 +11,7 @@
 //! | `options` | the command line |
 //! | `keeper` | makes and removes cgroups; the client side's part that outlives it |
 //! | `start` | dropping privileges, the supervisor's start-up |
-//! | `supervisor` | the event loop: requests, queue, clocks, results |
+//! | `supervisor` | the event loop, and a file each: `client` (requests), `dispatch` (queue), `homes`, `limits` (clocks), `results` |
 //! | `nursery` | the process that forks homes and builders |
 //! | `confine` | what each process gives up when it is set up |
 //! | `slot` | a slot's homes as the supervisor sees them |

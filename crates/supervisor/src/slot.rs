@@ -54,7 +54,6 @@ pub enum State {
 
 /// One home, from the supervisor's side.
 pub struct Home {
-    pub slot: usize,
     pub state: State,
     pub socket: OwnedFd,
     pub shared: &'static Shared,
@@ -89,7 +88,6 @@ impl Home {
         setup: &Setup,
         nursery: &Nursery,
         index: usize,
-        slot: usize,
         memory: Memory,
         again: bool,
     ) -> std::result::Result<Home, Fatal> {
@@ -108,7 +106,6 @@ impl Home {
         let process = nursery.home(index, again, &its, &memory.file, &setup.client).map_err(failed)?;
         let shared = memory.shared;
         Ok(Home {
-            slot,
             state: State::Settling,
             socket: ours,
             shared,

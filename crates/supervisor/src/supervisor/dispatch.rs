@@ -1,0 +1,240 @@
+//! Which waiting run goes to which home, and when.
+
+use super::client::partner_is_gone;
+use super::limits::{Cause, SHORTEST_WAIT_NS};
+use super::{Supervisor, Token};
+use crate::slot::State;
+use crate::step::Step;
+use crate::sys::{Errno, calls};
+use crate::world::WorldId;
+use millibox_wire::Outcome;
+use rustix::event::epoll;
+use std::os::fd::AsRawFd;
+
+impl Supervisor {
+    pub(super) fn build_if_new(&mut self, world: WorldId) -> Result<(), Outcome> {
+        if let Some(socket) = self.worlds.start_builder(world, &self.setup, &self.nursery)? {
+            self.watch(socket, Token::Builder(world), epoll::EventFlags::IN)
+                .map_err(|why| Step::Template.outcome(Step::Template.says(why)))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn builder_done(&mut self, world: WorldId) {
+        if let Err(outcome) = self.worlds.builder_done(world) {
+            self.fail_world(world, outcome);
+        }
+    }
+
+    /// Every waiting run of a world that cannot be had fails; the next one tries again.
+    pub(super) fn fail_world(&mut self, world: WorldId, outcome: Outcome) {
+        let failed: Vec<u64> =
+            self.queue.iter().copied().filter(|id| self.requests.get(id).is_some_and(|r| r.world == world)).collect();
+        for id in failed {
+            self.turn_away(id, outcome.clone());
+        }
+        self.worlds.drop_failed(world);
+    }
+
+    /// Gives waiting requests to homes, first come first served among those whose world
+    /// is there.
+    pub(super) fn dispatch(&mut self) {
+        let mut at = 0;
+        // Slots where a pair will start as soon as both homes are ready.
+        let mut claimed = Vec::new();
+        while let Some(&id) = self.queue.get(at) {
+            at += 1;
+            let Some(request) = self.requests.get(&id) else { continue };
+            let world = request.world;
+            if !self.worlds.is_built(world) {
+                continue;
+            }
+            if let Some(partner) = request.partner {
+                // Looked at once, at the first one's place; what is there of it then goes at once.
+                if id < partner && self.dispatch_pair([id, partner], &mut claimed) {
+                    at -= 1;
+                }
+                continue;
+            }
+            match self.pick(world, &claimed) {
+                Pick::Launch(index) => {
+                    at -= 1;
+                    self.queue.remove(at);
+                    self.launch(index, id);
+                }
+                Pick::Prepare(index) => {
+                    at -= 1;
+                    if let Some((order, template)) = self.worlds.order(world) {
+                        self.homes[index].prepare(world, order, template);
+                    }
+                }
+                Pick::Switch(index) => self.homes[index].switch(),
+                Pick::Wait => {}
+                Pick::AllBusy => break,
+            }
+        }
+        // A world that is not wanted any more must not keep a home from being idle; homes
+        // let go of it when they are switched.
+        self.worlds.trim();
+    }
+
+    /// Starts both runs of a pair, if there is a slot for them whose homes are ready; else
+    /// claims one and makes it ready. True: they are out of the queue.
+    ///
+    /// A pair has one slot, and two of its homes: so whoever has a slot can run a pair, and no
+    /// number of pairs can wait for each other.
+    fn dispatch_pair(&mut self, ids: [u64; 2], claimed: &mut Vec<usize>) -> bool {
+        let worlds = ids.map(|id| self.requests.get(&id).map(|request| request.world));
+        let [Some(first), Some(second)] = worlds else { return false };
+        if self.requests.get(&ids[1]).is_none_or(|request| request.partner != Some(ids[0])) {
+            // It came before its partner, who has chosen another.
+            self.turn_away(ids[0], Outcome::NotStarted(partner_is_gone()));
+            return true;
+        }
+        if !self.worlds.is_built(second) {
+            return false;
+        }
+        let setup = &self.setup;
+        let best = self
+            .free_slots(claimed)
+            .flat_map(|slot| setup.homes_of(slot).flat_map(move |a| setup.homes_of(slot).map(move |b| [a, b])))
+            .filter(|[a, b]| a != b)
+            .min_by_key(|&[a, b]| {
+                let (a, b) = (self.distance(a, first), self.distance(b, second));
+                (a.max(b), a + b)
+            });
+        let Some(homes) = best else { return false };
+        for (index, world) in homes.into_iter().zip([first, second]) {
+            let home = &mut self.homes[index];
+            match home.state {
+                State::Idle => {
+                    if let Some((order, template)) = self.worlds.order(world) {
+                        home.prepare(world, order, template);
+                    }
+                }
+                State::Ready if home.world != Some(world) => home.switch(),
+                _ => {}
+            }
+        }
+        let ready =
+            |index: usize, world| self.homes[index].state == State::Ready && self.homes[index].world == Some(world);
+        if !ready(homes[0], first) || !ready(homes[1], second) {
+            claimed.push(homes[0] / self.setup.homes_per_slot);
+            return false;
+        }
+        for (index, id) in homes.into_iter().zip(ids) {
+            // If the first could not be launched, the second has gone with it.
+            let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else { break };
+            self.queue.remove(place);
+            if !self.launch(index, id) {
+                let [first, second] = ids;
+                self.part(second, first);
+                self.end(first, Cause::Caller);
+            }
+        }
+        true
+    }
+
+    /// How far a home is from running something in a world: 0 is at once.
+    fn distance(&self, index: usize, world: WorldId) -> u32 {
+        let home = &self.homes[index];
+        match home.state {
+            State::Ready if home.world == Some(world) => u32::from(!home.is_prepared()),
+            State::Idle => 2,
+            State::Settling | State::Ending | State::Switching | State::Running(_) => 3,
+            State::Ready => 4,
+            State::Gone => 5,
+        }
+    }
+
+    /// Slots where nothing runs and that no pair has claimed.
+    fn free_slots(&self, claimed: &[usize]) -> impl Iterator<Item = usize> {
+        let is_busy =
+            |slot| self.homes[self.setup.homes_of(slot)].iter().any(|home| matches!(home.state, State::Running(_)));
+        (0..self.setup.slots).filter(move |slot| !claimed.contains(slot) && !is_busy(*slot))
+    }
+
+    /// The best home for a world, in a slot that no pair has claimed.
+    fn pick(&self, world: WorldId, claimed: &[usize]) -> Pick {
+        let free: Vec<usize> = self.free_slots(claimed).flat_map(|slot| self.setup.homes_of(slot)).collect();
+        if free.is_empty() {
+            return Pick::AllBusy;
+        }
+        let in_state = |state: State, same: bool| {
+            free.iter().copied().filter(move |&index| {
+                self.homes[index].state == state && (self.homes[index].world == Some(world)) == same
+            })
+        };
+        let ready = in_state(State::Ready, true)
+            .min_by_key(|&index| (!self.homes[index].is_prepared(), self.homes[index].last_used));
+        if let Some(index) = ready.filter(|&index| self.homes[index].is_prepared()) {
+            return Pick::Launch(index);
+        }
+        if let Some(&index) = free.iter().find(|&&index| self.homes[index].state == State::Idle) {
+            return Pick::Prepare(index);
+        }
+        // One that still prepares: the launch waits in its socket.
+        if let Some(index) = ready {
+            return Pick::Launch(index);
+        }
+        if free.iter().any(|&index| matches!(self.homes[index].state, State::Ending | State::Switching)) {
+            return Pick::Wait;
+        }
+        // One that is prepared for a world that no waiting run wants; else any.
+        let wanted = |index: usize| {
+            let its = self.homes[index].world;
+            self.queue.iter().any(|id| self.requests.get(id).map(|r| r.world) == its)
+        };
+        match in_state(State::Ready, false).min_by_key(|&index| (wanted(index), self.homes[index].last_used)) {
+            Some(index) if !wanted(index) => Pick::Switch(index),
+            _ => Pick::Wait,
+        }
+    }
+
+    /// Launches in a home that takes launches; false: it did not take this one, which is answered, or, if it is no
+    /// pair's, in the queue again.
+    fn launch(&mut self, index: usize, id: u64) -> bool {
+        let now = calls::monotonic_raw_ns();
+        let Some(request) = self.requests.get_mut(&id) else { return false };
+        let home = &mut self.homes[index];
+        let descriptors: Vec<i32> = request.descriptors.iter().map(|fd| fd.as_raw_fd()).collect();
+        home.clear_out_of_memory(&self.setup.handover, index);
+        let sent = home.launch(&request.launch, &request.strings, &descriptors);
+        if let Err(Errno(libc::EPIPE | libc::ECONNRESET)) = sent
+            && request.partner.is_none()
+        {
+            // The home has died, which we shall hear next. Nothing of the run has begun, and it is all still here: it
+            // goes to another home, or to this one's successor.
+            home.state = State::Ending;
+            self.queue.push_front(id);
+            return false;
+        }
+        // From here the pipes' ends are the tracee's alone.
+        request.descriptors.clear();
+        request.strings = Vec::new();
+        match sent {
+            Ok(()) => {
+                home.state = State::Running(id);
+                home.last_used = now;
+                let limits = &request.limits;
+                home.real_deadline = limits.real_time_ns.map(|limit| now.saturating_add(limit));
+                home.cpu_deadline =
+                    limits.cpu_time_ns.map(|limit| now.saturating_add((limit / self.cpus).max(SHORTEST_WAIT_NS)));
+            }
+            Err(errno) => {
+                self.forget(id);
+                let error = Step::Home.error(errno, "");
+                self.answer_error(id, Outcome::SandboxError(error));
+            }
+        }
+        sent.is_ok()
+    }
+}
+
+enum Pick {
+    Launch(usize),
+    Prepare(usize),
+    Switch(usize),
+    Wait,
+    AllBusy,
+}

@@ -1,0 +1,324 @@
+//! What homes say, how they end, and how they are started again.
+
+use super::limits::SHORTEST_WAIT_NS;
+use super::{Fatal, Supervisor, Token};
+use crate::backend::{self, Handover};
+use crate::launch::{End, Failure, Memory, Report, Shared, Start, UNLIMITED, message};
+use crate::slot::{Home, State};
+use crate::sockets::Sockets;
+use crate::step::Step;
+use crate::sys::{Errno, calls, process};
+use millibox_wire::Outcome;
+use rustix::event::epoll;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+use zerocopy::FromBytes;
+
+/// A home that dies so often in a row before it can take runs will not do better.
+const MOST_ACCIDENTS: u32 = 10;
+/// How often it is tried again to start a home, a moment later each time: half a minute in all.
+const MOST_STARTS: u32 = 40;
+
+/// A home that is to be started again. The kernel may have no memory, process or descriptor for us
+/// now and have them a moment later; a run may have taken them.
+pub(super) struct Gone {
+    index: usize,
+    /// `None`: who still writes to the memory that it had is about to die.
+    memory: Option<Memory>,
+    tries: u32,
+    /// When to try next (`CLOCK_MONOTONIC_RAW`).
+    pub(super) at_ns: u64,
+}
+
+impl Supervisor {
+    pub(super) fn start_home(&mut self, index: usize, memory: Memory, again: bool) -> Result<(), Fatal> {
+        let mut home = Home::start(&self.setup, &self.nursery, index, memory, again)?;
+        if let Err(why) = self.watch(home.socket.as_raw_fd(), Token::Home(index), epoll::EventFlags::IN) {
+            home.reap();
+            return Err(why);
+        }
+        match self.homes.get_mut(index) {
+            Some(place) => *place = home,
+            None => {
+                self.homes.push(home);
+                self.unsettled.push(0);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn home_message(&mut self, index: usize) -> Result<(), Fatal> {
+        loop {
+            let mut bytes = [0u8; 512];
+            let socket = self.homes[index].socket.as_raw_fd();
+            let received = match calls::receive(socket, &mut bytes, libc::MSG_DONTWAIT) {
+                Ok(received) => received,
+                Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => return Ok(()),
+                Err(Errno(libc::ECONNRESET)) => return self.home_died(index),
+                Err(errno) => return Err(format!("cannot read from a home: {}", crate::step::errno_text(errno))),
+            };
+            let mut descriptors = received.descriptors.into_iter().map(crate::sys::adopt);
+            let report = || Report::read_from_bytes(bytes.get(1..received.length).unwrap_or(&[])).unwrap_or_default();
+            match bytes.get(..received.length) {
+                Some([]) | None => return self.home_died(index),
+                Some([message::IDLE, ..]) => self.homes[index].idle(),
+                Some([message::READY]) => {
+                    let files = [(); backend::cgroup2::WATCHED].map(|()| descriptors.next().flatten());
+                    if let [_, Some(events), ..] = &files {
+                        // If it cannot be watched the kernel's own killing has to do.
+                        let _ = self.watch(events.as_raw_fd(), Token::OutOfMemory(index), epoll::EventFlags::PRI);
+                    }
+                    self.homes[index].watch(files);
+                }
+                Some([message::SOCKETS, small]) => {
+                    let files = [descriptors.next().flatten(), descriptors.next().flatten()];
+                    match files {
+                        [Some(protocols), Some(netlink)] => {
+                            let sockets = Sockets::new(protocols, netlink, *small != 0);
+                            self.homes[index].sockets = Some(sockets);
+                        }
+                        // We have no room for a descriptor. Whoever runs there would not be held.
+                        _ => self.homes[index].kill_process(),
+                    }
+                }
+                Some([message::DONE | message::ENDED, ..]) => self.pid1_ended(index, report()),
+                Some([message::UNPREPARED, ..]) => {
+                    if self.homes[index].state == State::Settling {
+                        let error = self.failure(&report().failure_parts(), None);
+                        return Err(format!("a home cannot be set up: {error}"));
+                    }
+                    match self.homes[index].state {
+                        // The launch had been sent ahead.
+                        State::Running(id) => {
+                            self.homes[index].over(State::Ending);
+                            self.finish(id, &Report { failure: report().failure, ..Report::default() });
+                        }
+                        _ => self.unprepared(index, &report()),
+                    }
+                }
+                Some(_) => return Err("a home sent what is no message".to_owned()),
+            }
+        }
+    }
+
+    /// A pid1 is over, by its own word or its home's.
+    fn pid1_ended(&mut self, index: usize, mut report: Report) {
+        let home = &mut self.homes[index];
+        match (home.state, report.end.launch) {
+            (State::Running(id), launch) if launch == 0 || launch == home.launch_number() => {
+                if report.start.number != home.launch_number() {
+                    // It did not come as far as its exec.
+                    report.start = Start::default();
+                }
+                // A home whose pid1 took no launch becomes idle; else it goes on.
+                home.unexplained = 0;
+                home.over(if launch == 0 { State::Ending } else { State::Ready });
+                self.finish(id, &report);
+            }
+            // A pid1 that was killed between its word and its end: the home tells again what
+            // has been told.
+            (_, launch) if launch != 0 => {}
+            (State::Switching, _) => {}
+            // No run was in it: the preparation failed, or somebody ended pid1.
+            _ => self.unprepared(index, &report),
+        }
+    }
+
+    /// A home could not prepare its world: the first run that waits for it is told.
+    fn unprepared(&mut self, index: usize, report: &Report) {
+        let world = self.homes[index].world;
+        self.homes[index].over(State::Ending);
+        let mut report = *report;
+        if report.failure.step == 0 {
+            // Somebody ended pid1; but not again and again.
+            self.homes[index].unexplained += 1;
+            if self.homes[index].unexplained < MOST_ACCIDENTS {
+                return;
+            }
+            report.failure = Failure::new(Step::Pid1, Errno(0));
+        }
+        self.homes[index].unexplained = 0;
+        let waiting = self.queue.iter().copied().find(|id| self.requests.get(id).map(|request| request.world) == world);
+        let Some(id) = waiting else { return };
+        let error = self.failure(&report.failure_parts(), world);
+        self.turn_away(id, Step::from_number(report.failure.step).outcome(error));
+    }
+
+    /// A home's process is gone. Its runs are gone as well: pid1 dies with its parent.
+    fn home_died(&mut self, index: usize) -> Result<(), Fatal> {
+        let home = &mut self.homes[index];
+        let status = home.reap();
+        let how = match process::decode_status(status) {
+            Ok(crate::home::ZYGOTE_LOST) => "lost its zygote".to_owned(),
+            Ok(code) => format!("exited with {code}"),
+            Err(signal) => format!("was killed by signal {signal}"),
+        };
+        if home.state == State::Settling {
+            // Somebody may have killed it; but not again and again. What it cannot do itself it
+            // has told.
+            match self.unsettled.get_mut(index) {
+                Some(times) if *times < MOST_ACCIDENTS && process::decode_status(status).is_err() => *times += 1,
+                _ => return Err(format!("a home {how} before it could take runs")),
+            }
+        } else if let Some(times) = self.unsettled.get_mut(index) {
+            *times = 0;
+        }
+        let (running, memory) = (home.state, home.memory.clone());
+        let mut orphans = Orphans::of(memory.shared);
+        if let State::Running(id) = running {
+            let limit = self.requests.get(&id).and_then(|request| request.limits.memory);
+            let report = self.report_for_the_dead(index, &mut orphans, limit);
+            let ended = self.requests.get(&id).is_some_and(|request| request.ended.is_some());
+            if ended || report.end.oom_kills > 0 {
+                self.finish(id, &report);
+            } else {
+                self.forget(id);
+                self.answer_error(id, Outcome::SandboxError(Step::Home.says(format!("it {how}"))));
+            }
+        }
+        let memory = if orphans.are_gone() {
+            Some(memory)
+        } else {
+            // Who still lives there still writes there.
+            self.dying.push(orphans);
+            None
+        };
+        let home = &mut self.homes[index];
+        home.over(State::Gone);
+        // It has been closed at the other end, and would say so for as long as it is watched.
+        let _ = epoll::delete(&self.epoll, &home.socket);
+        self.start_again(Gone { index, memory, tries: 0, at_ns: 0 })
+    }
+
+    fn start_again(&mut self, gone: Gone) -> Result<(), Fatal> {
+        let memory = gone.memory.clone().map_or_else(new_memory, Ok);
+        let started = memory.and_then(|memory| {
+            memory.shared.standing.forget();
+            // What the dead home had prepared is gone.
+            memory.shared.prepared.store(0, SeqCst);
+            self.start_home(gone.index, memory, true)
+        });
+        match started {
+            Err(_) if gone.tries < MOST_STARTS => {
+                let wait_ns = SHORTEST_WAIT_NS << gone.tries.min(10);
+                let at_ns = calls::monotonic_raw_ns().saturating_add(wait_ns);
+                self.gone.push(Gone { tries: gone.tries + 1, at_ns, ..gone });
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    /// Starts the homes again whose time has come.
+    pub(super) fn start_the_gone(&mut self) -> Result<(), Fatal> {
+        if self.gone.is_empty() {
+            return Ok(());
+        }
+        let now = calls::monotonic_raw_ns();
+        let all = std::mem::take(&mut self.gone);
+        let (due, later): (Vec<Gone>, _) = all.into_iter().partition(|gone| gone.at_ns <= now);
+        self.gone = later;
+        due.into_iter().try_for_each(|gone| self.start_again(gone))
+    }
+
+    /// What a home would have told of its run. The kernel chooses a home, whose memory pid1
+    /// shares, when its runs' cgroup is out of memory and nobody there has more than it.
+    fn report_for_the_dead(&mut self, index: usize, orphans: &mut Orphans, limit: Option<u64>) -> Report {
+        // pid1 dies with its home, and the program with pid1; the figures are whole when
+        // pid1 can be waited for.
+        for _ in 0..50 {
+            if orphans.are_gone() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // The news of it may not have been read yet.
+        let _ = self.homes[index].out_of_memory(&self.setup.handover, index, limit);
+        let home = &self.homes[index];
+        let start = home.start_of_run();
+        let mut failure = home.shared.failure.get();
+        let mut end = End {
+            pid1_died: 1,
+            status: -1,
+            pid1_status: libc::SIGKILL,
+            launch: home.launch_number(),
+            end_ns: calls::monotonic_raw_ns(),
+            peak_processes: UNLIMITED,
+            ..End::default()
+        };
+        match (&self.setup.handover, start.exec_ns) {
+            (Handover::Hybrid { .. }, 1..) => {
+                if let Some(backend) = backend::Backend::for_home(&self.setup.handover, index) {
+                    backend.measure(home.shared, &start, Ok(process::Waited::default()), &mut end);
+                }
+            }
+            (Handover::Cgroup2 { .. }, 1..) => {
+                if let Err(errno) = home.measure(&start, &mut end) {
+                    failure = Failure::new(Step::Counters, errno);
+                }
+                end.oom_kills = end.oom_kills.max(u64::from(home.saw_oom_kill()));
+            }
+            (handover, exec) => {
+                end.oom_kills = u64::from(home.saw_oom_kill());
+                end.own_limit_reached = end.oom_kills;
+                if exec != 0 {
+                    end.cpu_ns = home.cpu_ns(handover, index, false).saturating_sub(start.cpu_ns);
+                }
+            }
+        }
+        // All else there is the dead home's own word, which did not come to an end.
+        let failure = if failure.step == Step::Counters as u32 { failure } else { Failure::default() };
+        Report { start, end, failure }
+    }
+}
+
+pub(super) fn new_memory() -> Result<Memory, Fatal> {
+    Memory::new().map_err(|error| format!("cannot make memory to share with a home: {error}"))
+}
+
+/// Processes that are ours to wait for since their parent has died: a zygote, and when that is
+/// gone its pid1; or a builder that was given up.
+pub(super) struct Orphans {
+    first: i32,
+    /// Where the zygote's pid1 stands, until that is looked up.
+    shared: Option<&'static Shared>,
+    pid1: i32,
+}
+
+impl Orphans {
+    /// A child of our own that has been killed.
+    pub(super) fn one(child: i32) -> Orphans {
+        Orphans { first: child, shared: None, pid1: 0 }
+    }
+
+    /// What a dead home has left. It dies of its home's death; ended here it dies sooner.
+    fn of(shared: &'static Shared) -> Orphans {
+        let zygote = shared.zygote.swap(0, SeqCst);
+        if zygote != 0 {
+            // Ours by now, and not waited for, so the number is still its own.
+            let _ = calls::kill(zygote, libc::SIGKILL);
+        }
+        Orphans { first: zygote, shared: Some(shared), pid1: 0 }
+    }
+
+    /// Waits for them without waiting long; whether they are gone.
+    pub(super) fn are_gone(&mut self) -> bool {
+        let alive = |pid: i32| {
+            pid != 0 && matches!(process::wait(pid, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0)
+        };
+        if alive(self.first) {
+            return false;
+        }
+        self.first = 0;
+        // Only now, since the zygote may have been making it.
+        if let Some(shared) = self.shared.take() {
+            self.pid1 = shared.pid1.swap(0, SeqCst);
+        }
+        if alive(self.pid1) {
+            return false;
+        }
+        self.pid1 = 0;
+        true
+    }
+}

@@ -1,0 +1,168 @@
+//! The clocks of runs that go on, and their ends before their time.
+
+use super::Supervisor;
+use crate::backend::Handover;
+use crate::slot::State;
+use crate::sys::calls;
+use millibox_wire::Outcome;
+
+/// Longest time between two looks at a run's CPU time that is close to its limit.
+pub(super) const SHORTEST_WAIT_NS: u64 = 1_000_000;
+/// Time between two ticks of the slowest kernel (CONFIG_HZ=100), at which running processes'
+/// time is counted.
+const LONGEST_TICK_NS: u64 = 10_000_000;
+/// A run that has not reached its exec this long after its real-time limit hangs before it.
+const EXEC_GRACE_NS: u64 = 2_000_000_000;
+
+/// Why a run is being ended by us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    RealTime,
+    CpuTime,
+    Memory,
+    Output,
+    Caller,
+    Cancelled,
+}
+
+impl Cause {
+    pub(super) fn outcome(self) -> Outcome {
+        match self {
+            Cause::RealTime => Outcome::RealTimeLimit,
+            Cause::CpuTime => Outcome::CpuTimeLimit,
+            Cause::Memory => Outcome::MemoryLimit,
+            Cause::Output => Outcome::OutputLimit,
+            Cause::Caller => Outcome::Killed,
+            Cause::Cancelled => Outcome::Cancelled,
+        }
+    }
+}
+
+impl Supervisor {
+    pub(super) fn next_deadline(&self) -> Option<u64> {
+        self.homes
+            .iter()
+            .filter(|home| matches!(home.state, State::Running(_)))
+            .flat_map(|home| [home.real_deadline, home.cpu_deadline, home.sockets.as_ref().map(|its| its.look_at_ns)])
+            .chain(
+                self.homes
+                    .iter()
+                    .map(|home| home.kill_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))),
+            )
+            .chain([(!self.dying.is_empty()).then(|| calls::monotonic_raw_ns().saturating_add(LONGEST_TICK_NS))])
+            .flatten()
+            .chain(self.gone.iter().map(|gone| gone.at_ns))
+            .min()
+    }
+
+    /// Ends runs whose sockets hold, or could hold, more memory than the limit on it.
+    pub(super) fn look_at_sockets(&mut self) {
+        let held = !matches!(self.setup.handover, Handover::Rlimit);
+        for index in 0..self.homes.len() {
+            let home = &mut self.homes[index];
+            let (State::Running(id), Some(sockets)) = (home.state, &mut home.sockets) else { continue };
+            let limit = self.requests.get(&id).and_then(|request| request.limits.memory).filter(|_| held);
+            let Some(limit) = limit else {
+                home.sockets = None;
+                continue;
+            };
+            let now = calls::monotonic_raw_ns();
+            if now >= sockets.look_at_ns && sockets.look(now) > limit {
+                self.end(id, Cause::Memory);
+            }
+        }
+    }
+
+    pub(super) fn look_at_clocks(&mut self) {
+        for index in 0..self.homes.len() {
+            if self.homes[index].kill_again {
+                self.homes[index].kill_pid1();
+            }
+            let home = &self.homes[index];
+            let State::Running(id) = home.state else { continue };
+            let (real, cpu) = (home.real_deadline, home.cpu_deadline);
+            if real.is_none() && cpu.is_none() {
+                continue;
+            }
+            let now = calls::monotonic_raw_ns();
+            let Some(limits) = self.requests.get(&id).map(|request| request.limits) else { continue };
+            let start = home.start_of_run();
+            if let (Some(deadline), Some(limit)) = (real, limits.real_time_ns)
+                && now >= deadline
+            {
+                // The clock runs from the exec, which was after the launch.
+                let reached = match start.exec_ns {
+                    0 => home.last_used.saturating_add(limit).saturating_add(EXEC_GRACE_NS),
+                    exec => exec.saturating_add(limit),
+                };
+                if now >= reached {
+                    self.end(id, Cause::RealTime);
+                    continue;
+                }
+                let again = if start.exec_ns == 0 { now + SHORTEST_WAIT_NS } else { reached };
+                self.homes[index].real_deadline = Some(again);
+            }
+            if let (Some(deadline), Some(limit)) = (cpu, limits.cpu_time_ns)
+                && now >= deadline
+            {
+                let home = &self.homes[index];
+                let used = |exactly| match start.exec_ns {
+                    0 => 0,
+                    _ => home.cpu_ns(&self.setup.handover, index, exactly).saturating_sub(start.cpu_ns),
+                };
+                let mut used_ns = used(false);
+                // What is not yet counted may be what reaches it.
+                if used_ns < limit && used_ns.saturating_add(self.cpus * LONGEST_TICK_NS) >= limit {
+                    used_ns = used(true);
+                }
+                if used_ns >= limit {
+                    self.end(id, Cause::CpuTime);
+                    continue;
+                }
+                // Looking at many processes takes time, of which most is to be left for other runs.
+                let took = calls::monotonic_raw_ns().saturating_sub(now);
+                let wait = ((limit - used_ns) / self.cpus).max(SHORTEST_WAIT_NS).max(took.saturating_mul(10));
+                self.homes[index].cpu_deadline = Some(now + wait);
+            }
+        }
+    }
+
+    /// The kernel has found a run's cgroup out of memory.
+    pub(super) fn out_of_memory(&mut self, index: usize) {
+        let limit = match self.homes[index].state {
+            State::Running(id) => self.requests.get(&id).and_then(|request| request.limits.memory),
+            _ => None,
+        };
+        let happened = self.homes[index].out_of_memory(&self.setup.handover, index, limit);
+        if let State::Running(id) = self.homes[index].state
+            && happened
+            && limit.is_some()
+        {
+            self.end(id, Cause::Memory);
+        }
+    }
+
+    /// Ends a run for a reason; its result comes when it is gone. Unknown ids are of runs
+    /// that were over before the word came.
+    pub(super) fn end(&mut self, id: u64, cause: Cause) {
+        let Some(request) = self.requests.get_mut(&id) else { return };
+        if self.queue.contains(&id) {
+            self.turn_away(id, cause.outcome());
+            return;
+        }
+        if request.ended.is_some() && cause != Cause::Cancelled {
+            return;
+        }
+        if let Some(home) = self.homes.iter_mut().find(|home| home.state == State::Running(id)) {
+            // A killed pid1 does not wait for its children, so nobody sums up what they used.
+            let used = match self.setup.handover {
+                Handover::Rlimit if home.start_of_run().exec_ns != 0 => home.cpu_ns(&self.setup.handover, 0, false),
+                _ => 0,
+            };
+            home.kill_pid1();
+            request.ended = Some((cause, calls::monotonic_raw_ns(), used));
+            home.real_deadline = None;
+            home.cpu_deadline = None;
+        }
+    }
+}

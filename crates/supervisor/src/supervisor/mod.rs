@@ -1,0 +1,262 @@
+//! The supervisor: one thread, one event loop, no capabilities that reach outside.
+//!
+//! It is needed as a process of its own, apart from the client, because namespaces and
+//! capabilities belong to processes, and because its address space must be small and not
+//! the caller's. It takes requests, finds each a home whose next pid1 is prepared for the
+//! request's world, launches, watches the clocks, and answers.
+//!
+//! A request's way: [`Supervisor::client_frame`] (`client.rs`) → the queue → [`Supervisor::dispatch`] →
+//! [`Supervisor::launch`] (`dispatch.rs`) → (tracee, pid1) → [`Supervisor::home_message`] (`homes.rs`) →
+//! [`Supervisor::finish`] (`results.rs`) → the client. `limits.rs` watches meanwhile.
+//!
+//! It never waits for anything but events: mounts are made by builders, runs are cloned by
+//! homes, cgroups are made by the keeper. Homes and builders are forked by the nursery, which does
+//! nothing else, so its answer is waited for. So the supervisor can do without nearly all that a
+//! process may do, and does ([`crate::confine`]).
+
+mod client;
+mod dispatch;
+mod homes;
+mod limits;
+mod results;
+
+use crate::backend::Handover;
+use crate::launch::{CPU_WORDS, Launch};
+use crate::nursery::Nursery;
+use crate::slot::Home;
+use crate::sys::{calls, process};
+use crate::world::{WorldId, Worlds};
+use homes::{Gone, Orphans, new_memory};
+use limits::Cause;
+use rustix::event::epoll;
+use rustix::io::Errno as Error;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// What the supervisor is given at its start.
+pub struct Setup {
+    pub socket: OwnedFd,
+    pub client: OwnedFd,
+    pub handover: Handover,
+    pub slots: usize,
+    pub homes_per_slot: usize,
+    pub share_memory: bool,
+    pub pin: bool,
+    pub uid: u32,
+    pub gid: u32,
+    pub cgroups: Vec<Vec<u8>>,
+    pub declined: Vec<String>,
+    /// Version of landlock that holds the supervisor; 0: the kernel has none.
+    pub landlock: u32,
+    /// Where all devices hang as one mount, see [`crate::devices`].
+    pub devices: Option<String>,
+}
+
+impl Setup {
+    /// The homes of a slot, among all homes.
+    fn homes_of(&self, slot: usize) -> Range<usize> {
+        slot * self.homes_per_slot..(slot + 1) * self.homes_per_slot
+    }
+}
+
+/// A run that was asked for and not yet answered.
+struct Request {
+    world: WorldId,
+    launch: Launch,
+    strings: Vec<u8>,
+    descriptors: Vec<OwnedFd>,
+    limits: millibox_wire::Limits,
+    /// Starts together with this one.
+    partner: Option<u64>,
+    /// Why we ended it, when, and the CPU time that it had used by then (where the backend
+    /// cannot tell afterwards).
+    ended: Option<(Cause, u64, u64)>,
+}
+
+/// See the module.
+pub struct Supervisor {
+    setup: Setup,
+    nursery: Nursery,
+    epoll: OwnedFd,
+    worlds: Worlds,
+    homes: Vec<Home>,
+    requests: BTreeMap<u64, Request>,
+    queue: VecDeque<u64>,
+    /// Frames that the client's socket had no room for.
+    unsent: VecDeque<Vec<u8>>,
+    buffer: Vec<u8>,
+    cpus: u64,
+    /// CPU time of a run that goes on can be told.
+    sees_runs: bool,
+    /// CPUs that a run may use unless it asks for fewer.
+    cpu_mask: Vec<u64>,
+    /// The client's socket is watched for room to send.
+    wants_room: bool,
+    /// Why an answer could not be sent.
+    speechless: Option<Fatal>,
+    /// Children that have been killed and not yet waited for.
+    dying: Vec<Orphans>,
+    /// For each home, how often in a row it died before it had settled again.
+    unsettled: Vec<u32>,
+    /// Homes that died and could not be started again yet.
+    gone: Vec<Gone>,
+}
+
+/// What an epoll event is about.
+#[derive(Clone, Copy)]
+enum Token {
+    Client,
+    ClientDeath,
+    NurseryDeath,
+    Home(usize),
+    OutOfMemory(usize),
+    Builder(WorldId),
+}
+
+impl Token {
+    fn data(self) -> epoll::EventData {
+        epoll::EventData::new_u64(match self {
+            Token::Client => 0,
+            Token::ClientDeath => 1,
+            Token::NurseryDeath => 2,
+            Token::Home(index) => 1 << 32 | index as u64,
+            Token::OutOfMemory(index) => 2 << 32 | index as u64,
+            Token::Builder(world) => 3 << 32 | u64::from(world.0),
+        })
+    }
+
+    fn from_data(data: u64) -> Token {
+        let index = data & 0xffff_ffff;
+        match data >> 32 {
+            1 => Token::Home(index as usize),
+            2 => Token::OutOfMemory(index as usize),
+            3 => Token::Builder(WorldId(index as u32)),
+            _ if index == 0 => Token::Client,
+            _ if index == 2 => Token::NurseryDeath,
+            _ => Token::ClientDeath,
+        }
+    }
+}
+
+/// Why the supervisor ends, in words for the client.
+pub type Fatal = String;
+
+fn fatal(what: &'static str) -> impl Fn(Error) -> Fatal {
+    move |errno| format!("cannot {what}: {}", crate::step::errno_text(errno.into()))
+}
+
+impl Supervisor {
+    /// Sets everything up; homes are started here.
+    pub fn new(setup: Setup, nursery: Nursery) -> Result<Supervisor, Fatal> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
+        let mut mask = [0u64; CPU_WORDS];
+        let words = calls::get_affinity(&mut mask).unwrap_or(0);
+        let cpus = mask.iter().take(words).map(|word| u64::from(word.count_ones())).sum::<u64>().max(1);
+        let mut supervisor = Supervisor {
+            sees_runs: !matches!(setup.handover, Handover::Rlimit) || crate::tree::shows(nursery.pid()),
+            setup,
+            nursery,
+            epoll,
+            worlds: Worlds::default(),
+            homes: Vec::new(),
+            requests: BTreeMap::new(),
+            queue: VecDeque::new(),
+            unsent: VecDeque::new(),
+            buffer: vec![0; millibox_wire::frame::MAX_INLINE],
+            cpus,
+            cpu_mask: mask.into_iter().take(words).collect(),
+            wants_room: false,
+            speechless: None,
+            dying: Vec::new(),
+            unsettled: Vec::new(),
+            gone: Vec::new(),
+        };
+        supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
+        supervisor.watch(supervisor.setup.client.as_raw_fd(), Token::ClientDeath, epoll::EventFlags::IN)?;
+        supervisor.watch(supervisor.nursery.socket().as_raw_fd(), Token::NurseryDeath, epoll::EventFlags::IN)?;
+        for index in 0..supervisor.setup.slots * supervisor.setup.homes_per_slot {
+            supervisor.start_home(index, new_memory()?, false)?;
+            if let Handover::Hybrid { homes } = &supervisor.setup.handover
+                && let Some(files) = homes.get(index)
+            {
+                supervisor.watch(files.oom_event, Token::OutOfMemory(index), epoll::EventFlags::IN)?;
+            }
+        }
+        Ok(supervisor)
+    }
+
+    fn watch(&self, fd: i32, token: Token, events: epoll::EventFlags) -> Result<(), Fatal> {
+        let fd = crate::sys::borrow(fd);
+        epoll::add(&self.epoll, fd, token.data(), events).map_err(fatal("watch a descriptor"))
+    }
+
+    /// Serves until the client is gone.
+    pub fn serve(&mut self) -> Result<(), Fatal> {
+        let mut events = Vec::with_capacity(64);
+        loop {
+            let timeout = self.next_deadline().map(|deadline| {
+                let wait = deadline.saturating_sub(calls::monotonic_raw_ns());
+                rustix::event::Timespec {
+                    tv_sec: (wait / 1_000_000_000) as i64,
+                    tv_nsec: (wait % 1_000_000_000) as i64,
+                }
+            });
+            events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), timeout.as_ref()) {
+                Ok(_) | Err(Error::INTR) => {}
+                Err(errno) => return Err(fatal("wait for events")(errno)),
+            }
+            for event in &events {
+                match Token::from_data(event.data.u64()) {
+                    Token::Client => {
+                        let flags = event.flags;
+                        if flags.contains(epoll::EventFlags::OUT) {
+                            self.send_unsent()?;
+                        }
+                        if !self.client_frames()? {
+                            return Ok(());
+                        }
+                    }
+                    Token::ClientDeath => return Ok(()),
+                    Token::NurseryDeath => return Err(self.nursery.last_words()),
+                    Token::Home(index) => self.home_message(index)?,
+                    Token::OutOfMemory(index) => self.out_of_memory(index),
+                    Token::Builder(world) => self.builder_done(world),
+                }
+            }
+            self.dying.retain_mut(|left| !left.are_gone());
+            self.start_the_gone()?;
+            self.look_at_clocks();
+            self.look_at_sockets();
+            self.dispatch();
+            if let Some(fatal) = self.speechless.take() {
+                return Err(fatal);
+            }
+        }
+    }
+
+    /// Ends every home, and with them all runs, and waits until they are gone, but not for
+    /// ever: a process that hangs in the kernel cannot be helped.
+    pub fn shut_down(&mut self) {
+        self.nursery.kill();
+        for home in &mut self.homes {
+            home.switch();
+            home.kill_process();
+        }
+        self.worlds.kill_builders();
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_secs(3) {
+            match process::wait(-1, libc::__WALL | libc::WNOHANG) {
+                Ok(waited) if waited.pid == 0 => {
+                    // Most are gone within a millisecond, and somebody waits for it.
+                    let soon = begin.elapsed() < Duration::from_millis(2);
+                    std::thread::sleep(Duration::from_micros(if soon { 100 } else { 1000 }));
+                }
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
+    }
+}

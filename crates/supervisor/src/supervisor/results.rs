@@ -1,0 +1,182 @@
+//! From what pid1 reports to what the client is told: why a run ended, and its figures.
+
+use super::limits::Cause;
+use super::{Request, Supervisor};
+use crate::backend::{self, Handover};
+use crate::launch::{Report, UNLIMITED};
+use crate::step::Step;
+use crate::sys::{Errno, process};
+use crate::world::WorldId;
+use millibox_wire::path;
+use millibox_wire::{Figures, Outcome, RunError, RunResult};
+
+/// How far a peak may lie below the limit that was reached: what an earlier run left behind
+/// is not in the figure (see backend/hybrid.rs), and the kernel charges in batches.
+const PEAK_SLACK: u64 = 2 << 20;
+
+impl Supervisor {
+    pub(super) fn failure(
+        &self,
+        (step, errno, object, interpreter): &(Step, Errno, u32, bool),
+        world: Option<WorldId>,
+    ) -> RunError {
+        let object = match step {
+            Step::Mount | Step::MountPoint => world
+                .and_then(|world| self.worlds.mount(world, *object as usize))
+                .map(|mount| path::shown(mount.path()))
+                .unwrap_or_default(),
+            Step::Rlimit => {
+                millibox_wire::RLIMITS.get(*object as usize).map(|name| format!("RLIMIT_{name}")).unwrap_or_default()
+            }
+            Step::Exec if *interpreter => {
+                "the program: it is there, but the interpreter or loader that it names is not".to_owned()
+            }
+            Step::Exec => "the program".to_owned(),
+            _ => String::new(),
+        };
+        step.error(*errno, &object)
+    }
+
+    pub(super) fn finish(&mut self, id: u64, report: &Report) {
+        let Some(request) = self.forget(id) else { return };
+        let end = &report.end;
+        let started = report.start.exec_ns;
+        let mut figures = Figures {
+            real_time_ns: if started == 0 { 0 } else { end.end_ns.saturating_sub(started) },
+            peak_memory_bytes: end.peak_memory,
+            peak_processes: (end.peak_processes != UNLIMITED).then_some(end.peak_processes as u32),
+            ..Figures::default()
+        };
+        let mut cpu_ns = end.cpu_ns;
+        if let Some((_, _, used)) = request.ended {
+            cpu_ns = cpu_ns.max(used);
+        }
+        if started != 0 {
+            // The total is the cgroup's, to the nanosecond; its split is what the kernel
+            // says of the processes that were waited for.
+            let split = u128::from(end.user_us) + u128::from(end.system_us);
+            figures.cpu_user_ns = match split {
+                0 => cpu_ns / 2,
+                split => (u128::from(cpu_ns) * u128::from(end.user_us) / split) as u64,
+            };
+            figures.cpu_system_ns = cpu_ns - figures.cpu_user_ns;
+        }
+        let (exit_code, signal) = match (end.status, end.pid1_died) {
+            (_, 1) => (None, (started != 0).then_some(libc::SIGKILL)),
+            (status, _) => match process::decode_status(status) {
+                Ok(code) => (Some(code), None),
+                Err(signal) => (None, Some(signal)),
+            },
+        };
+        if let Some((_, killed_ns, _)) = request.ended
+            && end.pid1_died == 1
+            && started != 0
+        {
+            // Until pid1 could be waited for its namespaces had to be taken apart; the
+            // program was dead before.
+            figures.real_time_ns = killed_ns.saturating_sub(started);
+        }
+        let outcome = self.outcome(&request, report, &figures, exit_code, signal);
+        let not_started = matches!(outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_));
+        let signal = if outcome == Outcome::Killed { Some(libc::SIGKILL) } else { signal };
+        if matches!(outcome, Outcome::NotStarted(_)) {
+            figures = Figures::default();
+        }
+        // Else the exit code is the tracee's own: it saw in time that it was not to begin, or could not.
+        let began = started != 0 && report.failure.step == 0 && !not_started;
+        let result = RunResult {
+            outcome,
+            exit_code: exit_code.filter(|_| began),
+            signal: signal.filter(|_| !not_started),
+            ended_ns: began.then(|| started.saturating_add(figures.real_time_ns)),
+            figures,
+            backend: self.backend(),
+        };
+        self.answer(id, &result);
+    }
+
+    pub(super) fn outcome(
+        &self,
+        request: &Request,
+        report: &Report,
+        figures: &Figures,
+        exit_code: Option<i32>,
+        signal: Option<i32>,
+    ) -> Outcome {
+        let limits = &request.limits;
+        let end = &report.end;
+        let cause = request.ended.map(|(cause, ..)| cause);
+        if cause == Some(Cause::Cancelled) {
+            return Outcome::Cancelled;
+        }
+        // Ended by us, not by itself before we could: pid1 died, or the tracee saw in time
+        // that it was not to begin.
+        let ended = end.pid1_died == 1 || report.start.exec_ns == 0;
+        if cause == Some(Cause::Caller) && ended {
+            return Outcome::Killed;
+        }
+        // The kernel's own account of the cgroup, and of sockets in none, says "memory", and nothing else.
+        let above = matches!(self.setup.handover, Handover::Cgroup2 { .. })
+            && limits.memory.is_some_and(|limit| backend::cgroup2::is_above(figures.peak_memory_bytes, limit));
+        if cause == Some(Cause::Memory) || above {
+            return Outcome::MemoryLimit;
+        }
+        if end.oom_kills > 0 {
+            // The count has the victims of a parent's limit and of the whole host in it.
+            let peak = figures.peak_memory_bytes;
+            let its_own = limits.memory.is_some_and(|limit| match end.own_limit_reached {
+                UNLIMITED => peak.saturating_add(PEAK_SLACK) >= limit,
+                times => times > 0,
+            });
+            return if its_own {
+                Outcome::MemoryLimit
+            } else {
+                Outcome::SandboxError(Step::Home.says(
+                    "the memory of the host, or of the cgroup around the run, ran out, and the kernel killed for it",
+                ))
+            };
+        }
+        if let Some(cause) = cause.filter(|_| ended) {
+            return cause.outcome();
+        }
+        if report.failure.step != 0 {
+            let step = Step::from_number(report.failure.step);
+            let errno = Errno(report.failure.errno);
+            // EBUSY: what is in the cgroup already is more than the limit. ENOMEM: the
+            // limit refused memory that a step needed.
+            let refused = matches!(errno, Errno(libc::ENOMEM) | Errno(libc::EBUSY)) && step == Step::MemoryLimit
+                || errno == Errno(libc::ENOMEM);
+            if limits.memory.is_some() && refused {
+                return Outcome::MemoryLimit;
+            }
+            let error = self.failure(&report.failure_parts(), Some(request.world));
+            return step.outcome(error);
+        }
+        if end.pid1_died == 1 {
+            let how = match process::decode_status(end.pid1_status) {
+                Ok(code) => format!("it exited with {code}"),
+                Err(libc::SIGSYS) => format!("it was {}", crate::confine::killed_by(libc::SIGSYS)),
+                Err(signal) => format!("it was killed by signal {signal} from outside"),
+            };
+            return Outcome::SandboxError(Step::Pid1.says(how));
+        }
+        if limits.cpu_time_ns.is_some_and(|limit| figures.cpu_user_ns + figures.cpu_system_ns > limit) {
+            return Outcome::CpuTimeLimit;
+        }
+        if limits.real_time_ns.is_some_and(|limit| figures.real_time_ns > limit) {
+            return Outcome::RealTimeLimit;
+        }
+        match (exit_code, signal) {
+            (Some(code), _) => Outcome::Exited(code),
+            (None, Some(signal)) => Outcome::Signaled(signal),
+            (None, None) => Outcome::SandboxError(Step::Pid1.says("it reported no status")),
+        }
+    }
+}
+
+impl Report {
+    pub(super) fn failure_parts(&self) -> (Step, Errno, u32, bool) {
+        let failure = &self.failure;
+        (Step::from_number(failure.step), Errno(failure.errno), failure.object, failure.interpreter_missing != 0)
+    }
+}
