@@ -3,7 +3,7 @@
 use millibox::{Backend, Outcome, RunResult};
 use millibox_tests::{executable, probe, readable};
 use millibox_wire::frame::{HEADER, Header, Kind, MAX_BODY, MAX_INLINE};
-use millibox_wire::{Descriptors, Hello, Kill, KillReason, Limits, Mount, Run, World, decode, encode};
+use millibox_wire::{Descriptors, Hello, Kill, KillReason, Limits, Located, Mount, Run, Source, World, decode, encode};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
@@ -11,6 +11,7 @@ use rustix::net::{
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -73,7 +74,7 @@ impl Bare {
     fn works(&mut self) {
         let id = self.id();
         let probe = probe();
-        self.send(&frame(Kind::Run, id, &encode(&exit_7(&encode(&world())))), &[probe.as_fd()]);
+        self.send(&frame(Kind::Run, id, &encode(&exit_7(&located(world())))), &[probe.as_fd()]);
         let (answered, result) = self.result();
         assert_eq!((answered, &result.outcome), (id, &Outcome::Exited(7)), "{result}");
     }
@@ -129,6 +130,11 @@ fn world() -> World {
         }
     }
     world
+}
+
+/// As a client sends it that has not looked at the sources.
+fn located(world: World) -> Vec<u8> {
+    encode(&Located { world, sources: Vec::new() })
 }
 
 fn exit_7(world: &[u8]) -> Run<'_> {
@@ -192,7 +198,7 @@ fn bodies_that_are_none() {
     let mut bare = Bare::start();
     bare.refuses(5, &frame(Kind::Run, 5, b""), &[], "malformed");
     bare.refuses(6, &frame(Kind::Run, 6, &[0xff; 50]), &[], "malformed");
-    let world = encode(&world());
+    let world = located(world());
     let good = encode(&exit_7(&world));
     let probe = probe();
     for cut in [1, 2, good.len() / 2, good.len() - 1] {
@@ -220,7 +226,7 @@ fn worlds_that_are_none() {
     }
     // A seccomp program that the kernel would refuse is refused here: it has passed no client.
     for program in [vec![0; 7], vec![], vec![0xff; 8], vec![0; 8 * 5000]] {
-        let bad = encode(&World { seccomp: Some(program), ..world() });
+        let bad = located(World { seccomp: Some(program), ..world() });
         let id = bare.id();
         bare.refuses(id, &frame(Kind::Run, id, &encode(&exit_7(&bad))), &[probe.as_fd()], "seccomp");
     }
@@ -232,17 +238,42 @@ fn worlds_that_are_none() {
         (Mount::read_only("usr", "/x"), "must be an absolute path"),
         (Mount::tmpfs("/"), "the root itself"),
     ] {
-        let bad = encode(&World { mounts: vec![mount], ..world() });
+        let bad = located(World { mounts: vec![mount], ..world() });
         let id = bare.id();
         bare.refuses(id, &frame(Kind::Run, id, &encode(&exit_7(&bad))), &[probe.as_fd()], says);
     }
 }
 
 #[test]
+fn sources_that_are_not_what_the_client_saw() {
+    let mut bare = Bare::start();
+    let probe = probe();
+    let world = world();
+    let seen = |inode: u64| {
+        let file = std::fs::metadata("/usr").unwrap();
+        let sources = world.mounts.iter().map(|mount| match mount {
+            Mount::Bind { source, .. } if source == b"/usr" => {
+                Source::Is { device: file.dev(), inode: file.ino().wrapping_add(inode) }
+            }
+            _ => Source::None,
+        });
+        let sources = sources.collect();
+        encode(&Located { world: world.clone(), sources })
+    };
+    let id = bare.id();
+    bare.send(&frame(Kind::Run, id, &encode(&exit_7(&seen(0)))), &[probe.as_fd()]);
+    let (answered, result) = bare.result();
+    assert_eq!((answered, result.outcome), (id, Outcome::Exited(7)));
+    let id = bare.id();
+    let another = frame(Kind::Run, id, &encode(&exit_7(&seen(1))));
+    bare.refuses(id, &another, &[probe.as_fd()], "another file by now than when the run was asked for");
+}
+
+#[test]
 fn numbers_that_do_not_fit() {
     let mut bare = Bare::start();
     let probe = probe();
-    let world = encode(&world());
+    let world = located(world());
     let good = exit_7(&world);
     let limits = |change: fn(&mut Limits)| {
         let mut limits = Limits::default();
@@ -273,7 +304,7 @@ fn numbers_that_do_not_fit() {
 fn descriptors_that_were_not_announced() {
     let mut bare = Bare::start();
     let probe = probe();
-    let world = encode(&world());
+    let world = located(world());
     let body = encode(&exit_7(&world));
     let id = bare.id();
     bare.refuses(id, &frame(Kind::Run, id, &body), &[], "1 descriptors were announced and 0 came");
@@ -306,7 +337,7 @@ fn bodies_in_memfds() {
     let mut bare = Bare::start();
     let probe = probe();
     let sealed = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW;
-    let world = encode(&world());
+    let world = located(world());
     let body = encode(&exit_7(&world));
     let header = |id| Header { kind: Kind::Run, in_memfd: true, id }.encode();
     // A good one.
@@ -350,7 +381,7 @@ fn messages_that_make_no_sense() {
 fn an_id_that_is_in_use() {
     let mut bare = Bare::start();
     let probe = probe();
-    let world = encode(&world());
+    let world = located(world());
     let sleep = Run { strings: b"/\0probe\0sleep\x0060000\0", ..exit_7(&world) };
     bare.send(&frame(Kind::Run, 500, &encode(&sleep)), &[probe.as_fd()]);
     bare.send(&frame(Kind::Run, 500, &encode(&exit_7(&world))), &[probe.as_fd()]);
@@ -384,7 +415,7 @@ fn frames_that_are_nearly_good() {
     let mut bare = Bare::start();
     let mut random = millibox_tests::Random::new();
     let probe = probe();
-    let good_world = encode(&world());
+    let good_world = located(world());
     let good = encode(&Run { rlimits: vec![(7, 64)], cpus: vec![3], ..exit_7(&good_world) });
     let count = std::env::var("MILLIBOX_FRAMES").ok().and_then(|text| text.parse().ok()).unwrap_or(400);
     let mut outcomes = std::collections::BTreeMap::new();

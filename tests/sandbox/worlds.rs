@@ -152,3 +152,52 @@ fn a_world_that_is_wanted_again_while_its_building_is_given_up() {
         assert_eq!(second.outcome, Outcome::Exited(0), "{mark}: {second}");
     }
 }
+
+/// What a run reads of a file of its world.
+fn read(supervisor: &Supervisor, world: &World, path: &str) -> String {
+    let output = run(supervisor, &request(["cat", path]).world(world));
+    if output.result.outcome == Outcome::Exited(0) { output.text() } else { output.result.to_string() }
+}
+
+#[test]
+fn what_was_put_in_a_sources_place_is_seen() {
+    let supervisor = supervisor();
+    let directory = directory();
+    share(directory.path(), 0o755);
+    let path = |name: &str| directory.path().join(name);
+    let write = |name: &str, text: &str| {
+        std::fs::write(path(name), text).unwrap();
+        share(&path(name), 0o644);
+    };
+    write("file", "one");
+    let world = World::minimal().read_only(path("file"), "/seen");
+    assert_eq!(read(&supervisor, &world, "/seen"), "one");
+    write("file", "one more");
+    assert_eq!(read(&supervisor, &world, "/seen"), "one more");
+    // As editors, compilers and package managers do it.
+    write("new", "two");
+    std::fs::rename(path("new"), path("file")).unwrap();
+    assert_eq!(read(&supervisor, &world, "/seen"), "two");
+    std::fs::remove_file(path("file")).unwrap();
+    assert!(read(&supervisor, &world, "/seen").contains("no such path on the host"));
+    write("file", "three");
+    assert_eq!(read(&supervisor, &world, "/seen"), "three");
+
+    // A directory that was made anew, and one that a link leads to.
+    for name in ["a", "b"] {
+        std::fs::create_dir(path(name)).unwrap();
+        share(&path(name), 0o755);
+        write(&format!("{name}/text"), name);
+    }
+    let world = World::minimal().read_only(path("a"), "/a").read_only(path("now"), "/now");
+    for target in ["a", "b", "a", "b"] {
+        let _ = std::fs::remove_file(path("now"));
+        std::os::unix::fs::symlink(target, path("now")).unwrap();
+        assert_eq!(read(&supervisor, &world, "/now/text"), target);
+    }
+    std::fs::remove_dir_all(path("a")).unwrap();
+    std::fs::create_dir(path("a")).unwrap();
+    share(&path("a"), 0o755);
+    write("a/text", "again");
+    assert_eq!(read(&supervisor, &world, "/a/text"), "again");
+}

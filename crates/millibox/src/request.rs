@@ -294,8 +294,9 @@ impl Request {
         if let Program::Descriptor(program) = &self.program {
             descriptors.push(program.clone());
         }
+        let world = self.world.located()?;
         let run = Run {
-            world: self.world.encoded()?,
+            world: &world,
             strings: &strings,
             paths: paths.len() as u32,
             arguments: self.arguments.len() as u32,

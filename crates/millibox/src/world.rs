@@ -2,16 +2,21 @@
 
 use crate::Error;
 use millibox_seccomp::{Arch, Program};
-use millibox_wire::{Mount, Network};
+use millibox_wire::{Located, Mount, Network, Source};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, makedev, openat2, stat, statx};
+use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Files, ids, network and system calls of a run. Cheap to clone.
 ///
 /// Two runs with equal worlds share the prepared mount namespace, and the second one's
-/// start is prepared while the first one runs.
+/// start is prepared while the first one runs. Worlds are equal if they are made in the same way and their sources are
+/// the same files: asking for a run looks, without waiting, so a file or directory that has been put in another's place is what
+/// the next run sees. What is mounted below a directory later is not seen.
 #[derive(Debug, Clone)]
 pub struct World {
     wire: millibox_wire::World,
@@ -189,13 +194,14 @@ impl World {
         self
     }
 
-    pub(crate) fn encoded(&self) -> Result<&[u8], Error> {
+    /// As the supervisor reads it, with what its sources are now.
+    pub(crate) fn located(&self) -> Result<Vec<u8>, Error> {
         let encode = || {
             self.wire.mounts.iter().try_for_each(Mount::check)?;
             Ok(millibox_wire::encode(&self.wire))
         };
         match self.encoded.get_or_init(encode) {
-            Ok(bytes) => Ok(bytes),
+            Ok(bytes) => Ok(Located::encoding(bytes, &self.wire.mounts.iter().map(source).collect())),
             Err(why) => Err(Error::Request(why.clone())),
         }
     }
@@ -204,6 +210,29 @@ impl World {
 impl Default for World {
     fn default() -> World {
         World::minimal()
+    }
+}
+
+/// What a mount's source is now, by what the kernel remembers: a file system that hangs (FUSE, NFS) must not keep our
+/// caller waiting. What it does not remember, or what cannot be looked at, the builder of the world will see.
+fn source(mount: &Mount) -> Source {
+    let Mount::Bind { source, no_follow, .. } = mount else { return Source::None };
+    let path = source.as_slice();
+    let resolve = if *no_follow { ResolveFlags::NO_SYMLINKS } else { ResolveFlags::NO_MAGICLINKS };
+    let found = match openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve | ResolveFlags::CACHED)
+    {
+        Ok(found) => statx(found, "", AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC, StatxFlags::INO)
+            .map(|seen| (makedev(seen.stx_dev_major, seen.stx_dev_minor), seen.stx_ino)),
+        // Before Linux 5.12, or refused by a seccomp program around us.
+        Err(Errno::NOSYS | Errno::INVAL | Errno::PERM) => stat(path).map(|seen| (seen.st_dev, seen.st_ino)),
+        Err(errno) => Err(errno),
+    };
+    match found {
+        Ok((device, inode)) => Source::Is { device, inode },
+        Err(_) => {
+            static NEXT: AtomicU64 = AtomicU64::new(0);
+            Source::Unknown(NEXT.fetch_add(1, Ordering::Relaxed))
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 //! host's nodes one by one.
 
 use crate::sys::calls;
-use millibox_wire::Mount;
+use millibox_wire::{Located, Mount, Source};
 use rustix::fs::{CWD, FileType, Mode};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, fsconfig_create,
@@ -59,13 +59,18 @@ pub fn make() -> Option<String> {
 }
 
 /// Puts binds and links in place of every [`Mount::Devices`]; `made` is what [`make`] answered.
-pub fn expand(mounts: Vec<Mount>, made: Option<&str>) -> Vec<Mount> {
+pub fn expand(located: Located, made: Option<&str>) -> Located {
+    let Located { mut world, sources } = located;
+    let mounts = std::mem::take(&mut world.mounts);
+    let mut sources = sources.into_iter();
     let normal = |path: &[u8]| millibox_wire::path::normal(path).unwrap_or_else(|_| path.to_vec());
     let paths: Vec<Vec<u8>> = mounts.iter().map(|mount| normal(mount.path())).collect();
     // What comes after a new root is found by another path.
     let moves = mounts.iter().any(|mount| matches!(mount, Mount::NewRoot { .. }));
     let mut all = Vec::with_capacity(mounts.len());
+    let mut all_sources = Vec::with_capacity(mounts.len());
     for (index, mount) in mounts.into_iter().enumerate() {
+        all_sources.push(sources.next().unwrap_or_default());
         let Mount::Devices { at } = mount else {
             all.push(mount);
             continue;
@@ -83,6 +88,8 @@ pub fn expand(mounts: Vec<Mount>, made: Option<&str>) -> Vec<Mount> {
                 all.extend(LINKS.map(link));
             }
         }
+        all_sources.resize(all.len(), Source::None);
     }
-    all
+    world.mounts = all;
+    Located { world, sources: all_sources }
 }

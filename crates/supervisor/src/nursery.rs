@@ -26,7 +26,7 @@ use crate::supervisor::Setup;
 use crate::sys::{self, Errno, Result, calls, memory, process};
 use crate::template;
 use crate::world;
-use millibox_wire::{World, decode, encode};
+use millibox_wire::{Located, decode, encode};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use serde::{Deserialize, Serialize};
@@ -240,10 +240,10 @@ impl Crib<'_> {
             return;
         }
         // The supervisor has read and planned the same bytes in the same way.
-        let Ok(mut world) = decode::<World>(bytes) else { return };
-        world.mounts = devices::expand(world.mounts, self.setup.devices.as_deref());
-        let Ok(plan) = template::plan(&world) else { return };
-        world::builder(&world, &plan, socket, procfs);
+        let Ok(located) = decode::<Located>(bytes) else { return };
+        let located = devices::expand(located, self.setup.devices.as_deref());
+        let Ok(plan) = template::plan(&located.world) else { return };
+        world::builder(&located, &plan, socket, procfs);
     }
 }
 

@@ -234,6 +234,9 @@ impl Step {
                 "; a symbolic link on the way is not followed: with no_follow none is, and never one in /proc that \
                  leads to what a process has open"
             }
+            (Step::MountSource, libc::ESTALE) => {
+                "; it is another file by now than when the run was asked for: ask again"
+            }
             (Step::MountSource | Step::Mount, libc::EINVAL) => {
                 "; it has mounts below it that cannot be left out: bind it recursively"
             }

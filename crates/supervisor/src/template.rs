@@ -18,7 +18,7 @@ use crate::home::RunMount;
 use crate::step::Step;
 use crate::sys::{Errno, calls};
 use millibox_wire::path::{normal, shown};
-use millibox_wire::{Mount, World};
+use millibox_wire::{Located, Mount, Source, World};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxAttributes, StatxFlags};
 use rustix::mount::{FsMountFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 use std::ffi::CString;
@@ -214,7 +214,8 @@ pub fn is_below(path: &[u8], above: &[u8]) -> bool {
 /// its mount namespace is the template.
 ///
 /// Returns, for each staged bind, whether it is a directory.
-pub fn build(world: &World, plan: &Plan) -> Result<Vec<bool>, BuildError> {
+pub fn build(located: &Located, plan: &Plan) -> Result<Vec<bool>, BuildError> {
+    let Located { world, sources: seen } = located;
     let whole =
         |step: Step| move |errno: rustix::io::Errno| BuildError { step, errno: errno.into(), object: usize::MAX };
     calls::unshare(libc::CLONE_NEWNS).map_err(|errno| BuildError {
@@ -232,7 +233,9 @@ pub fn build(world: &World, plan: &Plan) -> Result<Vec<bool>, BuildError> {
     for (object, mount) in world.mounts.iter().enumerate() {
         let errs = |(step, errno)| BuildError { step, errno, object };
         sources.push(match mount {
-            Mount::Bind { .. } => Some(detached_bind(mount).map_err(errs)?),
+            Mount::Bind { .. } => {
+                Some(detached_bind(mount, seen.get(object).copied().unwrap_or_default()).map_err(errs)?)
+            }
             Mount::Tmpfs { read_only: true, mode, .. } => Some(detached_tmpfs(*mode).map_err(errs)?),
             Mount::Tmpfs { .. } => None,
             Mount::Proc { .. } => Some(
@@ -350,8 +353,9 @@ fn as_asked(root: BorrowedFd, mount: &Mount, path: &[u8], source: Option<&OwnedF
     }
 }
 
-/// A copy of the source's mount, with its attributes set and read back, attached nowhere.
-fn detached_bind(mount: &Mount) -> Result<OwnedFd, (Step, Errno)> {
+/// A copy of the source's mount, with its attributes set and read back, attached nowhere. The source must be what the
+/// client has `seen`: else the template would be used for runs that are asked for when it is that again.
+fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> {
     let Mount::Bind { source, read_only, recursive, no_exec, no_follow, device, .. } = mount else {
         return Err((Step::Template, Errno(libc::EINVAL)));
     };
@@ -362,6 +366,12 @@ fn detached_bind(mount: &Mount) -> Result<OwnedFd, (Step, Errno)> {
     }
     let found = rustix::fs::openat2(CWD, source.as_slice(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)
         .map_err(|errno| (Step::MountSource, errno.into()))?;
+    if let Source::Is { device, inode } = seen {
+        let stat = rustix::fs::fstat(&found).map_err(|errno| (Step::MountSource, errno.into()))?;
+        if (stat.st_dev, stat.st_ino) != (device, inode) {
+            return Err((Step::MountSource, Errno(libc::ESTALE)));
+        }
+    }
     let mut flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
     if *recursive {
         flags |= OpenTreeFlags::AT_RECURSIVE;

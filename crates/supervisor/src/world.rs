@@ -10,7 +10,7 @@ use crate::supervisor::Setup;
 use crate::sys::{self, Errno, calls, process};
 use crate::template::{self, BuildError, Plan};
 use millibox_seccomp::Program;
-use millibox_wire::{Mount, Outcome, World, decode, path};
+use millibox_wire::{Located, Mount, Outcome, World, decode, path};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -47,15 +47,15 @@ pub struct Worlds {
 }
 
 impl Worlds {
-    /// The world that these bytes encode.
+    /// The world that these bytes encode, a [`Located`].
     ///
     /// `devices` is where all devices hang as one mount, if anywhere.
     pub fn find_or_add(&mut self, bytes: &[u8], devices: Option<&str>) -> Result<WorldId, String> {
         if let Some(&id) = self.by_key.get(bytes) {
             return Ok(WorldId(id));
         }
-        let mut world: World = decode(bytes).map_err(|error| error.to_string())?;
-        world.mounts = crate::devices::expand(world.mounts, devices);
+        let located: Located = decode(bytes).map_err(|error| error.to_string())?;
+        let Located { world, .. } = crate::devices::expand(located, devices);
         template::plan(&world)?;
         if let Some(program) = &world.seccomp {
             Program::from_bytes(program).map_err(|error| format!("seccomp program: {error}"))?;
@@ -229,7 +229,7 @@ impl Worlds {
 }
 
 /// The builder's life, in the forked child.
-pub fn builder(world: &World, plan: &Plan, socket: i32, procfs: i32) -> ! {
+pub fn builder(located: &Located, plan: &Plan, socket: i32, procfs: i32) -> ! {
     let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-mount".as_ptr() as usize, 0, 0, 0);
     let failed = |error: BuildError| {
         let mut bytes = vec![b'F'];
@@ -238,7 +238,7 @@ pub fn builder(world: &World, plan: &Plan, socket: i32, procfs: i32) -> ! {
         }
         let _ = calls::send_descriptors(socket, &bytes, &[]);
     };
-    match template::build(world, plan) {
+    match template::build(located, plan) {
         Ok(directories) => match calls::openat(procfs, c"self/ns/mnt", libc::O_RDONLY, 0) {
             Ok(namespace) => {
                 let mut bytes = vec![b'B'];

@@ -6,7 +6,7 @@
 use crate::DecodeError;
 
 /// First word of every frame; its last byte is the protocol's version.
-pub const PROTOCOL: u32 = u32::from_le_bytes(*b"mbx\x03");
+pub const PROTOCOL: u32 = u32::from_le_bytes(*b"mbx\x04");
 
 /// Longest frame that is sent through the socket itself; a longer body goes
 /// into a sealed memfd, sent as the frame's first descriptor. Well below the

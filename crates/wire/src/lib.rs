@@ -4,7 +4,7 @@
 //! ([`frame::Header`]) and a postcard body. The words of this world:
 //!
 //! * a [`World`] is all that can be prepared before a program is known: mounts,
-//!   ids, network, seccomp program. It travels as encoded bytes, because the
+//!   ids, network, seccomp program. It travels as encoded bytes ([`Located`]), because the
 //!   supervisor only ever compares it with worlds it already has;
 //! * a [`Run`] asks for one program to be run in a world; descriptors travel
 //!   beside it (`SCM_RIGHTS`);
@@ -26,7 +26,7 @@ mod world;
 
 pub use request::{Bandwidth, Descriptors, Kill, KillReason, Limits, RLIMITS, Run, rlimit_number};
 pub use result::{Backend, Figures, Hello, Outcome, RunError, RunResult};
-pub use world::{Mount, Network, World};
+pub use world::{Located, Mount, Network, Source, World};
 
 /// Encodes a body.
 ///

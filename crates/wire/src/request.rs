@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A run, as it travels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run<'a> {
-    /// The encoded [`crate::World`].
+    /// The encoded [`crate::Located`].
     #[serde(with = "serde_bytes")]
     pub world: &'a [u8],
     /// Working directory, program paths, arguments, environment: each ended by a

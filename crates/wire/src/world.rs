@@ -23,6 +23,43 @@ pub struct World {
     pub seccomp: Option<Vec<u8>>,
 }
 
+/// A world as it travels: with what its sources were when the run was asked for.
+///
+/// A template holds on to files, not to their names. So that a file put in another's place (as compilers, editors and
+/// package managers do) is seen by the next run, two worlds whose names lead to different files are two.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Located {
+    /// The world.
+    pub world: World,
+    /// What is known of each mount's source; of those missing at the end nothing is.
+    pub sources: Vec<Source>,
+}
+
+impl Located {
+    /// The encoding, from that of the world, which does not change from run to run.
+    pub fn encoding(world: &[u8], sources: &Vec<Source>) -> Vec<u8> {
+        [world, &crate::encode(sources)].concat()
+    }
+}
+
+/// What a client knows of the source of a mount.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Source {
+    /// The mount has none, or nobody has looked.
+    #[default]
+    None,
+    /// Which file or directory it is, for as long as that exists (stat(2): `st_dev`, `st_ino`).
+    Is {
+        /// Number of its file system.
+        device: u64,
+        /// Its number there.
+        inode: u64,
+    },
+    /// Not to be had without perhaps waiting, or not to be had. The number is given once, so no other run shares the
+    /// template.
+    Unknown(u64),
+}
+
 /// Network of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Network {

@@ -3,9 +3,9 @@
 use crate::Target;
 use millibox_seccomp::Program;
 use millibox_wire::frame::{HEADER, Header};
-use millibox_wire::{Hello, Kill, Run, RunResult, World, decode, encode};
+use millibox_wire::{Hello, Kill, Located, Run, RunResult, decode, encode};
 
-pub const FRAME: Target = Target { name: "frame", run: frame, words: &["mbx\x03", "/\0", "\0\0\0\0", "\x01\x01"] };
+pub const FRAME: Target = Target { name: "frame", run: frame, words: &["mbx\x04", "/\0", "\0\0\0\0", "\x01\x01"] };
 pub const WORLD: Target = Target { name: "world", run: world, words: &["/usr", "/lib64", "/", "..", "\0"] };
 
 /// A header says what its bytes say; a body that is understood is said again in the same way.
@@ -44,13 +44,14 @@ fn frame(bytes: &[u8]) {
 
 /// The same of worlds. Two worlds are one if their bytes are: whoever encodes does it in one way.
 fn world(bytes: &[u8]) {
-    match decode::<World>(bytes) {
-        Ok(world) => {
-            let again = encode(&world);
-            assert_eq!(decode::<World>(&again).expect("what was encoded"), world);
+    match decode::<Located>(bytes) {
+        Ok(located) => {
+            let again = encode(&located);
+            assert_eq!(decode::<Located>(&again).expect("what was encoded"), located);
+            assert_eq!(Located::encoding(&encode(&located.world), &located.sources), again);
             assert!(again.len() <= bytes.len(), "there is a shorter way than encode()'s");
-            if let Some(Ok(program)) = world.seccomp.as_deref().map(Program::from_bytes) {
-                assert_eq!(Some(program.as_bytes()), world.seccomp);
+            if let Some(Ok(program)) = located.world.seccomp.as_deref().map(Program::from_bytes) {
+                assert_eq!(Some(program.as_bytes()), located.world.seccomp);
             }
         }
         Err(error) => super::one_line(&error.to_string()),
