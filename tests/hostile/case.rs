@@ -55,6 +55,8 @@ impl From<String> for Trouble {
 const UNTOUCHED: &str = "untouched\n";
 /// Of output, where nothing else is said.
 const OUTPUT: u64 = 8 << 20;
+/// How long after its limit a program may say at the latest that it lives (`alive_ns=`): much, on a busy machine.
+const LATE: Duration = Duration::from_secs(6);
 
 impl Case<'_> {
     pub fn name(&self) -> String {
@@ -423,6 +425,7 @@ impl<'a> Scene<'a> {
             let line = said.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
             line.and_then(|number| number.trim().parse::<u64>().ok()).unwrap_or(0)
         };
+        let alive_ns = said.lines().filter_map(|line| line.strip_prefix("alive_ns=")?.parse::<u64>().ok()).max();
         let cgroup = self.case.backend.backend() != Backend::Rlimit;
         let ending = Ending::of(&result.outcome);
         let exception = self.case.but().is_some_and(|but| but.exception.is_some());
@@ -443,6 +446,7 @@ impl<'a> Scene<'a> {
             (figures.peak_processes.is_some_and(|peak| peak > limits.processes), "more processes than the limit"),
             (!exception && cpu_ns < said_ns("cpu_ns"), "less CPU time than the program has seen"),
             (figures.real_time_ns < said_ns("real_ns"), "less real time than the program has seen"),
+            (alive_ns.unwrap_or(0) > ns(limits.real.0 + LATE), "processes that live long after the limit"),
             (result.backend != self.case.backend.backend(), "another backend"),
         ];
         match wrong.iter().find(|(wrong, _)| *wrong) {

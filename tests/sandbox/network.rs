@@ -104,3 +104,21 @@ fn after_loopback_there_is_none() {
         }
     }
 }
+
+#[test]
+fn a_sender_that_waits_holds_little_that_nobody_is_charged_for() {
+    let supervisor = supervisor();
+    for network in [Network::None, Network::Loopback] {
+        let world = millibox_tests::world_with_proc().network(network);
+        let output = run(&supervisor, &request(["cat", "/proc/sys/net/core/optmem_max"]).world(&world));
+        if output.result.outcome != Outcome::Exited(0) {
+            // Before Linux 6.8 it is the host's, and has been 20 KiB.
+            return millibox_tests::skip("net.core.optmem_max is not a network namespace's own here");
+        }
+        let sys = rustix::fs::statvfs("/proc/sys").unwrap();
+        if sys.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
+            return millibox_tests::skip("/proc/sys cannot be written here, as in containers");
+        }
+        assert_eq!(output.text().trim(), "20480", "{network:?}");
+    }
+}

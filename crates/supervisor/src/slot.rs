@@ -68,7 +68,11 @@ pub struct Home {
     pub cpu_deadline: Option<u64>,
     /// pid1 could not yet be killed.
     pub kill_again: bool,
-    /// How often that was tried for this run.
+    /// When to look again for processes of a run that has been killed (`CLOCK_MONOTONIC_RAW`).
+    pub kill_rest_ns: Option<u64>,
+    /// How many processes were looked for the last time.
+    most_killed: usize,
+    /// How often it was tried to kill pid1 for this run.
     kills: u32,
     /// How often in a row a preparation ended without a reason.
     pub unexplained: u32,
@@ -115,6 +119,8 @@ impl Home {
             real_deadline: None,
             cpu_deadline: None,
             kill_again: false,
+            kill_rest_ns: None,
+            most_killed: 0,
             kills: 0,
             unexplained: 0,
             process,
@@ -144,6 +150,7 @@ impl Home {
         self.real_deadline = None;
         self.cpu_deadline = None;
         self.kill_again = false;
+        self.kill_rest_ns = None;
         self.kills = 0;
         self.files = Default::default();
         self.sockets = None;
@@ -240,7 +247,25 @@ impl Home {
                 _ => tree::kill_below(pid, MOST_KILLED, || shared.pid1.load(SeqCst) == pid),
             }
             self.kill_again = false;
+            self.kill_rest_ns = running.then(|| calls::monotonic_raw_ns().saturating_add(LOOK_FOR_THE_REST_NS));
+            self.most_killed = MOST_KILLED;
         }
+    }
+
+    /// Ends more of a killed run's processes, until pid1 comes to be scheduled and the kernel ends all: who computes in
+    /// hundreds, and has lowered pid1's priority, would else compute on for seconds. On version 2 all have been ended.
+    pub fn kill_rest(&mut self, now_ns: u64) {
+        let pid = self.shared.pid1.load(SeqCst);
+        if pid == 0 || self.files[2].is_some() {
+            self.kill_rest_ns = None;
+            return;
+        }
+        // Who has been ended is found again until pid1 has waited for it.
+        self.most_killed = (self.most_killed * 2).min(MOST_OF_THE_REST);
+        tree::kill_below(pid, self.most_killed, || self.shared.pid1.load(SeqCst) == pid);
+        let after = calls::monotonic_raw_ns();
+        let took = after.saturating_sub(now_ns);
+        self.kill_rest_ns = Some(after.saturating_add(LOOK_FOR_THE_REST_NS.max(took.saturating_mul(4))));
     }
 
     /// Kills the home itself; its pid1 dies with it. Our child, not yet waited for, so the
@@ -344,6 +369,11 @@ const MOST_ASKED: usize = 64;
 /// How many processes the supervisor ends itself; finding them takes time that is not only
 /// this run's.
 const MOST_KILLED: usize = 16;
+
+/// The same, each time twice as many, while pid1 does not come to do it.
+const MOST_OF_THE_REST: usize = 512;
+/// How long after the end of some of a run's processes more are looked for.
+const LOOK_FOR_THE_REST_NS: u64 = 1_000_000;
 
 /// What the kernel charges at once, and so may refuse: 64 pages.
 const CHARGED_AT_ONCE: u64 = 64 * 4096;

@@ -8,6 +8,10 @@
 //! of a datagram, up to 64 KiB, for neither of which anybody is charged. The default profile allows these where there is
 //! a loopback interface, and nowhere else.
 //!
+//! A protocol's number of sockets is that of those that can be found by an address. One that was reset before it was
+//! accepted, or that has let go of its address (connect(2) to AF_UNSPEC), holds what it held and is not in it; but it is
+//! in the number of all sockets of the namespace.
+//!
 //! So the zygote makes the buffers of connections small, which those that are accepted and read outgrow as always, and
 //! hands the supervisor files that count a run's sockets and what those of netlink hold. If that is, or could be, more
 //! than the run's memory limit, it ends by it.
@@ -19,7 +23,8 @@ use std::os::fd::OwnedFd;
 
 /// `net.ipv4.tcp_rmem` (tcp(7)): least and first size of a receive buffer, and the most that it grows to when it is read.
 const SMALL_BUFFERS: &[u8] = b"4096 16384 131072";
-/// `net.core.optmem_max`: what options of a socket may take; of each namespace since Linux 6.8.
+/// `net.core.optmem_max`: what options of a socket, and control messages of a sender, may take; of each namespace since
+/// Linux 6.8. As it was before.
 const OPTIONS: &[u8] = b"20480";
 /// `net.ipv4.tcp_max_tw_buckets`: remains of closed connections, 256 bytes each, which nobody is charged for either.
 const REMAINS: &[u8] = b"4096";
@@ -31,11 +36,25 @@ const LARGE: u64 = 160 << 10;
 
 /// How long after one look the next follows.
 const PERIOD_NS: u64 = 10_000_000;
+/// How many times as long as a look takes we do something else before the next one.
+const LOOKS_APART: u64 = 20;
+
+/// More sockets of netlink are not looked at one by one: each page of the list takes the kernel a walk through all before
+/// it.
+const MOST_LISTED: u64 = 128;
+/// What one of those may hold: its receive buffer (`net.core.rmem_default`) and an answer more.
+const ANSWERS: u64 = (208 + 48) << 10;
 
 /// What a UDP socket may hold: of a datagram that is begun and not sent (`MSG_MORE`, send(2)) 64 KiB; in its queue
 /// of errors as much as its receive buffer is at first (`net.core.rmem_default`); and groups that it has joined, 56 bytes
 /// each of its options and some 280 of the interface's (`struct ifmcaddr6`).
 const DATAGRAMS: u64 = (64 + 208 + 104) << 10;
+
+/// In a fresh network namespace: a sender that waits holds as much in control messages (cmsg(3)), which nobody is charged
+/// for; Linux 6.8 made it 128 KiB, and so for each namespace.
+pub fn limit_options(procfs: i32) {
+    let _ = calls::write_file(procfs, c"sys/net/core/optmem_max", OPTIONS);
+}
 
 /// Zygote, in a fresh network namespace: makes buffers small, and hands over the files that count.
 pub fn hand_over(home: &home::Home) -> Result<()> {
@@ -43,18 +62,22 @@ pub fn hand_over(home: &home::Home) -> Result<()> {
     // In a container /proc/sys may be read-only: then each connection is taken for a large one.
     let small = set(c"sys/net/ipv4/tcp_rmem", SMALL_BUFFERS);
     let _ = set(c"sys/net/ipv4/tcp_max_tw_buckets", REMAINS);
-    let _ = set(c"sys/net/core/optmem_max", OPTIONS);
+    limit_options(home.procfs);
     let open = |path| calls::openat(home.procfs, path, libc::O_RDONLY, 0);
-    let protocols = open(c"self/net/protocols")?;
-    let answer = open(c"self/net/netlink").and_then(|netlink| {
-        let message = [launch::message::SOCKETS, u8::from(small)];
-        let answer = calls::send_descriptors(home.socket, &message, &[protocols, netlink]);
-        let _ = calls::close(netlink);
-        answer
-    });
-    let _ = calls::close(protocols);
+    let mut files = [-1; FILES];
+    let opened = [c"self/net/protocols", c"self/net/netlink", c"self/net/sockstat"].into_iter().zip(&mut files);
+    let answer = opened
+        .into_iter()
+        .try_for_each(|(path, file)| open(path).map(|fd| *file = fd))
+        .and_then(|()| calls::send_descriptors(home.socket, &[launch::message::SOCKETS, u8::from(small)], &files));
+    for file in files.into_iter().filter(|&file| file >= 0) {
+        let _ = calls::close(file);
+    }
     answer
 }
+
+/// How many files are handed over: /proc/net/protocols, netlink, sockstat.
+pub const FILES: usize = 3;
 
 /// A run's sockets, for the supervisor.
 pub struct Sockets {
@@ -62,6 +85,8 @@ pub struct Sockets {
     protocols: OwnedFd,
     /// /proc/net/netlink
     netlink: OwnedFd,
+    /// /proc/net/sockstat
+    sockstat: OwnedFd,
     /// What one connection holds at most, besides itself.
     connection: u64,
     /// When to look next (`CLOCK_MONOTONIC_RAW`).
@@ -70,20 +95,24 @@ pub struct Sockets {
 
 impl Sockets {
     /// Takes over what the zygote hands over.
-    pub fn new(protocols: OwnedFd, netlink: OwnedFd, small: bool) -> Sockets {
-        Sockets { protocols, netlink, connection: if small { SMALL } else { LARGE }, look_at_ns: 0 }
+    pub fn new([protocols, netlink, sockstat]: [OwnedFd; FILES], small: bool) -> Sockets {
+        Sockets { protocols, netlink, sockstat, connection: if small { SMALL } else { LARGE }, look_at_ns: 0 }
     }
 
     /// Bytes that they hold, or may hold, beyond what the run is charged for.
     pub fn look(&mut self, now_ns: u64) -> u64 {
-        self.look_at_ns = now_ns.saturating_add(PERIOD_NS);
         // A read that fails, for want of memory, is done again soon.
         let protocols = read(&self.protocols).unwrap_or_default();
         let answers = match sockets(&protocols, "NETLINK") {
             0 => 0,
-            _ => read(&self.netlink).map_or(0, |netlink| unread(&netlink)),
+            few @ 1..=MOST_LISTED => read(&self.netlink).map_or(few * ANSWERS, |netlink| unread(&netlink)),
+            many => many.saturating_mul(ANSWERS),
         };
-        held(&protocols, self.connection).saturating_add(answers)
+        let used = read(&self.sockstat).map_or(0, |sockstat| used(&sockstat));
+        let after = calls::monotonic_raw_ns();
+        let took = after.saturating_sub(now_ns);
+        self.look_at_ns = after.saturating_add(PERIOD_NS.max(took.saturating_mul(LOOKS_APART)));
+        held(&protocols, used, self.connection).saturating_add(answers)
     }
 }
 
@@ -112,9 +141,18 @@ fn sockets(protocols: &str, wanted: &str) -> u64 {
     lines(protocols).filter(|(name, ..)| *name == wanted).map(|(.., sockets)| sockets).sum()
 }
 
-/// What sockets may hold, if each connection holds so much besides itself.
-fn held(protocols: &str, connection: u64) -> u64 {
-    lines(protocols).fold(0, |sum, (name, size, sockets)| {
+/// All sockets of the namespace: the first line of /proc/net/sockstat.
+fn used(sockstat: &str) -> u64 {
+    let number = |line: &str| line.strip_prefix("sockets: used ")?.trim().parse().ok();
+    sockstat.lines().find_map(number).unwrap_or(0)
+}
+
+/// What sockets may hold, if there are `used` of them and each connection holds so much besides itself.
+fn held(protocols: &str, used: u64, connection: u64) -> u64 {
+    let found = lines(protocols).fold(0, |sum: u64, (.., sockets)| sum.saturating_add(sockets));
+    // Each may be of the kind that holds most.
+    let lost = used.saturating_sub(found).saturating_mul(DATAGRAMS.max(connection));
+    lines(protocols).fold(lost, |sum, (name, size, sockets)| {
         let each = match name {
             "TCP" | "TCPv6" | "MPTCP" | "MPTCPv6" | "SCTP" | "SCTPv6" => size.saturating_add(connection),
             "UDP" | "UDPv6" => DATAGRAMS,
@@ -132,7 +170,7 @@ fn unread(netlink: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{held, sockets, unread};
+    use super::{held, sockets, unread, used};
 
     #[test]
     fn connections_of_every_protocol_count_with_their_buffers() {
@@ -141,8 +179,11 @@ mod tests {
                     TCPv6     2432      1     338   no     192   yes  kernel      y  y\n\
                     TCP       2304      3     338   no     192   yes  kernel      y  y\n\
                     UDP       1344      7       0   NI       0   yes  kernel      y  y\n";
-        assert_eq!(held(text, 1000), 3432 + 3 * 3304 + 7 * 376 * 1024);
-        assert_eq!(held("", 1000), 0);
+        assert_eq!(held(text, 111, 1000), 3432 + 3 * 3304 + 7 * 376 * 1024);
+        assert_eq!(held("", 0, 1000), 0);
+        // Those without an address, whatever they are.
+        assert_eq!(held(text, 113, 1000), held(text, 111, 1000) + 2 * 376 * 1024);
+        assert_eq!(used("sockets: used 113\nTCP: inuse 2 orphan 0 tw 0 alloc 6 mem 1\n"), 113);
         assert_eq!((sockets(text, "UNIX"), sockets(text, "NETLINK")), (100, 0));
     }
 

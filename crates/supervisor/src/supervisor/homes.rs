@@ -5,12 +5,12 @@ use super::{Fatal, Supervisor, Token};
 use crate::backend::{self, Handover};
 use crate::launch::{End, Failure, Memory, Report, Shared, Start, UNLIMITED, message};
 use crate::slot::{Home, State};
-use crate::sockets::Sockets;
+use crate::sockets::{self, Sockets};
 use crate::step::Step;
 use crate::sys::{Errno, calls, process};
 use millibox_wire::Outcome;
 use rustix::event::epoll;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 use zerocopy::FromBytes;
@@ -72,14 +72,11 @@ impl Supervisor {
                     self.homes[index].watch(files);
                 }
                 Some([message::SOCKETS, small]) => {
-                    let files = [descriptors.next().flatten(), descriptors.next().flatten()];
-                    match files {
-                        [Some(protocols), Some(netlink)] => {
-                            let sockets = Sockets::new(protocols, netlink, *small != 0);
-                            self.homes[index].sockets = Some(sockets);
-                        }
+                    let files: Vec<OwnedFd> = descriptors.by_ref().take(sockets::FILES).flatten().collect();
+                    match files.try_into() {
+                        Ok(files) => self.homes[index].sockets = Some(Sockets::new(files, *small != 0)),
                         // We have no room for a descriptor. Whoever runs there would not be held.
-                        _ => self.homes[index].kill_process(),
+                        Err(_) => self.homes[index].kill_process(),
                     }
                 }
                 Some([message::DONE | message::ENDED, ..]) => self.pid1_ended(index, report()),

@@ -50,6 +50,7 @@ impl Supervisor {
                     .map(|home| home.kill_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))),
             )
             .chain([(!self.dying.is_empty()).then(|| calls::monotonic_raw_ns().saturating_add(LONGEST_TICK_NS))])
+            .chain(self.homes.iter().map(|home| home.kill_rest_ns))
             .flatten()
             .chain(self.gone.iter().map(|gone| gone.at_ns))
             .min()
@@ -78,8 +79,15 @@ impl Supervisor {
             if self.homes[index].kill_again {
                 self.homes[index].kill_pid1();
             }
-            let home = &self.homes[index];
+            let home = &mut self.homes[index];
             let State::Running(id) = home.state else { continue };
+            if let Some(at) = home.kill_rest_ns {
+                let now = calls::monotonic_raw_ns();
+                if now >= at {
+                    home.kill_rest(now);
+                }
+                continue;
+            }
             let (real, cpu) = (home.real_deadline, home.cpu_deadline);
             if real.is_none() && cpu.is_none() {
                 continue;

@@ -1,0 +1,51 @@
+/* ---
+class = "memory"
+tries = "fill TCP connections that nobody accepts, and reset them: their data stays, and they are sockets of no protocol's list any more"
+must = "the memory limit ends it, or what they hold is below it"
+held_by = "the supervisor, who counts all sockets of a run that has a loopback interface"
+with = ["loopback"]
+limits = { memory = "32M", cpu = "20s", real = "40s" }
+uncharged = true
+expect = "memory_limit"
+but = [
+  { when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory; tcp_mem bounds all connections of the host together" },
+]
+--- */
+#include "hostile.h"
+#include <netinet/in.h>
+
+enum { SENT = 12000 };
+
+static void attack(void)
+{
+    static char block[SENT];
+    long connections = 0, sent = 0;
+    for (int i = 0; i < 12; i++) {
+        struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        socklen_t length = sizeof address;
+        int server = must(socket(AF_INET, SOCK_STREAM, 0));
+        must(bind(server, (struct sockaddr *)&address, sizeof address));
+        must(listen(server, 65535));
+        must(getsockname(server, (struct sockaddr *)&address, &length));
+        for (int j = 0; j < 4000; j++) {
+            int client = must(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+            struct pollfd connected = { client, POLLOUT, 0 };
+            if (connect(client, (struct sockaddr *)&address, sizeof address) != 0
+                && (errno != EINPROGRESS || poll(&connected, 1, 50) != 1)) {
+                close(client);
+                break; /* the queue is full */
+            }
+            ssize_t took = write(client, block, sizeof block);
+            sent += took > 0 ? took : 0;
+            connections++;
+            struct linger reset = { 1, 0 };
+            must(setsockopt(client, SOL_SOCKET, SO_LINGER, &reset, sizeof reset));
+            close(client);
+            if (sent >= 160 * MIB)
+                escaped("%ld connections with %ld MiB that were reset", connections, sent / MIB);
+        }
+    }
+    usleep(200 * 1000); /* the supervisor looks every 10 ms */
+    if (sent >= 64 * MIB)
+        escaped("%ld connections with %ld MiB that were reset", connections, sent / MIB);
+}

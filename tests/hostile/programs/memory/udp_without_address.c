@@ -1,0 +1,37 @@
+/* ---
+class = "memory"
+tries = "begin datagrams and never send them, on UDP sockets that let go of their address then, so that no list has them"
+must = "the memory limit ends it, or what they hold is below it"
+held_by = "the supervisor, who counts all sockets of a run that has a loopback interface"
+with = ["loopback"]
+limits = { memory = "32M" }
+uncharged = true
+expect = "memory_limit or contained"
+but = [
+  { when = ["rlimit"], expect = "escaped or contained", exception = "RLIMIT_AS does not count the kernel's memory" },
+]
+--- */
+#include "hostile.h"
+#include <netinet/in.h>
+
+static void attack(void)
+{
+    static char begin[60000];
+    long held = 0;
+    struct rlimit most;
+    must(getrlimit(RLIMIT_NOFILE, &most));
+    most.rlim_cur = most.rlim_max;
+    must(setrlimit(RLIMIT_NOFILE, &most));
+    while (held < 48 * MIB) {
+        struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        struct sockaddr none = { .sa_family = AF_UNSPEC };
+        int fd = socket(AF_INET, SOCK_DGRAM, 0);
+        if (fd < 0)
+            break;
+        held += must(sendto(fd, begin, sizeof begin, MSG_MORE, (struct sockaddr *)&address, sizeof address));
+        must(connect(fd, &none, sizeof none));
+    }
+    usleep(200 * 1000); /* the supervisor looks every 10 ms */
+    if (held >= 48 * MIB)
+        escaped("%ld MiB in datagrams", held / MIB);
+}
