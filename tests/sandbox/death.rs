@@ -528,3 +528,18 @@ fn a_cgroup_that_cannot_be_removed() {
     let left: Vec<&PathBuf> = cgroups.iter().filter(|path| path.exists()).collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+#[test]
+fn a_client_that_ignores_its_children() {
+    let said = millibox_tests::client(["careless", "--", "exit", "0"]);
+    assert!(said.stdout.contains("outcome=exited with 0"), "{said:?}");
+    let heard = said.value("heard");
+    assert!(heard.contains("killed by signal 9"), "{heard}");
+}
+
+#[test]
+fn a_process_forked_from_the_client_ends_nothing() {
+    let said = millibox_tests::client(["forked", "--", "ready-sleep", "60000"]);
+    let values = ["child", "goes_on", "outcome", "next"].map(|key| said.value(key));
+    assert_eq!(values, ["true", "true", "killed by the caller", "exited with 0"], "{said:?}");
+}

@@ -19,7 +19,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 /// One run in our books.
@@ -84,12 +84,16 @@ struct State {
     polled: usize,
     /// Threads that wait while another reads.
     sleepers: Vec<Sleeper>,
+    /// Nothing comes from the supervisor any more; why is being found out.
+    ended: bool,
     died: Option<String>,
     backend: Backend,
 }
 
 /// How long a dispatcher does nothing at most: the connection's last handle may be dropped meanwhile.
 const REST: Duration = Duration::from_millis(100);
+/// How long whoever asks for a run waits to hear why the supervisor has ended.
+const EXPLANATION: Duration = Duration::from_secs(1);
 /// When what the kernel refused to send is tried again.
 const RETRY: Duration = Duration::from_millis(10);
 
@@ -115,6 +119,10 @@ struct Sleeper {
 /// See the module.
 pub struct Connection {
     socket: OwnedFd,
+    /// The process that has started the supervisor. One forked from it has copies of all this, which must do nothing: the
+    /// socket is the same.
+    process: u32,
+    this: Weak<Connection>,
     state: Mutex<State>,
     /// What the dispatcher waits for while another thread reads, or nobody needs to: that this changes.
     unread: Condvar,
@@ -127,9 +135,11 @@ impl Connection {
     pub fn new(
         socket: OwnedFd,
         last_words: Box<dyn Fn() -> String + Send + Sync>,
-    ) -> Result<(Connection, Hello), Error> {
-        let connection = Connection {
+    ) -> Result<(Arc<Connection>, Hello), Error> {
+        let connection = Arc::new_cyclic(|this| Connection {
             socket,
+            process: std::process::id(),
+            this: this.clone(),
             state: Mutex::new(State {
                 next: 1,
                 entries: HashMap::new(),
@@ -143,12 +153,13 @@ impl Connection {
                 dispatcher: false,
                 polled: 0,
                 sleepers: Vec::new(),
+                ended: false,
                 died: None,
                 backend: Backend::Rlimit,
             }),
             unread: Condvar::new(),
             last_words,
-        };
+        });
         let frame = connection.receive(None).map_err(|_| Error::Start((connection.last_words)()))?;
         let hello = match frame.as_deref().map(Header::decode) {
             Some(Ok((Header { kind: Kind::Hello, .. }, body))) => decode::<Hello>(body).map_err(|e| e.to_string()),
@@ -169,10 +180,19 @@ impl Connection {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    /// Whether this process was forked from the one that the connection belongs to.
+    pub fn is_elsewhere(&self) -> bool {
+        self.process != std::process::id()
+    }
+
     /// Ends the connection: the supervisor kills what runs and ends.
     pub fn close(&self) {
-        let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
+        if self.is_elsewhere() {
+            return;
+        }
         let mut state = self.lock();
+        // With the lock held: who reads must not find an end that is nobody's.
+        let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
         if state.died.is_none() {
             self.died(&mut state, "the connection was closed".to_owned());
         }
@@ -180,7 +200,16 @@ impl Connection {
 
     /// Whether nothing comes from the supervisor any more.
     pub fn is_dead(&self) -> bool {
-        self.lock().died.is_some()
+        if self.is_elsewhere() {
+            return true;
+        }
+        let state = self.lock();
+        state.ended || state.died.is_some()
+    }
+
+    /// What is said where nothing can be done.
+    fn elsewhere() -> Error {
+        Error::Died("it serves the process that started it, from which this one was forked".to_owned())
     }
 
     /// Numbers for runs, ascending, never given twice.
@@ -194,14 +223,17 @@ impl Connection {
     /// Sends runs, now or as soon as the supervisor has a place for them: all of them or, if there
     /// is an error, none. Does not wait. Nobody's run comes between them.
     pub fn run<const N: usize>(self: &Arc<Self>, runs: [NewRun; N]) -> Result<(), Error> {
+        if self.is_elsewhere() {
+            return Err(Connection::elsewhere());
+        }
         let mut all = Vec::with_capacity(N);
         for NewRun { id, partner, body, descriptors, output_limited } in runs {
             let outgoing = Outgoing { partner, ..outgoing(Kind::Run, id, &body, descriptors) };
             all.push((outgoing, output_limited));
         }
-        let mut state = self.lock();
-        if let Some(why) = &state.died {
-            return Err(Error::Died(why.clone()));
+        let mut state = self.explained(self.lock());
+        if let Some(error) = over(&state) {
+            return Err(error);
         }
         let ids: Vec<u64> = all.iter().map(|(outgoing, _)| outgoing.id).collect();
         for (outgoing, output_limited) in all {
@@ -209,12 +241,13 @@ impl Connection {
             state.waiting.push_back(outgoing);
         }
         self.flush(&mut state);
-        if let Some(why) = &state.died {
-            let why = why.clone();
+        let mut state = self.explained(state);
+        if let Some(error) = over(&state) {
             for id in ids {
                 state.entries.remove(&id);
             }
-            return Err(Error::Died(why));
+            state.waiting.clear();
+            return Err(error);
         }
         if !state.waiting.is_empty() || !state.urgent.is_empty() {
             self.need_dispatcher(&mut state);
@@ -224,12 +257,18 @@ impl Connection {
 
     /// Runs without a result that somebody has a handle of.
     pub fn unfinished(&self) -> usize {
+        if self.is_elsewhere() {
+            return 0;
+        }
         let state = self.lock();
         (state.waiting.len() + state.in_flight).saturating_sub(state.abandoned)
     }
 
     /// Asks for the end of a run; its result says why.
     pub fn kill(self: &Arc<Self>, id: u64, reason: KillReason) {
+        if self.is_elsewhere() {
+            return;
+        }
         let mut state = self.lock();
         if reason == KillReason::OutputLimit
             && let Some(entry) = state.entries.get_mut(&id)
@@ -258,6 +297,9 @@ impl Connection {
 
     /// Takes a run back.
     pub fn cancel(self: &Arc<Self>, id: u64) {
+        if self.is_elsewhere() {
+            return;
+        }
         let mut state = self.lock();
         if state.died.is_some() || state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
             return;
@@ -310,9 +352,12 @@ impl Connection {
 
     /// Nobody will ask for this run any more; if it goes on, it is cancelled.
     pub fn abandon(self: &Arc<Self>, id: u64) {
+        if self.is_elsewhere() {
+            return;
+        }
         {
             let mut state = self.lock();
-            let alive = state.died.is_none();
+            let alive = state.died.is_none() && !state.ended;
             match state.entries.get_mut(&id) {
                 Some(entry) if entry.result.is_none() && alive => {
                     entry.abandoned = true;
@@ -329,6 +374,9 @@ impl Connection {
 
     /// The result, if it is there.
     pub fn result(&self, id: u64) -> Option<Result<RunResult, Error>> {
+        if self.is_elsewhere() {
+            return Some(Err(Connection::elsewhere()));
+        }
         let mut state = self.lock();
         if !state.reader && state.died.is_none() {
             // Nobody reads: what has come is still in the socket.
@@ -339,6 +387,9 @@ impl Connection {
 
     /// Waits for a result; `None`: not in time.
     pub fn wait(&self, id: u64, timeout: Option<Duration>) -> Result<Option<RunResult>, Error> {
+        if self.is_elsewhere() {
+            return Err(Connection::elsewhere());
+        }
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut state = self.lock();
         let answer = loop {
@@ -353,7 +404,7 @@ impl Connection {
                 }
                 break look(&state, id).transpose();
             }
-            if state.reader {
+            if state.reader || state.ended {
                 state = sleep(state, id, left);
                 continue;
             }
@@ -371,7 +422,7 @@ impl Connection {
     /// Whoever stops waiting may have been the reader, or the one who was to be the next: then somebody else must
     /// read, or those who sleep would sleep for ever.
     fn pass_reading_on(&self, state: &State) {
-        if state.reader {
+        if state.reader || state.ended {
             return;
         }
         if state.dispatcher && state.needs_dispatcher() {
@@ -383,12 +434,17 @@ impl Connection {
 
     /// A descriptor that is readable once the result is there.
     pub fn event(self: &Arc<Self>, id: u64) -> Result<Arc<OwnedFd>, Error> {
+        if self.is_elsewhere() {
+            return Err(Connection::elsewhere());
+        }
         let mut state = self.lock();
         let ready = look(&state, id).is_some();
-        let make = || {
-            eventfd(u32::from(ready), EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-                .map(Arc::new)
-                .map_err(Error::system("make an eventfd"))
+        let make = || loop {
+            match eventfd(u32::from(ready), EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK) {
+                Ok(event) => return Ok(Arc::new(event)),
+                Err(Errno::MFILE) if raise_open_files() => {}
+                Err(errno) => return Err(Error::system("make an eventfd")(errno)),
+            }
         };
         let event = match state.entries.get_mut(&id) {
             Some(Entry { event: Some(event), .. }) => return Ok(event.clone()),
@@ -399,7 +455,7 @@ impl Connection {
             }
             None => make()?,
         };
-        if !ready {
+        if !ready && !state.ended {
             self.need_dispatcher(&mut state);
         }
         Ok(event)
@@ -464,13 +520,44 @@ impl Connection {
                 Err(why) => self.misunderstood(state, &why),
             },
             Err(Errno::MSGSIZE) => self.misunderstood(state, &format!("it is longer than {MAX_INLINE} bytes")),
-            Err(_) => {
-                if state.died.is_none() {
-                    let why = (self.last_words)();
-                    self.died(state, why);
-                }
-            }
+            Err(_) => self.find_out_why(state),
         }
+    }
+
+    /// Nothing comes any more. Why may take the supervisor's keeper some seconds to say, for which nobody is to be kept
+    /// from looking at what there is.
+    fn find_out_why(&self, state: &mut State) {
+        if state.ended || state.died.is_some() {
+            return;
+        }
+        state.ended = true;
+        let this = self.this.clone();
+        let found_out = std::thread::Builder::new().name("millibox".to_owned()).spawn(move || {
+            let Some(connection) = this.upgrade() else { return };
+            let why = (connection.last_words)();
+            let mut state = connection.lock();
+            if state.died.is_none() {
+                connection.died(&mut state, why);
+            }
+        });
+        if found_out.is_err() {
+            let why = (self.last_words)();
+            self.died(state, why);
+        }
+    }
+
+    /// Waits a little for what [`Connection::find_out_why`] finds.
+    fn explained<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let deadline = Instant::now() + EXPLANATION;
+        while state.ended && state.died.is_none() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            // No run has the number 0: all who wait hear of the end.
+            state = sleep(state, 0, Some(left));
+        }
+        state
     }
 
     /// Somebody would wait for ever for an answer that cannot be read, so nobody is to wait.
@@ -644,7 +731,7 @@ impl Connection {
     /// One turn of the dispatcher; false when it is over.
     fn dispatch(&self) -> bool {
         let mut state = self.lock();
-        if state.died.is_some() {
+        if state.died.is_some() || state.ended {
             return false;
         }
         if state.reader || !state.needs_dispatcher() {
@@ -717,6 +804,14 @@ fn answer(frame: &[u8]) -> Result<(u64, RunResult), String> {
     decode(body).map(|result| (header.id, result)).map_err(|error| error.to_string())
 }
 
+/// Why no run is taken any more, as far as it is known.
+fn over(state: &State) -> Option<Error> {
+    match &state.died {
+        Some(why) => Some(Error::Died(why.clone())),
+        None => state.ended.then(|| Error::Died("it closed its socket".to_owned())),
+    }
+}
+
 fn look(state: &State, id: u64) -> Option<Result<RunResult, Error>> {
     match state.entries.get(&id) {
         Some(Entry { result: Some(result), .. }) => Some(Ok(result.clone())),
@@ -783,6 +878,12 @@ mod tests {
     }
 
     fn with_runs<const N: usize>() -> (Arc<Connection>, [u64; N], OwnedFd) {
+        with_last_words(|| "no last words".to_owned())
+    }
+
+    fn with_last_words<const N: usize>(
+        words: impl Fn() -> String + Send + Sync + 'static,
+    ) -> (Arc<Connection>, [u64; N], OwnedFd) {
         let (ours, its) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("a socket");
         let hello = Hello {
@@ -797,8 +898,7 @@ mod tests {
             landlock: 0,
         };
         say(&its, Kind::Hello, 0, &encode(&hello));
-        let (connection, _) = Connection::new(ours, Box::new(|| "no last words".to_owned())).expect("a greeting");
-        let connection = Arc::new(connection);
+        let (connection, _) = Connection::new(ours, Box::new(words)).expect("a greeting");
         let ids = connection.ids();
         let run = |id| NewRun { id, partner: None, body: Vec::new(), descriptors: Vec::new(), output_limited: false };
         connection.run(ids.map(run)).expect("sent");
@@ -956,6 +1056,47 @@ mod tests {
                 assert!(matches!(thread.join().expect("no panic"), Err(Error::Died(_))));
             }
         });
+    }
+
+    #[test]
+    fn nobody_is_kept_waiting_while_the_last_words_are_read() {
+        let (say_them, said) = std::sync::mpsc::channel::<()>();
+        let said = Mutex::new(said);
+        let words = move || {
+            let _ = said.lock().expect("no panic").recv();
+            "these".to_owned()
+        };
+        let (connection, [first, second], its) = with_last_words(words);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| connection.wait(first, None));
+            drop(its);
+            while !connection.is_dead() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert!(connection.result(second).is_none());
+            assert!(!waits.is_finished());
+            say_them.send(()).expect("it is listened to");
+            let Err(Error::Died(heard)) = waits.join().expect("no panic") else { panic!("a result") };
+            assert_eq!(heard, "these");
+        });
+        assert!(matches!(connection.result(second), Some(Err(Error::Died(_)))));
+    }
+
+    #[test]
+    fn who_waits_hears_that_we_closed_it() {
+        for _ in 0..50 {
+            let (connection, [first], its) = with_runs();
+            std::thread::scope(|scope| {
+                let waits = scope.spawn(|| connection.wait(first, None));
+                while !connection.lock().reader {
+                    std::thread::yield_now();
+                }
+                connection.close();
+                let Err(Error::Died(heard)) = waits.join().expect("no panic") else { panic!("a result") };
+                assert_eq!(heard, "the connection was closed");
+            });
+            drop(its);
+        }
     }
 
     #[test]

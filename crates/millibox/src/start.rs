@@ -4,13 +4,15 @@ use crate::connection::{Connection, NewRun};
 use crate::{Backend, Error, Handle, Request};
 use millibox_wire::Hello;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, pidfd_send_signal, waitid,
+};
 use std::io::Read;
-use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -119,6 +121,9 @@ impl Builder {
             Some(path) => path.clone(),
             None => find()?,
         };
+        // It is executed, and perhaps executed again at the end, elsewhere.
+        let executable =
+            std::path::absolute(&executable).map_err(|error| Error::NotExecuted { path: executable.clone(), error })?;
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(Error::system("make a socket"))?;
         let mut command = Command::new(&executable);
@@ -163,20 +168,30 @@ impl Builder {
         // Our copy of its end of the socket goes with the command.
         drop(command);
         let stderr = child.stderr.take().map(OwnedFd::from);
-        let process = Arc::new(Mutex::new(Process { child, stderr, executable, cgroups: Vec::new() }));
+        // By its number it could be found only until it is waited for, which our caller may do (SIGCHLD ignored, or a
+        // handler that waits for all): then the number may be another's.
+        let pidfd = match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
+            Ok(pidfd) => pidfd,
+            Err(errno) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(Error::system("watch the supervisor")(errno));
+            }
+        };
+        let process = Arc::new(Mutex::new(Process { pidfd, stderr, executable, cgroups: Vec::new() }));
         let words = process.clone();
         let last_words = Box::new(move || words.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).last_words());
         let (connection, hello) = Connection::new(ours, last_words)?;
         process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).cgroups =
             hello.cgroups.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         let weak_backend = hello.backend == Backend::Rlimit && self.backend != BackendChoice::Rlimit;
-        Ok(Supervisor { connection: Arc::new(connection), hello, process, weak_backend })
+        Ok(Supervisor { connection, hello, process, weak_backend })
     }
 }
 
 /// The supervisor process, or its keeper: our child.
 struct Process {
-    child: Child,
+    pidfd: OwnedFd,
     stderr: Option<OwnedFd>,
     executable: PathBuf,
     cgroups: Vec<String>,
@@ -213,41 +228,42 @@ impl Process {
         // Signals have the same numbers on all machines that the supervisor is built for.
         let refused = rustix::process::Signal::SYS.as_raw();
         match status {
-            Some(status) => match status.signal() {
+            Some(status) => match status.terminating_signal() {
                 Some(signal) if signal == refused => format!(
                     "killed by signal {signal}: it made a system call that it has no use for, so it has a bug or was \
                      taken over; the kernel's log names the call (type=1326)"
                 ),
                 Some(signal) => format!("killed by signal {signal}, without a word"),
-                None => format!("it ended without a word ({status})"),
+                None => {
+                    format!("it ended without a word (exit status {})", status.exit_status().unwrap_or_default())
+                }
             },
             None => "it closed its socket".to_owned(),
         }
     }
 
+    /// Whether it ends in this time.
+    fn ends_within(&self, time: Option<Duration>) -> bool {
+        let deadline = time.map(|time| Instant::now() + time);
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let timeout = left.map(|left| Timespec::try_from(left).unwrap_or_default());
+            match poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], timeout.as_ref()) {
+                Ok(0) => return false,
+                Err(Errno::INTR) => {}
+                _ => return true,
+            }
+        }
+    }
+
     /// Waits for our child, killing it in the end; cleans up if it could not.
-    fn wait_for_end(&mut self) -> Option<std::process::ExitStatus> {
-        let deadline = Instant::now() + Duration::from_secs(6);
-        let status = loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => break Some(status),
-                Ok(None) if Instant::now() < deadline => {}
-                _ => {
-                    let _ = self.child.kill();
-                    break self.child.wait().ok();
-                }
-            }
-            // Not waited for yet, so the number is still its.
-            match pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) {
-                Ok(ended) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    let timeout = Timespec::try_from(left).unwrap_or_default();
-                    let _ = poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(&timeout));
-                }
-                // We have too many descriptors.
-                Err(_) => std::thread::sleep(Duration::from_millis(1)),
-            }
-        };
+    fn wait_for_end(&mut self) -> Option<WaitIdStatus> {
+        if !self.ends_within(Some(Duration::from_secs(6))) {
+            let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+            self.ends_within(None);
+        }
+        // `None`: somebody else has waited for it.
+        let status = waitid(WaitId::PidFd(self.pidfd.as_fd()), WaitIdOptions::EXITED).ok().flatten();
         let cgroups = std::mem::take(&mut self.cgroups);
         let left: Vec<String> = cgroups.into_iter().filter(|path| Path::new(path).exists()).collect();
         if !left.is_empty() {
@@ -402,6 +418,9 @@ impl Supervisor {
 
 impl Drop for Supervisor {
     fn drop(&mut self) {
+        if self.connection.is_elsewhere() {
+            return;
+        }
         self.connection.close();
         self.process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).wait_for_end();
     }

@@ -30,6 +30,8 @@
 //! | `storm` | run the probe again and again |
 //! | `files=SOFT:HARD` | limits on open files |
 //! | `signals=N` | limit on queued signals and timers |
+//! | `careless` | ignore SIGCHLD, and in the end kill the supervisor and say what is heard |
+//! | `forked` | fork while a run goes on; the child drops all that it has a copy of; say what came of the run |
 //! | `crowd` | in one run the probe puts descriptors on their way through sockets for good; see whether others go on |
 //! | `hang-run=PATH` | the same with one that has a root and never says what is in it, of which a run asks |
 //! | `hang=PATH` | bind a FUSE file system that never answers, made at PATH, in one run, and see whether others go on |
@@ -242,6 +244,8 @@ struct Plan {
     hang: Option<String>,
     hang_run: Option<String>,
     crowd: bool,
+    careless: bool,
+    forked: bool,
     exec: bool,
 }
 
@@ -342,6 +346,15 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
             plan.crowd = true;
             Ok(())
         }
+        "careless" => {
+            plan.careless = true;
+            // SAFETY: no handler is installed.
+            check(if unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) } == libc::SIG_ERR { -1 } else { 0 }, "signal")
+        }
+        "forked" => {
+            plan.forked = true;
+            Ok(())
+        }
         "hang-run" => {
             plan.hang_run = Some(value.to_owned());
             Ok(())
@@ -383,6 +396,8 @@ fn main() {
         hang: None,
         hang_run: None,
         crowd: false,
+        careless: false,
+        forked: false,
         exec: false,
     };
     for word in words.by_ref().take_while(|word| word != "--") {
@@ -409,6 +424,9 @@ fn main() {
     if let Some(path) = &plan.hang_run {
         return go_on_beside_a_run_that_hangs(&request, path);
     }
+    if plan.forked {
+        return go_on_after_a_fork(supervisor, &request);
+    }
     if plan.crowd {
         return go_on_in_a_crowd(&supervisor, &request, &probe);
     }
@@ -433,11 +451,45 @@ fn main() {
     }
     let output = run(&supervisor, &request);
     println!("outcome={}\n{}", output.result, output.text());
+    if plan.careless {
+        millibox_tests::kill(supervisor.pid() as i32, rustix::process::Signal::KILL);
+        println!(
+            "heard={}",
+            supervisor
+                .run(&request)
+                .and_then(|handle| handle.wait())
+                .map_or_else(|why| why.to_string(), |_| String::new())
+        );
+    }
     if plan.idle {
         println!("ready=0");
         let _ = std::io::stdout().flush();
         std::thread::sleep(Duration::from_secs(100));
     }
+}
+
+/// A process forked from ours gets rid of its copies. Nothing else runs here: the library has no thread yet.
+fn go_on_after_a_fork(supervisor: Supervisor, request: &Request) {
+    let (read, write) = millibox_tests::pipe();
+    let handle = supervisor.run(&request.clone().stdout(write)).expect("a run");
+    println!("{}", read_line(&read));
+    // SAFETY: we are a single thread.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let answers = (handle.wait().is_err(), supervisor.run(request).is_err(), handle.try_wait().is_err());
+        handle.kill();
+        drop((handle, supervisor));
+        // SAFETY: it ends us.
+        unsafe { libc::_exit(if answers == (true, true, true) { 0 } else { 1 }) }
+    }
+    let mut status = -1;
+    // SAFETY: the status lives until the call is over.
+    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    println!("child={}", waited == child && status == 0);
+    println!("goes_on={}", matches!(handle.wait_timeout(Duration::from_millis(300)), Ok(None)));
+    handle.kill();
+    println!("outcome={}", wait(&handle));
+    println!("next={}", wait(&supervisor.run(&Request::new("/bin/true")).expect("a run")));
 }
 
 /// A run parks all descriptors that it can; then we do, which no limit of the runs' holds.

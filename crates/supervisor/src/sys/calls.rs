@@ -478,13 +478,15 @@ pub fn sleep_ns(nanoseconds: u32) {
 /// Sets every signal's disposition to the default (sigaction(2)).
 pub fn reset_signal_dispositions() -> Result<()> {
     // Nobody can change these two.
-    for signal in (1..=64).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal)) {
-        // An all-zero kernel sigaction is SIG_DFL without flags; its mask is 8 bytes.
-        let action = [0u64; 4];
-        // SAFETY: the kernel reads one sigaction of its own layout (at most 32 bytes).
-        unsafe { syscall(libc::SYS_rt_sigaction, [signal as usize, action.as_ptr() as usize, 0, 8, 0]) }?;
-    }
-    Ok(())
+    (1..=64).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal)).try_for_each(reset_signal_disposition)
+}
+
+/// Sets a signal's disposition to the default (sigaction(2)).
+pub fn reset_signal_disposition(signal: i32) -> Result<()> {
+    // An all-zero kernel sigaction is SIG_DFL without flags; its mask is 8 bytes.
+    let action = [0u64; 4];
+    // SAFETY: the kernel reads one sigaction of its own layout (at most 32 bytes).
+    unsafe { syscall(libc::SYS_rt_sigaction, [signal as usize, action.as_ptr() as usize, 0, 8, 0]) }.map(drop)
 }
 
 /// Empties the signal mask (sigprocmask(2)).
