@@ -403,3 +403,44 @@ fn a_descriptor_that_cannot_be_executed() {
     assert!(read.as_raw_fd() > 2);
     not_started(&supervisor, &Request::from_descriptor(write).arg("x"), "exec", Some(libc::EACCES), "the program");
 }
+
+#[test]
+fn a_variable_that_is_set_twice_has_the_last_value() {
+    let supervisor = supervisor();
+    let request = Request::new("/usr/bin/env").env("A", "1").env("B", "2").env("A", "3");
+    assert_eq!(run(&supervisor, &request).text(), "B=2\nA=3\n");
+    refused(&supervisor, &Request::new("/bin/true").env("", "x"), "has no name");
+}
+
+#[test]
+fn a_script_by_descriptor() {
+    let script = rustix::fs::memfd_create("script", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+    rustix::io::write(&script, b"#!/bin/sh\nexit 3\n").unwrap();
+    refused(&supervisor(), &Request::from_descriptor(script).arg("script"), "is a script");
+}
+
+#[test]
+fn the_smaller_of_two_limits_on_files() {
+    let supervisor = supervisor();
+    let writes = |limit: &str| Request::new("/bin/sh").args(["-c", limit]).output_limit(1000);
+    for (first, expected) in [(10_000, 1000), (100, 100)] {
+        let request = writes("ulimit -f; trap '' XFSZ; head -c 5000 /dev/zero > /tmp/x; stat -c %s /tmp/x");
+        let request = request.rlimit("FSIZE", first).unwrap();
+        let said = run(&supervisor, &request).text();
+        assert_eq!(said.lines().last(), Some(expected.to_string().as_str()), "{said}");
+    }
+}
+
+#[test]
+fn more_processes_than_there_can_be() {
+    refused(&supervisor(), &Request::new("/bin/true").process_limit(5_000_000), "is above 4194304");
+}
+
+#[test]
+fn more_mounts_than_can_be_said() {
+    let supervisor = supervisor();
+    let many = (0..2500).fold(World::minimal(), |world, n| world.mount(Mount::tmpfs(format!("/m{n}"))));
+    let result = result(&supervisor, &Request::new("/bin/true").world(&many));
+    let Outcome::NotStarted(error) = &result.outcome else { panic!("{result}") };
+    assert!(error.message.contains("use fewer mounts"), "{error}");
+}

@@ -239,3 +239,9 @@ fn no_executable_to_start() {
     let other = millibox::Supervisor::builder().executable("/bin/true").start();
     assert!(other.is_err_and(|error| error.to_string().starts_with("cannot start the supervisor")));
 }
+
+#[test]
+fn a_place_for_cgroups_that_is_not_there() {
+    let error = crate::builder().cgroup_parent("/not/there").start().map(drop).unwrap_err().to_string();
+    assert!(error.contains("no cgroups can be made below /not/there"), "{error}");
+}

@@ -11,6 +11,7 @@ use std::time::Duration;
 ///
 /// Dropping it cancels the run. It may outlive its [`Supervisor`](crate::Supervisor):
 /// results that had come by then can still be read.
+#[must_use = "a run whose handle is dropped is cancelled"]
 pub struct Handle {
     connection: Arc<Connection>,
     id: u64,

@@ -42,8 +42,8 @@ pub enum Moved {
 /// until the run has closed it or `budget` is used up; then the run is ended for its
 /// output.
 ///
-/// Exactly the budget is written, never more. If `to` stops taking (its reader is gone),
-/// the run learns of it as it would without us: by a closed pipe.
+/// Exactly the budget is written, never more. If `to` stops taking (its reader is gone, or there is an error), this returns,
+/// and the run learns of it as it would without us, by a closed pipe: give `from` away, not a reference to what you keep.
 ///
 /// # Errors
 /// `to` cannot be written, for another reason than a reader that is gone.

@@ -8,6 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The largest process limit: the kernel has no more ids of processes (`PID_MAX_LIMIT`, and pids.max takes no more).
+const MOST_PROCESSES: u32 = 1 << 22;
+
 /// What is to be executed.
 #[derive(Debug, Clone)]
 pub enum Program {
@@ -45,7 +48,8 @@ impl Request {
         Request::of(Program::Path(path.clone())).arg(path)
     }
 
-    /// A run of an open file. Its argv is empty unless arguments are added.
+    /// A run of an open ELF executable; a script cannot be run so. Its argv is empty unless arguments are added, of which
+    /// the first is `argv[0]`.
     pub fn from_descriptor(program: impl Into<Arc<OwnedFd>>) -> Request {
         Request::of(Program::Descriptor(program.into()))
     }
@@ -87,11 +91,12 @@ impl Request {
         self
     }
 
-    /// Adds a variable to the environment, which is empty at first.
+    /// Sets a variable of the environment, which is empty at first.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Request {
         let mut variable = name.as_ref().to_owned();
         variable.push("=");
+        self.environment.retain(|known| !known.as_bytes().starts_with(variable.as_bytes()));
         variable.push(value);
         self.environment.push(variable);
         self
@@ -104,21 +109,26 @@ impl Request {
         self
     }
 
-    /// Standard input. Give an `Arc` to use one descriptor for many runs.
+    /// Standard input.
+    ///
+    /// An `Arc` makes one descriptor many runs' input. A file is then read on from where the last one stopped, as its
+    /// position is the descriptor's (open(2)): open it anew for each run. Of a pipe, give away what you have: while a
+    /// request holds an end of it, so do you.
     #[must_use]
     pub fn stdin(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
         self.streams[0] = Some(descriptor.into());
         self
     }
 
-    /// Standard output.
+    /// Standard output. A pipe's reader sees its end when the run is over and the request is dropped, which holds this end,
+    /// too.
     #[must_use]
     pub fn stdout(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
         self.streams[1] = Some(descriptor.into());
         self
     }
 
-    /// Standard error.
+    /// Standard error. As with [`Request::stdout`].
     #[must_use]
     pub fn stderr(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
         self.streams[2] = Some(descriptor.into());
@@ -141,6 +151,9 @@ impl Request {
 
     /// Memory of the whole tree in bytes, kernel memory, tmpfs and page cache included.
     /// Swap is none unless [`Request::swap_limit`] gives some.
+    ///
+    /// Without cgroups (backend rlimit) it is the address space of each process, and who has used it up is told so by the
+    /// kernel: the run then ends in its own way, not by [`Outcome::MemoryLimit`](crate::Outcome::MemoryLimit).
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Request {
         self.limits.memory = Some(bytes);
@@ -154,7 +167,7 @@ impl Request {
         self
     }
 
-    /// At most `max` of CPU time in every `period` (1 ms to 1 s), all CPUs together.
+    /// At most `max` (at least 1 ms) of CPU time in every `period` (1 ms to 1 s), all CPUs together.
     #[must_use]
     pub fn cpu_bandwidth(mut self, max: Duration, period: Duration) -> Request {
         let micros = |time: Duration| time.as_micros().min(u128::from(u64::MAX)) as u64;
@@ -216,8 +229,9 @@ impl Request {
         Ok(self)
     }
 
-    /// Bytes that the run may write to any one file (`RLIMIT_FSIZE`); going beyond it is
-    /// [`Outcome::OutputLimit`](crate::Outcome::OutputLimit). A pipe is no file: whoever
+    /// Bytes that the run may write to any one file (`RLIMIT_FSIZE`). If going beyond it ends the first process (SIGXFSZ)
+    /// that is [`Outcome::OutputLimit`](crate::Outcome::OutputLimit); who ignores the signal, as Python does, is refused
+    /// the rest (EFBIG), and ends as it will. A pipe is no file: whoever
     /// moves its bytes counts them, see [`move_output`](crate::move_output).
     #[must_use]
     pub fn output_limit(mut self, bytes: u64) -> Request {
@@ -270,6 +284,26 @@ impl Request {
                 ));
             }
         }
+        if let Some(processes) = self.limits.processes.filter(|&processes| processes > MOST_PROCESSES) {
+            return says(format!(
+                "a process limit of {processes} is above {MOST_PROCESSES}, which is the kernel's own"
+            ));
+        }
+        if let Program::Descriptor(program) = &self.program {
+            let mut beginning = [0; 2];
+            if rustix::io::pread(program, &mut beginning, 0) == Ok(2) && beginning == *b"#!" {
+                return says(
+                    "the program is a script, which cannot be run by descriptor: its interpreter would have to open it by a \
+                     name, and it has none (execveat(2), BUGS); give its path, or run the interpreter with it as stdin"
+                        .to_owned(),
+                );
+            }
+        }
+        for variable in &self.environment {
+            if variable.as_bytes().first() == Some(&b'=') {
+                return says(format!("a variable of the environment has no name: {variable:?}"));
+            }
+        }
         if self.limits.swap.is_some() && self.limits.memory.is_none() {
             return says("a swap limit needs a memory limit beside it".to_owned());
         }
@@ -284,10 +318,11 @@ impl Request {
             strings.push(0);
         }
         let mut rlimits = self.rlimits.clone();
-        if let (Some(limit), Some(number)) = (self.output_limit, rlimit_number("FSIZE"))
-            && !rlimits.iter().any(|(known, _)| *known == number)
-        {
-            rlimits.push((number, limit));
+        if let (Some(limit), Some(number)) = (self.output_limit, rlimit_number("FSIZE")) {
+            match rlimits.iter_mut().find(|(known, _)| *known == number) {
+                Some((_, other)) => *other = limit.min(*other),
+                None => rlimits.push((number, limit)),
+            }
         }
         let [stdin, stdout, stderr] = &self.streams;
         let mut descriptors: Vec<Arc<OwnedFd>> = self.streams.iter().flatten().cloned().collect();

@@ -112,7 +112,7 @@ impl Builder {
         self
     }
 
-    /// Starts it.
+    /// Starts it. It lives for as long as this process, and serves no other: start it after a fork(2), not before.
     ///
     /// # Errors
     /// It cannot be found, or cannot start; the error has its own words.
@@ -341,17 +341,18 @@ impl Supervisor {
     /// caller has chosen the weaker backend by name.
     fn refuse_what_would_be_weaker(&self, request: &Request) -> Result<(), Error> {
         let limits = request.limits();
+        let instead = "choose the backend rlimit to take limits of single processes instead, or ";
         let asked = [
-            ("memory limit", limits.memory.is_some()),
-            ("process limit", limits.processes.is_some()),
-            ("CPU bandwidth", limits.cpu_bandwidth.is_some()),
-            ("CPU time limit", limits.cpu_time_ns.is_some()),
+            ("CPU bandwidth", limits.cpu_bandwidth.is_some(), ""),
+            ("swap limit", limits.swap.is_some(), ""),
+            ("memory limit", limits.memory.is_some(), instead),
+            ("process limit", limits.processes.is_some(), instead),
+            ("CPU time limit", limits.cpu_time_ns.is_some(), instead),
         ];
-        match asked.into_iter().find(|(_, asked)| *asked) {
+        match asked.into_iter().find(|(_, asked, _)| *asked) {
             None => Ok(()),
-            Some((name, _)) => Err(Error::Request(format!(
-                "a {name} for a whole process tree needs a cgroup and there is none ({}); choose the backend \
-                 rlimit to take limits of single processes instead, or see `millibox doctor`",
+            Some((name, _, instead)) => Err(Error::Request(format!(
+                "a {name} for a whole process tree needs a cgroup and there is none ({}); {instead}see `millibox doctor`",
                 self.hello.declined.join("; ")
             ))),
         }

@@ -259,7 +259,13 @@ impl Step {
                 "; raise the process limit (ulimit -u, pids.max) around millibox"
             }
             (Step::Clone, libc::EPERM) => "; user namespaces are forbidden here: see `millibox doctor`",
-            (Step::Rlimit, libc::EPERM) => "; it is above the hard limit that millibox was started with",
+            (Step::Rlimit, libc::EPERM) => {
+                "; it is above the hard limit that runs have here: 4096 open files, no core dumps, what another limit of \
+                 the request says, or what millibox was started with"
+            }
+            (Step::Descriptors, libc::EMFILE) | (Step::Home, libc::EMFILE) => {
+                "; raise the limit on open files (ulimit -n) around millibox"
+            }
             (Step::OtherCgroupNamespaces, _) => {
                 "; where /proc/sys cannot be written, version 2 cgroups must be mounted with nsdelegate \
                  (mount -o remount,nsdelegate /sys/fs/cgroup)"

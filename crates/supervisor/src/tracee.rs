@@ -127,7 +127,10 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
 /// What the figures of launch `number` are counted from.
 fn stamp(home: &Home, number: u64) -> Result<Start, Failure> {
     let mut start = Start { number, ..Start::default() };
-    if !matches!(home.backend, Backend::Rlimit) {
+    if matches!(home.backend, Backend::Rlimit) {
+        // What wait4(2) will tell begins with the process, before its exec.
+        start.cpu_ns = calls::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
+    } else {
         // A running process's time counts for its cgroup when it is scheduled away or a tick
         // passes. Asking for its own clock counts it now (task_sched_runtime() in
         // kernel/sched/core.c); else what came before would count as the program's.
@@ -138,17 +141,21 @@ fn stamp(home: &Home, number: u64) -> Result<Start, Failure> {
     Ok(start)
 }
 
+/// The next descriptor. The kernel leaves out those for which we have no room (unix(7), MSG_CTRUNC).
+fn next_of(received: &mut impl Iterator<Item = i32>) -> crate::sys::Result<i32> {
+    received.next().filter(|&fd| fd >= 0).ok_or(Errno(libc::EMFILE))
+}
+
 /// Puts the standard descriptors at 0, 1, 2. Those that did not come are /dev/null,
 /// which the home has there. Returns the program's descriptor, or -1.
 fn standard_descriptors(launch: &Launch, received: &[i32]) -> crate::sys::Result<i32> {
     let mut next = received.iter().copied();
     for standard in 0..3 {
         if launch.descriptors & 1 << standard != 0 {
-            let fd = next.next().unwrap_or(-1);
-            calls::dup3(fd, standard, 0)?;
+            calls::dup3(next_of(&mut next)?, standard, 0)?;
         }
     }
-    if launch.descriptors & 1 << 3 != 0 { Ok(next.next().unwrap_or(-1)) } else { Ok(-1) }
+    if launch.descriptors & 1 << 3 != 0 { next_of(&mut next) } else { Ok(-1) }
 }
 
 /// Addresses of a launch's strings.

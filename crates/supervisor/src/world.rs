@@ -10,6 +10,7 @@ use crate::supervisor::Setup;
 use crate::sys::{self, Errno, calls, process};
 use crate::template::{self, BuildError, Plan};
 use millibox_seccomp::Program;
+use millibox_wire::frame::MAX_INLINE;
 use millibox_wire::{Located, Mount, Outcome, World, decode, path};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
@@ -60,8 +61,13 @@ impl Worlds {
         if let Some(program) = &world.seccomp {
             Program::from_bytes(program).map_err(|error| format!("seccomp program: {error}"))?;
         }
-        if bytes.len() > millibox_wire::frame::MAX_INLINE - 1024 {
-            return Err(format!("it has {} bytes, more than a home can be told", bytes.len()));
+        // A message to the nursery.
+        if bytes.len() > MAX_INLINE - 1024 {
+            return Err(format!(
+                "it takes {} bytes to say, and {} can be said: use fewer mounts",
+                bytes.len(),
+                MAX_INLINE - 1024
+            ));
         }
         let id = self.next;
         self.next += 1;
@@ -151,16 +157,22 @@ impl Worlds {
         match (bytes.get(..received.length), namespace) {
             (Some([b'B', directories @ ..]), Some(namespace)) => {
                 let directories: Vec<bool> = directories.iter().map(|&byte| byte != 0).collect();
-                known.template = Template::Built {
-                    namespace,
-                    order: Box::new(Order {
-                        uid: known.world.uid.unwrap_or(0),
-                        gid: known.world.gid.unwrap_or(0),
-                        network: known.world.network,
-                        mounts: plan.run_mounts(&directories),
-                        seccomp: known.world.seccomp.clone(),
-                    }),
+                let order = Order {
+                    uid: known.world.uid.unwrap_or(0),
+                    gid: known.world.gid.unwrap_or(0),
+                    network: known.world.network,
+                    mounts: plan.run_mounts(&directories),
+                    seccomp: known.world.seccomp.clone(),
                 };
+                // What else there is of the message: its kind.
+                let length = 1 + millibox_wire::encode(&order).len();
+                if length > MAX_INLINE {
+                    return Err(Step::World.outcome(Step::World.says(format!(
+                        "what is to be mounted for each run takes {length} bytes to say, and {MAX_INLINE} can be said: use \
+                         fewer mounts, or binds in place of tmpfs and procfs"
+                    ))));
+                }
+                known.template = Template::Built { namespace, order: Box::new(order) };
                 Ok(())
             }
             (Some([b'F', numbers @ ..]), _) if numbers.len() == 12 => {

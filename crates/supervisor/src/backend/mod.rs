@@ -140,7 +140,7 @@ impl Backend {
                 Backend::Cgroup2(home) => home.measure(start, end),
                 Backend::Hybrid(home) => home.measure(&shared.standing, start, end),
                 Backend::Rlimit => {
-                    rlimit::measure(&usage, end);
+                    rlimit::measure(&usage, start, end);
                     Ok(())
                 }
             }

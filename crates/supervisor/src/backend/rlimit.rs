@@ -10,7 +10,7 @@
 //! * the peak is the largest resident set of one process, which survives exec, and
 //!   so includes the sandbox's own few hundred pages.
 
-use crate::launch::{End, Failure, Launch, UNLIMITED};
+use crate::launch::{End, Failure, Launch, Start, UNLIMITED};
 use crate::step::Step;
 use crate::sys::calls;
 use crate::sys::process::Waited;
@@ -42,8 +42,8 @@ pub fn limit(launch: &Launch) -> Result<(), Failure> {
     Ok(())
 }
 
-pub fn measure(usage: &Waited, end: &mut End) {
-    end.cpu_ns = (usage.user_us + usage.system_us) * 1000;
+pub fn measure(usage: &Waited, start: &Start, end: &mut End) {
+    end.cpu_ns = ((usage.user_us + usage.system_us) * 1000).saturating_sub(start.cpu_ns);
     end.peak_memory = usage.max_rss_kib * 1024;
     end.peak_processes = UNLIMITED;
 }

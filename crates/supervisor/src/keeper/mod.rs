@@ -238,7 +238,11 @@ fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>,
                 Ok(made) => return Ok(Some(made)),
                 Err(why) => declined.push(format!("hybrid: {why}")),
             }
-            Ok(None)
+            match &options.cgroup_parent {
+                // Who says where wants them.
+                Some(parent) => Err(format!("no cgroups can be made below {parent}: {}", declined.join("; "))),
+                None => Ok(None),
+            }
         }
     }
 }

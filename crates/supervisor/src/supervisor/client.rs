@@ -202,6 +202,11 @@ impl Supervisor {
             );
             return self.answer_error(id, Outcome::NotStarted(error));
         }
+        if run.limits.swap.is_some() && matches!(self.setup.handover, Handover::Rlimit) {
+            let error =
+                Step::SwapLimit.says("without cgroups no process's swap can be limited: leave the swap limit out");
+            return self.answer_error(id, Outcome::NotStarted(error));
+        }
         if run.limits.processes == Some(0) {
             let error = Step::ProcessLimit.says("a process limit of 0 leaves no room for the program itself");
             return self.answer_error(id, Outcome::NotStarted(error));

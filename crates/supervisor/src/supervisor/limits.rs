@@ -164,7 +164,9 @@ impl Supervisor {
         if let Some(home) = self.homes.iter_mut().find(|home| home.state == State::Running(id)) {
             // A killed pid1 does not wait for its children, so nobody sums up what they used.
             let used = match self.setup.handover {
-                Handover::Rlimit if home.start_of_run().exec_ns != 0 => home.cpu_ns(&self.setup.handover, 0, false),
+                Handover::Rlimit if home.start_of_run().exec_ns != 0 => {
+                    home.cpu_ns(&self.setup.handover, 0, false).saturating_sub(home.start_of_run().cpu_ns)
+                }
                 _ => 0,
             };
             home.kill_pid1();
