@@ -167,6 +167,25 @@ fn with_a_loopback_there_are_three_families_more() {
 }
 
 #[test]
+fn with_a_loopback_interfaces_can_be_read() {
+    for arch in Arch::ALL {
+        let policy = millibox_seccomp::profile_with_loopback("default").expect("a profile");
+        let program = compile(&policy, arch).expect("short enough");
+        let nr = arch.number("ioctl").expect("ioctl");
+        // SIOCGIFNAME, SIOCGIFCONF, SIOCGIFHWADDR, SIOCGIFINDEX; FIONREAD. SIOCGSTAMP; a bridge.
+        for (requests, expected) in [
+            (&[0x8910, 0x8912, 0x8927, 0x8933, 0x8933 | 1 << 32, 0x541b][..], "allow"),
+            (&[0x8906, 0x8907, 0x8010_8906, 0x8010_8907, 0x890b, 0x8934, 0x8940, 0x8912 << 32], "errno:ENOTTY"),
+        ] {
+            for &request in requests {
+                let data = Data { nr, arch: arch.audit_value(), args: [3, request, 0, 0, 0, 0], ..Data::default() };
+                assert_eq!(run(&program, &data), action(expected), "{arch}: {request:#x}");
+            }
+        }
+    }
+}
+
+#[test]
 fn numbers_nobody_named() {
     for name in profile_names() {
         for arch in Arch::ALL {
@@ -218,8 +237,20 @@ fn default_answers() {
     for request in [0x5412, 0x541c, 0x541d, 0x5423, 0x5412 | 1 << 32] {
         answers("ioctl", &[0, request], "errno:EPERM");
     }
-    for request in [0x5401, 0x5413, 0x5451, 0x5412 << 32] {
+    // TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX; TCGETS2, TIOCGPTN; SIOCATMARK.
+    for request in [0x5401, 0x5413, 0x541b, 0x5421, 0x5451, 0x802c_542a, 0x8004_5430, 0x8905, 0x5413 | 1 << 32] {
         answers("ioctl", &[0, request], "allow");
+    }
+    let refused = [
+        // FIBMAP, FIGETBSZ, FS_IOC_GETFSMAP, FIEMAP, GETFSUUID, GETFSSYSFSPATH, GETVERSION, GETFLAGS, FICLONE.
+        &[1, 2, 0xc0c0_583b, 0xc020_660b, 0x8011_1500, 0x8081_1501, 0x8008_7601, 0x8008_6601, 0x4004_9409][..],
+        // SIOCGSTAMP and SIOCGSTAMPNS, old and new; bridges, VLANs; interfaces; ethtool.
+        &[0x8906, 0x8907, 0x8010_8906, 0x8010_8907, 0x8940, 0x8941, 0x8982, 0x8983, 0x89a0, 0x89a1, 0x8912, 0x8946],
+        // TUNSETIFF; of pidfds, namespaces, epoll.
+        &[0x4004_54ca, 0xc040_ff0b, 0xb703, 0x4008_8a01, 0, 0x5412 << 32],
+    ];
+    for &request in refused.into_iter().flatten() {
+        answers("ioctl", &[0, request], "errno:ENOTTY");
     }
     for command in [1024, 1026, 1026 | 1 << 40] {
         answers("fcntl", &[3, command], "errno:EPERM");
