@@ -156,7 +156,7 @@ fn with_a_loopback_there_are_three_families_more() {
             let (with, without) = (compile(&policy, arch).expect("short enough"), compiled(name, arch));
             for (call, nr) in arch.syscalls() {
                 for family in [0, 1, 2, 3, 10, 16, 17, 40, 2 | 1 << 32, u64::MAX] {
-                    // Of the type, TCP, UDP; ICMP, SCTP, MPTCP.
+                    // Of the type, TCP; UDP, which streams do not have, ICMP, SCTP, MPTCP.
                     for protocol in [0, 6, 17, 6 | 1 << 32, 1, 132, 262] {
                         let args = [family, 1, protocol, 0, 0, 0];
                         let data = Data { nr, arch: arch.audit_value(), args, ..Data::default() };
@@ -165,7 +165,7 @@ fn with_a_loopback_there_are_three_families_more() {
                         let new = ["socket", "socketpair"].contains(&call) && (internet || routes);
                         let expected = match protocol as u32 {
                             _ if !new => run(&without, &data),
-                            0 | 6 | 17 => action(inside),
+                            0 | 6 => action(inside),
                             _ if inside == "allow" => action("errno:EPROTONOSUPPORT"),
                             _ => action(inside),
                         };
@@ -173,6 +173,37 @@ fn with_a_loopback_there_are_three_families_more() {
                     }
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn with_a_loopback_there_are_streams_and_datagrams() {
+    for arch in Arch::ALL {
+        let policy = millibox_seccomp::profile_with_loopback("default").expect("a profile");
+        let program = compile(&policy, arch).expect("short enough");
+        let nr = arch.number("socket").expect("socket");
+        for family in [2, 10] {
+            for of_type in 0..16 {
+                // SOCK_NONBLOCK and SOCK_CLOEXEC; an upper half.
+                for flags in [0, 0x8_0800, 1 << 32] {
+                    for protocol in [0, 1, 6, 17, 33, 132, 136, 262] {
+                        let expected = match (of_type, protocol) {
+                            (1, 0 | 6) | (2, 0 | 17) => "allow",
+                            _ => "errno:EPROTONOSUPPORT",
+                        };
+                        let args = [family, of_type | flags, protocol, 0, 0, 0];
+                        let data = Data { nr, arch: arch.audit_value(), args, ..Data::default() };
+                        assert_eq!(run(&program, &data), action(expected), "{arch}: {args:x?}");
+                    }
+                }
+            }
+        }
+        // TCP_ULP; TCP_NODELAY, TCP_CONGESTION.
+        let nr = arch.number("setsockopt").expect("setsockopt");
+        for (option, expected) in [(31, "errno:ENOENT"), (31 | 1 << 32, "errno:ENOENT"), (1, "allow"), (13, "allow")] {
+            let data = Data { nr, arch: arch.audit_value(), args: [3, 6, option, 0, 0, 0], ..Data::default() };
+            assert_eq!(run(&program, &data), action(expected), "{arch}: {option}");
         }
     }
 }
