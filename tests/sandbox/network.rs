@@ -23,6 +23,8 @@ fn without_network_nothing_can_be_reached() {
         assert!(host.contains(':') || errno == i64::from(libc::ENETUNREACH), "{host}: {errno}");
     }
     let output = probe_run(&supervisor, &["interfaces"]);
+    assert_eq!((output.number("there"), output.value("up").as_str()), (0, ""));
+    let output = run(&supervisor, &request(["interfaces"]).world(&bare));
     assert_eq!((output.number("there"), output.value("up").as_str()), (1, ""));
 }
 

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-tries = "have the kernel load modules for protocols that nobody needs: SCTP, DCCP, L2TP, UDP-Lite, MPTCP"
+tries = "have the kernel load modules for protocols that nobody needs: SCTP, DCCP, also as the protocol of its type, L2TP, UDP-Lite, MPTCP; and start modprobe for types and protocols that do not belong together"
 must = "the sockets are not there"
 held_by = "seccomp"
 with = ["loopback"]
@@ -16,14 +16,25 @@ static void attack(void)
 {
     static const struct { const char *name; int type, protocol; } all[] = {
         { "MPTCP", SOCK_STREAM, 262 }, { "UDP-Lite", SOCK_DGRAM, 136 }, { "SCTP", SOCK_SEQPACKET, 132 },
-        { "DCCP", 6, 33 }, { "L2TP", SOCK_DGRAM, 115 },
+        { "DCCP", 6, 33 }, { "L2TP", SOCK_DGRAM, 115 }, { "DCCP by its type", 6, 0 }, { "no type", 0, 0 },
+        { "RDM", SOCK_RDM, 0 }, { "SEQPACKET", SOCK_SEQPACKET, 0 }, { "PACKET", SOCK_PACKET, 0 },
+        { "a stream of UDP", SOCK_STREAM, IPPROTO_UDP }, { "datagrams of TCP", SOCK_DGRAM, IPPROTO_TCP },
+        { "DCCP with flags", 6 | SOCK_CLOEXEC | SOCK_NONBLOCK, 0 },
     };
     for (unsigned family = 0; family < 2; family++)
         for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
             if (socket(family ? AF_INET6 : AF_INET, all[i].type, all[i].protocol) >= 0)
                 escaped("%s", all[i].name);
             else if (errno != EPROTONOSUPPORT)
-                broken("%s: this is no refusal", all[i].name);
-    must(socket(AF_INET, SOCK_STREAM, IPPROTO_TCP));
+                escaped("%s: the kernel is asked: errno %d", all[i].name, errno);
+    int tcp = must(socket(AF_INET, SOCK_STREAM, IPPROTO_TCP));
+    must(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     must(socket(AF_INET6, SOCK_DGRAM, IPPROTO_UDP));
+    must(socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK, 0));
+    static const char *const upper[] = { "tls", "smc", "espintcp", "mptcp" };
+    for (unsigned i = 0; i < sizeof upper / sizeof *upper; i++)
+        refused_or(upper[i], setsockopt(tcp, IPPROTO_TCP, 31 /* TCP_ULP */, upper[i], strlen(upper[i])), ENOENT);
+    /* The kernel says EINVAL to no name at all. */
+    if (setsockopt(tcp, IPPROTO_TCP, 31, "tls", 0) == 0 || errno != ENOENT)
+        escaped("TCP_ULP: the kernel is asked: errno %d", errno);
 }

@@ -1,8 +1,8 @@
 /* ---
 class = "network"
 tries = "bring an interface up, give it an address, make new ones, with user 0 inside"
-must = "EPERM"
-held_by = "no capabilities in the network namespace's owner"
+must = "EPERM, or ENOTTY of seccomp, which comes first"
+held_by = "seccomp; no capabilities in the network namespace's owner"
 with = ["root"]
 --- */
 #include "hostile.h"
@@ -17,7 +17,7 @@ static void attack(void)
     if (ioctl(fd, SIOCGIFFLAGS, &request) == 0 && request.ifr_flags & IFF_UP)
         escaped("lo is up");
     request.ifr_flags = IFF_UP;
-    refused("up", ioctl(fd, SIOCSIFFLAGS, &request));
+    refused_or("up", ioctl(fd, SIOCSIFFLAGS, &request), ENOTTY);
     struct { struct nlmsghdr head; struct ifinfomsg body; } message = {
         { sizeof message, RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, 1, 0 }, { .ifi_index = 1, .ifi_flags = IFF_UP, .ifi_change = IFF_UP },
     };
