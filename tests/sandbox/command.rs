@@ -4,6 +4,7 @@ use millibox_tests::{
     directory, eventually, executable, is_root, mask, needs_cgroups, processes_that_say, share, skip, supervisor, token,
 };
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -487,6 +488,35 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
         let output = Command::new(executable("millibox")).args(&arguments).stdout(full).output().unwrap();
         assert_eq!(status(&output), 125, "{arguments:?}: {output:?}");
         assert!(line(&output).contains("cannot write to standard output"), "{arguments:?}: {output:?}");
+    }
+}
+
+#[test]
+fn who_gets_no_threads_says_which_limit_that_is() {
+    let run = |most: u32, words: &[&str]| {
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nproc={most}")).arg(executable("millibox")).args(words).stdin(Stdio::null());
+        if is_root() {
+            // Whom no such limit holds.
+            command.uid(54321).gid(54321);
+        }
+        command.output()
+    };
+    if !run(1, &["--version"]).is_ok_and(|output| output.status.success()) {
+        return skip("there is no prlimit(1), or another user cannot execute the command here");
+    }
+    for words in [&["run", "--", "true"][..], &["judge", "."], &["problem", "clean", "."], &["languages"]] {
+        let output = run(1, words).unwrap();
+        assert_eq!(status(&output), 125, "{words:?}: {output:?}");
+        assert!(line(&output).contains("ulimit -u"), "{words:?}: {output:?}");
+    }
+    // Some of what is started finds room, and what comes after it does not.
+    for most in 2..12 {
+        let output = run(most, &["run", "--output-limit", "9", "--", "true"]).unwrap();
+        assert!([0, 125].contains(&status(&output)), "{most}: {output:?}");
+        if status(&output) != 0 {
+            line(&output);
+        }
     }
 }
 

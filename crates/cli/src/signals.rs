@@ -1,6 +1,6 @@
 //! Ctrl-C and its kin end what runs; it leaves nothing behind and is still reported.
 
-use crate::failure::{Failure, complain};
+use crate::failure::{Failure, complain, no_thread};
 use crate::report_file;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -31,7 +31,7 @@ impl Signals {
         let mut signals = signal_hook::iterator::Signals::new(wanted)
             .map_err(|error| Failure::sandbox(format!("cannot catch signals: {error}")))?;
         let seen = state.clone();
-        std::thread::spawn(move || {
+        let watch = move || {
             for signal in signals.forever() {
                 let mut state = lock(&seen);
                 state.caught.get_or_insert(signal);
@@ -42,7 +42,8 @@ impl Signals {
                     end();
                 }
             }
-        });
+        };
+        std::thread::Builder::new().spawn(watch).map_err(|error| no_thread("that waits for signals", &error))?;
         Ok(Signals { state })
     }
 

@@ -1,7 +1,7 @@
 //! Standard streams, and the limit on what comes out of them.
 
 use super::options::Args;
-use crate::failure::Failure;
+use crate::failure::{Failure, no_thread};
 use crate::signals::Signals;
 use millibox::{Budget, Handle, Moved, Request, move_output};
 use rustix::io::fcntl_dupfd_cloexec;
@@ -97,16 +97,21 @@ impl Streams {
         let budget = Arc::new(Budget::new(self.limit.unwrap_or(u64::MAX)));
         let (done, waits) = channel();
         for Pipe { from, to, name } in self.pipes {
-            let (budget, run, done) = (budget.clone(), run.clone(), done.clone());
-            std::thread::spawn(move || {
-                let moved = move_output(&from, &to, &budget, &run);
+            let (budget, its_run, its_done) = (budget.clone(), run.clone(), done.clone());
+            let work = move || {
+                let moved = move_output(&from, &to, &budget, &its_run);
                 // Nobody listens any more only if we are about to exit.
-                let _ = done.send(moved.map_err(|error| {
+                let _ = its_done.send(moved.map_err(|error| {
                     // The program cannot be left to run on with its output lost.
-                    run.kill();
+                    its_run.kill();
                     format!("cannot write to {name}: {error}")
                 }));
-            });
+            };
+            if let Err(error) = std::thread::Builder::new().spawn(work) {
+                // Nor with nobody who reads it.
+                run.kill();
+                let _ = done.send(Err(no_thread(&format!("that moves {name}"), &error).message));
+            }
         }
         Movers { waits }
     }
