@@ -252,6 +252,54 @@ fn streams_are_our_own_or_files() {
 }
 
 #[test]
+fn no_file_is_lost_to_another_stream() {
+    let place = directory();
+    let path = |name: &str| place.path().join(name).display().to_string();
+    let (file, link, dotted, new) = (path("file"), path("link"), path("./file"), path("new"));
+    std::os::unix::fs::symlink("file", &link).unwrap();
+    // With our own standard input or output from there, or to there, in the way of a shell.
+    let none: &[&str] = &[];
+    for (words, from, to, what) in [
+        (&["--stdin", &file, "--stdout", &file][..], none, none, "--stdout "),
+        (&["--stdin", &file, "--stderr", &link], none, none, "--stderr "),
+        (&["--stdout", &dotted], &[&*file], none, "--stdout "),
+        (&["--stdin", &file, "--report", &link], none, none, "standard input comes from there already"),
+        (&["--report", &file], &[&*file], none, "standard input comes from there already"),
+        (&["--stdout", &file, "--report", &dotted], none, none, "standard output goes there already"),
+        (&["--stderr", &link, "--report", &file], none, none, "standard error goes there already"),
+        (&["--stdout", &new, "--report", &new], none, none, "standard output goes there already"),
+        (&["--report", &file], none, &[&*file], "standard output goes there already"),
+        (&["--stdout", &file, "--report", "-"], none, &[&*file], "standard output goes there already"),
+    ] {
+        std::fs::write(&file, "kept\n").unwrap();
+        let mut command = Command::new(executable("millibox"));
+        command.arg("run").args(words).args(["--", "cat"]).stdin(Stdio::null());
+        if let [from] = from {
+            command.stdin(std::fs::File::open(from).unwrap());
+        }
+        if let [to] = to {
+            command.stdout(std::fs::OpenOptions::new().append(true).open(to).unwrap());
+        }
+        let output = command.output().unwrap();
+        assert_eq!(status(&output), 125, "{words:?}: {output:?}");
+        assert!(line(&output).contains(what) && line(&output).contains("of its own"), "{words:?}: {output:?}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept\n", "{words:?}");
+        assert!(!Path::new(&new).exists(), "{words:?}");
+    }
+    // What is no regular file takes it all, and our own output takes a report after the program's.
+    let output = run(&["--stdin", "/dev/null", "--stdout", "/dev/null", "--report", "/dev/null", "--", "true"]);
+    assert_eq!(status(&output), 0, "{output:?}");
+    for words in [&["--report", "-"][..], &["--stderr", &file, "--report", "/dev/stdout"]] {
+        let own = std::fs::File::create(&file).unwrap();
+        let mut command = Command::new(executable("millibox"));
+        command.arg("run").args(words).args(["--", "sh", "-c", "echo a; echo b"]).stdin(Stdio::null()).stdout(own);
+        assert!(command.status().unwrap().success());
+        let all = std::fs::read_to_string(&file).unwrap();
+        assert!(all.starts_with("a\nb\n{\"outcome\":\"exited\""), "{words:?}: {all}");
+    }
+}
+
+#[test]
 fn the_world_is_what_the_options_say() {
     let place = directory();
     std::fs::write(place.path().join("note"), "of the host\n").unwrap();

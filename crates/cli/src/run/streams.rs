@@ -2,19 +2,61 @@
 
 use super::options::Args;
 use crate::failure::{Failure, no_thread};
+use crate::report_file::{ReportFile, Spot};
 use crate::signals::Signals;
 use millibox::{Budget, Handle, Moved, Request, move_output};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// How long output that nobody reads is waited for after a signal.
 const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Makes sure that no regular file loses what it is to give or to get: input that is emptied or replaced before it is
+/// read, output that a report takes the place of. Both outputs may go to one file.
+pub fn are_apart(args: &Args, report: Option<&ReportFile>) -> Result<(), Failure> {
+    let spot = |named: &Option<PathBuf>, own: Option<Spot>| named.as_deref().map_or(own, Spot::of);
+    let stdin = spot(&args.stdin, Spot::of_open(std::io::stdin()));
+    let outputs = [
+        ("--stdout", "standard output", &args.stdout, Spot::of_open(std::io::stdout())),
+        ("--stderr", "standard error", &args.stderr, Spot::of_open(std::io::stderr())),
+    ];
+    for (option, _, named, _) in &outputs {
+        if let Some(path) = named
+            && stdin.is_some()
+            && stdin == Spot::of(path)
+        {
+            return Err(Failure::option(format!(
+                "{option} {}: standard input comes from there, and would be emptied before it is read; give each a \
+                 file of its own",
+                path.display()
+            )));
+        }
+    }
+    let (Some(report), Some(path)) = (report, &args.report) else { return Ok(()) };
+    let taken = |what: &str| {
+        let path = path.display();
+        Err(Failure::option(format!("--report {path}: {what} already; give each a place of its own")))
+    };
+    let (replaces, writes) = (report.replaces(), report.writes());
+    if replaces.is_some() && replaces == stdin {
+        return taken("standard input comes from there");
+    }
+    for (option, what, named, own) in outputs {
+        // What is opened once more has a position of its own. But to our own output standard error gets with it.
+        let anew = named.is_some() && !(option == "--stderr" && report.is_stdout());
+        let to = spot(named, own);
+        if to.is_some() && (replaces == to || (anew && writes == to)) {
+            return taken(&format!("{what} goes there"));
+        }
+    }
+    Ok(())
+}
 
 /// Where the program's streams come from and go to. `None`: /dev/null.
 pub struct Streams {

@@ -37,7 +37,8 @@ pub(super) fn run(supervisor: &Supervisor, request: Request, stdin: &[u8], most:
         let reader = || read(&stderr, MESSAGES_LIMIT as u64, || {});
         let stderr = std::thread::Builder::new().spawn_scoped(scope, reader).map_err(|error| {
             format!(
-                "cannot start a thread that reads standard error: {error}; raise `ulimit -u`, or the cgroup's pids.max"
+                "cannot start a thread that reads standard error: {error}; raise the process limit \
+                 (ulimit -u, pids.max) around millibox"
             )
         })?;
         let stdout = read(&stdout, most, || handle.kill_for_output());
