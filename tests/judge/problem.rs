@@ -556,6 +556,25 @@ fn what_is_wrong_with_inputs_and_answers() {
 }
 
 #[test]
+fn what_is_no_package_is_not_looked_at() {
+    let shop = Shop::new();
+    std::fs::create_dir(shop.path("empty")).unwrap();
+    shop.write("file", "no archive");
+    for (place, why) in [
+        ("nowhere", "nowhere: error: cannot be read: No such file or directory"),
+        ("empty", "empty: error: no problem package: "),
+        ("file", "file: error: neither a directory nor a zip archive: "),
+    ] {
+        for words in [&["validate", place][..], &["validate", "--json", place], &["zip", place], &["gen", place]] {
+            let said = shop.problem(words);
+            assert_eq!((said.status(), said.stdout()), (2, String::new()), "{words:?}: {said:?}");
+            let text = said.stderr();
+            assert!(text.starts_with(why) && text.lines().count() == 1, "{words:?}: {text}");
+        }
+    }
+}
+
+#[test]
 fn answers_that_the_checker_does_not_take() {
     let shop = Shop::new();
     scripts(&shop, "1a gen.sh x");
