@@ -114,15 +114,13 @@ fn work<T>(
 }
 
 fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
-    let options = init::Options {
-        format: args.format.into(),
-        name: args.name.clone(),
-        interactive: args.interactive,
-        without_tests: args.no_gen,
-    };
-    work(&Shop::open(&args.work, None, &[], signals)?, false, signals, |setter| {
-        setter.init(&args.directory, &options)
-    })?;
+    let options = init::Options { format: args.format.into(), name: args.name.clone(), interactive: args.interactive };
+    let make = |setter: Option<&Setter<'_>>| init::init(setter, &args.directory, &options);
+    match args.no_gen {
+        // Nothing is run, so nothing is asked of the machine.
+        true => make(None)?,
+        false => work(&Shop::open(&args.work, None, &[], signals)?, false, signals, |setter| make(Some(setter)))?,
+    }
     let directory = args.directory.display();
     say(format_args!("{directory}: a package that works; change it to yours, and see `millibox problem --help`"))?;
     Ok(0)
