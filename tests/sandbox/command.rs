@@ -138,6 +138,36 @@ fn a_program_that_is_closed_to_the_sandboxs_user_is_told_so() {
 }
 
 #[test]
+fn a_path_that_cannot_be_looked_at_is_told_from_one_that_leads_nowhere() {
+    let place = directory();
+    share(place.path(), 0o755);
+    let closed = place.path().join("closed");
+    std::fs::create_dir_all(closed.join("sub")).unwrap();
+    let plain = place.path().join("plain");
+    std::fs::write(&plain, "").unwrap();
+    let run_as = |uid: u32, program: &Path| {
+        let mut command = Command::new(executable("millibox"));
+        command.args(["run", "--"]).arg(program).stdin(Stdio::null());
+        if uid != 0 {
+            command.uid(uid).gid(uid);
+        }
+        command.output()
+    };
+    let below_file = run_as(0, &plain.join("program")).unwrap();
+    assert_eq!((status(&below_file), line(&below_file).contains("Not a directory")), (127, true), "{below_file:?}");
+    share(&closed, 0);
+    // Root looks everywhere.
+    let as_user = run_as(if is_root() { 54321 } else { 0 }, &closed.join("sub/program"));
+    share(&closed, 0o755);
+    match as_user {
+        Err(_) => skip("another user cannot execute the command here"),
+        Ok(output) => {
+            assert_eq!((status(&output), line(&output).contains("Permission denied")), (126, true), "{output:?}");
+        }
+    }
+}
+
+#[test]
 fn every_wrong_value_is_one_line_that_names_its_option() {
     let wrong: [&[&str]; 38] = [
         &["--real-time-limit", "soon"],

@@ -17,7 +17,7 @@ pub enum Ending {
     /// There is a result.
     Result(RunResult),
     /// PROGRAM cannot be executed, for this reason; nothing was started.
-    CannotExecute(String),
+    CannotExecute(RunError),
     /// The sandbox failed; with this backend, if it got so far.
     Failed { backend: Option<Backend>, failure: Failure },
 }
@@ -26,7 +26,7 @@ impl Ending {
     /// The exit status. `caught`: the signal that made us end the run.
     pub fn status(&self, caught: Option<i32>) -> u8 {
         match self {
-            Ending::CannotExecute(_) => failure::CANNOT_EXECUTE,
+            Ending::CannotExecute(error) => not_started(error),
             Ending::Failed { failure, .. } => failure.status,
             Ending::Result(result) => match &result.outcome {
                 // The kernel keeps eight bits of an exit code.
@@ -44,7 +44,7 @@ impl Ending {
     /// What to tell, if there is something to tell.
     pub fn line(&self, args: &Args, caught: Option<i32>) -> Option<String> {
         let result = match self {
-            Ending::CannotExecute(why) => return Some(one_line(why)),
+            Ending::CannotExecute(error) => return Some(one_line(&error.message)),
             Ending::Failed { failure, .. } => return Some(failure.message.clone()),
             Ending::Result(result) => result,
         };
@@ -78,11 +78,9 @@ impl Ending {
                 error: Some(ReportError { step: failure.step, errno: None, message: &failure.message }),
                 ..Report::default()
             },
-            Ending::CannotExecute(why) => Report {
-                outcome: "not_started",
-                error: Some(ReportError { step: "exec", errno: None, message: why }),
-                ..Report::default()
-            },
+            Ending::CannotExecute(error) => {
+                Report { outcome: "not_started", error: Some(error.into()), ..Report::default() }
+            }
             Ending::Result(result) => Report {
                 outcome: result.outcome.name(),
                 exit_code: result.exit_code,
@@ -93,11 +91,7 @@ impl Ending {
                 peak_memory_bytes: result.figures.peak_memory_bytes,
                 peak_processes: result.figures.peak_processes,
                 backend: Some(result.backend),
-                error: result.outcome.error().map(|error| ReportError {
-                    step: &error.step,
-                    errno: error.errno,
-                    message: &error.message,
-                }),
+                error: result.outcome.error().map(ReportError::from),
             },
         }
     }
@@ -167,7 +161,7 @@ mod tests {
             let name = outcome.name();
             assert_eq!(ended(outcome).status(Some(libc::SIGINT)), status, "{name}");
         }
-        assert_eq!(Ending::CannotExecute(String::new()).status(None), 126);
+        assert_eq!(Ending::CannotExecute(error("exec", libc::EACCES)).status(None), 126);
         assert_eq!(Ending::Failed { backend: None, failure: Failure::sandbox("x") }.status(None), 125);
     }
 
@@ -188,7 +182,7 @@ mod tests {
         let endings = [
             ended(Outcome::Exited(0)),
             Ending::Failed { backend: None, failure: Failure::sandbox("x") },
-            Ending::CannotExecute("x".to_owned()),
+            Ending::CannotExecute(error("exec", libc::EACCES)),
         ];
         for ending in endings {
             let report = serde_json::to_value(ending.report()).unwrap();
