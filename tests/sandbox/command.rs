@@ -558,6 +558,7 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
     let place = directory();
     let new = place.path().join("new").display().to_string();
     let mut all = vec![vec!["problem", "init", "--no-gen", &new], vec!["bench", "list"], vec!["completions", "bash"]];
+    all.extend([vec!["run", "--help"], vec!["help", "judge"], vec!["--help", ""], vec!["--version", ""]]);
     let package = package(place.path());
     if let Some(package) = &package {
         all.extend([

@@ -2,15 +2,21 @@
 
 use crate::failure::{self, complain};
 use clap::error::{Error, ErrorKind};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Prints help, version or error; the exit status.
 pub fn report(error: &Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A closed pipe (`| head`) is nobody's mistake.
-            let _ = error.print();
-            ExitCode::SUCCESS
+            match error.print().and_then(|()| std::io::stdout().flush()) {
+                // A closed pipe (`| head`) is nobody's mistake.
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    complain(format_args!("millibox: {}", failure::unwritten(error)));
+                    ExitCode::from(failure::SANDBOX)
+                }
+                _ => ExitCode::SUCCESS,
+            }
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
