@@ -636,6 +636,31 @@ fn a_policy_comes_by_a_pipe() {
     drop(pipe);
     let output = child.wait_with_output().unwrap();
     assert_eq!(status(&output), 5, "{output:?}");
+
+    // Nobody writes yet when it is opened.
+    let place = directory();
+    let fifo = fifo(place.path());
+    let child = Command::new(executable("millibox"))
+        .args(["run", "--seccomp", &fifo, "--", "sh", "-c", "exit 5"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    // This one waits for a reader, and for ever if there is none any more.
+    let writer = std::thread::spawn(move || std::fs::write(&fifo, policy));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(status(&output), 5, "{output:?}");
+    writer.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_policy_is_in_a_file_or_a_pipe() {
+    for other in ["/dev/null", "/dev"] {
+        let output = run(&["--seccomp", other, "true"]);
+        let said = line(&output);
+        assert_eq!((status(&output), said.contains("neither a regular file nor a pipe")), (125, true), "{output:?}");
+    }
 }
 
 #[test]
@@ -651,6 +676,7 @@ fn a_signal_ends_who_waits_for_a_fifo() {
         (vec!["run", "--report", &report, "--stderr", &fifo, "true"], 1),
         (vec!["run", "--report", &fifo, "true"], 15),
     ];
+        (vec!["run", "--report", &report, "--seccomp", &fifo, "true"], 15),
     if let Some(package) = &package {
         waits.push((vec!["judge", package, "--report", "html", &report, "--report", "json", &fifo], 2));
     }
@@ -698,11 +724,7 @@ fn what_must_be_a_regular_file_is_not_waited_for() {
     let place = directory();
     let fifo = fifo(place.path());
     let package = package(place.path());
-    let mut wrong = vec![
-        (vec!["run", "--seccomp", &fifo, "true"], 125),
-        (vec!["judge", &fifo], 2),
-        (vec!["problem", "validate", &fifo], 2),
-    ];
+    let mut wrong = vec![(vec!["judge", &fifo], 2), (vec!["problem", "validate", &fifo], 2)];
     if let Some(package) = &package {
         wrong.push((vec!["judge", package, &fifo, "--language", "c++17"], 125));
     }
