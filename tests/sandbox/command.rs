@@ -426,7 +426,7 @@ fn ignores_hangups() -> bool {
 #[test]
 fn a_signal_to_the_command_ends_the_run() {
     let place = directory();
-    for (signal, wanted) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+    for (signal, wanted) in [("INT", 130), ("QUIT", 131), ("TERM", 143), ("HUP", 129)] {
         if signal == "HUP" && ignores_hangups() {
             continue;
         }
@@ -674,9 +674,10 @@ fn a_signal_ends_who_waits_for_a_fifo() {
         (vec!["run", "--report", &report, "--stdin", &fifo, "true"], 2),
         (vec!["run", "--stdout", &fifo, "true"], 15),
         (vec!["run", "--report", &report, "--stderr", &fifo, "true"], 1),
+        (vec!["run", "--report", &report, "--stdin", &fifo, "true"], 3),
         (vec!["run", "--report", &fifo, "true"], 15),
-    ];
         (vec!["run", "--report", &report, "--seccomp", &fifo, "true"], 15),
+    ];
     if let Some(package) = &package {
         waits.push((vec!["judge", package, "--report", "html", &report, "--report", "json", &fifo], 2));
     }
@@ -713,7 +714,7 @@ fn a_signal_ends_who_waits_for_a_fifo() {
         }
         let output = child.wait_with_output().unwrap();
         assert_eq!(status(&output), 128 + signal, "{words:?}: {output:?}");
-        line(&output);
+        assert!(line(&output).contains("told to end by SIG"), "{words:?}: {output:?}");
         let names: Vec<_> = std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
         assert_eq!(names, ["fifo"], "{words:?}: left behind");
     }

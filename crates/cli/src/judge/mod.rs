@@ -102,13 +102,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
     };
     signals.forget();
-    Ok(ExitCode::from(match signals.caught() {
-        Some(signal) => {
-            complain(format_args!("millibox: told to end by signal {signal}; what ran was killed"));
-            128 + (signal & 0x7f) as u8
-        }
-        None => status,
-    }))
+    Ok(signals.ended("what ran was killed").unwrap_or(ExitCode::from(status)))
 }
 
 /// Those that are asked for, and the names of those that are asked for themselves, and not with their folder.

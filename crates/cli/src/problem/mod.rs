@@ -51,10 +51,9 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         Command::Zip(args) => pack(args, &signals),
         Command::Clean(args) => tidy(args),
     };
-    if let Some(signal) = signals.caught() {
-        // What failed then failed for this.
-        complain(format_args!("millibox: told to end by signal {signal}; what ran was killed"));
-        return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
+    // What failed then failed for this.
+    if let Some(status) = signals.ended("what ran was killed") {
+        return Ok(status);
     }
     match done {
         Ok(status) => Ok(ExitCode::from(status)),

@@ -3,6 +3,7 @@
 use super::options::Args;
 use super::report::{Report, ReportError};
 use crate::failure::{self, Failure, one_line};
+use crate::signals;
 use crate::values::shown_size;
 use millibox::{Backend, Outcome, RunError, RunResult};
 
@@ -62,7 +63,7 @@ impl Ending {
             Outcome::MemoryLimit => with(args.memory_limit.map(shown_size)),
             Outcome::OutputLimit => with(args.output_limit.map(shown_size)),
             Outcome::Killed | Outcome::Cancelled => match caught {
-                Some(signal) => format!("killed, as millibox was told to end by {}", signal_name(signal)),
+                Some(signal) => format!("killed, as millibox was told to end by {}", signals::name(signal)),
                 None => result.to_string(),
             },
         };
@@ -110,15 +111,6 @@ fn not_started(error: &RunError) -> u8 {
         ("exec", Some(libc::ENOENT | libc::ENOTDIR)) => failure::NOT_FOUND,
         ("exec" | "arguments", _) => failure::CANNOT_EXECUTE,
         _ => failure::SANDBOX,
-    }
-}
-
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        libc::SIGINT => "SIGINT",
-        libc::SIGTERM => "SIGTERM",
-        libc::SIGHUP => "SIGHUP",
-        _ => "a signal",
     }
 }
 
