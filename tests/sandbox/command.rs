@@ -481,6 +481,31 @@ fn the_doctor_says_what_it_tried() {
 }
 
 #[test]
+fn the_doctor_names_the_limit_that_is_in_the_way() {
+    let doctor = |limit: &str| {
+        let mut command = Command::new("prlimit");
+        command.arg(limit).arg(executable("millibox")).args(["doctor", "--json"]).stdin(Stdio::null());
+        if is_root() {
+            // Whom no limit on processes holds.
+            command.uid(54321).gid(54321);
+        }
+        command.output().ok().and_then(|output| serde_json::from_slice::<serde_json::Value>(&output.stdout).ok())
+    };
+    // Of a sandbox that works here: else there is something else to be mended, too.
+    let failures = |told: &serde_json::Value| {
+        let failed = |check: &&serde_json::Value| check["ok"] == false && check["name"] != "backend cgroup2";
+        told["checks"].as_array().unwrap().iter().find(failed).map(|check| check["remedy"].to_string())
+    };
+    if doctor("--nofile=1024").is_none_or(|told| told["backend"].is_null()) {
+        return skip("there is no prlimit(1), or another user cannot run programs in the sandbox here");
+    }
+    for (limit, remedy) in [("--nofile=8", "ulimit -n"), ("--nofile=16", "ulimit -n"), ("--nproc=5", "ulimit -u")] {
+        let told = doctor(limit).unwrap();
+        assert!(failures(&told).is_some_and(|said| said.contains(remedy)), "{limit}: {told}");
+    }
+}
+
+#[test]
 fn a_supervisor_that_cannot_be_executed_is_told_first_by_the_doctor() {
     let place = directory();
     let supervisor = place.path().join("millibox-supervisor");
