@@ -18,7 +18,7 @@ use crate::shop::{Shop, can_be_package};
 use crate::signals::Signals;
 use millibox_judge::interactive::Mode;
 use millibox_judge::judge::{Judge, Machine, Options, Prepared, TimeLimit, choose};
-use millibox_judge::report::{JudgeReport, SubmissionReport};
+use millibox_judge::report::{JudgeReport, SubmissionReport, counted};
 use millibox_judge::verdict::Verdict;
 use millibox_package::Problem;
 use millibox_package::model::{Expected, Submission};
@@ -159,9 +159,9 @@ pub fn heading(prepared: &Prepared, machine: &Machine) -> String {
     let memory = prepared.limits().iter().map(|limits| limits.memory).max().unwrap_or_default() >> 20;
     let cpus: Vec<String> = machine.cpus().iter().map(ToString::to_string).collect();
     format!(
-        "{}: {} tests; time limit {time} ({from}), memory limit {memory} MiB; CPU {}, backend {}\n",
+        "{}: {}; time limit {time} ({from}), memory limit {memory} MiB; CPU {}, backend {}\n",
         problem.name,
-        problem.tests().count(),
+        counted(problem.tests().count(), "test"),
         cpus.join(","),
         machine.supervisor().backend()
     )
