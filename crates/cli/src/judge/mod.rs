@@ -36,6 +36,10 @@ const NOT_JUDGED: u8 = 2;
 /// The whole subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let signals = Signals::catch()?;
+    if args.language.is_some() && args.submissions.is_empty() {
+        let why = "--language: says what the submissions named are written in; name a SUBMISSION after the package";
+        return Err(Failure::option(why));
+    }
     if !can_be_package(&args.package) {
         return Ok(ExitCode::from(NOT_JUDGED));
     }
