@@ -567,6 +567,20 @@ fn package(place: &Path) -> Option<String> {
 }
 
 #[test]
+fn help_is_given_however_it_is_asked_for() {
+    let of = |words: &[&str]| Command::new(executable("millibox")).args(words).output().unwrap();
+    for words in
+        [&["help", "run"][..], &["help", "run", "--help"], &["help", "--help"], &["problem", "help", "gen", "-h"]]
+    {
+        let output = of(words);
+        assert_eq!((status(&output), text(&output.stderr)), (0, String::new()), "{words:?}: {output:?}");
+        assert!(text(&output.stdout).contains("Usage: millibox"), "{words:?}: {output:?}");
+    }
+    let output = of(&["judge", ".", "--language", "c++17"]);
+    assert_eq!((status(&output), line(&output).contains("name a SUBMISSION")), (125, true), "{output:?}");
+}
+
+#[test]
 fn who_runs_nothing_needs_no_sandbox() {
     let place = directory();
     let (package, packed) = (place.path().join("sums").display().to_string(), place.path().join("sums.zip"));
