@@ -499,7 +499,7 @@ fn a_signal_leaves_everything() {
     assert_eq!(said.status(), 128 + 2, "{said:?}");
     assert!(!said.stdout().contains("failed"), "{said:?}");
     let told = String::from_utf8_lossy(&said.0.stderr).into_owned();
-    assert!(told.lines().count() == 1 && told.contains("told to end by signal 2"), "{told}");
+    assert!(told.lines().count() == 1 && told.contains("told to end by SIGINT;"), "{told}");
     assert!(before == shop.files("p"), "a file changed");
     // Two at once are one too many.
     let _lock = {
@@ -553,6 +553,25 @@ fn what_is_wrong_with_inputs_and_answers() {
     shop.write("p/problem.yaml", "name: [\n");
     shop.fails("p", &["validate", "p"], 1, "p/problem.yaml:");
     shop.fails("p", &["gen", "p"], 2, "p/problem.yaml:");
+}
+
+#[test]
+fn what_is_no_package_is_not_looked_at() {
+    let shop = Shop::new();
+    std::fs::create_dir(shop.path("empty")).unwrap();
+    shop.write("file", "no archive");
+    for (place, why) in [
+        ("nowhere", "nowhere: error: cannot be read: No such file or directory"),
+        ("empty", "empty: error: no problem package: "),
+        ("file", "file: error: neither a directory nor a zip archive: "),
+    ] {
+        for words in [&["validate", place][..], &["validate", "--json", place], &["zip", place], &["gen", place]] {
+            let said = shop.problem(words);
+            assert_eq!((said.status(), said.stdout()), (2, String::new()), "{words:?}: {said:?}");
+            let text = said.stderr();
+            assert!(text.starts_with(why) && text.lines().count() == 1, "{words:?}: {text}");
+        }
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use millibox_tests::{
     directory, eventually, executable, is_root, mask, needs_cgroups, processes_that_say, share, skip, supervisor, token,
 };
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -137,6 +138,36 @@ fn a_program_that_is_closed_to_the_sandboxs_user_is_told_so() {
 }
 
 #[test]
+fn a_path_that_cannot_be_looked_at_is_told_from_one_that_leads_nowhere() {
+    let place = directory();
+    share(place.path(), 0o755);
+    let closed = place.path().join("closed");
+    std::fs::create_dir_all(closed.join("sub")).unwrap();
+    let plain = place.path().join("plain");
+    std::fs::write(&plain, "").unwrap();
+    let run_as = |uid: u32, program: &Path| {
+        let mut command = Command::new(executable("millibox"));
+        command.args(["run", "--"]).arg(program).stdin(Stdio::null());
+        if uid != 0 {
+            command.uid(uid).gid(uid);
+        }
+        command.output()
+    };
+    let below_file = run_as(0, &plain.join("program")).unwrap();
+    assert_eq!((status(&below_file), line(&below_file).contains("Not a directory")), (127, true), "{below_file:?}");
+    share(&closed, 0);
+    // Root looks everywhere.
+    let as_user = run_as(if is_root() { 54321 } else { 0 }, &closed.join("sub/program"));
+    share(&closed, 0o755);
+    match as_user {
+        Err(_) => skip("another user cannot execute the command here"),
+        Ok(output) => {
+            assert_eq!((status(&output), line(&output).contains("Permission denied")), (126, true), "{output:?}");
+        }
+    }
+}
+
+#[test]
 fn every_wrong_value_is_one_line_that_names_its_option() {
     let wrong: [&[&str]; 38] = [
         &["--real-time-limit", "soon"],
@@ -251,6 +282,54 @@ fn streams_are_our_own_or_files() {
 }
 
 #[test]
+fn no_file_is_lost_to_another_stream() {
+    let place = directory();
+    let path = |name: &str| place.path().join(name).display().to_string();
+    let (file, link, dotted, new) = (path("file"), path("link"), path("./file"), path("new"));
+    std::os::unix::fs::symlink("file", &link).unwrap();
+    // With our own standard input or output from there, or to there, in the way of a shell.
+    let none: &[&str] = &[];
+    for (words, from, to, what) in [
+        (&["--stdin", &file, "--stdout", &file][..], none, none, "--stdout "),
+        (&["--stdin", &file, "--stderr", &link], none, none, "--stderr "),
+        (&["--stdout", &dotted], &[&*file], none, "--stdout "),
+        (&["--stdin", &file, "--report", &link], none, none, "standard input comes from there already"),
+        (&["--report", &file], &[&*file], none, "standard input comes from there already"),
+        (&["--stdout", &file, "--report", &dotted], none, none, "standard output goes there already"),
+        (&["--stderr", &link, "--report", &file], none, none, "standard error goes there already"),
+        (&["--stdout", &new, "--report", &new], none, none, "standard output goes there already"),
+        (&["--report", &file], none, &[&*file], "standard output goes there already"),
+        (&["--stdout", &file, "--report", "-"], none, &[&*file], "standard output goes there already"),
+    ] {
+        std::fs::write(&file, "kept\n").unwrap();
+        let mut command = Command::new(executable("millibox"));
+        command.arg("run").args(words).args(["--", "cat"]).stdin(Stdio::null());
+        if let [from] = from {
+            command.stdin(std::fs::File::open(from).unwrap());
+        }
+        if let [to] = to {
+            command.stdout(std::fs::OpenOptions::new().append(true).open(to).unwrap());
+        }
+        let output = command.output().unwrap();
+        assert_eq!(status(&output), 125, "{words:?}: {output:?}");
+        assert!(line(&output).contains(what) && line(&output).contains("of its own"), "{words:?}: {output:?}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept\n", "{words:?}");
+        assert!(!Path::new(&new).exists(), "{words:?}");
+    }
+    // What is no regular file takes it all, and our own output takes a report after the program's.
+    let output = run(&["--stdin", "/dev/null", "--stdout", "/dev/null", "--report", "/dev/null", "--", "true"]);
+    assert_eq!(status(&output), 0, "{output:?}");
+    for words in [&["--report", "-"][..], &["--stderr", &file, "--report", "/dev/stdout"]] {
+        let own = std::fs::File::create(&file).unwrap();
+        let mut command = Command::new(executable("millibox"));
+        command.arg("run").args(words).args(["--", "sh", "-c", "echo a; echo b"]).stdin(Stdio::null()).stdout(own);
+        assert!(command.status().unwrap().success());
+        let all = std::fs::read_to_string(&file).unwrap();
+        assert!(all.starts_with("a\nb\n{\"outcome\":\"exited\""), "{words:?}: {all}");
+    }
+}
+
+#[test]
 fn the_world_is_what_the_options_say() {
     let place = directory();
     std::fs::write(place.path().join("note"), "of the host\n").unwrap();
@@ -347,7 +426,7 @@ fn ignores_hangups() -> bool {
 #[test]
 fn a_signal_to_the_command_ends_the_run() {
     let place = directory();
-    for (signal, wanted) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+    for (signal, wanted) in [("INT", 130), ("QUIT", 131), ("TERM", 143), ("HUP", 129)] {
         if signal == "HUP" && ignores_hangups() {
             continue;
         }
@@ -398,6 +477,31 @@ fn the_doctor_says_what_it_tried() {
             status(&shell(&["--memory-limit", "64M", "--process-limit", "9", "--cpu-time-limit", "9s"], "exit 0")),
             0
         );
+    }
+}
+
+#[test]
+fn the_doctor_names_the_limit_that_is_in_the_way() {
+    let doctor = |limit: &str| {
+        let mut command = Command::new("prlimit");
+        command.arg(limit).arg(executable("millibox")).args(["doctor", "--json"]).stdin(Stdio::null());
+        if is_root() {
+            // Whom no limit on processes holds.
+            command.uid(54321).gid(54321);
+        }
+        command.output().ok().and_then(|output| serde_json::from_slice::<serde_json::Value>(&output.stdout).ok())
+    };
+    // Of a sandbox that works here: else there is something else to be mended, too.
+    let failures = |told: &serde_json::Value| {
+        let failed = |check: &&serde_json::Value| check["ok"] == false && check["name"] != "backend cgroup2";
+        told["checks"].as_array().unwrap().iter().find(failed).map(|check| check["remedy"].to_string())
+    };
+    if doctor("--nofile=1024").is_none_or(|told| told["backend"].is_null()) {
+        return skip("there is no prlimit(1), or another user cannot run programs in the sandbox here");
+    }
+    for (limit, remedy) in [("--nofile=8", "ulimit -n"), ("--nofile=16", "ulimit -n"), ("--nproc=5", "ulimit -u")] {
+        let told = doctor(limit).unwrap();
+        assert!(failures(&told).is_some_and(|said| said.contains(remedy)), "{limit}: {told}");
     }
 }
 
@@ -457,10 +561,35 @@ fn package(place: &Path) -> Option<String> {
         return None;
     }
     let package = place.join("sums").display().to_string();
-    let mut command = Command::new(executable("millibox"));
-    let output = command.args(["problem", "init", "--no-gen", &package]).args(of_single_processes()).output().unwrap();
+    let output = Command::new(executable("millibox")).args(["problem", "init", "--no-gen", &package]).output().unwrap();
     assert_eq!(status(&output), 0, "{output:?}");
     Some(package)
+}
+
+#[test]
+fn help_is_given_however_it_is_asked_for() {
+    let of = |words: &[&str]| Command::new(executable("millibox")).args(words).output().unwrap();
+    for words in
+        [&["help", "run"][..], &["help", "run", "--help"], &["help", "--help"], &["problem", "help", "gen", "-h"]]
+    {
+        let output = of(words);
+        assert_eq!((status(&output), text(&output.stderr)), (0, String::new()), "{words:?}: {output:?}");
+        assert!(text(&output.stdout).contains("Usage: millibox"), "{words:?}: {output:?}");
+    }
+    let output = of(&["judge", ".", "--language", "c++17"]);
+    assert_eq!((status(&output), line(&output).contains("name a SUBMISSION")), (125, true), "{output:?}");
+}
+
+#[test]
+fn who_runs_nothing_needs_no_sandbox() {
+    let place = directory();
+    let (package, packed) = (place.path().join("sums").display().to_string(), place.path().join("sums.zip"));
+    for words in [&["init", "--no-gen", &package][..], &["zip", "--force", &package], &["clean", &package]] {
+        let mut command = Command::new(executable("millibox"));
+        let output = command.arg("problem").args(words).env("MILLIBOX_SUPERVISOR", "/no/such/file").output().unwrap();
+        assert_eq!(status(&output), 0, "{words:?}: {output:?}");
+    }
+    assert!(packed.is_file());
 }
 
 #[test]
@@ -468,6 +597,7 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
     let place = directory();
     let new = place.path().join("new").display().to_string();
     let mut all = vec![vec!["problem", "init", "--no-gen", &new], vec!["bench", "list"], vec!["completions", "bash"]];
+    all.extend([vec!["run", "--help"], vec!["help", "judge"], vec!["--help", ""], vec!["--version", ""]]);
     let package = package(place.path());
     if let Some(package) = &package {
         all.extend([
@@ -479,7 +609,7 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
         ]);
     }
     for mut arguments in all {
-        if matches!(arguments[1], "init" | "validate" | "zip" | "gen" | "limits") {
+        if matches!(arguments[1], "validate" | "gen" | "limits") {
             // These run something.
             arguments.extend(of_single_processes());
         }
@@ -487,6 +617,35 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
         let output = Command::new(executable("millibox")).args(&arguments).stdout(full).output().unwrap();
         assert_eq!(status(&output), 125, "{arguments:?}: {output:?}");
         assert!(line(&output).contains("cannot write to standard output"), "{arguments:?}: {output:?}");
+    }
+}
+
+#[test]
+fn who_gets_no_threads_says_which_limit_that_is() {
+    let run = |most: u32, words: &[&str]| {
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nproc={most}")).arg(executable("millibox")).args(words).stdin(Stdio::null());
+        if is_root() {
+            // Whom no such limit holds.
+            command.uid(54321).gid(54321);
+        }
+        command.output()
+    };
+    if !run(1, &["--version"]).is_ok_and(|output| output.status.success()) {
+        return skip("there is no prlimit(1), or another user cannot execute the command here");
+    }
+    for words in [&["run", "--", "true"][..], &["judge", "."], &["problem", "clean", "."], &["languages"]] {
+        let output = run(1, words).unwrap();
+        assert_eq!(status(&output), 125, "{words:?}: {output:?}");
+        assert!(line(&output).contains("ulimit -u"), "{words:?}: {output:?}");
+    }
+    // Some of what is started finds room, and what comes after it does not.
+    for most in 2..12 {
+        let output = run(most, &["run", "--output-limit", "9", "--", "true"]).unwrap();
+        assert!([0, 125].contains(&status(&output)), "{most}: {output:?}");
+        if status(&output) != 0 {
+            line(&output);
+        }
     }
 }
 
@@ -516,6 +675,31 @@ fn a_policy_comes_by_a_pipe() {
     drop(pipe);
     let output = child.wait_with_output().unwrap();
     assert_eq!(status(&output), 5, "{output:?}");
+
+    // Nobody writes yet when it is opened.
+    let place = directory();
+    let fifo = fifo(place.path());
+    let child = Command::new(executable("millibox"))
+        .args(["run", "--seccomp", &fifo, "--", "sh", "-c", "exit 5"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    // This one waits for a reader, and for ever if there is none any more.
+    let writer = std::thread::spawn(move || std::fs::write(&fifo, policy));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(status(&output), 5, "{output:?}");
+    writer.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_policy_is_in_a_file_or_a_pipe() {
+    for other in ["/dev/null", "/dev"] {
+        let output = run(&["--seccomp", other, "true"]);
+        let said = line(&output);
+        assert_eq!((status(&output), said.contains("neither a regular file nor a pipe")), (125, true), "{output:?}");
+    }
 }
 
 #[test]
@@ -529,7 +713,9 @@ fn a_signal_ends_who_waits_for_a_fifo() {
         (vec!["run", "--report", &report, "--stdin", &fifo, "true"], 2),
         (vec!["run", "--stdout", &fifo, "true"], 15),
         (vec!["run", "--report", &report, "--stderr", &fifo, "true"], 1),
+        (vec!["run", "--report", &report, "--stdin", &fifo, "true"], 3),
         (vec!["run", "--report", &fifo, "true"], 15),
+        (vec!["run", "--report", &report, "--seccomp", &fifo, "true"], 15),
     ];
     if let Some(package) = &package {
         waits.push((vec!["judge", package, "--report", "html", &report, "--report", "json", &fifo], 2));
@@ -567,7 +753,7 @@ fn a_signal_ends_who_waits_for_a_fifo() {
         }
         let output = child.wait_with_output().unwrap();
         assert_eq!(status(&output), 128 + signal, "{words:?}: {output:?}");
-        line(&output);
+        assert!(line(&output).contains("told to end by SIG"), "{words:?}: {output:?}");
         let names: Vec<_> = std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
         assert_eq!(names, ["fifo"], "{words:?}: left behind");
     }
@@ -578,11 +764,7 @@ fn what_must_be_a_regular_file_is_not_waited_for() {
     let place = directory();
     let fifo = fifo(place.path());
     let package = package(place.path());
-    let mut wrong = vec![
-        (vec!["run", "--seccomp", &fifo, "true"], 125),
-        (vec!["judge", &fifo], 2),
-        (vec!["problem", "validate", &fifo], 2),
-    ];
+    let mut wrong = vec![(vec!["judge", &fifo], 2), (vec!["problem", "validate", &fifo], 2)];
     if let Some(package) = &package {
         wrong.push((vec!["judge", package, &fifo, "--language", "c++17"], 125));
     }

@@ -140,13 +140,7 @@ pub fn main(args: &Args, builder: &Builder) -> Result<ExitCode, Failure> {
     });
     let done = measure(args, builder, &chosen, only_true);
     // A failure after a signal is the signal's doing.
-    match signals.caught() {
-        Some(signal) => {
-            complain(format_args!("millibox: told to end by signal {signal}; what it had begun is incomplete"));
-            Ok(ExitCode::from(128 + (signal & 0x7f) as u8))
-        }
-        None => done,
-    }
+    signals.ended("what it had begun is incomplete").map_or(done, Ok)
 }
 
 /// Makes the experiments in a lab, which is gone with all that is in it when this returns.

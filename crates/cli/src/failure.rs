@@ -51,6 +51,13 @@ impl From<millibox::Error> for Failure {
     }
 }
 
+/// There is no thread for something.
+pub fn no_thread(what: &str, error: &std::io::Error) -> Failure {
+    Failure::sandbox(format!(
+        "cannot start a thread {what}: {error}; raise the process limit (ulimit -u, pids.max) around millibox"
+    ))
+}
+
 /// A line on standard output: `println!` panics where nobody reads, or nothing more can be written.
 pub fn say(line: impl fmt::Display) -> Result<(), Failure> {
     use std::io::Write;

@@ -83,9 +83,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         shown
     });
     signals.forget();
-    if let Some(signal) = signals.caught() {
-        complain(format_args!("millibox: told to end by signal {signal}; what ran was killed"));
-        return Ok(ExitCode::from(128 + (signal & 0x7f) as u8));
+    if let Some(status) = signals.ended("what ran was killed") {
+        return Ok(status);
     }
     let written = written.and_then(|()| match args.json {
         true => {

@@ -104,7 +104,7 @@ fn main() -> ExitCode {
     if let Some(code) = millibox_lab::programs::main(std::env::args_os()) {
         return code;
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(usage::words(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => return usage::report(&error),
     };

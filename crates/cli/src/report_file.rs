@@ -1,10 +1,11 @@
 //! Files of `--report`.
 
 use crate::failure::Failure;
-use rustix::fs::{Access, AtFlags, CWD};
+use rustix::fs::{Access, AtFlags, CWD, FileType, fstat};
 use rustix::io::fcntl_dupfd_cloexec;
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -49,6 +50,31 @@ impl Place {
     }
 }
 
+/// A regular file that is read, written or replaced, there or not yet, however it is spelt.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// Device and inode.
+    There(u64, u64),
+    NotYet(PathBuf),
+}
+
+impl Spot {
+    /// Where a path leads; none if that is no regular file.
+    pub fn of(path: &Path) -> Option<Spot> {
+        match path.metadata() {
+            Ok(found) => found.is_file().then(|| Spot::There(found.dev(), found.ino())),
+            Err(_) => real(path).ok().map(Spot::NotYet),
+        }
+    }
+
+    /// What is open; none if it is no regular file.
+    pub fn of_open(file: impl AsFd) -> Option<Spot> {
+        let found = fstat(file).ok()?;
+        (FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
+            .then_some(Spot::There(found.st_dev, found.st_ino))
+    }
+}
+
 enum Target {
     /// A regular file: whoever reads it finds the old content or the whole new one.
     Replace(NamedTempFile, PathBuf),
@@ -73,6 +99,22 @@ impl ReportFile {
     /// Whether it goes where another one goes.
     pub fn is_at(&self, other: &ReportFile) -> bool {
         self.place == other.place
+    }
+
+    /// The file that it takes the place of.
+    pub fn replaces(&self) -> Option<Spot> {
+        match &self.target {
+            Some(Target::Replace(_, path)) => Spot::of(path),
+            _ => None,
+        }
+    }
+
+    /// The file that is written to as it is.
+    pub fn writes(&self) -> Option<Spot> {
+        match &self.target {
+            Some(Target::Write(file)) => Spot::of_open(file),
+            _ => None,
+        }
     }
 
     /// Writes it.

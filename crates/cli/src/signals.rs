@@ -1,8 +1,9 @@
 //! Ctrl-C and its kin end what runs; it leaves nothing behind and is still reported.
 
-use crate::failure::{Failure, complain};
+use crate::failure::{Failure, complain, no_thread};
 use crate::report_file;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 #[derive(Default)]
@@ -27,11 +28,11 @@ impl Signals {
         let state = Arc::new(Mutex::new(State::default()));
         let ignored = ignored(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
         let hangup = Some(SIGHUP).filter(|signal| ignored & 1 << (signal - 1) == 0);
-        let wanted = [SIGINT, SIGTERM].into_iter().chain(hangup);
+        let wanted = [SIGINT, SIGQUIT, SIGTERM].into_iter().chain(hangup);
         let mut signals = signal_hook::iterator::Signals::new(wanted)
             .map_err(|error| Failure::sandbox(format!("cannot catch signals: {error}")))?;
         let seen = state.clone();
-        std::thread::spawn(move || {
+        let watch = move || {
             for signal in signals.forever() {
                 let mut state = lock(&seen);
                 state.caught.get_or_insert(signal);
@@ -42,13 +43,21 @@ impl Signals {
                     end();
                 }
             }
-        });
+        };
+        std::thread::Builder::new().spawn(watch).map_err(|error| no_thread("that waits for signals", &error))?;
         Ok(Signals { state })
     }
 
     /// The first signal that came.
     pub fn caught(&self) -> Option<i32> {
         lock(&self.state).caught
+    }
+
+    /// If a signal came, says so, and what became of the work for it; the exit status.
+    pub fn ended(&self, what: &str) -> Option<ExitCode> {
+        let signal = self.caught()?;
+        complain(format_args!("millibox: told to end by {}; {what}", name(signal)));
+        Some(ExitCode::from(status(signal)))
     }
 
     /// A signal, even one that has come already, does this. It must not wait for anything.
@@ -86,9 +95,19 @@ impl Signals {
 /// Ends us, with nothing left behind.
 fn leave(signal: i32) -> ! {
     report_file::without_temporaries(|| {
-        complain(format_args!("millibox: told to end by signal {signal}"));
-        std::process::exit(128 + (signal & 0x7f))
+        complain(format_args!("millibox: told to end by {}", name(signal)));
+        std::process::exit(status(signal).into())
     })
+}
+
+/// What people call it.
+pub fn name(signal: i32) -> &'static str {
+    signal_hook::low_level::signal_name(signal).unwrap_or("a signal")
+}
+
+/// The exit status for it, as shells have it.
+fn status(signal: i32) -> u8 {
+    128 + (signal & 0x7f) as u8
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {

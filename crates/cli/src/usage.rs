@@ -2,15 +2,22 @@
 
 use crate::failure::{self, complain};
 use clap::error::{Error, ErrorKind};
+use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Prints help, version or error; the exit status.
 pub fn report(error: &Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A closed pipe (`| head`) is nobody's mistake.
-            let _ = error.print();
-            ExitCode::SUCCESS
+            match error.print().and_then(|()| std::io::stdout().flush()) {
+                // A closed pipe (`| head`) is nobody's mistake.
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    complain(format_args!("millibox: {}", failure::unwritten(error)));
+                    ExitCode::from(failure::SANDBOX)
+                }
+                _ => ExitCode::SUCCESS,
+            }
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
@@ -21,6 +28,16 @@ pub fn report(error: &Error) -> ExitCode {
             ExitCode::from(failure::SANDBOX)
         }
     }
+}
+
+/// Our words, without what asks for help where `help` is asked for it already: clap takes that for a subcommand.
+pub fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    let says = |index: usize, word: &str| words.get(index).is_some_and(|said| said == word);
+    if says(1, "help") || (says(1, "problem") && says(2, "help")) {
+        words.retain(|word| word != "--help" && word != "-h");
+    }
+    words
 }
 
 /// Error and tips of clap's many lines, without the usage.
@@ -43,6 +60,20 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn help_is_asked_for_once() {
+        for (said, taken) in [
+            ("millibox help run --help", "millibox help run"),
+            ("millibox problem help gen -h", "millibox problem help gen"),
+            ("millibox help --help", "millibox help"),
+            ("millibox run --help", "millibox run --help"),
+            ("millibox run -- help --help", "millibox run -- help --help"),
+        ] {
+            let words = words(said.split(' ').map(OsString::from));
+            assert_eq!(words, taken.split(' ').collect::<Vec<_>>());
+        }
+    }
 
     #[test]
     fn one_line_is_left() {

@@ -2,6 +2,7 @@
 //! the option's name and the value before it.
 
 use millibox::Request;
+use millibox_judge::report::counted;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, PathBuf};
@@ -272,14 +273,14 @@ fn fields(text: &OsStr) -> Vec<OsString> {
 
 /// A size for people: `64 MiB`.
 pub fn shown_size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["TiB", "GiB", "MiB", "KiB", "bytes"];
+    const UNITS: [&str; 4] = ["TiB", "GiB", "MiB", "KiB"];
     for (index, unit) in UNITS.iter().enumerate() {
-        let one = 1u64 << (10 * (UNITS.len() - 1 - index));
+        let one = 1u64 << (10 * (UNITS.len() - index));
         if bytes >= one && bytes.is_multiple_of(one) {
             return format!("{} {unit}", bytes / one);
         }
     }
-    format!("{bytes} bytes")
+    counted(bytes, "byte")
 }
 
 #[cfg(test)]
@@ -332,7 +333,7 @@ mod tests {
         assert!(memory("0").is_err() && memory("64K").is_err());
         assert_eq!(shown_size(64 << 20), "64 MiB");
         assert_eq!(shown_size((64 << 20) + 1), "67108865 bytes");
-        assert_eq!(shown_size(0), "0 bytes");
+        assert_eq!([0, 1, 1 << 10, 3 << 40].map(shown_size), ["0 bytes", "1 byte", "1 KiB", "3 TiB"]);
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Checkup<'_> {
             Ok(detail) => (true, detail),
             Err(why) => (false, why),
         };
-        let remedy = if ok { None } else { remedy };
+        let remedy = if ok { None } else { self.facts.rlimits(&detail).or(remedy) };
         let check = Check { name, ok, detail, remedy, needed };
         (self.told)(&check);
         self.found.checks.push(check);
@@ -129,8 +129,12 @@ impl Checkup<'_> {
             }
             outcomes.push((name, tried));
         }
-        // One of the two that use cgroups is enough; told once, at the first.
-        let trees = outcomes.iter().take(2).any(|(_, tried)| tried.is_ok());
+        // One of the two that use cgroups is enough, or would be but for a limit around us; told once, at the first.
+        let enough = |tried: &Result<String, String>| match tried {
+            Ok(_) => true,
+            Err(why) => self.facts.rlimits(why).is_some(),
+        };
+        let trees = outcomes.iter().take(2).any(|(_, tried)| enough(tried));
         let mut remedy = if trees { None } else { self.facts.cgroups() };
         for (name, tried) in outcomes {
             self.note(name, false, tried, remedy.take());

@@ -3,6 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+/// A supervisor with one slot opens no more files than this.
+const ENOUGH_FILES: u64 = 64;
+
 /// What there is to know of a machine.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
@@ -24,6 +27,8 @@ pub struct Facts {
     systemd: bool,
     /// A systemd user manager serves us.
     user_manager: bool,
+    /// We may have few files open.
+    few_files: bool,
     /// Where the supervisor is, for a profile of it.
     supervisor: PathBuf,
 }
@@ -48,8 +53,25 @@ impl Facts {
             systemd: Path::new("/run/systemd/system").exists(),
             user_manager: std::env::var_os("XDG_RUNTIME_DIR")
                 .is_some_and(|directory| Path::new(&directory).join("systemd/private").exists()),
+            few_files: rustix::process::getrlimit(rustix::process::Resource::Nofile)
+                .current
+                .is_some_and(|most| most < ENOUGH_FILES),
             supervisor: supervisor.unwrap_or_else(|| "/usr/libexec/millibox/millibox-supervisor".into()),
         }
+    }
+
+    /// A resource limit around us is what is in the way, whatever it is that failed.
+    pub fn rlimits(&self, why: &str) -> Option<String> {
+        let says = |errno: i32| why.contains(&format!("(os error {errno})"));
+        // Without room for one more, a descriptor that was sent does not come, or cannot have its number.
+        if says(libc::EMFILE) || (self.few_files && why.contains("descriptor")) {
+            return Some(format!(
+                "raise the limit on open files around millibox: ulimit -n 1024 ({ENOUGH_FILES} at least)"
+            ));
+        }
+        // And where fewer are allowed, no run can be allowed more.
+        (says(libc::EAGAIN) || (why.contains("set the process limit") && says(libc::EPERM)))
+            .then(|| "raise the limit on processes around millibox: ulimit -u, or pids.max of its cgroup".to_owned())
     }
 
     /// No namespaces can be made, or nothing can be mounted in them.
@@ -160,6 +182,22 @@ mod tests {
         let all = Facts { container: false, ..all };
         assert!(says(&all).contains("RestrictNamespaces"));
         assert_eq!(Facts::default().namespaces(), None);
+    }
+
+    #[test]
+    fn what_is_used_up_is_told_by_the_kernels_answer() {
+        let says = |facts: &Facts, why: &str| facts.rlimits(why).unwrap_or_default();
+        let usual = Facts::default();
+        assert!(says(&usual, "cannot make a socket: Too many open files (os error 24)").contains("ulimit -n"));
+        let clone = "cannot clone pid1: Resource temporarily unavailable (os error 11)";
+        assert!(says(&usual, clone).contains("ulimit -u"));
+        assert!(
+            says(&usual, "cannot set the process limit: Operation not permitted (os error 1)").contains("ulimit -u")
+        );
+        assert_eq!(usual.rlimits("cannot clone pid1: Operation not permitted (os error 1)"), None);
+        let numbers = "cannot put the standard descriptors in place: Bad file descriptor (os error 9)";
+        assert_eq!(usual.rlimits(numbers), None);
+        assert!(says(&Facts { few_files: true, ..usual }, numbers).contains("ulimit -n"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::shop::{Shop, can_be_package};
 use crate::signals::Signals;
 use millibox_judge::interactive::Mode;
 use millibox_judge::judge::{Judge, Machine, Options, Prepared, TimeLimit, choose};
-use millibox_judge::report::{JudgeReport, SubmissionReport};
+use millibox_judge::report::{JudgeReport, SubmissionReport, counted};
 use millibox_judge::verdict::Verdict;
 use millibox_package::Problem;
 use millibox_package::model::{Expected, Submission};
@@ -36,6 +36,10 @@ const NOT_JUDGED: u8 = 2;
 /// The whole subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let signals = Signals::catch()?;
+    if args.language.is_some() && args.submissions.is_empty() {
+        let why = "--language: says what the submissions named are written in; name a SUBMISSION after the package";
+        return Err(Failure::option(why));
+    }
     if !can_be_package(&args.package) {
         return Ok(ExitCode::from(NOT_JUDGED));
     }
@@ -102,13 +106,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
     };
     signals.forget();
-    Ok(ExitCode::from(match signals.caught() {
-        Some(signal) => {
-            complain(format_args!("millibox: told to end by signal {signal}; what ran was killed"));
-            128 + (signal & 0x7f) as u8
-        }
-        None => status,
-    }))
+    Ok(signals.ended("what ran was killed").unwrap_or(ExitCode::from(status)))
 }
 
 /// Those that are asked for, and the names of those that are asked for themselves, and not with their folder.
@@ -165,9 +163,9 @@ pub fn heading(prepared: &Prepared, machine: &Machine) -> String {
     let memory = prepared.limits().iter().map(|limits| limits.memory).max().unwrap_or_default() >> 20;
     let cpus: Vec<String> = machine.cpus().iter().map(ToString::to_string).collect();
     format!(
-        "{}: {} tests; time limit {time} ({from}), memory limit {memory} MiB; CPU {}, backend {}\n",
+        "{}: {}; time limit {time} ({from}), memory limit {memory} MiB; CPU {}, backend {}\n",
         problem.name,
-        problem.tests().count(),
+        counted(problem.tests().count(), "test"),
         cpus.join(","),
         machine.supervisor().backend()
     )

@@ -72,14 +72,14 @@ pub struct Args {
 
     /// CPU time of every test
     ///
-    /// Units: us, ms, s, m, h.
+    /// Units: ns, us, ms, s, m, h, d; parts are added up, as in 1m 30s.
     ///
     /// Example: --time-limit 1.5s
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true, help_heading = LIMITS)]
     pub time_limit: Option<Duration>,
     /// Memory of every test
     ///
-    /// Units: K, M, G, powers of 1024; at least 1M.
+    /// Units: K, M, G, T, P, powers of 1024 (KiB and KB mean the same); bytes without one. At least 1M.
     ///
     /// Example: --memory-limit 256M
     #[arg(long, value_name = "SIZE", value_parser = values::memory, allow_hyphen_values = true, help_heading = LIMITS)]
@@ -100,10 +100,10 @@ pub struct Args {
     pub tests: Option<glob::Pattern>,
     /// The language of the submissions named
     ///
-    /// Without it their file names tell. `millibox languages` lists them.
+    /// Needs a SUBMISSION. Without it their file names tell. `millibox languages` lists them.
     ///
     /// Example: --language c++17
-    #[arg(long, value_name = "NAME", requires = "submissions", help_heading = TESTS)]
+    #[arg(long, value_name = "NAME", help_heading = TESTS)]
     pub language: Option<String>,
     /// Move what submission and interactor say to each other
     ///

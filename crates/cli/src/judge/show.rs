@@ -4,8 +4,8 @@
 use crate::failure::{Failure, complain, unwritten};
 use indicatif::{ProgressBar, ProgressStyle};
 use millibox_judge::judge::{Event, Machine};
-use millibox_judge::report::SubmissionReport;
 use millibox_judge::report::text::{Protocol, Style};
+use millibox_judge::report::{SubmissionReport, points_in_words};
 use millibox_judge::scoring::Plan;
 use millibox_judge::verdict::Verdict;
 use std::io::{IsTerminal, Write};
@@ -222,8 +222,8 @@ impl<'p> Show<'p> {
         let slowest = slowest.map_or_else(String::new, |time| format!("{:.3} s", time as f64 / 1e9));
         let said = match (report.as_expected, report.score) {
             (Some(_), None) => "as expected".to_owned(),
-            (Some(_), Some(score)) => format!("{score} points, as expected"),
-            (None, Some(score)) => format!("{score} points"),
+            (Some(_), Some(score)) => format!("{}, as expected", points_in_words(score)),
+            (None, Some(score)) => points_in_words(score),
             (None, None) => "nothing was expected".to_owned(),
         };
         writeln!(self.out, "{name:<width$}  {:<14}  {slowest:>9}  {said}", report.words(), width = self.width)?;

@@ -22,7 +22,7 @@ use crate::signals::Signals;
 use millibox_judge::cache::Cache;
 use millibox_judge::compile::Toolbox;
 use millibox_judge::judge::{Event, Judge, Options};
-use millibox_judge::report::JudgeReport;
+use millibox_judge::report::{JudgeReport, counted};
 use millibox_judge::setter::{Setter, Trouble, archive, catch, clean, generate, init, limits};
 use options::Command;
 use progress::Progress;
@@ -51,10 +51,9 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         Command::Zip(args) => pack(args, &signals),
         Command::Clean(args) => tidy(args),
     };
-    if let Some(signal) = signals.caught() {
-        // What failed then failed for this.
-        complain(format_args!("millibox: told to end by signal {signal}; what ran was killed"));
-        return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
+    // What failed then failed for this.
+    if let Some(status) = signals.ended("what ran was killed") {
+        return Ok(status);
     }
     match done {
         Ok(status) => Ok(ExitCode::from(status)),
@@ -114,15 +113,13 @@ fn work<T>(
 }
 
 fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
-    let options = init::Options {
-        format: args.format.into(),
-        name: args.name.clone(),
-        interactive: args.interactive,
-        without_tests: args.no_gen,
-    };
-    work(&Shop::open(&args.work, None, &[], signals)?, false, signals, |setter| {
-        setter.init(&args.directory, &options)
-    })?;
+    let options = init::Options { format: args.format.into(), name: args.name.clone(), interactive: args.interactive };
+    let make = |setter: Option<&Setter<'_>>| init::init(setter, &args.directory, &options);
+    match args.no_gen {
+        // Nothing is run, so nothing is asked of the machine.
+        true => make(None)?,
+        false => work(&Shop::open(&args.work, None, &[], signals)?, false, signals, |setter| make(Some(setter)))?,
+    }
     let directory = args.directory.display();
     say(format_args!("{directory}: a package that works; change it to yours, and see `millibox problem --help`"))?;
     Ok(0)
@@ -139,7 +136,8 @@ fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
     report.warnings.iter().for_each(|warning| complain(format_args!("{warning}")));
     let changed = report.made.iter().filter(|made| made.changed).count();
     let same = report.made.len() - changed;
-    say(format_args!("{changed} files changed, {same} came out as they were, {} were up to date", report.current))?;
+    let changed = counted(changed, "file");
+    say(format_args!("{changed} changed, {same} came out as before, {} up to date", report.current))?;
     Ok(0)
 }
 
@@ -241,7 +239,8 @@ fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
     for name in &report.left_out {
         say(format_args!("left out: {name} is not of the format"))?;
     }
-    say(format_args!("{}: {} files, {} bytes", report.path.display(), report.files, report.bytes))?;
+    let (files, bytes) = (counted(report.files, "file"), counted(report.bytes, "byte"));
+    say(format_args!("{}: {files}, {bytes}", report.path.display()))?;
     Ok(0)
 }
 
@@ -276,7 +275,7 @@ fn tidy(args: &options::Clean) -> Result<u8, Stop> {
     report.removed.iter().try_for_each(|path| say(format_args!("{verb} {path}")))?;
     report.kept.iter().try_for_each(|path| say(format_args!("kept {path}: somebody has changed it")))?;
     if args.programs {
-        say(format_args!("{verb} {programs} compiled programs"))?;
+        say(format_args!("{verb} {}", counted(programs, "compiled program")))?;
     }
     if report.removed.is_empty() && report.kept.is_empty() {
         say("nothing here was made by `millibox problem gen`")?;

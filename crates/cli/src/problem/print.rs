@@ -1,6 +1,7 @@
 //! Reports, for people and for machines.
 
 use crate::failure::{Failure, say};
+use millibox_judge::report::counted;
 use millibox_judge::setter::{generate, limits, validate};
 use millibox_package::{Fault, Severity};
 use serde::Serialize;
@@ -63,8 +64,12 @@ pub fn validation(report: &validate::Report) -> Result<(), Failure> {
     let errors = report.faults.iter().filter(|fault| fault.severity == Severity::Error).count();
     let warnings = report.faults.len() - errors;
     say(format_args!(
-        "{} tests, {} runs of input validators, {} answers checked: {errors} errors, {warnings} warnings",
-        report.tests, report.validations, report.answers
+        "{}, {} of input validators, {} checked: {}, {}",
+        counted(report.tests, "test"),
+        counted(report.validations, "run"),
+        counted(report.answers, "answer"),
+        counted(errors, "error"),
+        counted(warnings, "warning")
     ))
 }
 

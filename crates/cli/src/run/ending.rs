@@ -3,6 +3,7 @@
 use super::options::Args;
 use super::report::{Report, ReportError};
 use crate::failure::{self, Failure, one_line};
+use crate::signals;
 use crate::values::shown_size;
 use millibox::{Backend, Outcome, RunError, RunResult};
 
@@ -17,7 +18,7 @@ pub enum Ending {
     /// There is a result.
     Result(RunResult),
     /// PROGRAM cannot be executed, for this reason; nothing was started.
-    CannotExecute(String),
+    CannotExecute(RunError),
     /// The sandbox failed; with this backend, if it got so far.
     Failed { backend: Option<Backend>, failure: Failure },
 }
@@ -26,7 +27,7 @@ impl Ending {
     /// The exit status. `caught`: the signal that made us end the run.
     pub fn status(&self, caught: Option<i32>) -> u8 {
         match self {
-            Ending::CannotExecute(_) => failure::CANNOT_EXECUTE,
+            Ending::CannotExecute(error) => not_started(error),
             Ending::Failed { failure, .. } => failure.status,
             Ending::Result(result) => match &result.outcome {
                 // The kernel keeps eight bits of an exit code.
@@ -44,7 +45,7 @@ impl Ending {
     /// What to tell, if there is something to tell.
     pub fn line(&self, args: &Args, caught: Option<i32>) -> Option<String> {
         let result = match self {
-            Ending::CannotExecute(why) => return Some(one_line(why)),
+            Ending::CannotExecute(error) => return Some(one_line(&error.message)),
             Ending::Failed { failure, .. } => return Some(failure.message.clone()),
             Ending::Result(result) => result,
         };
@@ -62,7 +63,7 @@ impl Ending {
             Outcome::MemoryLimit => with(args.memory_limit.map(shown_size)),
             Outcome::OutputLimit => with(args.output_limit.map(shown_size)),
             Outcome::Killed | Outcome::Cancelled => match caught {
-                Some(signal) => format!("killed, as millibox was told to end by {}", signal_name(signal)),
+                Some(signal) => format!("killed, as millibox was told to end by {}", signals::name(signal)),
                 None => result.to_string(),
             },
         };
@@ -78,11 +79,9 @@ impl Ending {
                 error: Some(ReportError { step: failure.step, errno: None, message: &failure.message }),
                 ..Report::default()
             },
-            Ending::CannotExecute(why) => Report {
-                outcome: "not_started",
-                error: Some(ReportError { step: "exec", errno: None, message: why }),
-                ..Report::default()
-            },
+            Ending::CannotExecute(error) => {
+                Report { outcome: "not_started", error: Some(error.into()), ..Report::default() }
+            }
             Ending::Result(result) => Report {
                 outcome: result.outcome.name(),
                 exit_code: result.exit_code,
@@ -93,11 +92,7 @@ impl Ending {
                 peak_memory_bytes: result.figures.peak_memory_bytes,
                 peak_processes: result.figures.peak_processes,
                 backend: Some(result.backend),
-                error: result.outcome.error().map(|error| ReportError {
-                    step: &error.step,
-                    errno: error.errno,
-                    message: &error.message,
-                }),
+                error: result.outcome.error().map(ReportError::from),
             },
         }
     }
@@ -116,15 +111,6 @@ fn not_started(error: &RunError) -> u8 {
         ("exec", Some(libc::ENOENT | libc::ENOTDIR)) => failure::NOT_FOUND,
         ("exec" | "arguments", _) => failure::CANNOT_EXECUTE,
         _ => failure::SANDBOX,
-    }
-}
-
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        libc::SIGINT => "SIGINT",
-        libc::SIGTERM => "SIGTERM",
-        libc::SIGHUP => "SIGHUP",
-        _ => "a signal",
     }
 }
 
@@ -167,7 +153,7 @@ mod tests {
             let name = outcome.name();
             assert_eq!(ended(outcome).status(Some(libc::SIGINT)), status, "{name}");
         }
-        assert_eq!(Ending::CannotExecute(String::new()).status(None), 126);
+        assert_eq!(Ending::CannotExecute(error("exec", libc::EACCES)).status(None), 126);
         assert_eq!(Ending::Failed { backend: None, failure: Failure::sandbox("x") }.status(None), 125);
     }
 
@@ -188,7 +174,7 @@ mod tests {
         let endings = [
             ended(Outcome::Exited(0)),
             Ending::Failed { backend: None, failure: Failure::sandbox("x") },
-            Ending::CannotExecute("x".to_owned()),
+            Ending::CannotExecute(error("exec", libc::EACCES)),
         ];
         for ending in endings {
             let report = serde_json::to_value(ending.report()).unwrap();

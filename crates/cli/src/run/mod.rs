@@ -38,6 +38,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     // Whatever ends us before the run leaves no file behind, so files come late.
     let signals = Signals::catch()?;
     let mut report = signals.may_wait(|| args.report.as_deref().map(ReportFile::open).transpose())?;
+    // No report is written of this, for it would take the place of what it says.
+    streams::are_apart(args, report.as_ref())?;
     let ending = run(args, &signals).unwrap_or_else(|failure| Ending::Failed { backend: None, failure });
     signals.forget();
     if let Some(line) = ending.line(args, signals.caught()) {

@@ -32,7 +32,7 @@ struct ByOption {
     rw: Vec<Bind>,
     /// An empty writable directory in memory, gone after the run
     ///
-    /// Limited to SIZE (K, M, G: powers of 1024) and to INODES files and directories, itself counted; what
+    /// Limited to SIZE (units as of --memory-limit) and to INODES files and directories, itself counted; what
     /// is in it also counts as the run's memory.
     ///
     /// Example: --tmpfs /tmp:10M:1000

@@ -57,29 +57,30 @@ Examples:
 pub struct Args {
     /// Time from the start of the program to its end
     ///
-    /// Units: us, ms, s, m, h.
+    /// Units: ns, us, ms, s, m, h, d; parts are added up, as in 1m 30s.
     ///
     /// Example: --real-time-limit 1.5s
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true, help_heading = LIMITS)]
     pub real_time_limit: Option<Duration>,
     /// User and system CPU time of all processes together
     ///
-    /// Units: us, ms, s, m, h.
+    /// Units: ns, us, ms, s, m, h, d; parts are added up, as in 1m 30s.
     ///
     /// Example: --cpu-time-limit 500ms
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true, help_heading = LIMITS)]
     pub cpu_time_limit: Option<Duration>,
     /// Memory of all processes together
     ///
-    /// Anonymous memory, page cache of what they write, tmpfs, kernel memory. Units: K, M, G, powers of
-    /// 1024 (KiB and KB mean the same). No swap beside it unless --swap-limit gives some.
+    /// Anonymous memory, page cache of what they write, tmpfs, kernel memory. Units: K, M, G, T, P,
+    /// powers of 1024 (KiB and KB mean the same); bytes without one. No swap beside it unless --swap-limit gives
+    /// some.
     ///
     /// Example: --memory-limit 64M
     #[arg(long, value_name = "SIZE", value_parser = values::positive_size, allow_hyphen_values = true, help_heading = LIMITS)]
     pub memory_limit: Option<u64>,
     /// Swap on top of the memory limit
     ///
-    /// Needs --memory-limit.
+    /// Needs --memory-limit, and has its units.
     ///
     /// Example: --swap-limit 16M
     #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true, help_heading = LIMITS)]
@@ -94,21 +95,22 @@ pub struct Args {
     /// Bytes of standard output and standard error together
     ///
     /// Exactly so many come out, and the program is ended when it writes more. No single file that the
-    /// program writes may become larger either. Units: K, M, G, powers of 1024.
+    /// program writes may become larger either. Units as of --memory-limit.
     ///
     /// Example: --output-limit 16M
     #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true, help_heading = LIMITS)]
     pub output_limit: Option<u64>,
     /// At most MAX of CPU time in every PERIOD, all CPUs together
     ///
-    /// The program is slowed down, not ended. MAX is at least 1ms, PERIOD from 1ms to 1s.
+    /// The program is slowed down, not ended. MAX is at least 1ms, PERIOD from 1ms to 1s; units as of
+    /// --cpu-time-limit.
     ///
     /// Example: --cpu-bandwidth 50ms/100ms (half a CPU)
     #[arg(long, value_name = "MAX/PERIOD", value_parser = values::bandwidth, help_heading = LIMITS)]
     pub cpu_bandwidth: Option<(Duration, Duration)>,
     /// Resource limit of each process, soft and hard (setrlimit(2))
     ///
-    /// VALUE is a number, a size or `unlimited`. Can be given repeatedly. Without it a process may
+    /// VALUE is a number, a size (units as of --memory-limit) or `unlimited`. Can be given repeatedly. Without it a process may
     /// have 1024 files open, with it up to 4096.
     ///
     /// Example: --rlimit STACK=unlimited --rlimit NOFILE=64

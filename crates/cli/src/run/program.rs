@@ -10,7 +10,7 @@ use millibox::{Mount, Program, Request, RunError, World};
 use rustix::fs::{Access, AtFlags, CWD};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -26,8 +26,8 @@ pub enum Chosen {
     /// A request that has its program, arguments and working directory; and which file of the host that is, if a path
     /// tells.
     Request(Box<Request>, Option<HostFile>),
-    /// The program is there and cannot be executed, for this reason.
-    CannotExecute(String),
+    /// The program cannot be executed, for this reason.
+    CannotExecute(RunError),
 }
 
 /// A file of the host that is to be executed.
@@ -132,8 +132,8 @@ fn find(typed: &OsStr, inside: &Path, here: &Path, world: &World) -> Found {
         return Found::Inside(typed.to_owned());
     }
     let host: PathBuf = here.join(typed).components().collect();
-    if host.metadata().is_err() {
-        // Nowhere: let the sandbox say so.
+    if host.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        // Nowhere: let the sandbox say so. Of what we cannot look at, it would say that it is not there.
         return Found::Inside(typed.to_owned());
     }
     match shown_elsewhere(world, &host) {
@@ -204,16 +204,22 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// Opens a program of the host that the caller may read and execute.
-fn open(path: &Path) -> Result<OwnedFd, String> {
+fn open(path: &Path) -> Result<OwnedFd, RunError> {
     let shown = path.display();
-    let cannot = |why: &dyn std::fmt::Display| format!("cannot execute {shown}: {why}");
-    let metadata = path.metadata().map_err(|error| cannot(&error))?;
+    let error = |errno: Option<i32>, why: &dyn std::fmt::Display| RunError {
+        step: "exec".to_owned(),
+        errno,
+        message: format!("cannot execute {shown}: {why}"),
+    };
+    let cannot = |why: &dyn std::fmt::Display| error(None, why);
+    let failed = |why: std::io::Error| error(why.raw_os_error(), &why);
+    let metadata = path.metadata().map_err(failed)?;
     if !metadata.is_file() {
         return Err(cannot(&"it is not a regular file"));
     }
     rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS)
         .map_err(|_| cannot(&"you may not execute it: chmod +x, or run its interpreter"))?;
-    let mut file = File::open(path).map_err(|error| cannot(&error))?;
+    let mut file = File::open(path).map_err(failed)?;
     let mut first = [0; 2];
     if file.read(&mut first).is_ok_and(|read| read == 2) && &first == b"#!" {
         // The kernel hands an interpreter the script's path, and inside there is none.
@@ -267,13 +273,13 @@ mod tests {
         let why = |content: &str, mode: u32| {
             std::fs::write(&path, content).unwrap();
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-            open(&path).err().unwrap_or_default()
+            open(&path).err().map(|error| error.message).unwrap_or_default()
         };
         assert_eq!(why("\x7fELF", 0o755), "");
         assert!(why("\x7fELF", 0o644).contains("chmod"));
         assert!(why("#!/bin/sh\n", 0o755).contains("--ro"));
-        assert!(open(directory.path()).is_err_and(|why| why.contains("regular")));
-        assert!(open(&directory.path().join("none")).is_err());
+        assert!(open(directory.path()).is_err_and(|error| error.message.contains("regular")));
+        assert!(open(&directory.path().join("none")).is_err_and(|error| error.errno == Some(libc::ENOENT)));
     }
 
     #[test]

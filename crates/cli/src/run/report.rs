@@ -1,6 +1,6 @@
 //! The report of a run: one JSON object in one line.
 
-use millibox::Backend;
+use millibox::{Backend, RunError};
 use serde::Serialize;
 
 /// The JSON object.
@@ -25,6 +25,12 @@ pub struct ReportError<'a> {
     pub step: &'a str,
     pub errno: Option<i32>,
     pub message: &'a str,
+}
+
+impl<'a> From<&'a RunError> for ReportError<'a> {
+    fn from(error: &'a RunError) -> ReportError<'a> {
+        ReportError { step: &error.step, errno: error.errno, message: &error.message }
+    }
 }
 
 impl Report<'_> {

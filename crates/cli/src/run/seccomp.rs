@@ -3,8 +3,8 @@
 use crate::failure::Failure;
 use millibox::World;
 use millibox_seccomp::{Policy, profile, profile_names};
-use rustix::fs::{FileType, Mode, OFlags, fcntl_setfl, fstat, open};
 use std::ffi::OsStr;
+use std::os::unix::fs::FileTypeExt;
 
 /// More than any policy or program has.
 const LONGEST: u64 = 1 << 20;
@@ -38,16 +38,16 @@ pub fn choose(world: World, which: &OsStr) -> Result<World, Failure> {
     .map_err(|error| named(&error))
 }
 
-/// A file, or what somebody writes to a pipe: `<(COMMAND)` of a shell. A FIFO that nobody writes to is empty.
+/// A file, or what somebody writes to a pipe: `<(COMMAND)` of a shell. Whoever writes to a FIFO is waited for.
 fn read(path: &OsStr) -> std::io::Result<Vec<u8>> {
     use std::io::Read;
-    let file = open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
-    if !matches!(FileType::from_raw_mode(fstat(&file)?.st_mode), FileType::RegularFile | FileType::Fifo) {
+    // Before it is opened, for that does something to some devices, or waits for them.
+    let kind = std::fs::metadata(path)?.file_type();
+    if !kind.is_file() && !kind.is_fifo() {
         return Err(std::io::Error::other("it is neither a regular file nor a pipe"));
     }
-    fcntl_setfl(&file, OFlags::empty())?;
     let mut content = Vec::new();
-    std::fs::File::from(file).take(LONGEST).read_to_end(&mut content)?;
+    std::fs::File::open(path)?.take(LONGEST).read_to_end(&mut content)?;
     Ok(content)
 }
 

@@ -1,20 +1,62 @@
 //! Standard streams, and the limit on what comes out of them.
 
 use super::options::Args;
-use crate::failure::Failure;
+use crate::failure::{Failure, no_thread};
+use crate::report_file::{ReportFile, Spot};
 use crate::signals::Signals;
 use millibox::{Budget, Handle, Moved, Request, move_output};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// How long output that nobody reads is waited for after a signal.
 const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Makes sure that no regular file loses what it is to give or to get: input that is emptied or replaced before it is
+/// read, output that a report takes the place of. Both outputs may go to one file.
+pub fn are_apart(args: &Args, report: Option<&ReportFile>) -> Result<(), Failure> {
+    let spot = |named: &Option<PathBuf>, own: Option<Spot>| named.as_deref().map_or(own, Spot::of);
+    let stdin = spot(&args.stdin, Spot::of_open(std::io::stdin()));
+    let outputs = [
+        ("--stdout", "standard output", &args.stdout, Spot::of_open(std::io::stdout())),
+        ("--stderr", "standard error", &args.stderr, Spot::of_open(std::io::stderr())),
+    ];
+    for (option, _, named, _) in &outputs {
+        if let Some(path) = named
+            && stdin.is_some()
+            && stdin == Spot::of(path)
+        {
+            return Err(Failure::option(format!(
+                "{option} {}: standard input comes from there, and would be emptied before it is read; give each a \
+                 file of its own",
+                path.display()
+            )));
+        }
+    }
+    let (Some(report), Some(path)) = (report, &args.report) else { return Ok(()) };
+    let taken = |what: &str| {
+        let path = path.display();
+        Err(Failure::option(format!("--report {path}: {what} already; give each a place of its own")))
+    };
+    let (replaces, writes) = (report.replaces(), report.writes());
+    if replaces.is_some() && replaces == stdin {
+        return taken("standard input comes from there");
+    }
+    for (option, what, named, own) in outputs {
+        // What is opened once more has a position of its own. But to our own output standard error gets with it.
+        let anew = named.is_some() && !(option == "--stderr" && report.is_stdout());
+        let to = spot(named, own);
+        if to.is_some() && (replaces == to || (anew && writes == to)) {
+            return taken(&format!("{what} goes there"));
+        }
+    }
+    Ok(())
+}
 
 /// Where the program's streams come from and go to. `None`: /dev/null.
 pub struct Streams {
@@ -97,16 +139,21 @@ impl Streams {
         let budget = Arc::new(Budget::new(self.limit.unwrap_or(u64::MAX)));
         let (done, waits) = channel();
         for Pipe { from, to, name } in self.pipes {
-            let (budget, run, done) = (budget.clone(), run.clone(), done.clone());
-            std::thread::spawn(move || {
-                let moved = move_output(&from, &to, &budget, &run);
+            let (budget, its_run, its_done) = (budget.clone(), run.clone(), done.clone());
+            let work = move || {
+                let moved = move_output(&from, &to, &budget, &its_run);
                 // Nobody listens any more only if we are about to exit.
-                let _ = done.send(moved.map_err(|error| {
+                let _ = its_done.send(moved.map_err(|error| {
                     // The program cannot be left to run on with its output lost.
-                    run.kill();
+                    its_run.kill();
                     format!("cannot write to {name}: {error}")
                 }));
-            });
+            };
+            if let Err(error) = std::thread::Builder::new().spawn(work) {
+                // Nor with nobody who reads it.
+                run.kill();
+                let _ = done.send(Err(no_thread(&format!("that moves {name}"), &error).message));
+            }
         }
         Movers { waits }
     }

@@ -34,10 +34,16 @@ pub(super) fn run(supervisor: &Supervisor, request: Request, stdin: &[u8], most:
     drop(request);
     let ((stdout, stdout_total), stderr) = std::thread::scope(|scope| {
         // More than is kept is read and forgotten, or the writer would wait for ever.
-        let stderr = scope.spawn(|| read(&stderr, MESSAGES_LIMIT as u64, || {}));
+        let reader = || read(&stderr, MESSAGES_LIMIT as u64, || {});
+        let stderr = std::thread::Builder::new().spawn_scoped(scope, reader).map_err(|error| {
+            format!(
+                "cannot start a thread that reads standard error: {error}; raise the process limit \
+                 (ulimit -u, pids.max) around millibox"
+            )
+        })?;
         let stdout = read(&stdout, most, || handle.kill_for_output());
-        (stdout, stderr.join())
-    });
+        Ok::<_, String>((stdout, stderr.join()))
+    })?;
     let (stderr, stderr_total) = stderr.map_err(|_| "the reader of standard error failed".to_owned())?;
     let result = handle.wait().map_err(|error| error.to_string())?;
     Ok(Captured { result, too_much: stdout_total > most, stdout, stderr, stderr_total })

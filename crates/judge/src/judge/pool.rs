@@ -24,6 +24,7 @@ use millibox::{Outcome, RunResult, Supervisor};
 use millibox_package::model::{Kind, Submission, Test};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::thread::Builder;
 use std::time::Duration;
 
 /// What is told, by any thread, one at a time: of one submission after the other.
@@ -110,13 +111,19 @@ impl<'a> Pool<'a, '_> {
             alone: RwLock::new(()),
         };
         std::thread::scope(|scope| {
-            for &cpu in cpus {
+            let start = |&cpu: &usize| {
                 let shared = &shared;
-                scope.spawn(move || {
+                let work = move || {
                     stay_on(cpu);
                     let _alarm = Alarm(shared);
                     self.work(cpu, shared);
-                });
+                };
+                Builder::new().spawn_scoped(scope, work).is_ok()
+            };
+            // Where there are no more threads to be had (ulimit -u, pids.max), fewer do the same; if there is none, we.
+            let started = cpus.iter().take_while(|cpu| start(cpu)).count();
+            if let (0, Some(&cpu)) = (started, cpus.first()) {
+                self.work(cpu, &shared);
             }
         });
         let mut state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,7 @@
 //! A submission's report from its progress.
 
 use super::names::not_judged_words;
+use super::shown::counted;
 use super::{CompilationReport, GroupReport, LimitsReport, SubmissionReport, TestReport};
 use crate::scoring::expected::is_expected;
 use crate::scoring::{NotJudged, Plan, Progress, TestState};
@@ -49,7 +50,7 @@ impl SubmissionReport {
             verdict,
             not_judged: verdict.is_none().then_some(NotJudged::Unfinished),
             reason: match progress.settled() {
-                settled if settled < plan.len() => format!("after {settled} of {} tests", plan.len()),
+                settled if settled < plan.len() => format!("after {settled} of {}", counted(plan.len(), "test")),
                 _ if !progress.is_finished() => "before its groups were graded".to_owned(),
                 _ => result.reason.clone(),
             },

@@ -1,7 +1,7 @@
 //! The report as a page that stands alone: it loads nothing, and its policy (CSP) lets nothing in, so
 //! that even if something strange were not escaped it could neither run nor call out.
 
-use super::shown::{block, line, mebibytes, points, score_of, seconds};
+use super::shown::{block, line, mebibytes, points, score_of, seconds, seconds_of};
 use super::{JudgeReport, SubmissionReport, TestReport, cpu_time_ns, verdict_words};
 use crate::verdict::Verdict;
 use base64::Engine;
@@ -63,7 +63,8 @@ fn facts(report: &JudgeReport) -> Markup {
             dd { (humantime::format_rfc3339_seconds(report.started)) ", in " (seconds(report.duration_ns)) " s" }
             dt { "Limits" }
             dd {
-                (seconds(limits.cpu_time_ns)) " s CPU time, " (seconds(limits.real_time_ns)) " s real time, "
+                (seconds_of(limits.cpu_time_ns, limits.cpu_time_ns)) " s CPU time, "
+                (seconds_of(limits.real_time_ns, limits.real_time_ns)) " s real time, "
                 (mebibytes(limits.memory_bytes)) " MiB memory"
             }
             dt { "Machine" }
@@ -202,9 +203,9 @@ fn row(test: &TestReport, scoring: bool) -> Markup {
         tr {
             td title=[(!cpus.is_empty()).then(|| format!("on CPU {cpus}"))] { (line(&test.name)) }
             td { (badge(test.verdict, test.words())) }
-            (bar(time, seconds))
+            (bar(time, seconds_of))
             (number(real.map(seconds), real.map(|ns| ns as f64)))
-            (bar(memory, mebibytes))
+            (bar(memory, |bytes, _| mebibytes(bytes)))
             @if scoring { (number(test.score.map(points), test.score)) }
             td.comment {
                 @if !test.reason.is_empty() { span.reason { (line(&test.reason)) } " " }
@@ -214,14 +215,14 @@ fn row(test: &TestReport, scoring: bool) -> Markup {
     }
 }
 
-/// What was used, relative to its limit. The bar is drawn, not styled: the page's policy lets no styles in
+/// What was used, relative to its limit; `shown`: a figure, beside a limit. The bar is drawn, not styled: the page's policy lets no styles in
 /// attributes in.
-fn bar(pair: Option<(u64, u64)>, shown: fn(u64) -> String) -> Markup {
+fn bar(pair: Option<(u64, u64)>, shown: fn(u64, u64) -> String) -> Markup {
     let Some((used, limit)) = pair else { return html! { td {} } };
     let part = if limit == 0 { 100.0 } else { (used as f64 / limit as f64 * 100.0).min(100.0) };
     html! {
         td.number data-sort=(used) {
-            (shown(used)) " / " (shown(limit))
+            (shown(used, limit)) " / " (shown(limit, limit))
             svg.bar viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" {
                 rect.whole width="100" height="4" {}
                 rect.used.full[part >= 100.0] width=(format!("{part:.1}")) height="4" {}

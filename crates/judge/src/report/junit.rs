@@ -4,7 +4,7 @@
 //! the verdict is not as expected. That a test is not accepted is no failure, since many submissions are
 //! there to be rejected. Judge errors are errors, what was not judged is skipped.
 
-use super::shown::{block, line, points};
+use super::shown::{block, line, points, points_in_words};
 use super::{JudgeReport, SubmissionReport, TestReport};
 use crate::verdict::Verdict;
 use quick_xml::events::{BytesDecl, BytesText, Event};
@@ -143,7 +143,7 @@ fn verdict<W: Write>(submission: &SubmissionReport, xml: &mut Writer<W>) -> Resu
     let words = submission.words();
     let mut said = words.to_owned();
     if let Some(score) = submission.score {
-        said = format!("{said}, {} points", points(score));
+        said = format!("{said}, {}", points_in_words(score));
     }
     if !submission.reason.is_empty() {
         said = format!("{said}: {}", line(&submission.reason));

@@ -78,7 +78,7 @@ impl SubmissionReport {
     pub fn expected_words(&self) -> Option<String> {
         let verdicts: Vec<&str> = self.expected.iter().map(|expected| expected_words(*expected)).collect();
         let range = self.expected_score.map(|(least, most)| match least == most {
-            true => format!("{} points", super::shown::points(least)),
+            true => super::shown::points_in_words(least),
             false => format!("{} to {} points", super::shown::points(least), super::shown::points(most)),
         });
         let parts: Vec<String> =

@@ -12,17 +12,40 @@ pub fn points(points: f64) -> String {
 /// Points, and out of how many, or how near to the best if fewer are better.
 pub fn score_of(score: f64, most: Option<f64>, best: Option<f64>) -> String {
     match best {
-        Some(best) if most == Some(best) => format!("{} of {} points", points(score), points(best)),
-        Some(best) => format!("{} points, {} would be best", points(score), points(best)),
-        None => format!("{} points", points(score)),
+        Some(best) if most == Some(best) => format!("{} of {}", points(score), points_in_words(best)),
+        Some(best) => format!("{}, {} would be best", points_in_words(score), points(best)),
+        None => points_in_words(score),
     }
 }
 
 /// A time in seconds, with milliseconds.
 pub fn seconds(ns: u64) -> String {
+    decimals(ns, 3)
+}
+
+/// A time in seconds, with as many digits as its limit needs.
+pub fn seconds_of(ns: u64, limit_ns: u64) -> String {
+    let digits = [3, 6].into_iter().find(|digits| limit_ns.is_multiple_of(10u64.pow(9 - digits)));
+    decimals(ns, digits.unwrap_or(9))
+}
+
+fn decimals(ns: u64, digits: u32) -> String {
+    let (one, width) = (10u64.pow(digits), digits as usize);
     // To the next one: what is over a limit must not look as if it were at it.
-    let ms = ns.div_ceil(1_000_000);
-    format!("{}.{:03}", ms / 1000, ms % 1000)
+    let parts = ns.div_ceil(10u64.pow(9 - digits));
+    format!("{}.{:0width$}", parts / one, parts % one)
+}
+
+/// So many of something: one of them has no `s`.
+pub fn counted<N: std::fmt::Display + PartialEq + From<u8>>(number: N, what: &str) -> String {
+    let s = if number == N::from(1) { "" } else { "s" };
+    format!("{number} {what}{s}")
+}
+
+/// Points, with the word.
+pub fn points_in_words(number: f64) -> String {
+    let number = points(number);
+    if number == "1" { "1 point".to_owned() } else { format!("{number} points") }
 }
 
 /// Memory in MiB, with one decimal.
@@ -105,6 +128,14 @@ mod tests {
             [0, 1, 1_000_000, 1_000_000_001, 61_500_000_000].map(seconds),
             ["0.000", "0.001", "0.001", "1.001", "61.500"]
         );
+        // Over a limit that is no whole number of milliseconds, or at it.
+        assert_eq!(seconds_of(1_000, 1_000), "0.000001");
+        assert_eq!(seconds_of(1_500_300, 1_500_000), "0.001501");
+        assert_eq!(seconds_of(3, 2), "0.000000003");
+        assert_eq!([1, 2_000_000_000].map(|ns| seconds_of(ns, 1_000_000_000)), ["0.001", "2.000"]);
+        assert_eq!([0u64, 1, 2].map(|number| counted(number, "test")), ["0 tests", "1 test", "2 tests"]);
+        assert_eq!([1.0, 0.5].map(|score| score_of(score, None, None)), ["1 point", "0.5 points"]);
+        assert_eq!(score_of(0.0, Some(1.0), Some(1.0)), "0 of 1 point");
         assert_eq!(
             [0, 1, 1 << 20, (64 << 20) + 1, u64::MAX].map(mebibytes),
             ["0.0", "0.1", "1.0", "64.1", "17592186044416.0"]

@@ -11,7 +11,7 @@
 //!
 //! Nothing that a submission writes reaches the terminal but as plain characters of one line.
 
-use super::shown::{block, cut, line, mebibytes, points, score_of, seconds, width};
+use super::shown::{block, cut, line, mebibytes, points, score_of, seconds_of, width};
 use super::{About, JudgeReport, SubmissionReport, TestReport};
 use crate::scoring::{Plan, Progress};
 use crate::verdict::Verdict;
@@ -149,7 +149,9 @@ impl<W: Write> Protocol<W> {
             _ => " ".repeat(columns + 10),
         };
         let limits = test.limits.as_ref();
-        let time = pair(6, test.cpu_time_ns().map(seconds), limits.map(|limits| seconds(limits.cpu_time_ns)));
+        let limit = limits.map(|limits| limits.cpu_time_ns);
+        let shown = |ns: Option<u64>| ns.zip(limit).map(|(ns, limit)| seconds_of(ns, limit));
+        let time = pair(6, shown(test.cpu_time_ns()), shown(limit));
         let memory = pair(
             7,
             test.figures.map(|figures| mebibytes(figures.peak_memory_bytes)),

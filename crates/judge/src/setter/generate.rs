@@ -9,6 +9,7 @@ use super::work::{Job, PATIENT, all};
 use super::{Setter, Trouble, below, unfinished};
 use crate::batch::Worker;
 use crate::program::{Executable, Limits};
+use crate::report::counted;
 use crate::staging::Staged;
 use crate::suite::nearest;
 use millibox::World;
@@ -303,7 +304,7 @@ impl Setter<'_> {
                 other => other,
             });
             let line = match &made {
-                Ok((_, bytes)) => format!("{}: {bytes} bytes, {}", below(problem, &task.place), task.by),
+                Ok((_, bytes)) => format!("{}: {}, {}", below(problem, &task.place), counted(*bytes, "byte"), task.by),
                 Err(_) => format!("{}: failed", below(problem, &task.place)),
             };
             (line, made)

@@ -32,65 +32,61 @@ pub struct Options {
     pub name: Option<String>,
     /// Submissions talk to an interactor.
     pub interactive: bool,
-    /// Tests are not made now: `generate` is to do that.
-    pub without_tests: bool,
 }
 
-impl Setter<'_> {
-    /// Writes a new package to a directory that is not there, or empty; with its tests, if they are wanted.
-    ///
-    /// # Errors
-    /// There is something in the directory, or it cannot be written, or the tests cannot be made (for lack
-    /// of a compiler, for example). Nothing is left of the package then.
-    pub fn init(&self, directory: &Path, options: &Options) -> Result<(), Trouble> {
-        let failed = |error: std::io::Error| Trouble::file("make the package", directory, &error);
-        let place = std::path::absolute(directory).map_err(failed)?;
-        let there = match fs::read_dir(&place) {
-            Ok(mut entries) => {
-                if entries.next().is_some() {
-                    let message = "there is something in it; name a directory that is empty or not there";
-                    return Err(Trouble::Asked(format!("{}: {message}", directory.display())));
-                }
-                true
+/// Writes a new package to a directory that is not there, or empty; with its tests, if there is a setter to make them.
+///
+/// # Errors
+/// There is something in the directory, or it cannot be written, or the tests cannot be made (for lack
+/// of a compiler, for example). Nothing is left of the package then.
+pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) -> Result<(), Trouble> {
+    let failed = |error: std::io::Error| Trouble::file("make the package", directory, &error);
+    let place = std::path::absolute(directory).map_err(failed)?;
+    let there = match fs::read_dir(&place) {
+        Ok(mut entries) => {
+            if entries.next().is_some() {
+                let message = "there is something in it; name a directory that is empty or not there";
+                return Err(Trouble::Asked(format!("{}: {message}", directory.display())));
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
-            Err(error) => return Err(failed(error)),
-        };
-        let base = place.file_name().map(|name| name.to_string_lossy().into_owned());
-        // `..` and `/` have names that nobody gave them.
-        let real = if there { place.canonicalize().ok() } else { None };
-        let base = real
-            .and_then(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()))
-            .or(base)
-            .unwrap_or_else(|| "problem".to_owned());
-        let name = options.name.clone().unwrap_or_else(|| title(&base));
-        if name.trim().is_empty() || name.contains(char::is_control) {
-            return Err(Trouble::Asked(format!("{name:?} is no title: it must be one line of text")));
+            true
         }
-        // Where it is made: in the directory, or beside it.
-        let parent = if there { place.clone() } else { place.parent().unwrap_or(Path::new("/")).to_owned() };
-        let workshop = tempfile::Builder::new().prefix(".millibox-init-").tempdir_in(&parent).map_err(failed)?;
-        let package = workshop.path().join(&base);
-        for (path, text) in files(&name, &base, options)? {
-            let path = package.join(path);
-            if let Some(above) = path.parent() {
-                fs::create_dir_all(above).map_err(failed)?;
-            }
-            fs::write(path, text).map_err(failed)?;
-        }
-        if !options.without_tests {
-            self.generate(&package, &generate::Options::default())?;
-        }
-        if !there {
-            return fs::rename(&package, &place).map_err(failed);
-        }
-        let mut replacement = Replacement::begin(workshop.path().join("new"))?;
-        for entry in fs::read_dir(&package).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            replacement.add(entry.path(), place.join(entry.file_name()));
-        }
-        replacement.commit()
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(error) => return Err(failed(error)),
+    };
+    let base = place.file_name().map(|name| name.to_string_lossy().into_owned());
+    // `..` and `/` have names that nobody gave them.
+    let real = if there { place.canonicalize().ok() } else { None };
+    let base = real
+        .and_then(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()))
+        .or(base)
+        .unwrap_or_else(|| "problem".to_owned());
+    let name = options.name.clone().unwrap_or_else(|| title(&base));
+    if name.trim().is_empty() || name.contains(char::is_control) {
+        return Err(Trouble::Asked(format!("{name:?} is no title: it must be one line of text")));
     }
+    // Where it is made: in the directory, or beside it.
+    let parent = if there { place.clone() } else { place.parent().unwrap_or(Path::new("/")).to_owned() };
+    let workshop = tempfile::Builder::new().prefix(".millibox-init-").tempdir_in(&parent).map_err(failed)?;
+    let package = workshop.path().join(&base);
+    for (path, text) in files(&name, &base, options)? {
+        let path = package.join(path);
+        if let Some(above) = path.parent() {
+            fs::create_dir_all(above).map_err(failed)?;
+        }
+        fs::write(path, text).map_err(failed)?;
+    }
+    if let Some(setter) = setter {
+        setter.generate(&package, &generate::Options::default())?;
+    }
+    if !there {
+        return fs::rename(&package, &place).map_err(failed);
+    }
+    let mut replacement = Replacement::begin(workshop.path().join("new"))?;
+    for entry in fs::read_dir(&package).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        replacement.add(entry.path(), place.join(entry.file_name()));
+    }
+    replacement.commit()
 }
 
 /// The directory's name, made readable.

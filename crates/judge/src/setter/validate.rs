@@ -65,11 +65,14 @@ impl Setter<'_> {
     /// Looks at a package, a directory or an archive.
     ///
     /// # Errors
-    /// The sandbox or the machine failed; what is wrong with the package is in the report.
+    /// There is no package, or it cannot be read at all; or the sandbox or the machine failed. What is wrong with a
+    /// package is in the report.
     pub fn validate(&self, package: &Path) -> Result<Report, Trouble> {
         let mut report = Report::default();
         let problem = match millibox_package::read(package) {
             Ok(problem) => problem,
+            // Not of a file in it, but of the whole: nothing was looked at.
+            Err(faults) if faults.iter().all(|fault| fault.path == package) => return Err(Trouble::Package(faults)),
             Err(faults) => {
                 report.faults = faults.into_iter().collect();
                 return Ok(report);

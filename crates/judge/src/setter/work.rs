@@ -17,6 +17,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 use std::time::Duration;
 
 /// Bytes of a program's standard error that are kept.
@@ -121,19 +122,21 @@ impl Setter<'_> {
         self.progress.begin(what, items.len());
         let next = AtomicUsize::new(0);
         let results = Mutex::new(Vec::with_capacity(items.len()));
-        std::thread::scope(|scope| {
-            for _ in 0..self.supervisor.slots().min(items.len()) {
-                scope.spawn(|| {
-                    let mut worker = Worker::new(self.supervisor);
-                    loop {
-                        let index = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(item) = items.get(index) else { break };
-                        let (line, result) = work(&mut worker, item);
-                        self.progress.step(&line);
-                        results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-                    }
-                });
+        let one_after_the_other = || {
+            let mut worker = Worker::new(self.supervisor);
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(item) = items.get(index) else { break };
+                let (line, result) = work(&mut worker, item);
+                self.progress.step(&line);
+                results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
             }
+        };
+        std::thread::scope(|scope| {
+            // We are one of them. Where there are no more threads to be had (ulimit -u, pids.max), fewer do the same.
+            let others = 1..self.supervisor.slots().min(items.len());
+            others.take_while(|_| Builder::new().spawn_scoped(scope, one_after_the_other).is_ok()).for_each(drop);
+            one_after_the_other();
         });
         let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         results.sort_by_key(|(index, _)| *index);
