@@ -44,7 +44,7 @@ fn taken<T>(result: Result<T, String>) -> Option<T> {
 fn value(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Some(size) = taken(cli::size(text)) {
-        let shown = cli::shown_size(size).replace(' ', "").replace("bytes", "");
+        let shown = cli::shown_size(size).replace(' ', "").replace("bytes", "").replace("byte", "");
         assert_eq!(cli::size(&shown), Ok(size), "{text} is {shown}");
         if let Ok(number) = text.parse::<u64>() {
             assert_eq!(size, number, "{text}");
