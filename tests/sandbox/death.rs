@@ -534,7 +534,9 @@ fn a_client_that_ignores_its_children() {
     let said = millibox_tests::client(["careless", "--", "exit", "0"]);
     assert!(said.stdout.contains("outcome=exited with 0"), "{said:?}");
     let heard = said.value("heard");
-    assert!(heard.contains("killed by signal 9"), "{heard}");
+    // Without a keeper the supervisor is the client's own child, and nobody can be told how it ended.
+    let known = if said.value("backend") == "rlimit" { "it closed its socket" } else { "killed by signal 9" };
+    assert!(heard.contains(known), "{heard}");
 }
 
 #[test]

@@ -307,11 +307,10 @@ impl Supervisor {
     /// # Errors
     /// The request makes no sense, or the supervisor is dead.
     pub fn run(&self, request: &Request) -> Result<Handle, Error> {
-        if self.weak_backend {
-            self.refuse_what_would_be_weaker(request)?;
-        }
         let [id] = self.connection.ids();
-        self.connection.run([new_run(id, None, request)?])?;
+        let run = new_run(id, None, request)?;
+        self.refuse_what_would_be_weaker(request)?;
+        self.connection.run([run])?;
         Ok(Handle::new(self.connection.clone(), id))
     }
 
@@ -326,13 +325,9 @@ impl Supervisor {
     /// # Errors
     /// A request makes no sense, or the supervisor is dead: nothing runs.
     pub fn run_pair(&self, requests: [&Request; 2]) -> Result<[Handle; 2], Error> {
-        if self.weak_backend {
-            for request in requests {
-                self.refuse_what_would_be_weaker(request)?;
-            }
-        }
         let [first, second] = self.connection.ids();
         let runs = [new_run(first, Some(second), requests[0])?, new_run(second, Some(first), requests[1])?];
+        requests.into_iter().try_for_each(|request| self.refuse_what_would_be_weaker(request))?;
         self.connection.run(runs)?;
         Ok([first, second].map(|id| Handle::new(self.connection.clone(), id)))
     }
@@ -340,6 +335,9 @@ impl Supervisor {
     /// Limits on a tree of processes need a cgroup; without one they are refused unless the
     /// caller has chosen the weaker backend by name.
     fn refuse_what_would_be_weaker(&self, request: &Request) -> Result<(), Error> {
+        if !self.weak_backend {
+            return Ok(());
+        }
         let limits = request.limits();
         let instead = "choose the backend rlimit to take limits of single processes instead, or ";
         let asked = [
