@@ -476,6 +476,13 @@ fn limits_of_the_rlimit_backend() {
         let over = result(&supervisor, &request);
         assert_eq!(over.outcome, Outcome::CpuTimeLimit, "{command:?}: {over}");
     }
+    // What was seen when the limit was reached is the figure, though processes end until it is looked at once more.
+    for _ in 0..100 {
+        let request = request(["spin-relays", "4", "2"]).cpu_time_limit(Duration::from_millis(20));
+        let over = result(&supervisor, &request);
+        let used = over.figures.cpu_user_ns + over.figures.cpu_system_ns;
+        assert!(over.outcome == Outcome::CpuTimeLimit && used >= 20_000_000, "{over}: {:?}", over.figures);
+    }
     let bandwidth = request(["exit", "0"]).cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(2));
     let refused = result(&supervisor, &bandwidth);
     assert!(matches!(&refused.outcome, Outcome::NotStarted(error) if error.step == "cpu_bandwidth"), "{refused}");

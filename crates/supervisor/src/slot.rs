@@ -52,6 +52,16 @@ pub enum State {
     Gone,
 }
 
+/// Processes of a run that has been killed.
+pub struct Rest {
+    /// Whom they are below.
+    pid1: i32,
+    /// When to look for more of them (`CLOCK_MONOTONIC_RAW`).
+    pub look_at_ns: u64,
+    /// How many were looked for the last time.
+    most: usize,
+}
+
 /// One home, from the supervisor's side.
 pub struct Home {
     pub state: State,
@@ -68,10 +78,8 @@ pub struct Home {
     pub cpu_deadline: Option<u64>,
     /// pid1 could not yet be killed.
     pub kill_again: bool,
-    /// When to look again for processes of a run that has been killed (`CLOCK_MONOTONIC_RAW`).
-    pub kill_rest_ns: Option<u64>,
-    /// How many processes were looked for the last time.
-    most_killed: usize,
+    /// The run has been killed, and may have processes left.
+    pub rest: Option<Rest>,
     /// How often it was tried to kill pid1 for this run.
     kills: u32,
     /// How often in a row a preparation ended without a reason.
@@ -119,8 +127,7 @@ impl Home {
             real_deadline: None,
             cpu_deadline: None,
             kill_again: false,
-            kill_rest_ns: None,
-            most_killed: 0,
+            rest: None,
             kills: 0,
             unexplained: 0,
             process,
@@ -150,7 +157,7 @@ impl Home {
         self.real_deadline = None;
         self.cpu_deadline = None;
         self.kill_again = false;
-        self.kill_rest_ns = None;
+        self.rest = None;
         self.kills = 0;
         self.files = Default::default();
         self.sockets = None;
@@ -247,25 +254,27 @@ impl Home {
                 _ => tree::kill_below(pid, MOST_KILLED, || shared.pid1.load(SeqCst) == pid),
             }
             self.kill_again = false;
-            self.kill_rest_ns = running.then(|| calls::monotonic_raw_ns().saturating_add(LOOK_FOR_THE_REST_NS));
-            self.most_killed = MOST_KILLED;
+            let look_at_ns = calls::monotonic_raw_ns().saturating_add(LOOK_FOR_THE_REST_NS);
+            self.rest = running.then_some(Rest { pid1: pid, look_at_ns, most: MOST_KILLED });
         }
     }
 
     /// Ends more of a killed run's processes, until pid1 comes to be scheduled and the kernel ends all: who computes in
     /// hundreds, and has lowered pid1's priority, would else compute on for seconds. On version 2 all have been ended.
     pub fn kill_rest(&mut self, now_ns: u64) {
-        let pid = self.shared.pid1.load(SeqCst);
-        if pid == 0 || self.files[2].is_some() {
-            self.kill_rest_ns = None;
+        let Some(Rest { pid1, most, .. }) = self.rest.take() else { return };
+        // The next run may be in preparation here, before we have heard of the end of this one.
+        let is_still = || self.shared.pid1.load(SeqCst) == pid1;
+        if !is_still() || self.files[2].is_some() {
             return;
         }
         // Who has been ended is found again until pid1 has waited for it.
-        self.most_killed = (self.most_killed * 2).min(MOST_OF_THE_REST);
-        tree::kill_below(pid, self.most_killed, || self.shared.pid1.load(SeqCst) == pid);
+        let most = (most * 2).min(MOST_OF_THE_REST);
+        tree::kill_below(pid1, most, is_still);
         let after = calls::monotonic_raw_ns();
         let took = after.saturating_sub(now_ns);
-        self.kill_rest_ns = Some(after.saturating_add(LOOK_FOR_THE_REST_NS.max(took.saturating_mul(4))));
+        let look_at_ns = after.saturating_add(LOOK_FOR_THE_REST_NS.max(took.saturating_mul(4)));
+        self.rest = Some(Rest { pid1, look_at_ns, most });
     }
 
     /// Kills the home itself; its pid1 dies with it. Our child, not yet waited for, so the

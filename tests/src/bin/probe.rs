@@ -198,6 +198,18 @@ fn command_line(command: &str, arguments: &Arguments) {
                 wait_for(pid);
             }
         }
+        // For ever, in many short processes one after another.
+        "spin-relays" => {
+            let relays: Vec<usize> = (0..number(0)).map(|_| fork().unwrap_or_else(|_| exit(1))).collect();
+            if relays.contains(&0) {
+                loop {
+                    wait_for(spinning_child(number(1)));
+                }
+            }
+            for pid in relays {
+                wait_for(pid);
+            }
+        }
         "spin-unwaited" => {
             // The kernel reaps them: nobody is told what they used.
             let ignore = [libc::SIG_IGN, 0, 0, 0];

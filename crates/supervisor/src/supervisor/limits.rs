@@ -18,7 +18,10 @@ const EXEC_GRACE_NS: u64 = 2_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     RealTime,
-    CpuTime,
+    /// What was seen of it: a second look at many processes that come and go may see less.
+    CpuTime {
+        used_ns: u64,
+    },
     Memory,
     Output,
     Caller,
@@ -29,7 +32,7 @@ impl Cause {
     pub(super) fn outcome(self) -> Outcome {
         match self {
             Cause::RealTime => Outcome::RealTimeLimit,
-            Cause::CpuTime => Outcome::CpuTimeLimit,
+            Cause::CpuTime { .. } => Outcome::CpuTimeLimit,
             Cause::Memory => Outcome::MemoryLimit,
             Cause::Output => Outcome::OutputLimit,
             Cause::Caller => Outcome::Killed,
@@ -50,7 +53,7 @@ impl Supervisor {
                     .map(|home| home.kill_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))),
             )
             .chain([(!self.dying.is_empty()).then(|| calls::monotonic_raw_ns().saturating_add(LONGEST_TICK_NS))])
-            .chain(self.homes.iter().map(|home| home.kill_rest_ns))
+            .chain(self.homes.iter().map(|home| home.rest.as_ref().map(|rest| rest.look_at_ns)))
             .flatten()
             .chain(self.gone.iter().map(|gone| gone.at_ns))
             .min()
@@ -81,9 +84,9 @@ impl Supervisor {
             }
             let home = &mut self.homes[index];
             let State::Running(id) = home.state else { continue };
-            if let Some(at) = home.kill_rest_ns {
+            if let Some(rest) = &home.rest {
                 let now = calls::monotonic_raw_ns();
-                if now >= at {
+                if now >= rest.look_at_ns {
                     home.kill_rest(now);
                 }
                 continue;
@@ -124,7 +127,7 @@ impl Supervisor {
                     used_ns = used(true);
                 }
                 if used_ns >= limit {
-                    self.end(id, Cause::CpuTime);
+                    self.end(id, Cause::CpuTime { used_ns });
                     continue;
                 }
                 // Looking at many processes takes time, of which most is to be left for other runs.
@@ -163,8 +166,9 @@ impl Supervisor {
         }
         if let Some(home) = self.homes.iter_mut().find(|home| home.state == State::Running(id)) {
             // A killed pid1 does not wait for its children, so nobody sums up what they used.
-            let used = match self.setup.handover {
-                Handover::Rlimit if home.start_of_run().exec_ns != 0 => {
+            let used = match (cause, &self.setup.handover) {
+                (Cause::CpuTime { used_ns }, _) => used_ns,
+                (_, Handover::Rlimit) if home.start_of_run().exec_ns != 0 => {
                     home.cpu_ns(&self.setup.handover, 0, false).saturating_sub(home.start_of_run().cpu_ns)
                 }
                 _ => 0,
