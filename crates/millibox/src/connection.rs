@@ -84,14 +84,17 @@ struct State {
     polled: usize,
     /// Threads that wait while another reads.
     sleepers: Vec<Sleeper>,
-    /// Nothing comes from the supervisor any more; why is being found out.
+    /// Nothing comes from the supervisor any more.
     ended: bool,
+    /// Why, as soon as that is found out.
     died: Option<String>,
     backend: Backend,
 }
 
 /// How long a dispatcher does nothing at most: the connection's last handle may be dropped meanwhile.
 const REST: Duration = Duration::from_millis(100);
+/// After how many of them, one after another, a dispatcher ends that nobody has needed.
+const RESTS: u32 = 10;
 /// How long whoever asks for a run waits to hear why the supervisor has ended.
 const EXPLANATION: Duration = Duration::from_secs(1);
 /// When what the kernel refused to send is tried again.
@@ -185,12 +188,14 @@ impl Connection {
         self.process != std::process::id()
     }
 
+    /// The state, in the process that the connection belongs to.
+    fn ours(&self) -> Option<MutexGuard<'_, State>> {
+        (!self.is_elsewhere()).then(|| self.lock())
+    }
+
     /// Ends the connection: the supervisor kills what runs and ends.
     pub fn close(&self) {
-        if self.is_elsewhere() {
-            return;
-        }
-        let mut state = self.lock();
+        let Some(mut state) = self.ours() else { return };
         // With the lock held: who reads must not find an end that is nobody's.
         let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
         if state.died.is_none() {
@@ -200,11 +205,7 @@ impl Connection {
 
     /// Whether nothing comes from the supervisor any more.
     pub fn is_dead(&self) -> bool {
-        if self.is_elsewhere() {
-            return true;
-        }
-        let state = self.lock();
-        state.ended || state.died.is_some()
+        self.ours().is_none_or(|state| state.ended)
     }
 
     /// What is said where nothing can be done.
@@ -223,15 +224,12 @@ impl Connection {
     /// Sends runs, now or as soon as the supervisor has a place for them: all of them or, if there
     /// is an error, none. Does not wait. Nobody's run comes between them.
     pub fn run<const N: usize>(self: &Arc<Self>, runs: [NewRun; N]) -> Result<(), Error> {
-        if self.is_elsewhere() {
-            return Err(Connection::elsewhere());
-        }
         let mut all = Vec::with_capacity(N);
         for NewRun { id, partner, body, descriptors, output_limited } in runs {
             let outgoing = Outgoing { partner, ..outgoing(Kind::Run, id, &body, descriptors) };
             all.push((outgoing, output_limited));
         }
-        let mut state = self.explained(self.lock());
+        let mut state = self.explained(self.ours().ok_or_else(Connection::elsewhere)?);
         if let Some(error) = over(&state) {
             return Err(error);
         }
@@ -245,8 +243,8 @@ impl Connection {
         if let Some(error) = over(&state) {
             for id in ids {
                 state.entries.remove(&id);
+                let _ = unsent(&mut state, id);
             }
-            state.waiting.clear();
             return Err(error);
         }
         if !state.waiting.is_empty() || !state.urgent.is_empty() {
@@ -257,19 +255,13 @@ impl Connection {
 
     /// Runs without a result that somebody has a handle of.
     pub fn unfinished(&self) -> usize {
-        if self.is_elsewhere() {
-            return 0;
-        }
-        let state = self.lock();
+        let Some(state) = self.ours() else { return 0 };
         (state.waiting.len() + state.in_flight).saturating_sub(state.abandoned)
     }
 
     /// Asks for the end of a run; its result says why.
     pub fn kill(self: &Arc<Self>, id: u64, reason: KillReason) {
-        if self.is_elsewhere() {
-            return;
-        }
-        let mut state = self.lock();
+        let Some(mut state) = self.ours() else { return };
         if reason == KillReason::OutputLimit
             && let Some(entry) = state.entries.get_mut(&id)
         {
@@ -279,10 +271,7 @@ impl Connection {
                 over_output(result);
             }
         }
-        if state.died.is_some() {
-            return;
-        }
-        if state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
+        if state.ended || state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
             return;
         }
         let outcome = match reason {
@@ -297,11 +286,8 @@ impl Connection {
 
     /// Takes a run back.
     pub fn cancel(self: &Arc<Self>, id: u64) {
-        if self.is_elsewhere() {
-            return;
-        }
-        let mut state = self.lock();
-        if state.died.is_some() || state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
+        let Some(mut state) = self.ours() else { return };
+        if state.ended || state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
             return;
         }
         if self.withdraw(&mut state, id, Outcome::Cancelled) {
@@ -352,14 +338,11 @@ impl Connection {
 
     /// Nobody will ask for this run any more; if it goes on, it is cancelled.
     pub fn abandon(self: &Arc<Self>, id: u64) {
-        if self.is_elsewhere() {
-            return;
-        }
         {
-            let mut state = self.lock();
-            let alive = state.died.is_none() && !state.ended;
+            let Some(mut state) = self.ours() else { return };
+            let ended = state.ended;
             match state.entries.get_mut(&id) {
-                Some(entry) if entry.result.is_none() && alive => {
+                Some(entry) if entry.result.is_none() && !ended => {
                     entry.abandoned = true;
                     state.abandoned += 1;
                 }
@@ -374,10 +357,7 @@ impl Connection {
 
     /// The result, if it is there.
     pub fn result(&self, id: u64) -> Option<Result<RunResult, Error>> {
-        if self.is_elsewhere() {
-            return Some(Err(Connection::elsewhere()));
-        }
-        let mut state = self.lock();
+        let Some(mut state) = self.ours() else { return Some(Err(Connection::elsewhere())) };
         if !state.reader && state.died.is_none() {
             // Nobody reads: what has come is still in the socket.
             self.read_what_is_there(&mut state);
@@ -387,11 +367,8 @@ impl Connection {
 
     /// Waits for a result; `None`: not in time.
     pub fn wait(&self, id: u64, timeout: Option<Duration>) -> Result<Option<RunResult>, Error> {
-        if self.is_elsewhere() {
-            return Err(Connection::elsewhere());
-        }
+        let mut state = self.ours().ok_or_else(Connection::elsewhere)?;
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let mut state = self.lock();
         let answer = loop {
             if let Some(answer) = look(&state, id) {
                 break answer.map(Some);
@@ -434,10 +411,7 @@ impl Connection {
 
     /// A descriptor that is readable once the result is there.
     pub fn event(self: &Arc<Self>, id: u64) -> Result<Arc<OwnedFd>, Error> {
-        if self.is_elsewhere() {
-            return Err(Connection::elsewhere());
-        }
-        let mut state = self.lock();
+        let mut state = self.ours().ok_or_else(Connection::elsewhere)?;
         let ready = look(&state, id).is_some();
         let make = || loop {
             match eventfd(u32::from(ready), EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK) {
@@ -527,7 +501,7 @@ impl Connection {
     /// Nothing comes any more. Why may take the supervisor's keeper some seconds to say, for which nobody is to be kept
     /// from looking at what there is.
     fn find_out_why(&self, state: &mut State) {
-        if state.ended || state.died.is_some() {
+        if state.ended {
             return;
         }
         state.ended = true;
@@ -592,6 +566,7 @@ impl Connection {
     }
 
     fn died(&self, state: &mut State, why: String) {
+        state.ended = true;
         state.died = Some(why);
         state.waiting.clear();
         state.urgent.clear();
@@ -718,8 +693,9 @@ impl Connection {
         }
         let weak = Arc::downgrade(self);
         let started = std::thread::Builder::new().name("millibox".to_owned()).spawn(move || {
+            let mut rests = 0;
             while let Some(connection) = weak.upgrade() {
-                if !connection.dispatch() {
+                if !connection.dispatch(&mut rests) {
                     return;
                 }
             }
@@ -728,10 +704,10 @@ impl Connection {
         state.dispatcher = started.is_ok();
     }
 
-    /// One turn of the dispatcher; false when it is over.
-    fn dispatch(&self) -> bool {
+    /// One turn of the dispatcher; false when it is over. `rests`: how often it has had nothing to do.
+    fn dispatch(&self, rests: &mut u32) -> bool {
         let mut state = self.lock();
-        if state.died.is_some() || state.ended {
+        if state.ended {
             return false;
         }
         if state.reader || !state.needs_dispatcher() {
@@ -739,12 +715,14 @@ impl Connection {
             // for each result.
             self.pass_reading_on(&state);
             let time = if state.unsent() { RETRY } else { REST };
-            let (mut state, _) = match self.unread.wait_timeout(state, time) {
+            let (mut state, waited) = match self.unread.wait_timeout(state, time) {
                 Ok(pair) => pair,
                 Err(poisoned) => poisoned.into_inner(),
             };
             self.flush(&mut state);
-            return state.died.is_none();
+            *rests = if waited.timed_out() && !state.needs_dispatcher() { *rests + 1 } else { 0 };
+            state.dispatcher = *rests < RESTS;
+            return state.dispatcher && !state.ended;
         }
         state.reader = true;
         let mut events = PollFlags::IN;
@@ -762,7 +740,7 @@ impl Connection {
         state.reader = false;
         self.read_what_is_there(&mut state);
         self.flush(&mut state);
-        state.died.is_none()
+        !state.ended
     }
 }
 
@@ -806,10 +784,8 @@ fn answer(frame: &[u8]) -> Result<(u64, RunResult), String> {
 
 /// Why no run is taken any more, as far as it is known.
 fn over(state: &State) -> Option<Error> {
-    match &state.died {
-        Some(why) => Some(Error::Died(why.clone())),
-        None => state.ended.then(|| Error::Died("it closed its socket".to_owned())),
-    }
+    let known = || state.died.clone().unwrap_or_else(|| "it closed its socket".to_owned());
+    state.ended.then(|| Error::Died(known()))
 }
 
 fn look(state: &State, id: u64) -> Option<Result<RunResult, Error>> {
@@ -1021,12 +997,12 @@ mod tests {
         let event = connection.event(polled).expect("a descriptor");
         say(&its, Kind::Result, polled, &encode(&result(String::new())));
         assert_eq!(poll(&mut [PollFd::new(&event, PollFlags::IN)], None), Ok(1));
+        assert!(connection.lock().dispatcher);
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| connection.wait(awaited, None));
             let begin = Instant::now();
             let reads = || {
                 let state = connection.lock();
-                assert!(state.dispatcher);
                 state.reader && state.sleepers.is_empty() && !state.needs_dispatcher()
             };
             // Not only for a moment, as before the thread has come to sleep.
@@ -1040,6 +1016,22 @@ mod tests {
             assert_eq!(waiting.join().expect("no panic").expect("read"), Some(told));
             assert!(times == 20, "the dispatcher reads");
         });
+    }
+
+    #[test]
+    fn a_dispatcher_that_nobody_needs_ends_and_comes_again() {
+        let (connection, ids, its) = with_runs::<2>();
+        for id in ids {
+            let event = connection.event(id).expect("a descriptor");
+            assert!(connection.lock().dispatcher);
+            say(&its, Kind::Result, id, &encode(&result(String::new())));
+            assert_eq!(poll(&mut [PollFd::new(&event, PollFlags::IN)], None), Ok(1));
+            let begin = Instant::now();
+            while connection.lock().dispatcher {
+                assert!(begin.elapsed() < Duration::from_secs(60), "it goes on");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
     }
 
     #[test]

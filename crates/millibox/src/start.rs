@@ -83,7 +83,8 @@ impl Builder {
         self
     }
 
-    /// Whom the supervisor becomes if we are root; without it, a number that nobody uses.
+    /// Whom the supervisor becomes if we are root; without it, a number that nobody uses. Who is not root can only say
+    /// whom it is already: starting fails otherwise.
     #[must_use]
     pub fn user(mut self, uid: u32, gid: u32) -> Builder {
         self.user = Some((uid, gid));

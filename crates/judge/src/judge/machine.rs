@@ -12,6 +12,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 pub(super) const GENERATIONS: usize = 2;
 
 /// Where programs run: a supervisor, and the CPUs of its workers.
+///
+/// If the supervisor is killed, a second one takes its place, and what it was doing is done again; once that is killed
+/// too, every judgement fails and says so. Whoever goes on then starts another machine.
 #[derive(Debug)]
 pub struct Machine {
     builder: Builder,
