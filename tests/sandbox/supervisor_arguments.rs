@@ -152,6 +152,17 @@ fn root_cannot_choose_to_be_root() {
 }
 
 #[test]
+fn who_is_not_root_stays_who_it_is() {
+    if is_root() {
+        return skip("root may become anybody");
+    }
+    let why = millibox_tests::builder().user(4242, 4343).start().err().map(|error| error.to_string());
+    assert!(why.as_ref().is_some_and(|why| why.contains("--user=4242:4343: only root")), "{why:?}");
+    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    assert_eq!(millibox_tests::start(millibox_tests::builder().user(uid, gid)).ids(), (uid, gid));
+}
+
+#[test]
 fn a_client_that_is_root_gets_an_ordinary_user() {
     if !is_root() {
         return skip("not root");

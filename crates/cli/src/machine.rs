@@ -21,7 +21,7 @@ pub struct Options {
     /// Whom the sandbox becomes when it is started by root
     ///
     /// Files that the program reaches must be open to this user. Without the option it is a number that
-    /// nobody uses.
+    /// nobody uses. Who is not root stays who it is.
     ///
     /// Example: --user 65534:65534
     #[arg(long, value_name = "UID:GID", value_parser = values::ids)]

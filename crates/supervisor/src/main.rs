@@ -88,11 +88,7 @@ fn start(options: &Options) -> Result<i32, String> {
     slot::close_all_but(vec![0, 1, 2, options.socket])
         .map_err(|errno| format!("cannot close what the client left open: {}", step::errno_text(errno)))?;
     let socket = client_socket(options.socket)?;
-    if let Some((uid, gid)) = start::drops_to(options)
-        && (uid == 0 || gid == 0)
-    {
-        return Err(format!("--user={uid}:{gid}: must not be the superuser or its group"));
-    }
+    start::may_be(options)?;
     // The socket's maker is the client; its end is ours, even if a child of its keeps the
     // other end of the socket open.
     let peer = sockopt::socket_peercred(&socket).map_err(|errno| format!("the socket's peer is unknown: {errno}"))?;

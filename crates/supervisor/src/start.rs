@@ -45,6 +45,22 @@ pub fn drops_to(options: &Options) -> Option<(u32, u32)> {
     rustix::process::geteuid().is_root().then(|| options.user.unwrap_or(UNPRIVILEGED))
 }
 
+/// Whether we may become whom we are to become.
+pub fn may_be(options: &Options) -> Result<(), String> {
+    let Some((uid, gid)) = options.user else { return Ok(()) };
+    if drops_to(options).is_some() {
+        if uid == 0 || gid == 0 {
+            return Err(format!("--user={uid}:{gid}: must not be the superuser or its group"));
+        }
+        return Ok(());
+    }
+    let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    if (uid, gid) == own {
+        return Ok(());
+    }
+    Err(format!("--user={uid}:{gid}: only root can become another user, and we are {}:{}; leave it out", own.0, own.1))
+}
+
 /// Open files that the supervisor may have if root started it: all that the kernel allows unless
 /// it was told otherwise (fs.nr_open, proc_sys_fs(5)).
 const WATCHERS_FILES: u64 = 1 << 20;

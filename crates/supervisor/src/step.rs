@@ -263,7 +263,7 @@ impl Step {
                 "; it is above the hard limit that runs have here: 4096 open files, no core dumps, what another limit of \
                  the request says, or what millibox was started with"
             }
-            (Step::Descriptors, libc::EMFILE) | (Step::Home, libc::EMFILE) => {
+            (Step::Descriptors | Step::Home, libc::EMFILE) => {
                 "; raise the limit on open files (ulimit -n) around millibox"
             }
             (Step::OtherCgroupNamespaces, _) => {
