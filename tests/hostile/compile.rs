@@ -40,9 +40,15 @@ fn compile(program: &Program, place: &Path) -> Result<Built, Failure> {
     }
     let include = program.path.parent().and_then(Path::parent).unwrap_or(Path::new("."));
     let mut hasher = DefaultHasher::new();
-    for path in [&program.path, &include.join("hostile.h")] {
-        std::fs::read(path).map_err(|error| wrong(&error))?.hash(&mut hasher);
+    let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| wrong(&error));
+    let text = read(&program.path)?;
+    text.hash(&mut hasher);
+    // What it has from its neighbours, or from all of them.
+    for name in text.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"')) {
+        let beside = Some(program.path.with_file_name(name)).filter(|path| path.exists());
+        read(&beside.unwrap_or_else(|| include.join(name)))?.hash(&mut hasher);
     }
+    read(&include.join("hostile.h"))?.hash(&mut hasher);
     FLAGS.hash(&mut hasher);
     let target = place.join(format!("{}-{}-{:016x}", program.header.class, program.name, hasher.finish()));
     if target.exists() {

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -178,6 +179,53 @@ static UNUSED int threads(int n, void *(*main)(void *))
             return i;
     }
     return n;
+}
+
+/* As many open files as we may have. */
+static UNUSED void all_descriptors(void)
+{
+    struct rlimit most;
+    must(getrlimit(RLIMIT_NOFILE, &most));
+    most.rlim_cur = most.rlim_max;
+    must(setrlimit(RLIMIT_NOFILE, &most));
+}
+
+/* struct sched_attr (sched_setattr(2)), which not every C library has. */
+struct scheduling {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+static UNUSED struct sockaddr_in loopback(int port)
+{
+    return (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+}
+
+/* Listens on the loopback interface, where *address says afterwards. */
+static UNUSED int tcp_listener(struct sockaddr_in *address, int queue)
+{
+    socklen_t length = sizeof *address;
+    int server = must(socket(AF_INET, SOCK_STREAM, 0));
+    *address = loopback(0);
+    must(bind(server, (struct sockaddr *)address, sizeof *address));
+    must(listen(server, queue));
+    must(getsockname(server, (struct sockaddr *)address, &length));
+    return server;
+}
+
+/* A connection that does not block; -1: the listener's queue is full. */
+static UNUSED int tcp_client(const struct sockaddr_in *address)
+{
+    int client = must(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+    struct pollfd connected = { client, POLLOUT, 0 };
+    if (connect(client, (struct sockaddr *)address, sizeof *address) == 0
+        || (errno == EINPROGRESS && poll(&connected, 1, 50) == 1))
+        return client;
+    close(client);
+    return -1;
 }
 
 /* New namespaces with all capabilities in them, where no seccomp program forbids that. */

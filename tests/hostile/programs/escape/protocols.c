@@ -10,7 +10,6 @@ but = [
 control = "seccomp"
 --- */
 #include "hostile.h"
-#include <netinet/in.h>
 
 static void attack(void)
 {

@@ -13,14 +13,13 @@ but = [
 ]
 --- */
 #include "hostile.h"
-#include <netinet/in.h>
 
 static void attack(void)
 {
     static char block[60000];
     long held = 0;
     for (int i = 0; i < 400; i++) {
-        struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        struct sockaddr_in to = loopback(9);
         int size = 4 << 20, fd = socket(AF_INET, SOCK_DGRAM, 0);
         uint32_t info[16] = { 0 };
         socklen_t length = sizeof info;

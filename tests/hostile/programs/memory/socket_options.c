@@ -11,7 +11,6 @@ but = [
 --- */
 #include "hostile.h"
 #include <linux/filter.h>
-#include <netinet/in.h>
 
 static void attack(void)
 {

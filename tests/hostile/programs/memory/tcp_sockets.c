@@ -12,18 +12,13 @@ but = [
 ]
 --- */
 #include "hostile.h"
-#include <netinet/in.h>
 
 static void attack(void)
 {
     static char block[256 << 10];
     long filled = 0;
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t length = sizeof address;
-    int server = must(socket(AF_INET, SOCK_STREAM, 0));
-    must(bind(server, (struct sockaddr *)&address, sizeof address));
-    must(listen(server, 100));
-    must(getsockname(server, (struct sockaddr *)&address, &length));
+    struct sockaddr_in address;
+    int server = tcp_listener(&address, 100);
     for (int i = 0; i < 400 && filled < 80 * MIB; i++) {
         int client = must(socket(AF_INET, SOCK_STREAM, 0)), size = 8 << 20;
         setsockopt(client, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);

@@ -12,7 +12,6 @@ but = [
 ]
 --- */
 #include "hostile.h"
-#include <netinet/in.h>
 
 /* Of a connection: struct tcp_sock, and what has been sent to it. */
 enum { EACH = 2300, SENT = 12000 };
@@ -22,20 +21,12 @@ static void attack(void)
     static char block[SENT];
     long connections = 0, sent = 0;
     for (int i = 0; i < 60; i++) {
-        struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-        socklen_t length = sizeof address;
-        int server = must(socket(AF_INET, SOCK_STREAM, 0));
-        must(bind(server, (struct sockaddr *)&address, sizeof address));
-        must(listen(server, 65535));
-        must(getsockname(server, (struct sockaddr *)&address, &length));
+        struct sockaddr_in address;
+        tcp_listener(&address, 65535);
         for (int j = 0; j < 4000; j++) {
-            int client = must(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
-            struct pollfd connected = { client, POLLOUT, 0 };
-            if (connect(client, (struct sockaddr *)&address, sizeof address) != 0
-                && (errno != EINPROGRESS || poll(&connected, 1, 50) != 1)) {
-                close(client);
+            int client = tcp_client(&address);
+            if (client < 0)
                 break; /* the queue is full */
-            }
             connections++;
             ssize_t took = write(client, block, sizeof block);
             sent += took > 0 ? took : 0;

@@ -12,18 +12,14 @@ but = [
 ]
 --- */
 #include "hostile.h"
-#include <netinet/in.h>
 
 static void attack(void)
 {
     static char begin[60000];
     long held = 0;
-    struct rlimit most;
-    must(getrlimit(RLIMIT_NOFILE, &most));
-    most.rlim_cur = most.rlim_max;
-    must(setrlimit(RLIMIT_NOFILE, &most));
+    all_descriptors();
     while (held < 64 * MIB) {
-        struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        struct sockaddr_in address = loopback(9);
         int fd = socket(AF_INET, SOCK_DGRAM, 0);
         if (fd < 0)
             break;

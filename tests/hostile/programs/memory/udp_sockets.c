@@ -13,7 +13,6 @@ but = [
 ]
 --- */
 #include "hostile.h"
-#include <netinet/in.h>
 
 static void attack(void)
 {
@@ -21,7 +20,7 @@ static void attack(void)
     long filled = 0;
     int client = must(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0));
     for (int i = 0; i < 110 && filled < 80 * MIB; i++) {
-        struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        struct sockaddr_in address = loopback(0);
         socklen_t length = sizeof address;
         int size = 64 << 20, server = socket(AF_INET, SOCK_DGRAM, 0);
         if (server < 0)

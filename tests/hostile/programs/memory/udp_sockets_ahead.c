@@ -13,7 +13,6 @@ but = [
 ]
 --- */
 #include "hostile.h"
-#include <netinet/in.h>
 
 /* Fewer than the supervisor would end it for, which takes each for 272 KiB. */
 enum { SOCKETS = 110 };
@@ -29,7 +28,7 @@ static void attack(void)
     int count = 0, client = must(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0));
     memset(block, 1, sizeof block);
     for (; count < SOCKETS; count++) {
-        struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        struct sockaddr_in address = loopback(0);
         socklen_t length = sizeof address;
         int size = 64 << 20, server = socket(AF_INET, SOCK_DGRAM, 0);
         if (server < 0)

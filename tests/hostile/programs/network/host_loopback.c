@@ -6,11 +6,10 @@ held_by = "network namespace; seccomp"
 control = "bare"
 --- */
 #include "hostile.h"
-#include <netinet/in.h>
 
 static void attack(void)
 {
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(host_port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in address = loopback(host_port);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (fd < 0)
         return refused_or("a socket", fd, EAFNOSUPPORT);

@@ -7,11 +7,10 @@ with = ["loopback"]
 control = "bare"
 --- */
 #include "hostile.h"
-#include <netinet/in.h>
 
 static void attack(void)
 {
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(host_port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in address = loopback(host_port);
     if (connect(must(socket(AF_INET, SOCK_STREAM, 0)), (struct sockaddr *)&address, sizeof address) == 0)
         escaped("connected");
     if (errno != ECONNREFUSED)

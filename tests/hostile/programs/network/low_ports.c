@@ -6,11 +6,10 @@ held_by = "network namespace; read-only procfs"
 with = ["root", "loopback", "proc"]
 --- */
 #include "hostile.h"
-#include <netinet/in.h>
 
 static void attack(void)
 {
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(22), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in address = loopback(22);
     refused("port 22", bind(must(socket(AF_INET, SOCK_STREAM, 0)), (struct sockaddr *)&address, sizeof address));
     absent("the bound", open("/proc/sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY));
     absent("the bound", open("/proc/sys/net/ipv4/ping_group_range", O_WRONLY));

@@ -9,13 +9,12 @@ control = "together"
 --- */
 #define PAIR
 #include "hostile.h"
-#include <netinet/in.h>
 
 static struct sockaddr_in address;
 
 static void plant(void)
 {
-    address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(7777), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    address = loopback(7777);
     int fd = must(socket(AF_INET, SOCK_STREAM, 0));
     must(bind(fd, (struct sockaddr *)&address, sizeof address));
     must(listen(fd, 5));
@@ -24,7 +23,7 @@ static void plant(void)
 
 static void look(void)
 {
-    address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(7777), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    address = loopback(7777);
     if (connect(must(socket(AF_INET, SOCK_STREAM, 0)), (struct sockaddr *)&address, sizeof address) == 0)
         escaped("connected");
     if (errno != ECONNREFUSED)

@@ -6,7 +6,6 @@ held_by = "seccomp; no capabilities"
 with = ["root", "loopback"]
 --- */
 #include "hostile.h"
-#include <netinet/in.h>
 
 static void attack(void)
 {

@@ -8,17 +8,9 @@ control = "seccomp"
 --- */
 #include "hostile.h"
 
-struct attributes {
-    uint32_t size, policy;
-    uint64_t flags;
-    int32_t nice;
-    uint32_t priority;
-    uint64_t runtime, deadline, period;
-};
-
 static void attack(void)
 {
-    struct attributes batch = { sizeof batch, SCHED_BATCH, 0, 19, 0, 100000000, 0, 0 };
+    struct scheduling batch = { sizeof batch, SCHED_BATCH, 0, 19, 0, 100000000, 0, 0 };
     struct sched_param none = { 0 };
     long wide = 0x100000001;
     refused("sched_setattr", syscall(SYS_sched_setattr, 1, &batch, 0));

@@ -7,14 +7,6 @@ with = ["root"]
 --- */
 #include "hostile.h"
 
-struct attributes {
-    uint32_t size, policy;
-    uint64_t flags;
-    int32_t nice;
-    uint32_t priority;
-    uint64_t runtime, deadline, period;
-};
-
 static void attack(void)
 {
     errno = 0;
@@ -24,7 +16,7 @@ static void attack(void)
     refused("nice -20 for the user", setpriority(PRIO_USER, 0, -20));
     refused("SCHED_FIFO", sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 50 }));
     refused("SCHED_RR", sched_setscheduler(0, SCHED_RR, &(struct sched_param){ 1 }));
-    struct attributes deadline = { sizeof deadline, 6, 0, 0, 0, 9000000, 10000000, 10000000 };
+    struct scheduling deadline = { sizeof deadline, 6, 0, 0, 0, 9000000, 10000000, 10000000 };
     refused("SCHED_DEADLINE", syscall(SYS_sched_setattr, 0, &deadline, 0));
     refused("real-time input and output", syscall(SYS_ioprio_set, 1, 0, 1 << 13));
 }

@@ -9,18 +9,10 @@ profiles = ["none"]
 --- */
 #include "hostile.h"
 
-struct attributes {
-    uint32_t size, policy;
-    uint64_t flags;
-    int32_t nice;
-    uint32_t priority;
-    uint64_t runtime, deadline, period;
-};
-
 static void attack(void)
 {
-    struct attributes slow = { .size = sizeof slow, .policy = SCHED_BATCH, .nice = 19, .runtime = 100000000 };
-    struct attributes short_turns = { .size = sizeof short_turns, .runtime = 100000 };
+    struct scheduling slow = { .size = sizeof slow, .policy = SCHED_BATCH, .nice = 19, .runtime = 100000000 };
+    struct scheduling short_turns = { .size = sizeof short_turns, .runtime = 100000 };
     must(syscall(SYS_sched_setattr, 1, &slow, 0));
     must(syscall(SYS_sched_setattr, 0, &short_turns, 0));
     long begin = clock_ns(CLOCK_MONOTONIC);
