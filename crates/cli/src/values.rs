@@ -78,9 +78,8 @@ pub fn memory(text: &str) -> Result<u64, String> {
 
 /// `1s`, `500ms`, `1.5s`, `1m 30s`; not 0.
 pub fn time(text: &str) -> Result<Duration, String> {
-    // Nobody limits a program to months, which humantime(3) writes `M`: `5M` would be meant otherwise.
-    let unknown = |unit: &str| !unit.is_empty() && !UNITS.contains(&unit);
-    if text.split(|letter: char| !letter.is_alphabetic()).any(unknown) {
+    // Who writes `5M` does not mean the months that these would be.
+    if text.split(|letter: char| !letter.is_alphabetic()).any(|unit| unit == "M") {
         return Err(NO_TIME.to_owned());
     }
     match humantime::parse_duration(text) {
@@ -91,7 +90,6 @@ pub fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
-const UNITS: [&str; 10] = ["ns", "us", "µs", "ms", "s", "sec", "m", "min", "h", "hours"];
 const NO_TIME: &str = "a time is a number with a unit (us, ms, s, m, h), for example 500ms";
 
 /// `50ms/100ms`: CPU time and period.
@@ -367,7 +365,7 @@ mod tests {
         assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(time("1m 30s"), Ok(Duration::from_secs(90)));
         assert_eq!(time("20µs 2min"), Ok(Duration::from_micros(120_000_020)));
-        for text in ["", "1", "0s", "0", "-1s", "1 parsec", "s", "5M", "1month", "1d"] {
+        for text in ["", "1", "0s", "0", "-1s", "1 parsec", "s", "5M", "1h 5M"] {
             assert!(time(text).is_err(), "{text}");
         }
     }
