@@ -1,8 +1,10 @@
 //! Worlds in turn, many worlds, and worlds that cannot be had.
 
 use crate::{builder, supervisor};
-use millibox::{Mount, Outcome, Supervisor, World};
+use millibox::{Mount, Outcome, Request, Supervisor, World};
 use millibox_tests::{Gone, directory, request, result, run, share, sleeper, start, wait};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn marked(mark: u32) -> World {
     World::minimal().mount(Mount::CreateDir { path: format!("/mark-{mark}").into(), mode: 0o755 })
@@ -157,6 +159,27 @@ fn a_world_that_is_wanted_again_while_its_building_is_given_up() {
 fn read(supervisor: &Supervisor, world: &World, path: &str) -> String {
     let output = run(supervisor, &request(["cat", path]).world(world));
     if output.result.outcome == Outcome::Exited(0) { output.text() } else { output.result.to_string() }
+}
+
+/// The kernel cannot always tell without waiting what a source is: not while a mount comes or goes, as with each run.
+#[test]
+fn a_world_stays_one_while_others_runs_come_and_go() {
+    let (supervisor, others) = (supervisor(), supervisor());
+    let over = AtomicBool::new(false);
+    let devices = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                let some: Vec<_> = (0..4).map(|_| others.run(&Request::new("/bin/true")).unwrap()).collect();
+                some.iter().for_each(|handle| drop(wait(handle)));
+            }
+        });
+        let devices: HashSet<i64> =
+            (0..200).map(|_| run(&supervisor, &request(["stat", "/"])).number("device")).collect();
+        over.store(true, Ordering::Relaxed);
+        devices
+    });
+    // The root is the template's, of which all runs have a copy.
+    assert_eq!(devices.len(), 1);
 }
 
 #[test]

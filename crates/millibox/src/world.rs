@@ -213,14 +213,27 @@ impl Default for World {
     }
 }
 
+/// How often a source is looked for before it is taken for one that the kernel does not remember: a look takes a
+/// microsecond or two, another world a thousand.
+const LOOKS: usize = 64;
+
 /// What a mount's source is now, by what the kernel remembers: a file system that hangs (FUSE, NFS) must not keep our
 /// caller waiting. What it does not remember, or what cannot be looked at, the builder of the world will see.
 fn source(mount: &Mount) -> Source {
     let Mount::Bind { source, no_follow, .. } = mount else { return Source::None };
     let path = source.as_slice();
     let resolve = if *no_follow { ResolveFlags::NO_SYMLINKS } else { ResolveFlags::NO_MAGICLINKS };
-    let found = match openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve | ResolveFlags::CACHED)
-    {
+    let look = || openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve | ResolveFlags::CACHED);
+    // EAGAIN says that the kernel does not remember it, and also that a mount has come or gone anywhere on the machine
+    // meanwhile (mount_lock in fs/namespace.c): where we are busy, that is one look of some.
+    let mut found = look();
+    for _ in 1..LOOKS {
+        if !matches!(found, Err(Errno::AGAIN)) {
+            break;
+        }
+        found = look();
+    }
+    let found = match found {
         Ok(found) => statx(found, "", AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC, StatxFlags::INO)
             .map(|seen| (makedev(seen.stx_dev_major, seen.stx_dev_minor), seen.stx_ino)),
         // Before Linux 5.12, or refused by a seccomp program around us.

@@ -572,7 +572,7 @@ fn stat(path: &CString) {
         return say(format!("errno={}", errno()));
     }
     say(format!("errno=0\nmode={:o}\nkind={:o}", stat.st_mode & 0o7777, stat.st_mode & libc::S_IFMT));
-    say(format!("uid={}\ngid={}\nsize={}", stat.st_uid, stat.st_gid, stat.st_size));
+    say(format!("uid={}\ngid={}\nsize={}\ndevice={}", stat.st_uid, stat.st_gid, stat.st_size, stat.st_dev));
 }
 
 fn statvfs(path: &CString) {
