@@ -261,19 +261,19 @@ impl Home {
 
     /// Ends more of a killed run's processes, until pid1 comes to be scheduled and the kernel ends all: who computes in
     /// hundreds, and has lowered pid1's priority, would else compute on for seconds. On version 2 all have been ended.
-    pub fn kill_rest(&mut self, now_ns: u64) {
+    pub fn kill_rest(&mut self) {
         let Some(Rest { pid1, most, .. }) = self.rest.take() else { return };
         // The next run may be in preparation here, before we have heard of the end of this one.
         let is_still = || self.shared.pid1.load(SeqCst) == pid1;
         if !is_still() || self.files[2].is_some() {
             return;
         }
+        let before = calls::thread_cpu_ns();
         // Who has been ended is found again until pid1 has waited for it.
         let most = (most * 2).min(MOST_OF_THE_REST);
         tree::kill_below(pid1, most, is_still);
-        let after = calls::monotonic_raw_ns();
-        let took = after.saturating_sub(now_ns);
-        let look_at_ns = after.saturating_add(LOOK_FOR_THE_REST_NS.max(took.saturating_mul(4)));
+        let took = calls::thread_cpu_ns().saturating_sub(before);
+        let look_at_ns = calls::monotonic_raw_ns().saturating_add(LOOK_FOR_THE_REST_NS.max(took.saturating_mul(4)));
         self.rest = Some(Rest { pid1, look_at_ns, most });
     }
 

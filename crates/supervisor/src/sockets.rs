@@ -100,7 +100,8 @@ impl Sockets {
     }
 
     /// Bytes that they hold, or may hold, beyond what the run is charged for.
-    pub fn look(&mut self, now_ns: u64) -> u64 {
+    pub fn look(&mut self) -> u64 {
+        let before = calls::thread_cpu_ns();
         // A read that fails, for want of memory, is done again soon.
         let protocols = read(&self.protocols).unwrap_or_default();
         let answers = match sockets(&protocols, "NETLINK") {
@@ -109,9 +110,10 @@ impl Sockets {
             many => many.saturating_mul(ANSWERS),
         };
         let used = read(&self.sockstat).map_or(0, |sockstat| used(&sockstat));
-        let after = calls::monotonic_raw_ns();
-        let took = after.saturating_sub(now_ns);
-        self.look_at_ns = after.saturating_add(PERIOD_NS.max(took.saturating_mul(LOOKS_APART)));
+        // Of our own time: a look that was interrupted by who computes would make the next one late, and the run holds
+        // more by then.
+        let took = calls::thread_cpu_ns().saturating_sub(before);
+        self.look_at_ns = calls::monotonic_raw_ns().saturating_add(PERIOD_NS.max(took.saturating_mul(LOOKS_APART)));
         held(&protocols, used, self.connection).saturating_add(answers)
     }
 }

@@ -70,8 +70,7 @@ impl Supervisor {
                 home.sockets = None;
                 continue;
             };
-            let now = calls::monotonic_raw_ns();
-            if now >= sockets.look_at_ns && sockets.look(now) > limit {
+            if calls::monotonic_raw_ns() >= sockets.look_at_ns && sockets.look() > limit {
                 self.end(id, Cause::Memory);
             }
         }
@@ -85,9 +84,8 @@ impl Supervisor {
             let home = &mut self.homes[index];
             let State::Running(id) = home.state else { continue };
             if let Some(rest) = &home.rest {
-                let now = calls::monotonic_raw_ns();
-                if now >= rest.look_at_ns {
-                    home.kill_rest(now);
+                if calls::monotonic_raw_ns() >= rest.look_at_ns {
+                    home.kill_rest();
                 }
                 continue;
             }
@@ -117,6 +115,7 @@ impl Supervisor {
                 && now >= deadline
             {
                 let home = &self.homes[index];
+                let before = calls::thread_cpu_ns();
                 let used = |exactly| match start.exec_ns {
                     0 => 0,
                     _ => home.cpu_ns(&self.setup.handover, index, exactly).saturating_sub(start.cpu_ns),
@@ -130,8 +129,9 @@ impl Supervisor {
                     self.end(id, Cause::CpuTime { used_ns });
                     continue;
                 }
-                // Looking at many processes takes time, of which most is to be left for other runs.
-                let took = calls::monotonic_raw_ns().saturating_sub(now);
+                // Looking at many processes takes time, of which most is to be left for other runs. Time for which others
+                // kept us from our CPU is not ours: the next look would come later the more they compute.
+                let took = calls::thread_cpu_ns().saturating_sub(before);
                 let wait = ((limit - used_ns) / self.cpus).max(SHORTEST_WAIT_NS).max(took.saturating_mul(10));
                 self.homes[index].cpu_deadline = Some(now + wait);
             }

@@ -34,7 +34,8 @@ static void attack(void)
                 must(getsockopt(netlink, SOL_SOCKET, SO_MEMINFO, info, &length));
         }
         held += info[0];
-        if (held >= 64 * MIB)
+        /* Far above the limit: the supervisor looks every 10 ms, but may be kept from its CPU. */
+        if (held >= 160 * MIB)
             escaped("%ld MiB of answers in %d sockets", held / MIB, i + 1);
     }
 }

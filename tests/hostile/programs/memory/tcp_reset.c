@@ -36,7 +36,7 @@ static void attack(void)
                 escaped("%ld connections with %ld MiB that were reset", connections, sent / MIB);
         }
     }
-    usleep(200 * 1000); /* the supervisor looks every 10 ms */
+    until_seen();
     if (sent >= 64 * MIB)
         escaped("%ld connections with %ld MiB that were reset", connections, sent / MIB);
 }

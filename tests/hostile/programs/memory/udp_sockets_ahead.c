@@ -48,6 +48,8 @@ static void attack(void)
             filled += info[0];
     }
     printf("filled %ld MiB in %d sockets\n", filled / MIB, count);
-    if (filled >= 80 * MIB)
-        escaped("%ld MiB in sockets", filled / MIB);
+    if (filled < 80 * MIB)
+        return;
+    until_seen();
+    escaped("%ld MiB in sockets", filled / MIB);
 }
