@@ -42,6 +42,9 @@ const LOOKS_APART: u64 = 20;
 /// More sockets of netlink are not looked at one by one: each page of the list takes the kernel a walk through all before
 /// it.
 const MOST_LISTED: u64 = 128;
+/// Nor is more read of any of the files: there may be a hundred thousand sockets by the time that the list of a few is
+/// read, which would take the better part of a minute. A line of /proc/net/netlink has some 100 bytes.
+const MOST_READ: usize = 2 * 128 * 100;
 /// What one of those may hold: its receive buffer (`net.core.rmem_default`) and an answer more.
 const ANSWERS: u64 = (208 + 48) << 10;
 
@@ -102,7 +105,7 @@ impl Sockets {
     /// Bytes that they hold, or may hold, beyond what the run is charged for.
     pub fn look(&mut self) -> u64 {
         let before = calls::thread_cpu_ns();
-        // A read that fails, for want of memory, is done again soon.
+        // A read that fails, for want of memory or because there is too much, is done again soon.
         let protocols = read(&self.protocols).unwrap_or_default();
         let answers = match sockets(&protocols, "NETLINK") {
             0 => 0,
@@ -121,7 +124,7 @@ impl Sockets {
 fn read(file: &OwnedFd) -> rustix::io::Result<String> {
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
-    loop {
+    while text.len() <= MOST_READ {
         match rustix::io::pread(file, &mut buffer, text.len() as u64) {
             Ok(0) => return Ok(String::from_utf8_lossy(&text).into_owned()),
             Ok(length) => text.extend_from_slice(buffer.get(..length).unwrap_or(&[])),
@@ -129,6 +132,7 @@ fn read(file: &OwnedFd) -> rustix::io::Result<String> {
             Err(errno) => return Err(errno),
         }
     }
+    Err(Errno::FBIG)
 }
 
 /// Lines of /proc/net/protocols: name, size of a socket, number of sockets in this namespace; there is more in them.
@@ -172,7 +176,8 @@ fn unread(netlink: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{held, sockets, unread, used};
+    use super::{MOST_READ, held, read, sockets, unread, used};
+    use std::io::Write;
 
     #[test]
     fn connections_of_every_protocol_count_with_their_buffers() {
@@ -196,5 +201,17 @@ mod tests {
                     00000000697b4311 0   4711       00000000 4608000  0        0     2        0        1594\n\
                     000000002742b55c 0   4712       00000000 1000     7        0     2        0        1596\n";
         assert_eq!(unread(text), 4_609_000);
+    }
+
+    #[test]
+    fn a_list_that_has_become_long_is_not_read_to_its_end() {
+        let memory = rustix::fs::memfd_create(c"list", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let mut list = std::fs::File::from(memory);
+        list.write_all(&vec![b'x'; MOST_READ]).unwrap();
+        let list = std::os::fd::OwnedFd::from(list);
+        assert_eq!(read(&list).unwrap().len(), MOST_READ);
+        let mut list = std::fs::File::from(list);
+        list.write_all(b"x").unwrap();
+        assert_eq!(read(&list.into()), Err(rustix::io::Errno::FBIG));
     }
 }
