@@ -13,7 +13,7 @@
 //! namespace, where they reach nothing else.
 
 use crate::backend::Backend;
-use crate::launch::{Failure, Report, Shared, message};
+use crate::launch::{Failure, Report, Shared, UNLIMITED, message};
 use crate::step::Step;
 use crate::sys::memory::{Pointers, Stack};
 use crate::sys::process::{self, Clone};
@@ -69,10 +69,21 @@ pub const TRACEE_RLIMITS: [(u32, u64, u64); 4] = [
     (libc::RLIMIT_MEMLOCK, 8 << 20, 8 << 20),
 ];
 
-/// Open files of a run that does not say how many. Much that a descriptor has the kernel keep is charged to nobody: 17 KiB
-/// for a half-read directory of ext4 (`ext4_htree_store_dirent()`), 64 bytes a thread in poll(2). So they are few, and
-/// those that want more say so.
-pub const DEFAULT_NOFILE: u64 = 1024;
+/// Open files of each process of a run that does not say how many. Much that a descriptor has the kernel keep is charged to
+/// nobody: up to 17 KiB for a half-read directory of ext4 (`ext4_htree_store_dirent()`), 64 bytes a thread in poll(2). So
+/// they are as many as keep this below the memory limit in all processes that there may be, and those that want more say
+/// so. But no fewer than programs and their run-time systems are written for, and no more than without such limits.
+pub fn default_nofile(memory: u64, processes: u64) -> u64 {
+    let all = match (memory, processes) {
+        (UNLIMITED, _) | (_, UNLIMITED | 0) => MOST_NOFILE,
+        _ => memory / KEPT_BY_DESCRIPTOR / processes,
+    };
+    all.clamp(LEAST_NOFILE, MOST_NOFILE)
+}
+
+const KEPT_BY_DESCRIPTOR: u64 = 17 << 10;
+const LEAST_NOFILE: u64 = 64;
+const MOST_NOFILE: u64 = 1024;
 
 /// What a home is told to prepare.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -13,7 +13,7 @@
 //! exec: no allocation, no locks, no libc; see [`crate::sys`].
 
 use crate::backend::Backend;
-use crate::home::{DEFAULT_NOFILE, Home, at_rlimit};
+use crate::home::{Home, at_rlimit, default_nofile};
 use crate::launch::{Failure, Launch, Start, UNLIMITED, message};
 use crate::step::Step;
 use crate::sys::{Errno, calls};
@@ -94,8 +94,8 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     enter_working_directory(strings.working_directory)?;
     if launch.rlimit_mask & 1 << libc::RLIMIT_NOFILE == 0 {
         let [(resource, soft, hard), ..] = home.tracee_rlimits;
-        calls::set_rlimits(resource, soft.min(DEFAULT_NOFILE), hard.min(DEFAULT_NOFILE))
-            .map_err(at_rlimit(resource))?;
+        let most = default_nofile(launch.memory, launch.processes);
+        calls::set_rlimits(resource, soft.min(most), hard.min(most)).map_err(at_rlimit(resource))?;
     }
     for resource in 0..16u32 {
         if launch.rlimit_mask & 1 << resource != 0 {

@@ -111,7 +111,8 @@ pub struct Args {
     /// Resource limit of each process, soft and hard (setrlimit(2))
     ///
     /// VALUE is a number, a size (units as of --memory-limit) or `unlimited`. Can be given repeatedly. Without it a process may
-    /// have 1024 files open, with it up to 4096.
+    /// have 1024 files open, or fewer if memory and processes are limited: one for each 17 KiB that a process has of the
+    /// memory limit, 64 at least, since the kernel charges nobody for what a half-read directory keeps. With it up to 4096.
     ///
     /// Example: --rlimit STACK=unlimited --rlimit NOFILE=64
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::rlimit, help_heading = LIMITS)]
