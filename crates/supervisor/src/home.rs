@@ -335,7 +335,7 @@ impl Home {
         let zygote = Zygote { home: self, order, shared_program: shared_program.as_deref() };
         // One table of descriptors, as the zygote may renew some that are ours.
         let how = Clone { flags: (libc::CLONE_VM | libc::CLONE_FILES) as u64, into_cgroup: None };
-        let zygote = process::run_child(how, &self.zygote_stack, zygote::main, &zygote, &self.shared.zygote);
+        let zygote = process::run_child(how, &self.zygote_stack, zygote::main, &zygote, &self.shared.zygote, |_| {});
         match zygote.map_err(failed)?.status {
             0 => Ok(()),
             // Its place, or what it was about, is in no known state: the supervisor makes a new home.

@@ -190,7 +190,9 @@ pub struct End {
     pub status: i32,
     /// Wait status of pid1, when the home speaks for it.
     pub pid1_status: i32,
-    pub _pad: u32,
+    /// 1: pid1's limit on CPU time was another than the one it had from its home: the run changed it (prlimit(2)), as without a
+    /// seccomp program it may, and the kernel killed pid1 for it.
+    pub pid1_limited: u32,
     /// Number of the launch that this is the end of; the home goes on with the same world.
     /// 0: pid1 ended before a launch had reached its tracee; the home becomes idle.
     pub launch: u64,

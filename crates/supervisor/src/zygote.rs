@@ -26,7 +26,7 @@ use millibox_wire::Network;
 
 /// Every call that zygote, pid1 and tracee make, but for the tracee's exec, which is the
 /// program's own business. None has a sixth argument.
-pub const CALLS: [u32; 44] = [
+pub const CALLS: [u32; 45] = [
     libc::SYS_capset as u32,
     libc::SYS_chdir as u32,
     libc::SYS_clock_gettime as u32,
@@ -53,6 +53,7 @@ pub const CALLS: [u32; 44] = [
     libc::SYS_ppoll as u32,
     libc::SYS_prctl as u32,
     libc::SYS_pread64 as u32,
+    libc::SYS_prlimit64 as u32,
     libc::SYS_recvmsg as u32,
     // What a stopped and continued process calls in place of a call with a time limit.
     libc::SYS_restart_syscall as u32,
@@ -142,6 +143,7 @@ impl Zygote<'_> {
         shared.reported.store(0, Relaxed);
         shared.start.set(Default::default());
         shared.failure.set(Default::default());
+        let mut limited = false;
         let waited = self.make_place(loopback).and_then(|how| {
             if let Some(watched) = home.backend.watched() {
                 // Without these the supervisor could not hold the run's limits.
@@ -150,7 +152,12 @@ impl Zygote<'_> {
                 calls::send_descriptors(home.socket, &[message::READY], there)
                     .map_err(|errno| Failure::new(Step::Home, errno))?;
             }
-            process::run_child(how, &home.pid1_stack, pid1::main, prepared, &shared.pid1)
+            let dead = |pid1| {
+                if shared.reported.load(Acquire) == 0 {
+                    limited = has_other_limits(pid1);
+                }
+            };
+            process::run_child(how, &home.pid1_stack, pid1::main, prepared, &shared.pid1, dead)
                 .map_err(|errno| Failure::new(Step::Clone, errno))
         });
         let waited = match waited {
@@ -169,6 +176,7 @@ impl Zygote<'_> {
                 launch,
                 status: -1,
                 pid1_status: waited.status,
+                pid1_limited: u32::from(limited),
                 end_ns: calls::monotonic_raw_ns(),
                 ..End::default()
             };
@@ -214,5 +222,13 @@ impl Zygote<'_> {
         let dumpable = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
         dumpable.map_err(|errno| Failure::new(Step::Home, errno))?;
         Ok(how)
+    }
+}
+
+/// Whether somebody has changed a limit for which the kernel kills, of a pid1 that has died.
+fn has_other_limits(pid1: i32) -> bool {
+    match (calls::get_rlimit_of(pid1, libc::RLIMIT_CPU), calls::get_rlimit(libc::RLIMIT_CPU)) {
+        (Ok(its), Ok(ours)) => its != ours,
+        _ => false,
     }
 }

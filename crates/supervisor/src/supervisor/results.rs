@@ -152,7 +152,9 @@ impl Supervisor {
             let error = self.failure(&report.failure_parts(), Some(request.world));
             return step.outcome(error);
         }
-        if end.pid1_died == 1 {
+        // Of pid1's limits nobody but the run can have made others: then its end is the program's doing, and all of it was killed.
+        let by_itself = end.pid1_limited == 1 && process::decode_status(end.pid1_status) == Err(libc::SIGKILL);
+        if end.pid1_died == 1 && !by_itself {
             let how = match process::decode_status(end.pid1_status) {
                 Ok(code) => format!("it exited with {code}"),
                 Err(libc::SIGSYS) => format!("it was {}", crate::confine::killed_by(libc::SIGSYS)),

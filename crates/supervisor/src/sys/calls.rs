@@ -265,6 +265,15 @@ pub fn get_rlimit(resource: u32) -> Result<(u64, u64)> {
     Ok((limit.rlim_cur, limit.rlim_max))
 }
 
+/// Soft and hard limit of a process of ours, also of a dead one that has not been waited for (prlimit(2)).
+pub fn get_rlimit_of(pid: i32, resource: u32) -> Result<(u64, u64)> {
+    let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+    let args = [pid as isize as usize, resource as usize, 0, &raw mut limit as usize, 0];
+    // SAFETY: no new limit is read, and the kernel writes one rlimit64.
+    unsafe { syscall(libc::SYS_prlimit64, args) }?;
+    Ok((limit.rlim_cur, limit.rlim_max))
+}
+
 /// Asks for turns of `slice_ns` on the CPU, so that we are let on early (sched_setattr(2),
 /// `sched_runtime` of a normal task, heeded since Linux 6.12: EEVDF lets who wants a shorter
 /// turn interrupt who has a longer one); 0: the kernel's own choice. With nice value `nice`.

@@ -21,7 +21,7 @@ pub struct Clone {
 /// Starts a child that runs `main(argument)` on a stack of its own and waits for its end.
 ///
 /// Its process id stands in `pid` from before it begins until it can no longer be another's:
-/// it is taken back before the child is waited for.
+/// it is taken back before the child is waited for. In between `dead` is called, while what the child was can still be seen.
 ///
 /// With `CLONE_VM` the child runs in our memory: `main` may then use only what
 /// [`super`] allows. The stack is the child's until the return.
@@ -31,6 +31,7 @@ pub fn run_child<T: Sync>(
     main: fn(&T) -> !,
     argument: &T,
     pid: &AtomicI32,
+    dead: impl FnOnce(i32),
 ) -> Result<Waited> {
     // SAFETY: stack and argument are borrowed until the child has been waited for.
     let child = unsafe { spawn(how, stack, main, argument, Some(pid)) }?;
@@ -39,6 +40,7 @@ pub fn run_child<T: Sync>(
     // SAFETY: numbers, and nothing is to be written.
     while unsafe { raw::syscall(libc::SYS_waitid, wait_args) } == Err(Errno(libc::EINTR)) {}
     pid.store(0, SeqCst);
+    dead(child);
     wait(child, libc::__WALL)
 }
 
