@@ -109,6 +109,7 @@ impl Home {
                     "; this user has more descriptors on their way through sockets than we may have open (unix(7)): end \
                      what does not receive them, or raise the hard limit (ulimit -Hn)"
                 }
+                libc::EAGAIN => crate::step::MORE_PROCESSES,
                 _ => "",
             };
             format!("cannot start a home: {}{remedy}", crate::step::errno_text(errno))

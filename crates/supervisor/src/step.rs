@@ -95,6 +95,9 @@ const ALL: [Step; 38] = [
     Step::Home,
 ];
 
+/// What to do where no process can be made (fork(2), EAGAIN).
+pub const MORE_PROCESSES: &str = "; raise the process limit (ulimit -u, pids.max) around millibox";
+
 impl Step {
     /// The step with this number; unknown numbers are `Home`, as only a home that
     /// has gone wrong writes them.
@@ -255,8 +258,10 @@ impl Step {
             (Step::Seccomp, libc::EINVAL) => "; the kernel refuses the program as malformed",
             (Step::Affinity, libc::EINVAL) => "; none of these CPUs may be used here",
             (Step::Clone, libc::ENOSPC | libc::EUSERS) => "; raise user.max_user_namespaces and its kin (sysctl)",
-            (Step::Clone | Step::CloneTracee, libc::EAGAIN) => {
-                "; raise the process limit (ulimit -u, pids.max) around millibox"
+            // Of the calls that steps make those that make a process say so, and execve(2).
+            (_, libc::EAGAIN) => MORE_PROCESSES,
+            (Step::ProcessLimit, libc::EPERM) => {
+                "; it is above the limit on processes that millibox was started with: raise that (ulimit -u)"
             }
             (Step::Clone, libc::EPERM) => "; user namespaces are forbidden here: see `millibox doctor`",
             (Step::Rlimit, libc::EPERM) => {
@@ -335,5 +340,9 @@ mod tests {
         assert_eq!(error.step, "exec");
         assert_eq!(error.errno, Some(13));
         assert!(error.message.starts_with("cannot execute /data: Permission denied (os error 13); it is a directory"));
+        for step in [Step::Template, Step::Clone, Step::Exec] {
+            assert!(step.error(Errno(libc::EAGAIN), "").message.contains("ulimit -u"), "{step:?}");
+        }
+        assert!(Step::ProcessLimit.error(Errno(libc::EPERM), "").message.contains("ulimit -u"));
     }
 }

@@ -178,6 +178,11 @@ fn try_one(supervisor: &Supervisor, suite: &Suite, tool: &Tool, candidate: &Path
         said,
         remedy: format!("apt install --reinstall {}", tool.package),
     };
+    let helpless = |said: String| Availability::Broken {
+        program: candidate.to_owned(),
+        said,
+        remedy: "millibox doctor".to_owned(),
+    };
     let real = candidate.canonicalize().map_err(|error| broken(error.to_string()))?;
     let (path, root) = if in_system(&real) {
         // As it was found, where that can be seen: some programs look at the name they are called by.
@@ -192,12 +197,12 @@ fn try_one(supervisor: &Supervisor, suite: &Suite, tool: &Tool, candidate: &Path
     let mut request = Request::new(&path)
         .args(tool.version.iter().cloned())
         .env("PATH", SEARCH_PATH)
-        .world(&world(&surroundings(suite), &roots).map_err(&broken)?)
+        .world(&world(&surroundings(suite), &roots).map_err(&helpless)?)
         .real_time_limit(PATIENCE);
     for (name, value) in suite.compile.iter().flat_map(|compile| &compile.surroundings.env) {
         request = request.env(name, value);
     }
-    let captured = captured::run(supervisor, request, b"", 1 << 16).map_err(&broken)?;
+    let captured = captured::run(supervisor, request, b"", 1 << 16).map_err(&helpless)?;
     let text = [captured.stdout, captured.stderr].concat();
     let said = printable(&text, text.len() as u64).trim().to_owned();
     match &captured.result.outcome {
@@ -207,10 +212,11 @@ fn try_one(supervisor: &Supervisor, suite: &Suite, tool: &Tool, candidate: &Path
             return Err(match closed(root.as_deref().unwrap_or(&path), supervisor.ids()) {
                 Some(why) => unreachable(why),
                 None if refused(error) => unreachable(error.message.clone()),
-                None => broken(error.message.clone()),
+                None if error.step == "exec" => broken(error.message.clone()),
+                None => helpless(error.message.clone()),
             });
         }
-        Outcome::SandboxError(error) => return Err(broken(error.message.clone())),
+        Outcome::SandboxError(error) => return Err(helpless(error.message.clone())),
         _ if said.is_empty() => return Err(broken(captured.result.to_string())),
         _ => return Err(broken(format!("{}: {}", captured.result, said.lines().next().unwrap_or_default()))),
     }
