@@ -98,6 +98,7 @@ fn what_cannot_be_executed_is_told_from_what_is_not_there() {
     for (program, wanted) in [
         ("/no/such/program", 127),
         ("no-such-program", 127),
+        ("/usr/bin/it is there", 127),
         ("/usr/bin", 126),
         ("/place/plain", 126),
         ("/place/script", 126),
@@ -169,7 +170,7 @@ fn a_path_that_cannot_be_looked_at_is_told_from_one_that_leads_nowhere() {
 
 #[test]
 fn every_wrong_value_is_one_line_that_names_its_option() {
-    let wrong: [&[&str]; 38] = [
+    let wrong: [&[&str]; 40] = [
         &["--real-time-limit", "soon"],
         &["--real-time-limit", "-1s"],
         &["--cpu-time-limit", ""],
@@ -184,6 +185,7 @@ fn every_wrong_value_is_one_line_that_names_its_option() {
         &["--cpu-bandwidth", "1ms"],
         &["--cpu-bandwidth", "1us/100ms"],
         &["--cpu-bandwidth", "1ms/10s"],
+        &["--cpu-bandwidth", "5000h/100ms"],
         &["--rlimit", "STACK"],
         &["--rlimit", "NOSUCH=1"],
         &["--rlimit", "NOFILE=-1"],
@@ -196,6 +198,7 @@ fn every_wrong_value_is_one_line_that_names_its_option() {
         &["--tmpfs", "/tmp:0"],
         &["--tmpfs", "tmp"],
         &["--tmpfs", "/tmp:1M:0"],
+        &["--tmpfs", "/tmp:1M:4000000000000000000"],
         &["--proc", "proc"],
         &["--dev", "/dev/../dev"],
         &["--uid", "-1"],
@@ -266,6 +269,23 @@ fn streams_are_our_own_or_files() {
     command.args(["run", "--stderr", &output, "--", "sh", "-c", both]).stdin(Stdio::null()).stdout(own);
     assert!(command.status().unwrap().success());
     assert_eq!(std::fs::read_to_string(&output).unwrap(), "a\nb\nc\n");
+    // Nor does what we say go over what the program said.
+    for option in ["--stdout", "--stderr"] {
+        let mut command = Command::new(executable("millibox"));
+        command.args([
+            "run",
+            option,
+            &errors,
+            "--",
+            "sh",
+            "-c",
+            "echo long and longer; echo complaint >&2; kill -9 $$",
+        ]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(std::fs::File::create(&errors).unwrap());
+        command.status().unwrap();
+        let said = std::fs::read_to_string(&errors).unwrap();
+        assert!(said.ends_with("complaint\nmillibox: killed by signal KILL\n"), "{option}: {said}");
+    }
 
     let mut inherited = Command::new(executable("millibox"))
         .args(["run", "--", "sh", "-c", "cat; echo complaint >&2"])
@@ -700,6 +720,13 @@ fn a_policy_is_in_a_file_or_a_pipe() {
         let said = line(&output);
         assert_eq!((status(&output), said.contains("neither a regular file nor a pipe")), (125, true), "{output:?}");
     }
+    // Of one that is too long nothing is left out in silence.
+    let place = directory();
+    let long = place.path().join("long").display().to_string();
+    let comment = format!("# {}\n", "x".repeat(98)).repeat(11_000);
+    std::fs::write(&long, format!("name = 'p'\ndescription = 'p'\ndefault = 'allow'\n{comment}no policy")).unwrap();
+    let output = run(&["--seccomp", &long, "true"]);
+    assert_eq!((status(&output), line(&output).contains("more than 1 MiB")), (125, true), "{output:?}");
 }
 
 #[test]
@@ -780,4 +807,123 @@ fn what_must_be_a_regular_file_is_not_waited_for() {
         let said = text(&output.stderr);
         assert!(said.contains(&fifo) && said.lines().count() == 1, "{words:?}: {said}");
     }
+}
+
+/// A pipe that is full, and whose reader does not read: both ends.
+fn full_pipe() -> (std::os::fd::OwnedFd, std::os::fd::OwnedFd) {
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+    let _ = rustix::io::ioctl_fionbio(&writer, true);
+    while rustix::io::write(&writer, &[b'x'; 4096]).is_ok() {}
+    let _ = rustix::io::ioctl_fionbio(&writer, false);
+    (reader, writer)
+}
+
+#[test]
+fn output_that_did_not_arrive_is_no_success() {
+    let place = directory();
+    share(place.path(), 0o777);
+    let rw = format!("{}:/given", place.path().display());
+    let mut child = Command::new(executable("millibox"))
+        .args(["run", "--rw", &rw, "--output-limit", "10M", "--", "sh", "-c"])
+        .arg("head -c 120000 /dev/zero; echo > /given/written")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    assert!(eventually(Duration::from_secs(10), || place.path().join("written").exists()), "it goes on");
+    // And is over by then.
+    std::thread::sleep(Duration::from_millis(500));
+    millibox_tests::kill(child.id() as i32, rustix::process::Signal::TERM);
+    let ended = child.wait().unwrap();
+    let (mut out, mut err) = (Vec::new(), String::new());
+    child.stdout.take().unwrap().read_to_end(&mut out).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert!(out.len() < 120_000, "all has arrived");
+    assert_eq!(ended.code(), Some(125), "{err}");
+    assert!(err.contains("nobody reads"), "{err}");
+}
+
+#[test]
+fn a_signal_ends_a_judge_whom_nobody_reads() {
+    let place = directory();
+    let Some(package) = package(place.path()) else { return };
+    let temporary = place.path().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let mut judge = Command::new(executable("millibox"));
+    judge.args(["judge", &package]).args(of_single_processes()).env("TMPDIR", &temporary);
+    judge.stdin(Stdio::null()).stderr(Stdio::null());
+    let ends = |mut child: std::process::Child, waits: &dyn Fn() -> bool, what: &str| {
+        assert!(eventually(Duration::from_secs(60), waits), "{what}: it does not wait");
+        millibox_tests::kill(child.id() as i32, rustix::process::Signal::TERM);
+        let mut code = None;
+        let ended = eventually(Duration::from_secs(10), || {
+            code = child.try_wait().unwrap();
+            code.is_some()
+        });
+        if !ended {
+            millibox_tests::kill(child.id() as i32, rustix::process::Signal::KILL);
+            let _ = child.wait();
+        }
+        assert_eq!(code.and_then(|code| code.code()), Some(143), "{what}");
+        assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "{what}: left behind");
+    };
+    // One that has something to say.
+    let (reader, writer) = full_pipe();
+    let child = judge.stdout(writer).spawn().unwrap();
+    let catches = |id: u32| mask(&id.to_string(), "SigCgt").is_some_and(|mask| mask & 1 << 14 != 0);
+    let id = child.id();
+    let waits = || {
+        std::thread::sleep(Duration::from_secs(2));
+        catches(id)
+    };
+    ends(child, &waits, "its output");
+    drop(reader);
+
+    // And one whose report nobody reads.
+    let fifo = fifo(place.path());
+    let held = std::fs::OpenOptions::new().read(true).write(true).open(&fifo).unwrap();
+    let _ = rustix::io::ioctl_fionbio(&held, true);
+    while rustix::io::write(&held, &[b'x'; 4096]).is_ok() {}
+    let child = judge.args(["--report", "json", &fifo]).stdout(Stdio::null()).spawn().unwrap();
+    let id = child.id();
+    let writes = || {
+        let call = std::fs::read_to_string(format!("/proc/{id}/syscall")).unwrap_or_default();
+        catches(id) && call.starts_with(&format!("{} ", libc::SYS_write))
+    };
+    ends(child, &writes, "its report");
+}
+
+#[test]
+fn a_judge_is_told_what_strange_packages_are() {
+    let place = directory();
+    let Some(package) = package(place.path()) else { return };
+    let path = Path::new(&package);
+    let description = std::fs::read_to_string(path.join("problem.yaml")).unwrap();
+    let (begin, end) = description.split_once("name: ").expect("it has a name");
+    let end = end.split_once('\n').map_or("", |(_, end)| end);
+    let named = format!("{begin}name: \"Strange \\e[31m\\e]0;title\\a\\u202e\"\n{end}");
+    std::fs::write(path.join("problem.yaml"), named).unwrap();
+    let accepted = path.join("submissions/accepted");
+    let one =
+        std::fs::read_dir(&accepted).unwrap().flatten().find(|one| one.path().extension().is_some_and(|e| e == "cpp"));
+    let Some(one) = one else { panic!("the package has no C++ program") };
+    std::fs::copy(one.path(), place.path().join("sol.cpp")).unwrap();
+
+    // Beside the package, by way of it; with a limit beyond all that is counted.
+    let html = place.path().join("out.html").display().to_string();
+    let mut judge = Command::new(executable("millibox"));
+    judge.args(["judge", ".", "../sol.cpp", "--time-limit", "200000000000y"]).args(of_single_processes());
+    let output = judge.current_dir(path).output().unwrap();
+    let said = text(&output.stdout);
+    assert_eq!(status(&output), 0, "{output:?}");
+    assert!(said.contains("Strange") && said.contains("sol.cpp"), "{said}");
+    assert!(!said.contains(['\x1b', '\x07', '\u{202e}']), "{said:?}");
+
+    // A report that cannot be written does not take another with it.
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    judge.args(["--report", "json", "-", "--report", "html", &html]).stdout(full);
+    let output = judge.output().unwrap();
+    assert_eq!(status(&output), 125, "{output:?}");
+    assert!(std::fs::read_to_string(&html).is_ok_and(|page| page.contains("sol.cpp")), "{output:?}");
 }

@@ -92,6 +92,9 @@ pub fn time(text: &str) -> Result<Duration, String> {
 
 const NO_TIME: &str = "a time is a number with a unit (us, ms, s, m, h), for example 500ms";
 
+/// As many as a CPU affinity can name.
+const MOST_CPUS: u32 = 1024;
+
 /// `50ms/100ms`: CPU time and period.
 pub fn bandwidth(text: &str) -> Result<(Duration, Duration), String> {
     let Some((max, period)) = text.split_once('/') else {
@@ -103,6 +106,9 @@ pub fn bandwidth(text: &str) -> Result<(Duration, Duration), String> {
     }
     if !(Duration::from_millis(1)..=Duration::from_secs(1)).contains(&period) {
         return Err("PERIOD must be between 1ms and 1s".to_owned());
+    }
+    if max > period * MOST_CPUS {
+        return Err(format!("MAX can be at most {MOST_CPUS} times PERIOD, all the time of as many CPUs"));
     }
     Ok((max, period))
 }
@@ -252,8 +258,8 @@ pub fn tmpfs(text: OsString) -> Result<Tmpfs, String> {
     }
     let text = |index: usize| parts.get(index).map(|part| part.to_str().ok_or_else(wrong)).transpose();
     let size = text(1)?.map(positive_size).transpose()?;
-    // The root directory is one.
-    let inodes = text(2)?.map(number(1, u64::MAX)).transpose().map_err(|why| format!("INODES: {why}"))?;
+    // The root directory is one. The kernel counts them in bytes as well, 1 KiB each (BOGO_INODE_SIZE in mm/shmem.c).
+    let inodes = text(2)?.map(number(1, u64::MAX >> 10)).transpose().map_err(|why| format!("INODES: {why}"))?;
     Ok(Tmpfs { at: mount_point(parts[0].clone())?, size, inodes })
 }
 

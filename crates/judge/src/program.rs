@@ -51,7 +51,7 @@ impl Limits {
     /// not ended because the machine has other work as well. Measured with 5 programs to 2 CPUs: with half of
     /// this, submissions were ended that had used half of their CPU time.
     pub fn real_time_for(cpu_time: Duration) -> Duration {
-        cpu_time * 3 + Duration::from_secs(2)
+        cpu_time.saturating_mul(3).saturating_add(Duration::from_secs(2))
     }
 }
 
@@ -97,5 +97,6 @@ mod tests {
     #[test]
     fn real_time_follows_cpu_time() {
         assert_eq!(Limits::real_time_for(Duration::from_secs(1)), Duration::from_secs(5));
+        assert_eq!(Limits::real_time_for(Duration::MAX), Duration::MAX);
     }
 }

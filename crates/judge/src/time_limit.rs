@@ -46,9 +46,10 @@ pub(crate) fn sim(model: Duration, whom: For) -> Duration {
 }
 
 /// The ICPC formats': a multiple of the slowest accepted submission's time, up to a multiple of `resolution`.
+/// At most a day, like one that a package states.
 pub(crate) fn icpc(slowest: Duration, factor: f64, resolution: Duration) -> Duration {
     let steps = (slowest.as_secs_f64() * factor / resolution.as_secs_f64()).ceil().max(1.0);
-    Duration::from_secs_f64(steps * resolution.as_secs_f64())
+    Duration::from_secs_f64((steps * resolution.as_secs_f64()).min(86_400.0))
 }
 
 #[cfg(test)]
@@ -69,5 +70,6 @@ mod tests {
         assert_eq!(icpc(ms(1), 5.0, ms(1000)), ms(1000));
         assert_eq!(icpc(ms(300), 5.0, ms(1000)), ms(2000));
         assert_eq!(icpc(ms(300), 2.0, ms(100)), ms(600));
+        assert_eq!(icpc(ms(300), 1e300, ms(100)), ms(86_400_000));
     }
 }

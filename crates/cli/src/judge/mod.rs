@@ -18,7 +18,7 @@ use crate::shop::{Shop, can_be_package};
 use crate::signals::Signals;
 use millibox_judge::interactive::Mode;
 use millibox_judge::judge::{Judge, Machine, Options, Prepared, TimeLimit, choose};
-use millibox_judge::report::{JudgeReport, SubmissionReport, counted};
+use millibox_judge::report::{JudgeReport, SubmissionReport, counted, line};
 use millibox_judge::verdict::Verdict;
 use millibox_package::Problem;
 use millibox_package::model::{Expected, Submission};
@@ -43,6 +43,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     if !can_be_package(&args.package) {
         return Ok(ExitCode::from(NOT_JUDGED));
     }
+    // Here a signal ends us at once: before there is anything that is to be removed.
+    let mut reports = signals.may_wait(|| Reports::open(&args.report))?;
     let problem = match millibox_package::read(&args.package) {
         Ok(problem) => problem,
         Err(faults) => {
@@ -54,7 +56,6 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let of_package = |one: &&Submission| problem.submissions.iter().any(|known| known.name == one.name);
     let foreign: Vec<String> = submissions.iter().filter(|one| !of_package(one)).map(|one| one.name.clone()).collect();
     let detail = args.detail(submissions.len());
-    let mut reports = signals.may_wait(|| Reports::open(&args.report))?;
     let on = if reports.take_stdout() { On::Stderr } else { On::Stdout };
     let cpus = args.cpus.as_ref().map(|cpus| usable_cpus(&cpus.0)).transpose()?.unwrap_or_default();
     let Shop { machine, suites, cache } = Shop::open(&args.work, None, &cpus, &signals)?;
@@ -99,7 +100,12 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             if detail == Detail::Quiet && report.submissions.iter().all(SubmissionReport::is_skipped) {
                 show.warning(&nothing(&report));
             }
-            show.finish()?;
+            let told = show.finish();
+            if signals.caught().is_none() {
+                told?;
+            }
+            // And after all that was: there a signal ends us at once, too, and temporary directories would stay.
+            drop((prepared, judge));
             signals.forget();
             signals.may_wait(|| reports.write(&report))?;
             status(&foreign, &report)
@@ -164,7 +170,7 @@ pub fn heading(prepared: &Prepared, machine: &Machine) -> String {
     let cpus: Vec<String> = machine.cpus().iter().map(ToString::to_string).collect();
     format!(
         "{}: {}; time limit {time} ({from}), memory limit {memory} MiB; CPU {}, backend {}\n",
-        problem.name,
+        line(&problem.name),
         counted(problem.tests().count(), "test"),
         cpus.join(","),
         machine.supervisor().backend()

@@ -53,9 +53,9 @@ impl Reports {
         self.0.iter().any(|(_, file)| file.is_stdout())
     }
 
-    /// Writes them all.
+    /// Writes them all, also those after one that cannot be written.
     pub fn write(&mut self, report: &JudgeReport) -> Result<(), Failure> {
-        self.0.iter_mut().try_for_each(|(format, file)| {
+        let written = self.0.iter_mut().map(|(format, file)| {
             let mut text = Vec::new();
             let made = match format {
                 Format::Json => json::write(report, &mut text),
@@ -63,6 +63,7 @@ impl Reports {
                 Format::Junit => junit::write(report, &mut text),
             };
             file.write(made.map(|()| text))
-        })
+        });
+        written.fold(Ok(()), Result::and)
     }
 }

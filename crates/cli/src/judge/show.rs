@@ -5,12 +5,18 @@ use crate::failure::{Failure, complain, unwritten};
 use indicatif::{ProgressBar, ProgressStyle};
 use millibox_judge::judge::{Event, Machine};
 use millibox_judge::report::text::{Protocol, Style};
-use millibox_judge::report::{SubmissionReport, points_in_words};
+use millibox_judge::report::{SubmissionReport, line, points_in_words};
 use millibox_judge::scoring::Plan;
 use millibox_judge::verdict::Verdict;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long a reader that does not read is waited for when all is to end.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Of how much is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,16 +57,43 @@ impl Write for Above {
 
     fn flush(&mut self) -> std::io::Result<()> {
         let text = std::mem::take(&mut self.text);
-        let write = |out: &mut dyn Write| out.write_all(&text).and_then(|()| out.flush());
         let written = self.bar.suspend(|| match self.on {
-            On::Stdout => write(&mut std::io::stdout().lock()),
-            On::Stderr => write(&mut std::io::stderr().lock()),
+            On::Stdout => self.write_to(std::io::stdout().lock(), &text),
+            On::Stderr => self.write_to(std::io::stderr().lock(), &text),
         });
         if written.is_err() && !std::mem::replace(&mut self.closed, true) {
             // For whom would we go on?
             self.machine.stop();
         }
         written
+    }
+}
+
+impl Above {
+    /// Writes it all. A reader that does not read is waited for, but not for long once all is to end.
+    fn write_to(&self, out: impl AsFd, mut text: &[u8]) -> std::io::Result<()> {
+        let tick = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+        let mut deadline = None;
+        while !text.is_empty() {
+            let mut ready = [PollFd::new(&out, PollFlags::OUT)];
+            match poll(&mut ready, Some(&tick)) {
+                Ok(0) => {
+                    let stopped = self.machine.is_stopped();
+                    if stopped && Instant::now() > *deadline.get_or_insert_with(|| Instant::now() + PATIENCE) {
+                        return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "nobody reads it"));
+                    }
+                }
+                // A pipe that can be written takes so much without waiting (pipe(7), PIPE_BUF).
+                Ok(_) => match rustix::io::write(&out, &text[..text.len().min(4096)]) {
+                    Ok(written) => text = &text[written..],
+                    Err(Errno::INTR | Errno::AGAIN) => {}
+                    Err(errno) => return Err(errno.into()),
+                },
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -90,7 +123,7 @@ pub fn bar() -> ProgressBar {
 /// What happens before there is anything to show.
 pub fn measuring(bar: &ProgressBar, event: &Event<'_>) {
     match event {
-        Event::Measuring { name } => bar.set_message(format!("measuring {}", plain(name))),
+        Event::Measuring { name } => bar.set_message(format!("measuring {}", line(name))),
         Event::Judged { tests, of } => {
             bar.set_length(*of as u64);
             bar.set_position(*tests as u64);
@@ -154,7 +187,7 @@ impl<'p> Show<'p> {
         match event {
             Event::Measuring { .. } | Event::Judged { .. } => measuring(bar, &event),
             Event::Begun { about } => {
-                bar.set_message(plain(&about.name));
+                bar.set_message(line(&about.name));
                 if matches!(self.detail, Detail::Tests | Detail::Verbose) {
                     let protocol = Protocol::new(self.out.clone(), self.style, self.plan);
                     let verbose = self.detail == Detail::Verbose;
@@ -184,8 +217,8 @@ impl<'p> Show<'p> {
             && report.verdict != Some(Verdict::CompileError)
             && let Some(compilation) = &report.compilation
         {
-            for line in compilation.messages.lines() {
-                writeln!(self.out, "  | {}", plain(line))?;
+            for message in compilation.messages.lines() {
+                writeln!(self.out, "  | {}", line(message))?;
             }
         }
         writeln!(self.out)?;
@@ -194,15 +227,15 @@ impl<'p> Show<'p> {
 
     /// One line, or, where something is not as it should be, everything.
     fn short(&mut self, report: &SubmissionReport) -> std::io::Result<()> {
-        let name = plain(&report.name);
+        let name = line(&report.name);
         if report.is_skipped() {
             if self.detail != Detail::Quiet {
-                writeln!(self.out, "{name:<width$}  skipped: {}", plain(&report.reason), width = self.width)?;
+                writeln!(self.out, "{name:<width$}  skipped: {}", line(&report.reason), width = self.width)?;
             }
             return self.out.flush();
         }
         if report.verdict == Some(Verdict::JudgeError) && report.has_no_program() {
-            writeln!(self.out, "{name:<width$}  judge error: {}", plain(&report.reason), width = self.width)?;
+            writeln!(self.out, "{name:<width$}  judge error: {}", line(&report.reason), width = self.width)?;
             return self.out.flush();
         }
         let fine = report.as_expected != Some(false) && !matches!(report.verdict, None | Some(Verdict::JudgeError));
@@ -229,9 +262,4 @@ impl<'p> Show<'p> {
         writeln!(self.out, "{name:<width$}  {:<14}  {slowest:>9}  {said}", report.words(), width = self.width)?;
         self.out.flush()
     }
-}
-
-/// Text that commands no terminal.
-fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }

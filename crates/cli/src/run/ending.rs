@@ -102,12 +102,15 @@ fn after_signal(signal: i32) -> u8 {
     u8::try_from(signal).ok().and_then(|signal| signal.checked_add(128)).unwrap_or(failure::SANDBOX)
 }
 
+/// What the supervisor says of a program whose interpreter or loader is missing.
+const NO_LOADER: &str = "it is there, but the interpreter or loader that it names is not";
+
 /// The shell's statuses for a program that is not executed; what else stands in a run's
 /// way is its options'.
 fn not_started(error: &RunError) -> u8 {
     match (error.step.as_str(), error.errno) {
         // The same errno, but the program itself is there: the supervisor says so in words.
-        ("exec", Some(libc::ENOENT)) if error.message.contains("it is there") => failure::CANNOT_EXECUTE,
+        ("exec", Some(libc::ENOENT)) if error.message.contains(NO_LOADER) => failure::CANNOT_EXECUTE,
         ("exec", Some(libc::ENOENT | libc::ENOTDIR)) => failure::NOT_FOUND,
         ("exec" | "arguments", _) => failure::CANNOT_EXECUTE,
         _ => failure::SANDBOX,

@@ -96,6 +96,10 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
             }
             Ending::Result(result)
         }
+        // Who told us to end did not want to wait for its output either.
+        (Ending::Result(result), Err(_)) if result.outcome == Outcome::Killed && signals.caught().is_some() => {
+            Ending::Result(result)
+        }
         // An output that could not be written is no success, whatever the program says.
         (Ending::Result(_), Err(failure)) => Ending::Failed { backend: Some(backend), failure },
         (ending, _) => ending,

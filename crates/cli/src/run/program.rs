@@ -95,13 +95,13 @@ pub fn name_in(error: &mut RunError, args: &Args, file: Option<&HostFile>, ids: 
         let places: Vec<_> = search_path(&args.env).iter().map(|place| place.display().to_string()).collect();
         name = format!("{name} (looked for in {})", places.join(":"));
     }
+    let closed = file.filter(|_| error.errno == Some(libc::EACCES)).and_then(|file| file.closed(ids));
+    if closed.is_some() {
+        // The reason takes the place of what it may be.
+        error.message.truncate(error.message.find("; ").unwrap_or(error.message.len()));
+    }
     error.message = error.message.replacen("execute the program", &format!("execute {name}"), 1);
-    if error.errno == Some(libc::EACCES)
-        && let Some(closed) = file.and_then(|file| file.closed(ids))
-    {
-        // In place of what it may be.
-        let end = error.message.find("; ").unwrap_or(error.message.len());
-        error.message.truncate(end);
+    if let Some(closed) = closed {
         error.message += &format!("; {closed}, whom the sandbox runs as: chmod o+x, or choose a --user who may");
     }
 }

@@ -47,7 +47,11 @@ fn read(path: &OsStr) -> std::io::Result<Vec<u8>> {
         return Err(std::io::Error::other("it is neither a regular file nor a pipe"));
     }
     let mut content = Vec::new();
-    std::fs::File::open(path)?.take(LONGEST).read_to_end(&mut content)?;
+    std::fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > LONGEST {
+        // What comes behind is not to be left out.
+        return Err(std::io::Error::other(format!("it has more than {} MiB; no policy is so long", LONGEST >> 20)));
+    }
     Ok(content)
 }
 

@@ -5,6 +5,7 @@ use crate::failure::{Failure, no_thread};
 use crate::report_file::{ReportFile, Spot};
 use crate::signals::Signals;
 use millibox::{Budget, Handle, Moved, Request, move_output};
+use rustix::fs::{FileType, OFlags, SeekFrom};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::{File, OpenOptions};
@@ -91,6 +92,9 @@ impl Streams {
             Some(path) => Some(created("--stderr", path)?),
             None => own(std::io::stderr()),
         };
+        // And if we write to it as well, it is to be our position: a line of ours would go over what the program wrote.
+        let stdout = stdout.map(|stream| at_our_position(stream, args.stdout.is_some()));
+        let stderr = stderr.map(|stream| at_our_position(stream, args.stderr.is_some()));
         // One file, one position: neither writes over the other. If both are our own, who started us has seen to that.
         let named = args.stdout.is_some() || args.stderr.is_some();
         let stderr = match (&stdout, &stderr) {
@@ -165,8 +169,8 @@ pub struct Movers {
 }
 
 impl Movers {
-    /// Waits until all is moved. After a signal, a reader that does not read is not waited
-    /// for any longer. Says whether there was more than the limit.
+    /// Waits until all is moved. Says whether there was more than the limit. After a signal, a reader that does not read is
+    /// not waited for any longer: then not all has arrived.
     pub fn wait(self, signals: &Signals) -> Result<Moved, Failure> {
         let mut all = Moved::All;
         let mut failed = None;
@@ -180,6 +184,7 @@ impl Movers {
                 Err(RecvTimeoutError::Timeout) => {
                     if signals.caught().is_some() && Instant::now() > *deadline.get_or_insert(Instant::now() + PATIENCE)
                     {
+                        failed = failed.or_else(|| Some("nobody reads what the program has written".to_owned()));
                         break;
                     }
                 }
@@ -195,6 +200,26 @@ impl Movers {
 /// A copy of one of our own streams; `None` if it is closed.
 fn own(stream: impl AsFd) -> Option<Arc<OwnedFd>> {
     fcntl_dupfd_cloexec(stream, 3).ok().map(Arc::new)
+}
+
+/// Instead of an emptied file that was opened by its name, our own standard error, if that leads to the same.
+fn at_our_position(stream: Arc<OwnedFd>, named: bool) -> Arc<OwnedFd> {
+    match own(std::io::stderr()) {
+        Some(ours) if named && is_file(&stream) && same_file(&stream, &ours) && can_be_written(&ours) => {
+            // What stood before is gone.
+            let _ = rustix::fs::seek(&ours, SeekFrom::Start(0));
+            ours
+        }
+        _ => stream,
+    }
+}
+
+fn can_be_written(stream: &OwnedFd) -> bool {
+    rustix::fs::fcntl_getfl(stream).is_ok_and(|flags| flags & OFlags::RWMODE != OFlags::RDONLY)
+}
+
+fn is_file(stream: &OwnedFd) -> bool {
+    rustix::fs::fstat(stream).is_ok_and(|status| FileType::from_raw_mode(status.st_mode).is_file())
 }
 
 fn created(option: &str, path: &Path) -> Result<Arc<OwnedFd>, Failure> {

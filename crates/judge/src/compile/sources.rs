@@ -8,7 +8,7 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Bytes that all sources may have together.
 const MOST: u64 = 64 << 20;
@@ -84,7 +84,11 @@ fn read_below(base: &Path, paths: &[PathBuf], root: Option<&Path>) -> Result<Vec
     };
     let strict = Place { directory: open(base)?, path: base.to_owned(), links: ResolveFlags::NO_SYMLINKS };
     let root = root.map(|root| std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
-    let place = match root.filter(|root| base.starts_with(root)) {
+    // By way of `..` it is not below.
+    let is_below = |root: &PathBuf| {
+        base.strip_prefix(root).is_ok_and(|below| !below.components().any(|part| part == Component::ParentDir))
+    };
+    let place = match root.filter(is_below) {
         Some(root) => Place { directory: open(&root)?, path: root, links: ResolveFlags::empty() },
         None => strict,
     };

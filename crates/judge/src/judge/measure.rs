@@ -6,7 +6,7 @@ use super::prepare::{Prepared, TimeLimit, Unjudgeable, fault};
 use super::{Event, Judge, Observer};
 use crate::compile::CompileError;
 use crate::program::Limits;
-use crate::report::About;
+use crate::report::{About, line};
 use crate::scoring::Progress;
 use crate::time_limit::{self, FACTOR, For, PATIENCE, RESOLUTION};
 use crate::verdict::{TestResult, Verdict};
@@ -168,7 +168,7 @@ fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, Useless> {
             }
             Some(result) => {
                 let why = if result.reason.is_empty() { &result.comment } else { &result.reason };
-                Err(Useless::Wrong(format!("test {name} is not accepted ({why})")))
+                Err(Useless::Wrong(format!("test {name} is not accepted ({})", line(why))))
             }
             None => Err(Useless::Here("it was not judged to the end".to_owned())),
         }

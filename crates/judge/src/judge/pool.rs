@@ -185,9 +185,13 @@ impl<'a> Pool<'a, '_> {
                         Some(grader) => grader.grade(supervisor, &[cpu], &grading).map_err(|failure| failure.0),
                         None => Err("there is none".to_owned()),
                     });
-                    if !machine.is_stopped() {
-                        shared.change(|state| state.graded(number, grading.group, graded));
-                    }
+                    // Who waits for a change is told, also that there is nothing more to come.
+                    let graded = Some(graded).filter(|_| !machine.is_stopped());
+                    shared.change(|state| {
+                        if let Some(graded) = graded {
+                            state.graded(number, grading.group, graded);
+                        }
+                    });
                 }
             }
         }

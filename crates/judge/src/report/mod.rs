@@ -29,7 +29,7 @@ pub mod text;
 
 pub use build::About;
 pub use names::{expected_name, verdict_words};
-pub use shown::{counted, points_in_words};
+pub use shown::{counted, line, points_in_words};
 
 use crate::program;
 use crate::scoring::NotJudged;
