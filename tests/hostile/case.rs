@@ -278,6 +278,9 @@ impl<'a> Scene<'a> {
             if let Some(output) = limits.output {
                 request = request.output_limit(output.0);
             }
+            if limits.descriptors > 0 {
+                request = request.rlimit("NOFILE", limits.descriptors).expect("it is a resource limit");
+            }
         }
         if case.without != Some(Control::AllLimits) {
             let real = if case.without.is_some() { Duration::from_secs(50) } else { limits.real.0 };

@@ -318,6 +318,9 @@ pub struct Limits {
     pub real: Time,
     /// Bytes of output, and of any file; without it, only of output: 8 MiB.
     pub output: Option<Bytes>,
+    /// Open files of each process; 0: as many as the sandbox allows those who say nothing. As many as it ever does by itself,
+    /// so that an attack has what it may need.
+    pub descriptors: u64,
 }
 
 impl Default for Limits {
@@ -328,6 +331,7 @@ impl Default for Limits {
             cpu: Time(Duration::from_secs(20)),
             real: Time(Duration::from_secs(45)),
             output: None,
+            descriptors: 1024,
         }
     }
 }
