@@ -10,7 +10,7 @@ use millibox_judge::cache::Cache;
 use millibox_judge::judge::{Judge, Machine, Options};
 use millibox_judge::suite::Suites;
 use millibox_judge::verdict::Verdict;
-use millibox_tests::{descendants, eventually, executable, is_root, needs_cgroups, skip};
+use millibox_tests::{descendants, eventually, executable, is_root, needs_cgroups, processes_that_say, skip, token};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -258,6 +258,38 @@ fn what_a_grader_does_wrong_is_a_judge_error() {
     // What it says of its arguments, and that it need not read.
     package.file("graders/grade.sh", "[ \"$*\" = 'a b' ] && echo AC 5\n");
     assert_eq!(package.judge(&[]).exits_with(0).submission("double.sh")["score"], 5.0);
+}
+
+#[test]
+fn a_signal_ends_who_waits_for_a_grader() {
+    let package = Package::new("type: scoring\n");
+    let token = token();
+    // Only of the first submission it takes long.
+    let slow = format!("sh -c 'sleep 25; :' {token}");
+    let grader = format!("while read verdict score; do [ $verdict = AC ] || {slow}; done\necho AC 5\n");
+    package.file("graders/grade.sh", &grader);
+    package.file("data/testdata.yaml", "on_reject: continue\ngrader_flags: ignore_sample\n");
+    package.file("data/secret/testdata.yaml", "grading: custom\non_reject: continue\nrange: 0 10\n");
+    package.submission("accepted/a.sh", "echo 7\n");
+    for name in ["b", "c", "d", "e", "f"] {
+        package.submission(&format!("accepted/{name}.sh"), DOUBLE);
+    }
+    let mut child = package.command(&["--jobs", "2"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let grades = eventually(Duration::from_secs(60), || !processes_that_say(&token).is_empty());
+    // The others are done, and the second thread waits.
+    std::thread::sleep(Duration::from_secs(2));
+    millibox_tests::kill(child.id() as i32, rustix::process::Signal::INT);
+    let mut ended = None;
+    eventually(Duration::from_secs(10), || {
+        ended = child.try_wait().unwrap();
+        ended.is_some()
+    });
+    if ended.is_none() {
+        millibox_tests::kill(child.id() as i32, rustix::process::Signal::KILL);
+        let _ = child.wait();
+    }
+    assert!(grades, "nothing is graded");
+    assert_eq!(ended.and_then(|ended| ended.code()), Some(130));
 }
 
 #[test]
