@@ -144,6 +144,8 @@ pub struct Home {
     pub procfs: i32,
     /// The network namespace of runs without network.
     pub network: i32,
+    /// /proc/net/sockstat there.
+    pub sockstat: i32,
     /// Readable once this process is dead.
     pub own_pidfd: i32,
     /// Ids outside.
@@ -237,6 +239,7 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
     calls::unshare(libc::CLONE_NEWNET).map_err(|errno| Failure::new(Step::Network, errno))?;
     crate::sockets::limit_options(birth.procfs);
     let network = calls::openat(birth.procfs, c"self/ns/net", libc::O_RDONLY, 0).map_err(failed)?;
+    let sockstat = calls::openat(birth.procfs, c"self/net/sockstat", libc::O_RDONLY, 0).map_err(failed)?;
     let own_pidfd = process::own_pidfd().map_err(failed)?;
     birth.backend.join(birth.again)?;
     birth.backend.settle()?;
@@ -255,6 +258,7 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         socket: birth.socket,
         procfs: birth.procfs,
         network,
+        sockstat,
         own_pidfd,
         uid: birth.uid,
         gid: birth.gid,

@@ -16,9 +16,9 @@
 //! hands the supervisor files that count a run's sockets and what those of netlink hold. If that is, or could be, more
 //! than the run's memory limit, it ends by it.
 
-use crate::sys::{Result, calls};
+use crate::sys::ascii::keyed_number;
+use crate::sys::{Errno, Result, calls};
 use crate::{home, launch};
-use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 
 /// `net.ipv4.tcp_rmem` (tcp(7)): least and first size of a receive buffer, and the most that it grows to when it is read.
@@ -79,6 +79,37 @@ pub fn hand_over(home: &home::Home) -> Result<()> {
     answer
 }
 
+/// How often a socket is looked for that is not there any more, [`PAUSE_NS`] apart.
+const MOST_LOOKS: u32 = 500;
+const PAUSE_NS: u32 = 200_000;
+
+/// Zygote, when a run is over: nothing that it left in sockets is there for the next one, or the answer is an error.
+///
+/// Sockets that are on their way through each other outlive who made them, with all else that is on its way there: memory,
+/// and names that the next run in the namespace could call. The kernel looks for such when a socket of this family is closed
+/// (`unix_gc()` in net/unix/garbage.c), and a work queue lets go of them, a moment later.
+pub fn clear(home: &home::Home, loopback: bool) -> Result<()> {
+    if loopback {
+        // Nobody else will have this namespace; its connections take their time to end.
+        return collect();
+    }
+    let mut buffer = [0; 64];
+    for _ in 0..MOST_LOOKS {
+        // A file that says nothing says no number.
+        if keyed_number(calls::read_at_start(home.sockstat, &mut buffer)?, b"sockets: used") == Some(0) {
+            return Ok(());
+        }
+        let _ = collect();
+        calls::sleep_ns(PAUSE_NS);
+    }
+    Err(Errno(libc::EBUSY))
+}
+
+/// Closes a socket.
+fn collect() -> Result<()> {
+    calls::socket(libc::AF_UNIX, libc::SOCK_DGRAM).and_then(|fd| calls::close(fd).map(drop))
+}
+
 /// How many files are handed over: /proc/net/protocols, netlink, sockstat.
 pub const FILES: usize = 3;
 
@@ -128,11 +159,11 @@ fn read(file: &OwnedFd) -> rustix::io::Result<String> {
         match rustix::io::pread(file, &mut buffer, text.len() as u64) {
             Ok(0) => return Ok(String::from_utf8_lossy(&text).into_owned()),
             Ok(length) => text.extend_from_slice(buffer.get(..length).unwrap_or(&[])),
-            Err(Errno::INTR) => {}
+            Err(rustix::io::Errno::INTR) => {}
             Err(errno) => return Err(errno),
         }
     }
-    Err(Errno::FBIG)
+    Err(rustix::io::Errno::FBIG)
 }
 
 /// Lines of /proc/net/protocols: name, size of a socket, number of sockets in this namespace; there is more in them.

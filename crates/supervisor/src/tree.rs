@@ -2,6 +2,8 @@
 
 use crate::sys::calls;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::io::Read;
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// Whether /proc shows our own PID namespace: in one that kept an outer /proc, its numbers are
@@ -37,12 +39,24 @@ pub fn below(root: i32, most: usize) -> Vec<i32> {
         let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
         for task in tasks.take(looks) {
             looks -= 1;
-            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            all.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+            all.extend(children(&task.path().join("children"), most - all.len().min(most)));
         }
     }
     all.truncate(most);
     all
+}
+
+/// The first `most` in such a file. For each page of it the kernel goes through all that come before.
+fn children(path: &Path, most: usize) -> Vec<i32> {
+    let mut text = String::new();
+    // A number has at most 7 digits (`PID_MAX_LIMIT`), and a space.
+    let bytes = most.saturating_mul(8) as u64;
+    if std::fs::File::open(path).and_then(|file| file.take(bytes).read_to_string(&mut text)).is_err() {
+        return Vec::new();
+    }
+    // The last one may be cut.
+    let whole = if text.len() as u64 == bytes { text.rfind(' ').unwrap_or(0) } else { text.len() };
+    text.get(..whole).unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
 /// CPU time of a process, all its threads. Asking counts what the running ones have used since

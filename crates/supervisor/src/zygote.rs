@@ -163,7 +163,7 @@ impl Zygote<'_> {
         let waited = match waited {
             Ok(waited) => waited,
             Err(failure) => {
-                self.clean();
+                self.clean(*loopback);
                 tell(home.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
                 return false;
             }
@@ -183,15 +183,15 @@ impl Zygote<'_> {
             home.backend.measure(shared, &start, Ok(waited), &mut end);
             tell(home.socket, message::ENDED, &Report { start, failure: shared.failure.get(), end });
         }
-        self.clean();
+        self.clean(*loopback);
         launch != 0
     }
 
     /// Makes our place as if nothing had run there, or ends, and the home with us: the supervisor
     /// makes another.
-    fn clean(&self) {
+    fn clean(&self, loopback: bool) {
         let home = self.home;
-        if home.backend.clean(home.shared).is_err() {
+        if sockets::clear(home, loopback).is_err() || home.backend.clean(home.shared).is_err() {
             calls::exit(1);
         }
     }

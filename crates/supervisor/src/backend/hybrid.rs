@@ -123,8 +123,9 @@ const ROOM_TO_PREPARE: u64 = 16 << 20;
 /// is always there.
 const LEFT_BEHIND: u64 = 1536 << 10;
 
-/// How often a cgroup is emptied, a millisecond apart, until what is left is left.
-const MOST_EMPTYINGS: u32 = 200;
+/// For how long a cgroup is emptied, again and again, until what is left is left. Where pages cannot be reclaimed, as another
+/// run holds them (mlock(2)), a single time can take tens of milliseconds.
+const LONGEST_EMPTYING_NS: u64 = 200_000_000;
 
 /// See the module.
 pub struct Home {
@@ -188,10 +189,8 @@ impl Home {
         let mut usage = usage_now()?;
         // Files on a tmpfs of the host that runs could write to cannot be emptied; they need not be tried again.
         let clean = LEFT_BEHIND.max(standing.stuck_memory.load(Relaxed));
-        for _ in 0..MOST_EMPTYINGS {
-            if usage <= clean {
-                break;
-            }
+        let begin = calls::monotonic_raw_ns();
+        while usage > clean && calls::monotonic_raw_ns().saturating_sub(begin) < LONGEST_EMPTYING_NS {
             let _ = calls::write(files.limits.memory_empty, b"0");
             usage = usage_now()?;
             if usage > clean {

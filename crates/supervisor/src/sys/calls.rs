@@ -521,14 +521,18 @@ pub fn clear_host_name() -> Result<()> {
     Ok(())
 }
 
+/// A socket that no program executed inherits (socket(2)).
+pub fn socket(family: i32, kind: i32) -> Result<i32> {
+    // SAFETY: numbers only.
+    unsafe { syscall(libc::SYS_socket, [family as usize, (kind | libc::SOCK_CLOEXEC) as usize, 0, 0, 0]) }
+        .map(|fd| fd as i32)
+}
+
 /// Brings the loopback interface of our network namespace up (netdevice(7), `SIOCSIFFLAGS`).
 pub fn loopback_up() -> Result<()> {
+    let socket = socket(libc::AF_INET, libc::SOCK_DGRAM)? as usize;
     // SAFETY: numbers, then an ifreq that is whole and lives during the call.
     unsafe {
-        let socket = syscall(
-            libc::SYS_socket,
-            [libc::AF_INET as usize, (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC) as usize, 0, 0, 0],
-        )?;
         let mut request: libc::ifreq = core::mem::zeroed();
         for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
             *to = *from as libc::c_char;
