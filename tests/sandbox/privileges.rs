@@ -190,6 +190,7 @@ fn descriptors(pid: i32) -> Option<String> {
             "/proc" => "/proc (O_PATH)".to_owned(),
             // Seen from a mount namespace that has /dev elsewhere.
             "/dev/null" | "/null" => "/dev/null".to_owned(),
+            path if path.ends_with("/net/sockstat") => "number of sockets".to_owned(),
             path if path.contains("/millibox-") && !file.starts_with("millibox-") => {
                 if writes { "cgroup files to write" } else { "cgroup files" }.to_owned()
             }

@@ -152,6 +152,14 @@ impl Home {
         self.saw_oom_kill = false;
     }
 
+    /// Before what was in the home is [over](Home::over): its zygote and pid1 have the file open as well, so that closing
+    /// ours does not end the watch, and the kernel's word may come some milliseconds late.
+    pub fn stop_watching(&self, epoll: &OwnedFd) {
+        if let [_, Some(events), ..] = &self.files {
+            let _ = rustix::event::epoll::delete(epoll, events);
+        }
+    }
+
     /// What was in the home is over.
     pub fn over(&mut self, state: State) {
         self.state = state;

@@ -62,12 +62,19 @@ impl Supervisor {
             let report = || Report::read_from_bytes(bytes.get(1..received.length).unwrap_or(&[])).unwrap_or_default();
             match bytes.get(..received.length) {
                 Some([]) | None => return self.home_died(index),
-                Some([message::IDLE, ..]) => self.homes[index].idle(),
+                Some([message::IDLE, ..]) => {
+                    self.homes[index].stop_watching(&self.epoll);
+                    self.homes[index].idle();
+                }
                 Some([message::READY]) => {
                     let files = [(); backend::cgroup2::WATCHED].map(|()| descriptors.next().flatten());
                     if let [_, Some(events), ..] = &files {
                         // If it cannot be watched the kernel's own killing has to do.
                         let _ = self.watch(events.as_raw_fd(), Token::OutOfMemory(index), epoll::EventFlags::PRI);
+                    }
+                    // We have no room for a descriptor. Whoever runs there would not be held.
+                    if files.iter().take(2).any(Option::is_none) {
+                        self.homes[index].kill_process();
                     }
                     self.homes[index].watch(files);
                 }
@@ -88,6 +95,7 @@ impl Supervisor {
                     match self.homes[index].state {
                         // The launch had been sent ahead.
                         State::Running(id) => {
+                            self.homes[index].stop_watching(&self.epoll);
                             self.homes[index].over(State::Ending);
                             self.finish(id, &Report { failure: report().failure, ..Report::default() });
                         }
@@ -110,6 +118,7 @@ impl Supervisor {
                 }
                 // A home whose pid1 took no launch becomes idle; else it goes on.
                 home.unexplained = 0;
+                home.stop_watching(&self.epoll);
                 home.over(if launch == 0 { State::Ending } else { State::Ready });
                 self.finish(id, &report);
             }
@@ -125,6 +134,7 @@ impl Supervisor {
     /// A home could not prepare its world: the first run that waits for it is told.
     fn unprepared(&mut self, index: usize, report: &Report) {
         let world = self.homes[index].world;
+        self.homes[index].stop_watching(&self.epoll);
         self.homes[index].over(State::Ending);
         let mut report = *report;
         if report.failure.step == 0 {
@@ -182,6 +192,7 @@ impl Supervisor {
             None
         };
         let home = &mut self.homes[index];
+        home.stop_watching(&self.epoll);
         home.over(State::Gone);
         // It has been closed at the other end, and would say so for as long as it is watched.
         let _ = epoll::delete(&self.epoll, &home.socket);

@@ -1,0 +1,27 @@
+/* ---
+class = "escape"
+tries = "have the kernel write every call to the host's log, by a seccomp program of its own that says so"
+must = "EINVAL"
+held_by = "seccomp"
+control = "seccomp"
+but = [
+  { when = ["none"], expect = "escaped", exception = "without a profile such a program can be attached; the kernel's bound on messages cuts the log (printk_ratelimit), and others' messages with it" },
+]
+--- */
+#include "hostile.h"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+static void attack(void)
+{
+    struct sock_filter log[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_LOG),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { 4, log };
+    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    refused_or("a filter", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program), EINVAL);
+    refused_or("a filter by prctl", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0), EINVAL);
+}
