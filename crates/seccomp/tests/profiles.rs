@@ -294,7 +294,8 @@ fn default_answers() {
     for &request in refused.into_iter().flatten() {
         answers("ioctl", &[0, request], "errno:ENOTTY");
     }
-    for command in [1024, 1026, 1026 | 1 << 40] {
+    // F_SETLEASE, NOTIFY, SETDELEG.
+    for command in [1024, 1026, 1026 | 1 << 40, 1040] {
         answers("fcntl", &[3, command], "errno:EPERM");
     }
     for command in [0, 1, 4, 6, 37, 1025, 1030, 1033] {
@@ -343,8 +344,30 @@ fn default_answers() {
         answers("pwritev2", &[3, 0, 1, 0, 0, flags], expected);
         assert_eq!(answer("strict", "pwritev2", &[3, 0, 1, 0, 0, flags]), action(expected));
     }
-    for (flags, expected) in [(0, "allow"), (1, "allow"), (8, "errno:EINVAL"), (9, "errno:EINVAL")] {
-        answers("seccomp", &[1, flags], expected);
+    // SECCOMP_SET_MODE_STRICT, SET_MODE_FILTER, GET_ACTION_AVAIL.
+    for (operation, expected) in
+        [(0, "allow"), (1, "errno:EINVAL"), (1 | 1 << 32, "errno:EINVAL"), (2, "allow"), (3, "allow")]
+    {
+        answers("seccomp", &[operation, 0], expected);
+    }
+    // PR_SET_SECCOMP, PR_GET_SECCOMP.
+    for (option, mode, expected) in
+        [(22, 1, "allow"), (22, 2, "errno:EINVAL"), (22 | 1 << 32, 2 | 1 << 32, "errno:EINVAL"), (21, 2, "allow")]
+    {
+        answers("prctl", &[option, mode], expected);
+    }
+    // FALLOC_FL_KEEP_SIZE, PUNCH_HOLE, COLLAPSE_RANGE, ZERO_RANGE, INSERT_RANGE.
+    for (mode, expected) in [
+        (0, "allow"),
+        (1, "errno:EOPNOTSUPP"),
+        (3, "allow"),
+        (8, "allow"),
+        (0x10, "allow"),
+        (0x11, "errno:EOPNOTSUPP"),
+        (0x20, "errno:EOPNOTSUPP"),
+        (0x20 | 1 << 32, "errno:EOPNOTSUPP"),
+    ] {
+        answers("fallocate", &[3, mode], expected);
     }
     for (advice, expected) in [(0, "allow"), (3, "allow"), (4, "errno:0"), (4 | 1 << 32, "errno:0"), (5, "allow")] {
         answers("fadvise64", &[3, 0, 0, advice], expected);
