@@ -10,7 +10,9 @@ use millibox_judge::cache::Cache;
 use millibox_judge::judge::{Judge, Machine, Options};
 use millibox_judge::suite::Suites;
 use millibox_judge::verdict::Verdict;
-use millibox_tests::{descendants, eventually, executable, is_root, needs_cgroups, processes_that_say, skip, token};
+use millibox_tests::{
+    descendants, ends_within, eventually, executable, is_root, needs_cgroups, processes_that_say, skip, token,
+};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -279,15 +281,7 @@ fn a_signal_ends_who_waits_for_a_grader() {
     // The others are done, and the second thread waits.
     std::thread::sleep(Duration::from_secs(2));
     millibox_tests::kill(child.id() as i32, rustix::process::Signal::INT);
-    let mut ended = None;
-    eventually(Duration::from_secs(10), || {
-        ended = child.try_wait().unwrap();
-        ended.is_some()
-    });
-    if ended.is_none() {
-        millibox_tests::kill(child.id() as i32, rustix::process::Signal::KILL);
-        let _ = child.wait();
-    }
+    let ended = ends_within(&mut child, Duration::from_secs(10));
     assert!(grades, "nothing is graded");
     assert_eq!(ended.and_then(|ended| ended.code()), Some(130));
 }

@@ -1,9 +1,11 @@
 //! The command `millibox run`, as a shell has it: exit status, streams, report, signals, wrong options.
 
 use millibox_tests::{
-    directory, eventually, executable, is_root, mask, needs_cgroups, processes_that_say, share, skip, supervisor, token,
+    directory, ends_within, eventually, executable, is_root, mask, needs_cgroups, processes_that_say, share, skip,
+    supervisor, token,
 };
 use std::io::Read;
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -809,13 +811,11 @@ fn what_must_be_a_regular_file_is_not_waited_for() {
     }
 }
 
-/// A pipe that is full, and whose reader does not read: both ends.
-fn full_pipe() -> (std::os::fd::OwnedFd, std::os::fd::OwnedFd) {
-    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+/// Fills a pipe, whose reader does not read.
+fn fill(writer: impl AsFd) {
     let _ = rustix::io::ioctl_fionbio(&writer, true);
     while rustix::io::write(&writer, &[b'x'; 4096]).is_ok() {}
     let _ = rustix::io::ioctl_fionbio(&writer, false);
-    (reader, writer)
 }
 
 #[test]
@@ -856,20 +856,13 @@ fn a_signal_ends_a_judge_whom_nobody_reads() {
     let ends = |mut child: std::process::Child, waits: &dyn Fn() -> bool, what: &str| {
         assert!(eventually(Duration::from_secs(60), waits), "{what}: it does not wait");
         millibox_tests::kill(child.id() as i32, rustix::process::Signal::TERM);
-        let mut code = None;
-        let ended = eventually(Duration::from_secs(10), || {
-            code = child.try_wait().unwrap();
-            code.is_some()
-        });
-        if !ended {
-            millibox_tests::kill(child.id() as i32, rustix::process::Signal::KILL);
-            let _ = child.wait();
-        }
-        assert_eq!(code.and_then(|code| code.code()), Some(143), "{what}");
+        let ended = ends_within(&mut child, Duration::from_secs(10));
+        assert_eq!(ended.and_then(|ended| ended.code()), Some(143), "{what}");
         assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "{what}: left behind");
     };
     // One that has something to say.
-    let (reader, writer) = full_pipe();
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+    fill(&writer);
     let child = judge.stdout(writer).spawn().unwrap();
     let catches = |id: u32| mask(&id.to_string(), "SigCgt").is_some_and(|mask| mask & 1 << 14 != 0);
     let id = child.id();
@@ -883,8 +876,7 @@ fn a_signal_ends_a_judge_whom_nobody_reads() {
     // And one whose report nobody reads.
     let fifo = fifo(place.path());
     let held = std::fs::OpenOptions::new().read(true).write(true).open(&fifo).unwrap();
-    let _ = rustix::io::ioctl_fionbio(&held, true);
-    while rustix::io::write(&held, &[b'x'; 4096]).is_ok() {}
+    fill(&held);
     let child = judge.args(["--report", "json", &fifo]).stdout(Stdio::null()).spawn().unwrap();
     let id = child.id();
     let writes = || {

@@ -83,12 +83,7 @@ impl Bare {
 impl Drop for Bare {
     fn drop(&mut self) {
         let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
-        let ended =
-            millibox_tests::eventually(Duration::from_secs(10), || matches!(self.child.try_wait(), Ok(Some(_))));
-        if !ended {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
+        let ended = millibox_tests::ends_within(&mut self.child, Duration::from_secs(10)).is_some();
         let left = self
             .hello
             .cgroups

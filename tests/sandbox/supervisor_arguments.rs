@@ -105,13 +105,7 @@ fn a_socket_whose_client_is_gone() {
         .spawn()
         .unwrap();
     drop(ours);
-    let ended =
-        millibox_tests::eventually(std::time::Duration::from_secs(10), || matches!(child.try_wait(), Ok(Some(_))));
-    if !ended {
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-    assert!(ended);
+    assert!(millibox_tests::ends_within(&mut child, std::time::Duration::from_secs(10)).is_some());
 }
 
 #[test]

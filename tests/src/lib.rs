@@ -17,6 +17,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -304,6 +305,20 @@ pub fn eventually(time: Duration, mut holds: impl FnMut() -> bool) -> bool {
         std::thread::sleep(Duration::from_millis(5));
     }
     true
+}
+
+/// How a child ended, if it did within `time`; else it is killed.
+pub fn ends_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
+    let mut ended = None;
+    eventually(time, || {
+        ended = child.try_wait().unwrap();
+        ended.is_some()
+    });
+    if ended.is_none() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    ended
 }
 
 /// A process, told apart from a later one with the same number.

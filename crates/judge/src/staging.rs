@@ -7,7 +7,7 @@
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
 /// User and group id of the sandbox's programs: [`millibox::Supervisor::ids`].
@@ -100,12 +100,17 @@ impl Staged {
 
     /// A file's path below [`Staged::path`]; `None`: it is not in the directory that was staged.
     pub fn relative(&self, file: &Path) -> Option<PathBuf> {
-        if let Ok(relative) = file.strip_prefix(&self.original) {
-            return (!relative.components().any(|part| part == std::path::Component::ParentDir))
-                .then(|| relative.to_owned());
+        if file.starts_with(&self.original) {
+            return below(file, &self.original).map(Path::to_owned);
         }
         file.canonicalize().ok()?.strip_prefix(&self.original).ok().map(Path::to_owned)
     }
+}
+
+/// The path from `directory` to what is below it, as it is written, and not by way of `..`.
+pub(crate) fn below<'p>(path: &'p Path, directory: &Path) -> Option<&'p Path> {
+    let below = path.strip_prefix(directory).ok()?;
+    (!below.components().any(|part| part == Component::ParentDir)).then_some(below)
 }
 
 fn all_reachable(directory: &Path, ids: Ids) -> io::Result<bool> {

@@ -141,8 +141,8 @@ impl Home {
     }
 
     /// The home has said that it waits for a world.
-    pub fn idle(&mut self) {
-        self.over(State::Idle);
+    pub fn idle(&mut self, epoll: &OwnedFd) {
+        self.over(epoll, State::Idle);
         self.world = None;
     }
 
@@ -152,16 +152,13 @@ impl Home {
         self.saw_oom_kill = false;
     }
 
-    /// Before what was in the home is [over](Home::over): its zygote and pid1 have the file open as well, so that closing
-    /// ours does not end the watch, and the kernel's word may come some milliseconds late.
-    pub fn stop_watching(&self, epoll: &OwnedFd) {
+    /// What was in the home is over.
+    pub fn over(&mut self, epoll: &OwnedFd, state: State) {
+        // Its zygote and pid1 have the file open as well, so that closing ours does not end the watch, and the kernel's word
+        // may come some milliseconds late.
         if let [_, Some(events), ..] = &self.files {
             let _ = rustix::event::epoll::delete(epoll, events);
         }
-    }
-
-    /// What was in the home is over.
-    pub fn over(&mut self, state: State) {
         self.state = state;
         self.real_deadline = None;
         self.cpu_deadline = None;

@@ -42,11 +42,11 @@ const LOOKS_APART: u64 = 20;
 /// More sockets of netlink are not looked at one by one: each page of the list takes the kernel a walk through all before
 /// it.
 const MOST_LISTED: u64 = 128;
-/// Nor is more read of any of the files: there may be a hundred thousand sockets by the time that the list of a few is
-/// read, which would take the better part of a minute. A line of /proc/net/netlink has some 100 bytes.
-const MOST_READ: usize = 2 * 128 * 100;
 /// What one of those may hold: its receive buffer (`net.core.rmem_default`) and an answer more.
 const ANSWERS: u64 = (208 + 48) << 10;
+/// Nor is more read of any of the files: there may be a hundred thousand sockets by the time that the list of a few is
+/// read, which would take the better part of a minute. A line of /proc/net/netlink has some 100 bytes.
+const MOST_READ: usize = 2 * MOST_LISTED as usize * 100;
 
 /// What a UDP socket may hold: of a datagram that is begun and not sent (`MSG_MORE`, send(2)) 64 KiB; in its queue
 /// of errors as much as its receive buffer is at first (`net.core.rmem_default`); and groups that it has joined, 56 bytes

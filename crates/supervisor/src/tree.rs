@@ -39,7 +39,7 @@ pub fn below(root: i32, most: usize) -> Vec<i32> {
         let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
         for task in tasks.take(looks) {
             looks -= 1;
-            all.extend(children(&task.path().join("children"), most - all.len().min(most)));
+            all.extend(children(&task.path().join("children"), most.saturating_sub(all.len())));
         }
     }
     all.truncate(most);

@@ -1,6 +1,7 @@
 //! The sources of a compilation, read from the host.
 
 use crate::files::File;
+use crate::staging::below;
 use crate::suite::Suite;
 use millibox_package::Constants;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
@@ -8,7 +9,7 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Bytes that all sources may have together.
 const MOST: u64 = 64 << 20;
@@ -84,11 +85,7 @@ fn read_below(base: &Path, paths: &[PathBuf], root: Option<&Path>) -> Result<Vec
     };
     let strict = Place { directory: open(base)?, path: base.to_owned(), links: ResolveFlags::NO_SYMLINKS };
     let root = root.map(|root| std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
-    // By way of `..` it is not below.
-    let is_below = |root: &PathBuf| {
-        base.strip_prefix(root).is_ok_and(|below| !below.components().any(|part| part == Component::ParentDir))
-    };
-    let place = match root.filter(is_below) {
+    let place = match root.filter(|root| below(base, root).is_some()) {
         Some(root) => Place { directory: open(&root)?, path: root, links: ResolveFlags::empty() },
         None => strict,
     };

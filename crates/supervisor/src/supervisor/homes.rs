@@ -62,10 +62,7 @@ impl Supervisor {
             let report = || Report::read_from_bytes(bytes.get(1..received.length).unwrap_or(&[])).unwrap_or_default();
             match bytes.get(..received.length) {
                 Some([]) | None => return self.home_died(index),
-                Some([message::IDLE, ..]) => {
-                    self.homes[index].stop_watching(&self.epoll);
-                    self.homes[index].idle();
-                }
+                Some([message::IDLE, ..]) => self.homes[index].idle(&self.epoll),
                 Some([message::READY]) => {
                     let files = [(); backend::cgroup2::WATCHED].map(|()| descriptors.next().flatten());
                     if let [_, Some(events), ..] = &files {
@@ -95,8 +92,7 @@ impl Supervisor {
                     match self.homes[index].state {
                         // The launch had been sent ahead.
                         State::Running(id) => {
-                            self.homes[index].stop_watching(&self.epoll);
-                            self.homes[index].over(State::Ending);
+                            self.homes[index].over(&self.epoll, State::Ending);
                             self.finish(id, &Report { failure: report().failure, ..Report::default() });
                         }
                         _ => self.unprepared(index, &report()),
@@ -118,8 +114,7 @@ impl Supervisor {
                 }
                 // A home whose pid1 took no launch becomes idle; else it goes on.
                 home.unexplained = 0;
-                home.stop_watching(&self.epoll);
-                home.over(if launch == 0 { State::Ending } else { State::Ready });
+                home.over(&self.epoll, if launch == 0 { State::Ending } else { State::Ready });
                 self.finish(id, &report);
             }
             // A pid1 that was killed between its word and its end: the home tells again what
@@ -134,8 +129,7 @@ impl Supervisor {
     /// A home could not prepare its world: the first run that waits for it is told.
     fn unprepared(&mut self, index: usize, report: &Report) {
         let world = self.homes[index].world;
-        self.homes[index].stop_watching(&self.epoll);
-        self.homes[index].over(State::Ending);
+        self.homes[index].over(&self.epoll, State::Ending);
         let mut report = *report;
         if report.failure.step == 0 {
             // Somebody ended pid1; but not again and again.
@@ -192,8 +186,7 @@ impl Supervisor {
             None
         };
         let home = &mut self.homes[index];
-        home.stop_watching(&self.epoll);
-        home.over(State::Gone);
+        home.over(&self.epoll, State::Gone);
         // It has been closed at the other end, and would say so for as long as it is watched.
         let _ = epoll::delete(&self.epoll, &home.socket);
         self.start_again(Gone { index, memory, tries: 0, at_ns: 0 })
