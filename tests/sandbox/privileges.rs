@@ -621,6 +621,24 @@ mod taken_over {
     }
 
     #[test]
+    fn each_thread_of_a_supervisor() {
+        let supervisor = small();
+        let pid = supervisor.pid();
+        let held = |thread: &std::path::Path| {
+            let status = std::fs::read_to_string(thread.join("status")).expect("a thread's status");
+            let keys = ["Cap", "NoNewPrivs", "Seccomp"];
+            let of_interest = |line: &&str| keys.iter().any(|key| line.starts_with(key));
+            status.lines().filter(of_interest).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("its threads").flatten();
+        let threads: Vec<_> = threads.map(|thread| held(&thread.path())).collect();
+        assert_eq!(threads.len(), 1 + usize::from(supervisor.counts_file_locks()));
+        assert!(threads[0].contains(&"Seccomp:\t2".to_owned()), "{:?}", threads[0]);
+        assert!(threads[0].contains(&"CapEff:\t0000000000000000".to_owned()), "{:?}", threads[0]);
+        assert!(threads.iter().all(|thread| *thread == threads[0]), "{threads:?}");
+    }
+
+    #[test]
     fn a_supervisor_opens_nothing_but_proc() {
         let supervisor = small();
         let pid = supervisor.pid() as i32;

@@ -872,6 +872,7 @@ mod tests {
             cgroups: Vec::new(),
             declined: Vec::new(),
             landlock: 0,
+            file_locks: true,
         };
         say(&its, Kind::Hello, 0, &encode(&hello));
         let (connection, _) = Connection::new(ours, Box::new(words)).expect("a greeting");

@@ -385,6 +385,12 @@ impl Supervisor {
         (self.hello.landlock != 0).then_some(self.hello.landlock)
     }
 
+    /// Whether file locks (`F_SETLK`, fcntl(2)), whose memory the kernel charges to nobody, are counted: a run with a memory
+    /// limit that has more than 16,384 ends by it. Not where /proc does not list them (`subset=pid`, proc(5)).
+    pub fn counts_file_locks(&self) -> bool {
+        self.hello.file_locks
+    }
+
     /// Process id of the supervisor.
     pub fn pid(&self) -> u32 {
         self.hello.pid

@@ -60,15 +60,19 @@ pub fn nursery() -> Result<(), String> {
     keep_capabilities(HOMES)
 }
 
-/// The supervisor, once the nursery is there. The version of landlock that holds it; 0: none.
+/// The supervisor, once the nursery is there: all but the seccomp program. The version of landlock that holds it; 0: none.
 pub fn supervisor() -> Result<u32, String> {
     keep_capabilities(0)?;
     let procfs = directory("/proc")?;
     let landlock = landlock::restrict(&[(procfs.as_fd(), landlock::READ_FILE | landlock::READ_DIR)])
         .map_err(failed("restrict ourselves by landlock"))?;
     drop(procfs);
-    attach(SUPERVISOR)?;
     Ok(landlock)
+}
+
+/// The rest, once its threads are there.
+pub fn supervisor_calls() -> Result<(), String> {
+    calls::attach_seccomp_to_all(SUPERVISOR).map_err(failed(ATTACH))
 }
 
 /// The keeper, once the supervisor is started: files below these directories are all that it needs.
@@ -90,7 +94,7 @@ pub fn keeper(cgroups: &[String]) -> Result<(), String> {
     landlock::restrict(&allowed).map_err(failed("restrict ourselves by landlock"))?;
     drop(allowed);
     drop(directories);
-    attach(KEEPER)
+    calls::attach_seccomp(KEEPER).map_err(failed(ATTACH))
 }
 
 fn permitted_capabilities() -> Result<u64, String> {
@@ -103,10 +107,7 @@ fn directory(path: &str) -> Result<OwnedFd, String> {
         .map_err(|errno| format!("cannot open {path}: {errno}"))
 }
 
-fn attach(program: &[u8]) -> Result<(), String> {
-    calls::attach_seccomp(program)
-        .map_err(failed("attach our own seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)"))
-}
+const ATTACH: &str = "attach our own seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)";
 
 /// How a process of ours was ended by a signal, in words.
 pub fn killed_by(signal: i32) -> String {

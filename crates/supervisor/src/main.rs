@@ -21,7 +21,7 @@
 //! | `zygote` | the process that clones pid1s for one world |
 //! | `pid1`, `tracee` | the two processes of a run |
 //! | `launch`, `step` | what passes between them: memory, messages, errors |
-//! | `tree` | the processes of a run that goes on |
+//! | `tree`, `sockets`, `locks` | what a run that goes on has: processes, sockets, file locks |
 //! | `backend` | holding and measuring a run: cgroup2, hybrid, rlimit |
 //! | `sys` | hand-written system calls, and all `unsafe` |
 //!
@@ -35,6 +35,7 @@ mod devices;
 mod home;
 mod keeper;
 mod launch;
+mod locks;
 mod nursery;
 mod options;
 mod pid1;

@@ -76,6 +76,8 @@ pub struct Home {
     /// When to look at the run's clocks (`CLOCK_MONOTONIC_RAW`).
     pub real_deadline: Option<u64>,
     pub cpu_deadline: Option<u64>,
+    /// When to look at its file locks (the same clock).
+    pub locks_deadline: Option<u64>,
     /// pid1 could not yet be killed.
     pub kill_again: bool,
     /// The run has been killed, and may have processes left.
@@ -127,6 +129,7 @@ impl Home {
             last_used: 0,
             real_deadline: None,
             cpu_deadline: None,
+            locks_deadline: None,
             kill_again: false,
             rest: None,
             kills: 0,
@@ -162,6 +165,7 @@ impl Home {
         self.state = state;
         self.real_deadline = None;
         self.cpu_deadline = None;
+        self.locks_deadline = None;
         self.kill_again = false;
         self.rest = None;
         self.kills = 0;

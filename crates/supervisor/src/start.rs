@@ -2,6 +2,7 @@
 
 use crate::backend::Handover;
 use crate::confine;
+use crate::locks::Locks;
 use crate::nursery::{self, Nursery};
 use crate::options::Options;
 use crate::slot::close_all_but;
@@ -323,7 +324,9 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     nursery::close_what_homes_need(&mut setup.handover);
     // Nothing has been read from the client, and no home has been started.
     setup.landlock = confine::supervisor()?;
-    let mut supervisor = Supervisor::new(setup, nursery)?;
+    let locks = Locks::start()?;
+    confine::supervisor_calls()?;
+    let mut supervisor = Supervisor::new(setup, nursery, locks)?;
     supervisor.hello(backend)?;
     let outcome = supervisor.serve();
     supervisor.shut_down();

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 /// Whether /proc shows our own PID namespace: in one that kept an outer /proc, its numbers are
 /// other processes'.
-fn proc_is_ours() -> bool {
+pub fn proc_is_ours() -> bool {
     static OURS: OnceLock<bool> = OnceLock::new();
     let looks_so =
         || std::fs::read_link("/proc/self").is_ok_and(|own| own.to_str() == Some(&calls::getpid().to_string()));
@@ -57,6 +57,14 @@ fn children(path: &Path, most: usize) -> Vec<i32> {
     // The last one may be cut.
     let whole = if text.len() as u64 == bytes { text.rfind(' ').unwrap_or(0) } else { text.len() };
     text.get(..whole).unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+/// Whose child a process is now (proc_pid_stat(5)).
+pub fn parent(pid: i32) -> Option<i32> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // "4711 (name) S 4710 ...": a name may have anything in it.
+    let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
+    std::str::from_utf8(stat.get(name_ends + 1..)?).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// CPU time of a process, all its threads. Asking counts what the running ones have used since

@@ -24,6 +24,8 @@ pub struct Hello {
     pub declined: Vec<String>,
     /// Version of landlock that holds the supervisor; 0: the kernel has none.
     pub landlock: u32,
+    /// File locks of runs are counted, and held by their memory limit.
+    pub file_locks: bool,
 }
 
 /// How runs are held and measured.

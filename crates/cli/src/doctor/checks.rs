@@ -180,6 +180,14 @@ impl Checkup<'_> {
             .ok_or_else(|| "the kernel has none; the supervisor is held by its seccomp program alone".to_owned());
         let remedy = "a second wall: Linux 5.13 with CONFIG_SECURITY_LANDLOCK, and landlock in the kernel's lsm= list";
         self.note("landlock", false, landlock, Some(remedy.to_owned()));
+        let counted = if its.counts_file_locks() {
+            Ok("counted: what a run has of them is held by its memory limit".to_owned())
+        } else {
+            Err("not counted: the kernel charges nobody for them, so only limits on time hold what a run has of them"
+                .to_owned())
+        };
+        let remedy = "mount /proc without subset=pid, and for the PID namespace that millibox is in";
+        self.note("file locks", false, counted, Some(remedy.to_owned()));
         self.note("tmpfs limit", true, tmpfs_limit(its), None);
         let remedy = self.facts.procfs();
         self.note("procfs", false, procfs(its), remedy);

@@ -29,6 +29,7 @@ impl Supervisor {
             cgroups: self.setup.cgroups.clone(),
             declined: self.setup.declined.clone(),
             landlock: self.setup.landlock,
+            file_locks: self.locks.is_some(),
         };
         self.send(Kind::Hello, 0, &encode(&hello))
     }

@@ -3,6 +3,7 @@
 use super::client::partner_is_gone;
 use super::limits::{Cause, SHORTEST_WAIT_NS};
 use super::{Supervisor, Token};
+use crate::locks;
 use crate::slot::State;
 use crate::step::Step;
 use crate::sys::{Errno, calls};
@@ -220,6 +221,8 @@ impl Supervisor {
                 home.real_deadline = limits.real_time_ns.map(|limit| now.saturating_add(limit));
                 home.cpu_deadline =
                     limits.cpu_time_ns.map(|limit| now.saturating_add((limit / self.cpus).max(SHORTEST_WAIT_NS)));
+                home.locks_deadline =
+                    limits.memory.filter(|_| self.locks.is_some()).map(|_| now.saturating_add(locks::PERIOD_NS));
             }
             Err(errno) => {
                 self.forget(id);

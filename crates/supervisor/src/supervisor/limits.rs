@@ -1,9 +1,11 @@
 //! The clocks of runs that go on, and their ends before their time.
 
-use super::Supervisor;
+use super::{Fatal, Supervisor};
 use crate::backend::Handover;
-use crate::slot::State;
+use crate::locks::{self, Locks};
+use crate::slot::{Home, State};
 use crate::sys::calls;
+use core::sync::atomic::Ordering::SeqCst;
 use millibox_wire::Outcome;
 
 /// Longest time between two looks at a run's CPU time that is close to its limit.
@@ -46,7 +48,10 @@ impl Supervisor {
         self.homes
             .iter()
             .filter(|home| matches!(home.state, State::Running(_)))
-            .flat_map(|home| [home.real_deadline, home.cpu_deadline, home.sockets.as_ref().map(|its| its.look_at_ns)])
+            .flat_map(|home| {
+                let sockets = home.sockets.as_ref().map(|its| its.look_at_ns);
+                [home.real_deadline, home.cpu_deadline, home.locks_deadline, sockets]
+            })
             .chain(
                 self.homes
                     .iter()
@@ -74,6 +79,39 @@ impl Supervisor {
                 self.end(id, Cause::Memory);
             }
         }
+    }
+
+    /// Has the file locks of runs counted that have gone on for a while.
+    pub(super) fn look_at_locks(&mut self) {
+        let Some(locks) = &mut self.locks else { return };
+        let now = calls::monotonic_raw_ns();
+        let is_due = |home: &Home| home.locks_deadline.is_some_and(|deadline| now >= deadline);
+        if !self.homes.iter().any(is_due) {
+            return;
+        }
+        let mut runs = Vec::new();
+        // All at once: what it takes is the same for one and for many.
+        for home in self.homes.iter_mut().filter(|home| home.locks_deadline.is_some()) {
+            home.locks_deadline = Some(now.saturating_add(locks::PERIOD_NS));
+            let pid1 = home.shared.pid1.load(SeqCst);
+            if let State::Running(id) = home.state
+                && pid1 != 0
+            {
+                runs.push(locks::Run { id, pid1 });
+            }
+        }
+        if locks.is_free() {
+            locks.ask(runs);
+        }
+    }
+
+    /// File locks have been counted.
+    pub(super) fn locks_counted(&mut self) -> Result<(), Fatal> {
+        let too_many = self.locks.as_mut().map_or(Ok(Vec::new()), Locks::answer)?;
+        for run in too_many {
+            self.end(run.id, Cause::Memory);
+        }
+        Ok(())
     }
 
     pub(super) fn look_at_clocks(&mut self) {
@@ -177,6 +215,7 @@ impl Supervisor {
             request.ended = Some((cause, calls::monotonic_raw_ns(), used));
             home.real_deadline = None;
             home.cpu_deadline = None;
+            home.locks_deadline = None;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The supervisor: one thread, one event loop, no capabilities that reach outside.
+//! The supervisor: one event loop, no capabilities that reach outside.
 //!
 //! It is needed as a process of its own, apart from the client, because namespaces and
 //! capabilities belong to processes, and because its address space must be small and not
@@ -12,7 +12,8 @@
 //! It never waits for anything but events: mounts are made by builders, runs are cloned by
 //! homes, cgroups are made by the keeper. Homes and builders are forked by the nursery, which does
 //! nothing else, so its answer is waited for. So the supervisor can do without nearly all that a
-//! process may do, and does ([`crate::confine`]).
+//! process may do, and does ([`crate::confine`]). One thing that it wants to know it would have to wait for, the file
+//! locks of runs: a second thread does ([`crate::locks`]), and nothing else.
 
 mod client;
 mod dispatch;
@@ -22,6 +23,7 @@ mod results;
 
 use crate::backend::Handover;
 use crate::launch::{CPU_WORDS, Launch};
+use crate::locks::Locks;
 use crate::nursery::Nursery;
 use crate::slot::Home;
 use crate::sys::{calls, process};
@@ -102,6 +104,8 @@ pub struct Supervisor {
     unsettled: Vec<u32>,
     /// Homes that died and could not be started again yet.
     gone: Vec<Gone>,
+    /// `None`: nobody can count them here.
+    locks: Option<Locks>,
 }
 
 /// What an epoll event is about.
@@ -113,6 +117,7 @@ enum Token {
     Home(usize),
     OutOfMemory(usize),
     Builder(WorldId),
+    Locks,
 }
 
 impl Token {
@@ -121,6 +126,7 @@ impl Token {
             Token::Client => 0,
             Token::ClientDeath => 1,
             Token::NurseryDeath => 2,
+            Token::Locks => 3,
             Token::Home(index) => 1 << 32 | index as u64,
             Token::OutOfMemory(index) => 2 << 32 | index as u64,
             Token::Builder(world) => 3 << 32 | u64::from(world.0),
@@ -135,6 +141,7 @@ impl Token {
             3 => Token::Builder(WorldId(index as u32)),
             _ if index == 0 => Token::Client,
             _ if index == 2 => Token::NurseryDeath,
+            _ if index == 3 => Token::Locks,
             _ => Token::ClientDeath,
         }
     }
@@ -149,7 +156,7 @@ fn fatal(what: &'static str) -> impl Fn(Error) -> Fatal {
 
 impl Supervisor {
     /// Sets everything up; homes are started here.
-    pub fn new(setup: Setup, nursery: Nursery) -> Result<Supervisor, Fatal> {
+    pub fn new(setup: Setup, nursery: Nursery, locks: Option<Locks>) -> Result<Supervisor, Fatal> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
         let mut mask = [0u64; CPU_WORDS];
         let words = calls::get_affinity(&mut mask).unwrap_or(0);
@@ -172,10 +179,14 @@ impl Supervisor {
             dying: Vec::new(),
             unsettled: Vec::new(),
             gone: Vec::new(),
+            locks,
         };
         supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
         supervisor.watch(supervisor.setup.client.as_raw_fd(), Token::ClientDeath, epoll::EventFlags::IN)?;
         supervisor.watch(supervisor.nursery.socket().as_raw_fd(), Token::NurseryDeath, epoll::EventFlags::IN)?;
+        if let Some(locks) = &supervisor.locks {
+            supervisor.watch(locks.answered.as_raw_fd(), Token::Locks, epoll::EventFlags::IN)?;
+        }
         for index in 0..supervisor.setup.slots * supervisor.setup.homes_per_slot {
             supervisor.start_home(index, new_memory()?, false)?;
             if let Handover::Hybrid { homes } = &supervisor.setup.handover
@@ -224,12 +235,14 @@ impl Supervisor {
                     Token::Home(index) => self.home_message(index)?,
                     Token::OutOfMemory(index) => self.out_of_memory(index),
                     Token::Builder(world) => self.builder_done(world),
+                    Token::Locks => self.locks_counted()?,
                 }
             }
             self.dying.retain_mut(|left| !left.are_gone());
             self.start_the_gone()?;
             self.look_at_clocks();
             self.look_at_sockets();
+            self.look_at_locks();
             self.dispatch();
             if let Some(fatal) = self.speechless.take() {
                 return Err(fatal);

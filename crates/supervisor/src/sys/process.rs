@@ -106,8 +106,8 @@ unsafe fn spawn<T: Sync>(
 
 /// fork(2), for a process of one thread. In the child, the answer is `None`.
 pub fn fork() -> Result<Option<i32>> {
-    // SAFETY: the supervisor's processes have one thread, so the child may do all that
-    // the parent could.
+    // SAFETY: those of the supervisor's processes that fork have one thread, so the child may do
+    // all that the parent could.
     match unsafe { libc::fork() } {
         -1 => Err(std::io::Error::last_os_error().into()),
         0 => Ok(None),

@@ -1,0 +1,252 @@
+//! File locks, which no cgroup is charged for and nothing limits.
+//!
+//! A record lock (fcntl(2), `F_SETLK`) takes the kernel some 200 bytes in nobody's name (`filelock_cache` in fs/locks.c
+//! is not accounted; RLIMIT_LOCKS has had no effect since Linux 2.4.25), and one file may have any number of them. So
+//! whoever locks every second byte of a file has some 70 MB a second beyond every limit.
+//!
+//! /proc/locks lists them with the process that made each. It can be read by everybody, and hides nothing of whom the
+//! reader's /proc shows; /proc/PID/fdinfo would hide that of programs that may be executed and not read. But who reads it
+//! waits for RCU, some 10 ms, since all who lock are kept out meanwhile (`percpu_down_write()` in `locks_start()`), so a
+//! thread of the supervisor does it: for runs that have gone on for a while, and again every so often. A run with
+//! more than [`MOST_LOCKS`] ends by its memory limit. Short runs pay nothing.
+//!
+//! What is not in that list under the number of a process that lives is refused by the profiles, or bounded otherwise:
+//! locks of open files (`F_OFD_SETLK`) have no process; those of processes that share a table of descriptors and are no
+//! threads (`CLONE_FILES`) outlive who made them; leases are refused; and there is one of flock(2) for an open file.
+
+use crate::step::{self, MORE_PROCESSES};
+use crate::sys::calls;
+use crate::tree;
+use rustix::event::EventfdFlags;
+use rustix::fs::{Mode, OFlags};
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::time::Duration;
+
+/// A run may have so many: some 4 MB. Databases have a few for each file.
+const MOST_LOCKS: usize = 16 << 10;
+/// How long a run goes on before it is looked at, and until the next look.
+pub const PERIOD_NS: u64 = 100_000_000;
+/// How many times as long as a look takes the thread does nothing before the next one.
+const LOOKS_APART: u32 = 20;
+/// More of the list is not read: some 60,000 locks. For each page of it the kernel walks through all that come before.
+const MOST_READ: usize = 4 << 20;
+
+/// A run that goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    pub id: u64,
+    pub pid1: i32,
+}
+
+/// The supervisor's side of the thread.
+pub struct Locks {
+    ask: Sender<Vec<Run>>,
+    answers: Receiver<Vec<Run>>,
+    /// Counts answers.
+    pub answered: Arc<OwnedFd>,
+    /// There is no answer yet.
+    asked: bool,
+}
+
+impl Locks {
+    /// Starts the thread, before the supervisor gives up making any. `None`: /proc does not list them (proc(5),
+    /// `subset=pid`), or is another PID namespace's.
+    pub fn start() -> Result<Option<Locks>, String> {
+        let failed = |errno: rustix::io::Errno| format!("cannot make an eventfd: {}", step::errno_text(errno.into()));
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let list = match rustix::fs::open("/proc/locks", flags, Mode::empty()) {
+            Ok(list) if tree::proc_is_ours() => list,
+            _ => return Ok(None),
+        };
+        let answered = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?;
+        let answered = Arc::new(answered);
+        let tell = Arc::clone(&answered);
+        let (ask, asked) = channel::<Vec<Run>>();
+        let (answer, answers) = channel();
+        let look_on = move || {
+            // Once libc has set the thread up, with calls that the supervisor's seccomp program will refuse.
+            let mut goes_on = answer.send(Vec::new());
+            while let (Ok(()), Ok(runs)) = (goes_on, asked.recv()) {
+                let before = calls::thread_cpu_ns();
+                goes_on = answer.send(have_too_many(&list, &runs));
+                let _ = rustix::io::write(&*tell, &1u64.to_ne_bytes());
+                let took = Duration::from_nanos(calls::thread_cpu_ns().saturating_sub(before));
+                std::thread::sleep(took * LOOKS_APART);
+            }
+        };
+        std::thread::Builder::new()
+            .name("millibox-locks".to_owned())
+            .stack_size(256 << 10)
+            .spawn(look_on)
+            .map_err(|error| format!("cannot start a thread: {error}{MORE_PROCESSES}"))?;
+        answers.recv().map_err(|_| "a thread ended as soon as it was started".to_owned())?;
+        Ok(Some(Locks { ask, answers, answered, asked: false }))
+    }
+
+    /// Whether another question can be asked.
+    pub fn is_free(&self) -> bool {
+        !self.asked
+    }
+
+    /// Asks which of these runs have too many; [`Locks::answer`] says it.
+    pub fn ask(&mut self, runs: Vec<Run>) {
+        self.asked = self.ask.send(runs).is_ok();
+    }
+
+    /// The runs that have too many, when `answered` has counted one.
+    pub fn answer(&mut self) -> Result<Vec<Run>, String> {
+        let mut count = [0; 8];
+        let _ = rustix::io::read(&*self.answered, &mut count);
+        match self.answers.try_recv() {
+            Ok(runs) => {
+                self.asked = false;
+                Ok(runs)
+            }
+            Err(TryRecvError::Empty) => Ok(Vec::new()),
+            Err(TryRecvError::Disconnected) => Err("the thread that looks at file locks has ended".to_owned()),
+        }
+    }
+}
+
+/// Those runs that have more locks than they may.
+fn have_too_many(list: &OwnedFd, runs: &[Run]) -> Vec<Run> {
+    // For want of memory, say: then the next time.
+    let Ok(text) = read(list) else { return Vec::new() };
+    let makers = makers(&text);
+    if makers.values().sum::<usize>() <= MOST_LOCKS {
+        return Vec::new();
+    }
+    let mut counts = vec![0; runs.len()];
+    let mut known: HashMap<i32, Option<usize>> =
+        runs.iter().enumerate().map(|(index, run)| (run.pid1, Some(index))).collect();
+    for (pid, locks) in makers {
+        if let Some(index) = whose(pid, &mut known, tree::parent)
+            && let Some(count) = counts.get_mut(index)
+        {
+            *count += locks;
+        }
+    }
+    runs.iter().zip(counts).filter(|&(_, count)| count > MOST_LOCKS).map(|(run, _)| *run).collect()
+}
+
+fn read(list: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut buffer = [0; 4096];
+    while text.len() < MOST_READ {
+        match rustix::io::pread(list, &mut buffer, text.len() as u64) {
+            Ok(0) => break,
+            Ok(length) => text.extend_from_slice(buffer.get(..length).unwrap_or(&[])),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(text)
+}
+
+/// How many record locks each process has. A line is `12: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; one that is
+/// waited for has `->` before its kind.
+fn makers(text: &[u8]) -> HashMap<i32, usize> {
+    let mut makers = HashMap::new();
+    for line in text.split(|&byte| byte == b'\n') {
+        let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty()).skip(1);
+        if words.next() != Some(b"POSIX") {
+            continue;
+        }
+        let pid = words.nth(2).and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+        if let Some(pid) = pid.filter(|&pid: &i32| pid > 0) {
+            *makers.entry(pid).or_default() += 1;
+        }
+    }
+    makers
+}
+
+/// Which of the known processes this one descends from. Who is in a PID namespace has its first process above it
+/// as long as it lives.
+fn whose(pid: i32, known: &mut HashMap<i32, Option<usize>>, parent: impl Fn(i32) -> Option<i32>) -> Option<usize> {
+    let mut passed = Vec::new();
+    let mut at = pid;
+    let found = loop {
+        if let Some(&found) = known.get(&at) {
+            break found;
+        }
+        // Until it is known, so that what changes meanwhile cannot lead in a circle.
+        known.insert(at, None);
+        passed.push(at);
+        match parent(at) {
+            Some(above) => at = above,
+            None => break None,
+        }
+    };
+    for pid in passed {
+        known.insert(pid, found);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Locks, MOST_LOCKS, Run, have_too_many, makers, whose};
+    use std::collections::HashMap;
+    use std::os::fd::OwnedFd;
+
+    const LIST: &str = "1: POSIX  ADVISORY  WRITE 4711 fe:00:12 4 4\n\
+                        2: POSIX  ADVISORY  READ  4711 fe:00:12 8 EOF\n\
+                        2: -> POSIX  ADVISORY  WRITE 4712 fe:00:12 8 8\n\
+                        3: OFDLCK ADVISORY  WRITE -1 fe:00:12 0 0\n\
+                        4: FLOCK  ADVISORY  WRITE 4713 fe:00:12 0 EOF\n\
+                        5: POSIX  ADVISORY  READ 12 00:1a:7 0 EOF\n\
+                        6: POSIX  ADVISORY  WRI";
+
+    #[test]
+    fn record_locks_count_for_who_has_them() {
+        assert_eq!(makers(LIST.as_bytes()), HashMap::from([(4711, 2), (12, 1)]));
+        assert_eq!(makers(b""), HashMap::new());
+    }
+
+    #[test]
+    fn locks_are_those_of_the_run_that_their_maker_descends_from() {
+        // Two of the first run; one of nobody's; one whose line leads in a circle; one that has ended.
+        let parents = HashMap::from([(30, 20), (20, 10), (40, 1), (50, 51), (51, 50), (11, 5)]);
+        let parent = |pid| parents.get(&pid).copied();
+        let mut known = HashMap::from([(10, Some(0)), (11, Some(1))]);
+        let mut find = |pid| whose(pid, &mut known, parent);
+        assert_eq!([30, 20, 10, 11].map(&mut find), [Some(0), Some(0), Some(0), Some(1)]);
+        assert_eq!([40, 50, 51, 60, 5].map(&mut find), [None; 5]);
+        // As it was found the first time.
+        assert_eq!([30, 40].map(find), [Some(0), None]);
+    }
+
+    #[test]
+    fn who_has_too_many_is_found_however_they_are_spread() {
+        let ours = std::process::id();
+        let parent = std::os::unix::process::parent_id();
+        let list = |of_ours: usize, of_its: usize| {
+            let line = |pid: u32| format!("1: POSIX  ADVISORY  WRITE {pid} fe:00:12 4 4\n");
+            let file = rustix::fs::memfd_create(c"list", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+            let text = line(ours).repeat(of_ours) + &line(parent).repeat(of_its);
+            std::io::Write::write_all(&mut std::fs::File::from(file.try_clone().unwrap()), text.as_bytes()).unwrap();
+            OwnedFd::from(file)
+        };
+        let run = Run { id: 7, pid1: parent as i32 };
+        let other = Run { id: 8, pid1: 1 };
+        assert_eq!(have_too_many(&list(MOST_LOCKS, 1), &[other, run]), [run]);
+        assert_eq!(have_too_many(&list(MOST_LOCKS, 0), &[run]), []);
+        assert_eq!(have_too_many(&list(MOST_LOCKS + 1, 0), &[Run { id: 9, pid1: i32::MAX }]), []);
+    }
+
+    #[test]
+    fn the_thread_answers() {
+        let mut locks = Locks::start().unwrap().expect("/proc/locks");
+        for _ in 0..2 {
+            assert!(locks.is_free());
+            locks.ask(vec![Run { id: 1, pid1: std::process::id() as i32 }]);
+            assert!(!locks.is_free());
+            let mut wait = [rustix::event::PollFd::new(&*locks.answered, rustix::event::PollFlags::IN)];
+            assert_eq!(rustix::event::poll(&mut wait, None), Ok(1));
+            assert_eq!(locks.answer(), Ok(Vec::new()));
+        }
+    }
+}

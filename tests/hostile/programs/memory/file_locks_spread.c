@@ -1,0 +1,44 @@
+/* ---
+class = "memory"
+tries = "the same by several processes, each of which has few, and grandchildren whose parents have ended"
+must = "the memory limit ends it"
+held_by = "supervisor, which counts them in /proc/locks"
+limits = { memory = "64M" }
+expect = "memory_limit"
+uncharged = true
+control = "limits"
+--- */
+#include "hostile.h"
+
+static void attack(void)
+{
+    volatile long *ready = shared_numbers();
+    for (int i = 0; i < 10; i++) {
+        pid_t between = must(fork());
+        if (between != 0) {
+            must(waitpid(between, NULL, 0));
+            continue;
+        }
+        if (must(fork()) != 0)
+            _exit(0);
+        for (int j = 0; j < 10; j++) {
+            char path[20];
+            snprintf(path, sizeof path, "/tmp/%d-%d", i, j);
+            int fd = must(open(path, O_RDWR | O_CREAT, 0600));
+            for (int k = 0; k < 1600; k++) {
+                struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 2 * (1600 - k), .l_len = 1 };
+                if (fcntl(fd, F_SETLK, &lock) < 0)
+                    _exit(2);
+            }
+        }
+        __sync_fetch_and_add(ready, 1);
+        for (;;)
+            pause();
+    }
+    for (int i = 0; i < 4000 && *ready < 10; i++)
+        sleep_ms(10);
+    if (*ready < 10)
+        broken("%ld of 10", *ready);
+    until_seen();
+    escaped("160000 locks of about 200 bytes in 10 processes");
+}
