@@ -1,6 +1,6 @@
 //! What homes say, how they end, and how they are started again.
 
-use super::limits::SHORTEST_WAIT_NS;
+use super::limits::{LONGEST_TICK_NS, SHORTEST_WAIT_NS};
 use super::{Fatal, Supervisor, Token};
 use crate::backend::{self, Handover};
 use crate::launch::{End, Failure, Memory, Report, Shared, Start, UNLIMITED, message};
@@ -12,11 +12,12 @@ use millibox_wire::Outcome;
 use rustix::event::epoll;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
-use std::time::Duration;
 use zerocopy::FromBytes;
 
 /// A home that dies so often in a row before it can take runs will not do better.
 const MOST_ACCIDENTS: u32 = 10;
+/// How long it is waited for the processes of a home that died, before its run is answered with the figures as they are.
+const LONGEST_DEATH_NS: u64 = 1_000_000_000;
 /// How often it is tried again to start a home, a moment later each time: half a minute in all.
 const MOST_STARTS: u32 = 40;
 
@@ -165,11 +166,35 @@ impl Supervisor {
         } else if let Some(times) = self.unsettled.get_mut(index) {
             *times = 0;
         }
-        let (running, memory) = (home.state, home.memory.clone());
-        let mut orphans = Orphans::of(memory.shared);
-        if let State::Running(id) = running {
+        // It has been closed at the other end, and would say so for as long as it is watched.
+        let _ = epoll::delete(&self.epoll, &home.socket);
+        // pid1 dies with its home, and the program with pid1; the figures are whole when pid1 can be waited for.
+        let patience = if matches!(home.state, State::Running(_)) { LONGEST_DEATH_NS } else { 0 };
+        let until_ns = calls::monotonic_raw_ns().saturating_add(patience);
+        let orphans = Orphans::of(Dead { index, how, until_ns }, home.memory.shared);
+        self.dying.push(orphans);
+        self.look_at_the_dying()
+    }
+
+    /// Waits for who has been killed, without waiting long, and answers for homes of whom nothing is left.
+    pub(super) fn look_at_the_dying(&mut self) -> Result<(), Fatal> {
+        for mut orphans in std::mem::take(&mut self.dying) {
+            let gone = orphans.are_gone();
+            let is_told = |dead: &mut Dead| gone || calls::monotonic_raw_ns() >= dead.until_ns;
+            let told = orphans.home.take_if(is_told);
+            if !gone {
+                self.dying.push(orphans);
+            }
+            told.map_or(Ok(()), |dead| self.bury(dead, gone))?;
+        }
+        Ok(())
+    }
+
+    /// Answers for a dead home, and starts it again. `gone`: its zygote and pid1 are dead, too.
+    fn bury(&mut self, Dead { index, how, .. }: Dead, gone: bool) -> Result<(), Fatal> {
+        if let State::Running(id) = self.homes[index].state {
             let limit = self.requests.get(&id).and_then(|request| request.limits.memory);
-            let report = self.report_for_the_dead(index, &mut orphans, limit);
+            let report = self.report_for_the_dead(index, limit);
             let ended = self.requests.get(&id).is_some_and(|request| request.ended.is_some());
             if ended || report.end.oom_kills > 0 {
                 self.finish(id, &report);
@@ -178,17 +203,10 @@ impl Supervisor {
                 self.answer_error(id, Outcome::SandboxError(Step::Home.says(format!("it {how}"))));
             }
         }
-        let memory = if orphans.are_gone() {
-            Some(memory)
-        } else {
-            // Who still lives there still writes there.
-            self.dying.push(orphans);
-            None
-        };
         let home = &mut self.homes[index];
         home.over(&self.epoll, State::Gone);
-        // It has been closed at the other end, and would say so for as long as it is watched.
-        let _ = epoll::delete(&self.epoll, &home.socket);
+        // Who still lives there still writes there.
+        let memory = gone.then(|| home.memory.clone());
         self.start_again(Gone { index, memory, tries: 0, at_ns: 0 })
     }
 
@@ -225,15 +243,7 @@ impl Supervisor {
 
     /// What a home would have told of its run. The kernel chooses a home, whose memory pid1
     /// shares, when its runs' cgroup is out of memory and nobody there has more than it.
-    fn report_for_the_dead(&mut self, index: usize, orphans: &mut Orphans, limit: Option<u64>) -> Report {
-        // pid1 dies with its home, and the program with pid1; the figures are whole when
-        // pid1 can be waited for.
-        for _ in 0..50 {
-            if orphans.are_gone() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
+    fn report_for_the_dead(&mut self, index: usize, limit: Option<u64>) -> Report {
         // The news of it may not have been read yet.
         let _ = self.homes[index].out_of_memory(&self.setup.handover, index, limit);
         let home = &self.homes[index];
@@ -278,6 +288,14 @@ pub(super) fn new_memory() -> Result<Memory, Fatal> {
     Memory::new().map_err(|error| format!("cannot make memory to share with a home: {error}"))
 }
 
+/// A home that has died.
+struct Dead {
+    index: usize,
+    how: String,
+    /// How long it is waited for what it left, before its run is answered (`CLOCK_MONOTONIC_RAW`).
+    until_ns: u64,
+}
+
 /// Processes that are ours to wait for since their parent has died: a zygote, and when that is
 /// gone its pid1; or a builder that was given up.
 pub(super) struct Orphans {
@@ -285,26 +303,33 @@ pub(super) struct Orphans {
     /// Where the zygote's pid1 stands, until that is looked up.
     shared: Option<&'static Shared>,
     pid1: i32,
+    /// The home whose they were, until it is answered for.
+    home: Option<Dead>,
 }
 
 impl Orphans {
     /// A child of our own that has been killed.
     pub(super) fn one(child: i32) -> Orphans {
-        Orphans { first: child, shared: None, pid1: 0 }
+        Orphans { first: child, shared: None, pid1: 0, home: None }
     }
 
     /// What a dead home has left. It dies of its home's death; ended here it dies sooner.
-    fn of(shared: &'static Shared) -> Orphans {
+    fn of(home: Dead, shared: &'static Shared) -> Orphans {
         let zygote = shared.zygote.swap(0, SeqCst);
         if zygote != 0 {
             // Ours by now, and not waited for, so the number is still its own.
             let _ = calls::kill(zygote, libc::SIGKILL);
         }
-        Orphans { first: zygote, shared: Some(shared), pid1: 0 }
+        Orphans { first: zygote, shared: Some(shared), pid1: 0, home: Some(home) }
+    }
+
+    /// How soon to look for them again.
+    pub(super) fn wait_ns(&self) -> u64 {
+        if self.home.is_some() { SHORTEST_WAIT_NS } else { LONGEST_TICK_NS }
     }
 
     /// Waits for them without waiting long; whether they are gone.
-    pub(super) fn are_gone(&mut self) -> bool {
+    fn are_gone(&mut self) -> bool {
         let alive = |pid: i32| {
             pid != 0 && matches!(process::wait(pid, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0)
         };

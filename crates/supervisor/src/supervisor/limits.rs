@@ -12,7 +12,7 @@ use millibox_wire::Outcome;
 pub(super) const SHORTEST_WAIT_NS: u64 = 1_000_000;
 /// Time between two ticks of the slowest kernel (CONFIG_HZ=100), at which running processes'
 /// time is counted.
-const LONGEST_TICK_NS: u64 = 10_000_000;
+pub(super) const LONGEST_TICK_NS: u64 = 10_000_000;
 /// A run that has not reached its exec this long after its real-time limit hangs before it.
 const EXEC_GRACE_NS: u64 = 2_000_000_000;
 
@@ -57,7 +57,7 @@ impl Supervisor {
                     .iter()
                     .map(|home| home.kill_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))),
             )
-            .chain([(!self.dying.is_empty()).then(|| calls::monotonic_raw_ns().saturating_add(LONGEST_TICK_NS))])
+            .chain(self.dying.iter().map(|dying| Some(calls::monotonic_raw_ns().saturating_add(dying.wait_ns()))))
             .chain(self.homes.iter().map(|home| home.rest.as_ref().map(|rest| rest.look_at_ns)))
             .flatten()
             .chain(self.gone.iter().map(|gone| gone.at_ns))

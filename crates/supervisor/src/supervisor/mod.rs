@@ -238,7 +238,7 @@ impl Supervisor {
                     Token::Locks => self.locks_counted()?,
                 }
             }
-            self.dying.retain_mut(|left| !left.are_gone());
+            self.look_at_the_dying()?;
             self.start_the_gone()?;
             self.look_at_clocks();
             self.look_at_sockets();
