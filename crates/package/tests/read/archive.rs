@@ -180,3 +180,18 @@ fn a_directory_gives_what_its_archive_gives() {
     let (_directory, path) = Archive::with("").close();
     assert_eq!(names(&package.problem()), names(&millibox_package::read(&path).unwrap()));
 }
+
+#[test]
+fn with_as_many_entries_as_are_unpacked_and_one_more() {
+    // None is unpacked, as all lead outside: whether they were looked at is what differs.
+    let faults = |entries: u32| {
+        let mut archive = Archive::new();
+        (0..entries).for_each(|entry| archive.file(&format!("../{entry}"), ""));
+        let (_directory, path) = archive.close();
+        millibox_package::read(&path).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert!(faults(100_000)[0].contains("which leads outside"));
+    let too_many = faults(100_001);
+    assert_eq!(too_many.len(), 1, "{too_many:?}");
+    assert!(too_many[0].contains("has 100001 entries, at most 100000 are unpacked"), "{too_many:?}");
+}

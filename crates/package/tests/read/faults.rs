@@ -72,3 +72,16 @@ fn have_path_line_and_column() {
     assert_eq!((fault.line, fault.column), (Some(2), Some(7)));
     assert_eq!(fault.severity, millibox_package::Severity::Error);
 }
+
+#[test]
+fn one_by_one() {
+    let package = Package::empty();
+    package.file("problem.yaml", "name: Faulty\n").file("data/secret/1.in", "").file("data/secret/2.ans", "");
+    let faults = millibox_package::read(&package.path()).unwrap_err();
+    let lines: Vec<_> = faults.to_string().lines().map(str::to_owned).collect();
+    assert!(lines.len() > 1, "{lines:?}");
+    let shown = |faults: Vec<String>| assert_eq!(faults, lines);
+    shown(faults.iter().map(ToString::to_string).collect());
+    shown((&faults).into_iter().map(ToString::to_string).collect());
+    shown(faults.into_iter().map(|fault| fault.to_string()).collect());
+}
