@@ -386,7 +386,7 @@ impl Supervisor {
     }
 
     /// Whether file locks (`F_SETLK`, fcntl(2)), whose memory the kernel charges to nobody, are counted: a run with a memory
-    /// limit that has more than 16,384 ends by it. Not where /proc does not list them (`subset=pid`, proc(5)).
+    /// limit that has more than 1,024 ends by it. Not where /proc does not list them (`subset=pid`, proc(5)).
     pub fn counts_file_locks(&self) -> bool {
         self.hello.file_locks
     }

@@ -25,12 +25,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 
-/// A run may have so many: some 4 MB. Databases have a few for each file.
-const MOST_LOCKS: usize = 16 << 10;
+/// A run may have so many: databases have a few for each file. The more all runs may have, the longer the list.
+const MOST_LOCKS: usize = 1024;
 /// How long a run goes on before it is looked at, and until the next look.
 pub const PERIOD_NS: u64 = 100_000_000;
 /// How many times as long as a look takes the thread does nothing before the next one.
-const LOOKS_APART: u32 = 20;
+const LOOKS_APART: u32 = 10;
 /// More of the list is not read: some 60,000 locks. For each page of it the kernel walks through all that come before.
 const MOST_READ: usize = 4 << 20;
 
