@@ -385,8 +385,8 @@ impl Supervisor {
         (self.hello.landlock != 0).then_some(self.hello.landlock)
     }
 
-    /// Whether file locks (`F_SETLK`, fcntl(2)), whose memory the kernel charges to nobody, are counted: a run with a memory
-    /// limit that has more than 1,024 ends by it. Not where /proc does not list them (`subset=pid`, proc(5)).
+    /// Whether file locks (fcntl(2), flock(2)), whose memory the kernel charges to nobody, are counted: a run with a memory
+    /// limit that has more than 1,024 ends by it. Not where /proc does not list them (`subset=pid`, `hidepid`; proc(5)).
     pub fn counts_file_locks(&self) -> bool {
         self.hello.file_locks
     }

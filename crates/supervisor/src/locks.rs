@@ -1,6 +1,6 @@
 //! File locks, which no cgroup is charged for and nothing limits.
 //!
-//! A record lock (fcntl(2), `F_SETLK`) takes the kernel some 200 bytes in nobody's name (`filelock_cache` in fs/locks.c
+//! A lock (fcntl(2), `F_SETLK`; flock(2)) takes the kernel some 200 bytes in nobody's name (`filelock_cache` in fs/locks.c
 //! is not accounted; RLIMIT_LOCKS has had no effect since Linux 2.4.25), and one file may have any number of them. So
 //! whoever locks every second byte of a file has some 70 MB a second beyond every limit.
 //!
@@ -12,7 +12,8 @@
 //!
 //! What is not in that list under the number of a process that lives is refused by the profiles, or bounded otherwise:
 //! locks of open files (`F_OFD_SETLK`) have no process; those of processes that share a table of descriptors and are no
-//! threads (`CLONE_FILES`) outlive who made them; leases are refused; and there is one of flock(2) for an open file.
+//! threads (`CLONE_FILES`) outlive who made them; leases are refused; and one of flock(2), which may outlive its maker, goes
+//! with an open file, for which the run is charged more than the lock takes. But it makes the list longer.
 
 use crate::step::{self, MORE_PROCESSES};
 use crate::sys::calls;
@@ -22,6 +23,7 @@ use rustix::fs::{Mode, OFlags};
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 
@@ -47,23 +49,25 @@ pub struct Locks {
     answers: Receiver<Vec<Run>>,
     /// Counts answers.
     pub answered: Arc<OwnedFd>,
-    /// There is no answer yet.
-    asked: bool,
+    /// The thread looks, or rests.
+    busy: Arc<AtomicBool>,
 }
 
 impl Locks {
     /// Starts the thread, before the supervisor gives up making any. `None`: /proc does not list them (proc(5),
-    /// `subset=pid`), or is another PID namespace's.
-    pub fn start() -> Result<Option<Locks>, String> {
+    /// `subset=pid`), or hides whose child `another` process is (`hidepid`), or is another PID namespace's.
+    pub fn start(another: i32) -> Result<Option<Locks>, String> {
         let failed = |errno: rustix::io::Errno| format!("cannot make an eventfd: {}", step::errno_text(errno.into()));
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let list = match rustix::fs::open("/proc/locks", flags, Mode::empty()) {
-            Ok(list) if tree::proc_is_ours() => list,
+            Ok(list) if tree::proc_is_ours() && tree::parent(another).is_some() => list,
             _ => return Ok(None),
         };
         let answered = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?;
         let answered = Arc::new(answered);
         let tell = Arc::clone(&answered);
+        let busy = Arc::new(AtomicBool::new(false));
+        let rested = Arc::clone(&busy);
         let (ask, asked) = channel::<Vec<Run>>();
         let (answer, answers) = channel();
         let look_on = move || {
@@ -75,6 +79,8 @@ impl Locks {
                 let _ = rustix::io::write(&*tell, &1u64.to_ne_bytes());
                 let took = Duration::from_nanos(calls::thread_cpu_ns().saturating_sub(before));
                 std::thread::sleep(took * LOOKS_APART);
+                // Only now, or the next question would be old when it is looked at.
+                rested.store(false, Release);
             }
         };
         std::thread::Builder::new()
@@ -83,28 +89,26 @@ impl Locks {
             .spawn(look_on)
             .map_err(|error| format!("cannot start a thread: {error}{MORE_PROCESSES}"))?;
         answers.recv().map_err(|_| "a thread ended as soon as it was started".to_owned())?;
-        Ok(Some(Locks { ask, answers, answered, asked: false }))
+        Ok(Some(Locks { ask, answers, answered, busy }))
     }
 
     /// Whether another question can be asked.
     pub fn is_free(&self) -> bool {
-        !self.asked
+        !self.busy.load(Acquire)
     }
 
     /// Asks which of these runs have too many; [`Locks::answer`] says it.
-    pub fn ask(&mut self, runs: Vec<Run>) {
-        self.asked = self.ask.send(runs).is_ok();
+    pub fn ask(&self, runs: Vec<Run>) {
+        self.busy.store(true, Release);
+        let _ = self.ask.send(runs);
     }
 
     /// The runs that have too many, when `answered` has counted one.
-    pub fn answer(&mut self) -> Result<Vec<Run>, String> {
+    pub fn answer(&self) -> Result<Vec<Run>, String> {
         let mut count = [0; 8];
         let _ = rustix::io::read(&*self.answered, &mut count);
         match self.answers.try_recv() {
-            Ok(runs) => {
-                self.asked = false;
-                Ok(runs)
-            }
+            Ok(runs) => Ok(runs),
             Err(TryRecvError::Empty) => Ok(Vec::new()),
             Err(TryRecvError::Disconnected) => Err("the thread that looks at file locks has ended".to_owned()),
         }
@@ -146,13 +150,13 @@ fn read(list: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// How many record locks each process has. A line is `12: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; one that is
+/// How many locks each process has made. A line is `12: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; one that is
 /// waited for has `->` before its kind.
 fn makers(text: &[u8]) -> HashMap<i32, usize> {
     let mut makers = HashMap::new();
     for line in text.split(|&byte| byte == b'\n') {
         let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty()).skip(1);
-        if words.next() != Some(b"POSIX") {
+        if !matches!(words.next(), Some(b"POSIX" | b"FLOCK")) {
             continue;
         }
         let pid = words.nth(2).and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
@@ -201,8 +205,8 @@ mod tests {
                         6: POSIX  ADVISORY  WRI";
 
     #[test]
-    fn record_locks_count_for_who_has_them() {
-        assert_eq!(makers(LIST.as_bytes()), HashMap::from([(4711, 2), (12, 1)]));
+    fn locks_count_for_who_has_made_them() {
+        assert_eq!(makers(LIST.as_bytes()), HashMap::from([(4711, 2), (4713, 1), (12, 1)]));
         assert_eq!(makers(b""), HashMap::new());
     }
 
@@ -239,7 +243,7 @@ mod tests {
 
     #[test]
     fn the_thread_answers() {
-        let mut locks = Locks::start().unwrap().expect("/proc/locks");
+        let locks = Locks::start(1).unwrap().expect("/proc/locks");
         for _ in 0..2 {
             assert!(locks.is_free());
             locks.ask(vec![Run { id: 1, pid1: std::process::id() as i32 }]);
@@ -247,6 +251,9 @@ mod tests {
             let mut wait = [rustix::event::PollFd::new(&*locks.answered, rustix::event::PollFlags::IN)];
             assert_eq!(rustix::event::poll(&mut wait, None), Ok(1));
             assert_eq!(locks.answer(), Ok(Vec::new()));
+            while !locks.is_free() {
+                std::thread::yield_now();
+            }
         }
     }
 }

@@ -324,7 +324,7 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     nursery::close_what_homes_need(&mut setup.handover);
     // Nothing has been read from the client, and no home has been started.
     setup.landlock = confine::supervisor()?;
-    let locks = Locks::start()?;
+    let locks = Locks::start(nursery.pid())?;
     confine::supervisor_calls()?;
     let mut supervisor = Supervisor::new(setup, nursery, locks)?;
     supervisor.hello(backend)?;

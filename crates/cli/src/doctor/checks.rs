@@ -186,7 +186,7 @@ impl Checkup<'_> {
             Err("not counted: the kernel charges nobody for them, so only limits on time hold what a run has of them"
                 .to_owned())
         };
-        let remedy = "mount /proc without subset=pid, and for the PID namespace that millibox is in";
+        let remedy = "mount /proc without subset=pid and hidepid, and for the PID namespace that millibox is in";
         self.note("file locks", false, counted, Some(remedy.to_owned()));
         self.note("tmpfs limit", true, tmpfs_limit(its), None);
         let remedy = self.facts.procfs();

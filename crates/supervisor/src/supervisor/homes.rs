@@ -171,6 +171,11 @@ impl Supervisor {
         // pid1 dies with its home, and the program with pid1; the figures are whole when pid1 can be waited for.
         let patience = if matches!(home.state, State::Running(_)) { LONGEST_DEATH_NS } else { 0 };
         let until_ns = calls::monotonic_raw_ns().saturating_add(patience);
+        // A limit that is reached while it is waited for was not what ended the run.
+        home.real_deadline = None;
+        home.cpu_deadline = None;
+        home.locks_deadline = None;
+        home.sockets = None;
         let orphans = Orphans::of(Dead { index, how, until_ns }, home.memory.shared);
         self.dying.push(orphans);
         self.look_at_the_dying()

@@ -83,7 +83,7 @@ impl Supervisor {
 
     /// Has the file locks of runs counted that have gone on for a while.
     pub(super) fn look_at_locks(&mut self) {
-        let Some(locks) = &mut self.locks else { return };
+        let Some(locks) = &self.locks else { return };
         let now = calls::monotonic_raw_ns();
         let is_due = |home: &Home| home.locks_deadline.is_some_and(|deadline| now >= deadline);
         if !self.homes.iter().any(is_due) {
@@ -107,7 +107,7 @@ impl Supervisor {
 
     /// File locks have been counted.
     pub(super) fn locks_counted(&mut self) -> Result<(), Fatal> {
-        let too_many = self.locks.as_mut().map_or(Ok(Vec::new()), Locks::answer)?;
+        let too_many = self.locks.as_ref().map_or(Ok(Vec::new()), Locks::answer)?;
         for run in too_many {
             self.end(run.id, Cause::Memory);
         }
