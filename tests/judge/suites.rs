@@ -2,11 +2,15 @@
 //!
 //! A language that cannot be used here is skipped, and counted as skipped.
 
+use crate::setting::Data;
 use millibox::{Backend, BackendChoice, Outcome, Supervisor};
+use millibox_judge::batch::Worker;
 use millibox_judge::cache::Cache;
+use millibox_judge::checker::CheckerInstance;
 use millibox_judge::compile::{Availability, Compilation, CompileError, Limit, MESSAGES_LIMIT, Options, Toolbox};
 use millibox_judge::program::{Executable, Limits};
 use millibox_judge::suite::Suites;
+use millibox_judge::verdict::Verdict;
 use millibox_tests::{Output, pipe, run, skip};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -127,6 +131,39 @@ fn each_language_adds_numbers_and_refuses_what_is_faulty() {
         assert!(refused(&compilation).contains("exited with"), "{compilation:?}");
         assert!(compilation.messages.contains(file), "{}: {:?}", suite.name, compilation.messages);
         assert!(!compilation.messages.contains("millibox"), "a path of the host: {:?}", compilation.messages);
+    }
+}
+
+#[test]
+fn standard_input_can_be_opened_by_its_name() {
+    let supervisor = supervisor();
+    let toolbox = toolbox(&supervisor);
+    let sources = [
+        ("python3", "main.py", "open('/dev/stdout', 'w').write(open('/dev/stdin').read())"),
+        ("bash", "main.sh", "cat /dev/stdin > /dev/stdout"),
+        ("javascript", "main.js", "process.stdout.write(require('fs').readFileSync('/dev/stdin'))"),
+        (
+            "cpp",
+            "main.cpp",
+            "#include <fstream>\n#include <iostream>\nint main() { std::cout << std::ifstream(\"/dev/stdin\").rdbuf(); }",
+        ),
+        // The other end of neither.
+        (
+            "python3",
+            "main.py",
+            "import os\nfor name, flag in ('/dev/stdin', os.O_WRONLY), ('/dev/stdout', os.O_RDONLY | os.O_NONBLOCK):\n \
+             try:\n  os.open(name, flag)\n except PermissionError:\n  continue\n exit(1)\nprint(input())",
+        ),
+    ];
+    let data = Data::new("4711\n", "4711\n");
+    let mut worker = Worker::new(&supervisor);
+    for (language, name, source) in sources {
+        if !usable(&toolbox, language) {
+            continue;
+        }
+        let executable = compiled(compile(&toolbox, language, &[(name, source)]));
+        let result = data.judge(&mut worker, &executable, &[], &LIMITS, &CheckerInstance::Exact, &[]);
+        assert_eq!(result.verdict, Verdict::Accepted, "{source}: {result:?}");
     }
 }
 

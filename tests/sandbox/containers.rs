@@ -98,6 +98,20 @@ fn the_doctor_knows_a_masked_proc() {
 }
 
 #[test]
+fn the_doctor_knows_where_file_locks_are_not_counted() {
+    if !is_root() {
+        return skip("only root can mount a procfs with hidepid here");
+    }
+    let locks = |words: &[&str]| {
+        let words: Vec<_> = words.iter().map(|&word| word.to_owned()).collect();
+        check(&millibox(&words, &["doctor", "--json"]), "file locks")
+    };
+    assert_eq!(locks(&["mount-namespace"]), (true, String::new()));
+    let (ok, remedy) = locks(&["mount-namespace", "hidden-proc"]);
+    assert!(!ok && remedy.contains("hidepid"), "{remedy}");
+}
+
+#[test]
 fn where_namespaces_are_filtered_no_supervisor_starts() {
     // As whoever we are, too: without a user namespace around us.
     for mut words in around(&["container-seccomp"]).into_iter().chain([vec!["container-seccomp".to_owned()]]) {

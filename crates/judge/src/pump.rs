@@ -12,7 +12,7 @@ use crate::batch::JudgeFailure;
 use crate::feedback::{INTERVAL, Watch};
 use millibox::{Handle, RunResult};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create, tell};
+use rustix::fs::{MemfdFlags, Mode, fchmod, fstat, ftruncate, memfd_create, tell};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::fs::File;
@@ -48,6 +48,12 @@ pub(crate) struct Input<'a> {
     pipe: Option<OwnedFd>,
 }
 
+/// A pipe belongs to who made it. A run that has /proc opens its end again as /dev/stdin or /dev/stdout, with these
+/// permissions: so that it can if it is somebody else, and cannot open the other end.
+fn open_again(pipe: &OwnedFd, mode: Mode) -> Result<(), JudgeFailure> {
+    fchmod(pipe, mode).map_err(failed("open a pipe to its run"))
+}
+
 impl<'a> Input<'a> {
     /// A pipe that will give what is in `file`, and can be read once; its reading end.
     pub fn new(file: BorrowedFd<'a>) -> Result<(Input<'a>, Arc<OwnedFd>), JudgeFailure> {
@@ -60,6 +66,7 @@ impl<'a> Input<'a> {
         }
         let mut input = Input { file, copy: None, offset: 0, pipe: Some(write) };
         input.fill()?;
+        open_again(&read, Mode::from_raw_mode(0o444))?;
         Ok((input, Arc::new(read)))
     }
 
@@ -112,6 +119,7 @@ impl<'a> Output<'a> {
         if matches!(sink, Sink::File(_)) {
             let _ = fcntl_setpipe_size(&write, OUTPUT_PIPE);
         }
+        open_again(&write, Mode::from_raw_mode(0o222))?;
         Ok((Output { pipe: Some(read), sink, limit, moved: 0 }, Arc::new(write)))
     }
 

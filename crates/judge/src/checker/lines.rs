@@ -1,5 +1,5 @@
-//! Sim's default checker: lines are equal but for spaces at their ends, and empty lines at the
-//! end of the file do not count. Other white space does.
+//! Sim's default checker: lines are equal but for white space at their ends (isspace(3)), and empty lines at
+//! the end of the file do not count. Other white space does.
 
 use super::show;
 use std::io::{self, BufRead};
@@ -27,16 +27,13 @@ pub fn compare(mut output: impl BufRead, mut answer: impl BufRead) -> io::Result
     }
 }
 
-/// Reads a line without its end and the spaces before; false, and nothing, at the end of the file.
+/// Reads a line without its end and the white space before; false, and nothing, at the end of the file.
 fn next(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     if from.read_until(b'\n', line)? == 0 {
         return Ok(false);
     }
-    if line.last() == Some(&b'\n') {
-        line.pop();
-    }
-    let length = line.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+    let length = line.iter().rposition(|byte| !matches!(byte, b'\t'..=b'\r' | b' ')).map_or(0, |last| last + 1);
     line.truncate(length);
     Ok(true)
 }
@@ -50,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn spaces_at_ends_of_lines_and_empty_lines_at_the_end_do_not_count() {
+    fn white_space_at_ends_of_lines_and_empty_lines_at_the_end_do_not_count() {
         for (output, answer) in [
             ("", ""),
             ("", "\n \n"),
@@ -58,6 +55,8 @@ mod tests {
             ("a b  \nc\n\n  \n", "a b\nc"),
             ("a\n\nb\n", "a  \n  \nb"),
             ("\n\n", " "),
+            ("1\n2\n", "1\r\n2\r\n"),
+            ("a\t\x0b\x0c\nb \n\t\n", "a\nb"),
         ] {
             assert_eq!(difference(output, answer), "", "{output:?} {answer:?}");
             assert_eq!(difference(answer, output), "", "{answer:?} {output:?}");
@@ -70,7 +69,8 @@ mod tests {
         assert_eq!(difference("a\n", "a\nb\n"), "Line 2: read end of file, expected 'b'");
         assert_eq!(difference("a\n\n\nb", "a\n"), "Line 4: read 'b', expected end of file");
         assert_eq!(difference("a\nb", "a\n\nb"), "Line 2: read 'b', expected ''");
-        assert_eq!(difference("a\t\n", "a\n"), "Line 1: read 'a\\t', expected 'a'");
+        assert_eq!(difference("a\tb\n", "a b\n"), "Line 1: read 'a\\tb', expected 'a b'");
+        assert_eq!(difference("a\x08\n", "a\n"), "Line 1: read 'a\\u{8}', expected 'a'");
         assert_eq!(difference(" a", "a"), "Line 1: read ' a', expected 'a'");
         let long = "x".repeat(1000);
         assert_eq!(

@@ -120,6 +120,14 @@ struct Reading<'r, 't, 'd> {
     top: Section<'d>,
 }
 
+/// What a command has of which the file says nothing.
+struct Usual {
+    /// MiB of /tmp.
+    scratch: i64,
+    /// A procfs: programs open /dev/stdin, which leads there.
+    proc: bool,
+}
+
 struct Variant<'d> {
     name: String,
     title: String,
@@ -285,7 +293,7 @@ impl<'d> Reading<'_, '_, 'd> {
     fn compile(&mut self, key: &'d str, filled: &[String], own: &[&str]) -> Option<Compile> {
         let section = self.reader.table(self.top, key)?;
         self.reader.only(section, &[SURROUNDINGS, COMPILE].concat());
-        let (command, surroundings) = self.command(section, filled, own, 256);
+        let (command, surroundings) = self.command(section, filled, own, Usual { scratch: 256, proc: false });
         let reader = &mut *self.reader;
         Some(Compile {
             command,
@@ -306,7 +314,7 @@ impl<'d> Reading<'_, '_, 'd> {
             return Run { command: Vec::new(), surroundings: Surroundings::default(), memory: 0, processes: 0, entry };
         };
         self.reader.only(section, SURROUNDINGS);
-        let (command, surroundings) = self.command(section, filled, WHEN_RUNNING, 0);
+        let (command, surroundings) = self.command(section, filled, WHEN_RUNNING, Usual { scratch: 0, proc: true });
         Run {
             command,
             surroundings,
@@ -316,13 +324,13 @@ impl<'d> Reading<'_, '_, 'd> {
         }
     }
 
-    /// What all commands have. `scratch`: MiB of /tmp if the file says nothing.
+    /// What all commands have.
     fn command(
         &mut self,
         section: Section<'_>,
         filled: &[String],
         own: &[&str],
-        scratch: i64,
+        usual: Usual,
     ) -> (Vec<String>, Surroundings) {
         let reader = &mut *self.reader;
         let command = match reader.strings(section, "command") {
@@ -369,8 +377,8 @@ impl<'d> Reading<'_, '_, 'd> {
         let surroundings = Surroundings {
             system: reader.word(section, "system", &[("all", System::All), ("libraries", System::Libraries)]),
             mounts: reader.plain_strings(section, "mounts"),
-            proc: reader.boolean(section, "proc", false),
-            scratch: mebibytes(reader.number(section, "scratch_mib", scratch, MEBIBYTES)),
+            proc: reader.boolean(section, "proc", usual.proc),
+            scratch: mebibytes(reader.number(section, "scratch_mib", usual.scratch, MEBIBYTES)),
             env: env.into_iter().map(|(name, value)| (name, value.into_inner())).collect(),
             seccomp,
             address_space: reader.boolean(section, "address_space", true),
