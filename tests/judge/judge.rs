@@ -347,6 +347,22 @@ fn a_time_limit_is_measured_where_nobody_states_one() {
 }
 
 #[test]
+fn what_is_not_used_for_the_time_limit_is_not_measured() {
+    let package = Package::newer("");
+    package.file("problem.yaml", "problem_format_version: 2023-07\nname: Double\nuuid: 1\n");
+    let slow = "import time\nwhile time.process_time() < 1.1: pass\nprint(2 * int(input()))\n";
+    package.submission("accepted/fast.sh", DOUBLE).submission("accepted/slow.py", slow);
+    package.submission(
+        "submissions.yaml",
+        "accepted: {permitted: [AC], use_for_time_limit: false}\naccepted/fast.sh: {use_for_time_limit: lower}\n",
+    );
+    let judged = package.judge(&["fast.sh"]);
+    judged.exits_with(0).says("time limit 1 s (2 times the ").says("accepted/fast.sh, rounded up)");
+    package.submission("submissions.yaml", "accepted: {permitted: [AC], use_for_time_limit: false}\n");
+    package.judge(&["fast.sh"]).exits_with(2).says("takes all that must be accepted out (use_for_time_limit)");
+}
+
+#[test]
 fn a_sim_package_has_a_limit_for_each_test() {
     let package = Package::empty();
     package
