@@ -58,7 +58,7 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
                 }
                 _ => {}
             }
-            let tags = tags(tree, path, log);
+            let tags = tags(tree, path, header, log);
             let mut submission = Submission {
                 name: format!("{directory}/{name}"),
                 program: program(tree, path),
@@ -114,7 +114,7 @@ struct Tags {
 }
 
 /// Looks for `@EXPECTED_RESULTS@: ` and `@EXPECTED_SCORE@: `, of which each may stand once.
-fn tags(tree: &Tree, path: &str, log: &Log) -> Tags {
+fn tags(tree: &Tree, path: &str, header: &Header, log: &Log) -> Tags {
     let files = if tree.is_file(path) { vec![path] } else { tree.files(path).collect() };
     let mut tags = Tags::default();
     let mut first: Option<&str> = None;
@@ -137,6 +137,9 @@ fn tags(tree: &Tree, path: &str, log: &Log) -> Tags {
             }
             first = Some(file);
             match score {
+                Some(_) if !header.scoring => {
+                    log.warning(&place, "@EXPECTED_SCORE@ means something only in scoring problems; not used");
+                }
                 Some(score) => tags.score = Some(score),
                 None => tags.expected = results(value, &place, log),
             }

@@ -118,6 +118,11 @@ fn domjudges_scores() {
     let of = |name: &str| problem.submissions.iter().find(|submission| submission.name == name).unwrap();
     assert_eq!((&*of("partial/a.py").expected, of("partial/a.py").score), (&[WrongAnswer][..], Some((30.5, 30.5))));
     assert_eq!((&*of("partial/b.py").expected, of("partial/b.py").score), (&[][..], Some((10.0, 10.0))));
+
+    let package = Package::legacy();
+    package.file("submissions/accepted/a.cpp", "\n// @EXPECTED_SCORE@: 100\n");
+    assert_eq!(package.problem().submissions[0].score, None);
+    package.warned("submissions/accepted/a.cpp:2: warning: @EXPECTED_SCORE@ means something only in scoring problems");
 }
 
 #[test]
