@@ -326,6 +326,23 @@ fn some_of_the_tests() {
     package.judge(&["--tests", "[a"]).exits_with(125).says("--tests");
 }
 
+#[test]
+fn some_of_the_tests_bring_some_of_the_points() {
+    let package =
+        Package::newer("type: scoring\n").test("secret/g1/1", "5\n", "10\n").test("secret/g2/1", "6\n", "12\n");
+    for end in ["in", "ans"] {
+        fs::remove_file(package.path().join(format!("data/secret/1.{end}"))).unwrap();
+    }
+    package.file("data/secret/g1/test_group.yaml", "max_score: 40\n");
+    package.file("data/secret/g2/test_group.yaml", "max_score: 60\n");
+    package.submission("accepted/double.sh", DOUBLE).submission("submissions.yaml", "accepted: {score: 100}\n");
+    package.judge(&[]).exits_with(0).says("100");
+    let judged = package.judge(&["--tests", "secret/g1/*"]);
+    assert_eq!(judged.exits_with(0).submission("double.sh")["score"], 40.0);
+    // That it is accepted is expected all the same.
+    package.submission("accepted/double.sh", "echo 2\n").judge(&["--tests", "secret/g1/*"]).exits_with(1);
+}
+
 // --- limits ----------------------------------------------------------------------------
 
 #[test]
