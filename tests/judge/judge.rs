@@ -343,6 +343,32 @@ fn some_of_the_tests_bring_some_of_the_points() {
     package.submission("accepted/double.sh", "echo 2\n").judge(&["--tests", "secret/g1/*"]).exits_with(1);
 }
 
+#[test]
+fn numbers_are_decimal_but_in_the_legacy_format() {
+    for (package, legacy) in
+        [(Package::new("validator_flags: float_tolerance 1e-6\n"), true), (Package::newer(""), false)]
+    {
+        let package = package.test("secret/2", "", "0xdeadbeef 1.5\n");
+        for directory in ["sample", "secret"] {
+            if !legacy {
+                package.file(
+                    &format!("data/{directory}/test_group.yaml"),
+                    "output_validator_args: [float_tolerance, '1e-6']\n",
+                );
+            }
+        }
+        for (name, text) in [("far", "0xdeadbef0 1.5"), ("other", "3735928559 1.5"), ("form", "0xdeadbeef 0x1.8")] {
+            package.submission(&format!("any/{name}.sh"), &format!("echo {text}\n"));
+        }
+        package.submission("accepted/same.sh", "echo 0xDEADBEEF 1.5000001\n");
+        let judged = package.judge(&["--tests", "secret/2"]);
+        assert_eq!(judged.verdict("same.sh"), "accepted");
+        for name in ["far.sh", "other.sh", "form.sh"] {
+            assert_eq!(judged.verdict(name), if legacy { "accepted" } else { "wrong_answer" }, "{name}");
+        }
+    }
+}
+
 // --- limits ----------------------------------------------------------------------------
 
 #[test]
