@@ -794,12 +794,20 @@ fn tests_run_where_they_are_told_to() {
 fn what_was_compiled_is_kept_unless_that_is_not_wanted() {
     let package = Package::new("");
     package.submission("accepted/double.sh", DOUBLE);
-    let from_cache = |more: &[&str]| package.judge(more).submission("double.sh")["compilation"]["from_cache"].clone();
+    let from_cache = |more: &[&str]| {
+        let compilation = package.judge(more).submission("double.sh")["compilation"].clone();
+        // What the compiler used is known of the one that ran.
+        assert_eq!(compilation["figures"].is_null(), compilation["from_cache"] == true, "{compilation}");
+        compilation["from_cache"].clone()
+    };
     assert_eq!(from_cache(&["--no-cache"]), false);
     assert_eq!(
         (from_cache(&[]), from_cache(&[]), from_cache(&["--no-cache"])),
         (false.into(), true.into(), false.into())
     );
+    let page = |more: &[&str]| package.judge(&[&["--report", "html", "-"], more].concat()).stdout;
+    assert!(page(&[]).contains("<p>Compiled before</p>"));
+    assert!(page(&["--no-cache"]).contains("<p>Compiled in "));
 }
 
 #[test]
