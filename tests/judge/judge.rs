@@ -326,6 +326,49 @@ fn some_of_the_tests() {
     package.judge(&["--tests", "[a"]).exits_with(125).says("--tests");
 }
 
+#[test]
+fn some_of_the_tests_bring_some_of_the_points() {
+    let package =
+        Package::newer("type: scoring\n").test("secret/g1/1", "5\n", "10\n").test("secret/g2/1", "6\n", "12\n");
+    for end in ["in", "ans"] {
+        fs::remove_file(package.path().join(format!("data/secret/1.{end}"))).unwrap();
+    }
+    package.file("data/secret/g1/test_group.yaml", "max_score: 40\n");
+    package.file("data/secret/g2/test_group.yaml", "max_score: 60\n");
+    package.submission("accepted/double.sh", DOUBLE).submission("submissions.yaml", "accepted: {score: 100}\n");
+    package.judge(&[]).exits_with(0).says("100");
+    let judged = package.judge(&["--tests", "secret/g1/*"]);
+    assert_eq!(judged.exits_with(0).submission("double.sh")["score"], 40.0);
+    // That it is accepted is expected all the same.
+    package.submission("accepted/double.sh", "echo 2\n").judge(&["--tests", "secret/g1/*"]).exits_with(1);
+}
+
+#[test]
+fn numbers_are_decimal_but_in_the_legacy_format() {
+    for (package, legacy) in
+        [(Package::new("validator_flags: float_tolerance 1e-6\n"), true), (Package::newer(""), false)]
+    {
+        let package = package.test("secret/2", "", "0xdeadbeef 1.5\n");
+        for directory in ["sample", "secret"] {
+            if !legacy {
+                package.file(
+                    &format!("data/{directory}/test_group.yaml"),
+                    "output_validator_args: [float_tolerance, '1e-6']\n",
+                );
+            }
+        }
+        for (name, text) in [("far", "0xdeadbef0 1.5"), ("other", "3735928559 1.5"), ("form", "0xdeadbeef 0x1.8")] {
+            package.submission(&format!("any/{name}.sh"), &format!("echo {text}\n"));
+        }
+        package.submission("accepted/same.sh", "echo 0xDEADBEEF 1.5000001\n");
+        let judged = package.judge(&["--tests", "secret/2"]);
+        assert_eq!(judged.verdict("same.sh"), "accepted");
+        for name in ["far.sh", "other.sh", "form.sh"] {
+            assert_eq!(judged.verdict(name), if legacy { "accepted" } else { "wrong_answer" }, "{name}");
+        }
+    }
+}
+
 // --- limits ----------------------------------------------------------------------------
 
 #[test]
@@ -344,6 +387,22 @@ fn a_time_limit_is_measured_where_nobody_states_one() {
     judged.exits_with(0).says("time limit 0.7 s (--time-limit)");
     fs::remove_dir_all(package.path().join("submissions/accepted")).unwrap();
     package.judge(&[]).exits_with(2).says("there is no submission that must be accepted; give --time-limit");
+}
+
+#[test]
+fn what_is_not_used_for_the_time_limit_is_not_measured() {
+    let package = Package::newer("");
+    package.file("problem.yaml", "problem_format_version: 2023-07\nname: Double\nuuid: 1\n");
+    let slow = "import time\nwhile time.process_time() < 1.1: pass\nprint(2 * int(input()))\n";
+    package.submission("accepted/fast.sh", DOUBLE).submission("accepted/slow.py", slow);
+    package.submission(
+        "submissions.yaml",
+        "accepted: {permitted: [AC], use_for_time_limit: false}\naccepted/fast.sh: {use_for_time_limit: lower}\n",
+    );
+    let judged = package.judge(&["fast.sh"]);
+    judged.exits_with(0).says("time limit 1 s (2 times the ").says("accepted/fast.sh, rounded up)");
+    package.submission("submissions.yaml", "accepted: {permitted: [AC], use_for_time_limit: false}\n");
+    package.judge(&["fast.sh"]).exits_with(2).says("takes all that must be accepted out (use_for_time_limit)");
 }
 
 #[test]
@@ -735,12 +794,20 @@ fn tests_run_where_they_are_told_to() {
 fn what_was_compiled_is_kept_unless_that_is_not_wanted() {
     let package = Package::new("");
     package.submission("accepted/double.sh", DOUBLE);
-    let from_cache = |more: &[&str]| package.judge(more).submission("double.sh")["compilation"]["from_cache"].clone();
+    let from_cache = |more: &[&str]| {
+        let compilation = package.judge(more).submission("double.sh")["compilation"].clone();
+        // What the compiler used is known of the one that ran.
+        assert_eq!(compilation["figures"].is_null(), compilation["from_cache"] == true, "{compilation}");
+        compilation["from_cache"].clone()
+    };
     assert_eq!(from_cache(&["--no-cache"]), false);
     assert_eq!(
         (from_cache(&[]), from_cache(&[]), from_cache(&["--no-cache"])),
         (false.into(), true.into(), false.into())
     );
+    let page = |more: &[&str]| package.judge(&[&["--report", "html", "-"], more].concat()).stdout;
+    assert!(page(&[]).contains("<p>Compiled before</p>"));
+    assert!(page(&["--no-cache"]).contains("<p>Compiled in "));
 }
 
 #[test]

@@ -827,6 +827,24 @@ fn limits_are_written_and_nothing_else() {
 }
 
 #[test]
+fn what_is_not_used_for_the_time_limit_makes_none() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    shop.write("p/problem.yaml", "problem_format_version: 2023-07\nname: p\nuuid: 1\nlimits: {time_limit: 5}\n");
+    let slow = "import time\nwhile time.process_time() < 0.6: pass\nprint(input() + '!')\n";
+    shop.write("p/submissions/accepted/slow.py", slow);
+    shop.write(
+        "p/submissions/submissions.yaml",
+        "accepted: {use_for_time_limit: false}\naccepted/model.sh: {use_for_time_limit: lower}\n",
+    );
+    shop.good(&["gen", "p"]);
+    let report = shop.json(&["limits", "p"]);
+    assert_eq!(report["limit"].as_f64(), Some(1.0), "{report}");
+    let tests = report["tests"].as_array().unwrap();
+    assert!(tests.iter().all(|test| test["submission"] == "accepted/model.sh"), "{report}");
+}
+
+#[test]
 fn submissions_that_no_test_catches_and_slow_ones() {
     let shop = Shop::new();
     icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");

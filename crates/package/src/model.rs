@@ -428,6 +428,15 @@ pub struct Submission {
     pub expected: Vec<Expected>,
     /// Range of points, if the package says.
     pub score: Option<(f64, f64)>,
+    /// Whether its times make a time limit, if it must be accepted (2023-07 `use_for_time_limit`).
+    pub for_time_limit: bool,
+}
+
+impl Submission {
+    /// Whether it is measured where nobody states a time limit.
+    pub fn is_measured(&self) -> bool {
+        self.for_time_limit && self.expected == [Expected::Accepted]
+    }
 }
 
 /// What is expected of a submission.

@@ -23,14 +23,14 @@ pub fn is_source(name: &str) -> bool {
 /// Paths of the programs in a directory of programs.
 ///
 /// A directory in it is one program, as is a file. But files of which one is a script `build` or
-/// `run`, or a header, belong together: then the directory itself is the program.
+/// `run` belong together, as do a source and headers: then the directory itself is the program. Of
+/// several sources each is a program of its own, with the same headers.
 pub fn programs<'a>(tree: &'a Tree, directory: &'a str) -> Vec<&'a str> {
     let children = tree.children(directory);
-    let together = children.iter().any(|(name, _, kind)| {
-        let header = matches!(extension(name), Some("h" | "hh" | "hpp" | "hxx"));
-        *kind == Kind::File && (header || matches!(*name, "build" | "run"))
-    });
-    if together {
+    let files = || children.iter().filter(|(_, _, kind)| *kind == Kind::File).map(|(name, ..)| *name);
+    let script = files().any(|name| matches!(name, "build" | "run"));
+    let header = files().any(|name| matches!(extension(name), Some("h" | "hh" | "hpp" | "hxx")));
+    if script || header && files().filter(|name| is_source(name)).count() == 1 {
         return vec![directory];
     }
     let is_program = |name: &str, path: &str, kind| match kind {

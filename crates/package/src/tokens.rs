@@ -11,6 +11,9 @@ pub struct Options {
     pub absolute: Option<f64>,
     /// `float_relative_tolerance E`, `float_tolerance E`.
     pub relative: Option<f64>,
+    /// What is hexadecimal is a number, too. No flag says it, but the format's version: the validator of `legacy` has
+    /// scanf(3) read them, and from 2023-07 on numbers are decimal.
+    pub hexadecimal: bool,
 }
 
 impl Options {
@@ -24,7 +27,7 @@ impl Options {
         while let Some(flag) = words.next() {
             let mut tolerance = || {
                 let value = words.next().ok_or_else(|| format!("the flag {flag} needs a number after it"))?;
-                match number(value.as_bytes()) {
+                match number(value.as_bytes(), true) {
                     Some(tolerance) if tolerance >= 0.0 => Ok(Some(tolerance)),
                     _ => Err(format!("the flag {flag} needs a number that is not negative after it, not {value:?}")),
                 }
@@ -56,8 +59,8 @@ impl Options {
     }
 }
 
-/// A finite number, as scanf(3) would take the whole token for `%lf`: decimal or hexadecimal.
-pub fn number(token: &[u8]) -> Option<f64> {
+/// A finite number, as scanf(3) would take the whole token for `%lf`: decimal or, if that is wanted, hexadecimal.
+pub fn number(token: &[u8], hexadecimal: bool) -> Option<f64> {
     let text = std::str::from_utf8(token).ok()?;
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -65,7 +68,8 @@ pub fn number(token: &[u8]) -> Option<f64> {
         _ => (false, text),
     };
     let value = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        Some(digits) => hexadecimal(digits)?,
+        Some(digits) if hexadecimal => of_hexadecimal(digits)?,
+        Some(_) => return None,
         // Not a second sign; infinities are not finite, and neither is what is too large.
         None if digits.starts_with(['+', '-']) => return None,
         None => digits.parse().ok()?,
@@ -87,7 +91,7 @@ fn power(text: &str) -> Option<i64> {
 }
 
 /// What stands after `0x`: digits with at most one point, and perhaps an exponent of two.
-fn hexadecimal(text: &str) -> Option<f64> {
+fn of_hexadecimal(text: &str) -> Option<f64> {
     let (mantissa, exponent) = match text.split_once(['p', 'P']) {
         Some((mantissa, exponent)) => (mantissa, power(exponent)?),
         None => (text, 0),
@@ -123,8 +127,13 @@ mod tests {
     #[test]
     fn flags() {
         let all = Options::parse(&["case_sensitive space_change_sensitive", "float_tolerance", "1e-6"]);
-        let expected =
-            Options { case_sensitive: true, space_change_sensitive: true, absolute: Some(1e-6), relative: Some(1e-6) };
+        let expected = Options {
+            case_sensitive: true,
+            space_change_sensitive: true,
+            absolute: Some(1e-6),
+            relative: Some(1e-6),
+            hexadecimal: false,
+        };
         assert_eq!(all, Ok(expected));
         let both = Options::parse(&["float_absolute_tolerance", "1", "float_relative_tolerance", "2"]).unwrap();
         assert_eq!((both.absolute, both.relative), (Some(1.0), Some(2.0)));
@@ -157,13 +166,16 @@ mod tests {
             ("0x1.fffffffffffffffp0", 2.0),
             ("00012", 12.0),
         ] {
-            assert_eq!(number(text.as_bytes()), Some(value), "{text}");
+            assert_eq!(number(text.as_bytes(), true), Some(value), "{text}");
+            let decimal = (!text.contains(['x', 'X'])).then_some(value);
+            assert_eq!(number(text.as_bytes(), false), decimal, "{text}");
         }
         for text in [
             "", "+", ".", "e5", "1e", "1e+", "--1", "+-1", "1_0", "1,5", "0x", "0x.", "0x1p", "0xg", "inf", "-nan",
             "infinity", "1e999", "0x1p9999", "1.4🚀", "1f", "1 ",
         ] {
-            assert_eq!(number(text.as_bytes()), None, "{text}");
+            assert_eq!(number(text.as_bytes(), true), None, "{text}");
+            assert_eq!(number(text.as_bytes(), false), None, "{text}");
         }
     }
 }

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 const MOST_ENTRIES: usize = 200_000;
 /// Directories one in another.
 const DEEPEST: usize = 32;
+/// Python's directory of compiled files: whoever ran a program in the package has left it beside it.
+const LEFT_BEHIND: &str = "__pycache__";
 /// Bytes of a file that is read as text.
 const LONGEST_TEXT: u64 = 16 << 20;
 
@@ -34,7 +36,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Lists a directory. Names that begin with a dot or a dash are left out.
+    /// Lists a directory. Names that begin with a dot or a dash are left out, as is what Python leaves behind.
     pub fn list(root: &Path, names: &Names, log: &Log) -> Tree {
         let mut tree = Tree { root: root.to_owned(), entries: BTreeMap::new() };
         match root.canonicalize() {
@@ -156,6 +158,7 @@ impl Walk<'_> {
             // `.timelimit` is DOMjudge's.
             if name.as_encoded_bytes().starts_with(b"-")
                 || name.as_encoded_bytes().starts_with(b".") && name != ".timelimit"
+                || name == LEFT_BEHIND
             {
                 continue;
             }

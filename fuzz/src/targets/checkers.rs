@@ -92,15 +92,18 @@ fn all(bytes: &[u8], alphabet: impl Fn(u8) -> bool) -> bool {
     !bytes.is_empty() && bytes.iter().all(|byte| alphabet(*byte))
 }
 
-/// What scanf(3) takes for a finite `%lf`, if it takes all of it. A second answer is that this
-/// model does not know: hexadecimal numbers that a double does not hold.
-fn number(token: &[u8]) -> Result<Option<f64>, ()> {
+/// What scanf(3) takes for a finite `%lf`, if it takes all of it; what is hexadecimal only if that is a number. A
+/// second answer is that this model does not know: hexadecimal numbers that a double does not hold.
+fn number(token: &[u8], options: &Options) -> Result<Option<f64>, ()> {
     let (negative, rest) = match token {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),
         _ => (false, token),
     };
     let hexadecimal = rest.starts_with(b"0x") || rest.starts_with(b"0X");
+    if hexadecimal && !options.hexadecimal {
+        return Ok(None);
+    }
     let (digits, marks): (&[u8], &[u8]) = if hexadecimal { (&rest[2..], b"pP") } else { (rest, b"eE") };
     let (mantissa, exponent) = match digits.iter().position(|byte| marks.contains(byte)) {
         Some(at) => (&digits[..at], Some(&digits[at + 1..])),
@@ -169,8 +172,8 @@ fn tokens_model(output: &[u8], answer: &[u8], options: &Options) -> Result<bool,
             continue;
         }
         let floats = options.absolute.is_some() || options.relative.is_some();
-        let same = match if floats { number(expected)? } else { None } {
-            Some(wanted) => match number(read)? {
+        let same = match if floats { number(expected, options)? } else { None } {
+            Some(wanted) => match number(read, options)? {
                 None => false,
                 Some(given) => {
                     let error = (wanted - given).abs();
@@ -202,6 +205,7 @@ fn tokens(bytes: &[u8]) {
         space_change_sensitive: flags.get(1) == Some(&b's'),
         absolute: tolerance(2),
         relative: tolerance(3),
+        hexadecimal: flags.get(4) != Some(&b'd'),
     };
     let piece = 1 + flags.len() % 7;
     let difference = tokens::compare(Pieces(output, piece), Pieces(answer, 5), &options).expect("nothing is read");

@@ -33,6 +33,8 @@ const SHOWN: usize = 48;
 pub enum CheckerInstance {
     /// The default output validator of the ICPC format, with a test's flags.
     Tokens,
+    /// That of the format's version `legacy`, to which what is hexadecimal is a number, too.
+    LegacyTokens,
     /// Sim's default: equal but for spaces at the ends of lines and empty lines at the end.
     Lines,
     /// Equal.
@@ -68,6 +70,9 @@ impl CheckerInstance {
         let failed = |error: io::Error| failed(path, &error);
         let options = match self {
             CheckerInstance::Tokens => tokens::Options::parse(case.flags).map_err(JudgeFailure)?,
+            CheckerInstance::LegacyTokens => {
+                tokens::Options { hexadecimal: true, ..tokens::Options::parse(case.flags).map_err(JudgeFailure)? }
+            }
             _ if case.flags.is_empty() => tokens::Options::default(),
             _ => return Err(JudgeFailure(format!("it takes no flags, but is given {:?}", case.flags.join(" ")))),
         };
@@ -77,7 +82,9 @@ impl CheckerInstance {
         } else {
             output.rewind().map_err(failed)?;
             match self {
-                CheckerInstance::Tokens => tokens::compare(output, answer, &options).map_err(failed)?,
+                CheckerInstance::Tokens | CheckerInstance::LegacyTokens => {
+                    tokens::compare(output, answer, &options).map_err(failed)?
+                }
                 CheckerInstance::Lines => {
                     let [output, answer] = [output, answer].map(|file| BufReader::with_capacity(CHUNK, file));
                     lines::compare(output, answer).map_err(failed)?

@@ -3,8 +3,8 @@
 //! Tokens are what stands between white space (space, form feed, line feed, carriage return,
 //! tab, vertical tab). They are equal if their bytes are, the case of ASCII letters aside unless
 //! `case_sensitive` is given; with a tolerance, a token of the answer that is a finite number
-//! wants one in its place that is close enough. What the specification leaves open (what a
-//! number is, what space that changes means) is as in Kattis's validator.
+//! wants one in its place that is close enough. What the specification leaves open (what space that
+//! changes means, and in the legacy format what a number is) is as in Kattis's validator.
 
 use super::{CHUNK, show};
 use millibox_package::tokens::number;
@@ -54,9 +54,9 @@ pub fn compare(output: impl Read, answer: impl Read, options: &Options) -> io::R
 /// Whether two different tokens differ in what counts, and what more is to be said of it.
 fn differ(read: &[u8], expected: &[u8], options: &Options) -> Option<String> {
     if options.floats()
-        && let Some(wanted) = number(expected)
+        && let Some(wanted) = number(expected, options.hexadecimal)
     {
-        let Some(given) = number(read) else { return Some(", a number".to_owned()) };
+        let Some(given) = number(read, options.hexadecimal) else { return Some(", a number".to_owned()) };
         let error = (wanted - given).abs();
         let close = options.absolute.is_some_and(|most| error <= most)
             || options.relative.is_some_and(|most| error <= most * wanted.abs());
@@ -266,6 +266,20 @@ mod tests {
     }
 
     #[test]
+    fn hexadecimal_numbers() {
+        let same = |output: &str, answer: &str, hexadecimal: bool| {
+            let options = Options { hexadecimal, ..Options::parse(&["float_tolerance 1e-6"]).expect("flags") };
+            compare(output.as_bytes(), answer.as_bytes(), &options).expect("slices").is_none()
+        };
+        for (output, answer) in [("0xdeadbef0", "0xdeadbeef"), ("3735928559", "0xdeadbeef"), ("0x1.8", "1.5")] {
+            assert!(same(output, answer, true), "{output} {answer}");
+            assert!(!same(output, answer, false), "{output} {answer}");
+        }
+        // Words, whose case is nothing.
+        assert!(same("0XDEADBEEF 1.50", "0xdeadbeef 1.5", false));
+    }
+
+    #[test]
     fn tokens_longer_than_any_buffer() {
         let long = "x".repeat(1 << 20);
         let text = format!("a {long} b\n{long}");
@@ -338,7 +352,7 @@ mod tests {
                 }
                 answer.into_iter().collect()
             };
-            let options = Options { case_sensitive, space_change_sensitive, absolute, relative };
+            let options = Options { case_sensitive, space_change_sensitive, absolute, relative, hexadecimal: false };
             let difference = compare(Pieces(output.as_bytes(), pieces), Pieces(answer.as_bytes(), 5), &options).unwrap();
             prop_assert_eq!(difference.is_none(), model(&output, &answer, &options), "{:?}", difference);
         }

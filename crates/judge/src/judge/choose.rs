@@ -87,6 +87,7 @@ fn outside(path: &Path, language: Option<&str>) -> Result<Submission, String> {
         },
         expected: Vec::new(),
         score: None,
+        for_time_limit: false,
     })
 }
 

@@ -11,7 +11,7 @@ use crate::scoring::Progress;
 use crate::time_limit::{self, FACTOR, For, PATIENCE, RESOLUTION};
 use crate::verdict::{TestResult, Verdict};
 use millibox_package::Severity;
-use millibox_package::model::{Expected, Format, Submission};
+use millibox_package::model::{Format, Submission};
 use std::time::Duration;
 
 struct Counter<'o> {
@@ -97,12 +97,12 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// The slowest test of all submissions that must be accepted, and are, and whose it is.
+    /// The slowest test of all submissions that are measured and accepted, and whose it is.
     fn slowest(&self, prepared: &mut Prepared, observer: Observer<'_>) -> Result<(Duration, String), Unjudgeable> {
         let mut slowest: Option<(Duration, String)> = None;
         let (mut useless, mut warnings) = (Vec::new(), Vec::new());
-        let accepted = |submission: &&Submission| submission.expected == [Expected::Accepted];
-        let submissions: Vec<&Submission> = prepared.problem.submissions.iter().filter(accepted).collect();
+        let submissions: Vec<&Submission> =
+            prepared.problem.submissions.iter().filter(|submission| submission.is_measured()).collect();
         let all = self.times(prepared, &submissions, observer);
         for (submission, times) in submissions.into_iter().zip(all) {
             match times {
@@ -123,9 +123,12 @@ impl Judge<'_> {
         prepared.warnings.extend(warnings);
         slowest.ok_or_else(|| {
             let mut wrong = Unjudgeable::new();
-            let why = match useless.is_empty() {
-                true => "there is no submission that must be accepted".to_owned(),
-                false => useless.join("; "),
+            let why = match (useless.is_empty(), prepared.problem.model_solution()) {
+                (true, None) => "there is no submission that must be accepted".to_owned(),
+                (true, Some(_)) => {
+                    "submissions.yaml takes all that must be accepted out (use_for_time_limit)".to_owned()
+                }
+                (false, _) => useless.join("; "),
             };
             wrong.error(
                 &prepared.problem.directory,

@@ -346,6 +346,8 @@ impl State<'_, '_> {
         let entry = &mut self.entries[number];
         entry.stage = Stage::Over;
         if let Some(Compilation { messages, from_cache, figures, result }) = compilation {
+            // Those of a compiler that ran another time are nothing to this report.
+            let figures = figures.filter(|_| !from_cache);
             entry.about.compilation = Some(CompilationReport { messages, from_cache, figures });
             match result {
                 Ok(executable) => entry.stage = Stage::Runnable(Arc::new(executable)),

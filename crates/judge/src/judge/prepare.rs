@@ -168,7 +168,10 @@ impl Judge<'_> {
                 wrong.error(&problem.directory, "an interactive problem needs a program that talks to submissions");
                 None
             }
-            Checker::Tokens => Some(Referee::Checker(CheckerInstance::Tokens)),
+            Checker::Tokens => Some(Referee::Checker(match problem.format {
+                Format::Legacy => CheckerInstance::LegacyTokens,
+                Format::Icpc2023 | Format::Sim => CheckerInstance::Tokens,
+            })),
             Checker::Lines => Some(Referee::Checker(CheckerInstance::Lines)),
         }
     }

@@ -55,7 +55,8 @@ pub struct JudgeReport {
     pub problem: ProblemReport,
     /// Where it was judged.
     pub machine: Machine,
-    /// Limits that hold for tests without limits of their own; the suites' own needs are not counted.
+    /// Limits that most tests have, or of several such the first; the suites' own needs are not counted. Each test has
+    /// its own in [`TestReport::limits`].
     pub limits: LimitsReport,
     /// When judging began, by the clock as it stood at the end; in JSON as RFC 3339, in UTC.
     #[serde(serialize_with = "rfc3339")]

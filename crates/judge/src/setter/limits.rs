@@ -8,7 +8,7 @@ use crate::judge::{Judge, Machine, Observer, Options};
 use crate::suite::Suites;
 use crate::time_limit::{self, FACTOR, For, PATIENCE, RESOLUTION};
 use crate::verdict::Verdict;
-use millibox_package::model::{Expected, Format, Submission};
+use millibox_package::model::{Format, Submission};
 use millibox_package::{Problem, edit};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -69,8 +69,7 @@ pub fn limits(
     let submissions: Vec<Submission> = match problem.format {
         Format::Sim => problem.model_solution().into_iter().cloned().collect(),
         Format::Legacy | Format::Icpc2023 => {
-            let accepted = |submission: &&Submission| submission.expected == [Expected::Accepted];
-            problem.submissions.iter().filter(accepted).cloned().collect()
+            problem.submissions.iter().filter(|submission| submission.is_measured()).cloned().collect()
         }
     };
     if submissions.is_empty() {

@@ -166,7 +166,7 @@ impl Reader<'_> {
 
     fn test(&self, test: &str, node: &Node, place: &Place, salt: &str) -> Option<Generation> {
         if let Some(command) = node.text() {
-            let (generator, arguments, seed) = self.command(command, &node.place, salt)?;
+            let (generator, arguments, seed) = self.command(test, command, &node.place, salt)?;
             return Some(Generation { test: test.to_owned(), generator, arguments, seed, answer: None });
         }
         if matches!(node.value, Value::Null) {
@@ -195,7 +195,7 @@ impl Reader<'_> {
         }
         if let Some(command) = keys.text("generate") {
             let place = keys.get("generate").map_or(place, |node| &node.place);
-            let (generator, arguments, seed) = self.command(command, place, salt)?;
+            let (generator, arguments, seed) = self.command(test, command, place, salt)?;
             return generation(generator, arguments, seed, answer);
         }
         if let Some(text) = keys.text("in") {
@@ -228,8 +228,9 @@ impl Reader<'_> {
         }
     }
 
-    /// `generator argument...`, with `{seed}` or `{seed:NUMBER}` in it at most once.
-    fn command(&self, text: &str, place: &Place, salt: &str) -> Option<(Generator, Vec<String>, u64)> {
+    /// `generator argument...`, with `{seed}` or `{seed:NUMBER}` in it at most once, and `{name}`. The seed is that of
+    /// the command as it is written.
+    fn command(&self, test: &str, text: &str, place: &Place, salt: &str) -> Option<(Generator, Vec<String>, u64)> {
         let text = text.trim();
         let mut words = text.split_whitespace();
         let Some(name) = words.next() else {
@@ -239,7 +240,8 @@ impl Reader<'_> {
         let program = self.program(name, place)?;
         let seed = seed(salt, text);
         let mut places = 0;
-        let arguments = words.map(|word| with_seed(word, seed, &mut places)).collect();
+        let last = test.rsplit('/').next().unwrap_or(test);
+        let arguments = words.map(|word| with_seed(word, seed, &mut places).replace("{name}", last)).collect();
         if places > 1 {
             self.log.error(place, "{seed} stands in this command more than once");
         }

@@ -58,17 +58,19 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
                 }
                 _ => {}
             }
-            let tags = tags(tree, path, log);
+            let tags = tags(tree, path, header, log);
             let mut submission = Submission {
                 name: format!("{directory}/{name}"),
                 program: program(tree, path),
                 expected: agreed(known, tags.expected.as_deref(), path, log),
                 score: tags.score.map(|score| (score, score)),
+                for_time_limit: true,
             };
             silent &= tags.expected.is_none() && tags.score.is_none();
             let mut model = false;
             let mut claim = Claim::default();
-            for (glob, other) in claims.iter().filter(|(glob, _)| glob.matches(&submission.name)) {
+            let those: Vec<&(Glob, Claim)> = claims.iter().filter(|(glob, _)| glob.matches(&submission.name)).collect();
+            for (glob, other) in &those {
                 silent = false;
                 glob.used.set(true);
                 model |= other.model;
@@ -79,6 +81,7 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
             if let Some(expected) = claim.expected() {
                 submission.expected = expected;
             }
+            submission.for_time_limit = is_used(&those, &submission, log);
             found.push((model, submission));
         }
         if silent && tree.files(path).next().is_some() {
@@ -111,7 +114,7 @@ struct Tags {
 }
 
 /// Looks for `@EXPECTED_RESULTS@: ` and `@EXPECTED_SCORE@: `, of which each may stand once.
-fn tags(tree: &Tree, path: &str, log: &Log) -> Tags {
+fn tags(tree: &Tree, path: &str, header: &Header, log: &Log) -> Tags {
     let files = if tree.is_file(path) { vec![path] } else { tree.files(path).collect() };
     let mut tags = Tags::default();
     let mut first: Option<&str> = None;
@@ -134,6 +137,9 @@ fn tags(tree: &Tree, path: &str, log: &Log) -> Tags {
             }
             first = Some(file);
             match score {
+                Some(_) if !header.scoring => {
+                    log.warning(&place, "@EXPECTED_SCORE@ means something only in scoring problems; not used");
+                }
                 Some(score) => tags.score = Some(score),
                 None => tags.expected = results(value, &place, log),
             }
@@ -235,11 +241,29 @@ struct Claim {
     score: Option<(f64, f64)>,
     language: Option<String>,
     model: bool,
+    /// What it says of time limits, and where.
+    bound: Option<(Bound, Place)>,
+}
+
+/// `use_for_time_limit`, where it does not leave this to the verdicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    No,
+    Lower,
+    Upper,
 }
 
 impl Default for Claim {
     fn default() -> Claim {
-        Claim { verdicts: false, permitted: ALL, rejected: false, score: None, language: None, model: false }
+        Claim {
+            verdicts: false,
+            permitted: ALL,
+            rejected: false,
+            score: None,
+            language: None,
+            model: false,
+            bound: None,
+        }
     }
 }
 
@@ -252,6 +276,10 @@ impl Claim {
             rejected: self.rejected || other.rejected,
             ..self
         }
+    }
+
+    fn bound(&self) -> Option<Bound> {
+        self.bound.as_ref().map(|(bound, _)| *bound)
     }
 
     /// Verdicts that the whole submission can have: one of its tests'.
@@ -274,6 +302,40 @@ impl Claim {
         }
         Some(expected)
     }
+}
+
+/// Whether a submission's times make a time limit. One claim is enough that says so, or that does not
+/// permit the submission to be too slow.
+fn is_used(claims: &[&(Glob, Claim)], submission: &Submission, log: &Log) -> bool {
+    let name = &submission.name;
+    let lower = claims.iter().any(|(_, claim)| claim.bound() == Some(Bound::Lower));
+    let other = claims.iter().find(|(_, claim)| claim.bound().is_none() && claim.permitted & TLE == 0);
+    let accepted = submission.expected == [Expected::Accepted];
+    for (bound, place) in claims.iter().filter_map(|(_, claim)| claim.bound.as_ref()) {
+        match (bound, other) {
+            (Bound::Lower, _) if !accepted => {
+                let message = format!(
+                    "use_for_time_limit: lower is not used for {name}: only what must be accepted is measured here"
+                );
+                log.warning(place, message);
+            }
+            (Bound::Upper, _) if !submission.expected.contains(&Expected::TimeLimit) => {
+                log.warning(
+                    place,
+                    format!("use_for_time_limit: upper is not used for {name}, which need not exceed the time limit"),
+                );
+            }
+            (Bound::No, Some((glob, _))) if accepted && !lower => {
+                let message = format!(
+                    "use_for_time_limit: {name} is measured all the same, for {:?}; say it there, too",
+                    glob.text
+                );
+                log.warning(place, message);
+            }
+            _ => {}
+        }
+    }
+    lower || other.is_some() || claims.iter().all(|(_, claim)| claim.bound.is_none())
 }
 
 /// What submissions.yaml says.
@@ -355,7 +417,8 @@ fn claim(keys: Keys<'_>, default: Claim, header: &Header, log: &Log) -> Claim {
     if let Some(node) = keys.get("entrypoint") {
         log.warning(&node.place, "entrypoint is not supported; the language's usual one is taken");
     }
-    keys.ignore(&["authors", "message", "use_for_time_limit"]);
+    claim.bound = bound(&keys);
+    keys.ignore(&["authors", "message"]);
     // Every other key names tests. Of what is claimed of some tests only, this much holds for the
     // whole: if one of them must be rejected, the submission must.
     for (name, node, place) in keys.rest() {
@@ -369,7 +432,11 @@ fn claim(keys: Keys<'_>, default: Claim, header: &Header, log: &Log) -> Claim {
                 claim.verdicts = true;
             }
             score(&tests, log);
-            tests.ignore(&["message", "use_for_time_limit"]);
+            // What is not used of some tests is not missed: only whole submissions are.
+            if let Some((Bound::Lower | Bound::Upper, place)) = bound(&tests) {
+                log.warning(&place, "use_for_time_limit of some of the tests is not supported; not used");
+            }
+            tests.ignore(&["message"]);
             tests.finish();
         }
     }
@@ -393,6 +460,13 @@ fn verdicts(keys: &Keys<'_>, key: &'static str, log: &Log) -> Option<u8> {
         return None;
     }
     Some(verdicts)
+}
+
+fn bound(keys: &Keys<'_>) -> Option<(Bound, Place)> {
+    let words =
+        [("false", Some(Bound::No)), ("true", None), ("lower", Some(Bound::Lower)), ("upper", Some(Bound::Upper))];
+    let bound = keys.one_of("use_for_time_limit", &words)??;
+    Some((bound, keys.get("use_for_time_limit")?.place.clone()))
 }
 
 /// One number, or the least and the most.

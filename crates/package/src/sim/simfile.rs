@@ -213,6 +213,7 @@ impl Reader<'_> {
             program: program(self.tree, path),
             expected: if index == 0 { vec![Expected::Accepted] } else { Vec::new() },
             score: None,
+            for_time_limit: true,
         };
         paths.iter().enumerate().map(submission).collect()
     }

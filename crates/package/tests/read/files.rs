@@ -87,6 +87,23 @@ fn names_that_are_left_out() {
 }
 
 #[test]
+fn what_python_leaves_behind() {
+    let package = Package::icpc("validation: custom\n");
+    for path in
+        ["output_validators/v.py", "input_validators/i.py", "submissions/accepted/b.py", "submissions/wrong/c.py"]
+    {
+        let (directory, name) = path.rsplit_once('/').unwrap();
+        package.file(path, "# @EXPECTED_RESULTS@: CORRECT\n").file(&format!("{directory}/__pycache__/{name}c"), "");
+    }
+    package.file("submissions/accepted/d/main.py", "").file("submissions/accepted/d/__pycache__/main.pyc", "").silent();
+    let problem = package.problem();
+    assert_eq!(problem.input_validators.len(), 1);
+    let submissions: Vec<&str> = problem.submissions.iter().map(|submission| &*submission.name).collect();
+    assert_eq!(submissions, ["accepted/a.cpp", "accepted/b.py", "accepted/d", "wrong/c.py"]);
+    assert_eq!(problem.submissions[2].program.sources.len(), 1);
+}
+
+#[test]
 fn files_that_cannot_be_read() {
     use std::os::unix::fs::PermissionsExt;
     let package = Package::legacy();

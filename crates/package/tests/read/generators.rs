@@ -72,6 +72,22 @@ fn seeds_are_those_of_the_command() {
 }
 
 #[test]
+fn a_test_is_named_in_its_command() {
+    let package = Package::legacy();
+    package.file("generators/gen.py", "");
+    let problem = read(
+        &package,
+        "random_salt: x\ndata:\n  secret:\n    data:\n      1x: gen {name} {seed} a={name}.{name} {nam}\n      g: {data: \
+         [{t: {generate: 'gen -{name}'}}]}\n",
+    );
+    let one = of(&problem, "secret/1x");
+    assert_eq!(one.arguments, ["1x", &one.seed.to_string(), "a=1x.1x", "{nam}"]);
+    // int(hashlib.sha512(b"xgen {name} {seed} a={name}.{name} {nam}").hexdigest(), 16) % 2**31
+    assert_eq!(one.seed, 1_439_023_505);
+    assert_eq!(of(&problem, "secret/g/1-t").arguments, ["-1-t"]);
+}
+
+#[test]
 fn tests_in_lists_are_numbered() {
     let package = Package::legacy();
     package.file("generators/gen.py", "");

@@ -163,6 +163,23 @@ fn types() {
 }
 
 #[test]
+fn headers_and_input_validators() {
+    let package = Package::legacy();
+    let found = || {
+        package.problem().input_validators.into_iter().map(|program| below(&program.path, &package)).collect::<Vec<_>>()
+    };
+    package.file("input_validators/a.cpp", "").file("input_validators/v.h", "");
+    assert_eq!(found(), ["input_validators"]);
+    // Whose the header is nobody says: each may include it.
+    package.file("input_validators/b.cpp", "");
+    assert_eq!(found(), ["input_validators/a.cpp", "input_validators/b.cpp"]);
+    package.file("input_validators/c/c.cpp", "");
+    assert_eq!(found(), ["input_validators/a.cpp", "input_validators/b.cpp", "input_validators/c"]);
+    package.file("input_validators/build", "");
+    assert_eq!(found(), ["input_validators"]);
+}
+
+#[test]
 fn output_validators() {
     // In the legacy format each file or directory is one; headers hold files together.
     let package = Package::icpc("validation: custom\n");
@@ -171,6 +188,8 @@ fn output_validators() {
     package.remove("output_validators/b.py").file("output_validators/a.h", "").silent();
     let Checker::Custom { program, .. } = package.problem().checker else { panic!("no checker") };
     assert_eq!((below(&program.path, &package), program.sources.len()), ("output_validators".to_owned(), 2));
+
+    package.file("output_validators/b.py", "").refused("one output validator is supported, but there is also");
 
     // In its successor there is one, whose files lie in output_validator or one below.
     let package = Package::successor("");

@@ -2,6 +2,7 @@
 
 use crate::Package;
 use millibox_package::model::Expected::{self, *};
+use millibox_package::model::Submission;
 
 fn expected(package: &Package, name: &str) -> Vec<Expected> {
     let problem = package.problem();
@@ -117,6 +118,11 @@ fn domjudges_scores() {
     let of = |name: &str| problem.submissions.iter().find(|submission| submission.name == name).unwrap();
     assert_eq!((&*of("partial/a.py").expected, of("partial/a.py").score), (&[WrongAnswer][..], Some((30.5, 30.5))));
     assert_eq!((&*of("partial/b.py").expected, of("partial/b.py").score), (&[][..], Some((10.0, 10.0))));
+
+    let package = Package::legacy();
+    package.file("submissions/accepted/a.cpp", "\n// @EXPECTED_SCORE@: 100\n");
+    assert_eq!(package.problem().submissions[0].score, None);
+    package.warned("submissions/accepted/a.cpp:2: warning: @EXPECTED_SCORE@ means something only in scoring problems");
 }
 
 #[test]
@@ -169,4 +175,38 @@ fn faults_of_submissions_yaml() {
     yaml("accepted/*: {permited: [AC]}\n").warned("unknown key \"permited\", not read; did you mean \"permitted\"?");
     yaml("accepted/*: {score: 1}\n").warned("score means something only in scoring problems");
     yaml("accepted/*: {entrypoint: Main}\n").warned("entrypoint is not supported");
+}
+
+#[test]
+fn submissions_that_are_measured() {
+    let package = Package::successor("");
+    package.file("submissions/accepted/slow.py", "").file("submissions/time_limit_exceeded/t.py", "");
+    let measured = |yaml: &str| -> Vec<String> {
+        package.file("submissions/submissions.yaml", yaml);
+        let submissions = package.problem().submissions.into_iter();
+        submissions.filter(Submission::is_measured).map(|submission| submission.name).collect()
+    };
+    assert_eq!(measured("accepted: {permitted: [AC]}\n"), ["accepted/a.cpp", "accepted/slow.py"]);
+    assert_eq!(measured("accepted: {use_for_time_limit: true}\n"), ["accepted/a.cpp", "accepted/slow.py"]);
+    let one = "accepted: {permitted: [AC], use_for_time_limit: false}\naccepted/a.cpp: {use_for_time_limit: lower}\n";
+    assert_eq!(measured(one), ["accepted/a.cpp"]);
+    assert!(measured("accepted: {use_for_time_limit: false}\n").is_empty());
+    assert_eq!(measured("time_limit_exceeded: {use_for_time_limit: upper}\n").len(), 2);
+    assert_eq!(measured("time_limit_exceeded: {use_for_time_limit: false}\n").len(), 2);
+    package.silent();
+
+    // The directory's claim holds beside it, as the format says.
+    assert_eq!(measured("accepted/slow.py: {use_for_time_limit: false}\n"), ["accepted/a.cpp", "accepted/slow.py"]);
+    package.warned(
+        "submissions.yaml:1:40: warning: use_for_time_limit: accepted/slow.py is measured all the same, for \
+         \"accepted\"; say it there, too",
+    );
+    assert_eq!(measured("time_limit_exceeded: {use_for_time_limit: lower}\n").len(), 2);
+    package.warned("lower is not used for time_limit_exceeded/t.py: only what must be accepted is measured here");
+    assert_eq!(measured("accepted/a.cpp: {use_for_time_limit: upper}\n").len(), 2);
+    package.warned("upper is not used for accepted/a.cpp, which need not exceed the time limit");
+    assert_eq!(measured("accepted: {secret: {use_for_time_limit: lower}}\n").len(), 2);
+    package.warned("use_for_time_limit of some of the tests is not supported; not used");
+    package.file("submissions/submissions.yaml", "accepted: {use_for_time_limit: no}\n");
+    package.refused("use_for_time_limit must be one of false, true, lower, upper, but is \"no\"");
 }
