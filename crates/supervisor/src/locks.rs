@@ -194,7 +194,6 @@ fn whose(pid: i32, known: &mut HashMap<i32, Option<usize>>, parent: impl Fn(i32)
 mod tests {
     use super::{Locks, MOST_LOCKS, Run, have_too_many, makers, whose};
     use std::collections::HashMap;
-    use std::os::fd::OwnedFd;
 
     const LIST: &str = "1: POSIX  ADVISORY  WRITE 4711 fe:00:12 4 4\n\
                         2: POSIX  ADVISORY  READ  4711 fe:00:12 8 EOF\n\
@@ -232,7 +231,7 @@ mod tests {
             let file = rustix::fs::memfd_create(c"list", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
             let text = line(ours).repeat(of_ours) + &line(parent).repeat(of_its);
             std::io::Write::write_all(&mut std::fs::File::from(file.try_clone().unwrap()), text.as_bytes()).unwrap();
-            OwnedFd::from(file)
+            file
         };
         let run = Run { id: 7, pid1: parent as i32 };
         let other = Run { id: 8, pid1: 1 };
