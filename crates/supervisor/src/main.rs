@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! client ──socket── supervisor ──socket── home ──clone── pid1 ──clone── tracee ──exec── program
-//!                                 (one thread)  (2 per slot)
+//!                                          (2 or more per slot)
 //!    └─ started ─ keeper ─ started ┘
 //! ```
 //!
