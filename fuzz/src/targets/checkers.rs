@@ -225,7 +225,9 @@ fn tokens(bytes: &[u8]) {
 fn lines(bytes: &[u8]) {
     let [output, answer] = super::parts(bytes);
     let model = |text: &[u8]| -> Vec<Vec<u8>> {
-        let trimmed = |line: &[u8]| line[..line.iter().rposition(|byte| *byte != b' ').map_or(0, |at| at + 1)].to_vec();
+        let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
+        let trimmed =
+            |line: &[u8]| line[..line.iter().rposition(|byte| !is_space(byte)).map_or(0, |at| at + 1)].to_vec();
         let mut lines: Vec<Vec<u8>> = text.split(|byte| *byte == b'\n').map(trimmed).collect();
         while lines.last().is_some_and(Vec::is_empty) {
             lines.pop();
