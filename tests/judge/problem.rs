@@ -556,6 +556,21 @@ fn what_is_wrong_with_inputs_and_answers() {
 }
 
 #[test]
+fn input_validators_are_called_as_the_format_says() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {}\n");
+    std::fs::remove_dir_all(shop.path("p/data")).unwrap();
+    shop.write("p/problem.yaml", "problem_format_version: 2025-09\nname: p\nuuid: 1\nlimits: {time_limit: 1}\n");
+    let validator = "test \"$*\" = 'mode seven' || exit 1\ntest \"$(cat data.txt) $(cat)\" = 'a file 1' && exit 42\n";
+    shop.write("p/input_validators/any.sh", validator);
+    shop.write("p/data/secret/1.yaml", "args: [seven]\ninput_validator_args: [mode]\n");
+    shop.write("p/data/secret/1.files/data.txt", "a file\n");
+    shop.write("p/data/secret/1.in", "1\n");
+    shop.write("p/data/secret/1.ans", "1!\n");
+    assert_eq!(shop.json(&["validate", "p"])["faults"], serde_json::json!([]));
+}
+
+#[test]
 fn what_is_no_package_is_not_looked_at() {
     let shop = Shop::new();
     std::fs::create_dir(shop.path("empty")).unwrap();

@@ -7,6 +7,7 @@ use crate::checker::CheckerInstance;
 use crate::checker::custom::{Custom, checker_limits};
 use crate::program::{Executable, Limits};
 use crate::pump::memory_file;
+use crate::staging::Staged;
 use crate::verdict::Verdict;
 use millibox_package::model::{Checker, Format, Kind, Program, Scoring, Test};
 use millibox_package::{Fault, Problem, Severity};
@@ -193,16 +194,13 @@ impl Setter<'_> {
     ) -> Result<(), Trouble> {
         let all = self.parallel("inputs and answers", tests, |worker, test| {
             let mut faults = Vec::new();
-            let tried = tools
-                .validators
-                .iter()
-                .try_for_each(|(program, executable)| {
-                    let done = self.validator(executable, test.input_flags.of(program), &test.input, tools)?;
-                    if let Some(why) = refusal(&done) {
+            let tried = self
+                .refusals(test, tools, true)
+                .map(|refusals| {
+                    for (program, why) in refusals {
                         let message = format!("{} refuses it: {why}", below(problem, &program.path));
                         faults.push((Severity::Error, test.input.clone(), message));
                     }
-                    Ok(())
                 })
                 .and_then(|()| self.check_answer(worker, problem, test, tools, &mut faults));
             (String::new(), tried.map(|()| faults))
@@ -217,15 +215,38 @@ impl Setter<'_> {
         Ok(())
     }
 
-    fn validator(
+    /// The validators that refuse a test's input, and why; not `all` of them: one is enough.
+    fn refusals<'t>(&self, test: &Test, tools: &Tools<'t>, all: bool) -> Result<Vec<(&'t Program, String)>, Trouble> {
+        let ids = self.supervisor.ids();
+        let files = test.files.as_deref().map(|files| {
+            let failed = |error: std::io::Error| Trouble::file("show the sandbox", files, &error);
+            Staged::new(files, ids).map_err(failed)
+        });
+        let files = files.transpose()?;
+        let mut refusals = Vec::new();
+        for (program, executable) in &tools.validators {
+            let with_files = files.as_ref().map(|files| executable.beside(files.path(), ids)).transpose()?;
+            let executable = with_files.as_ref().unwrap_or(executable);
+            // The format has the submission's arguments after the validator's own.
+            let flags = test.input_flags.of(program).iter().chain(&test.arguments);
+            let done = self.validator(executable, flags, &test.input, tools)?;
+            refusals.extend(refusal(&done).map(|why| (*program, why)));
+            if !all && !refusals.is_empty() {
+                break;
+            }
+        }
+        Ok(refusals)
+    }
+
+    fn validator<'f>(
         &self,
         executable: &Executable,
-        flags: &[String],
+        flags: impl Iterator<Item = &'f String>,
         input: &Path,
         tools: &Tools<'_>,
     ) -> Result<Done, Trouble> {
         let file = File::open(input).map_err(|error| Trouble::file("read", input, &error))?;
-        let arguments: Vec<_> = flags.iter().map(Into::into).collect();
+        let arguments: Vec<_> = flags.map(Into::into).collect();
         Ok(self.run(&Job {
             executable,
             world: &executable.world,
@@ -295,7 +316,7 @@ impl Setter<'_> {
         }
         let refused = self.parallel("invalid inputs", &inputs, |_, input| {
             let refuses = |executable| -> Result<bool, Trouble> {
-                Ok(refusal(&self.validator(executable, &[], input, tools)?).is_some())
+                Ok(refusal(&self.validator(executable, [].iter(), input, tools)?).is_some())
             };
             let mut all = tools.validators.iter();
             let refused = all.try_fold(false, |refused, (_, executable)| Ok(refused || refuses(executable)?));
