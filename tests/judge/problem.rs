@@ -571,6 +571,49 @@ fn input_validators_are_called_as_the_format_says() {
 }
 
 #[test]
+fn programs_are_tried_on_what_the_package_has_for_them() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    shop.write("p/problem.yaml", "problem_format_version: 2025-09\nname: p\nuuid: 1\nlimits: {time_limit: 1}\n");
+    shop.good(&["gen", "p"]);
+    // Refused with its flags only.
+    shop.write("p/input_validators/any.sh", "[ \"${1-1}\" -lt 10 ] && exit 42\necho too many >&2\nexit 43\n");
+    shop.write("p/data/invalid_input/1.in", "1\n");
+    shop.write("p/data/invalid_input/1.yaml", "input_validator_args: ['10']\n");
+    for (name, output) in [("valid_output/right", "A 1!\n"), ("invalid_output/wrong", "b\n")] {
+        shop.write(&format!("p/data/{name}.in"), "1\n");
+        shop.write(&format!("p/data/{name}.ans"), "a 1!\n");
+        shop.write(&format!("p/data/{name}.out"), output);
+    }
+    let report = shop.json(&["validate", "p"]);
+    assert_eq!(report["faults"], serde_json::json!([]));
+    assert_eq!((&report["validations"], &report["answers"]), (&5.into(), &4.into()));
+
+    // One is still right for the default checker, another is not with the test's flags.
+    shop.write("p/data/invalid_output/wrong.out", "A 1!\n");
+    shop.write("p/data/valid_output/right.yaml", "output_validator_args: [case_sensitive]\n");
+    shop.write("p/data/valid_output/bad.in", "1\n");
+    shop.write("p/data/valid_output/bad.ans", "1\n");
+    shop.write("p/data/valid_output/bad.yaml", "input_validator_args: ['11']\n");
+    let said = shop.problem(&["validate", "p"]);
+    let text = said.stdout();
+    for line in [
+        "p/data/valid_output/right.out: error: the checker rejects it, but it is there to be accepted: Line 1",
+        "p/data/valid_output/bad.in: error: input_validators/any.sh refuses it: exited with 43: too many",
+        "p/data/valid_output/bad.in: error: it is there to try the checker, which needs a file .out beside it; add one",
+        "p/data/invalid_output/wrong.out: error: the checker accepts it, but it is there to be rejected",
+    ] {
+        assert!(text.lines().any(|said| said.starts_with(line)), "{line}\n{text}");
+    }
+    assert_eq!((said.status(), text.matches(": error: ").count()), (1, 4), "{text}");
+
+    // A checker of the package's own is asked alike.
+    shop.write("p/output_validator/check.sh", "read -r line; [ \"$line\" = ok ] && exit 42; exit 43\n");
+    let said = shop.problem(&["validate", "p"]).stdout();
+    assert!(said.contains("right.out: error: the checker rejects it") && !said.contains("wrong.out"), "{said}");
+}
+
+#[test]
 fn what_is_no_package_is_not_looked_at() {
     let shop = Shop::new();
     std::fs::create_dir(shop.path("empty")).unwrap();

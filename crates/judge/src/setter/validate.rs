@@ -9,7 +9,7 @@ use crate::program::{Executable, Limits};
 use crate::pump::memory_file;
 use crate::staging::Staged;
 use crate::verdict::Verdict;
-use millibox_package::model::{Checker, Format, Kind, Program, Scoring, Test};
+use millibox_package::model::{Checker, Format, Kind, Probe, ProbeKind, Program, Scoring, Test};
 use millibox_package::{Fault, Problem, Severity};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -20,8 +20,6 @@ use std::sync::Arc;
 
 /// Exit status of an input validator that accepts, in the ICPC formats.
 const ACCEPTED: i32 = 42;
-/// Below `data`: inputs that some validator must refuse, by the names that the formats' versions have.
-const INVALID: [&str; 2] = ["invalid_input", "invalid_inputs"];
 
 /// What was looked at, and what is wrong.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +30,7 @@ pub struct Report {
     pub tests: usize,
     /// Runs of input validators.
     pub validations: usize,
-    /// Answers that the checker was asked about.
+    /// Answers, and outputs of tests for the checker, that it was asked about.
     pub answers: usize,
 }
 
@@ -110,7 +108,7 @@ impl Setter<'_> {
         }
         let tools = self.tools(&problem, &mut report)?;
         self.try_tests(&problem, &tests, &tools, &mut report)?;
-        self.try_invalid(&problem, &tools, &mut report)?;
+        self.try_probes(&problem, &tools, &mut report)?;
         Ok(report)
     }
 
@@ -268,18 +266,7 @@ impl Setter<'_> {
         faults: &mut Vec<(Severity, PathBuf, String)>,
     ) -> Result<(), Trouble> {
         let (Some(checker), Some(path)) = (&tools.checker, &test.answer) else { return Ok(()) };
-        let failed = |error: std::io::Error| Trouble::file("read", path, &error);
-        let mut output = match checker {
-            CheckerInstance::Custom(custom) if custom.wants_output_by_path() => worker.place()?.output_file()?,
-            _ => memory_file()?,
-        };
-        std::io::copy(&mut File::open(path).map_err(failed)?, &mut output).map_err(failed)?;
-        let case = Case::new(test, &problem.checker_flags);
-        let (verdict, why) = match checker.check(worker, &case, output, None) {
-            Ok(checked) => (checked.answer.verdict, [checked.answer.reason, checked.answer.comment].join(" ")),
-            Err(failure) => (Verdict::JudgeError, failure.to_string()),
-        };
-        let why = why.trim();
+        let (verdict, why) = self.check(worker, problem, test, path, checker)?;
         match verdict {
             Verdict::Accepted => {}
             Verdict::JudgeError => {
@@ -296,39 +283,97 @@ impl Setter<'_> {
         Ok(())
     }
 
-    /// Inputs that are there to be refused.
-    fn try_invalid(&self, problem: &Problem, tools: &Tools<'_>, report: &mut Report) -> Result<(), Trouble> {
-        if problem.format == Format::Sim || tools.validators.is_empty() {
+    /// What the checker says of a file, as if a submission had written it.
+    fn check(
+        &self,
+        worker: &mut Worker<'_>,
+        problem: &Problem,
+        test: &Test,
+        path: &Path,
+        checker: &CheckerInstance,
+    ) -> Result<(Verdict, String), Trouble> {
+        let failed = |error: std::io::Error| Trouble::file("read", path, &error);
+        let mut output = match checker {
+            CheckerInstance::Custom(custom) if custom.wants_output_by_path() => worker.place()?.output_file()?,
+            _ => memory_file()?,
+        };
+        std::io::copy(&mut File::open(path).map_err(failed)?, &mut output).map_err(failed)?;
+        let case = Case::new(test, &problem.checker_flags);
+        let (verdict, why) = match checker.check(worker, &case, output, None) {
+            Ok(checked) => (checked.answer.verdict, [checked.answer.reason, checked.answer.comment].join(" ")),
+            Err(failure) => (Verdict::JudgeError, failure.to_string()),
+        };
+        Ok((verdict, why.trim().to_owned()))
+    }
+
+    /// Tests of the programs themselves: what is there to be refused must be, and nothing else.
+    fn try_probes(&self, problem: &Problem, tools: &Tools<'_>, report: &mut Report) -> Result<(), Trouble> {
+        let probes = &problem.probes;
+        let outputs = probes.iter().filter(|probe| probe.kind != ProbeKind::InvalidInput);
+        if let Some(probe) = outputs.clone().next().filter(|_| problem.kind != Kind::Batch) {
+            let why =
+                "its output is not looked at: nothing checks one alone if there is a conversation, or several passes";
+            report.add(Severity::Warning, &probe.test.input, why);
+        }
+        if probes.is_empty() {
             return Ok(());
         }
-        let mut inputs = Vec::new();
-        for directory in INVALID.map(|name| problem.directory.join("data").join(name)) {
-            for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-                let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-                if is_file && entry.path().extension().is_some_and(|extension| extension == "in") {
-                    inputs.push(entry.path());
-                }
-            }
-        }
-        inputs.sort();
-        if inputs.is_empty() {
-            return Ok(());
-        }
-        let refused = self.parallel("invalid inputs", &inputs, |_, input| {
-            let refuses = |executable| -> Result<bool, Trouble> {
-                Ok(refusal(&self.validator(executable, [].iter(), input, tools)?).is_some())
-            };
-            let mut all = tools.validators.iter();
-            let refused = all.try_fold(false, |refused, (_, executable)| Ok(refused || refuses(executable)?));
-            (String::new(), refused)
+        let all = self.parallel("tests of validators and checker", probes, |worker, probe| {
+            let mut faults = Vec::new();
+            let tried = self.try_probe(worker, problem, probe, tools, &mut faults);
+            (String::new(), tried.map(|()| faults))
         });
-        for (input, refused) in inputs.iter().zip(refused) {
-            let refused: Result<bool, Trouble> = refused;
-            if !refused? {
-                report.add(Severity::Error, input, "every input validator accepts it, but it is there to be refused");
+        for faults in all {
+            for (severity, path, message) in faults? {
+                report.add(severity, &path, message);
             }
         }
-        report.validations += inputs.len() * tools.validators.len();
+        report.validations += probes.len() * tools.validators.len();
+        report.answers += if tools.checker.is_some() { outputs.count() } else { 0 };
+        Ok(())
+    }
+
+    fn try_probe(
+        &self,
+        worker: &mut Worker<'_>,
+        problem: &Problem,
+        probe: &Probe,
+        tools: &Tools<'_>,
+        faults: &mut Vec<(Severity, PathBuf, String)>,
+    ) -> Result<(), Trouble> {
+        let Probe { kind, test, output } = probe;
+        let mut error = |path: &Path, message: String| faults.push((Severity::Error, path.to_owned(), message));
+        if *kind == ProbeKind::InvalidInput {
+            if !tools.validators.is_empty() && self.refusals(test, tools, false)?.is_empty() {
+                let message = "every input validator accepts it, but it is there to be refused";
+                error(&test.input, message.to_owned());
+            }
+            return Ok(());
+        }
+        for (program, why) in self.refusals(test, tools, true)? {
+            error(&test.input, format!("{} refuses it: {why}", below(problem, &program.path)));
+        }
+        if problem.kind != Kind::Batch {
+            return Ok(());
+        }
+        let (Some(_), Some(output)) = (&test.answer, output) else {
+            let part = if test.answer.is_none() { ".ans" } else { ".out" };
+            error(&test.input, format!("it is there to try the checker, which needs a file {part} beside it; add one"));
+            return Ok(());
+        };
+        let Some(checker) = &tools.checker else { return Ok(()) };
+        let (verdict, why) = self.check(worker, problem, test, output, checker)?;
+        match (kind, verdict) {
+            (_, Verdict::JudgeError) => error(output, format!("the checker fails on this output: {why}")),
+            (ProbeKind::ValidOutput, Verdict::Accepted) => {}
+            (ProbeKind::ValidOutput, _) => {
+                error(output, format!("the checker rejects it, but it is there to be accepted: {why}"));
+            }
+            (_, Verdict::Accepted) => {
+                error(output, "the checker accepts it, but it is there to be rejected".to_owned());
+            }
+            _ => {}
+        }
         Ok(())
     }
 }
