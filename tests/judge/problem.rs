@@ -672,6 +672,29 @@ fn no_link_leads_out_of_an_archive() {
 }
 
 #[test]
+fn programs_may_be_links_within_the_package() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    let link = |target: &str, path: &str| {
+        std::fs::rename(shop.path(&format!("p/{path}")), shop.path(target)).unwrap();
+        let up = "../".repeat(path.matches('/').count());
+        let target = target.strip_prefix("p/").map_or(format!("{up}../{target}"), |target| format!("{up}{target}"));
+        std::os::unix::fs::symlink(target, shop.path(&format!("p/{path}"))).unwrap();
+    };
+    std::fs::create_dir(shop.path("p/attachments")).unwrap();
+    link("p/attachments/gen.sh", "generators/gen.sh");
+    link("p/attachments/val.sh", "input_validators/any.sh");
+    link("p/generators/sol.sh", "submissions/accepted/model.sh");
+    shop.good(&["gen", "p"]);
+    shop.good(&["validate", "p"]);
+    let judged = shop.run(&["judge", "p"]);
+    assert_eq!(judged.status(), 0, "{judged:?}");
+    // One that leads out is not even looked at.
+    link("outside.sh", "attachments/val.sh");
+    shop.fails("p", &["validate", "p"], 1, "input_validators/any.sh: error: symbolic link to ");
+}
+
+#[test]
 fn an_archive_replaces_files_and_nothing_else() {
     let shop = Shop::new();
     icpc_scripts(&shop, "data: {}\n");

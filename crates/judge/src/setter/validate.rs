@@ -137,7 +137,7 @@ impl Setter<'_> {
 
     /// Compiles validators and checker; those that cannot be are faults.
     fn tools<'a>(&self, problem: &'a Problem, report: &mut Report) -> Result<Tools<'a>, Trouble> {
-        let mut compile = |program: &Program| match self.compile(program, None, &problem.constants) {
+        let mut compile = |program: &Program| match self.compile(problem, program, None, &problem.constants) {
             Ok(executable) => Ok(Some(executable)),
             Err(Trouble::Programs(messages)) => {
                 for message in messages {
