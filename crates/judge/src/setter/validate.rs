@@ -163,11 +163,7 @@ impl Setter<'_> {
             Checker::Lines => Some(CheckerInstance::Lines),
             Checker::Custom { program, convention } => match compile(program)? {
                 Some(executable) => {
-                    let data = match problem.format {
-                        Format::Sim => problem.directory.clone(),
-                        Format::Legacy | Format::Icpc2023 => problem.directory.join("data"),
-                    };
-                    let custom = Custom::new(self.supervisor, executable, *convention, &data, &problem.limits)
+                    let custom = Custom::of_package(self.supervisor, executable, *convention, problem)
                         .map_err(|error| Trouble::Machine(error.to_string()))?;
                     Some(CheckerInstance::Custom(Arc::new(custom)))
                 }
@@ -193,7 +189,7 @@ impl Setter<'_> {
         let all = self.parallel("inputs and answers", tests, |worker, test| {
             let mut faults = Vec::new();
             let tried = self
-                .refusals(test, tools, true)
+                .refusals(problem, test, tools, true)
                 .map(|refusals| {
                     for (program, why) in refusals {
                         let message = format!("{} refuses it: {why}", below(problem, &program.path));
@@ -214,11 +210,17 @@ impl Setter<'_> {
     }
 
     /// The validators that refuse a test's input, and why; not `all` of them: one is enough.
-    fn refusals<'t>(&self, test: &Test, tools: &Tools<'t>, all: bool) -> Result<Vec<(&'t Program, String)>, Trouble> {
+    fn refusals<'t>(
+        &self,
+        problem: &Problem,
+        test: &Test,
+        tools: &Tools<'t>,
+        all: bool,
+    ) -> Result<Vec<(&'t Program, String)>, Trouble> {
         let ids = self.supervisor.ids();
         let files = test.files.as_deref().map(|files| {
             let failed = |error: std::io::Error| Trouble::file("show the sandbox", files, &error);
-            Staged::new(files, ids).map_err(failed)
+            Staged::within(&problem.directory, files, ids).map_err(failed)
         });
         let files = files.transpose()?;
         let mut refusals = Vec::new();
@@ -344,13 +346,13 @@ impl Setter<'_> {
         let Probe { kind, test, output } = probe;
         let mut error = |path: &Path, message: String| faults.push((Severity::Error, path.to_owned(), message));
         if *kind == ProbeKind::InvalidInput {
-            if !tools.validators.is_empty() && self.refusals(test, tools, false)?.is_empty() {
+            if !tools.validators.is_empty() && self.refusals(problem, test, tools, false)?.is_empty() {
                 let message = "every input validator accepts it, but it is there to be refused";
                 error(&test.input, message.to_owned());
             }
             return Ok(());
         }
-        for (program, why) in self.refusals(test, tools, true)? {
+        for (program, why) in self.refusals(problem, test, tools, true)? {
             error(&test.input, format!("{} refuses it: {why}", below(problem, &program.path)));
         }
         if problem.kind != Kind::Batch {
