@@ -908,6 +908,27 @@ fn limits_are_written_and_nothing_else() {
 }
 
 #[test]
+fn limits_come_of_the_submissions_whose_language_is_here() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    shop.good(&["gen", "p"]);
+    // No suite has this language, whatever is installed.
+    shop.write("p/submissions/accepted/a.kt", "fun main() = println(readln() + \"!\")\n");
+    let report = shop.json(&["limits", "p", "--write"]);
+    let why = "p/submissions/accepted/a.kt: neither extension nor first line tells the language";
+    let skipped = &report["skipped"][0];
+    assert_eq!((&skipped["submission"], report["limit"].as_f64()), (&"accepted/a.kt".into(), Some(1.0)), "{report}");
+    assert!(skipped["reason"].as_str().unwrap().starts_with(why), "{report}");
+    assert_eq!(report["tests"][0]["submission"], "accepted/model.sh");
+    assert!(shop.read("p/problem.yaml").contains("time_limit: 1 #"));
+    let told = shop.good(&["limits", "p"]);
+    assert!(told.contains(&format!("\naccepted/a.kt was not measured: {why}")), "{told}");
+    std::fs::remove_file(shop.path("p/submissions/accepted/model.sh")).unwrap();
+    let none = format!("no submission that must be accepted can be measured here: accepted/a.kt: {why}");
+    shop.fails("p", &["limits", "p"], 2, &none);
+}
+
+#[test]
 fn submissions_that_no_test_catches_and_slow_ones() {
     let shop = Shop::new();
     icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");

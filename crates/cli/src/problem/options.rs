@@ -213,8 +213,8 @@ pub struct Limits {
     pub write: bool,
     /// Tell what was measured as one JSON object
     ///
-    /// Keys: formula, limit, stated, tests [{test, submission, time, memory, limit, stated}], written; times
-    /// in seconds, memory in bytes.
+    /// Keys: formula, limit, stated, tests [{test, submission, time, memory, limit, stated}], skipped
+    /// [{submission, reason}], written; times in seconds, memory in bytes.
     #[arg(long)]
     pub json: bool,
 }

@@ -90,5 +90,8 @@ pub fn limits(report: &limits::Report) -> Result<(), Failure> {
             say(format_args!("{limit} s, for {:.3} s of {} on {}", test.time, test.submission, test.test))?;
         }
     }
+    for skipped in &report.skipped {
+        say(format_args!("{} was not measured: {}", skipped.submission, skipped.reason))?;
+    }
     report.written.iter().try_for_each(|path| say(format_args!("changed {path}")))
 }
