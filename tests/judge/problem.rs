@@ -760,6 +760,26 @@ fn an_archive_that_does_not_fit() {
     assert_eq!(std::fs::read_dir(shop.path("out")).unwrap().count(), 1);
 }
 
+#[test]
+fn a_signal_leaves_the_archive_of_before() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {}\n");
+    shop.write("out/p.zip", "old");
+    // What takes long to be packed, and no room.
+    shop.write("p/attachments/large", "");
+    std::fs::File::options().write(true).open(shop.path("p/attachments/large")).unwrap().set_len(1 << 30).unwrap();
+    let mut command = shop.command(&["problem", "zip", "p", "--force", "-o", "out/p.zip"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let names = || std::fs::read_dir(shop.path("out")).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    let is_written = |path: &PathBuf| !path.ends_with("p.zip") && path.metadata().is_ok_and(|file| file.len() > 1000);
+    assert!(eventually(Duration::from_secs(60), || names().iter().any(is_written)));
+    millibox_tests::kill(child.id() as i32, rustix::process::Signal::INT);
+    let said = Said(child.wait_with_output().unwrap());
+    assert_eq!((said.status(), said.stdout(), shop.read("out/p.zip")), (128 + 2, String::new(), "old".to_owned()));
+    assert_eq!(said.stderr(), "millibox: told to end by SIGINT; what ran was killed\n");
+    assert_eq!(names().len(), 1);
+}
+
 // --- packages of strangers -------------------------------------------------------------
 
 /// Digest of nothing.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -59,11 +59,12 @@ pub struct Report {
 
 /// Packs a package that was read. An ICPC package's files are at the archive's top, where DOMjudge and
 /// Kattis look; a Sim package's in a directory, where Sim looks. An archive that is there is replaced when
-/// the new one is complete; what is no regular file is not.
+/// the new one is complete; what is no regular file is not. Nothing is once this `is_stopped`, which is asked again and
+/// again.
 ///
 /// # Errors
-/// A file cannot be read or written, or a symbolic link leads out of the package.
-pub fn pack(problem: &Problem, to: &Path) -> Result<Report, Trouble> {
+/// A file cannot be read or written, a symbolic link leads out of the package, or it was stopped.
+pub fn pack(problem: &Problem, to: &Path, is_stopped: &dyn Fn() -> bool) -> Result<Report, Trouble> {
     let place = place(to).map_err(|why| Trouble::file("write", to, &why))?;
     let mut files = Files { root: real(&problem.directory)?, found: BTreeSet::new(), left_out: Vec::new() };
     for name in names(&problem.directory)? {
@@ -91,9 +92,16 @@ pub fn pack(problem: &Problem, to: &Path) -> Result<Report, Trouble> {
     };
     let failed = |error: &dyn std::fmt::Display| Trouble::file("write", to, error);
     let temporary = temporary(&place).map_err(|error| failed(&error))?;
-    let bytes = write(&files, &top, temporary.as_file(), to)?;
+    let bytes = write(&files, &top, temporary.as_file(), to, is_stopped)?;
+    if is_stopped() {
+        return Err(stopped());
+    }
     temporary.persist(&place).map_err(|error| failed(&error.error))?;
     Ok(Report { path: to.to_owned(), bytes, files: files.found.len(), left_out: files.left_out })
+}
+
+fn stopped() -> Trouble {
+    Trouble::Machine("it was stopped".to_owned())
 }
 
 /// Where the archive goes: nothing is there yet, or a regular file, perhaps behind a link.
@@ -133,7 +141,7 @@ fn temporary(place: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Writes all of it; its length.
-fn write(files: &Files, top: &str, file: &File, to: &Path) -> Result<u64, Trouble> {
+fn write(files: &Files, top: &str, file: &File, to: &Path, is_stopped: &dyn Fn() -> bool) -> Result<u64, Trouble> {
     let failed = |error: &dyn std::fmt::Display| Trouble::file("write", to, error);
     let refused = |error: ZipError| match error {
         ZipError::Io(error) => failed(&error),
@@ -142,7 +150,7 @@ fn write(files: &Files, top: &str, file: &File, to: &Path) -> Result<u64, Troubl
     let over = Cell::new(false);
     let mut writer = ZipWriter::new(Until { over: &over, file });
     let written: Result<(), Trouble> = files.found.iter().try_for_each(|(name, path)| {
-        let mut file = File::open(path).map_err(|error| Trouble::file("read", path, &error))?;
+        let file = File::open(path).map_err(|error| Trouble::file("read", path, &error))?;
         let metadata = file.metadata().map_err(|error| Trouble::file("read", path, &error))?;
         let mode = if metadata.permissions().mode() & 0o100 != 0 { 0o755 } else { 0o644 };
         // The time is that with which the format's calendar begins, whatever the default is.
@@ -151,8 +159,9 @@ fn write(files: &Files, top: &str, file: &File, to: &Path) -> Result<u64, Troubl
             .unix_permissions(mode)
             .large_file(metadata.len() >= u64::from(u32::MAX));
         writer.start_file(format!("{top}{name}"), options).map_err(refused)?;
-        io::copy(&mut file, &mut writer).map_err(|error| match over.get() {
+        io::copy(&mut Stoppable { file, is_stopped }, &mut writer).map_err(|error| match over.get() {
             true => failed(&error),
+            false if is_stopped() => stopped(),
             false => Trouble::file("read", path, &error),
         })?;
         Ok(())
@@ -192,6 +201,19 @@ impl Write for Until<'_> {
 impl Seek for Until<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         (&*self.file).seek(to)
+    }
+}
+
+/// A file that cannot be read any more once all is to end.
+struct Stoppable<'a> {
+    file: File,
+    is_stopped: &'a dyn Fn() -> bool,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        // Whoever is told that it was interrupted tries again.
+        if (self.is_stopped)() { Err(io::Error::other("stopped")) } else { self.file.read(bytes) }
     }
 }
 
