@@ -5,6 +5,7 @@ use millibox::Backend;
 use millibox_tests::{directory, eventually, executable, is_root, share, skip};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -758,6 +759,24 @@ fn an_archive_that_does_not_fit() {
     assert_eq!(said.stderr(), "millibox: cannot write out/p.zip: File too large (os error 27)\n", "{said:?}");
     assert_eq!((said.status(), said.stdout(), shop.read("out/p.zip")), (2, String::new(), "old".to_owned()));
     assert_eq!(std::fs::read_dir(shop.path("out")).unwrap().count(), 1);
+}
+
+#[test]
+fn names_that_are_no_utf_8_are_told_all_the_same() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {}\n");
+    let name = |bytes: &[u8]| std::ffi::OsStr::from_bytes(bytes).to_owned();
+    std::fs::rename(shop.path("p"), shop.place.path().join(name(b"p\xff"))).unwrap();
+    let said = |arguments: &[&str], names: &[&[u8]]| {
+        let said = Said(shop.command(arguments).args(names.iter().map(|bytes| name(bytes))).output().unwrap());
+        let report: Value = serde_json::from_str(&said.stdout()).unwrap_or_else(|error| panic!("{error}: {said:?}"));
+        (said.status(), report)
+    };
+    let (status, report) = said(&["problem", "validate", "--json"], &[b"p\xff"]);
+    assert_eq!((status, &report["faults"][0]["path"]), (1, &"p\u{fffd}/data/sample/1.in".into()), "{report}");
+    let (status, report) = said(&["problem", "zip", "--force", "--json"], &[b"p\xff", b"-o", b"o\xff.zip"]);
+    assert_eq!((status, &report["path"]), (0, &"o\u{fffd}.zip".into()), "{report}");
+    assert!(shop.place.path().join(name(b"o\xff.zip")).is_file());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::Trouble;
 use millibox_package::Problem;
 use millibox_package::model::Format;
 use rustix::fs::{Access, AtFlags, CWD};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -47,7 +47,8 @@ const DEEPEST: usize = 32;
 /// What was packed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// The archive.
+    /// The archive. As text, what is no UTF-8 in it is shown as that.
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Its length.
     pub bytes: u64,
@@ -98,6 +99,10 @@ pub fn pack(problem: &Problem, to: &Path, is_stopped: &dyn Fn() -> bool) -> Resu
     }
     temporary.persist(&place).map_err(|error| failed(&error.error))?;
     Ok(Report { path: to.to_owned(), bytes, files: files.found.len(), left_out: files.left_out })
+}
+
+fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }
 
 fn stopped() -> Trouble {
