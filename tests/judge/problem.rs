@@ -762,6 +762,24 @@ fn an_archive_that_does_not_fit() {
 }
 
 #[test]
+fn an_archive_is_packed_anew_in_its_place() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    shop.good(&["gen", "p"]);
+    shop.good(&["zip", "p", "-o", "packed.zip"]);
+    let packed = std::fs::read(shop.path("packed.zip")).unwrap();
+    // As another tool packs it: with a comment, which an archive ends with, after its length.
+    let length = packed.len() - 2;
+    shop.write("mine.zip", [&packed[..length], b"\x05\x00other"].concat());
+    let other = std::fs::read(shop.path("mine.zip")).unwrap();
+    assert!(shop.good(&["zip", "mine.zip", "-o", "named.zip"]).starts_with("named.zip: "));
+    assert!(other == std::fs::read(shop.path("mine.zip")).unwrap());
+    assert!(packed == std::fs::read(shop.path("named.zip")).unwrap());
+    assert!(shop.good(&["zip", "mine.zip"]).starts_with("mine.zip: "));
+    assert!(packed == std::fs::read(shop.path("mine.zip")).unwrap());
+}
+
+#[test]
 fn names_that_are_no_utf_8_are_told_all_the_same() {
     let shop = Shop::new();
     icpc_scripts(&shop, "data: {}\n");

@@ -236,7 +236,7 @@ pub struct Test {
 pub struct Zip {
     #[command(flatten)]
     pub on: On,
-    /// The archive; without it, NAME.zip beside the package's directory NAME
+    /// The archive; without it, NAME.zip beside the package's directory NAME, or in place of a PACKAGE that is one
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Pack it whatever is wrong with it, without looking

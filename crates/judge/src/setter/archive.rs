@@ -7,6 +7,7 @@ use rustix::fs::{Access, AtFlags, CWD};
 use serde::{Serialize, Serializer};
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -58,14 +59,14 @@ pub struct Report {
     pub left_out: Vec<String>,
 }
 
-/// Packs a package that was read. An ICPC package's files are at the archive's top, where DOMjudge and
+/// Packs a package that was read from `package`. An ICPC package's files are at the archive's top, where DOMjudge and
 /// Kattis look; a Sim package's in a directory, where Sim looks. An archive that is there is replaced when
 /// the new one is complete; what is no regular file is not. Nothing is once this `is_stopped`, which is asked again and
 /// again.
 ///
 /// # Errors
 /// A file cannot be read or written, a symbolic link leads out of the package, or it was stopped.
-pub fn pack(problem: &Problem, to: &Path, is_stopped: &dyn Fn() -> bool) -> Result<Report, Trouble> {
+pub fn pack(problem: &Problem, package: &Path, to: &Path, is_stopped: &dyn Fn() -> bool) -> Result<Report, Trouble> {
     let place = place(to).map_err(|why| Trouble::file("write", to, &why))?;
     let mut files = Files { root: real(&problem.directory)?, found: BTreeSet::new(), left_out: Vec::new() };
     for name in names(&problem.directory)? {
@@ -85,9 +86,12 @@ pub fn pack(problem: &Problem, to: &Path, is_stopped: &dyn Fn() -> bool) -> Resu
     }
     let top = match problem.format {
         Format::Sim => {
-            let directory = real(&problem.directory)?;
-            let name = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            format!("{name}/")
+            // Where an archive was unpacked is a directory with a name that nobody gave it.
+            let name = match &problem.unpacked {
+                Some(unpacked) if unpacked.path() == problem.directory => package.file_stem().map(OsStr::to_owned),
+                _ => real(&problem.directory)?.file_name().map(OsStr::to_owned),
+            };
+            format!("{}/", name.unwrap_or_default().to_string_lossy())
         }
         Format::Legacy | Format::Icpc2023 => String::new(),
     };
@@ -277,4 +281,28 @@ fn names(directory: &Path) -> Result<Vec<String>, Trouble> {
     }
     names.sort();
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sim_package_is_packed_in_a_directory_of_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        // Its files are at the archive's top.
+        let mut writer = ZipWriter::new(File::create(at("sums.zip")).unwrap());
+        for name in ["in/1a.in", "out/1a.out", "prog/s.cpp"] {
+            writer.start_file(name, SimpleFileOptions::default()).unwrap();
+        }
+        writer.start_file("Simfile", SimpleFileOptions::default()).unwrap();
+        writer.write_all(b"name: Sums\nlabel: sum\nmemory_limit: 64\nsolutions: [prog/s.cpp]\n").unwrap();
+        writer.finish().unwrap();
+        let problem = millibox_package::read(&at("sums.zip")).unwrap_or_else(|faults| panic!("{faults}"));
+        pack(&problem, &at("sums.zip"), &at("new.zip"), &|| false).unwrap();
+        let packed = zip::ZipArchive::new(File::open(at("new.zip")).unwrap()).unwrap();
+        let names: Vec<_> = packed.file_names().map(|name| name.unwrap().into_owned()).collect();
+        assert!(names.len() == 4 && names.iter().all(|name| name.starts_with("sums/")), "{names:?}");
+    }
 }
