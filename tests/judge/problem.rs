@@ -780,6 +780,25 @@ fn an_archive_is_packed_anew_in_its_place() {
 }
 
 #[test]
+fn what_is_wrong_in_an_archive_is_told_of_it() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    shop.good(&["gen", "p"]);
+    shop.write("p/data/secret/a.in", "bad\n");
+    shop.write("p/input_validators/any.py", "if\n");
+    shop.good(&["zip", "p", "-o", "bad.zip", "--force"]);
+    let said = shop.problem(&["validate", "bad.zip"]);
+    let text = said.stdout();
+    for line in [
+        "bad.zip/data/secret/a.in: error: input_validators/any.sh refuses it: exited with 43: never",
+        "bad.zip/input_validators/any.py: error: ",
+    ] {
+        assert!(text.lines().any(|said| said.starts_with(line)), "{line}\n{said:?}");
+    }
+    assert!(said.status() == 1 && !text.contains("millibox-package."), "{said:?}");
+}
+
+#[test]
 fn names_that_are_no_utf_8_are_told_all_the_same() {
     let shop = Shop::new();
     icpc_scripts(&shop, "data: {}\n");

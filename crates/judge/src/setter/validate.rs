@@ -44,6 +44,18 @@ impl Report {
         let message = message.into().replace('\n', "; ");
         self.faults.push(Fault { path: path.to_owned(), line: None, column: None, severity, message });
     }
+
+    /// Faults of an archive's files are told below the archive: where it was unpacked, there is soon nothing.
+    fn as_given(&mut self, problem: &Problem, package: &Path) {
+        let Some(unpacked) = problem.unpacked.as_ref().map(|unpacked| unpacked.path()) else { return };
+        let (from, to) = (unpacked.to_string_lossy(), package.to_string_lossy());
+        for fault in &mut self.faults {
+            if let Ok(below) = fault.path.strip_prefix(unpacked) {
+                fault.path = package.join(below);
+            }
+            fault.message = fault.message.replace(&*from, &to);
+        }
+    }
 }
 
 /// What came of looking at one file.
@@ -109,6 +121,7 @@ impl Setter<'_> {
         let tools = self.tools(&problem, &mut report)?;
         self.try_tests(&problem, &tests, &tools, &mut report)?;
         self.try_probes(&problem, &tools, &mut report)?;
+        report.as_given(&problem, package);
         Ok(report)
     }
 
