@@ -480,6 +480,42 @@ fn links_in_data_lead_to_data_or_are_refused() {
     }
 }
 
+#[test]
+fn links_in_data_may_lead_to_directories_and_to_the_rest_of_a_package() {
+    let ids = supervisor().ids();
+    let package = millibox_tests::directory();
+    let at = |name: &str| package.path().join(name);
+    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, at(name)).unwrap();
+    for directory in ["data/one", "data/two", "more/deep", "outside"] {
+        std::fs::create_dir_all(at("package").join(directory)).unwrap();
+    }
+    std::fs::rename(at("package/outside"), at("outside")).unwrap();
+    std::fs::write(at("package/more/deep/file"), "more").unwrap();
+    let staged = || Staged::within(&at("package"), &at("package/data"), ids);
+    link("../../more", "package/data/one/more");
+    link("more/deep/file", "package/data/one/file");
+    let fine = staged().unwrap();
+    for name in ["one/more/deep/file", "one/file"] {
+        let path = fine.path().join(name);
+        assert_eq!((std::fs::read(&path).unwrap(), path.is_symlink()), (b"more".to_vec(), false));
+    }
+    // To the package alone, also by way of a link in it, and to nothing without an end.
+    link("../outside", "package/elsewhere");
+    link("../one", "package/data/two/one");
+    for (target, why) in [
+        ("../../../outside", "one/link leads to "),
+        ("../../elsewhere", "one/link leads to "),
+        ("../../elsewhere/..", "one/link leads to "),
+        ("../..", "one/link leads to "),
+        ("../two", "directories nested deeper than 32"),
+    ] {
+        link(target, "package/data/one/link");
+        let error = staged().expect_err(target).to_string();
+        assert!(error.contains(why), "{error}");
+        std::fs::remove_file(at("package/data/one/link")).unwrap();
+    }
+}
+
 // --- one checker, many -----------------------------------------------------------------
 
 #[test]

@@ -746,6 +746,34 @@ fn a_package_that_only_root_can_read() {
     package.judge(&[]).exits_with(0);
 }
 
+#[test]
+fn a_packages_own_checker_sees_what_links_within_it_lead_to() {
+    let package = Package::newer("");
+    let validator = "read n <$1; read a; [ \"$a\" = $((n * 2)) ] || exit 43\n\
+                     [ -e /judge/data/secret/b/1.in ] && [ ! -e /judge/data/problem.yaml ] && exit 42\n";
+    package
+        .file("output_validator/check.sh", validator)
+        .file("attachments/big.in", "500\n")
+        .file("attachments/more/factor.txt", "2\n")
+        .file("data/secret/2.ans", "1000\n")
+        .file("data/secret/2.files/one.txt", "1\n")
+        .submission("accepted/double.sh", "read n; [ ! -e one.txt ] || read f <more/factor.txt; echo $((n * ${f-2}))\n")
+        .submission("wrong_answer/two.sh", "echo 2\n");
+    let link = |target: &str, path: &str| std::os::unix::fs::symlink(target, package.path().join(path)).unwrap();
+    link("../../attachments/big.in", "data/secret/2.in");
+    link("../sample", "data/secret/b");
+    link("../../../attachments/more", "data/secret/2.files/more");
+    let judged = package.judge(&[]);
+    judged.exits_with(0);
+    assert_eq!(judged.tests("double.sh"), ["accepted"; 4]);
+    let name = |test: usize| judged.submission("double.sh")["tests"][test]["name"].as_str().unwrap().to_owned();
+    assert_eq!([name(2), name(3)], ["secret/2", "secret/b/1"]);
+
+    // What does not belong to a test leads nowhere else either.
+    link("../../../tmp", "data/secret/.elsewhere");
+    package.judge(&[]).exits_with(2).says("data/secret/.elsewhere leads to ");
+}
+
 // --- reports and options ---------------------------------------------------------------
 
 #[test]

@@ -5,6 +5,7 @@ use millibox::Backend;
 use millibox_tests::{directory, eventually, executable, is_root, share, skip};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -556,6 +557,64 @@ fn what_is_wrong_with_inputs_and_answers() {
 }
 
 #[test]
+fn input_validators_are_called_as_the_format_says() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {}\n");
+    std::fs::remove_dir_all(shop.path("p/data")).unwrap();
+    shop.write("p/problem.yaml", "problem_format_version: 2025-09\nname: p\nuuid: 1\nlimits: {time_limit: 1}\n");
+    let validator = "test \"$*\" = 'mode seven' || exit 1\ntest \"$(cat data.txt) $(cat)\" = 'a file 1' && exit 42\n";
+    shop.write("p/input_validators/any.sh", validator);
+    shop.write("p/data/secret/1.yaml", "args: [seven]\ninput_validator_args: [mode]\n");
+    shop.write("p/data/secret/1.files/data.txt", "a file\n");
+    shop.write("p/data/secret/1.in", "1\n");
+    shop.write("p/data/secret/1.ans", "1!\n");
+    assert_eq!(shop.json(&["validate", "p"])["faults"], serde_json::json!([]));
+}
+
+#[test]
+fn programs_are_tried_on_what_the_package_has_for_them() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    shop.write("p/problem.yaml", "problem_format_version: 2025-09\nname: p\nuuid: 1\nlimits: {time_limit: 1}\n");
+    shop.good(&["gen", "p"]);
+    // Refused with its flags only.
+    shop.write("p/input_validators/any.sh", "[ \"${1-1}\" -lt 10 ] && exit 42\necho too many >&2\nexit 43\n");
+    shop.write("p/data/invalid_input/1.in", "1\n");
+    shop.write("p/data/invalid_input/1.yaml", "input_validator_args: ['10']\n");
+    for (name, output) in [("valid_output/right", "A 1!\n"), ("invalid_output/wrong", "b\n")] {
+        shop.write(&format!("p/data/{name}.in"), "1\n");
+        shop.write(&format!("p/data/{name}.ans"), "a 1!\n");
+        shop.write(&format!("p/data/{name}.out"), output);
+    }
+    let report = shop.json(&["validate", "p"]);
+    assert_eq!(report["faults"], serde_json::json!([]));
+    assert_eq!((&report["validations"], &report["answers"]), (&5.into(), &4.into()));
+
+    // One is still right for the default checker, another is not with the test's flags.
+    shop.write("p/data/invalid_output/wrong.out", "A 1!\n");
+    shop.write("p/data/valid_output/right.yaml", "output_validator_args: [case_sensitive]\n");
+    shop.write("p/data/valid_output/bad.in", "1\n");
+    shop.write("p/data/valid_output/bad.ans", "1\n");
+    shop.write("p/data/valid_output/bad.yaml", "input_validator_args: ['11']\n");
+    let said = shop.problem(&["validate", "p"]);
+    let text = said.stdout();
+    for line in [
+        "p/data/valid_output/right.out: error: the checker rejects it, but it is there to be accepted: Line 1",
+        "p/data/valid_output/bad.in: error: input_validators/any.sh refuses it: exited with 43: too many",
+        "p/data/valid_output/bad.in: error: it is there to try the checker, which needs a file .out beside it; add one",
+        "p/data/invalid_output/wrong.out: error: the checker accepts it, but it is there to be rejected",
+    ] {
+        assert!(text.lines().any(|said| said.starts_with(line)), "{line}\n{text}");
+    }
+    assert_eq!((said.status(), text.matches(": error: ").count()), (1, 4), "{text}");
+
+    // A checker of the package's own is asked alike.
+    shop.write("p/output_validator/check.sh", "read -r line; [ \"$line\" = ok ] && exit 42; exit 43\n");
+    let said = shop.problem(&["validate", "p"]).stdout();
+    assert!(said.contains("right.out: error: the checker rejects it") && !said.contains("wrong.out"), "{said}");
+}
+
+#[test]
 fn what_is_no_package_is_not_looked_at() {
     let shop = Shop::new();
     std::fs::create_dir(shop.path("empty")).unwrap();
@@ -611,6 +670,29 @@ fn no_link_leads_out_of_an_archive() {
     std::os::unix::fs::symlink("/etc/passwd", shop.path("p/attachments")).unwrap();
     shop.fails("p", &["zip", "p", "-o", "out.zip", "--force"], 2, "outside the package");
     assert!(!shop.path("out.zip").exists());
+}
+
+#[test]
+fn programs_may_be_links_within_the_package() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    let link = |target: &str, path: &str| {
+        std::fs::rename(shop.path(&format!("p/{path}")), shop.path(target)).unwrap();
+        let up = "../".repeat(path.matches('/').count());
+        let target = target.strip_prefix("p/").map_or(format!("{up}../{target}"), |target| format!("{up}{target}"));
+        std::os::unix::fs::symlink(target, shop.path(&format!("p/{path}"))).unwrap();
+    };
+    std::fs::create_dir(shop.path("p/attachments")).unwrap();
+    link("p/attachments/gen.sh", "generators/gen.sh");
+    link("p/attachments/val.sh", "input_validators/any.sh");
+    link("p/generators/sol.sh", "submissions/accepted/model.sh");
+    shop.good(&["gen", "p"]);
+    shop.good(&["validate", "p"]);
+    let judged = shop.run(&["judge", "p"]);
+    assert_eq!(judged.status(), 0, "{judged:?}");
+    // One that leads out is not even looked at.
+    link("outside.sh", "attachments/val.sh");
+    shop.fails("p", &["validate", "p"], 1, "input_validators/any.sh: error: symbolic link to ");
 }
 
 #[test]
@@ -677,6 +759,81 @@ fn an_archive_that_does_not_fit() {
     assert_eq!(said.stderr(), "millibox: cannot write out/p.zip: File too large (os error 27)\n", "{said:?}");
     assert_eq!((said.status(), said.stdout(), shop.read("out/p.zip")), (2, String::new(), "old".to_owned()));
     assert_eq!(std::fs::read_dir(shop.path("out")).unwrap().count(), 1);
+}
+
+#[test]
+fn an_archive_is_packed_anew_in_its_place() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    shop.good(&["gen", "p"]);
+    shop.good(&["zip", "p", "-o", "packed.zip"]);
+    let packed = std::fs::read(shop.path("packed.zip")).unwrap();
+    // As another tool packs it: with a comment, which an archive ends with, after its length.
+    let length = packed.len() - 2;
+    shop.write("mine.zip", [&packed[..length], b"\x05\x00other"].concat());
+    let other = std::fs::read(shop.path("mine.zip")).unwrap();
+    assert!(shop.good(&["zip", "mine.zip", "-o", "named.zip"]).starts_with("named.zip: "));
+    assert!(other == std::fs::read(shop.path("mine.zip")).unwrap());
+    assert!(packed == std::fs::read(shop.path("named.zip")).unwrap());
+    assert!(shop.good(&["zip", "mine.zip"]).starts_with("mine.zip: "));
+    assert!(packed == std::fs::read(shop.path("mine.zip")).unwrap());
+}
+
+#[test]
+fn what_is_wrong_in_an_archive_is_told_of_it() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    shop.good(&["gen", "p"]);
+    shop.write("p/data/secret/a.in", "bad\n");
+    shop.write("p/input_validators/any.py", "if\n");
+    shop.good(&["zip", "p", "-o", "bad.zip", "--force"]);
+    let said = shop.problem(&["validate", "bad.zip"]);
+    let text = said.stdout();
+    for line in [
+        "bad.zip/data/secret/a.in: error: input_validators/any.sh refuses it: exited with 43: never",
+        "bad.zip/input_validators/any.py: error: ",
+    ] {
+        assert!(text.lines().any(|said| said.starts_with(line)), "{line}\n{said:?}");
+    }
+    assert!(said.status() == 1 && !text.contains("millibox-package."), "{said:?}");
+}
+
+#[test]
+fn names_that_are_no_utf_8_are_told_all_the_same() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {}\n");
+    let name = |bytes: &[u8]| std::ffi::OsStr::from_bytes(bytes).to_owned();
+    std::fs::rename(shop.path("p"), shop.place.path().join(name(b"p\xff"))).unwrap();
+    let said = |arguments: &[&str], names: &[&[u8]]| {
+        let said = Said(shop.command(arguments).args(names.iter().map(|bytes| name(bytes))).output().unwrap());
+        let report: Value = serde_json::from_str(&said.stdout()).unwrap_or_else(|error| panic!("{error}: {said:?}"));
+        (said.status(), report)
+    };
+    let (status, report) = said(&["problem", "validate", "--json"], &[b"p\xff"]);
+    assert_eq!((status, &report["faults"][0]["path"]), (1, &"p\u{fffd}/data/sample/1.in".into()), "{report}");
+    let (status, report) = said(&["problem", "zip", "--force", "--json"], &[b"p\xff", b"-o", b"o\xff.zip"]);
+    assert_eq!((status, &report["path"]), (0, &"o\u{fffd}.zip".into()), "{report}");
+    assert!(shop.place.path().join(name(b"o\xff.zip")).is_file());
+}
+
+#[test]
+fn a_signal_leaves_the_archive_of_before() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {}\n");
+    shop.write("out/p.zip", "old");
+    // What takes long to be packed, and no room.
+    shop.write("p/attachments/large", "");
+    std::fs::File::options().write(true).open(shop.path("p/attachments/large")).unwrap().set_len(1 << 30).unwrap();
+    let mut command = shop.command(&["problem", "zip", "p", "--force", "-o", "out/p.zip"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let names = || std::fs::read_dir(shop.path("out")).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    let is_written = |path: &PathBuf| !path.ends_with("p.zip") && path.metadata().is_ok_and(|file| file.len() > 1000);
+    assert!(eventually(Duration::from_secs(60), || names().iter().any(is_written)));
+    millibox_tests::kill(child.id() as i32, rustix::process::Signal::INT);
+    let said = Said(child.wait_with_output().unwrap());
+    assert_eq!((said.status(), said.stdout(), shop.read("out/p.zip")), (128 + 2, String::new(), "old".to_owned()));
+    assert_eq!(said.stderr(), "millibox: told to end by SIGINT; what ran was killed\n");
+    assert_eq!(names().len(), 1);
 }
 
 // --- packages of strangers -------------------------------------------------------------
@@ -842,6 +999,27 @@ fn what_is_not_used_for_the_time_limit_makes_none() {
     assert_eq!(report["limit"].as_f64(), Some(1.0), "{report}");
     let tests = report["tests"].as_array().unwrap();
     assert!(tests.iter().all(|test| test["submission"] == "accepted/model.sh"), "{report}");
+}
+
+#[test]
+fn limits_come_of_the_submissions_whose_language_is_here() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    shop.good(&["gen", "p"]);
+    // No suite has this language, whatever is installed.
+    shop.write("p/submissions/accepted/a.kt", "fun main() = println(readln() + \"!\")\n");
+    let report = shop.json(&["limits", "p", "--write"]);
+    let why = "p/submissions/accepted/a.kt: neither extension nor first line tells the language";
+    let skipped = &report["skipped"][0];
+    assert_eq!((&skipped["submission"], report["limit"].as_f64()), (&"accepted/a.kt".into(), Some(1.0)), "{report}");
+    assert!(skipped["reason"].as_str().unwrap().starts_with(why), "{report}");
+    assert_eq!(report["tests"][0]["submission"], "accepted/model.sh");
+    assert!(shop.read("p/problem.yaml").contains("time_limit: 1 #"));
+    let told = shop.good(&["limits", "p"]);
+    assert!(told.contains(&format!("\naccepted/a.kt was not measured: {why}")), "{told}");
+    std::fs::remove_file(shop.path("p/submissions/accepted/model.sh")).unwrap();
+    let none = format!("no submission that must be accepted can be measured here: accepted/a.kt: {why}");
+    shop.fails("p", &["limits", "p"], 2, &none);
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! A program that is ready to run, and the limits of a run.
 
+use crate::batch::JudgeFailure;
+use crate::staging::{Ids, private_directory, stage};
 use crate::suite::template::fill_memory;
 use millibox::{Request, World};
 use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A program that is ready to run: compiled, or a script with its interpreter.
@@ -28,7 +32,7 @@ pub struct Executable {
     /// Name of the suite.
     pub suite: String,
     /// Keeps the files.
-    pub files: std::sync::Arc<tempfile::TempDir>,
+    pub files: Arc<tempfile::TempDir>,
 }
 
 /// Limits of one run.
@@ -82,6 +86,20 @@ impl Executable {
             request = request.env(name, fill_memory(value, limits.memory));
         }
         request
+    }
+
+    /// The program with a test's files in its working directory, beside its own and in place of those of the same
+    /// names.
+    pub(crate) fn beside(&self, files: &Path, ids: Ids) -> Result<Executable, JudgeFailure> {
+        let failed = |error: std::io::Error| JudgeFailure::new("put a test's files beside the program", &error);
+        let directory = private_directory(ids).map_err(failed)?;
+        // What is there stays.
+        for source in [files, self.files.path()] {
+            let source = source.canonicalize().map_err(failed)?;
+            stage(&source, &source, directory.path(), ids).map_err(failed)?;
+        }
+        let world = self.world.clone().read_only(directory.path(), &self.current_dir);
+        Ok(Executable { world, files: Arc::new(directory), ..self.clone() })
     }
 }
 

@@ -10,6 +10,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
+/// Directories one in another, and files and directories of all, that are staged: what a package may have. Links may
+/// make more of them than there are.
+const DEEPEST: usize = 32;
+const MOST_ENTRIES: usize = 200_000;
+
 /// User and group id of the sandbox's programs: [`millibox::Supervisor::ids`].
 pub type Ids = (u32, u32);
 
@@ -77,19 +82,28 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Looks at every file below `directory`; if one is out of the sandbox's reach, all are staged.
-    /// Symbolic links to files in the directory are staged as the files that they lead to.
+    /// As [`Staged::within`], where links lead to what is in the directory itself.
     ///
     /// # Errors
-    /// A file cannot be read, a link leads to a directory or out of `directory` (who wrote the
-    /// package may not be who may read that file), or there is no place for the copies.
+    /// As there.
     pub fn new(directory: &Path, ids: Ids) -> io::Result<Staged> {
-        let original = directory.canonicalize().map_err(|error| about(directory, "cannot find", error))?;
+        Staged::within(directory, directory, ids)
+    }
+
+    /// Looks at every file below `directory`; if one is out of the sandbox's reach, all are staged.
+    /// Symbolic links to what is below `root`, the package, are staged as what they lead to.
+    ///
+    /// # Errors
+    /// A file cannot be read, a link leads out of `root` (who wrote the package may not be who may
+    /// read that file) or to a directory that it is in, or there is no place for the copies.
+    pub fn within(root: &Path, directory: &Path, ids: Ids) -> io::Result<Staged> {
+        let real = |path: &Path| path.canonicalize().map_err(|error| about(path, "cannot find", error));
+        let (root, original) = (real(root)?, real(directory)?);
         if reachable(&original, ids) && all_reachable(&original, ids)? {
             return Ok(Staged { original, copy: None });
         }
         let copy = private_directory(ids)?;
-        stage(&original, &original, copy.path(), ids)?;
+        stage(&root, &original, copy.path(), ids)?;
         Ok(Staged { original, copy: Some(copy) })
     }
 
@@ -126,39 +140,65 @@ fn all_reachable(directory: &Path, ids: Ids) -> io::Result<bool> {
 }
 
 /// Puts what is in `from` into `to`, a directory of ours; files that are there already stay. Links are followed
-/// within `root`.
+/// within `root`. Neither `root` nor `from` has one in its path.
 pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> io::Result<()> {
-    for mut source in entries(from)? {
-        let target = to.join(source.file_name().unwrap_or_default());
-        let there = target.symlink_metadata().ok();
-        if there.as_ref().is_some_and(|there| !there.is_dir()) {
-            continue;
+    Staging { root, ids, left: MOST_ENTRIES }.directory(from, to, 0)
+}
+
+struct Staging<'a> {
+    root: &'a Path,
+    ids: Ids,
+    /// Entries that may still come.
+    left: usize,
+}
+
+impl Staging<'_> {
+    fn directory(&mut self, from: &Path, to: &Path, depth: usize) -> io::Result<()> {
+        if depth > DEEPEST {
+            let what = format!("directories nested deeper than {DEEPEST}, by way of {}", from.display());
+            return Err(io::Error::other(what));
         }
-        if source.is_symlink() {
-            let leads_to = source.canonicalize().map_err(|error| about(&source, "cannot follow the link", error))?;
-            if !leads_to.starts_with(root) || leads_to.is_dir() {
-                return Err(io::Error::other(format!(
-                    "the link {} leads to {}; put a file of {} in its place",
-                    source.display(),
-                    leads_to.display(),
-                    root.display()
-                )));
+        for mut source in entries(from)? {
+            self.left = self.left.checked_sub(1).ok_or_else(|| {
+                io::Error::other(format!("more than {MOST_ENTRIES} files, by way of {}", from.display()))
+            })?;
+            let target = to.join(source.file_name().unwrap_or_default());
+            let there = target.symlink_metadata().ok();
+            if there.as_ref().is_some_and(|there| !there.is_dir()) {
+                continue;
             }
-            source = leads_to;
-        }
-        let metadata = source.metadata().map_err(|error| about(&source, "cannot look at", error))?;
-        if metadata.is_dir() {
-            if there.is_none() {
-                std::fs::create_dir(&target).map_err(|error| about(&target, "cannot make", error))?;
+            if source.is_symlink() {
+                source = self.follow(from, &source)?;
             }
-            // Whatever the umask is: the directory above lets nobody else in.
-            set_mode(&target, 0o755)?;
-            stage(root, &source, &target, ids)?;
-        } else if metadata.is_file() && there.is_none() {
-            stage_file(&source, &target, ids)?;
+            let metadata = source.metadata().map_err(|error| about(&source, "cannot look at", error))?;
+            if metadata.is_dir() {
+                if there.is_none() {
+                    std::fs::create_dir(&target).map_err(|error| about(&target, "cannot make", error))?;
+                }
+                // Whatever the umask is: the directory above lets nobody else in.
+                set_mode(&target, 0o755)?;
+                self.directory(&source, &target, depth + 1)?;
+            } else if metadata.is_file() && there.is_none() {
+                stage_file(&source, &target, self.ids)?;
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// What a link in a directory leads to, by a path without links.
+    fn follow(&self, directory: &Path, link: &Path) -> io::Result<PathBuf> {
+        let leads_to = link.canonicalize().map_err(|error| about(link, "cannot follow the link", error))?;
+        // There would be no end of what leads to where it lies itself.
+        if leads_to.starts_with(self.root) && !directory.starts_with(&leads_to) {
+            return Ok(leads_to);
+        }
+        Err(io::Error::other(format!(
+            "the link {} leads to {}; put a file of {} in its place",
+            link.display(),
+            leads_to.display(),
+            self.root.display()
+        )))
+    }
 }
 
 /// Puts one file at `target`, where there must be none, readable by the sandbox's user: a hard link if
@@ -196,4 +236,32 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
 /// An error that names what it is about.
 pub(crate) fn about(path: &Path, what: &str, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_make_no_more_files_than_a_package_may_have() {
+        let directory = tempfile::tempdir().unwrap();
+        let (root, to) = (directory.path().canonicalize().unwrap(), tempfile::tempdir().unwrap());
+        // Each leads to the next one four times: 4 + 16 + 64 entries.
+        for level in 0..4 {
+            std::fs::create_dir(root.join(level.to_string())).unwrap();
+            for link in ["a", "b", "c", "d"].iter().filter(|_| level < 3) {
+                let next = format!("../{}", level + 1);
+                std::os::unix::fs::symlink(next, root.join(format!("{level}/{link}"))).unwrap();
+            }
+        }
+        let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let stage = |left: usize, to: &str, directory: &TempDir| {
+            let to = directory.path().join(to);
+            std::fs::create_dir(&to).unwrap();
+            Staging { root: &root, ids, left }.directory(&root.join("0"), &to, 0)
+        };
+        stage(84, "enough", &to).unwrap();
+        assert!(to.path().join("enough/a/b/c").is_dir());
+        assert!(stage(83, "few", &to).unwrap_err().to_string().starts_with("more than "));
+    }
 }

@@ -49,6 +49,8 @@ pub struct Problem {
     pub submissions: Vec<Submission>,
     /// Each must accept every input.
     pub input_validators: Vec<Program>,
+    /// What input validators and checker are tried on (ICPC); a judge has no use for it.
+    pub probes: Vec<Probe>,
     /// How inputs are made, if the package says. Of an ICPC package only [`crate::read_unfinished`]
     /// looks for it: a judge has no use for it.
     pub generators: Vec<Generation>,
@@ -386,6 +388,29 @@ pub struct Test {
     pub files: Option<PathBuf>,
     /// What the setter says of the test.
     pub description: Option<String>,
+}
+
+/// A test of the package's own programs, on which no submission is judged (2023-07 `invalid_input`, `invalid_output`,
+/// `valid_output`). Only the input is sure to be there.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    /// What must come of it.
+    pub kind: ProbeKind,
+    /// Input, answer, flags.
+    pub test: Test,
+    /// What a submission may have written.
+    pub output: Option<PathBuf>,
+}
+
+/// What must come of a [`Probe`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProbeKind {
+    /// Some input validator refuses the input.
+    InvalidInput,
+    /// The checker rejects the output.
+    InvalidOutput,
+    /// The checker accepts the output.
+    ValidOutput,
 }
 
 /// Flags for the input validators.

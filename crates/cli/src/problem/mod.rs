@@ -51,6 +51,10 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         Command::Zip(args) => pack(args, &signals),
         Command::Clean(args) => tidy(args),
     };
+    // The new archive is in its place: a signal came too late, and has ended nothing.
+    if let (Command::Zip(_), Ok(0)) = (&args.command, &done) {
+        return Ok(ExitCode::SUCCESS);
+    }
     // What failed then failed for this.
     if let Some(status) = signals.ended("what ran was killed") {
         return Ok(status);
@@ -230,8 +234,13 @@ fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
         }
     }
     let problem = millibox_package::read_unfinished(&args.on.package).map_err(Trouble::Package)?;
-    let output = args.output.clone().map_or_else(|| beside(&problem.directory), Ok)?;
-    let report = archive::pack(&problem, &output)?;
+    let output = match &args.output {
+        Some(output) => output.clone(),
+        // An archive's own place: it was unpacked to where nothing stays.
+        None if problem.unpacked.is_some() => args.on.package.clone(),
+        None => beside(&problem.directory)?,
+    };
+    let report = archive::pack(&problem, &args.on.package, &output, &|| signals.caught().is_some())?;
     if args.json {
         print::json(&report)?;
         return Ok(0);

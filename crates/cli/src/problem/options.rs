@@ -213,8 +213,8 @@ pub struct Limits {
     pub write: bool,
     /// Tell what was measured as one JSON object
     ///
-    /// Keys: formula, limit, stated, tests [{test, submission, time, memory, limit, stated}], written; times
-    /// in seconds, memory in bytes.
+    /// Keys: formula, limit, stated, tests [{test, submission, time, memory, limit, stated}], skipped
+    /// [{submission, reason}], written; times in seconds, memory in bytes.
     #[arg(long)]
     pub json: bool,
 }
@@ -236,7 +236,7 @@ pub struct Test {
 pub struct Zip {
     #[command(flatten)]
     pub on: On,
-    /// The archive; without it, NAME.zip beside the package's directory NAME
+    /// The archive; without it, NAME.zip beside the package's directory NAME, or in place of a PACKAGE that is one
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Pack it whatever is wrong with it, without looking

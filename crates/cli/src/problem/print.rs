@@ -5,7 +5,7 @@ use millibox_judge::report::counted;
 use millibox_judge::setter::{generate, limits, validate};
 use millibox_package::{Fault, Severity};
 use serde::Serialize;
-use std::path::Path;
+use std::borrow::Cow;
 
 /// One JSON object on standard output.
 pub fn json(report: &impl Serialize) -> Result<(), Failure> {
@@ -24,7 +24,8 @@ struct Validation<'a> {
 #[derive(Serialize)]
 struct JsonFault<'a> {
     severity: &'static str,
-    path: &'a Path,
+    /// A fault is told, whatever the file is called.
+    path: Cow<'a, str>,
     line: Option<u32>,
     column: Option<u32>,
     message: &'a str,
@@ -36,7 +37,8 @@ impl<'a> From<&'a Fault> for JsonFault<'a> {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        JsonFault { severity, path: &fault.path, line: fault.line, column: fault.column, message: &fault.message }
+        let path = fault.path.to_string_lossy();
+        JsonFault { severity, path, line: fault.line, column: fault.column, message: &fault.message }
     }
 }
 
@@ -89,6 +91,9 @@ pub fn limits(report: &limits::Report) -> Result<(), Failure> {
         if let Some(test) = slowest {
             say(format_args!("{limit} s, for {:.3} s of {} on {}", test.time, test.submission, test.test))?;
         }
+    }
+    for skipped in &report.skipped {
+        say(format_args!("{} was not measured: {}", skipped.submission, skipped.reason))?;
     }
     report.written.iter().try_for_each(|path| say(format_args!("changed {path}")))
 }

@@ -12,7 +12,7 @@ use crate::pump::{Input, Output, Sink, pump};
 use crate::staging::{Ids, Staged, private_directory, stage_file};
 use crate::verdict::{COMMENT_LIMIT, Verdict};
 use millibox::{Supervisor, World};
-use millibox_package::model::{self, Convention};
+use millibox_package::model::{self, Convention, Format, Problem};
 use rustix::fs::{SealFlags, fcntl_add_seals};
 use std::ffi::OsString;
 use std::fs::{File, Permissions};
@@ -62,6 +62,20 @@ impl Custom {
     ) -> std::io::Result<Custom> {
         let data = Staged::new(data, supervisor.ids())?;
         Ok(Custom { executable, convention, data, limits: checker_limits(limits) })
+    }
+
+    /// The same for the data of a package, whose links may lead to anywhere in it.
+    ///
+    /// # Errors
+    /// As for [`Custom::new`].
+    pub fn of_package(
+        supervisor: &Supervisor,
+        executable: Executable,
+        convention: Convention,
+        problem: &Problem,
+    ) -> std::io::Result<Custom> {
+        let data = Staged::within(&problem.directory, &data_directory(problem), supervisor.ids())?;
+        Ok(Custom { executable, convention, data, limits: checker_limits(&problem.limits) })
     }
 
     /// Whether it opens the submission's output by its path; else it is its standard input.
@@ -119,6 +133,14 @@ impl Custom {
             answer.reason.insert_str(0, "checker: ");
         }
         Ok(Checked { answer, figures: Some(run.figures) })
+    }
+}
+
+/// What a package's checker sees of it.
+pub(crate) fn data_directory(problem: &Problem) -> PathBuf {
+    match problem.format {
+        Format::Sim => problem.directory.clone(),
+        Format::Legacy | Format::Icpc2023 => problem.directory.join("data"),
     }
 }
 

@@ -78,7 +78,7 @@ pub struct Options {
     pub constants: Constants,
     /// It does so in those of `include` alone: the sources are not the package's.
     pub constants_in_include_only: bool,
-    /// Symbolic links among the sources are followed if they lead to somewhere below this directory.
+    /// Symbolic links among the sources, and in `include`, are followed if they lead to somewhere below this directory.
     pub root: Option<PathBuf>,
     /// CPUs that the compiler is held on; none: those of the supervisor's slots.
     pub cpus: Vec<usize>,
@@ -191,12 +191,14 @@ impl<'s> Toolbox<'s> {
     /// Makes a program of sources. They are read now and not needed afterwards.
     ///
     /// Their names, as the compiler sees them and speaks of them, are those below the directory that
-    /// they have in common. Only regular files are read, and no symbolic links are followed there.
+    /// they have in common. Only regular files are read, and no symbolic links are followed there but those that
+    /// [`Options::root`] allows.
     pub fn compile(&self, suite: &Suite, sources: &[PathBuf], options: &Options) -> Compilation {
         let in_sources = (!options.constants_in_include_only).then_some(&options.constants);
-        let files = sources::read(sources, suite, options.headers_beside, options.root.as_deref())
+        let root = options.root.as_deref();
+        let files = sources::read(sources, suite, options.headers_beside, root)
             .map(|files| sources::fill(files, in_sources))
-            .and_then(|files| sources::include(files, options.include.as_deref(), &options.constants));
+            .and_then(|files| sources::include(files, options.include.as_deref(), &options.constants, root));
         match files {
             Ok(files) => self.compile_files(suite, &files, options),
             Err(why) => Compilation::failed(why),

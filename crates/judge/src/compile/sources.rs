@@ -50,11 +50,13 @@ pub(super) fn fill(mut files: Vec<File>, constants: Option<&Constants>) -> Vec<F
     files
 }
 
-/// Adds the files of a directory, and of those in it, in place of those of the same names.
+/// Adds the files of a directory, and of those in it, in place of those of the same names. Links are followed as by
+/// [`read`].
 pub(super) fn include(
     mut files: Vec<File>,
     directory: Option<&Path>,
     constants: &Constants,
+    root: Option<&Path>,
 ) -> Result<Vec<File>, String> {
     let Some(directory) = directory else { return Ok(files) };
     let directory = std::path::absolute(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
@@ -72,7 +74,7 @@ pub(super) fn include(
     }
     // The order of the files is what a compiler is told, and what the cache knows.
     paths.sort();
-    let included = fill(read_below(&directory, &paths, None)?, Some(constants));
+    let included = fill(read_below(&directory, &paths, root)?, Some(constants));
     files.retain(|file| included.iter().all(|other| other.name != file.name));
     files.extend(included);
     Ok(files)
@@ -243,11 +245,16 @@ mod tests {
         }
         let suites = Suites::builtin();
         let sources = read(&[at("a.cc"), at("b.h")], suites.named("cpp").unwrap(), false, None).unwrap();
-        let all = include(sources, Some(&at("more")), &Constants::default()).unwrap();
+        let all = include(sources, Some(&at("more")), &Constants::default(), None).unwrap();
         assert_eq!(names(&all), ["a.cc", "b.h", "deep/c.h"]);
         assert_eq!(all[1].bytes, b"more/b.h");
-        std::os::unix::fs::symlink("/etc/passwd", at("more/d.h")).unwrap();
-        assert!(include(all, Some(&at("more")), &Constants::default()).unwrap_err().contains("it is a symbolic link"));
+        std::os::unix::fs::symlink("../b.h", at("more/d.h")).unwrap();
+        let add = |root| include(Vec::new(), Some(&at("more")), &Constants::default(), root);
+        assert!(add(None).unwrap_err().contains("it is a symbolic link"));
+        // Below a package, links that stay there are no secret.
+        assert_eq!(names(&add(Some(directory.path())).unwrap()), ["b.h", "d.h", "deep/c.h"]);
+        std::os::unix::fs::symlink("/etc/passwd", at("more/e.h")).unwrap();
+        assert!(add(Some(directory.path())).unwrap_err().contains("leads out of its package"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::Judge;
 use super::machine::stay_on;
 use super::prepare::{Prepared, Referee};
 use super::pressure;
-use crate::batch::{self, Case, JudgeFailure, Trial, Worker};
+use crate::batch::{self, Case, Trial, Worker};
 use crate::compile::{Compilation, CompileError};
 use crate::feedback::Feedback;
 use crate::interactive;
@@ -18,11 +18,9 @@ use crate::passes;
 use crate::program::{Executable, Limits};
 use crate::report::{About, CompilationReport};
 use crate::scoring::{Graded, Grading, Judged, Progress};
-use crate::staging::{private_directory, stage};
 use crate::verdict::{TestResult, Verdict};
 use millibox::{Outcome, RunResult, Supervisor};
 use millibox_package::model::{Kind, Submission, Test};
-use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::Builder;
 use std::time::Duration;
@@ -209,7 +207,7 @@ impl<'a> Pool<'a, '_> {
         let with_files;
         let executable = match &self.prepared.files[number] {
             None => executable,
-            Some(files) => match beside(executable, files.path(), supervisor) {
+            Some(files) => match executable.beside(files.path(), supervisor.ids()) {
                 Ok(executable) => {
                     with_files = executable;
                     &with_files
@@ -402,20 +400,6 @@ impl State<'_, '_> {
             self.first += 1;
         }
     }
-}
-
-/// The program with a test's files in its working directory, beside its own and in place of those of the same names.
-fn beside(executable: &Executable, files: &Path, supervisor: &Supervisor) -> Result<Executable, JudgeFailure> {
-    let ids = supervisor.ids();
-    let failed = |error: std::io::Error| JudgeFailure::new("put a test's files beside the program", &error);
-    let directory = private_directory(ids).map_err(failed)?;
-    // What is there stays.
-    for source in [files, executable.files.path()] {
-        let source = source.canonicalize().map_err(failed)?;
-        stage(&source, &source, directory.path(), ids).map_err(failed)?;
-    }
-    let world = executable.world.clone().read_only(directory.path(), &executable.current_dir);
-    Ok(Executable { world, files: Arc::new(directory), ..executable.clone() })
 }
 
 #[cfg(test)]

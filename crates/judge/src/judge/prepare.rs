@@ -3,7 +3,7 @@
 //! Whatever makes judging impossible is found here, all of it at once, before any submission is judged.
 
 use super::{Judge, limits};
-use crate::checker::custom::{Custom, checker_limits};
+use crate::checker::custom::{Custom, checker_limits, data_directory};
 use crate::checker::{CheckerInstance, tokens};
 use crate::compile::{CompileError, Options as CompileOptions};
 use crate::grader::Grader;
@@ -143,7 +143,7 @@ impl Judge<'_> {
             let executable = self.own_program(&problem, program, "grader", &mut wrong)?;
             Some(Grader { executable, limits: checker_limits(&problem.limits) })
         });
-        let files = problem.tests().map(|test| self.files_of(test, &mut wrong)).collect();
+        let files = problem.tests().map(|test| self.files_of(&problem, test, &mut wrong)).collect();
         match referee.zip(plan) {
             Some((referee, plan)) if wrong.faults.is_empty() => {
                 let limits = problem.tests().map(|test| limits::of_test(&problem, test, &self.options, None)).collect();
@@ -186,14 +186,10 @@ impl Judge<'_> {
     ) -> Option<Custom> {
         let what = if problem.kind.is_interactive() { "interactor" } else { "checker" };
         let executable = self.own_program(problem, program, what, wrong)?;
-        let data = match problem.format {
-            Format::Sim => problem.directory.clone(),
-            Format::Legacy | Format::Icpc2023 => problem.directory.join("data"),
-        };
-        match Custom::new(self.machine.supervisor(), executable, convention, &data, &problem.limits) {
+        match Custom::of_package(self.machine.supervisor(), executable, convention, problem) {
             Ok(custom) => Some(custom),
             Err(error) => {
-                wrong.error(&data, format!("the sandbox cannot be shown this: {error}"));
+                wrong.error(&data_directory(problem), format!("the sandbox cannot be shown this: {error}"));
                 None
             }
         }
@@ -234,9 +230,9 @@ impl Judge<'_> {
         Some(executable)
     }
 
-    fn files_of(&self, test: &Test, wrong: &mut Unjudgeable) -> Option<Staged> {
+    fn files_of(&self, problem: &Problem, test: &Test, wrong: &mut Unjudgeable) -> Option<Staged> {
         let files = test.files.as_ref()?;
-        match Staged::new(files, self.machine.supervisor().ids()) {
+        match Staged::within(&problem.directory, files, self.machine.supervisor().ids()) {
             Ok(staged) => Some(staged),
             Err(error) => {
                 wrong.error(files, format!("the sandbox cannot be shown the files of test {}: {error}", test.name));

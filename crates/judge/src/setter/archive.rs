@@ -4,11 +4,12 @@ use super::Trouble;
 use millibox_package::Problem;
 use millibox_package::model::Format;
 use rustix::fs::{Access, AtFlags, CWD};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -47,7 +48,8 @@ const DEEPEST: usize = 32;
 /// What was packed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// The archive.
+    /// The archive. As text, what is no UTF-8 in it is shown as that.
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Its length.
     pub bytes: u64,
@@ -57,13 +59,14 @@ pub struct Report {
     pub left_out: Vec<String>,
 }
 
-/// Packs a package that was read. An ICPC package's files are at the archive's top, where DOMjudge and
+/// Packs a package that was read from `package`. An ICPC package's files are at the archive's top, where DOMjudge and
 /// Kattis look; a Sim package's in a directory, where Sim looks. An archive that is there is replaced when
-/// the new one is complete; what is no regular file is not.
+/// the new one is complete; what is no regular file is not. Nothing is once this `is_stopped`, which is asked again and
+/// again.
 ///
 /// # Errors
-/// A file cannot be read or written, or a symbolic link leads out of the package.
-pub fn pack(problem: &Problem, to: &Path) -> Result<Report, Trouble> {
+/// A file cannot be read or written, a symbolic link leads out of the package, or it was stopped.
+pub fn pack(problem: &Problem, package: &Path, to: &Path, is_stopped: &dyn Fn() -> bool) -> Result<Report, Trouble> {
     let place = place(to).map_err(|why| Trouble::file("write", to, &why))?;
     let mut files = Files { root: real(&problem.directory)?, found: BTreeSet::new(), left_out: Vec::new() };
     for name in names(&problem.directory)? {
@@ -83,17 +86,31 @@ pub fn pack(problem: &Problem, to: &Path) -> Result<Report, Trouble> {
     }
     let top = match problem.format {
         Format::Sim => {
-            let directory = real(&problem.directory)?;
-            let name = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            format!("{name}/")
+            // Where an archive was unpacked is a directory with a name that nobody gave it.
+            let name = match &problem.unpacked {
+                Some(unpacked) if unpacked.path() == problem.directory => package.file_stem().map(OsStr::to_owned),
+                _ => real(&problem.directory)?.file_name().map(OsStr::to_owned),
+            };
+            format!("{}/", name.unwrap_or_default().to_string_lossy())
         }
         Format::Legacy | Format::Icpc2023 => String::new(),
     };
     let failed = |error: &dyn std::fmt::Display| Trouble::file("write", to, error);
     let temporary = temporary(&place).map_err(|error| failed(&error))?;
-    let bytes = write(&files, &top, temporary.as_file(), to)?;
+    let bytes = write(&files, &top, temporary.as_file(), to, is_stopped)?;
+    if is_stopped() {
+        return Err(stopped());
+    }
     temporary.persist(&place).map_err(|error| failed(&error.error))?;
     Ok(Report { path: to.to_owned(), bytes, files: files.found.len(), left_out: files.left_out })
+}
+
+fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
+
+fn stopped() -> Trouble {
+    Trouble::Machine("it was stopped".to_owned())
 }
 
 /// Where the archive goes: nothing is there yet, or a regular file, perhaps behind a link.
@@ -133,7 +150,7 @@ fn temporary(place: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Writes all of it; its length.
-fn write(files: &Files, top: &str, file: &File, to: &Path) -> Result<u64, Trouble> {
+fn write(files: &Files, top: &str, file: &File, to: &Path, is_stopped: &dyn Fn() -> bool) -> Result<u64, Trouble> {
     let failed = |error: &dyn std::fmt::Display| Trouble::file("write", to, error);
     let refused = |error: ZipError| match error {
         ZipError::Io(error) => failed(&error),
@@ -142,7 +159,7 @@ fn write(files: &Files, top: &str, file: &File, to: &Path) -> Result<u64, Troubl
     let over = Cell::new(false);
     let mut writer = ZipWriter::new(Until { over: &over, file });
     let written: Result<(), Trouble> = files.found.iter().try_for_each(|(name, path)| {
-        let mut file = File::open(path).map_err(|error| Trouble::file("read", path, &error))?;
+        let file = File::open(path).map_err(|error| Trouble::file("read", path, &error))?;
         let metadata = file.metadata().map_err(|error| Trouble::file("read", path, &error))?;
         let mode = if metadata.permissions().mode() & 0o100 != 0 { 0o755 } else { 0o644 };
         // The time is that with which the format's calendar begins, whatever the default is.
@@ -151,8 +168,9 @@ fn write(files: &Files, top: &str, file: &File, to: &Path) -> Result<u64, Troubl
             .unix_permissions(mode)
             .large_file(metadata.len() >= u64::from(u32::MAX));
         writer.start_file(format!("{top}{name}"), options).map_err(refused)?;
-        io::copy(&mut file, &mut writer).map_err(|error| match over.get() {
+        io::copy(&mut Stoppable { file, is_stopped }, &mut writer).map_err(|error| match over.get() {
             true => failed(&error),
+            false if is_stopped() => stopped(),
             false => Trouble::file("read", path, &error),
         })?;
         Ok(())
@@ -192,6 +210,19 @@ impl Write for Until<'_> {
 impl Seek for Until<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         (&*self.file).seek(to)
+    }
+}
+
+/// A file that cannot be read any more once all is to end.
+struct Stoppable<'a> {
+    file: File,
+    is_stopped: &'a dyn Fn() -> bool,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        // Whoever is told that it was interrupted tries again.
+        if (self.is_stopped)() { Err(io::Error::other("stopped")) } else { self.file.read(bytes) }
     }
 }
 
@@ -250,4 +281,28 @@ fn names(directory: &Path) -> Result<Vec<String>, Trouble> {
     }
     names.sort();
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sim_package_is_packed_in_a_directory_of_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        // Its files are at the archive's top.
+        let mut writer = ZipWriter::new(File::create(at("sums.zip")).unwrap());
+        for name in ["in/1a.in", "out/1a.out", "prog/s.cpp"] {
+            writer.start_file(name, SimpleFileOptions::default()).unwrap();
+        }
+        writer.start_file("Simfile", SimpleFileOptions::default()).unwrap();
+        writer.write_all(b"name: Sums\nlabel: sum\nmemory_limit: 64\nsolutions: [prog/s.cpp]\n").unwrap();
+        writer.finish().unwrap();
+        let problem = millibox_package::read(&at("sums.zip")).unwrap_or_else(|faults| panic!("{faults}"));
+        pack(&problem, &at("sums.zip"), &at("new.zip"), &|| false).unwrap();
+        let packed = zip::ZipArchive::new(File::open(at("new.zip")).unwrap()).unwrap();
+        let names: Vec<_> = packed.file_names().map(|name| name.unwrap().into_owned()).collect();
+        assert!(names.len() == 4 && names.iter().all(|name| name.starts_with("sums/")), "{names:?}");
+    }
 }

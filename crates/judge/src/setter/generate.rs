@@ -201,7 +201,7 @@ impl Setter<'_> {
                     let executable = match programs.get(&*program.path) {
                         Some(executable) => executable,
                         None => {
-                            let compiled = match self.compile(program, None, &Constants::default()) {
+                            let compiled = match self.compile(problem, program, None, &Constants::default()) {
                                 Err(Trouble::Programs(messages)) => Err(messages),
                                 compiled => Ok(compiled?),
                             };
@@ -431,7 +431,7 @@ impl Setter<'_> {
             let own = [&suite.name, &suite.language].map(|name| include.join(name));
             own.into_iter().chain([include.join("default")]).find(|directory| directory.is_dir())
         });
-        self.compile(program, include.as_deref(), &problem.constants)
+        self.compile(problem, program, include.as_deref(), &problem.constants)
     }
 }
 

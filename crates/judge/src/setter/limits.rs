@@ -25,8 +25,19 @@ pub struct Report {
     pub stated: Option<f64>,
     /// Each test, in order.
     pub tests: Vec<TestTime>,
+    /// Submissions that were not measured.
+    pub skipped: Vec<Skipped>,
     /// Files that were changed, below the package.
     pub written: Vec<String>,
+}
+
+/// A submission whose language cannot be used here.
+#[derive(Debug, Clone, Serialize)]
+pub struct Skipped {
+    /// Its name.
+    pub submission: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// What was seen of one test.
@@ -50,10 +61,11 @@ pub struct TestTime {
 ///
 /// Of a Sim package the model solution is measured, and each test gets a limit of its own; of an ICPC
 /// package all submissions that must be accepted, and one limit holds for all tests. A machine with one
-/// job measures best: tests that run at the same time disturb each other.
+/// job measures best: tests that run at the same time disturb each other. Submissions whose language cannot be
+/// used here are skipped, if there are others.
 ///
 /// # Errors
-/// The package cannot be judged, a submission that is measured is not accepted on some test, or a file
+/// The package cannot be judged, all submissions were skipped, one that is measured is not accepted on some test, or a file
 /// cannot be written. Nothing is changed then.
 pub fn limits(
     machine: &Machine,
@@ -89,12 +101,17 @@ pub fn limits(
             stated: test.cpu_time.or(problem.limits.cpu_time).map(|limit| limit.as_secs_f64()),
         })
         .collect();
+    let mut skipped = Vec::new();
     for submission in &submissions {
         let report = judge.submission(&prepared, submission, observer);
         let name = &submission.name;
         let on = report.decided_by.as_ref().map_or_else(String::new, |test| format!(" on test {test}"));
         match report.verdict {
             Some(Verdict::Accepted) => {}
+            None if report.is_skipped() => {
+                skipped.push(Skipped { submission: report.name, reason: report.reason });
+                continue;
+            }
             None => return Err(Trouble::Machine("it was stopped".to_owned())),
             Some(Verdict::JudgeError) => return Err(Trouble::Machine(format!("{name}{on}: {}", report.reason))),
             Some(_) => {
@@ -113,7 +130,12 @@ pub fn limits(
             }
         }
     }
-    let mut report = computed(&problem, tests);
+    if skipped.len() == submissions.len() {
+        let why = skipped.iter().map(|skipped| format!("{}: {}", skipped.submission, skipped.reason));
+        let why = why.collect::<Vec<_>>().join("; ");
+        return Err(Trouble::Machine(format!("no submission that must be accepted can be measured here: {why}")));
+    }
+    let mut report = Report { skipped, ..computed(&problem, tests) };
     if write {
         report.written = self::write(package, &problem, &report)?;
     }
@@ -131,7 +153,7 @@ fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
             test.limit = time_limit::sim(Duration::from_secs_f64(test.time), For::Setting).as_secs_f64();
         }
         let formula = format!("{}; t: the model solution's time", time_limit::sim_formula(For::Setting));
-        return Report { formula, limit: None, stated, tests, written: Vec::new() };
+        return Report { formula, limit: None, stated, tests, skipped: Vec::new(), written: Vec::new() };
     }
     let factor = problem.limits.from_accepted.unwrap_or(FACTOR);
     let resolution = problem.limits.resolution.unwrap_or(RESOLUTION);
@@ -142,7 +164,7 @@ fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
         test.limit = limit;
     }
     let formula = format!("{factor} t, up to a multiple of {resolution} s; t: the slowest accepted submission's time");
-    Report { formula, limit: Some(limit), stated, tests, written: Vec::new() }
+    Report { formula, limit: Some(limit), stated, tests, skipped: Vec::new(), written: Vec::new() }
 }
 
 /// Writes the limits, and reads the package again to see that it says what is meant; else all is put

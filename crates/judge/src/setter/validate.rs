@@ -7,8 +7,9 @@ use crate::checker::CheckerInstance;
 use crate::checker::custom::{Custom, checker_limits};
 use crate::program::{Executable, Limits};
 use crate::pump::memory_file;
+use crate::staging::Staged;
 use crate::verdict::Verdict;
-use millibox_package::model::{Checker, Format, Kind, Program, Scoring, Test};
+use millibox_package::model::{Checker, Format, Kind, Probe, ProbeKind, Program, Scoring, Test};
 use millibox_package::{Fault, Problem, Severity};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -19,8 +20,6 @@ use std::sync::Arc;
 
 /// Exit status of an input validator that accepts, in the ICPC formats.
 const ACCEPTED: i32 = 42;
-/// Below `data`: inputs that some validator must refuse, by the names that the formats' versions have.
-const INVALID: [&str; 2] = ["invalid_input", "invalid_inputs"];
 
 /// What was looked at, and what is wrong.
 #[derive(Debug, Clone, Default)]
@@ -31,7 +30,7 @@ pub struct Report {
     pub tests: usize,
     /// Runs of input validators.
     pub validations: usize,
-    /// Answers that the checker was asked about.
+    /// Answers, and outputs of tests for the checker, that it was asked about.
     pub answers: usize,
 }
 
@@ -44,6 +43,18 @@ impl Report {
     fn add(&mut self, severity: Severity, path: &Path, message: impl Into<String>) {
         let message = message.into().replace('\n', "; ");
         self.faults.push(Fault { path: path.to_owned(), line: None, column: None, severity, message });
+    }
+
+    /// Faults of an archive's files are told below the archive: where it was unpacked, there is soon nothing.
+    fn as_given(&mut self, problem: &Problem, package: &Path) {
+        let Some(unpacked) = problem.unpacked.as_ref().map(|unpacked| unpacked.path()) else { return };
+        let (from, to) = (unpacked.to_string_lossy(), package.to_string_lossy());
+        for fault in &mut self.faults {
+            if let Ok(below) = fault.path.strip_prefix(unpacked) {
+                fault.path = package.join(below);
+            }
+            fault.message = fault.message.replace(&*from, &to);
+        }
     }
 }
 
@@ -109,7 +120,8 @@ impl Setter<'_> {
         }
         let tools = self.tools(&problem, &mut report)?;
         self.try_tests(&problem, &tests, &tools, &mut report)?;
-        self.try_invalid(&problem, &tools, &mut report)?;
+        self.try_probes(&problem, &tools, &mut report)?;
+        report.as_given(&problem, package);
         Ok(report)
     }
 
@@ -138,7 +150,7 @@ impl Setter<'_> {
 
     /// Compiles validators and checker; those that cannot be are faults.
     fn tools<'a>(&self, problem: &'a Problem, report: &mut Report) -> Result<Tools<'a>, Trouble> {
-        let mut compile = |program: &Program| match self.compile(program, None, &problem.constants) {
+        let mut compile = |program: &Program| match self.compile(problem, program, None, &problem.constants) {
             Ok(executable) => Ok(Some(executable)),
             Err(Trouble::Programs(messages)) => {
                 for message in messages {
@@ -164,11 +176,7 @@ impl Setter<'_> {
             Checker::Lines => Some(CheckerInstance::Lines),
             Checker::Custom { program, convention } => match compile(program)? {
                 Some(executable) => {
-                    let data = match problem.format {
-                        Format::Sim => problem.directory.clone(),
-                        Format::Legacy | Format::Icpc2023 => problem.directory.join("data"),
-                    };
-                    let custom = Custom::new(self.supervisor, executable, *convention, &data, &problem.limits)
+                    let custom = Custom::of_package(self.supervisor, executable, *convention, problem)
                         .map_err(|error| Trouble::Machine(error.to_string()))?;
                     Some(CheckerInstance::Custom(Arc::new(custom)))
                 }
@@ -193,16 +201,13 @@ impl Setter<'_> {
     ) -> Result<(), Trouble> {
         let all = self.parallel("inputs and answers", tests, |worker, test| {
             let mut faults = Vec::new();
-            let tried = tools
-                .validators
-                .iter()
-                .try_for_each(|(program, executable)| {
-                    let done = self.validator(executable, test.input_flags.of(program), &test.input, tools)?;
-                    if let Some(why) = refusal(&done) {
+            let tried = self
+                .refusals(problem, test, tools, true)
+                .map(|refusals| {
+                    for (program, why) in refusals {
                         let message = format!("{} refuses it: {why}", below(problem, &program.path));
                         faults.push((Severity::Error, test.input.clone(), message));
                     }
-                    Ok(())
                 })
                 .and_then(|()| self.check_answer(worker, problem, test, tools, &mut faults));
             (String::new(), tried.map(|()| faults))
@@ -217,15 +222,44 @@ impl Setter<'_> {
         Ok(())
     }
 
-    fn validator(
+    /// The validators that refuse a test's input, and why; not `all` of them: one is enough.
+    fn refusals<'t>(
+        &self,
+        problem: &Problem,
+        test: &Test,
+        tools: &Tools<'t>,
+        all: bool,
+    ) -> Result<Vec<(&'t Program, String)>, Trouble> {
+        let ids = self.supervisor.ids();
+        let files = test.files.as_deref().map(|files| {
+            let failed = |error: std::io::Error| Trouble::file("show the sandbox", files, &error);
+            Staged::within(&problem.directory, files, ids).map_err(failed)
+        });
+        let files = files.transpose()?;
+        let mut refusals = Vec::new();
+        for (program, executable) in &tools.validators {
+            let with_files = files.as_ref().map(|files| executable.beside(files.path(), ids)).transpose()?;
+            let executable = with_files.as_ref().unwrap_or(executable);
+            // The format has the submission's arguments after the validator's own.
+            let flags = test.input_flags.of(program).iter().chain(&test.arguments);
+            let done = self.validator(executable, flags, &test.input, tools)?;
+            refusals.extend(refusal(&done).map(|why| (*program, why)));
+            if !all && !refusals.is_empty() {
+                break;
+            }
+        }
+        Ok(refusals)
+    }
+
+    fn validator<'f>(
         &self,
         executable: &Executable,
-        flags: &[String],
+        flags: impl Iterator<Item = &'f String>,
         input: &Path,
         tools: &Tools<'_>,
     ) -> Result<Done, Trouble> {
         let file = File::open(input).map_err(|error| Trouble::file("read", input, &error))?;
-        let arguments: Vec<_> = flags.iter().map(Into::into).collect();
+        let arguments: Vec<_> = flags.map(Into::into).collect();
         Ok(self.run(&Job {
             executable,
             world: &executable.world,
@@ -247,18 +281,7 @@ impl Setter<'_> {
         faults: &mut Vec<(Severity, PathBuf, String)>,
     ) -> Result<(), Trouble> {
         let (Some(checker), Some(path)) = (&tools.checker, &test.answer) else { return Ok(()) };
-        let failed = |error: std::io::Error| Trouble::file("read", path, &error);
-        let mut output = match checker {
-            CheckerInstance::Custom(custom) if custom.wants_output_by_path() => worker.place()?.output_file()?,
-            _ => memory_file()?,
-        };
-        std::io::copy(&mut File::open(path).map_err(failed)?, &mut output).map_err(failed)?;
-        let case = Case::new(test, &problem.checker_flags);
-        let (verdict, why) = match checker.check(worker, &case, output, None) {
-            Ok(checked) => (checked.answer.verdict, [checked.answer.reason, checked.answer.comment].join(" ")),
-            Err(failure) => (Verdict::JudgeError, failure.to_string()),
-        };
-        let why = why.trim();
+        let (verdict, why) = self.check(worker, problem, test, path, checker)?;
         match verdict {
             Verdict::Accepted => {}
             Verdict::JudgeError => {
@@ -275,39 +298,97 @@ impl Setter<'_> {
         Ok(())
     }
 
-    /// Inputs that are there to be refused.
-    fn try_invalid(&self, problem: &Problem, tools: &Tools<'_>, report: &mut Report) -> Result<(), Trouble> {
-        if problem.format == Format::Sim || tools.validators.is_empty() {
+    /// What the checker says of a file, as if a submission had written it.
+    fn check(
+        &self,
+        worker: &mut Worker<'_>,
+        problem: &Problem,
+        test: &Test,
+        path: &Path,
+        checker: &CheckerInstance,
+    ) -> Result<(Verdict, String), Trouble> {
+        let failed = |error: std::io::Error| Trouble::file("read", path, &error);
+        let mut output = match checker {
+            CheckerInstance::Custom(custom) if custom.wants_output_by_path() => worker.place()?.output_file()?,
+            _ => memory_file()?,
+        };
+        std::io::copy(&mut File::open(path).map_err(failed)?, &mut output).map_err(failed)?;
+        let case = Case::new(test, &problem.checker_flags);
+        let (verdict, why) = match checker.check(worker, &case, output, None) {
+            Ok(checked) => (checked.answer.verdict, [checked.answer.reason, checked.answer.comment].join(" ")),
+            Err(failure) => (Verdict::JudgeError, failure.to_string()),
+        };
+        Ok((verdict, why.trim().to_owned()))
+    }
+
+    /// Tests of the programs themselves: what is there to be refused must be, and nothing else.
+    fn try_probes(&self, problem: &Problem, tools: &Tools<'_>, report: &mut Report) -> Result<(), Trouble> {
+        let probes = &problem.probes;
+        let outputs = probes.iter().filter(|probe| probe.kind != ProbeKind::InvalidInput);
+        if let Some(probe) = outputs.clone().next().filter(|_| problem.kind != Kind::Batch) {
+            let why =
+                "its output is not looked at: nothing checks one alone if there is a conversation, or several passes";
+            report.add(Severity::Warning, &probe.test.input, why);
+        }
+        if probes.is_empty() {
             return Ok(());
         }
-        let mut inputs = Vec::new();
-        for directory in INVALID.map(|name| problem.directory.join("data").join(name)) {
-            for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-                let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-                if is_file && entry.path().extension().is_some_and(|extension| extension == "in") {
-                    inputs.push(entry.path());
-                }
-            }
-        }
-        inputs.sort();
-        if inputs.is_empty() {
-            return Ok(());
-        }
-        let refused = self.parallel("invalid inputs", &inputs, |_, input| {
-            let refuses = |executable| -> Result<bool, Trouble> {
-                Ok(refusal(&self.validator(executable, &[], input, tools)?).is_some())
-            };
-            let mut all = tools.validators.iter();
-            let refused = all.try_fold(false, |refused, (_, executable)| Ok(refused || refuses(executable)?));
-            (String::new(), refused)
+        let all = self.parallel("tests of validators and checker", probes, |worker, probe| {
+            let mut faults = Vec::new();
+            let tried = self.try_probe(worker, problem, probe, tools, &mut faults);
+            (String::new(), tried.map(|()| faults))
         });
-        for (input, refused) in inputs.iter().zip(refused) {
-            let refused: Result<bool, Trouble> = refused;
-            if !refused? {
-                report.add(Severity::Error, input, "every input validator accepts it, but it is there to be refused");
+        for faults in all {
+            for (severity, path, message) in faults? {
+                report.add(severity, &path, message);
             }
         }
-        report.validations += inputs.len() * tools.validators.len();
+        report.validations += probes.len() * tools.validators.len();
+        report.answers += if tools.checker.is_some() { outputs.count() } else { 0 };
+        Ok(())
+    }
+
+    fn try_probe(
+        &self,
+        worker: &mut Worker<'_>,
+        problem: &Problem,
+        probe: &Probe,
+        tools: &Tools<'_>,
+        faults: &mut Vec<(Severity, PathBuf, String)>,
+    ) -> Result<(), Trouble> {
+        let Probe { kind, test, output } = probe;
+        let mut error = |path: &Path, message: String| faults.push((Severity::Error, path.to_owned(), message));
+        if *kind == ProbeKind::InvalidInput {
+            if !tools.validators.is_empty() && self.refusals(problem, test, tools, false)?.is_empty() {
+                let message = "every input validator accepts it, but it is there to be refused";
+                error(&test.input, message.to_owned());
+            }
+            return Ok(());
+        }
+        for (program, why) in self.refusals(problem, test, tools, true)? {
+            error(&test.input, format!("{} refuses it: {why}", below(problem, &program.path)));
+        }
+        if problem.kind != Kind::Batch {
+            return Ok(());
+        }
+        let (Some(_), Some(output)) = (&test.answer, output) else {
+            let part = if test.answer.is_none() { ".ans" } else { ".out" };
+            error(&test.input, format!("it is there to try the checker, which needs a file {part} beside it; add one"));
+            return Ok(());
+        };
+        let Some(checker) = &tools.checker else { return Ok(()) };
+        let (verdict, why) = self.check(worker, problem, test, output, checker)?;
+        match (kind, verdict) {
+            (_, Verdict::JudgeError) => error(output, format!("the checker fails on this output: {why}")),
+            (ProbeKind::ValidOutput, Verdict::Accepted) => {}
+            (ProbeKind::ValidOutput, _) => {
+                error(output, format!("the checker rejects it, but it is there to be accepted: {why}"));
+            }
+            (_, Verdict::Accepted) => {
+                error(output, "the checker accepts it, but it is there to be rejected".to_owned());
+            }
+            _ => {}
+        }
         Ok(())
     }
 }

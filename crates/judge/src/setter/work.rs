@@ -8,8 +8,8 @@ use crate::program::{Executable, Limits};
 use crate::pump::{Input, Output, Sink, pump};
 use crate::verdict::Verdict;
 use millibox::World;
-use millibox_package::Constants;
 use millibox_package::model::Program;
+use millibox_package::{Constants, Problem};
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -55,6 +55,7 @@ impl Setter<'_> {
     /// Makes a program of the package ready to run.
     pub(super) fn compile(
         &self,
+        problem: &Problem,
         program: &Program,
         include: Option<&Path>,
         constants: &Constants,
@@ -65,7 +66,8 @@ impl Setter<'_> {
             .for_sources(&program.sources, program.language.as_deref())
             .map_err(|error| Trouble::Programs(vec![format!("{path}: its language is not known: {error}")]))?;
         let (include, constants) = (include.map(Path::to_owned), constants.clone());
-        let options = Options { headers_beside: true, include, constants, ..Options::default() };
+        let root = Some(problem.directory.clone());
+        let options = Options { headers_beside: true, include, constants, root, ..Options::default() };
         let compilation = self.toolbox.compile(suite, &program.sources, &options);
         let mut executable = compilation.result.map_err(|error| match error {
             CompileError::Judge(why) | CompileError::Unavailable(why) => Trouble::Machine(format!("{path}: {why}")),

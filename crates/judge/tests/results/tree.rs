@@ -47,6 +47,7 @@ pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group
         root: Group { rules, groups, ..Group::default() },
         submissions: Vec::new(),
         input_validators: Vec::new(),
+        probes: Vec::new(),
         generators: Vec::new(),
         include: None,
         constants: Default::default(),

@@ -3,13 +3,22 @@
 use super::group::{self, Aggregation, MaxScore, Settings};
 use super::header::Header;
 use crate::fault::{Log, Place, did_you_mean};
-use crate::model::{Format, Group, Rules, ScoreMode, Test};
+use crate::model::{Format, Group, Probe, ProbeKind, Rules, ScoreMode, Test};
 use crate::tree::{Kind, Tree};
 use std::collections::BTreeMap;
 
 const DATA: &str = "data";
 const LEGACY: &str = "testdata.yaml";
 const SUCCESSOR: &str = "test_group.yaml";
+/// Tests of the package's own programs; the names in the plural are those of BAPCtools.
+const PROBES: [(&str, ProbeKind); 6] = [
+    ("data/invalid_input", ProbeKind::InvalidInput),
+    ("data/invalid_inputs", ProbeKind::InvalidInput),
+    ("data/invalid_output", ProbeKind::InvalidOutput),
+    ("data/invalid_outputs", ProbeKind::InvalidOutput),
+    ("data/valid_output", ProbeKind::ValidOutput),
+    ("data/valid_outputs", ProbeKind::ValidOutput),
+];
 /// Points of `secret` that says nothing of them.
 const DEFAULT_POINTS: f64 = 100.0;
 
@@ -38,12 +47,13 @@ const EXTENSIONS: [&str; 19] = [
 
 pub struct Data {
     pub root: Group,
+    pub probes: Vec<Probe>,
     /// Points that a submission can have.
     pub range: (f64, f64),
 }
 
 pub fn read(tree: &Tree, header: &Header, log: &Log) -> Data {
-    let nothing = Data { root: Group::default(), range: (f64::NEG_INFINITY, f64::INFINITY) };
+    let nothing = Data { root: Group::default(), probes: Vec::new(), range: (f64::NEG_INFINITY, f64::INFINITY) };
     if !tree.is_directory(DATA) {
         log.error(DATA, "there is no directory with test data");
         return nothing;
@@ -60,7 +70,11 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Data {
             log.warning(path, format!("not read: tests are in data/sample and data/secret{meant}"));
         }
     }
-    let data = if legacy { reader.legacy() } else { reader.successor() };
+    let settings = if legacy { reader.legacy_settings(DATA, &Settings::default()) } else { Settings::default() };
+    let mut data = if legacy { reader.legacy(&settings) } else { reader.successor(&settings) };
+    for (directory, kind) in PROBES.iter().filter(|(directory, _)| tree.is_directory(directory)) {
+        data.probes.extend(log.mildly(|| reader.probes(directory, *kind, &settings, legacy)));
+    }
     let secret = data.root.groups.iter().filter(|group| !group.sample).any(|group| group.all_tests().next().is_some());
     if data.root.all_tests().next().is_none() {
         log.error("data/secret", "there are no tests; each is a file NAME.in and a file NAME.ans");
@@ -85,13 +99,12 @@ struct Reader<'a> {
 type Files<'a> = BTreeMap<&'a str, &'a str>;
 
 impl<'a> Reader<'a> {
-    fn legacy(&self) -> Data {
-        let settings = self.legacy_settings(DATA, &Settings::default());
+    fn legacy(&self, settings: &Settings) -> Data {
         let rules = settings.rules(self.header.scoring, true);
         let range = rules.range.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
         let groups = ["data/sample", "data/secret"].iter().filter(|path| self.tree.is_directory(path));
-        let groups = groups.map(|path| self.legacy_group(path, &settings)).collect();
-        Data { root: Group { rules, groups, ..Group::default() }, range }
+        let groups = groups.map(|path| self.legacy_group(path, settings)).collect();
+        Data { root: Group { rules, groups, ..Group::default() }, probes: Vec::new(), range }
     }
 
     fn legacy_settings(&self, directory: &str, above: &Settings) -> Settings {
@@ -125,13 +138,12 @@ impl<'a> Reader<'a> {
         group
     }
 
-    fn successor(&self) -> Data {
+    fn successor(&self, above: &Settings) -> Data {
         let scoring = self.header.scoring;
         let mut groups = Vec::new();
-        let above = Settings::default();
         if self.tree.is_directory("data/sample") {
             let file = format!("data/sample/{SUCCESSOR}");
-            let (settings, _) = group::successor(self.tree, &file, &above, self.header, self.log);
+            let (settings, _) = group::successor(self.tree, &file, above, self.header, self.log);
             groups.push(Group {
                 name: "sample".to_owned(),
                 sample: true,
@@ -147,13 +159,13 @@ impl<'a> Reader<'a> {
         }
         let mut range = (0.0, DEFAULT_POINTS);
         if self.tree.is_directory("data/secret") {
-            let secret = self.secret(&above);
+            let secret = self.secret(above);
             range.1 = secret.rules.points.unwrap_or(f64::INFINITY);
             groups.push(secret);
         }
         // A submission's points are those of `secret`.
         let rules = Rules { stop_at_first_failure: !scoring, ignore_sample: scoring, ..Rules::default() };
-        Data { root: Group { rules, groups, ..Group::default() }, range }
+        Data { root: Group { rules, groups, ..Group::default() }, probes: Vec::new(), range }
     }
 
     /// Either groups, or tests.
@@ -280,9 +292,28 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Tests in a directory, and with `deep` in those below it, in order of their names.
-    fn tests(&self, directory: &'a str, settings: &Settings, deep: bool) -> Vec<Test> {
-        let mut found: BTreeMap<&str, Files<'_>> = BTreeMap::new();
+    /// In a directory and below it. Settings are handed down, as those of groups.
+    fn probes(&self, directory: &'a str, kind: ProbeKind, above: &Settings, legacy: bool) -> Vec<Probe> {
+        let settings = match legacy {
+            true => self.legacy_settings(directory, above),
+            false => self.settings(directory, above).0,
+        };
+        let (found, directories) = self.found(directory);
+        let mut probes = Vec::new();
+        for (name, files) in &found {
+            let output = files.get(".out").filter(|path| self.tree.is_file(path)).map(|path| self.tree.path(path));
+            let test = self.test(&format!("{directory}/{name}"), files, &settings);
+            probes.extend(test.map(|test| Probe { kind, test, output }));
+        }
+        for (_, path) in directories {
+            probes.extend(self.probes(path, kind, &settings, legacy));
+        }
+        probes
+    }
+
+    /// Files of each test in a directory, by the test's name, and the directories there.
+    fn found(&self, directory: &'a str) -> (BTreeMap<&'a str, Files<'a>>, Vec<(&'a str, &'a str)>) {
+        let mut found: BTreeMap<&'a str, Files<'a>> = BTreeMap::new();
         let mut directories = Vec::new();
         for (name, path, kind) in self.tree.children(directory) {
             if kind == Kind::Directory && !name.ends_with(".files") {
@@ -302,9 +333,19 @@ impl<'a> Reader<'a> {
                 }
             }
         }
+        (found, directories)
+    }
+
+    /// Tests in a directory, and with `deep` in those below it, in order of their names.
+    fn tests(&self, directory: &'a str, settings: &Settings, deep: bool) -> Vec<Test> {
+        let (found, directories) = self.found(directory);
         let mut tests = Vec::new();
         for (name, files) in &found {
-            tests.extend(self.test(&format!("{directory}/{name}"), files, settings));
+            let test = self.test(&format!("{directory}/{name}"), files, settings);
+            if test.as_ref().is_some_and(|test| test.answer.is_none()) {
+                self.log.error(files[".in"], format!("an input without an answer; there is no {name}.ans"));
+            }
+            tests.extend(test);
         }
         for (name, path) in directories {
             if !deep {
@@ -339,9 +380,6 @@ impl<'a> Reader<'a> {
             return None;
         };
         let answer = is_file(".ans");
-        if answer.is_none() {
-            self.log.error(input, format!("an input without an answer; there is no {}.ans", last(path)));
-        }
         let mut description = is_file(".desc").and_then(|file| self.words_of(file));
         let mut settings = settings.clone();
         let mut directory = None;

@@ -107,6 +107,7 @@ pub fn read(directory: &Path, label: String, unfinished: bool, log: &Log) -> Pro
         root: data.root,
         submissions,
         input_validators,
+        probes: data.probes,
         generators: made.generations,
         include,
         constants: header.constants,

@@ -102,6 +102,7 @@ pub fn read(tree: &Tree, directory: &Path, sipfile: Option<Sipfile>, log: &Log) 
         root: Group { rules, groups, ..Group::default() },
         submissions,
         input_validators: Vec::new(),
+        probes: Vec::new(),
         generators: sipfile.generations,
         include: None,
         constants: Constants::default(),

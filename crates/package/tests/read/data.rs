@@ -1,7 +1,7 @@
 //! Tests and groups.
 
 use crate::{Package, below, names};
-use millibox_package::model::{InputFlags, Objective, Rules, ScoreMode, Scoring, VerdictMode};
+use millibox_package::model::{InputFlags, Objective, ProbeKind, Rules, ScoreMode, Scoring, VerdictMode};
 
 #[test]
 fn tests_in_order() {
@@ -32,6 +32,41 @@ fn tests_in_order() {
     let test = problem.test("secret/group/x").unwrap();
     assert_eq!(below(&test.input, &package), "data/secret/group/x.in");
     assert_eq!(below(test.answer.as_ref().unwrap(), &package), "data/secret/group/x.ans");
+}
+
+#[test]
+fn what_programs_are_tried_on() {
+    let package = Package::successor("");
+    package
+        .file("data/invalid_input/a.in", "")
+        .file("data/invalid_input/a.yaml", "input_validator_args: ['1', '2 3']\n");
+    package.file("data/invalid_input/test_group.yaml", "input_validator_args: [all]\n");
+    package.file("data/invalid_input/deep/b.in", "").test("valid_output/c").file("data/valid_output/c.out", "");
+    package
+        .file("data/valid_output/c.yaml", "output_validator_args: [case_sensitive]\n")
+        .test("invalid_output/d")
+        .silent();
+    let problem = package.problem();
+    let probes: Vec<_> = problem.probes.iter().map(|probe| (probe.kind, &*probe.test.name)).collect();
+    let invalid = [(ProbeKind::InvalidInput, "invalid_input/a"), (ProbeKind::InvalidInput, "invalid_input/deep/b")];
+    let outputs = [(ProbeKind::InvalidOutput, "invalid_output/d"), (ProbeKind::ValidOutput, "valid_output/c")];
+    assert_eq!(probes, [invalid, outputs].concat());
+    let flags = |index: usize| problem.probes[index].test.input_flags.clone();
+    assert_eq!(flags(0), InputFlags::All(vec!["1".to_owned(), "2 3".to_owned()]));
+    assert_eq!(flags(1), InputFlags::All(vec!["all".to_owned()]));
+    assert_eq!((&problem.probes[0].test.answer, &problem.probes[2].output), (&None, &None));
+    assert_eq!(below(problem.probes[3].output.as_ref().unwrap(), &package), "data/valid_output/c.out");
+    assert_eq!(problem.probes[3].test.checker_flags, Some(vec!["case_sensitive".to_owned()]));
+    assert_eq!(names(&problem), ["secret/1"]);
+    // Whatever is wrong there, submissions can be judged.
+    package.file("data/valid_output/c.yaml", "output_validator_args: [none]\n");
+    package.warned("data/valid_output/c.yaml:1:24: warning: ");
+    package.file("data/valid_output/e.ans", "").warned("e.ans: warning: an answer without an input; there is no e.in");
+
+    let package = Package::legacy();
+    package.file("data/testdata.yaml", "input_validator_flags: x y\n").file("data/invalid_inputs/1.in", "").silent();
+    let flags = package.problem().probes[0].test.input_flags.clone();
+    assert_eq!(flags, InputFlags::All(vec!["x".to_owned(), "y".to_owned()]));
 }
 
 #[test]
