@@ -126,6 +126,12 @@ fn submissions_are_named_in_several_ways() {
     };
     package.judge(&[&outside("mine.sh", DOUBLE)]).exits_with(0);
     package.judge(&[&outside("mine.sh", "echo 2\n")]).exits_with(1).says("wrong answer: test secret/1");
+    // What it exits with is said, also where less is told.
+    let quiet = package.judge(&["-q", &outside("mine.sh", "echo 2\n")]);
+    quiet.exits_with(1).says("secret/1  wrong answer").says("wrong answer: test secret/1");
+    assert_eq!(package.judge(&["-q", &outside("mine.sh", DOUBLE)]).exits_with(0).stdout, "");
+    let two = [&outside("mine.sh", "echo 2\n")[..], &outside("yours.sh", "exit 1\n")];
+    package.judge(&two).exits_with(1).says("secret/1  wrong answer").says("sample/1  run-time error");
     let unknown = package.judge(&[&outside("mine.txt", DOUBLE)]);
     unknown.exits_with(2).says("neither extension nor first line");
     assert!(!unknown.stdout.contains("sample/1"), "nothing was run: {unknown:?}");

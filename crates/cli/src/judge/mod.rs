@@ -85,7 +85,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
         Ok(prepared) => {
             let names = submissions.iter().map(|submission| submission.name.as_str());
-            let mut show = Show::new(prepared.plan(), detail, on, bar, machine.clone(), names);
+            let mut show = Show::new(prepared.plan(), detail, on, bar, machine.clone(), names).with_foreign(&foreign);
             for warning in prepared.warnings() {
                 show.warning(&warning.to_string());
             }

@@ -119,7 +119,7 @@ pub struct Args {
     /// Example: --report html report.html
     #[arg(long, value_names = ["FORMAT", "PATH"], num_args = 2, action = clap::ArgAction::Append, help_heading = OUTPUT)]
     pub report: Vec<OsString>,
-    /// Only what is unexpected, judge errors and warnings
+    /// Only what is unexpected, or not accepted though from outside of the package, judge errors and warnings
     #[arg(long, short, conflicts_with = "verbose", help_heading = OUTPUT)]
     pub quiet: bool,
     /// Each test of each submission, on which CPU it ran, and what compilers say

@@ -106,6 +106,8 @@ pub struct Show<'p> {
     protocol: Option<Protocol<Above>>,
     error: Option<std::io::Error>,
     width: usize,
+    /// Names of submissions from outside of the package: these should be accepted.
+    foreign: &'p [String],
 }
 
 /// A bar on a terminal; nothing elsewhere.
@@ -148,7 +150,13 @@ impl<'p> Show<'p> {
             On::Stdout => Style::of(&std::io::stdout()),
             On::Stderr => Style::of(&std::io::stderr()),
         };
-        Show { plan, detail, style, out, protocol: None, error: None, width }
+        Show { plan, detail, style, out, protocol: None, error: None, width, foreign: &[] }
+    }
+
+    /// Submissions from outside of the package, by name: of these the exit status says whether they were accepted.
+    #[must_use]
+    pub fn with_foreign(self, foreign: &'p [String]) -> Show<'p> {
+        Show { foreign, ..self }
     }
 
     /// Something happened.
@@ -238,7 +246,9 @@ impl<'p> Show<'p> {
             writeln!(self.out, "{name:<width$}  judge error: {}", line(&report.reason), width = self.width)?;
             return self.out.flush();
         }
-        let fine = report.as_expected != Some(false) && !matches!(report.verdict, None | Some(Verdict::JudgeError));
+        let rejected = self.foreign.contains(&report.name) && report.verdict != Some(Verdict::Accepted);
+        let judged = !matches!(report.verdict, None | Some(Verdict::JudgeError));
+        let fine = report.as_expected != Some(false) && judged && !rejected;
         if !fine {
             let mut about = millibox_judge::report::About::default();
             (about.name, about.suite) = (report.name.clone(), report.suite.clone());
