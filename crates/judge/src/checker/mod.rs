@@ -17,6 +17,7 @@ use crate::convention::{Answer, printable};
 use crate::feedback::Feedback;
 use crate::verdict::{COMMENT_LIMIT, Verdict};
 use custom::Custom;
+use millibox_package::model::Format;
 use std::fs::File;
 use std::io::{self, BufReader, Seek};
 use std::os::unix::fs::FileExt;
@@ -35,7 +36,7 @@ pub enum CheckerInstance {
     Tokens,
     /// That of the format's version `legacy`, to which what is hexadecimal is a number, too.
     LegacyTokens,
-    /// Sim's default: equal but for spaces at the ends of lines and empty lines at the end.
+    /// Sim's default: equal but for white space at the ends of lines and empty lines at the end.
     Lines,
     /// Equal.
     Exact,
@@ -44,6 +45,14 @@ pub enum CheckerInstance {
 }
 
 impl CheckerInstance {
+    /// The default output validator of this version of the format.
+    pub fn tokens(format: Format) -> CheckerInstance {
+        match format {
+            Format::Legacy => CheckerInstance::LegacyTokens,
+            Format::Icpc2023 | Format::Sim => CheckerInstance::Tokens,
+        }
+    }
+
     /// Says whether an output is right. A program of the package has `feedback`, or else a fresh directory.
     ///
     /// # Errors

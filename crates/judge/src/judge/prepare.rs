@@ -10,7 +10,7 @@ use crate::grader::Grader;
 use crate::program::{Executable, Limits};
 use crate::scoring::{Plan, Refusal};
 use crate::staging::Staged;
-use millibox_package::model::{Checker, Convention, Format, Group, Problem, Program, Test};
+use millibox_package::model::{Checker, Convention, Group, Problem, Program, Test};
 use millibox_package::{Fault, Severity};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -168,10 +168,7 @@ impl Judge<'_> {
                 wrong.error(&problem.directory, "an interactive problem needs a program that talks to submissions");
                 None
             }
-            Checker::Tokens => Some(Referee::Checker(match problem.format {
-                Format::Legacy => CheckerInstance::LegacyTokens,
-                Format::Icpc2023 | Format::Sim => CheckerInstance::Tokens,
-            })),
+            Checker::Tokens => Some(Referee::Checker(CheckerInstance::tokens(problem.format))),
             Checker::Lines => Some(Referee::Checker(CheckerInstance::Lines)),
         }
     }

@@ -172,7 +172,7 @@ impl Setter<'_> {
             compile(grader)?;
         }
         let checker = match &problem.checker {
-            Checker::Tokens => Some(CheckerInstance::Tokens),
+            Checker::Tokens => Some(CheckerInstance::tokens(problem.format)),
             Checker::Lines => Some(CheckerInstance::Lines),
             Checker::Custom { program, convention } => match compile(program)? {
                 Some(executable) => {
