@@ -125,6 +125,16 @@ fn limits() -> Limits {
     }
 }
 
+#[test]
+fn there_may_be_all_the_time_in_the_world() {
+    let table = Table::new();
+    let limits = Limits { cpu_time: Duration::MAX, real_time: Duration::MAX, ..limits() };
+    for mode in BOTH {
+        let result = table.play_within(mode, &limits, &["exit:0"], &["exit:42"]);
+        assert_eq!(result.verdict, Accepted, "{mode:?}: {result:?}");
+    }
+}
+
 /// Ways to fail, with what is said of a solution that fails so.
 fn failures(table: &Table) -> Vec<(&'static str, Verdict)> {
     let mut all = vec![

@@ -391,6 +391,8 @@ fn a_time_limit_is_measured_where_nobody_states_one() {
     assert_eq!(judged.verdict("spins.sh"), "time_limit");
     let judged = package.judge(&["--time-limit", "700ms", "spins.sh"]);
     judged.exits_with(0).says("time limit 0.7 s (--time-limit)");
+    let endless = package.judge(&["--time-limit", "10000000000000000000s", "double.sh"]);
+    endless.exits_with(125).says("--time-limit").says("must be at most a day");
     fs::remove_dir_all(package.path().join("submissions/accepted")).unwrap();
     package.judge(&[]).exits_with(2).says("there is no submission that must be accepted; give --time-limit");
 }

@@ -90,6 +90,12 @@ pub fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A time limit, bounded like one that a package states.
+pub fn time_limit(text: &str) -> Result<Duration, String> {
+    const DAY: Duration = Duration::from_secs(86_400);
+    time(text).and_then(|time| if time > DAY { Err("must be at most a day".to_owned()) } else { Ok(time) })
+}
+
 const NO_TIME: &str = "a time is a number with a unit (us, ms, s, m, h), for example 500ms";
 
 /// As many as a CPU affinity can name.
@@ -363,6 +369,15 @@ mod tests {
         assert!(time("99999999999999999999s").is_err_and(|why| why.contains("too large")));
         assert!(id("4294967295").is_err_and(|why| why.contains("too large")));
         assert!(tmpfs("/tmp:1M:99999999999999999999".into()).is_err_and(|why| why.contains("too large")));
+    }
+
+    #[test]
+    fn time_limits() {
+        assert_eq!(time_limit("1d"), Ok(Duration::from_secs(86_400)));
+        for text in ["1d 1ns", "10000000000000000000s"] {
+            assert!(time_limit(text).is_err_and(|why| why.contains("at most a day")), "{text}");
+        }
+        assert!(time_limit("0s").is_err());
     }
 
     #[test]

@@ -72,10 +72,10 @@ pub struct Args {
 
     /// CPU time of every test
     ///
-    /// Units: ns, us, ms, s, m, h, d; parts are added up, as in 1m 30s.
+    /// Units: ns, us, ms, s, m, h, d; parts are added up, as in 1m 30s. At most a day.
     ///
     /// Example: --time-limit 1.5s
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "TIME", value_parser = values::time_limit, allow_hyphen_values = true, help_heading = LIMITS)]
     pub time_limit: Option<Duration>,
     /// Memory of every test
     ///

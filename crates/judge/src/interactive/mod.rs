@@ -122,8 +122,8 @@ fn play(
     let from_solution = Link::make(mode, Some(limits.output))?;
     // Until the solution has ended, whatever happens is its doing, and ends with its limits.
     let its_limits = Limits {
-        cpu_time: interactor.limits.cpu_time + limits.real_time,
-        real_time: interactor.limits.real_time + limits.real_time + AT_ONCE,
+        cpu_time: interactor.limits.cpu_time.saturating_add(limits.real_time),
+        real_time: interactor.limits.real_time.saturating_add(limits.real_time).saturating_add(AT_ONCE),
         ..interactor.limits
     };
     let mut requests = [
