@@ -33,7 +33,7 @@ const MOST_LOCKS: usize = 1024;
 pub const PERIOD_NS: u64 = 100_000_000;
 /// How many times as long as a look takes the thread does nothing before the next one.
 const LOOKS_APART: u32 = 10;
-/// More of the list is not read: some 60,000 locks. For each page of it the kernel walks through all that come before.
+/// More of the list is not read: some 80,000 locks. For each page of it the kernel walks through all that come before.
 const MOST_READ: usize = 4 << 20;
 
 /// A run that goes on.
