@@ -999,6 +999,8 @@ fn what_is_not_used_for_the_time_limit_makes_none() {
     assert_eq!(report["limit"].as_f64(), Some(1.0), "{report}");
     let tests = report["tests"].as_array().unwrap();
     assert!(tests.iter().all(|test| test["submission"] == "accepted/model.sh"), "{report}");
+    shop.write("p/submissions/submissions.yaml", "accepted: {use_for_time_limit: false}\n");
+    shop.fails("p", &["limits", "p"], 2, "submissions.yaml takes all that must be accepted out");
 }
 
 #[test]

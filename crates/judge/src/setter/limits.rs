@@ -85,7 +85,11 @@ pub fn limits(
         }
     };
     if submissions.is_empty() {
-        return Err(Trouble::Programs(vec!["there is no submission that must be accepted, to be measured".to_owned()]));
+        let why = match problem.model_solution() {
+            None => "there is no submission that must be accepted, to be measured",
+            Some(_) => "submissions.yaml takes all that must be accepted out (use_for_time_limit)",
+        };
+        return Err(Trouble::Programs(vec![why.to_owned()]));
     }
     let prepared = judge
         .problem(problem.clone(), observer)
