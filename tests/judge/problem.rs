@@ -1000,7 +1000,7 @@ fn what_is_not_used_for_the_time_limit_makes_none() {
     let tests = report["tests"].as_array().unwrap();
     assert!(tests.iter().all(|test| test["submission"] == "accepted/model.sh"), "{report}");
     shop.write("p/submissions/submissions.yaml", "accepted: {use_for_time_limit: false}\n");
-    shop.fails("p", &["limits", "p"], 2, "submissions.yaml takes all that must be accepted out");
+    shop.fails("p", &["limits", "p"], 1, "submissions.yaml takes all that must be accepted out");
 }
 
 #[test]
