@@ -137,13 +137,16 @@ impl Sockets {
     pub fn look(&mut self) -> u64 {
         let before = calls::thread_cpu_ns();
         // A read that fails, for want of memory or because there is too much, is done again soon.
+        let all = || read(&self.sockstat).map_or(0, |sockstat| used(&sockstat));
+        let used = all();
         let protocols = read(&self.protocols).unwrap_or_default();
+        // Others come and go meanwhile, for longer if we are kept from our CPU: they are not lost.
+        let used = used.min(all());
         let answers = match sockets(&protocols, "NETLINK") {
             0 => 0,
             few @ 1..=MOST_LISTED => read(&self.netlink).map_or(few * ANSWERS, |netlink| unread(&netlink)),
             many => many.saturating_mul(ANSWERS),
         };
-        let used = read(&self.sockstat).map_or(0, |sockstat| used(&sockstat));
         // Of our own time: a look that was interrupted by who computes would make the next one late, and the run holds
         // more by then.
         let took = calls::thread_cpu_ns().saturating_sub(before);
