@@ -163,13 +163,18 @@ impl Home {
             let _ = rustix::event::epoll::delete(epoll, events);
         }
         self.state = state;
-        self.real_deadline = None;
-        self.cpu_deadline = None;
-        self.locks_deadline = None;
+        self.stop_clocks();
         self.kill_again = false;
         self.rest = None;
         self.kills = 0;
         self.files = Default::default();
+    }
+
+    /// No limit that we look after ends the run any more.
+    pub fn stop_clocks(&mut self) {
+        self.real_deadline = None;
+        self.cpu_deadline = None;
+        self.locks_deadline = None;
         self.sockets = None;
     }
 

@@ -172,10 +172,7 @@ impl Supervisor {
         let patience = if matches!(home.state, State::Running(_)) { LONGEST_DEATH_NS } else { 0 };
         let until_ns = calls::monotonic_raw_ns().saturating_add(patience);
         // A limit that is reached while it is waited for was not what ended the run.
-        home.real_deadline = None;
-        home.cpu_deadline = None;
-        home.locks_deadline = None;
-        home.sockets = None;
+        home.stop_clocks();
         let orphans = Orphans::of(Dead { index, how, until_ns }, home.memory.shared);
         self.dying.push(orphans);
         self.look_at_the_dying()

@@ -213,9 +213,7 @@ impl Supervisor {
             };
             home.kill_pid1();
             request.ended = Some((cause, calls::monotonic_raw_ns(), used));
-            home.real_deadline = None;
-            home.cpu_deadline = None;
-            home.locks_deadline = None;
+            home.stop_clocks();
         }
     }
 }
