@@ -4,16 +4,12 @@
 //! directory that only root may enter (a package in `/root`) is then out of reach for a
 //! checker. [`Staged`] makes it reachable, once: hard links where they serve, copies where not.
 
+use millibox_package::{DEEPEST, MOST_ENTRIES};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
-
-/// Directories one in another, and files and directories of all, that are staged: what a package may have. Links may
-/// make more of them than there are.
-const DEEPEST: usize = 32;
-const MOST_ENTRIES: usize = 200_000;
 
 /// User and group id of the sandbox's programs: [`millibox::Supervisor::ids`].
 pub type Ids = (u32, u32);
@@ -148,7 +144,7 @@ pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> io::Result
 struct Staging<'a> {
     root: &'a Path,
     ids: Ids,
-    /// Entries that may still come.
+    /// Entries that may still come. Links may make more of them than a package has.
     left: usize,
 }
 

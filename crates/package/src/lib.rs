@@ -50,6 +50,7 @@ mod yaml;
 pub use constants::Constants;
 pub use fault::{Fault, Faults, Severity};
 pub use model::Problem;
+pub use tree::{DEEPEST, LEFT_BEHIND, MOST_ENTRIES};
 
 use fault::Log;
 use std::path::{Path, PathBuf};

@@ -6,12 +6,12 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Files and directories of a package.
-const MOST_ENTRIES: usize = 200_000;
-/// Directories one in another.
-const DEEPEST: usize = 32;
+/// Files and directories that a package may have.
+pub const MOST_ENTRIES: usize = 200_000;
+/// Directories of a package that may lie one in another.
+pub const DEEPEST: usize = 32;
 /// Python's directory of compiled files: whoever ran a program in the package has left it beside it.
-const LEFT_BEHIND: &str = "__pycache__";
+pub const LEFT_BEHIND: &str = "__pycache__";
 /// Bytes of a file that is read as text.
 const LONGEST_TEXT: u64 = 16 << 20;
 

@@ -1,8 +1,8 @@
 //! The package in a `.zip`: the same bytes for the same files, whoever packs them and when.
 
 use super::Trouble;
-use millibox_package::Problem;
 use millibox_package::model::Format;
+use millibox_package::{DEEPEST, LEFT_BEHIND, Problem};
 use rustix::fs::{Access, AtFlags, CWD};
 use serde::{Serialize, Serializer};
 use std::cell::Cell;
@@ -42,8 +42,6 @@ const ICPC: [&str; 23] = [
     "submissions",
     "test_group.yaml",
 ];
-/// Directories one in another.
-const DEEPEST: usize = 32;
 
 /// What was packed.
 #[derive(Debug, Clone, Serialize)]
@@ -264,7 +262,7 @@ fn is_rubbish(name: &str, directory: &str) -> bool {
     let left = [".o", ".pyc", ".class", ".swp", ".bak", ".orig"].iter().any(|end| name.ends_with(end));
     left || name.starts_with('.')
         || name.ends_with('~')
-        || name == "__pycache__"
+        || name == LEFT_BEHIND
         || (directory == "utils" && name == "cache")
 }
 

@@ -45,6 +45,16 @@ impl Report {
         self.faults.push(Fault { path: path.to_owned(), line: None, column: None, severity, message });
     }
 
+    /// What came of looking at many things at once.
+    fn take(&mut self, all: Vec<Result<Found, Trouble>>) -> Result<(), Trouble> {
+        for faults in all {
+            for (severity, path, message) in faults? {
+                self.add(severity, &path, message);
+            }
+        }
+        Ok(())
+    }
+
     /// Faults of an archive's files are told below the archive: where it was unpacked, there is soon nothing.
     fn as_given(&mut self, problem: &Problem, package: &Path) {
         let Some(unpacked) = problem.unpacked.as_ref().map(|unpacked| unpacked.path()) else { return };
@@ -57,6 +67,9 @@ impl Report {
         }
     }
 }
+
+/// What is wrong, and with which file.
+type Found = Vec<(Severity, PathBuf, String)>;
 
 /// What came of looking at one file.
 struct Look {
@@ -212,11 +225,7 @@ impl Setter<'_> {
                 .and_then(|()| self.check_answer(worker, problem, test, tools, &mut faults));
             (String::new(), tried.map(|()| faults))
         });
-        for faults in all {
-            for (severity, path, message) in faults? {
-                report.add(severity, &path, message);
-            }
-        }
+        report.take(all)?;
         report.validations = tools.validators.len() * tests.len();
         report.answers = if tools.checker.is_some() { tests.len() } else { 0 };
         Ok(())
@@ -278,7 +287,7 @@ impl Setter<'_> {
         problem: &Problem,
         test: &Test,
         tools: &Tools<'_>,
-        faults: &mut Vec<(Severity, PathBuf, String)>,
+        faults: &mut Found,
     ) -> Result<(), Trouble> {
         let (Some(checker), Some(path)) = (&tools.checker, &test.answer) else { return Ok(()) };
         let (verdict, why) = self.check(worker, problem, test, path, checker)?;
@@ -338,11 +347,7 @@ impl Setter<'_> {
             let tried = self.try_probe(worker, problem, probe, tools, &mut faults);
             (String::new(), tried.map(|()| faults))
         });
-        for faults in all {
-            for (severity, path, message) in faults? {
-                report.add(severity, &path, message);
-            }
-        }
+        report.take(all)?;
         report.validations += probes.len() * tools.validators.len();
         report.answers += if tools.checker.is_some() { outputs.count() } else { 0 };
         Ok(())
@@ -354,7 +359,7 @@ impl Setter<'_> {
         problem: &Problem,
         probe: &Probe,
         tools: &Tools<'_>,
-        faults: &mut Vec<(Severity, PathBuf, String)>,
+        faults: &mut Found,
     ) -> Result<(), Trouble> {
         let Probe { kind, test, output } = probe;
         let mut error = |path: &Path, message: String| faults.push((Severity::Error, path.to_owned(), message));
