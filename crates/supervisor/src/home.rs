@@ -13,6 +13,7 @@
 //! namespace, where they reach nothing else.
 
 use crate::backend::Backend;
+use crate::cpus::mask_of;
 use crate::launch::{Failure, Report, Shared, UNLIMITED, message};
 use crate::step::Step;
 use crate::sys::memory::{Pointers, Stack};
@@ -177,8 +178,8 @@ pub struct Birth {
     pub share_memory: bool,
     /// It takes the place of one that died.
     pub again: bool,
-    /// CPUs that this home's runs are held on; empty: all.
-    pub cpus: Vec<u64>,
+    /// Where it is held.
+    pub cpu: usize,
     /// How many runs there can be at the same time, in all homes.
     pub runs_at_once: u64,
 }
@@ -233,8 +234,11 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
     let pid1_stack = Stack::new(STACK).map_err(memory)?;
     let zygote_stack = Stack::new(STACK).map_err(memory)?;
     let pointers = Pointers::new(crate::launch::MAX_STRINGS + 64).map_err(memory)?;
-    if !birth.cpus.is_empty() {
-        calls::set_affinity(&birth.cpus).map_err(|errno| Failure::new(Step::Affinity, errno))?;
+    // If we may not use it any more (cpuset(7)), anywhere will do.
+    if let Err(errno) = calls::set_affinity(&mask_of(&[birth.cpu]))
+        && errno != Errno(libc::EINVAL)
+    {
+        return Err(Failure::new(Step::Affinity, errno));
     }
     calls::unshare(libc::CLONE_NEWNET).map_err(|errno| Failure::new(Step::Network, errno))?;
     crate::sockets::limit_options(birth.procfs);

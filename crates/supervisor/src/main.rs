@@ -15,6 +15,7 @@
 //! | `nursery` | the process that forks homes and builders |
 //! | `confine` | what each process gives up when it is set up |
 //! | `slot` | a slot's homes as the supervisor sees them |
+//! | `cpus` | which CPU each home is held on |
 //! | `world`, `template` | mount namespaces, prepared once per world |
 //! | `devices` | the devices of a world, as one mount if may be |
 //! | `home` | a place for runs, and the process that keeps it |
@@ -31,6 +32,7 @@
 
 mod backend;
 mod confine;
+mod cpus;
 mod devices;
 mod home;
 mod keeper;

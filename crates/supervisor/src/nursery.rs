@@ -20,7 +20,7 @@ use crate::confine;
 use crate::devices;
 use crate::home::{self, Birth};
 use crate::launch::{Failure, Report, Shared, message};
-use crate::slot::{close_all_but, cpu_of_home};
+use crate::slot::close_all_but;
 use crate::step::Step;
 use crate::supervisor::Setup;
 use crate::sys::{self, Errno, Result, calls, memory, process};
@@ -214,11 +214,6 @@ impl Crib<'_> {
                 return;
             }
         };
-        let cpus = match (setup.pin, setup.slots) {
-            (true, _) => cpu_of_home(order.index / setup.homes_per_slot),
-            (false, 1) => cpu_of_home(order.index),
-            (false, _) => Vec::new(),
-        };
         home::main(Birth {
             shared,
             backend,
@@ -228,7 +223,7 @@ impl Crib<'_> {
             gid: setup.gid,
             share_memory: setup.share_memory,
             again: order.again,
-            cpus,
+            cpu: setup.cpus.of_home(order.index),
             // A pair is two on one slot.
             runs_at_once: (setup.slots * setup.homes_per_slot.min(2)) as u64,
         });

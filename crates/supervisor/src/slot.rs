@@ -405,23 +405,6 @@ const CHARGED_AT_ONCE: u64 = 64 * 4096;
 /// Strings up to this length stay in memory between runs.
 const KEPT_STRINGS: usize = 64 * 1024;
 
-/// One CPU, the `number`th of those that we may use, as an affinity mask.
-///
-/// Home, pid1 and tracee wake each other a dozen times for a run; on one CPU that costs a
-/// switch, across CPUs an interrupt, which is dear in a virtual machine. So a pinned slot's
-/// homes, and its programs, are held on its CPU. The homes of a lone slot are held on CPUs
-/// of their own, so that what is prepared does not wait for what runs; its programs may use
-/// all CPUs. For several slots that are not pinned the scheduler does better than a guess.
-pub fn cpu_of_home(number: usize) -> Vec<u64> {
-    let mut mask = [0u64; crate::launch::CPU_WORDS];
-    let words = calls::get_affinity(&mut mask).unwrap_or(0);
-    let cpus: Vec<usize> = (0..words * 64).filter(|cpu| mask[cpu / 64] & 1 << (cpu % 64) != 0).collect();
-    let Some(&cpu) = cpus.get(number % cpus.len().max(1)) else { return Vec::new() };
-    let mut one = vec![0; cpu / 64 + 1];
-    one[cpu / 64] = 1 << (cpu % 64);
-    one
-}
-
 /// Closes all descriptors that are not in `keep`. Who cannot does not go on: they are other homes', or the caller's.
 pub fn close_all_but(mut keep: Vec<i32>) -> Result<()> {
     keep.sort_unstable();

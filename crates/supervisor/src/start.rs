@@ -2,6 +2,7 @@
 
 use crate::backend::Handover;
 use crate::confine;
+use crate::cpus::Cpus;
 use crate::locks::Locks;
 use crate::nursery::{self, Nursery};
 use crate::options::Options;
@@ -310,7 +311,7 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
         slots: inheritance.slots,
         homes_per_slot: inheritance.homes_per_slot,
         share_memory: inheritance.share_memory,
-        pin: inheritance.pin,
+        cpus: Cpus::look(inheritance.slots, inheritance.homes_per_slot, inheritance.pin),
         uid,
         gid,
         cgroups: inheritance.cgroups,

@@ -190,10 +190,11 @@ impl Supervisor {
             Ok(launch) => launch,
             Err(error) => return self.answer_error(id, Outcome::NotStarted(error)),
         };
-        if launch.cpu_words == 0 && !self.setup.pin {
-            // The tracee is born on its home's CPU alone.
-            launch.cpu_words = self.cpu_mask.len() as u32;
-            launch.cpus[..self.cpu_mask.len()].copy_from_slice(&self.cpu_mask);
+        if launch.cpu_words == 0
+            && let Some(mask) = self.setup.cpus.of_programs()
+        {
+            launch.cpu_words = mask.len() as u32;
+            launch.cpus[..mask.len()].copy_from_slice(mask);
         }
         if run.limits.cpu_time_ns.is_some() && !self.sees_runs {
             let error = Step::Request.says(

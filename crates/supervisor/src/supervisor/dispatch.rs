@@ -166,8 +166,11 @@ impl Supervisor {
                 self.homes[index].state == state && (self.homes[index].world == Some(world)) == same
             })
         };
-        let ready = in_state(State::Ready, true)
-            .min_by_key(|&index| (!self.homes[index].is_prepared(), self.homes[index].last_used));
+        let ready = in_state(State::Ready, true).min_by_key(|&index| {
+            let home = &self.homes[index];
+            // Where the last run is still being taken apart another would not find the CPU free, see `crate::cpus`.
+            (!home.is_prepared(), self.launched_on.get(self.setup.cpus.of_home(index)).copied(), home.last_used)
+        });
         if let Some(index) = ready.filter(|&index| self.homes[index].is_prepared()) {
             return Pick::Launch(index);
         }
@@ -217,10 +220,13 @@ impl Supervisor {
             Ok(()) => {
                 home.state = State::Running(id);
                 home.last_used = now;
+                if let Some(latest) = self.launched_on.get_mut(self.setup.cpus.of_home(index)) {
+                    *latest = now;
+                }
                 let limits = &request.limits;
                 home.real_deadline = limits.real_time_ns.map(|limit| now.saturating_add(limit));
                 home.cpu_deadline =
-                    limits.cpu_time_ns.map(|limit| now.saturating_add((limit / self.cpus).max(SHORTEST_WAIT_NS)));
+                    limits.cpu_time_ns.map(|limit| now.saturating_add((limit / self.setup.cpus.count() as u64).max(SHORTEST_WAIT_NS)));
                 home.locks_deadline =
                     limits.memory.filter(|_| self.locks.is_some()).map(|_| now.saturating_add(locks::PERIOD_NS));
             }

@@ -22,7 +22,8 @@ mod limits;
 mod results;
 
 use crate::backend::Handover;
-use crate::launch::{CPU_WORDS, Launch};
+use crate::cpus::Cpus;
+use crate::launch::Launch;
 use crate::locks::Locks;
 use crate::nursery::Nursery;
 use crate::slot::Home;
@@ -45,7 +46,7 @@ pub struct Setup {
     pub slots: usize,
     pub homes_per_slot: usize,
     pub share_memory: bool,
-    pub pin: bool,
+    pub cpus: Cpus,
     pub uid: u32,
     pub gid: u32,
     pub cgroups: Vec<Vec<u8>>,
@@ -89,11 +90,10 @@ pub struct Supervisor {
     /// Frames that the client's socket had no room for.
     unsent: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
-    cpus: u64,
     /// CPU time of a run that goes on can be told.
     sees_runs: bool,
-    /// CPUs that a run may use unless it asks for fewer.
-    cpu_mask: Vec<u64>,
+    /// For each CPU, when something was last launched in a home that is held there.
+    launched_on: Vec<u64>,
     /// The client's socket is watched for room to send.
     wants_room: bool,
     /// Why an answer could not be sent.
@@ -158,9 +158,7 @@ impl Supervisor {
     /// Sets everything up; homes are started here.
     pub fn new(setup: Setup, nursery: Nursery, locks: Option<Locks>) -> Result<Supervisor, Fatal> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
-        let mut mask = [0u64; CPU_WORDS];
-        let words = calls::get_affinity(&mut mask).unwrap_or(0);
-        let cpus = mask.iter().take(words).map(|word| u64::from(word.count_ones())).sum::<u64>().max(1);
+        let launched_on = vec![0; setup.cpus.end()];
         let mut supervisor = Supervisor {
             sees_runs: !matches!(setup.handover, Handover::Rlimit) || crate::tree::shows(nursery.pid()),
             setup,
@@ -172,8 +170,7 @@ impl Supervisor {
             queue: VecDeque::new(),
             unsent: VecDeque::new(),
             buffer: vec![0; millibox_wire::frame::MAX_INLINE],
-            cpus,
-            cpu_mask: mask.into_iter().take(words).collect(),
+            launched_on,
             wants_room: false,
             speechless: None,
             dying: Vec::new(),
