@@ -4,6 +4,7 @@ mod cancel;
 mod clock;
 mod command;
 mod containers;
+mod cpus;
 mod death;
 mod descriptors;
 mod faults;

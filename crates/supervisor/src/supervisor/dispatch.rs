@@ -225,8 +225,9 @@ impl Supervisor {
                 }
                 let limits = &request.limits;
                 home.real_deadline = limits.real_time_ns.map(|limit| now.saturating_add(limit));
-                home.cpu_deadline =
-                    limits.cpu_time_ns.map(|limit| now.saturating_add((limit / self.setup.cpus.count() as u64).max(SHORTEST_WAIT_NS)));
+                home.cpu_deadline = limits
+                    .cpu_time_ns
+                    .map(|limit| now.saturating_add((limit / self.setup.cpus.count() as u64).max(SHORTEST_WAIT_NS)));
                 home.locks_deadline =
                     limits.memory.filter(|_| self.locks.is_some()).map(|_| now.saturating_add(locks::PERIOD_NS));
             }

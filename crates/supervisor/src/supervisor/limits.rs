@@ -160,7 +160,8 @@ impl Supervisor {
                 };
                 let mut used_ns = used(false);
                 // What is not yet counted may be what reaches it.
-                if used_ns < limit && used_ns.saturating_add(self.setup.cpus.count() as u64 * LONGEST_TICK_NS) >= limit {
+                if used_ns < limit && used_ns.saturating_add(self.setup.cpus.count() as u64 * LONGEST_TICK_NS) >= limit
+                {
                     used_ns = used(true);
                 }
                 if used_ns >= limit {
@@ -170,7 +171,9 @@ impl Supervisor {
                 // Looking at many processes takes time, of which most is to be left for other runs. Time for which others
                 // kept us from our CPU is not ours: the next look would come later the more they compute.
                 let took = calls::thread_cpu_ns().saturating_sub(before);
-                let wait = ((limit - used_ns) / self.setup.cpus.count() as u64).max(SHORTEST_WAIT_NS).max(took.saturating_mul(10));
+                let wait = ((limit - used_ns) / self.setup.cpus.count() as u64)
+                    .max(SHORTEST_WAIT_NS)
+                    .max(took.saturating_mul(10));
                 self.homes[index].cpu_deadline = Some(now + wait);
             }
         }
