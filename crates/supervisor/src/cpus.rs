@@ -1,4 +1,5 @@
-//! Which CPU each home is held on, and with it its zygote, pid1, and the tracee before its program.
+//! Which CPUs there are, and which one each home is held on, and with it its zygote, pid1, and the tracee before its
+//! program.
 //!
 //! They wake each other a dozen times for a run; on one CPU that costs a switch, across CPUs an
 //! interrupt, which is dear in a virtual machine. A pinned slot's programs are held there as well.
@@ -10,15 +11,24 @@
 //! nothing for the longest time (`supervisor/dispatch.rs`).
 
 use crate::launch::CPU_WORDS;
+use crate::step::errno_text;
 use crate::sys::calls;
+use millibox_seccomp::{Arch, Data, Program};
+
+/// CPUs that the kernel can be asked about (`CONFIG_NR_CPUS` is at most 8192).
+const MOST_CPUS: usize = 8192;
+/// CPUs that a [`crate::launch::Launch`] can name.
+const NAMEABLE: usize = CPU_WORDS * 64;
 
 /// What the supervisor knows of the CPUs that it may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpus {
-    /// Their numbers, ascending; never empty.
+    /// Their numbers, ascending. Empty: they are not known, or have numbers that cannot be named, and nobody is held anywhere.
     allowed: Vec<usize>,
     /// Where in `allowed` the first home is.
     first: usize,
+    /// All that a process of ours could ask for.
+    machine: usize,
     slots: usize,
     homes_per_slot: usize,
     pin: bool,
@@ -26,40 +36,68 @@ pub struct Cpus {
 }
 
 impl Cpus {
-    /// Looks at our own affinity.
+    /// Chooses the CPUs that we, and all runs, use from now on: those that were `asked` for, or all but those that the host has set
+    /// apart (`isolcpus=`: the scheduler places nobody there, so neither do we).
     ///
+    /// What our caller was held on is not the runs'.
+    ///
+    /// # Errors
+    /// In words: CPUs were asked for that cannot be used.
+    pub fn take(asked: &[usize], slots: usize, homes_per_slot: usize, pin: bool) -> Result<Cpus, String> {
+        let _ = calls::set_affinity(&[u64::MAX; MOST_CPUS / 64]);
+        let machine = affinity();
+        let mut allowed = machine.clone();
+        if asked.is_empty() {
+            let isolated = std::fs::read_to_string("/sys/devices/system/cpu/isolated").unwrap_or_default();
+            let isolated = numbers_of(&isolated);
+            allowed.retain(|cpu| !isolated.contains(cpu));
+            if allowed.is_empty() {
+                allowed.clone_from(&machine);
+            }
+        } else {
+            if let Some(cpu) = asked.iter().find(|cpu| !machine.is_empty() && !machine.contains(cpu)) {
+                return Err(format!(
+                    "--cpus: there is no CPU {cpu} that we may use, only {machine:?}: name some of those"
+                ));
+            }
+            allowed = asked.to_vec();
+        }
+        if allowed != machine
+            && let Err(errno) = calls::set_affinity(&mask_of(&allowed))
+        {
+            return Err(format!("--cpus: cannot use CPUs {allowed:?}: {}", errno_text(errno)));
+        }
+        let count = if machine.is_empty() { at_least_one() } else { machine.len() };
+        Ok(Cpus::of(allowed, calls::current_cpu(), count, slots, homes_per_slot, pin))
+    }
+
     /// Unless slots are pinned, homes begin with the CPU that we are on, which the scheduler has just chosen for us: of many
     /// supervisors with a slot each, all would else be on the first.
-    pub fn look(slots: usize, homes_per_slot: usize, pin: bool) -> Cpus {
-        let mut mask = [0u64; CPU_WORDS];
-        let words = calls::get_affinity(&mut mask).unwrap_or(0);
-        let is_set = |&cpu: &usize| mask.get(cpu / 64).is_some_and(|word| word & 1 << (cpu % 64) != 0);
-        let allowed = (0..words * 64).filter(is_set).collect();
-        Cpus::of(allowed, rustix::thread::sched_getcpu(), slots, homes_per_slot, pin)
-    }
-
-    fn of(mut allowed: Vec<usize>, here: usize, slots: usize, homes_per_slot: usize, pin: bool) -> Cpus {
-        if allowed.is_empty() {
-            allowed.push(here);
+    fn of(
+        mut allowed: Vec<usize>,
+        here: Option<usize>,
+        machine: usize,
+        slots: usize,
+        homes_per_slot: usize,
+        pin: bool,
+    ) -> Cpus {
+        if allowed.last().is_some_and(|&cpu| cpu >= NAMEABLE) {
+            allowed.clear();
         }
-        let first = if pin { 0 } else { allowed.iter().position(|&cpu| cpu == here).unwrap_or(0) };
+        let first = allowed.iter().position(|&cpu| Some(cpu) == here && !pin).unwrap_or(0);
         let mask = mask_of(&allowed);
-        Cpus { allowed, first, slots, homes_per_slot: homes_per_slot.max(1), pin, mask }
+        Cpus { allowed, first, machine, slots, homes_per_slot: homes_per_slot.max(1), pin, mask }
     }
 
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.allowed.len()
-    }
-
-    /// Where a home is held.
+    /// Where a home is held; `None`: nowhere.
     ///
     /// A pinned slot has a CPU. So have slots of which there is one or more for each CPU, as all of them are busy then. Fewer
     /// slots' homes are spread over all CPUs.
-    pub fn of_home(&self, index: usize) -> usize {
+    pub fn of_home(&self, index: usize) -> Option<usize> {
+        let count = self.allowed.len();
         let slot = index / self.homes_per_slot;
-        let number = if self.pin || self.slots >= self.count() { slot } else { index };
-        self.allowed.get((self.first + number) % self.count()).copied().unwrap_or(0)
+        let number = if self.pin || self.slots >= count { slot } else { index };
+        self.allowed.get((self.first + number).checked_rem(count)?).copied()
     }
 
     /// Above all their numbers.
@@ -69,8 +107,63 @@ impl Cpus {
 
     /// What a tracee leaves its home's CPU for if its request names no CPUs, as an affinity mask; `None`: it stays.
     pub fn of_programs(&self) -> Option<&[u64]> {
-        (!self.pin).then_some(&self.mask)
+        (!self.pin && !self.allowed.is_empty()).then_some(&self.mask)
     }
+
+    /// Whether a home that cannot be held on its CPU must not run anything.
+    pub fn pinned(&self) -> bool {
+        self.pin
+    }
+
+    /// How many CPUs a run can compute on at once: of those its request names, or ours, unless its program may
+    /// choose others.
+    pub fn at_once(&self, named: Option<&[u64]>, may_choose: bool) -> u64 {
+        let at_once = match named {
+            _ if may_choose => self.machine,
+            Some(mask) => mask.iter().map(|word| word.count_ones() as usize).sum::<usize>().min(self.machine),
+            None if self.allowed.is_empty() => self.machine,
+            None if self.pin => 1,
+            None => self.allowed.len(),
+        };
+        at_once.max(1) as u64
+    }
+}
+
+/// Whether a program may call sched_setaffinity(2), in whatever way.
+pub fn may_choose(seccomp: Option<&Program>) -> bool {
+    let Some(program) = seccomp else { return true };
+    let native = Arch::native().audit_value();
+    let number = libc::SYS_sched_setaffinity as u32;
+    // The ways of x32, i386 and 32-bit Arm (arch/x86/entry/syscalls, arch/arm64/tools/syscall_32.tbl).
+    let ways = [(native, number), (native, number | 0x4000_0000), (0x4000_0003, 241), (0x4000_0028, 241)];
+    let refused = |action: u32| matches!(action & 0xffff_0000, 0 | 0x0005_0000 | 0x8000_0000);
+    // Of the caller itself, of another process.
+    let calls = [[0; 6], [1, u64::MAX, u64::MAX, u64::MAX, u64::MAX, u64::MAX]];
+    !ways.iter().all(|&(arch, nr)| {
+        calls.iter().all(|&args| refused(millibox_seccomp::run(program, &Data { nr, arch, args, ..Data::default() })))
+    }) || millibox_seccomp::constant_action(program, Arch::native(), number).is_none()
+}
+
+/// Our own affinity, as numbers; empty: the kernel does not say.
+fn affinity() -> Vec<usize> {
+    let mut mask = [0u64; MOST_CPUS / 64];
+    let words = calls::get_affinity(&mut mask).unwrap_or(0);
+    let is_set = |&cpu: &usize| mask.get(cpu / 64).is_some_and(|word| word & 1 << (cpu % 64) != 0);
+    (0..words * 64).filter(is_set).collect()
+}
+
+fn at_least_one() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// The numbers of a list such as `0,2-5` (cpuset(7), "List format").
+fn numbers_of(list: &str) -> Vec<usize> {
+    let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&cpu| cpu < MOST_CPUS);
+    let range = |part: &str| match part.split_once('-') {
+        Some((first, last)) => Some(number(first)?..=number(last)?),
+        None => number(part).map(|one| one..=one),
+    };
+    list.split(',').filter_map(range).flatten().collect()
 }
 
 /// These CPUs, as an affinity mask (sched_setaffinity(2)).
@@ -88,10 +181,11 @@ pub fn mask_of(cpus: &[usize]) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use millibox_seccomp::{compile, profile};
 
     fn homes(allowed: &[usize], here: usize, slots: usize, homes: usize, pin: bool) -> Vec<usize> {
-        let cpus = Cpus::of(allowed.to_vec(), here, slots, homes, pin);
-        (0..slots * homes).map(|index| cpus.of_home(index)).collect()
+        let cpus = Cpus::of(allowed.to_vec(), Some(here), 64, slots, homes, pin);
+        (0..slots * homes).filter_map(|index| cpus.of_home(index)).collect()
     }
 
     #[test]
@@ -115,8 +209,40 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_has_a_bit_for_each() {
+    fn where_cpus_are_not_known_nobody_is_held() {
+        for allowed in [vec![], vec![0, 1024]] {
+            let cpus = Cpus::of(allowed, Some(0), 2000, 2, 2, true);
+            assert_eq!((cpus.of_home(0), cpus.of_programs(), cpus.end()), (None, None, 0));
+            assert_eq!(cpus.at_once(None, false), 2000);
+        }
+    }
+
+    #[test]
+    fn a_run_computes_on_what_it_asked_for_or_may_choose() {
+        let one = Cpus::of(vec![2], Some(2), 8, 1, 3, true);
+        assert_eq!(one.at_once(None, false), 1);
+        assert_eq!(one.at_once(Some(&[0b1110]), false), 3);
+        assert_eq!(one.at_once(Some(&[u64::MAX]), false), 8);
+        assert_eq!(one.at_once(None, true), 8);
+        assert_eq!(Cpus::of(vec![2, 3], Some(2), 8, 1, 3, false).at_once(None, false), 2);
+    }
+
+    #[test]
+    fn the_profiles_let_nobody_choose() {
+        for name in ["default", "strict"] {
+            let program = compile(&profile(name).expect("a profile"), Arch::native()).expect("a program");
+            assert!(!may_choose(Some(&program)), "{name}");
+        }
+        assert!(may_choose(None));
+        let policy = "name = \"x\"\ndescription = \"x\"\ndefault = \"allow\"\n".parse().expect("a policy");
+        assert!(may_choose(Some(&compile(&policy, Arch::native()).expect("a program"))));
+    }
+
+    #[test]
+    fn lists_and_masks() {
+        assert_eq!(numbers_of("\n"), [0; 0]);
+        assert_eq!(numbers_of("1,3-5\n"), [1, 3, 4, 5]);
         assert_eq!(mask_of(&[0, 65]), [1, 2]);
-        assert_eq!(Cpus::of(vec![2, 3], 2, 1, 3, false).of_programs(), Some([0b1100].as_slice()));
+        assert_eq!(Cpus::of(vec![2, 3], None, 4, 1, 3, false).of_programs(), Some([0b1100].as_slice()));
     }
 }

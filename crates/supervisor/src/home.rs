@@ -178,8 +178,10 @@ pub struct Birth {
     pub share_memory: bool,
     /// It takes the place of one that died.
     pub again: bool,
-    /// Where it is held.
-    pub cpu: usize,
+    /// Where it is held; `None`: nowhere.
+    pub cpu: Option<usize>,
+    /// It is of no use anywhere else.
+    pub pinned: bool,
     /// How many runs there can be at the same time, in all homes.
     pub runs_at_once: u64,
 }
@@ -234,9 +236,10 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
     let pid1_stack = Stack::new(STACK).map_err(memory)?;
     let zygote_stack = Stack::new(STACK).map_err(memory)?;
     let pointers = Pointers::new(crate::launch::MAX_STRINGS + 64).map_err(memory)?;
-    // If we may not use it any more (cpuset(7)), anywhere will do.
-    if let Err(errno) = calls::set_affinity(&mask_of(&[birth.cpu]))
-        && errno != Errno(libc::EINVAL)
+    // If we may not use it any more (cpuset(7)), or may not choose, anywhere will do, unless it was asked for.
+    if let Some(cpu) = birth.cpu
+        && let Err(errno) = calls::set_affinity(&mask_of(&[cpu]))
+        && birth.pinned
     {
         return Err(Failure::new(Step::Affinity, errno));
     }

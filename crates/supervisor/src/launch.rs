@@ -136,7 +136,8 @@ pub struct Launch {
     pub rlimits: [u64; 16],
     /// 0: affinity stays.
     pub cpu_words: u32,
-    pub _pad: u32,
+    /// 0: nobody asked for just these CPUs.
+    pub cpus_named: u32,
     pub cpus: [u64; CPU_WORDS],
     pub memory: u64,
     /// Swap on top of memory; `UNLIMITED` if not asked for.

@@ -116,6 +116,8 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                 options.cpus = cpus.collect::<Option<_>>().ok_or_else(|| {
                     format!("--cpus={value}: must be numbers of CPUs, below {most}, with commas between them")
                 })?;
+                options.cpus.sort_unstable();
+                options.cpus.dedup();
             }
             "--pin" if value.is_empty() => options.pin = true,
             "--scoped" if value.is_empty() => options.scoped = true,

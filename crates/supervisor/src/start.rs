@@ -245,18 +245,7 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     let _ = calls::umask(0o022);
     calls::reset_signal_dispositions().map_err(failed("reset the signals' dispositions"))?;
     calls::unblock_signals();
-    let mut cpus = [u64::MAX; crate::launch::CPU_WORDS];
-    if !inheritance.cpus.is_empty() {
-        cpus = [0; crate::launch::CPU_WORDS];
-        for &cpu in &inheritance.cpus {
-            cpus[cpu / 64] |= 1 << (cpu % 64);
-        }
-    }
-    if let Err(errno) = calls::set_affinity(&cpus)
-        && !inheritance.cpus.is_empty()
-    {
-        return Err(format!("--cpus: cannot use any of these CPUs: {}", errno_text(errno)));
-    }
+    let cpus = Cpus::take(&inheritance.cpus, inheritance.slots, inheritance.homes_per_slot, inheritance.pin)?;
     // Nor are the keys of our caller's session (session-keyring(7)); without keyrings in the
     // kernel there is nothing to leave, and a container that forbids us keyrings forbids them to
     // the runs as well.
@@ -311,7 +300,7 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
         slots: inheritance.slots,
         homes_per_slot: inheritance.homes_per_slot,
         share_memory: inheritance.share_memory,
-        cpus: Cpus::look(inheritance.slots, inheritance.homes_per_slot, inheritance.pin),
+        cpus,
         uid,
         gid,
         cgroups: inheritance.cgroups,

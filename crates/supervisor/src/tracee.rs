@@ -87,7 +87,11 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     let strings = Strings::lay_out(prepared, &launch)?;
     if launch.cpu_words != 0 {
         let words = launch.cpus.get(..launch.cpu_words as usize).unwrap_or(&launch.cpus);
-        calls::set_affinity(words).map_err(at(Step::Affinity))?;
+        let set = calls::set_affinity(words);
+        // Else all is as well where we are: we were told all CPUs that there were at the start.
+        if launch.cpus_named != 0 {
+            set.map_err(at(Step::Affinity))?;
+        }
     }
     // What the home has open is O_CLOEXEC already; this holds even if it were not.
     calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC).map_err(at(Step::Descriptors))?;

@@ -3,6 +3,7 @@
 //! A bounded cache: a world that no request and no home uses any more is forgotten when
 //! there are too many, least recently used first.
 
+use crate::cpus;
 use crate::home::Order;
 use crate::nursery::Nursery;
 use crate::step::Step;
@@ -32,6 +33,8 @@ enum Template {
 struct Known {
     key: Box<[u8]>,
     world: World,
+    /// Its programs may choose their CPUs.
+    may_choose_cpus: bool,
     template: Template,
     /// Requests that want it.
     users: usize,
@@ -58,9 +61,9 @@ impl Worlds {
         let located: Located = decode(bytes).map_err(|error| error.to_string())?;
         let Located { world, .. } = crate::devices::expand(located, devices);
         template::plan(&world)?;
-        if let Some(program) = &world.seccomp {
-            Program::from_bytes(program).map_err(|error| format!("seccomp program: {error}"))?;
-        }
+        let program = world.seccomp.as_deref().map(Program::from_bytes).transpose();
+        let program = program.map_err(|error| format!("seccomp program: {error}"))?;
+        let may_choose_cpus = cpus::may_choose(program.as_ref());
         // A message to the nursery.
         if bytes.len() > MAX_INLINE - 1024 {
             return Err(format!(
@@ -73,7 +76,7 @@ impl Worlds {
         self.next += 1;
         let key: Box<[u8]> = bytes.into();
         self.by_key.insert(key.clone(), id);
-        self.known.insert(id, Known { key, world, template: Template::New, users: 0, last_used: 0 });
+        self.known.insert(id, Known { key, world, may_choose_cpus, template: Template::New, users: 0, last_used: 0 });
         Ok(WorldId(id))
     }
 
@@ -112,6 +115,11 @@ impl Worlds {
             Known { template: Template::Built { namespace, order }, .. } => Some((order, namespace.as_raw_fd())),
             _ => None,
         }
+    }
+
+    /// Whether programs in it may choose CPUs that their requests do not name.
+    pub fn may_choose_cpus(&self, id: WorldId) -> bool {
+        self.known.get(&id.0).is_none_or(|known| known.may_choose_cpus)
     }
 
     /// One of a world's mounts, for messages.

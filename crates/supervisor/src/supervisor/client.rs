@@ -230,6 +230,10 @@ impl Supervisor {
                 launch,
                 strings: run.strings.to_vec(),
                 descriptors,
+                cpus: self
+                    .setup
+                    .cpus
+                    .at_once((!run.cpus.is_empty()).then_some(&run.cpus), self.worlds.may_choose_cpus(world)),
                 limits: run.limits,
                 partner: run.partner,
                 ended: None,
@@ -356,7 +360,7 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
         rlimit_mask: 0,
         rlimits: [UNLIMITED; 16],
         cpu_words: run.cpus.len() as u32,
-        _pad: 0,
+        cpus_named: u32::from(!run.cpus.is_empty()),
         cpus: [0; CPU_WORDS],
         memory: limits.memory.unwrap_or(UNLIMITED),
         // A memory limit that swap could stretch would be none.

@@ -62,12 +62,12 @@ impl Supervisor {
                     at -= 1;
                     self.queue.remove(at);
                     self.launch(index, id);
+                    self.latest = Some((index, world));
+                    self.prepare_another(index, world);
                 }
                 Pick::Prepare(index) => {
                     at -= 1;
-                    if let Some((order, template)) = self.worlds.order(world) {
-                        self.homes[index].prepare(world, order, template);
-                    }
+                    self.prepare(index, world);
                 }
                 Pick::Switch(index) => self.homes[index].switch(),
                 Pick::Wait => {}
@@ -77,6 +77,34 @@ impl Supervisor {
         // A world that is not wanted any more must not keep a home from being idle; homes
         // let go of it when they are switched.
         self.worlds.trim();
+    }
+
+    fn prepare(&mut self, index: usize, world: WorldId) {
+        if let Some((order, template)) = self.worlds.order(world) {
+            self.homes[index].prepare(world, order, template);
+        }
+    }
+
+    /// A world that something is launched in has a second home, on another CPU if there is one, as long as some are idle: the
+    /// next run in it need not wait for the end of this one.
+    pub(super) fn prepare_another(&mut self, launched: usize, world: WorldId) {
+        let elsewhere = |index: usize| self.setup.cpus.of_home(index) != self.setup.cpus.of_home(launched);
+        let all = || self.homes.iter().enumerate().filter(|&(index, _)| index != launched);
+        let mut others = all().filter(|(_, home)| home.world == Some(world)).map(|(index, _)| index).peekable();
+        let is_lone = others.peek().is_none();
+        if others.any(elsewhere) {
+            return;
+        }
+        let mut idle = all().filter(|(_, home)| home.state == State::Idle).map(|(index, _)| index);
+        let best = idle.clone().find(|&index| elsewhere(index)).or_else(|| idle.next().filter(|_| is_lone));
+        if let Some(index) = best {
+            self.prepare(index, world);
+        }
+    }
+
+    /// When something was last launched on the CPU where a home is held.
+    fn launched_near(&self, index: usize) -> Option<u64> {
+        self.launched_on.get(self.setup.cpus.of_home(index)?).copied()
     }
 
     /// Starts both runs of a pair, if there is a slot for them whose homes are ready; else
@@ -108,11 +136,7 @@ impl Supervisor {
         for (index, world) in homes.into_iter().zip([first, second]) {
             let home = &mut self.homes[index];
             match home.state {
-                State::Idle => {
-                    if let Some((order, template)) = self.worlds.order(world) {
-                        home.prepare(world, order, template);
-                    }
-                }
+                State::Idle => self.prepare(index, world),
                 State::Ready if home.world != Some(world) => home.switch(),
                 _ => {}
             }
@@ -168,8 +192,9 @@ impl Supervisor {
         };
         let ready = in_state(State::Ready, true).min_by_key(|&index| {
             let home = &self.homes[index];
+            let prepared = home.is_prepared();
             // Where the last run is still being taken apart another would not find the CPU free, see `crate::cpus`.
-            (!home.is_prepared(), self.launched_on.get(self.setup.cpus.of_home(index)).copied(), home.last_used)
+            (!prepared, self.launched_near(index).filter(|_| prepared), home.last_used)
         });
         if let Some(index) = ready.filter(|&index| self.homes[index].is_prepared()) {
             return Pick::Launch(index);
@@ -220,14 +245,13 @@ impl Supervisor {
             Ok(()) => {
                 home.state = State::Running(id);
                 home.last_used = now;
-                if let Some(latest) = self.launched_on.get_mut(self.setup.cpus.of_home(index)) {
+                if let Some(latest) = self.setup.cpus.of_home(index).and_then(|cpu| self.launched_on.get_mut(cpu)) {
                     *latest = now;
                 }
                 let limits = &request.limits;
                 home.real_deadline = limits.real_time_ns.map(|limit| now.saturating_add(limit));
-                home.cpu_deadline = limits
-                    .cpu_time_ns
-                    .map(|limit| now.saturating_add((limit / self.setup.cpus.count() as u64).max(SHORTEST_WAIT_NS)));
+                home.cpu_deadline =
+                    limits.cpu_time_ns.map(|limit| now.saturating_add((limit / request.cpus).max(SHORTEST_WAIT_NS)));
                 home.locks_deadline =
                     limits.memory.filter(|_| self.locks.is_some()).map(|_| now.saturating_add(locks::PERIOD_NS));
             }

@@ -63,7 +63,13 @@ impl Supervisor {
             let report = || Report::read_from_bytes(bytes.get(1..received.length).unwrap_or(&[])).unwrap_or_default();
             match bytes.get(..received.length) {
                 Some([]) | None => return self.home_died(index),
-                Some([message::IDLE, ..]) => self.homes[index].idle(&self.epoll),
+                Some([message::IDLE, ..]) => {
+                    let is_new = self.homes[index].state == State::Settling;
+                    self.homes[index].idle(&self.epoll);
+                    if is_new && let Some((launched, world)) = self.latest {
+                        self.prepare_another(launched, world);
+                    }
+                }
                 Some([message::READY]) => {
                     let files = [(); backend::cgroup2::WATCHED].map(|()| descriptors.next().flatten());
                     if let [_, Some(events), ..] = &files {

@@ -132,7 +132,9 @@ impl Supervisor {
                 continue;
             }
             let now = calls::monotonic_raw_ns();
-            let Some(limits) = self.requests.get(&id).map(|request| request.limits) else { continue };
+            let Some((limits, cpus)) = self.requests.get(&id).map(|request| (request.limits, request.cpus)) else {
+                continue;
+            };
             let start = home.start_of_run();
             if let (Some(deadline), Some(limit)) = (real, limits.real_time_ns)
                 && now >= deadline
@@ -160,8 +162,7 @@ impl Supervisor {
                 };
                 let mut used_ns = used(false);
                 // What is not yet counted may be what reaches it.
-                if used_ns < limit && used_ns.saturating_add(self.setup.cpus.count() as u64 * LONGEST_TICK_NS) >= limit
-                {
+                if used_ns < limit && used_ns.saturating_add(cpus * LONGEST_TICK_NS) >= limit {
                     used_ns = used(true);
                 }
                 if used_ns >= limit {
@@ -171,9 +172,7 @@ impl Supervisor {
                 // Looking at many processes takes time, of which most is to be left for other runs. Time for which others
                 // kept us from our CPU is not ours: the next look would come later the more they compute.
                 let took = calls::thread_cpu_ns().saturating_sub(before);
-                let wait = ((limit - used_ns) / self.setup.cpus.count() as u64)
-                    .max(SHORTEST_WAIT_NS)
-                    .max(took.saturating_mul(10));
+                let wait = ((limit - used_ns) / cpus).max(SHORTEST_WAIT_NS).max(took.saturating_mul(10));
                 self.homes[index].cpu_deadline = Some(now + wait);
             }
         }

@@ -71,6 +71,8 @@ struct Request {
     strings: Vec<u8>,
     descriptors: Vec<OwnedFd>,
     limits: millibox_wire::Limits,
+    /// On how many CPUs it can compute at once.
+    cpus: u64,
     /// Starts together with this one.
     partner: Option<u64>,
     /// Why we ended it, when, and the CPU time that it had used by then (where the backend
@@ -92,6 +94,8 @@ pub struct Supervisor {
     buffer: Vec<u8>,
     /// CPU time of a run that goes on can be told.
     sees_runs: bool,
+    /// The home that something was last launched in by itself, and its world.
+    latest: Option<(usize, WorldId)>,
     /// For each CPU, when something was last launched in a home that is held there.
     launched_on: Vec<u64>,
     /// The client's socket is watched for room to send.
@@ -170,6 +174,7 @@ impl Supervisor {
             queue: VecDeque::new(),
             unsent: VecDeque::new(),
             buffer: vec![0; millibox_wire::frame::MAX_INLINE],
+            latest: None,
             launched_on,
             wants_room: false,
             speechless: None,

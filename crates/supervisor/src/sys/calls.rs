@@ -301,6 +301,13 @@ pub fn set_affinity(mask: &[u64]) -> Result<()> {
     unsafe { syscall(libc::SYS_sched_setaffinity, [0, size_of_val(mask), mask.as_ptr() as usize, 0, 0]) }.map(drop)
 }
 
+/// The CPU that we are on (getcpu(2)), if the kernel says.
+pub fn current_cpu() -> Option<usize> {
+    let mut cpu = 0u32;
+    // SAFETY: the kernel writes one u32.
+    unsafe { syscall(libc::SYS_getcpu, [&raw mut cpu as usize, 0, 0, 0, 0]) }.ok().map(|_| cpu as usize)
+}
+
 /// sched_getaffinity(2) of ourselves; the number of words that were filled.
 pub fn get_affinity(mask: &mut [u64]) -> Result<usize> {
     // SAFETY: the kernel writes no more than the slice's bytes.
