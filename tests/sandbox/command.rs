@@ -919,3 +919,16 @@ fn a_judge_is_told_what_strange_packages_are() {
     assert_eq!(status(&output), 125, "{output:?}");
     assert!(std::fs::read_to_string(&html).is_ok_and(|page| page.contains("sol.cpp")), "{output:?}");
 }
+
+/// Rust opens /dev/null in the place of a standard stream that is not there: what is written to it would be lost.
+#[test]
+fn a_report_to_a_closed_standard_output_is_an_error() {
+    let program = executable("millibox").display().to_string();
+    for (shell, expected) in [("\"$0\" \"$@\" >&-", 125), ("\"$0\" \"$@\" > /dev/null", 0)] {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", shell, &program, "run", "--report", "-"]).args(of_single_processes()).args(["--", "true"]);
+        let output = command.output().unwrap();
+        assert_eq!(status(&output), expected, "{shell}: {output:?}");
+        assert_eq!(text(&output.stderr).contains("--report -: cannot be written"), expected != 0, "{output:?}");
+    }
+}

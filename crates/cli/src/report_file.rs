@@ -1,7 +1,7 @@
 //! Files of `--report`.
 
 use crate::failure::Failure;
-use rustix::fs::{Access, AtFlags, CWD, FileType, fstat};
+use rustix::fs::{Access, AtFlags, CWD, FileType, OFlags, fcntl_getfl, fstat, makedev};
 use rustix::io::fcntl_dupfd_cloexec;
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
@@ -126,12 +126,23 @@ impl ReportFile {
     }
 }
 
+/// This standard stream, unless we were started without it. Rust then opens /dev/null in its place before anything of ours runs, for
+/// reading and writing, as nobody who throws output away does; what is written there would be lost in silence.
+fn open_since_the_start<F: AsFd>(stream: F) -> std::io::Result<F> {
+    let stat = fstat(&stream)?;
+    let is_null = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && stat.st_rdev == makedev(1, 3);
+    if is_null && fcntl_getfl(&stream)? & OFlags::RWMODE == OFlags::RDWR {
+        return Err(rustix::io::Errno::BADF.into());
+    }
+    Ok(stream)
+}
+
 impl Target {
     fn open(path: &Path, place: &Place) -> std::io::Result<Target> {
         // Opening these anew would write over what is there if they are files.
         let own = match place {
-            Place::Stdout => Some(fcntl_dupfd_cloexec(std::io::stdout(), 3)?),
-            Place::Stderr => Some(fcntl_dupfd_cloexec(std::io::stderr(), 3)?),
+            Place::Stdout => Some(fcntl_dupfd_cloexec(open_since_the_start(std::io::stdout())?, 3)?),
+            Place::Stderr => Some(fcntl_dupfd_cloexec(open_since_the_start(std::io::stderr())?, 3)?),
             Place::Path(_) => None,
         };
         if let Some(own) = own {

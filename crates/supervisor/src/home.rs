@@ -245,6 +245,7 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
     }
     calls::unshare(libc::CLONE_NEWNET).map_err(|errno| Failure::new(Step::Network, errno))?;
     crate::sockets::limit_options(birth.procfs);
+    crate::sockets::limit_backlogs(birth.procfs);
     let network = calls::openat(birth.procfs, c"self/ns/net", libc::O_RDONLY, 0).map_err(failed)?;
     let sockstat = calls::openat(birth.procfs, c"self/net/sockstat", libc::O_RDONLY, 0).map_err(failed)?;
     let own_pidfd = process::own_pidfd().map_err(failed)?;

@@ -1,0 +1,29 @@
+/* ---
+class = "memory"
+tries = "leave thousands of connections over a Unix socket that nobody accepts: a part of each is charged to nobody"
+must = "a listening socket has 128 of them"
+held_by = "network namespace of the home (net.core.somaxconn)"
+profiles = ["default", "separate"]
+--- */
+#include "hostile.h"
+#include <sys/un.h>
+
+static void attack(void)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "/tmp/pending" };
+    int listener = must(socket(AF_UNIX, SOCK_STREAM, 0));
+    must(bind(listener, (struct sockaddr *)&address, sizeof address));
+    must(listen(listener, 4096));
+    int pending = 0;
+    for (; pending < 900; pending++) {
+        int fd = must(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+        if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+            close(fd);
+            break;
+        }
+    }
+    if (pending < 100)
+        broken("only %d connections", pending);
+    if (pending > 200)
+        escaped("%d connections that nobody accepts", pending);
+}
