@@ -1,8 +1,10 @@
 //! Where homes are held, and that programs are not.
 
 use crate::builder;
-use millibox::Supervisor;
-use millibox_tests::{descendants, eventually, kill, name, run, skip, sleeper, start, wait, world_with_proc};
+use millibox::{Outcome, Supervisor};
+use millibox_tests::{
+    descendants, eventually, kill, name, needs_cgroups, result, run, skip, sleeper, start, wait, world_with_proc,
+};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -116,4 +118,20 @@ fn a_homes_successor_is_where_it_was() {
     kill(victim.pid, Signal::KILL);
     assert!(eventually(Duration::from_secs(10), || !victim.is_there()));
     assert_eq!(cpus_of_homes(&supervisor, 3), before);
+}
+
+/// A pool's members have one CPU each, and a request may name others.
+#[test]
+fn a_cpu_time_limit_holds_on_more_cpus_than_the_supervisor_has() {
+    let Some(all) = at_least_two_cpus() else { return };
+    let supervisor = start(builder().cpus([all[0]]).slots(1));
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    let busy = millibox_tests::request(["spin-tree", "2", "60000"]).cpus(all).expect("CPUs");
+    let over = result(&supervisor, &busy.cpu_time_limit(Duration::from_secs(1)).process_limit(10));
+    assert_eq!(over.outcome, Outcome::CpuTimeLimit);
+    let used = over.figures.cpu_user_ns + over.figures.cpu_system_ns;
+    // A first look after a second of real time would find two.
+    assert!(used < 1_600_000_000, "{:?}", over.figures);
 }
