@@ -25,7 +25,7 @@ pub(crate) fn stays_below(path: &Path) -> bool {
 /// `ids` are the user and group of the sandbox. Started by root it is another user than we are: then
 /// the files belong to its group. Nobody else on the host can read them.
 pub(crate) fn directory(files: &[File], ids: (u32, u32)) -> io::Result<TempDir> {
-    let directory = tempfile::Builder::new().prefix("millibox-").tempdir()?;
+    let directory = millibox_package::temporary::directory()?;
     let reader = Reader { group: (directory.path().metadata()?.uid() != ids.0).then_some(ids.1) };
     for file in files {
         if !stays_below(&file.name) {

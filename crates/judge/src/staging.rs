@@ -4,7 +4,7 @@
 //! directory that only root may enter (a package in `/root`) is then out of reach for a
 //! checker. [`Staged`] makes it reachable, once: hard links where they serve, copies where not.
 
-use millibox_package::{DEEPEST, MOST_ENTRIES};
+use millibox_package::{DEEPEST, MOST_ENTRIES, temporary};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -22,7 +22,7 @@ pub type Ids = (u32, u32);
 pub fn private_directory(ids: Ids) -> io::Result<TempDir> {
     let parent = std::env::temp_dir();
     let failed = |error| about(&parent, "cannot make a directory in", error);
-    let directory = tempfile::Builder::new().prefix("millibox-judge-").tempdir().map_err(failed)?;
+    let directory = temporary::directory().map_err(failed)?;
     if !same_user(ids) {
         let path = directory.path();
         rustix::fs::chownat(CWD, path, None, Some(Gid::from_raw(ids.1)), AtFlags::empty())

@@ -33,7 +33,7 @@ fn unpack_at_most(archive: &Path, bytes: u64, log: &Log) -> Option<TempDir> {
 
 /// Started by root, the sandbox's programs are another user's, and must find the files.
 fn directory() -> io::Result<TempDir> {
-    let directory = tempfile::Builder::new().prefix("millibox-package.").tempdir()?;
+    let directory = crate::temporary::directory()?;
     if rustix::process::geteuid().is_root() {
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755))?;
     }

@@ -24,6 +24,7 @@
 //! | `fault` | what is wrong, and where |
 //! | `archive` | a package in a `.zip` |
 //! | `tree` | the files of a package |
+//! | `temporary` | directories for temporary files, also for who reads packages |
 //! | `yaml`, `keys` | YAML with places; maps whose keys are asked for |
 //! | `programs` | which files are one program |
 //! | `icpc` | the ICPC formats |
@@ -43,6 +44,7 @@ mod keys;
 pub mod model;
 mod programs;
 mod sim;
+pub mod temporary;
 pub mod tokens;
 mod tree;
 mod yaml;

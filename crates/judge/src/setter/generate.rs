@@ -411,7 +411,7 @@ impl Setter<'_> {
     fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<Staged>), Trouble> {
         let machine = |error: std::io::Error| Trouble::Machine(format!("a generator for the shell: {error}"));
         let staged = Staged::new(&problem.directory, self.supervisor.ids()).map_err(machine)?;
-        let files = tempfile::tempdir().map_err(machine)?;
+        let files = millibox_package::temporary::directory().map_err(machine)?;
         let executable = Executable {
             world: World::minimal().read_only(staged.path(), PACKAGE),
             argv: ["/bin/sh", "-c"].map(OsString::from).to_vec(),
