@@ -19,6 +19,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
@@ -63,7 +64,6 @@ struct Outgoing {
 }
 
 struct State {
-    next: u64,
     entries: HashMap<u64, Entry>,
     /// Runs that have no place with the supervisor yet.
     waiting: VecDeque<Outgoing>,
@@ -126,6 +126,8 @@ pub struct Connection {
     /// socket is the same.
     process: u32,
     this: Weak<Connection>,
+    /// The next run's number. Not in the state: whoever was forked from us may find that locked for ever.
+    next: AtomicU64,
     state: Mutex<State>,
     /// What the dispatcher waits for while another thread reads, or nobody needs to: that this changes.
     unread: Condvar,
@@ -143,8 +145,8 @@ impl Connection {
             socket,
             process: std::process::id(),
             this: this.clone(),
+            next: AtomicU64::new(1),
             state: Mutex::new(State {
-                next: 1,
                 entries: HashMap::new(),
                 waiting: VecDeque::new(),
                 urgent: VecDeque::new(),
@@ -215,9 +217,7 @@ impl Connection {
 
     /// Numbers for runs, ascending, never given twice.
     pub fn ids<const N: usize>(&self) -> [u64; N] {
-        let mut state = self.lock();
-        let first = state.next;
-        state.next += N as u64;
+        let first = self.next.fetch_add(N as u64, Ordering::Relaxed);
         std::array::from_fn(|index| first + index as u64)
     }
 
@@ -907,6 +907,18 @@ mod tests {
         let longest = result("x".repeat(MAX_INLINE - HEADER - empty - 2));
         say(&its, Kind::Result, id, &encode(&longest));
         assert_eq!(connection.wait(id, None).expect("read"), Some(longest));
+    }
+
+    /// As in a process forked while another thread had it locked, where nobody will unlock it.
+    #[test]
+    fn numbers_are_given_whoever_has_the_state() {
+        let (connection, [known], _its) = with_runs();
+        let (say, said) = std::sync::mpsc::channel();
+        let state = connection.lock();
+        let asks = connection.clone();
+        std::thread::spawn(move || say.send(asks.ids::<2>()));
+        assert_eq!(said.recv_timeout(Duration::from_secs(30)), Ok([known + 1, known + 2]));
+        drop(state);
     }
 
     /// Until so many threads wait.
