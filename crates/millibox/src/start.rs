@@ -210,12 +210,14 @@ impl Process {
             loop {
                 let left = deadline.saturating_duration_since(Instant::now());
                 let timeout = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 0, tv_nsec: 0 });
-                let mut ready = [PollFd::new(&file, PollFlags::IN)];
-                if !matches!(poll(&mut ready, Some(&timeout)), Ok(1)) {
-                    break;
+                match poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&timeout)) {
+                    Ok(1) => {}
+                    Err(Errno::INTR) => continue,
+                    _ => break,
                 }
                 let mut chunk = [0; 4096];
                 match file.read(&mut chunk) {
+                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                     Ok(0) | Err(_) => break,
                     Ok(read) => bytes.extend_from_slice(&chunk[..read]),
                 }

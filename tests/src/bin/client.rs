@@ -30,6 +30,8 @@
 //! | `storm` | run the probe again and again |
 //! | `files=SOFT:HARD` | limits on open files |
 //! | `signals=N` | limit on queued signals and timers |
+//! | `alarms` | a signal every few milliseconds, which is handled |
+//! | `supervisor=PATH` | start this one |
 //! | `careless` | ignore SIGCHLD, and in the end kill the supervisor and say what is heard |
 //! | `forked` | fork while a run goes on; the child drops all that it has a copy of; say what came of the run |
 //! | `crowd` | in one run the probe puts descriptors on their way through sockets for good; see whether others go on |
@@ -341,6 +343,21 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
             let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
             // SAFETY: the structure lives until the call is over.
             check(unsafe { libc::setrlimit(libc::RLIMIT_SIGPENDING, &raw const limit) }, "setrlimit")
+        }
+        "alarms" => {
+            extern "C" fn nothing(_: i32) {}
+            let handler: extern "C" fn(i32) = nothing;
+            let time = libc::timeval { tv_sec: 0, tv_usec: 5000 };
+            let times = libc::itimerval { it_interval: time, it_value: time };
+            // SAFETY: the handler does nothing; the structure lives until the call is over.
+            unsafe {
+                libc::signal(libc::SIGALRM, handler as libc::sighandler_t);
+                check(libc::setitimer(libc::ITIMER_REAL, &raw const times, std::ptr::null_mut()), "setitimer")
+            }
+        }
+        "supervisor" => {
+            plan.builder = plan.builder.clone().executable(value);
+            Ok(())
         }
         "crowd" => {
             plan.crowd = true;
