@@ -563,3 +563,17 @@ fn last_words_that_signals_interrupt() {
     let said = millibox_tests::client(["alarms", &format!("supervisor={}", path.display()), "--"]);
     assert_eq!(said.value("error"), "cannot start the supervisor: these", "{said:?}");
 }
+
+#[test]
+fn nothing_is_left_of_one_whose_greeting_cannot_be_read() {
+    let place = directory();
+    // It says its number, then something that is no greeting, and ends with its socket.
+    let said = place.path().join("pid");
+    let script = format!("echo $$ > {}; printf nonsense >&0; exec cat >/dev/null", said.display());
+    match Supervisor::builder().executable(in_its_place(place.path(), &script)).start() {
+        Err(Error::Start(why)) => assert!(why.contains("greeting") && why.contains("install both"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    let pid = std::fs::read_to_string(said).unwrap();
+    assert!(!std::path::Path::new("/proc").join(pid.trim()).exists(), "a zombie");
+}

@@ -97,6 +97,8 @@ const REST: Duration = Duration::from_millis(100);
 const RESTS: u32 = 10;
 /// How long whoever asks for a run waits to hear why the supervisor has ended.
 const EXPLANATION: Duration = Duration::from_secs(1);
+/// What to do where the supervisor is not understood.
+const SAME_VERSION: &str = "library and supervisor must be of the same version: install both together";
 /// When what the kernel refused to send is tried again.
 const RETRY: Duration = Duration::from_millis(10);
 
@@ -165,13 +167,19 @@ impl Connection {
             unread: Condvar::new(),
             last_words,
         });
-        let frame = connection.receive(None).map_err(|_| Error::Start((connection.last_words)()))?;
-        let hello = match frame.as_deref().map(Header::decode) {
-            Some(Ok((Header { kind: Kind::Hello, .. }, body))) => decode::<Hello>(body).map_err(|e| e.to_string()),
-            Some(Err((_, error))) => Err(error.to_string()),
-            _ => Err("the supervisor did not greet".to_owned()),
+        let hello = match connection.receive(None) {
+            Ok(Some(frame)) => match Header::decode(&frame) {
+                Ok((Header { kind: Kind::Hello, .. }, body)) => {
+                    decode::<Hello>(body).map_err(|error| error.to_string())
+                }
+                Ok((Header { kind, .. }, _)) => Err(format!("it is of the kind {kind:?}")),
+                Err((_, error)) => Err(error.to_string()),
+            },
+            Err(Errno::MSGSIZE) => Err(format!("it is longer than {MAX_INLINE} bytes")),
+            Ok(None) | Err(_) => return Err(Error::Start((connection.last_words)())),
         };
-        let hello = hello.map_err(Error::Start)?;
+        let hello =
+            hello.map_err(|why| Error::Start(format!("its greeting cannot be read ({why}); {SAME_VERSION}")))?;
         {
             let mut state = connection.lock();
             state.credits = hello.credits as usize;
@@ -538,8 +546,8 @@ impl Connection {
     fn misunderstood(&self, state: &mut State, why: &str) {
         if state.died.is_none() {
             let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
-            let advice = "library and supervisor must be of the same version: install both together";
-            self.died(state, format!("its connection was closed, as an answer cannot be read ({why}); {advice}"));
+            let why = format!("its connection was closed, as an answer cannot be read ({why}); {SAME_VERSION}");
+            self.died(state, why);
         }
     }
 
@@ -1101,6 +1109,23 @@ mod tests {
                 assert_eq!(heard, "the connection was closed");
             });
             drop(its);
+        }
+    }
+
+    #[test]
+    fn a_greeting_that_cannot_be_read() {
+        let too_long = [0; MAX_INLINE];
+        for (kind, body, says) in [
+            (Kind::Hello, &too_long[..], "longer than 61440 bytes"),
+            (Kind::Hello, b"\xff\xff", "malformed"),
+            (Kind::Result, b"", "kind Result"),
+        ] {
+            let (ours, its) =
+                socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("a socket");
+            say(&its, kind, 0, body);
+            let answer = Connection::new(ours, Box::new(|| panic!("it lives")));
+            let Err(Error::Start(why)) = answer else { panic!("{says}") };
+            assert!(why.contains(says) && why.contains("install both"), "{why} does not say {says:?}");
         }
     }
 

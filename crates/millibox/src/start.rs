@@ -182,7 +182,10 @@ impl Builder {
         let process = Arc::new(Mutex::new(Process { pidfd, stderr, executable, cgroups: Vec::new() }));
         let words = process.clone();
         let last_words = Box::new(move || words.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).last_words());
-        let (connection, hello) = Connection::new(ours, last_words)?;
+        let (connection, hello) = Connection::new(ours, last_words).inspect_err(|_| {
+            // Its socket is closed by now, so it ends, and is not to stay a zombie.
+            process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).wait_for_end();
+        })?;
         process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).cgroups =
             hello.cgroups.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         let weak_backend = hello.backend == Backend::Rlimit && self.backend != BackendChoice::Rlimit;
