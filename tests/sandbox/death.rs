@@ -577,3 +577,10 @@ fn nothing_is_left_of_one_whose_greeting_cannot_be_read() {
     let pid = std::fs::read_to_string(said).unwrap();
     assert!(!std::path::Path::new("/proc").join(pid.trim()).exists(), "a zombie");
 }
+
+#[test]
+fn a_handle_that_nobody_could_make_readable_is_not_to_be_polled() {
+    let said = millibox_tests::client(["no-thread", "--", "exit", "0"]);
+    assert!(said.value("polled").contains("cannot start a thread"), "{said:?}");
+    assert_eq!((said.value("waited"), said.value("readable")), ("exited with 0".to_owned(), "true".to_owned()));
+}

@@ -256,7 +256,7 @@ impl Connection {
             return Err(error);
         }
         if !state.waiting.is_empty() || !state.urgent.is_empty() {
-            self.need_dispatcher(&mut state);
+            let _ = self.need_dispatcher(&mut state);
         }
         Ok(())
     }
@@ -313,7 +313,7 @@ impl Connection {
         self.part(state, &withdrawn);
         self.flush(state);
         if !state.urgent.is_empty() {
-            self.need_dispatcher(state);
+            let _ = self.need_dispatcher(state);
         }
         true
     }
@@ -340,7 +340,7 @@ impl Connection {
         state.urgent.push_back(outgoing(kind, id, body, Vec::new()));
         self.flush(state);
         if !state.urgent.is_empty() {
-            self.need_dispatcher(state);
+            let _ = self.need_dispatcher(state);
         }
     }
 
@@ -421,24 +421,24 @@ impl Connection {
     pub fn event(self: &Arc<Self>, id: u64) -> Result<Arc<OwnedFd>, Error> {
         let mut state = self.ours().ok_or_else(Connection::elsewhere)?;
         let ready = look(&state, id).is_some();
-        let make = || loop {
+        if let Some(Entry { event: Some(event), .. }) = state.entries.get(&id) {
+            return Ok(event.clone());
+        }
+        if !ready && !state.ended {
+            // Who polls may ask for nothing else, and without a thread nobody would make it readable.
+            let what = "start a thread that reads while a handle is polled";
+            self.need_dispatcher(&mut state).map_err(|error| Error::System { what, error })?;
+        }
+        let event = loop {
             match eventfd(u32::from(ready), EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK) {
-                Ok(event) => return Ok(Arc::new(event)),
+                Ok(event) => break Arc::new(event),
                 Err(Errno::MFILE) if raise_open_files() => {}
                 Err(errno) => return Err(Error::system("make an eventfd")(errno)),
             }
         };
-        let event = match state.entries.get_mut(&id) {
-            Some(Entry { event: Some(event), .. }) => return Ok(event.clone()),
-            Some(entry) => {
-                let event = entry.event.insert(make()?).clone();
-                state.polled += usize::from(!ready);
-                event
-            }
-            None => make()?,
-        };
-        if !ready && !state.ended {
-            self.need_dispatcher(&mut state);
+        if let Some(entry) = state.entries.get_mut(&id) {
+            entry.event = Some(event.clone());
+            state.polled += usize::from(!ready);
         }
         Ok(event)
     }
@@ -692,12 +692,13 @@ impl Connection {
 
     // --- the dispatcher -------------------------------------------------------------
 
-    fn need_dispatcher(self: &Arc<Self>, state: &mut State) {
+    /// An error: there is none, and no thread for it. Whoever waits reads, so results come later, not never.
+    fn need_dispatcher(self: &Arc<Self>, state: &mut State) -> Result<(), std::io::Error> {
         if state.dispatcher {
             if !state.reader || state.unsent() {
                 self.unread.notify_one();
             }
-            return;
+            return Ok(());
         }
         let weak = Arc::downgrade(self);
         let started = std::thread::Builder::new().name("millibox".to_owned()).spawn(move || {
@@ -708,8 +709,8 @@ impl Connection {
                 }
             }
         });
-        // Without a thread, whoever waits reads; results come later, not never.
         state.dispatcher = started.is_ok();
+        started.map(drop)
     }
 
     /// One turn of the dispatcher; false when it is over. `rests`: how often it has had nothing to do.

@@ -32,6 +32,7 @@
 //! | `signals=N` | limit on queued signals and timers |
 //! | `alarms` | a signal every few milliseconds, which is handled |
 //! | `supervisor=PATH` | start this one |
+//! | `no-thread` | poll a run's handle where no thread can be started, then where it can |
 //! | `careless` | ignore SIGCHLD, and in the end kill the supervisor and say what is heard |
 //! | `forked` | fork while a run goes on; the child drops all that it has a copy of; say what came of the run |
 //! | `crowd` | in one run the probe puts descriptors on their way through sockets for good; see whether others go on |
@@ -247,6 +248,7 @@ struct Plan {
     hang_run: Option<String>,
     crowd: bool,
     careless: bool,
+    no_thread: bool,
     forked: bool,
     exec: bool,
 }
@@ -368,6 +370,10 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
             // SAFETY: no handler is installed.
             check(if unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) } == libc::SIG_ERR { -1 } else { 0 }, "signal")
         }
+        "no-thread" => {
+            plan.no_thread = true;
+            Ok(())
+        }
         "forked" => {
             plan.forked = true;
             Ok(())
@@ -414,6 +420,7 @@ fn main() {
         hang_run: None,
         crowd: false,
         careless: false,
+        no_thread: false,
         forked: false,
         exec: false,
     };
@@ -440,6 +447,9 @@ fn main() {
     }
     if let Some(path) = &plan.hang_run {
         return go_on_beside_a_run_that_hangs(&request, path);
+    }
+    if plan.no_thread {
+        return poll_without_a_thread(&supervisor, &request);
     }
     if plan.forked {
         return go_on_after_a_fork(supervisor, &request);
@@ -483,6 +493,29 @@ fn main() {
         let _ = std::io::stdout().flush();
         std::thread::sleep(Duration::from_secs(100));
     }
+}
+
+/// There is no memory for a thread's stack, and none was started before whose stack could be used again.
+fn poll_without_a_thread(supervisor: &Supervisor, request: &Request) {
+    let first = supervisor.run(request).expect("a run");
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let status = std::fs::read_to_string("/proc/self/status").expect("our status");
+    let size =
+        status.lines().find_map(|line| line.strip_prefix("VmSize:")?.trim().strip_suffix(" kB")).expect("a size");
+    let size = size.parse::<u64>().expect("a number") << 10;
+    // SAFETY: the structures live until the calls are over.
+    let mut most = |bytes: Option<u64>| unsafe {
+        libc::getrlimit(libc::RLIMIT_AS, &raw mut limit);
+        limit.rlim_cur = bytes.unwrap_or(limit.rlim_max);
+        check(libc::setrlimit(libc::RLIMIT_AS, &raw const limit), "setrlimit").expect("a limit");
+    };
+    most(Some(size + (1 << 20)));
+    let polled = first.event().map(drop).map_err(|error| error.to_string());
+    let waited = wait(&first);
+    most(None);
+    println!("polled={polled:?}\nwaited={waited}");
+    let second = supervisor.run(request).expect("a run");
+    println!("readable={}", millibox_tests::readable(second.event().expect("a descriptor"), Duration::from_secs(30)));
 }
 
 /// A process forked from ours gets rid of its copies. Nothing else runs here: the library has no thread yet.
