@@ -410,6 +410,11 @@ fn a_variable_that_is_set_twice_has_the_last_value() {
     let request = Request::new("/usr/bin/env").env("A", "1").env("B", "2").env("A", "3");
     assert_eq!(run(&supervisor, &request).text(), "B=2\nA=3\n");
     refused(&supervisor, &Request::new("/bin/true").env("", "x"), "has no name");
+    // It would be another variable, and there twice after the next.
+    refused(&supervisor, &Request::new("/bin/true").env("A=B", "c").env("A", "1"), "\"A=B\"");
+    refused(&supervisor, &Request::new("/bin/true").env("A\0B", "c"), "\"A\\0B\"");
+    let request = Request::new("/usr/bin/env").env("A", "=1").env("A1", "2").env("A", "B=3");
+    assert_eq!(run(&supervisor, &request).text(), "A1=2\nA=B=3\n");
 }
 
 #[test]
