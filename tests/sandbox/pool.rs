@@ -182,6 +182,10 @@ fn a_cpu_that_is_not_there() {
         Err(Error::Start(why)) => assert!(why.contains("--cpus"), "{why}"),
         other => panic!("{other:?}"),
     }
+    match builder().cpus([]).start() {
+        Err(Error::Start(why)) => assert!(why.contains("at least one CPU"), "{why}"),
+        other => panic!("{other:?}"),
+    }
     // One slot for each CPU, unless it is told.
     assert_eq!(start(Supervisor::builder().cpus([0])).slots(), 1);
 }

@@ -42,7 +42,7 @@ pub struct Builder {
     cgroup_parent: Option<String>,
     user: Option<(u32, u32)>,
     pin: bool,
-    cpus: Vec<usize>,
+    cpus: Option<Vec<usize>>,
     separate_pid1: bool,
 }
 
@@ -98,11 +98,11 @@ impl Builder {
         self
     }
 
-    /// The CPUs that the supervisor and its runs are held on, by their numbers; without it, all. A run that asks for CPUs
-    /// of its own gets those.
+    /// The CPUs that the supervisor and its runs are held on, by their numbers, at least one; without it, all. A run that
+    /// asks for CPUs of its own gets those.
     #[must_use]
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Builder {
-        self.cpus = cpus.into_iter().collect();
+        self.cpus = Some(cpus.into_iter().collect());
         self
     }
 
@@ -118,6 +118,10 @@ impl Builder {
     /// # Errors
     /// It cannot be found, or cannot start; the error has its own words.
     pub fn start(self) -> Result<Supervisor, Error> {
+        // Who has found none to use does not mean all.
+        if self.cpus.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::Start("the list of CPUs is empty: name at least one CPU, or leave it out".to_owned()));
+        }
         let executable = match &self.executable {
             Some(path) => path.clone(),
             None => find()?,
@@ -158,8 +162,8 @@ impl Builder {
         if self.pin {
             command.arg("--pin");
         }
-        if !self.cpus.is_empty() {
-            let numbers: Vec<String> = self.cpus.iter().map(usize::to_string).collect();
+        if let Some(cpus) = &self.cpus {
+            let numbers: Vec<String> = cpus.iter().map(usize::to_string).collect();
             command.arg(format!("--cpus={}", numbers.join(",")));
         }
         if self.separate_pid1 {
