@@ -61,8 +61,8 @@ impl Builder {
         self
     }
 
-    /// Places for runs per slot: 2, so that the next run is prepared while one goes on, or
-    /// 1 for a supervisor that serves a single run.
+    /// Places for runs per slot, from 1 to 4; without it, 3: while a run goes on in one, the others are cleaned up and
+    /// prepared for the next. A pair needs 2; 1 is enough for a supervisor that serves a single run.
     #[must_use]
     pub fn homes_per_slot(mut self, homes: usize) -> Builder {
         self.homes_per_slot = Some(homes);
@@ -76,7 +76,8 @@ impl Builder {
         self
     }
 
-    /// Where our cgroups are made: an absolute path in each hierarchy, as it is mounted here.
+    /// Where our cgroups are made: an absolute path in each hierarchy, as it is mounted here. Without it, what the
+    /// environment variable `MILLIBOX_CGROUP_PARENT` says; if that is not set either, a place is looked for.
     #[must_use]
     pub fn cgroup_parent(mut self, path: impl Into<String>) -> Builder {
         self.cgroup_parent = Some(path.into());
@@ -91,7 +92,8 @@ impl Builder {
         self
     }
 
-    /// Holds each slot on a CPU of its own: run times then vary less.
+    /// Holds each slot on one CPU, with those of its runs that name none: run times then vary less. Slots share CPUs only
+    /// if there are more slots than CPUs.
     #[must_use]
     pub fn pin_slots(mut self, pin: bool) -> Builder {
         self.pin = pin;
@@ -290,7 +292,9 @@ impl Process {
 /// Dropping it kills what runs, waits until it is gone, and leaves nothing behind.
 ///
 /// If the kernel refuses to pass descriptors on because this user has too many on their way
-/// (unix(7), ETOOMANYREFS), the soft limit of this process on open files becomes the hard one.
+/// (unix(7), ETOOMANYREFS), or a descriptor that the library needs for a run because this process
+/// has as many open as it may (EMFILE), the soft limit of this process on open files becomes the
+/// hard one.
 pub struct Supervisor {
     connection: Arc<Connection>,
     hello: Hello,
