@@ -257,8 +257,14 @@ impl Request {
             Program::Path(path) if path.is_empty() => return says("the program's path is empty".to_owned()),
             Program::Path(path) => vec![path.clone()],
             Program::Search(name, directories) => {
-                if name.is_empty() || name.as_bytes().contains(&b'/') || directories.is_empty() {
-                    return says(format!("{name:?} cannot be looked for in {directories:?}"));
+                if name.is_empty() {
+                    return says("the name of the program that is to be looked for is empty".to_owned());
+                }
+                if name.as_bytes().contains(&b'/') {
+                    return says(format!("{name:?} cannot be looked for, as it has a /: give it as Program::Path"));
+                }
+                if directories.is_empty() {
+                    return says(format!("{name:?} cannot be looked for: name at least one directory to look in"));
                 }
                 directories
                     .iter()
