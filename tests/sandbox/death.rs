@@ -4,8 +4,8 @@ use crate::limits::Above;
 use crate::{builder, supervisor};
 use millibox::{Backend, Error, Handle, Mount, Outcome, Request, Supervisor, World};
 use millibox_tests::{
-    Gone, NURSERY, PATIENCE, Process, Random, descendants, eventually, executable, kill, name, pipe, process,
-    processes_that_say, read_all, request, result, skip, sleeper, start, token, wait,
+    Gone, NURSERY, PATIENCE, Process, Random, descendants, directory, eventually, executable, kill, name, pipe,
+    process, processes_that_say, read_all, request, result, skip, sleeper, start, token, wait,
 };
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
@@ -544,4 +544,43 @@ fn a_process_forked_from_the_client_ends_nothing() {
     let said = millibox_tests::client(["forked", "--", "ready-sleep", "60000"]);
     let values = ["child", "goes_on", "outcome", "next"].map(|key| said.value(key));
     assert_eq!(values, ["true", "true", "killed by the caller", "exited with 0"], "{said:?}");
+}
+
+/// A shell script in the supervisor's place, with the socket at descriptor 0.
+fn in_its_place(directory: &std::path::Path, script: &str) -> PathBuf {
+    let path = directory.join("supervisor");
+    // By another process: see `Scene::set` in privileges.rs.
+    let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"";
+    let written = Command::new("/bin/sh").args(["-c", write]).arg(&path).arg(script).status().unwrap();
+    assert!(written.success());
+    path
+}
+
+#[test]
+fn last_words_that_signals_interrupt() {
+    let place = directory();
+    let path = in_its_place(place.path(), "exec </dev/null; sleep 0.3; echo millibox: these >&2");
+    let said = millibox_tests::client(["alarms", &format!("supervisor={}", path.display()), "--"]);
+    assert_eq!(said.value("error"), "cannot start the supervisor: these", "{said:?}");
+}
+
+#[test]
+fn nothing_is_left_of_one_whose_greeting_cannot_be_read() {
+    let place = directory();
+    // It says its number, then something that is no greeting, and ends with its socket.
+    let said = place.path().join("pid");
+    let script = format!("echo $$ > {}; printf nonsense >&0; exec cat >/dev/null", said.display());
+    match Supervisor::builder().executable(in_its_place(place.path(), &script)).start() {
+        Err(Error::Start(why)) => assert!(why.contains("greeting") && why.contains("install both"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    let pid = std::fs::read_to_string(said).unwrap();
+    assert!(!std::path::Path::new("/proc").join(pid.trim()).exists(), "a zombie");
+}
+
+#[test]
+fn a_handle_that_nobody_could_make_readable_is_not_to_be_polled() {
+    let said = millibox_tests::client(["no-thread", "--", "exit", "0"]);
+    assert!(said.value("polled").contains("cannot start a thread"), "{said:?}");
+    assert_eq!((said.value("waited"), said.value("readable")), ("exited with 0".to_owned(), "true".to_owned()));
 }

@@ -2,7 +2,9 @@
 
 use crate::builder;
 use millibox::{Error, Handle, Outcome, Pool, Supervisor};
-use millibox_tests::{PATIENCE, kill, run, skip, start, token, wait, world_with_proc};
+use millibox_tests::{
+    PATIENCE, Process, descendants, eventually, kill, run, skip, start, token, wait, world_with_proc,
+};
 use std::collections::BTreeSet;
 
 fn pool() -> Option<Pool> {
@@ -54,15 +56,20 @@ fn who_has_least_to_do_is_asked() {
     assert!(pool.members().all(|member| member.unfinished() == 0));
 }
 
-/// Asks for a run from this member's CPU.
-fn sleep_near(pool: &Pool, member: &Supervisor) -> Handle {
+/// Does something on this CPU.
+fn on<T>(cpu: usize, act: impl FnOnce() -> T) -> T {
     let allowed = rustix::thread::sched_getaffinity(None).expect("our CPUs");
     let mut one = rustix::thread::CpuSet::new();
-    one.set(cpu_of(member));
+    one.set(cpu);
     rustix::thread::sched_setaffinity(None, &one).expect("a CPU of ours");
-    let handle = sleep(pool);
+    let done = act();
     rustix::thread::sched_setaffinity(None, &allowed).expect("our CPUs");
-    handle
+    done
+}
+
+/// Asks for a run from this member's CPU.
+fn sleep_near(pool: &Pool, member: &Supervisor) -> Handle {
+    on(cpu_of(member), || sleep(pool))
 }
 
 #[test]
@@ -138,10 +145,45 @@ fn a_member_that_is_killed() {
     assert!(more.iter().all(|handle| wait(handle).outcome == Outcome::Cancelled));
 }
 
+/// Kills it; nobody asks it for anything, so that is not known yet. The CPU that it was on.
+fn kill_unheard(member: &Supervisor) -> usize {
+    let cpu = cpu_of(member);
+    let family = descendants(member.pid());
+    kill(member.pid() as i32, rustix::process::Signal::KILL);
+    // With them its socket is closed.
+    assert!(eventually(PATIENCE, || !family.iter().any(Process::is_there)));
+    assert!(!member.is_dead());
+    cpu
+}
+
+#[test]
+fn a_member_of_which_nobody_knows_that_it_was_killed() {
+    let exit = millibox_tests::request(["exit", "5"]);
+    let Some(pool) = pool() else { return };
+    let cpu = kill_unheard(pool.members().next().expect("a member"));
+    let handle = on(cpu, || pool.run(&exit)).expect("a run of another member");
+    assert_eq!(wait(&handle).outcome, Outcome::Exited(5));
+    drop(pool);
+
+    let Some(pool) = self::pool() else { return };
+    let cpu = kill_unheard(pool.members().next().expect("a member"));
+    let pair = on(cpu, || pool.run_pair([&exit, &exit])).expect("a pair of another member");
+    assert_eq!(pair.each_ref().map(|handle| wait(handle).outcome), [5, 5].map(Outcome::Exited));
+    // Without any member left there is an end to asking.
+    for member in pool.members().skip(1) {
+        kill_unheard(member);
+    }
+    assert!(matches!(pool.run(&exit), Err(Error::Died(_))));
+}
+
 #[test]
 fn a_cpu_that_is_not_there() {
     match builder().cpus([1023]).start() {
         Err(Error::Start(why)) => assert!(why.contains("--cpus"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    match builder().cpus([]).start() {
+        Err(Error::Start(why)) => assert!(why.contains("at least one CPU"), "{why}"),
         other => panic!("{other:?}"),
     }
     // One slot for each CPU, unless it is told.

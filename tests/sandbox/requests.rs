@@ -182,7 +182,8 @@ fn a_missing_interpreter_is_told_apart() {
     std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
     share(&script, 0o755);
     let world = World::minimal().read_only(&script, "/script");
-    not_started(&supervisor, &Request::new("/script").world(&world), "exec", Some(libc::ENOENT), "interpreter");
+    let script = Request::new("/script").world(&world);
+    not_started(&supervisor, &script, "exec", Some(libc::ENOENT), "world must have that");
 }
 
 #[test]
@@ -285,8 +286,11 @@ fn a_program_is_looked_for() {
     not_started(&supervisor, &search("no-such-program", &["/usr/bin", "/bin"]), "exec", Some(libc::ENOENT), "");
     // A directory of that name is passed over, and told when nothing else is found (execvp(3)).
     not_started(&supervisor, &search("bin", &["/nowhere", "/usr"]), "exec", Some(libc::EACCES), "");
-    refused(&supervisor, &search("a/b", &["/bin"]), "cannot be looked for");
-    refused(&supervisor, &search("true", &[]), "cannot be looked for");
+    refused(&supervisor, &search("a/b", &["/bin"]), "Program::Path");
+    refused(&supervisor, &search("", &["/bin"]), "empty");
+    refused(&supervisor, &search("true", &[]), "name at least one directory");
+    // Nobody looks for the name of one that is to be at a path.
+    not_started(&supervisor, &Request::new("true"), "exec", Some(libc::ENOENT), "Program::Search");
 }
 
 #[test]
@@ -410,6 +414,11 @@ fn a_variable_that_is_set_twice_has_the_last_value() {
     let request = Request::new("/usr/bin/env").env("A", "1").env("B", "2").env("A", "3");
     assert_eq!(run(&supervisor, &request).text(), "B=2\nA=3\n");
     refused(&supervisor, &Request::new("/bin/true").env("", "x"), "has no name");
+    // It would be another variable, and there twice after the next.
+    refused(&supervisor, &Request::new("/bin/true").env("A=B", "c").env("A", "1"), "\"A=B\"");
+    refused(&supervisor, &Request::new("/bin/true").env("A\0B", "c"), "\"A\\0B\"");
+    let request = Request::new("/usr/bin/env").env("A", "=1").env("A1", "2").env("A", "B=3");
+    assert_eq!(run(&supervisor, &request).text(), "A1=2\nA=B=3\n");
 }
 
 #[test]

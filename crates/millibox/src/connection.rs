@@ -19,6 +19,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
@@ -63,7 +64,6 @@ struct Outgoing {
 }
 
 struct State {
-    next: u64,
     entries: HashMap<u64, Entry>,
     /// Runs that have no place with the supervisor yet.
     waiting: VecDeque<Outgoing>,
@@ -97,6 +97,8 @@ const REST: Duration = Duration::from_millis(100);
 const RESTS: u32 = 10;
 /// How long whoever asks for a run waits to hear why the supervisor has ended.
 const EXPLANATION: Duration = Duration::from_secs(1);
+/// What to do where the supervisor is not understood.
+const SAME_VERSION: &str = "library and supervisor must be of the same version: install both together";
 /// When what the kernel refused to send is tried again.
 const RETRY: Duration = Duration::from_millis(10);
 
@@ -126,6 +128,8 @@ pub struct Connection {
     /// socket is the same.
     process: u32,
     this: Weak<Connection>,
+    /// The next run's number. Not in the state: whoever was forked from us may find that locked for ever.
+    next: AtomicU64,
     state: Mutex<State>,
     /// What the dispatcher waits for while another thread reads, or nobody needs to: that this changes.
     unread: Condvar,
@@ -143,8 +147,8 @@ impl Connection {
             socket,
             process: std::process::id(),
             this: this.clone(),
+            next: AtomicU64::new(1),
             state: Mutex::new(State {
-                next: 1,
                 entries: HashMap::new(),
                 waiting: VecDeque::new(),
                 urgent: VecDeque::new(),
@@ -163,13 +167,19 @@ impl Connection {
             unread: Condvar::new(),
             last_words,
         });
-        let frame = connection.receive(None).map_err(|_| Error::Start((connection.last_words)()))?;
-        let hello = match frame.as_deref().map(Header::decode) {
-            Some(Ok((Header { kind: Kind::Hello, .. }, body))) => decode::<Hello>(body).map_err(|e| e.to_string()),
-            Some(Err((_, error))) => Err(error.to_string()),
-            _ => Err("the supervisor did not greet".to_owned()),
+        let hello = match connection.receive(None) {
+            Ok(Some(frame)) => match Header::decode(&frame) {
+                Ok((Header { kind: Kind::Hello, .. }, body)) => {
+                    decode::<Hello>(body).map_err(|error| error.to_string())
+                }
+                Ok((Header { kind, .. }, _)) => Err(format!("it is of the kind {kind:?}")),
+                Err((_, error)) => Err(error.to_string()),
+            },
+            Err(Errno::MSGSIZE) => Err(format!("it is longer than {MAX_INLINE} bytes")),
+            Ok(None) | Err(_) => return Err(Error::Start((connection.last_words)())),
         };
-        let hello = hello.map_err(Error::Start)?;
+        let hello =
+            hello.map_err(|why| Error::Start(format!("its greeting cannot be read ({why}); {SAME_VERSION}")))?;
         {
             let mut state = connection.lock();
             state.credits = hello.credits as usize;
@@ -215,9 +225,7 @@ impl Connection {
 
     /// Numbers for runs, ascending, never given twice.
     pub fn ids<const N: usize>(&self) -> [u64; N] {
-        let mut state = self.lock();
-        let first = state.next;
-        state.next += N as u64;
+        let first = self.next.fetch_add(N as u64, Ordering::Relaxed);
         std::array::from_fn(|index| first + index as u64)
     }
 
@@ -248,7 +256,7 @@ impl Connection {
             return Err(error);
         }
         if !state.waiting.is_empty() || !state.urgent.is_empty() {
-            self.need_dispatcher(&mut state);
+            let _ = self.need_dispatcher(&mut state);
         }
         Ok(())
     }
@@ -305,7 +313,7 @@ impl Connection {
         self.part(state, &withdrawn);
         self.flush(state);
         if !state.urgent.is_empty() {
-            self.need_dispatcher(state);
+            let _ = self.need_dispatcher(state);
         }
         true
     }
@@ -332,7 +340,7 @@ impl Connection {
         state.urgent.push_back(outgoing(kind, id, body, Vec::new()));
         self.flush(state);
         if !state.urgent.is_empty() {
-            self.need_dispatcher(state);
+            let _ = self.need_dispatcher(state);
         }
     }
 
@@ -413,24 +421,24 @@ impl Connection {
     pub fn event(self: &Arc<Self>, id: u64) -> Result<Arc<OwnedFd>, Error> {
         let mut state = self.ours().ok_or_else(Connection::elsewhere)?;
         let ready = look(&state, id).is_some();
-        let make = || loop {
+        if let Some(Entry { event: Some(event), .. }) = state.entries.get(&id) {
+            return Ok(event.clone());
+        }
+        if !ready && !state.ended {
+            // Who polls may ask for nothing else, and without a thread nobody would make it readable.
+            let what = "start a thread that reads while a handle is polled";
+            self.need_dispatcher(&mut state).map_err(|error| Error::System { what, error })?;
+        }
+        let event = loop {
             match eventfd(u32::from(ready), EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK) {
-                Ok(event) => return Ok(Arc::new(event)),
+                Ok(event) => break Arc::new(event),
                 Err(Errno::MFILE) if raise_open_files() => {}
                 Err(errno) => return Err(Error::system("make an eventfd")(errno)),
             }
         };
-        let event = match state.entries.get_mut(&id) {
-            Some(Entry { event: Some(event), .. }) => return Ok(event.clone()),
-            Some(entry) => {
-                let event = entry.event.insert(make()?).clone();
-                state.polled += usize::from(!ready);
-                event
-            }
-            None => make()?,
-        };
-        if !ready && !state.ended {
-            self.need_dispatcher(&mut state);
+        if let Some(entry) = state.entries.get_mut(&id) {
+            entry.event = Some(event.clone());
+            state.polled += usize::from(!ready);
         }
         Ok(event)
     }
@@ -538,8 +546,8 @@ impl Connection {
     fn misunderstood(&self, state: &mut State, why: &str) {
         if state.died.is_none() {
             let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
-            let advice = "library and supervisor must be of the same version: install both together";
-            self.died(state, format!("its connection was closed, as an answer cannot be read ({why}); {advice}"));
+            let why = format!("its connection was closed, as an answer cannot be read ({why}); {SAME_VERSION}");
+            self.died(state, why);
         }
     }
 
@@ -684,12 +692,13 @@ impl Connection {
 
     // --- the dispatcher -------------------------------------------------------------
 
-    fn need_dispatcher(self: &Arc<Self>, state: &mut State) {
+    /// An error: there is none, and no thread for it. Whoever waits reads, so results come later, not never.
+    fn need_dispatcher(self: &Arc<Self>, state: &mut State) -> Result<(), std::io::Error> {
         if state.dispatcher {
             if !state.reader || state.unsent() {
                 self.unread.notify_one();
             }
-            return;
+            return Ok(());
         }
         let weak = Arc::downgrade(self);
         let started = std::thread::Builder::new().name("millibox".to_owned()).spawn(move || {
@@ -700,8 +709,8 @@ impl Connection {
                 }
             }
         });
-        // Without a thread, whoever waits reads; results come later, not never.
         state.dispatcher = started.is_ok();
+        started.map(drop)
     }
 
     /// One turn of the dispatcher; false when it is over. `rests`: how often it has had nothing to do.
@@ -909,6 +918,18 @@ mod tests {
         assert_eq!(connection.wait(id, None).expect("read"), Some(longest));
     }
 
+    /// As in a process forked while another thread had it locked, where nobody will unlock it.
+    #[test]
+    fn numbers_are_given_whoever_has_the_state() {
+        let (connection, [known], _its) = with_runs();
+        let (say, said) = std::sync::mpsc::channel();
+        let state = connection.lock();
+        let asks = connection.clone();
+        std::thread::spawn(move || say.send(asks.ids::<2>()));
+        assert_eq!(said.recv_timeout(Duration::from_secs(30)), Ok([known + 1, known + 2]));
+        drop(state);
+    }
+
     /// Until so many threads wait.
     fn until_asleep(connection: &Connection, sleepers: usize) {
         while connection.lock().sleepers.len() < sleepers || !connection.lock().reader {
@@ -1089,6 +1110,23 @@ mod tests {
                 assert_eq!(heard, "the connection was closed");
             });
             drop(its);
+        }
+    }
+
+    #[test]
+    fn a_greeting_that_cannot_be_read() {
+        let too_long = [0; MAX_INLINE];
+        for (kind, body, says) in [
+            (Kind::Hello, &too_long[..], "longer than 61440 bytes"),
+            (Kind::Hello, b"\xff\xff", "malformed"),
+            (Kind::Result, b"", "kind Result"),
+        ] {
+            let (ours, its) =
+                socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("a socket");
+            say(&its, kind, 0, body);
+            let answer = Connection::new(ours, Box::new(|| panic!("it lives")));
+            let Err(Error::Start(why)) = answer else { panic!("{says}") };
+            assert!(why.contains(says) && why.contains("install both"), "{why} does not say {says:?}");
         }
     }
 

@@ -74,7 +74,8 @@ impl Handle {
     /// dead): for poll(2) and the event loops built on it.
     ///
     /// # Errors
-    /// No descriptor could be made.
+    /// No descriptor could be made, or no thread that reads from the supervisor while nobody waits: the run goes on, and
+    /// can be waited for.
     pub fn event(&self) -> Result<BorrowedFd<'_>, Error> {
         if self.event.get().is_none() {
             let event = self.connection.event(self.id)?;
@@ -91,7 +92,7 @@ impl AsFd for Handle {
     /// See [`Handle::event`].
     ///
     /// # Panics
-    /// If no descriptor could be made, which [`Handle::event`] would have reported.
+    /// If there can be none, which [`Handle::event`] would have reported.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.event().expect("an eventfd for the handle")
     }

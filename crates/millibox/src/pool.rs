@@ -54,7 +54,7 @@ impl Pool {
     /// # Errors
     /// See [`Supervisor::run`]. While a member lives, those that have died are not asked.
     pub fn run(&self, request: &Request) -> Result<Handle, Error> {
-        self.choose()?.run(request)
+        self.ask(|member| member.run(request))
     }
 
     /// Asks for two runs that need each other, of one member: see [`Supervisor::run_pair`].
@@ -62,12 +62,23 @@ impl Pool {
     /// # Errors
     /// See [`Supervisor::run_pair`].
     pub fn run_pair(&self, requests: [&Request; 2]) -> Result<[Handle; 2], Error> {
-        self.choose()?.run_pair(requests)
+        self.ask(|member| member.run_pair(requests))
     }
 
     /// Its supervisors, by CPU.
     pub fn members(&self) -> impl ExactSizeIterator<Item = &Supervisor> {
         self.members.iter().map(|member| &member.supervisor)
+    }
+
+    /// Asks the member that is to be asked, and the next one if that turns out to have died: until it is asked for
+    /// something, one that was killed seems to live and to have nothing to do.
+    fn ask<T>(&self, question: impl Fn(&Supervisor) -> Result<T, Error>) -> Result<T, Error> {
+        loop {
+            match question(self.choose()?) {
+                Err(Error::Died(_)) if self.members().any(|member| !member.is_dead()) => {}
+                answer => return answer,
+            }
+        }
     }
 
     fn choose(&self) -> Result<&Supervisor, Error> {

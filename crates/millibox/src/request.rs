@@ -31,7 +31,8 @@ pub enum Program {
 pub struct Request {
     program: Program,
     arguments: Vec<OsString>,
-    environment: Vec<OsString>,
+    /// `NAME=VALUE`, each with the length of its name.
+    environment: Vec<(usize, OsString)>,
     working_directory: OsString,
     streams: [Option<Arc<OwnedFd>>; 3],
     world: World,
@@ -91,14 +92,16 @@ impl Request {
         self
     }
 
-    /// Sets a variable of the environment, which is empty at first.
+    /// Sets a variable of the environment, which is empty at first. A name that is empty or holds `=` or a NUL byte is
+    /// refused when the run is asked for.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Request {
         let mut variable = name.as_ref().to_owned();
+        let length = variable.len();
+        self.environment.retain(|(known, text)| text.as_bytes()[..*known] != *variable.as_bytes());
         variable.push("=");
-        self.environment.retain(|known| !known.as_bytes().starts_with(variable.as_bytes()));
         variable.push(value);
-        self.environment.push(variable);
+        self.environment.push((length, variable));
         self
     }
 
@@ -254,8 +257,14 @@ impl Request {
             Program::Path(path) if path.is_empty() => return says("the program's path is empty".to_owned()),
             Program::Path(path) => vec![path.clone()],
             Program::Search(name, directories) => {
-                if name.is_empty() || name.as_bytes().contains(&b'/') || directories.is_empty() {
-                    return says(format!("{name:?} cannot be looked for in {directories:?}"));
+                if name.is_empty() {
+                    return says("the name of the program that is to be looked for is empty".to_owned());
+                }
+                if name.as_bytes().contains(&b'/') {
+                    return says(format!("{name:?} cannot be looked for, as it has a /: give it as Program::Path"));
+                }
+                if directories.is_empty() {
+                    return says(format!("{name:?} cannot be looked for: name at least one directory to look in"));
                 }
                 directories
                     .iter()
@@ -299,17 +308,29 @@ impl Request {
                 );
             }
         }
-        for variable in &self.environment {
-            if variable.as_bytes().first() == Some(&b'=') {
+        for (length, variable) in &self.environment {
+            let name = OsStr::from_bytes(&variable.as_bytes()[..*length]);
+            if name.is_empty() {
                 return says(format!("a variable of the environment has no name: {variable:?}"));
+            }
+            // The program would see another variable.
+            if name.as_bytes().contains(&b'=') {
+                return says(format!(
+                    "a variable of the environment cannot have the name {name:?}: what is after a = is its value"
+                ));
+            }
+            if name.as_bytes().contains(&0) {
+                return says(format!(
+                    "a variable of the environment cannot have the name {name:?}: it holds a NUL byte"
+                ));
             }
         }
         if self.limits.swap.is_some() && self.limits.memory.is_none() {
             return says("a swap limit needs a memory limit beside it".to_owned());
         }
         let mut strings = Vec::new();
-        let all =
-            std::iter::once(&self.working_directory).chain(&paths).chain(&self.arguments).chain(&self.environment);
+        let variables = self.environment.iter().map(|(_, variable)| variable);
+        let all = std::iter::once(&self.working_directory).chain(&paths).chain(&self.arguments).chain(variables);
         for string in all {
             if string.as_bytes().contains(&0) {
                 return says(format!("{string:?} holds a NUL byte"));

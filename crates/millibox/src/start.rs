@@ -42,7 +42,7 @@ pub struct Builder {
     cgroup_parent: Option<String>,
     user: Option<(u32, u32)>,
     pin: bool,
-    cpus: Vec<usize>,
+    cpus: Option<Vec<usize>>,
     separate_pid1: bool,
 }
 
@@ -61,8 +61,8 @@ impl Builder {
         self
     }
 
-    /// Places for runs per slot: 2, so that the next run is prepared while one goes on, or
-    /// 1 for a supervisor that serves a single run.
+    /// Places for runs per slot, from 1 to 4; without it, 3: while a run goes on in one, the others are cleaned up and
+    /// prepared for the next. A pair needs 2; 1 is enough for a supervisor that serves a single run.
     #[must_use]
     pub fn homes_per_slot(mut self, homes: usize) -> Builder {
         self.homes_per_slot = Some(homes);
@@ -76,7 +76,8 @@ impl Builder {
         self
     }
 
-    /// Where our cgroups are made: an absolute path in each hierarchy, as it is mounted here.
+    /// Where our cgroups are made: an absolute path in each hierarchy, as it is mounted here. Without it, what the
+    /// environment variable `MILLIBOX_CGROUP_PARENT` says; if that is not set either, a place is looked for.
     #[must_use]
     pub fn cgroup_parent(mut self, path: impl Into<String>) -> Builder {
         self.cgroup_parent = Some(path.into());
@@ -91,18 +92,19 @@ impl Builder {
         self
     }
 
-    /// Holds each slot on a CPU of its own: run times then vary less.
+    /// Holds each slot on one CPU, with those of its runs that name none: run times then vary less. Slots share CPUs only
+    /// if there are more slots than CPUs.
     #[must_use]
     pub fn pin_slots(mut self, pin: bool) -> Builder {
         self.pin = pin;
         self
     }
 
-    /// The CPUs that the supervisor and its runs are held on, by their numbers; without it, all. A run that asks for CPUs
-    /// of its own gets those.
+    /// The CPUs that the supervisor and its runs are held on, by their numbers, at least one; without it, all. A run that
+    /// asks for CPUs of its own gets those.
     #[must_use]
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Builder {
-        self.cpus = cpus.into_iter().collect();
+        self.cpus = Some(cpus.into_iter().collect());
         self
     }
 
@@ -118,6 +120,10 @@ impl Builder {
     /// # Errors
     /// It cannot be found, or cannot start; the error has its own words.
     pub fn start(self) -> Result<Supervisor, Error> {
+        // Who has found none to use does not mean all.
+        if self.cpus.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::Start("the list of CPUs is empty: name at least one CPU, or leave it out".to_owned()));
+        }
         let executable = match &self.executable {
             Some(path) => path.clone(),
             None => find()?,
@@ -158,8 +164,8 @@ impl Builder {
         if self.pin {
             command.arg("--pin");
         }
-        if !self.cpus.is_empty() {
-            let numbers: Vec<String> = self.cpus.iter().map(usize::to_string).collect();
+        if let Some(cpus) = &self.cpus {
+            let numbers: Vec<String> = cpus.iter().map(usize::to_string).collect();
             command.arg(format!("--cpus={}", numbers.join(",")));
         }
         if self.separate_pid1 {
@@ -182,7 +188,10 @@ impl Builder {
         let process = Arc::new(Mutex::new(Process { pidfd, stderr, executable, cgroups: Vec::new() }));
         let words = process.clone();
         let last_words = Box::new(move || words.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).last_words());
-        let (connection, hello) = Connection::new(ours, last_words)?;
+        let (connection, hello) = Connection::new(ours, last_words).inspect_err(|_| {
+            // Its socket is closed by now, so it ends, and is not to stay a zombie.
+            process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).wait_for_end();
+        })?;
         process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).cgroups =
             hello.cgroups.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         let weak_backend = hello.backend == Backend::Rlimit && self.backend != BackendChoice::Rlimit;
@@ -210,12 +219,14 @@ impl Process {
             loop {
                 let left = deadline.saturating_duration_since(Instant::now());
                 let timeout = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 0, tv_nsec: 0 });
-                let mut ready = [PollFd::new(&file, PollFlags::IN)];
-                if !matches!(poll(&mut ready, Some(&timeout)), Ok(1)) {
-                    break;
+                match poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&timeout)) {
+                    Ok(1) => {}
+                    Err(Errno::INTR) => continue,
+                    _ => break,
                 }
                 let mut chunk = [0; 4096];
                 match file.read(&mut chunk) {
+                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                     Ok(0) | Err(_) => break,
                     Ok(read) => bytes.extend_from_slice(&chunk[..read]),
                 }
@@ -281,7 +292,9 @@ impl Process {
 /// Dropping it kills what runs, waits until it is gone, and leaves nothing behind.
 ///
 /// If the kernel refuses to pass descriptors on because this user has too many on their way
-/// (unix(7), ETOOMANYREFS), the soft limit of this process on open files becomes the hard one.
+/// (unix(7), ETOOMANYREFS), or a descriptor that the library needs for a run because this process
+/// has as many open as it may (EMFILE), the soft limit of this process on open files becomes the
+/// hard one.
 pub struct Supervisor {
     connection: Arc<Connection>,
     hello: Hello,

@@ -226,6 +226,10 @@ impl Step {
 
     fn remedy(self, errno: Errno) -> &'static str {
         match (self, errno.0) {
+            (Step::Exec, libc::ENOENT) => {
+                "; the run's world has no such file: its paths are not the host's, and a name without / is only looked for \
+                 with Program::Search or by `millibox run`"
+            }
             (Step::Exec, libc::ENOEXEC) => "; it is neither an ELF program for this machine nor a script with #!",
             (Step::Exec, libc::EACCES) => "; it is a directory, lacks the x permission, or lies on a noexec mount",
             (Step::Exec, libc::E2BIG) => "; arguments and environment are too long",
@@ -284,6 +288,11 @@ impl Step {
 
     /// The error in words: step, object, errno, remedy.
     pub fn error(self, errno: Errno, object: &str) -> RunError {
+        self.error_with(errno, object, self.remedy(errno))
+    }
+
+    /// The same, where more is known of what to do than the errno tells.
+    pub fn error_with(self, errno: Errno, object: &str, remedy: &str) -> RunError {
         let mut message = format!("cannot {}", self.doing());
         if !object.is_empty() {
             message.push(' ');
@@ -292,7 +301,7 @@ impl Step {
         if errno.0 != 0 {
             message.push_str(&format!(": {}", errno_text(errno)));
         }
-        message.push_str(self.remedy(errno));
+        message.push_str(remedy);
         RunError { step: self.name().to_owned(), errno: (errno.0 != 0).then_some(errno.0), message }
     }
 
@@ -340,6 +349,7 @@ mod tests {
         assert_eq!(error.step, "exec");
         assert_eq!(error.errno, Some(13));
         assert!(error.message.starts_with("cannot execute /data: Permission denied (os error 13); it is a directory"));
+        assert!(Step::Exec.error(Errno(libc::ENOENT), "the program").message.contains("Program::Search"));
         for step in [Step::Template, Step::Clone, Step::Exec] {
             assert!(step.error(Errno(libc::EAGAIN), "").message.contains("ulimit -u"), "{step:?}");
         }

@@ -30,6 +30,9 @@
 //! | `storm` | run the probe again and again |
 //! | `files=SOFT:HARD` | limits on open files |
 //! | `signals=N` | limit on queued signals and timers |
+//! | `alarms` | a signal every few milliseconds, which is handled |
+//! | `supervisor=PATH` | start this one |
+//! | `no-thread` | poll a run's handle where no thread can be started, then where it can |
 //! | `careless` | ignore SIGCHLD, and in the end kill the supervisor and say what is heard |
 //! | `forked` | fork while a run goes on; the child drops all that it has a copy of; say what came of the run |
 //! | `crowd` | in one run the probe puts descriptors on their way through sockets for good; see whether others go on |
@@ -245,6 +248,7 @@ struct Plan {
     hang_run: Option<String>,
     crowd: bool,
     careless: bool,
+    no_thread: bool,
     forked: bool,
     exec: bool,
 }
@@ -342,6 +346,21 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
             // SAFETY: the structure lives until the call is over.
             check(unsafe { libc::setrlimit(libc::RLIMIT_SIGPENDING, &raw const limit) }, "setrlimit")
         }
+        "alarms" => {
+            extern "C" fn nothing(_: i32) {}
+            let handler: extern "C" fn(i32) = nothing;
+            let time = libc::timeval { tv_sec: 0, tv_usec: 5000 };
+            let times = libc::itimerval { it_interval: time, it_value: time };
+            // SAFETY: the handler does nothing; the structure lives until the call is over.
+            unsafe {
+                libc::signal(libc::SIGALRM, handler as libc::sighandler_t);
+                check(libc::setitimer(libc::ITIMER_REAL, &raw const times, std::ptr::null_mut()), "setitimer")
+            }
+        }
+        "supervisor" => {
+            plan.builder = plan.builder.clone().executable(value);
+            Ok(())
+        }
         "crowd" => {
             plan.crowd = true;
             Ok(())
@@ -350,6 +369,10 @@ fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
             plan.careless = true;
             // SAFETY: no handler is installed.
             check(if unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) } == libc::SIG_ERR { -1 } else { 0 }, "signal")
+        }
+        "no-thread" => {
+            plan.no_thread = true;
+            Ok(())
         }
         "forked" => {
             plan.forked = true;
@@ -397,6 +420,7 @@ fn main() {
         hang_run: None,
         crowd: false,
         careless: false,
+        no_thread: false,
         forked: false,
         exec: false,
     };
@@ -423,6 +447,9 @@ fn main() {
     }
     if let Some(path) = &plan.hang_run {
         return go_on_beside_a_run_that_hangs(&request, path);
+    }
+    if plan.no_thread {
+        return poll_without_a_thread(&supervisor, &request);
     }
     if plan.forked {
         return go_on_after_a_fork(supervisor, &request);
@@ -466,6 +493,29 @@ fn main() {
         let _ = std::io::stdout().flush();
         std::thread::sleep(Duration::from_secs(100));
     }
+}
+
+/// There is no memory for a thread's stack, and none was started before whose stack could be used again.
+fn poll_without_a_thread(supervisor: &Supervisor, request: &Request) {
+    let first = supervisor.run(request).expect("a run");
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let status = std::fs::read_to_string("/proc/self/status").expect("our status");
+    let size =
+        status.lines().find_map(|line| line.strip_prefix("VmSize:")?.trim().strip_suffix(" kB")).expect("a size");
+    let size = size.parse::<u64>().expect("a number") << 10;
+    // SAFETY: the structures live until the calls are over.
+    let mut most = |bytes: Option<u64>| unsafe {
+        libc::getrlimit(libc::RLIMIT_AS, &raw mut limit);
+        limit.rlim_cur = bytes.unwrap_or(limit.rlim_max);
+        check(libc::setrlimit(libc::RLIMIT_AS, &raw const limit), "setrlimit").expect("a limit");
+    };
+    most(Some(size + (1 << 20)));
+    let polled = first.event().map(drop).map_err(|error| error.to_string());
+    let waited = wait(&first);
+    most(None);
+    println!("polled={polled:?}\nwaited={waited}");
+    let second = supervisor.run(request).expect("a run");
+    println!("readable={}", millibox_tests::readable(second.event().expect("a descriptor"), Duration::from_secs(30)));
 }
 
 /// A process forked from ours gets rid of its copies. Nothing else runs here: the library has no thread yet.

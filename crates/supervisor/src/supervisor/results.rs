@@ -29,7 +29,8 @@ impl Supervisor {
                 millibox_wire::RLIMITS.get(*object as usize).map(|name| format!("RLIMIT_{name}")).unwrap_or_default()
             }
             Step::Exec if *interpreter => {
-                "the program: it is there, but the interpreter or loader that it names is not".to_owned()
+                let object = "the program: it is there, but the interpreter or loader that it names is not";
+                return step.error_with(*errno, object, "; the run's world must have that, too");
             }
             Step::Exec => "the program".to_owned(),
             _ => String::new(),
