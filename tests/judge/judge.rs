@@ -350,6 +350,26 @@ fn some_of_the_tests_bring_some_of_the_points() {
 }
 
 #[test]
+fn some_test_must_have_a_verdict_that_is_required() {
+    let package = Package::newer("type: scoring\n").test("secret/2", "5\n", "10\n").test("secret/3", "6\n", "12\n");
+    package.file("data/secret/test_group.yaml", "score_aggregation: sum\n");
+    package.submission("accepted/double.sh", DOUBLE);
+    package.submission("mixed/crashes.sh", "read n; [ $n != 6 ] || exit 3; [ $n != 5 ] || n=0; echo $((2 * n))\n");
+    package.submission("mixed/wrong.sh", "read n; [ $n != 5 ] || n=0; echo $((2 * n))\n");
+    package.submission("submissions.yaml", "mixed/*: {permitted: [AC, WA, RTE], required: RTE}\n");
+    let judged = package.judge(&[]);
+    assert_eq!(judged.exits_with(1).submission("crashes.sh")["as_expected"], true);
+    let wrong = judged.submission("wrong.sh");
+    assert_eq!((&wrong["verdict"], &wrong["as_expected"]), (&"wrong_answer".into(), &false.into()));
+    assert_eq!(wrong["required"], serde_json::json!([["run_time_error", "memory_limit"]]));
+    judged.says("run-time error or memory limit in some test");
+    // Some of the tests need not have it.
+    package.judge(&["--tests", "secret/2"]).exits_with(0);
+    package.submission("submissions.yaml", "mixed/*: {permitted: [TLE]}\nmixed/w*: {permitted: [WA]}\n");
+    package.judge(&[]).exits_with(2).says("nothing can come of mixed/wrong.sh that is as claimed");
+}
+
+#[test]
 fn numbers_are_decimal_but_in_the_legacy_format() {
     for (package, legacy) in
         [(Package::new("validator_flags: float_tolerance 1e-6\n"), true), (Package::newer(""), false)]

@@ -124,6 +124,9 @@ pub struct SubmissionReport {
     /// What may come of it, by name (`accepted`, `partially_accepted`, ..., `rejected`); none: anything.
     #[serde(serialize_with = "expected")]
     pub expected: Vec<Expected>,
+    /// Lists of such names, of each of which some test must have one; what follows from `expected` is not among them.
+    #[serde(serialize_with = "required")]
+    pub required: Vec<Vec<Expected>>,
     /// Least and most points that are expected.
     pub expected_score: Option<(f64, f64)>,
     /// The verdict; none if it was not judged.
@@ -296,4 +299,9 @@ fn rfc3339<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::
 
 fn expected<S: Serializer>(expected: &[Expected], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(expected.iter().map(|expected| expected_name(*expected)))
+}
+
+fn required<S: Serializer>(required: &[Vec<Expected>], serializer: S) -> Result<S::Ok, S::Error> {
+    let names = |one: &Vec<Expected>| one.iter().map(|expected| expected_name(*expected)).collect::<Vec<_>>();
+    serializer.collect_seq(required.iter().map(names))
 }
