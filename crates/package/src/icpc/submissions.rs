@@ -9,7 +9,7 @@ use crate::programs::{is_source, program};
 use crate::tree::{Kind, Tree};
 use crate::yaml::{self, Node, Value};
 use globset::{GlobBuilder, GlobMatcher};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 const DIRECTORY: &str = "submissions";
 const FILE: &str = "submissions/submissions.yaml";
@@ -393,6 +393,7 @@ fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
     let Some(node) = yaml::parse(&text, &Place::file(FILE), log) else { return Vec::new() };
     let Some(keys) = Keys::of(&node, "submissions.yaml", log) else { return Vec::new() };
     let mut claims = Vec::new();
+    let told = Told::default();
     for (pattern, node, place) in keys.rest() {
         // The format has * and {a,b} only.
         let plain = !pattern.contains(['[', ']', '?', '\\']) && !pattern.contains("**");
@@ -405,7 +406,7 @@ fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
         let directory = tree.kind(&format!("{DIRECTORY}/{pattern}")) == Some(Kind::Directory);
         let known = of_directory(pattern, header.format).filter(|_| !pattern.contains('/'));
         let default = known.map(default_claim).unwrap_or_default();
-        let claim = claim(keys, default, header, log);
+        let claim = claim(keys, default, header, &told, log);
         let glob = Glob {
             text: pattern.to_owned(),
             matcher: glob.compile_matcher(),
@@ -443,7 +444,19 @@ fn default_claim(expected: &[Expected]) -> Claim {
     Claim { verdicts: true, permitted: verdicts | AC, required, ..Claim::default() }
 }
 
-fn claim(keys: Keys<'_>, default: Claim, header: &Header, log: &Log) -> Claim {
+/// Kinds of claims that nothing is made of, and that were warned of: once is enough for each.
+type Told = RefCell<Vec<&'static str>>;
+
+fn tell_once(keys: &Keys<'_>, key: &'static str, message: &'static str, told: &Told, log: &Log) {
+    if let Some(node) = keys.get(key)
+        && !told.borrow().contains(&message)
+    {
+        told.borrow_mut().push(message);
+        log.warning(&node.place, message);
+    }
+}
+
+fn claim(keys: Keys<'_>, default: Claim, header: &Header, told: &Told, log: &Log) -> Claim {
     let mut claim = default;
     if let Some(permitted) = verdicts(&keys, "permitted", log) {
         claim.permitted = permitted;
@@ -466,7 +479,9 @@ fn claim(keys: Keys<'_>, default: Claim, header: &Header, log: &Log) -> Claim {
         log.warning(&node.place, "entrypoint is not supported; the language's usual one is taken");
     }
     claim.bound = bound(&keys);
-    keys.ignore(&["authors", "message"]);
+    const MESSAGE: &str = "message is not supported: what is said of a test is not compared with it";
+    tell_once(&keys, "message", MESSAGE, told, log);
+    keys.ignore(&["authors"]);
     // Every other key names tests. Of what is claimed of some tests only, this much holds for the
     // whole: if one of them must have a verdict, some test must.
     for (name, node, place) in keys.rest() {
@@ -475,16 +490,21 @@ fn claim(keys: Keys<'_>, default: Claim, header: &Header, log: &Log) -> Claim {
             log.warning(place, format!("unknown key {name:?}, not read{}", did_you_mean(name, known)));
         } else if let Some(tests) = Keys::of(node, name, log) {
             verdicts(&tests, "permitted", log);
+            tell_once(&tests, "permitted", "permitted of some of the tests is not supported; not used", told, log);
+            let message =
+                "required of some of the tests is asked of all together: whichever has such a verdict will do";
+            tell_once(&tests, "required", message, told, log);
             if let Some(required) = verdicts(&tests, "required", log) {
                 claim.required.push(required);
                 claim.verdicts = true;
             }
             score(&tests, log);
+            tell_once(&tests, "score", "score of some of the tests is not supported; not used", told, log);
             // What is not used of some tests is not missed: only whole submissions are.
             if let Some((Bound::Lower | Bound::Upper, place)) = bound(&tests) {
                 log.warning(&place, "use_for_time_limit of some of the tests is not supported; not used");
             }
-            tests.ignore(&["message"]);
+            tell_once(&tests, "message", MESSAGE, told, log);
             tests.finish();
         }
     }

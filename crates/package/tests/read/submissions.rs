@@ -134,7 +134,7 @@ fn submissions_yaml() {
         "submissions/submissions.yaml",
         "mixed/{a,b}.py:\n  permitted: [AC, WA, TLE]\n  required: [WA, TLE]\n  language: python3\n\
          mixed/b.*:\n  permitted: [AC, TLE, RTE]\n  score: [10, 20]\n\
-         mixed/c:\n  permitted: [AC]\n  sample:\n    permitted: [AC]\n  secret/*-hard:\n    permitted: [AC, RTE]\n\
+         mixed/c:\n  permitted: [AC]\n\
          wrong_answer:\n  permitted: [AC, WA, RTE]\n\
          accepted/z.py:\n  model_solution: true\n  authors: Z\n  use_for_time_limit: lower\n",
     );
@@ -155,7 +155,7 @@ fn tests_that_must_be_rejected() {
     package.file("submissions/mixed/a.py", "");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
     let required = || package.problem().submissions.remove(1).required;
-    yaml("mixed:\n  secret/2:\n    required: [WA, TLE, RTE]\n").silent();
+    yaml("mixed:\n  secret/2:\n    required: [WA, TLE, RTE]\n");
     assert_eq!((expected(&package, "mixed/a.py"), required()), (vec![Rejected], vec![]));
     yaml("mixed:\n  permitted: [AC, WA, TLE, RTE]\n").silent();
     assert_eq!((expected(&package, "mixed/a.py"), required()), (vec![], vec![]));
@@ -206,6 +206,24 @@ fn claims_that_contradict_each_other() {
     yaml("mixed: {permitted: [AC], secret/1: {required: [WA]}}\n").refused("permits AC and requires WA");
     yaml("wrong_answer: {permitted: [TLE], required: [TLE]}\n");
     assert_eq!(expected(&package, "wrong_answer/w.py"), [TimeLimit]);
+}
+
+#[test]
+fn claims_that_are_not_held() {
+    let package = Package::successor("type: scoring\n");
+    package.file(
+        "submissions/submissions.yaml",
+        "accepted/*:\n  message: right\n  sample: {permitted: [AC], score: 0, message: well done}\n\
+         \x20 secret/1*: {permitted: [AC], score: 1, required: [AC]}\n\
+         accepted/a*:\n  message: fine\n  secret/*: {required: [AC], score: 2}\n",
+    );
+    let lines = [
+        "2:12: warning: message is not supported: what is said of a test is not compared with it",
+        "3:23: warning: permitted of some of the tests is not supported; not used",
+        "3:36: warning: score of some of the tests is not supported; not used",
+        "4:52: warning: required of some of the tests is asked of all together: whichever has such a verdict will do",
+    ];
+    assert_eq!(package.faults(), lines.map(|line| format!("submissions/submissions.yaml:{line}")).join("\n"));
 }
 
 #[test]
