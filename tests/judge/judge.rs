@@ -461,11 +461,12 @@ fn a_submission_has_the_packages_files_arguments_and_no_more_sources_than_it_may
     package
         .file("data/secret/2.files/factor.txt", "2\n")
         .file("data/secret/2.yaml", "args: [from, 'a file']\n")
-        .file("include/default/readme.txt", "not for these\n")
+        .file("include/default/readme.txt", "for all\n")
+        .file("include/default/lib.sh", "double() { echo of no language; }\n")
         .file("include/bash/lib.sh", "double() { echo $(($1 * ${2:-2})); }\n")
         .submission(
             "accepted/main.sh",
-            ". ./lib.sh\nread n\n\
+            ". ./lib.sh\nread n\nread for < readme.txt && [ \"$for\" = 'for all' ] || exit 1\n\
              if [ $# = 2 ]; then [ \"$2\" = 'a file' ] && read f < factor.txt && double $n $f; else double $n; fi\n",
         )
         .submission("run_time_error/missing.sh", "read f < factor.txt || exit 1\n");

@@ -144,15 +144,17 @@ impl Judge<'_> {
         compilation
     }
 
-    /// The directory of files that the problem adds to submissions in this language.
-    fn include(&self, problem: &Problem, suite: &Suite) -> Option<PathBuf> {
-        let directory = problem.include.as_ref()?;
-        let entries =
-            std::fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    /// The directories of files that the problem adds to submissions in this language: those for all languages, and
+    /// then the language's, which are put in place of these.
+    fn include(&self, problem: &Problem, suite: &Suite) -> Vec<PathBuf> {
+        let Some(directory) = &problem.include else { return Vec::new() };
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
         let means = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             self.suites.named(name).is_ok_and(|named| named.language == suite.language)
         };
-        entries.filter(means).min().or_else(|| Some(directory.join("default")).filter(|path| path.is_dir()))
+        let own = entries.filter(|path| path.is_dir()).filter(means).min();
+        let for_all = Some(directory.join("default")).filter(|path| path.is_dir());
+        for_all.into_iter().chain(own).collect()
     }
 }
