@@ -370,6 +370,19 @@ fn some_test_must_have_a_verdict_that_is_required() {
 }
 
 #[test]
+fn a_report_has_the_warnings_of_its_package() {
+    let package = Package::newer("");
+    package.submission("accepted/double.sh", DOUBLE);
+    assert_eq!(package.judge(&[]).exits_with(0).report["warnings"], serde_json::json!([]));
+    package.submission("submissions.yaml", "accepted/*:\n  entrypoint: main\n");
+    let judged = package.judge(&[]);
+    let warning = &judged.exits_with(0).report["warnings"][0];
+    assert!(warning["file"].as_str().unwrap().ends_with("/double/submissions/submissions.yaml"), "{warning}");
+    assert_eq!((&warning["line"], &warning["column"]), (&2.into(), &15.into()));
+    assert!(warning["message"].as_str().unwrap().starts_with("entrypoint is not supported"), "{warning}");
+}
+
+#[test]
 fn numbers_are_decimal_but_in_the_legacy_format() {
     for (package, legacy) in
         [(Package::new("validator_flags: float_tolerance 1e-6\n"), true), (Package::newer(""), false)]

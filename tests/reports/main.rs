@@ -78,6 +78,7 @@ fn judged_in_parallel(supervisor: &Supervisor) {
         problem: ProblemReport::from(&problem),
         machine: Machine::here(supervisor.backend()),
         limits: LimitsReport::from(&LIMITS),
+        warnings: Vec::new(),
         started,
         duration_ns: 0,
         submissions: vec![SubmissionReport::judged(about, &progress)],

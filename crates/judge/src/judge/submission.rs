@@ -4,7 +4,9 @@ use super::pool::{Entry, Pool, Told};
 use super::{Event, Judge, Observer, Prepared};
 use crate::compile::{Compilation, CompileError, Options as CompileOptions};
 use crate::program::Limits;
-use crate::report::{About, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, VERSION, nanoseconds};
+use crate::report::{
+    About, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, VERSION, WarningReport, nanoseconds,
+};
 use crate::scoring::Progress;
 use crate::suite::Suite;
 use crate::verdict::Verdict;
@@ -98,6 +100,7 @@ impl Judge<'_> {
             problem: ProblemReport::from(&prepared.problem),
             machine: Machine::here(self.machine.supervisor().backend()),
             limits: LimitsReport::from(&usual(&prepared.limits)),
+            warnings: prepared.warnings().map(WarningReport::from).collect(),
             started: SystemTime::now().checked_sub(took).unwrap_or(SystemTime::UNIX_EPOCH),
             duration_ns: nanoseconds(took),
             submissions,

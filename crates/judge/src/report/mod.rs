@@ -35,6 +35,7 @@ use crate::program;
 use crate::scoring::NotJudged;
 use crate::verdict::Verdict;
 use millibox::{Backend, Figures};
+use millibox_package::Fault;
 use millibox_package::model::{self, Expected, Objective, Problem, Scoring};
 use serde::{Serialize, Serializer};
 use std::time::{Duration, SystemTime};
@@ -58,6 +59,8 @@ pub struct JudgeReport {
     /// Limits that most tests have, or of several such the first; the suites' own needs are not counted. Each test has
     /// its own in [`TestReport::limits`].
     pub limits: LimitsReport,
+    /// What the package's author may want to know: what was found in reading it, and since.
+    pub warnings: Vec<WarningReport>,
     /// When judging began, by the clock as it stood at the end; in JSON as RFC 3339, in UTC.
     #[serde(serialize_with = "rfc3339")]
     pub started: SystemTime,
@@ -95,6 +98,19 @@ pub struct Machine {
     pub cpus: usize,
     /// How runs were held and measured. With `rlimit`, memory is that of single processes.
     pub backend: Backend,
+}
+
+/// A warning of the package.
+#[derive(Debug, Clone, Serialize)]
+pub struct WarningReport {
+    /// The file or directory: the package's path as it was given, and the path below that.
+    pub file: String,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column in characters, from 1.
+    pub column: Option<u32>,
+    /// What is wrong and what mends it.
+    pub message: String,
 }
 
 /// Limits of a run.
@@ -240,6 +256,14 @@ impl SubmissionReport {
     /// Whether none of its tests was run for want of a program.
     pub fn has_no_program(&self) -> bool {
         self.tests.iter().all(|test| test.not_judged == Some(NotJudged::NoProgram))
+    }
+}
+
+impl From<&Fault> for WarningReport {
+    fn from(fault: &Fault) -> WarningReport {
+        // A warning is told, whatever the file is called.
+        let file = fault.path.to_string_lossy().into_owned();
+        WarningReport { file, line: fault.line, column: fault.column, message: fault.message.clone() }
     }
 }
 
