@@ -383,6 +383,20 @@ fn a_report_has_the_warnings_of_its_package() {
 }
 
 #[test]
+fn a_report_has_the_memory_limit_that_is_enforced() {
+    if !has_cgroups() {
+        return;
+    }
+    let package = Package::newer("");
+    package.submission("accepted/double.sh", DOUBLE);
+    let judged = package.judge(&["--memory-limit", "100M"]);
+    let test = &judged.exits_with(0).submission("double.sh")["tests"][0];
+    assert_eq!(test["limits"]["memory_bytes"], 100 << 20);
+    // With what suites/bash.toml says.
+    assert_eq!(test["enforced_memory_bytes"], 116 << 20);
+}
+
+#[test]
 fn numbers_are_decimal_but_in_the_legacy_format() {
     for (package, legacy) in
         [(Package::new("validator_flags: float_tolerance 1e-6\n"), true), (Package::newer(""), false)]

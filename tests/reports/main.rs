@@ -35,7 +35,7 @@ fn judge(supervisor: &Supervisor, arguments: &[&str]) -> Judged {
     };
     let reason = if verdict == Verdict::Accepted { String::new() } else { run.to_string() };
     let result = TestResult { verdict, reason, comment: String::new(), run: Some(run), ..TestResult::judge_error("") };
-    Judged { result, limits: LIMITS, cpus: Vec::new() }
+    Judged { result, limits: LIMITS, enforced_memory: Some(LIMITS.memory), cpus: Vec::new() }
 }
 
 #[test]

@@ -222,8 +222,11 @@ pub struct TestReport {
     pub score: Option<f64>,
     /// What the submission used.
     pub figures: Option<Figures>,
-    /// The limits of this test.
+    /// The limits of this test, the suite's own needs not counted.
     pub limits: Option<LimitsReport>,
+    /// The limit on memory that was enforced: that of `limits`, and what the suite's run-time system needs beside it
+    /// (`memory_mib` of the suite); none if memory could not be limited.
+    pub enforced_memory_bytes: Option<u64>,
     /// CPUs that it was held on; empty: on no particular ones.
     pub cpus: Vec<usize>,
     /// What the checker, or interactor, used; none for those that are built in.
