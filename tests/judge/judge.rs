@@ -350,6 +350,53 @@ fn some_of_the_tests_bring_some_of_the_points() {
 }
 
 #[test]
+fn some_test_must_have_a_verdict_that_is_required() {
+    let package = Package::newer("type: scoring\n").test("secret/2", "5\n", "10\n").test("secret/3", "6\n", "12\n");
+    package.file("data/secret/test_group.yaml", "score_aggregation: sum\n");
+    package.submission("accepted/double.sh", DOUBLE);
+    package.submission("mixed/crashes.sh", "read n; [ $n != 6 ] || exit 3; [ $n != 5 ] || n=0; echo $((2 * n))\n");
+    package.submission("mixed/wrong.sh", "read n; [ $n != 5 ] || n=0; echo $((2 * n))\n");
+    package.submission("submissions.yaml", "mixed/*: {permitted: [AC, WA, RTE], required: RTE}\n");
+    let judged = package.judge(&[]);
+    assert_eq!(judged.exits_with(1).submission("crashes.sh")["as_expected"], true);
+    let wrong = judged.submission("wrong.sh");
+    assert_eq!((&wrong["verdict"], &wrong["as_expected"]), (&"wrong_answer".into(), &false.into()));
+    assert_eq!(wrong["required"], serde_json::json!([["run_time_error", "memory_limit"]]));
+    judged.says("run-time error or memory limit in some test");
+    // Some of the tests need not have it.
+    package.judge(&["--tests", "secret/2"]).exits_with(0);
+    package.submission("submissions.yaml", "mixed/*: {permitted: [TLE]}\nmixed/w*: {permitted: [WA]}\n");
+    package.judge(&[]).exits_with(2).says("nothing can come of mixed/wrong.sh that is as claimed");
+}
+
+#[test]
+fn a_report_has_the_warnings_of_its_package() {
+    let package = Package::newer("");
+    package.submission("accepted/double.sh", DOUBLE);
+    assert_eq!(package.judge(&[]).exits_with(0).report["warnings"], serde_json::json!([]));
+    package.submission("submissions.yaml", "accepted/*:\n  entrypoint: main\n");
+    let judged = package.judge(&[]);
+    let warning = &judged.exits_with(0).report["warnings"][0];
+    assert!(warning["file"].as_str().unwrap().ends_with("/double/submissions/submissions.yaml"), "{warning}");
+    assert_eq!((&warning["line"], &warning["column"]), (&2.into(), &15.into()));
+    assert!(warning["message"].as_str().unwrap().starts_with("entrypoint is not supported"), "{warning}");
+}
+
+#[test]
+fn a_report_has_the_memory_limit_that_is_enforced() {
+    if !has_cgroups() {
+        return;
+    }
+    let package = Package::newer("");
+    package.submission("accepted/double.sh", DOUBLE);
+    let judged = package.judge(&["--memory-limit", "100M"]);
+    let test = &judged.exits_with(0).submission("double.sh")["tests"][0];
+    assert_eq!(test["limits"]["memory_bytes"], 100 << 20);
+    // With what suites/bash.toml says.
+    assert_eq!(test["enforced_memory_bytes"], 116 << 20);
+}
+
+#[test]
 fn numbers_are_decimal_but_in_the_legacy_format() {
     for (package, legacy) in
         [(Package::new("validator_flags: float_tolerance 1e-6\n"), true), (Package::newer(""), false)]
@@ -441,11 +488,12 @@ fn a_submission_has_the_packages_files_arguments_and_no_more_sources_than_it_may
     package
         .file("data/secret/2.files/factor.txt", "2\n")
         .file("data/secret/2.yaml", "args: [from, 'a file']\n")
-        .file("include/default/readme.txt", "not for these\n")
+        .file("include/default/readme.txt", "for all\n")
+        .file("include/default/lib.sh", "double() { echo of no language; }\n")
         .file("include/bash/lib.sh", "double() { echo $(($1 * ${2:-2})); }\n")
         .submission(
             "accepted/main.sh",
-            ". ./lib.sh\nread n\n\
+            ". ./lib.sh\nread n\nread for < readme.txt && [ \"$for\" = 'for all' ] || exit 1\n\
              if [ $# = 2 ]; then [ \"$2\" = 'a file' ] && read f < factor.txt && double $n $f; else double $n; fi\n",
         )
         .submission("run_time_error/missing.sh", "read f < factor.txt || exit 1\n");

@@ -35,7 +35,7 @@ fn judge(supervisor: &Supervisor, arguments: &[&str]) -> Judged {
     };
     let reason = if verdict == Verdict::Accepted { String::new() } else { run.to_string() };
     let result = TestResult { verdict, reason, comment: String::new(), run: Some(run), ..TestResult::judge_error("") };
-    Judged { result, limits: LIMITS, cpus: Vec::new() }
+    Judged { result, limits: LIMITS, enforced_memory: Some(LIMITS.memory), cpus: Vec::new() }
 }
 
 #[test]
@@ -78,6 +78,7 @@ fn judged_in_parallel(supervisor: &Supervisor) {
         problem: ProblemReport::from(&problem),
         machine: Machine::here(supervisor.backend()),
         limits: LimitsReport::from(&LIMITS),
+        warnings: Vec::new(),
         started,
         duration_ns: 0,
         submissions: vec![SubmissionReport::judged(about, &progress)],

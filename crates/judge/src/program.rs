@@ -60,6 +60,12 @@ impl Limits {
 }
 
 impl Executable {
+    /// The limit on memory that is enforced: the problem's, and what the suite needs. `None`: there is none, since that is
+    /// more than can be counted.
+    pub fn memory_limit(&self, limits: &Limits) -> Option<u64> {
+        limits.memory.checked_add(self.memory)
+    }
+
     /// A run with these limits; arguments come after the program's own.
     pub fn request(&self, limits: &Limits, arguments: &[OsString]) -> Request {
         self.request_in(&self.world, limits, arguments)
@@ -75,8 +81,7 @@ impl Executable {
             .cpu_time_limit(limits.cpu_time)
             .real_time_limit(limits.real_time)
             .process_limit(limits.processes.saturating_add(self.processes));
-        // More than can be counted: no limit.
-        if let Some(memory) = limits.memory.checked_add(self.memory) {
+        if let Some(memory) = self.memory_limit(limits) {
             request = request.memory_limit(memory);
         }
         // The stack is memory like any other: deep recursion is no error of its own. And where there is no limit on

@@ -451,6 +451,8 @@ pub struct Submission {
     pub program: Program,
     /// What must come of it; any of these (DOMjudge's `@EXPECTED_RESULTS@` may name several). Empty: anything.
     pub expected: Vec<Expected>,
+    /// Of each of these, some test must have one (2023-07 `required`). Here is what `expected` does not imply.
+    pub required: Vec<Vec<Expected>>,
     /// Range of points, if the package says.
     pub score: Option<(f64, f64)>,
     /// Whether its times make a time limit, if it must be accepted (2023-07 `use_for_time_limit`).

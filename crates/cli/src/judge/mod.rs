@@ -143,6 +143,7 @@ fn submissions(args: &Args, problem: &Problem) -> Result<(Vec<Submission>, Vec<S
             if submission.expected != [Expected::Accepted] {
                 submission.expected.clear();
             }
+            submission.required.clear();
             // And nobody has all points of some of the tests.
             submission.score = None;
         }

@@ -71,9 +71,9 @@ pub struct Options {
     pub headers_beside: bool,
     /// The main source or class by name, if there are several.
     pub main: Option<String>,
-    /// Files of this directory, and of those in it, are added to the sources, in place of those of
-    /// the same names.
-    pub include: Option<PathBuf>,
+    /// Files of these directories, and of those in them, are added to the sources one directory after the other, in
+    /// place of those of the same names.
+    pub include: Vec<PathBuf>,
     /// What stands for its value in the sources and in the files of `include`.
     pub constants: Constants,
     /// It does so in those of `include` alone: the sources are not the package's.
@@ -198,7 +198,10 @@ impl<'s> Toolbox<'s> {
         let root = options.root.as_deref();
         let files = sources::read(sources, suite, options.headers_beside, root)
             .map(|files| sources::fill(files, in_sources))
-            .and_then(|files| sources::include(files, options.include.as_deref(), &options.constants, root));
+            .and_then(|files| {
+                let mut include = options.include.iter();
+                include.try_fold(files, |files, next| sources::include(files, next, &options.constants, root))
+            });
         match files {
             Ok(files) => self.compile_files(suite, &files, options),
             Err(why) => Compilation::failed(why),

@@ -54,11 +54,10 @@ pub(super) fn fill(mut files: Vec<File>, constants: Option<&Constants>) -> Vec<F
 /// [`read`].
 pub(super) fn include(
     mut files: Vec<File>,
-    directory: Option<&Path>,
+    directory: &Path,
     constants: &Constants,
     root: Option<&Path>,
 ) -> Result<Vec<File>, String> {
-    let Some(directory) = directory else { return Ok(files) };
     let directory = std::path::absolute(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut paths = Vec::new();
     let mut waiting = vec![directory.clone()];
@@ -245,11 +244,11 @@ mod tests {
         }
         let suites = Suites::builtin();
         let sources = read(&[at("a.cc"), at("b.h")], suites.named("cpp").unwrap(), false, None).unwrap();
-        let all = include(sources, Some(&at("more")), &Constants::default(), None).unwrap();
+        let all = include(sources, &at("more"), &Constants::default(), None).unwrap();
         assert_eq!(names(&all), ["a.cc", "b.h", "deep/c.h"]);
         assert_eq!(all[1].bytes, b"more/b.h");
         std::os::unix::fs::symlink("../b.h", at("more/d.h")).unwrap();
-        let add = |root| include(Vec::new(), Some(&at("more")), &Constants::default(), root);
+        let add = |root| include(Vec::new(), &at("more"), &Constants::default(), root);
         assert!(add(None).unwrap_err().contains("it is a symbolic link"));
         // Below a package, links that stay there are no secret.
         assert_eq!(names(&add(Some(directory.path())).unwrap()), ["b.h", "d.h", "deep/c.h"]);

@@ -86,6 +86,7 @@ fn outside(path: &Path, language: Option<&str>) -> Result<Submission, String> {
             arguments: Vec::new(),
         },
         expected: Vec::new(),
+        required: Vec::new(),
         score: None,
         for_time_limit: false,
     })

@@ -173,7 +173,9 @@ impl<'a> Pool<'a, '_> {
                     };
                     let once = || pressure::during(&mut once);
                     let result = fairly(&shared.alone, &self.limits[test], || machine.is_stopped(), once);
-                    let judged = Judged { result, limits: self.limits[test], cpus: vec![cpu] };
+                    let limits = self.limits[test];
+                    let enforced_memory = executable.memory_limit(&limits);
+                    let judged = Judged { result, limits, enforced_memory, cpus: vec![cpu] };
                     let judged = Some(judged).filter(|_| !machine.is_stopped());
                     shared.change(|state| state.judged(number, test, judged));
                 }

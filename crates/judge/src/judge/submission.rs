@@ -4,7 +4,9 @@ use super::pool::{Entry, Pool, Told};
 use super::{Event, Judge, Observer, Prepared};
 use crate::compile::{Compilation, CompileError, Options as CompileOptions};
 use crate::program::Limits;
-use crate::report::{About, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, VERSION, nanoseconds};
+use crate::report::{
+    About, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, VERSION, WarningReport, nanoseconds,
+};
 use crate::scoring::Progress;
 use crate::suite::Suite;
 use crate::verdict::Verdict;
@@ -98,6 +100,7 @@ impl Judge<'_> {
             problem: ProblemReport::from(&prepared.problem),
             machine: Machine::here(self.machine.supervisor().backend()),
             limits: LimitsReport::from(&usual(&prepared.limits)),
+            warnings: prepared.warnings().map(WarningReport::from).collect(),
             started: SystemTime::now().checked_sub(took).unwrap_or(SystemTime::UNIX_EPOCH),
             duration_ns: nanoseconds(took),
             submissions,
@@ -144,15 +147,17 @@ impl Judge<'_> {
         compilation
     }
 
-    /// The directory of files that the problem adds to submissions in this language.
-    fn include(&self, problem: &Problem, suite: &Suite) -> Option<PathBuf> {
-        let directory = problem.include.as_ref()?;
-        let entries =
-            std::fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    /// The directories of files that the problem adds to submissions in this language: those for all languages, and
+    /// then the language's, which are put in place of these.
+    fn include(&self, problem: &Problem, suite: &Suite) -> Vec<PathBuf> {
+        let Some(directory) = &problem.include else { return Vec::new() };
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
         let means = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             self.suites.named(name).is_ok_and(|named| named.language == suite.language)
         };
-        entries.filter(means).min().or_else(|| Some(directory.join("default")).filter(|path| path.is_dir()))
+        let own = entries.filter(|path| path.is_dir()).filter(means).min();
+        let for_all = Some(directory.join("default")).filter(|path| path.is_dir());
+        for_all.into_iter().chain(own).collect()
     }
 }

@@ -3,7 +3,7 @@
 use super::names::not_judged_words;
 use super::shown::counted;
 use super::{CompilationReport, GroupReport, LimitsReport, SubmissionReport, TestReport};
-use crate::scoring::expected::is_expected;
+use crate::scoring::expected::{has_required, is_expected};
 use crate::scoring::{NotJudged, Plan, Progress, TestState};
 use crate::verdict::Verdict;
 use millibox_package::model::{Expected, Submission};
@@ -17,6 +17,8 @@ pub struct About {
     pub suite: Option<String>,
     /// What may come of it; none: anything.
     pub expected: Vec<Expected>,
+    /// Of each of these, some test must have one.
+    pub required: Vec<Vec<Expected>>,
     /// Least and most points that are expected.
     pub expected_score: Option<(f64, f64)>,
     /// How compiling went.
@@ -28,6 +30,7 @@ impl From<&Submission> for About {
         About {
             name: submission.name.clone(),
             expected: submission.expected.clone(),
+            required: submission.required.clone(),
             expected_score: submission.score,
             ..About::default()
         }
@@ -40,12 +43,21 @@ impl SubmissionReport {
         let plan = progress.plan();
         let result = progress.submission();
         let verdict = result.verdict;
+        let tests: Vec<TestReport> = (0..plan.len()).map(|test| TestReport::judged(progress, test)).collect();
+        let verdicts: Vec<Option<Verdict>> = tests.iter().map(|test| test.verdict).collect();
+        let as_expected = verdict.and_then(|verdict| about.as_expected(plan, verdict, result.points));
         SubmissionReport {
-            as_expected: verdict.and_then(|verdict| about.as_expected(plan, verdict, result.points)),
+            as_expected: match verdict.and_then(|_| has_required(&about.required, &verdicts)) {
+                Some(_) if verdict == Some(Verdict::JudgeError) => None,
+                Some(true) => as_expected.or(Some(true)),
+                Some(false) => Some(false),
+                None => as_expected,
+            },
             name: about.name,
             suite: about.suite,
             compilation: about.compilation,
             expected: about.expected,
+            required: about.required,
             expected_score: about.expected_score,
             verdict,
             not_judged: verdict.is_none().then_some(NotJudged::Unfinished),
@@ -59,7 +71,7 @@ impl SubmissionReport {
             max_score: plan.most(0),
             best_score: plan.best(0),
             groups: (0..plan.group_count()).map(|group| GroupReport::judged(progress, group)).collect(),
-            tests: (0..plan.len()).map(|test| TestReport::judged(progress, test)).collect(),
+            tests,
         }
     }
 
@@ -71,7 +83,9 @@ impl SubmissionReport {
         let none = plan.scores() && verdict == Verdict::CompileError;
         let points = points_of(plan, Some(verdict), none.then_some(0.0));
         let mut report = SubmissionReport::judged(about.clone(), &nothing);
-        report.as_expected = about.as_expected(plan, verdict, points);
+        // No test has the verdict that some test must have.
+        let none = (verdict == Verdict::CompileError && !about.required.is_empty()).then_some(false);
+        report.as_expected = none.or(about.as_expected(plan, verdict, points));
         (report.verdict, report.not_judged) = (Some(verdict), None);
         (report.reason, report.score) = (reason.into(), points);
         let why = not_judged_words(NotJudged::NoProgram);
@@ -141,6 +155,7 @@ impl TestReport {
             score: None,
             figures: None,
             limits: None,
+            enforced_memory_bytes: None,
             cpus: Vec::new(),
             checker: None,
             passes: None,
@@ -156,6 +171,7 @@ impl TestReport {
                 score: progress.points(test),
                 figures: judged.result.run.as_ref().map(|run| run.figures),
                 limits: Some(LimitsReport::from(&judged.limits)),
+                enforced_memory_bytes: judged.enforced_memory,
                 cpus: judged.cpus.clone(),
                 checker: judged.result.checker,
                 passes: judged.result.passes,

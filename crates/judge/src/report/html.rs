@@ -2,7 +2,7 @@
 //! that even if something strange were not escaped it could neither run nor call out.
 
 use super::shown::{block, line, mebibytes, points, score_of, seconds, seconds_of};
-use super::{JudgeReport, SubmissionReport, TestReport, cpu_time_ns, verdict_words};
+use super::{JudgeReport, SubmissionReport, TestReport, WarningReport, cpu_time_ns, verdict_words};
 use crate::verdict::Verdict;
 use base64::Engine;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -39,6 +39,12 @@ fn page(report: &JudgeReport) -> Markup {
                 h1 { (title) }
                 (facts(report))
                 (overview(report))
+                @if !report.warnings.is_empty() {
+                    h2 { "Warnings of the package" }
+                    ul {
+                        @for warning in &report.warnings { li { (warned(warning)) } }
+                    }
+                }
                 @for (index, submission) in report.submissions.iter().enumerate() {
                     (details(report, index, submission))
                 }
@@ -46,6 +52,11 @@ fn page(report: &JudgeReport) -> Markup {
             }
         }
     }
+}
+
+fn warned(warning: &WarningReport) -> String {
+    let place = warning.line.map_or_else(String::new, |line| format!(":{line}"));
+    format!("{}{place}: {}", line(&warning.file), line(&warning.message))
 }
 
 /// As a policy names what it lets in.

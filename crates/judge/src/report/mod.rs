@@ -35,6 +35,7 @@ use crate::program;
 use crate::scoring::NotJudged;
 use crate::verdict::Verdict;
 use millibox::{Backend, Figures};
+use millibox_package::Fault;
 use millibox_package::model::{self, Expected, Objective, Problem, Scoring};
 use serde::{Serialize, Serializer};
 use std::time::{Duration, SystemTime};
@@ -58,6 +59,8 @@ pub struct JudgeReport {
     /// Limits that most tests have, or of several such the first; the suites' own needs are not counted. Each test has
     /// its own in [`TestReport::limits`].
     pub limits: LimitsReport,
+    /// What the package's author may want to know: what was found in reading it, and since.
+    pub warnings: Vec<WarningReport>,
     /// When judging began, by the clock as it stood at the end; in JSON as RFC 3339, in UTC.
     #[serde(serialize_with = "rfc3339")]
     pub started: SystemTime,
@@ -97,6 +100,19 @@ pub struct Machine {
     pub backend: Backend,
 }
 
+/// A warning of the package.
+#[derive(Debug, Clone, Serialize)]
+pub struct WarningReport {
+    /// The file or directory: the package's path as it was given, and the path below that.
+    pub file: String,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column in characters, from 1.
+    pub column: Option<u32>,
+    /// What is wrong and what mends it.
+    pub message: String,
+}
+
 /// Limits of a run.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct LimitsReport {
@@ -124,6 +140,9 @@ pub struct SubmissionReport {
     /// What may come of it, by name (`accepted`, `partially_accepted`, ..., `rejected`); none: anything.
     #[serde(serialize_with = "expected")]
     pub expected: Vec<Expected>,
+    /// Lists of such names, of each of which some test must have one; what follows from `expected` is not among them.
+    #[serde(serialize_with = "required")]
+    pub required: Vec<Vec<Expected>>,
     /// Least and most points that are expected.
     pub expected_score: Option<(f64, f64)>,
     /// The verdict; none if it was not judged.
@@ -203,8 +222,11 @@ pub struct TestReport {
     pub score: Option<f64>,
     /// What the submission used.
     pub figures: Option<Figures>,
-    /// The limits of this test.
+    /// The limits of this test, the suite's own needs not counted.
     pub limits: Option<LimitsReport>,
+    /// The limit on memory that was enforced: that of `limits`, and what the suite's run-time system needs beside it
+    /// (`memory_mib` of the suite); none if memory could not be limited.
+    pub enforced_memory_bytes: Option<u64>,
     /// CPUs that it was held on; empty: on no particular ones.
     pub cpus: Vec<usize>,
     /// What the checker, or interactor, used; none for those that are built in.
@@ -237,6 +259,14 @@ impl SubmissionReport {
     /// Whether none of its tests was run for want of a program.
     pub fn has_no_program(&self) -> bool {
         self.tests.iter().all(|test| test.not_judged == Some(NotJudged::NoProgram))
+    }
+}
+
+impl From<&Fault> for WarningReport {
+    fn from(fault: &Fault) -> WarningReport {
+        // A warning is told, whatever the file is called.
+        let file = fault.path.to_string_lossy().into_owned();
+        WarningReport { file, line: fault.line, column: fault.column, message: fault.message.clone() }
     }
 }
 
@@ -296,4 +326,9 @@ fn rfc3339<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::
 
 fn expected<S: Serializer>(expected: &[Expected], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(expected.iter().map(|expected| expected_name(*expected)))
+}
+
+fn required<S: Serializer>(required: &[Vec<Expected>], serializer: S) -> Result<S::Ok, S::Error> {
+    let names = |one: &Vec<Expected>| one.iter().map(|expected| expected_name(*expected)).collect::<Vec<_>>();
+    serializer.collect_seq(required.iter().map(names))
 }

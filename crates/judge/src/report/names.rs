@@ -76,13 +76,15 @@ impl SubmissionReport {
 
     /// What is expected, for people; none if nothing is.
     pub fn expected_words(&self) -> Option<String> {
-        let verdicts: Vec<&str> = self.expected.iter().map(|expected| expected_words(*expected)).collect();
+        let words = |expected: &[Expected]| -> Vec<&str> { expected.iter().map(|one| expected_words(*one)).collect() };
+        let verdicts = words(&self.expected);
+        let required = self.required.iter().map(|required| format!("{} in some test", words(required).join(" or ")));
         let range = self.expected_score.map(|(least, most)| match least == most {
             true => super::shown::points_in_words(least),
             false => format!("{} to {} points", super::shown::points(least), super::shown::points(most)),
         });
-        let parts: Vec<String> =
-            [(!verdicts.is_empty()).then(|| verdicts.join(" or ")), range].into_iter().flatten().collect();
+        let verdicts = (!verdicts.is_empty()).then(|| verdicts.join(" or "));
+        let parts: Vec<String> = verdicts.into_iter().chain(required).chain(range).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 }

@@ -18,16 +18,9 @@ pub fn is_expected(
     }
     let less = || matches!((points, best), (Some(points), Some(best)) if within(points, (best, best)).is_none());
     let one = |expected: &Expected| match expected {
-        Expected::Accepted => verdict == Verdict::Accepted,
         // Without a bound nobody can tell whether there were more to be had.
         Expected::PartiallyAccepted => verdict == Verdict::Accepted && (best.is_none() || less()),
-        Expected::WrongAnswer => verdict == Verdict::WrongAnswer,
-        Expected::TimeLimit => verdict == Verdict::TimeLimit,
-        Expected::RunTimeError => verdict == Verdict::RunTimeError,
-        Expected::MemoryLimit => verdict == Verdict::MemoryLimit,
-        Expected::OutputLimit => verdict == Verdict::OutputLimit,
-        Expected::CompileError => verdict == Verdict::CompileError,
-        Expected::Rejected => verdict != Verdict::Accepted,
+        expected => is(*expected, verdict),
     };
     let in_range = match (range, points) {
         (None, _) => true,
@@ -35,4 +28,27 @@ pub fn is_expected(
         (Some(_), None) => false,
     };
     Some((expected.is_empty() || expected.iter().any(one)) && in_range)
+}
+
+/// Whether of each of these some test has one. `None`: nothing is required, or tests without a verdict leave it open.
+pub fn has_required(required: &[Vec<Expected>], verdicts: &[Option<Verdict>]) -> Option<bool> {
+    let known = || verdicts.iter().flatten();
+    let met = |one: &Vec<Expected>| one.iter().any(|expected| known().any(|verdict| is(*expected, *verdict)));
+    if required.iter().all(met) {
+        return (!required.is_empty()).then_some(true);
+    }
+    verdicts.iter().all(Option::is_some).then_some(false)
+}
+
+fn is(expected: Expected, verdict: Verdict) -> bool {
+    match expected {
+        Expected::Accepted | Expected::PartiallyAccepted => verdict == Verdict::Accepted,
+        Expected::WrongAnswer => verdict == Verdict::WrongAnswer,
+        Expected::TimeLimit => verdict == Verdict::TimeLimit,
+        Expected::RunTimeError => verdict == Verdict::RunTimeError,
+        Expected::MemoryLimit => verdict == Verdict::MemoryLimit,
+        Expected::OutputLimit => verdict == Verdict::OutputLimit,
+        Expected::CompileError => verdict == Verdict::CompileError,
+        Expected::Rejected => verdict != Verdict::Accepted,
+    }
 }

@@ -14,6 +14,8 @@ pub struct Judged {
     pub result: TestResult,
     /// The limits of this test, the suite's own needs not counted.
     pub limits: Limits,
+    /// The limit on memory that was enforced, with what the suite needs; `None`: there was none.
+    pub enforced_memory: Option<u64>,
     /// CPUs that it was held on; empty: on no particular ones.
     pub cpus: Vec<usize>,
 }

@@ -201,7 +201,7 @@ impl Setter<'_> {
                     let executable = match programs.get(&*program.path) {
                         Some(executable) => executable,
                         None => {
-                            let compiled = match self.compile(problem, program, None, &Constants::default()) {
+                            let compiled = match self.compile(problem, program, Vec::new(), &Constants::default()) {
                                 Err(Trouble::Programs(messages)) => Err(messages),
                                 compiled => Ok(compiled?),
                             };
@@ -427,11 +427,13 @@ impl Setter<'_> {
 
     fn compile_submission(&self, problem: &Problem, program: &Program) -> Result<Executable, Trouble> {
         let suite = self.toolbox.suites().for_sources(&program.sources, program.language.as_deref());
-        let include = problem.include.as_ref().zip(suite.ok()).and_then(|(include, suite)| {
+        let include = problem.include.as_ref().zip(suite.ok()).map(|(include, suite)| {
             let own = [&suite.name, &suite.language].map(|name| include.join(name));
-            own.into_iter().chain([include.join("default")]).find(|directory| directory.is_dir())
+            let own = own.into_iter().find(|directory| directory.is_dir());
+            // The language's come later, in place of those for all languages.
+            Some(include.join("default")).filter(|directory| directory.is_dir()).into_iter().chain(own).collect()
         });
-        self.compile(problem, program, include.as_deref(), &problem.constants)
+        self.compile(problem, program, include.unwrap_or_default(), &problem.constants)
     }
 }
 

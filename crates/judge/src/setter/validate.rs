@@ -163,7 +163,7 @@ impl Setter<'_> {
 
     /// Compiles validators and checker; those that cannot be are faults.
     fn tools<'a>(&self, problem: &'a Problem, report: &mut Report) -> Result<Tools<'a>, Trouble> {
-        let mut compile = |program: &Program| match self.compile(problem, program, None, &problem.constants) {
+        let mut compile = |program: &Program| match self.compile(problem, program, Vec::new(), &problem.constants) {
             Ok(executable) => Ok(Some(executable)),
             Err(Trouble::Programs(messages)) => {
                 for message in messages {

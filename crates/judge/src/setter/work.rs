@@ -13,7 +13,7 @@ use millibox_package::{Constants, Problem};
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,7 +57,7 @@ impl Setter<'_> {
         &self,
         problem: &Problem,
         program: &Program,
-        include: Option<&Path>,
+        include: Vec<PathBuf>,
         constants: &Constants,
     ) -> Result<Executable, Trouble> {
         let path = program.path.display();
@@ -65,7 +65,7 @@ impl Setter<'_> {
         let suite = suites
             .for_sources(&program.sources, program.language.as_deref())
             .map_err(|error| Trouble::Programs(vec![format!("{path}: its language is not known: {error}")]))?;
-        let (include, constants) = (include.map(Path::to_owned), constants.clone());
+        let constants = constants.clone();
         let root = Some(problem.directory.clone());
         let options = Options { headers_beside: true, include, constants, root, ..Options::default() };
         let compilation = self.toolbox.compile(suite, &program.sources, &options);

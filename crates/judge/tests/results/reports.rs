@@ -7,8 +7,8 @@ use millibox::{Backend, Figures};
 use millibox_judge::program::Limits;
 use millibox_judge::report::text::{Protocol, Style};
 use millibox_judge::report::{
-    About, CompilationReport, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, TestReport, html,
-    json, junit, text,
+    About, CompilationReport, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, TestReport,
+    WarningReport, html, json, junit, text,
 };
 use millibox_judge::scoring::{Plan, Progress};
 use millibox_judge::verdict::Verdict;
@@ -96,6 +96,12 @@ fn report(problem: &Problem, submissions: Vec<SubmissionReport>) -> JudgeReport 
             backend: Backend::Cgroup2,
         },
         limits: LimitsReport::from(&limits),
+        warnings: vec![WarningReport {
+            file: format!("p/{HOSTILE}/problem.yaml"),
+            line: Some(3),
+            column: None,
+            message: format!("unknown key {HOSTILE}"),
+        }],
         started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
         duration_ns: 1_234_567_890,
         submissions,

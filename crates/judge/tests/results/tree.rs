@@ -79,6 +79,7 @@ pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> Judged {
     Judged {
         result: TestResult { verdict, score, run: Some(run), ..TestResult::judge_error("") },
         limits: Limits { cpu_time: LIMIT, real_time: 2 * LIMIT, memory: 64 << 20, output: 1 << 20, processes: 1 },
+        enforced_memory: Some(80 << 20),
         cpus: Vec::new(),
     }
 }

@@ -5,6 +5,7 @@ use super::header::Header;
 use crate::fault::{Log, Place, did_you_mean};
 use crate::model::{Format, Group, Probe, ProbeKind, Rules, ScoreMode, Test};
 use crate::tree::{Kind, Tree};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 const DATA: &str = "data";
@@ -21,6 +22,12 @@ const PROBES: [(&str, ProbeKind); 6] = [
 ];
 /// Points of `secret` that says nothing of them.
 const DEFAULT_POINTS: f64 = 100.0;
+
+/// Words about the tests, and what makes them: nobody takes these for tests.
+const BESIDE: [&str; 8] = ["md", "py", "sh", "c", "cc", "cpp", "java", "rs"];
+
+/// So many files that are no part of a test are named.
+const STRAYS: usize = 5;
 
 /// What makes up a test, longer ones first where one ends another.
 const EXTENSIONS: [&str; 19] = [
@@ -61,7 +68,7 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Data {
     // Packages of drafts between the formats have groups of the legacy format.
     let legacy =
         header.format == Format::Legacy || tree.files(DATA).any(|path| path.rsplit('/').next() == Some(LEGACY));
-    let reader = Reader { tree, header, log };
+    let reader = Reader { tree, header, log, strays: RefCell::default() };
     for (name, path, kind) in tree.children(DATA) {
         if kind == Kind::File && name.ends_with(".in") {
             log.error(path, "tests belong in data/sample or data/secret");
@@ -75,6 +82,7 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Data {
     for (directory, kind) in PROBES.iter().filter(|(directory, _)| tree.is_directory(directory)) {
         data.probes.extend(log.mildly(|| reader.probes(directory, *kind, &settings, legacy)));
     }
+    reader.tell_strays();
     let secret = data.root.groups.iter().filter(|group| !group.sample).any(|group| group.all_tests().next().is_some());
     if data.root.all_tests().next().is_none() {
         log.error("data/secret", "there are no tests; each is a file NAME.in and a file NAME.ans");
@@ -93,6 +101,8 @@ struct Reader<'a> {
     tree: &'a Tree,
     header: &'a Header,
     log: &'a Log,
+    /// Files among the tests that are no part of one, and what may have been meant.
+    strays: RefCell<Vec<(&'a str, String)>>,
 }
 
 /// Files of one test, by extension.
@@ -324,16 +334,28 @@ impl<'a> Reader<'a> {
                     Some((name, part)) => {
                         found.entry(name).or_default().insert(part, path);
                     }
+                    None if crate::programs::extension(name).is_some_and(|part| BESIDE.contains(&part)) => {}
                     None => {
-                        let meant = did_you_mean(crate::programs::extension(name).unwrap_or(name), ["in", "ans"]);
-                        if !meant.is_empty() {
-                            self.log.warning(path, format!("not read: no part of a test{meant}"));
-                        }
+                        let extension = crate::programs::extension(name).unwrap_or(name);
+                        let meant = did_you_mean(&extension.to_ascii_lowercase(), ["in", "ans"]);
+                        self.strays.borrow_mut().push((path, meant));
                     }
                 }
             }
         }
         (found, directories)
+    }
+
+    /// A test that is missing for its name is hardly noticed; but a directory full of notes is no more than told.
+    fn tell_strays(&self) {
+        let strays = self.strays.borrow();
+        for (path, meant) in strays.iter().take(STRAYS) {
+            self.log.warning(*path, format!("not read: no part of a test, which is NAME.in and NAME.ans{meant}"));
+        }
+        if let Some((path, _)) = strays.get(STRAYS) {
+            let more = strays.len() - STRAYS;
+            self.log.warning(*path, format!("not read: no part of a test, and {more} such in all beside those told"));
+        }
     }
 
     /// Tests in a directory, and with `deep` in those below it, in order of their names.

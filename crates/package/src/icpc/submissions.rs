@@ -9,7 +9,7 @@ use crate::programs::{is_source, program};
 use crate::tree::{Kind, Tree};
 use crate::yaml::{self, Node, Value};
 use globset::{GlobBuilder, GlobMatcher};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 const DIRECTORY: &str = "submissions";
 const FILE: &str = "submissions/submissions.yaml";
@@ -63,6 +63,7 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
                 name: format!("{directory}/{name}"),
                 program: program(tree, path),
                 expected: agreed(known, tags.expected.as_deref(), path, log),
+                required: Vec::new(),
                 score: tags.score.map(|score| (score, score)),
                 for_time_limit: true,
             };
@@ -78,8 +79,16 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
                 submission.program.language = other.language.clone().or(submission.program.language);
                 claim = claim.and(other);
             }
-            if let Some(expected) = claim.expected() {
+            if claim.verdicts && claim.is_contradictory() {
+                log.error(place_of(&those), contradiction(&submission.name, &those));
+            } else if let Some(expected) = claim.expected() {
                 submission.expected = expected;
+                submission.required = claim.required_besides().map(meant).collect();
+                if !submission.required.is_empty() && !header.scoring {
+                    let message = "required: where judging ends with a failure before all tests were run, it is not \
+                                   known whether others have such a verdict, and not checked";
+                    log.warning(place_of(&those), message);
+                }
             }
             submission.for_time_limit = is_used(&those, &submission, log);
             found.push((model, submission));
@@ -227,7 +236,22 @@ const WA: u8 = 2;
 const TLE: u8 = 4;
 const RTE: u8 = 8;
 const ALL: u8 = 15;
+const REJECTED: u8 = ALL & !AC;
 const VERDICTS: [(&str, u8); 4] = [("AC", AC), ("WA", WA), ("TLE", TLE), ("RTE", RTE)];
+
+/// What they are here.
+fn meant(verdicts: u8) -> Vec<Expected> {
+    let meaning: [(u8, &[Expected]); 4] =
+        [(AC, &[Expected::Accepted]), (WA, &[Expected::WrongAnswer]), (TLE, &[Expected::TimeLimit]), (RTE, &CRASH)];
+    meaning.iter().filter(|(verdict, _)| verdicts & verdict != 0).flat_map(|(_, meant)| meant.iter().copied()).collect()
+}
+
+/// As submissions.yaml names them.
+fn named(verdicts: u8) -> String {
+    let names: Vec<&str> =
+        VERDICTS.iter().filter(|(_, verdict)| verdicts & verdict != 0).map(|(name, _)| *name).collect();
+    names.join(", ")
+}
 
 /// What submissions.yaml claims of a submission.
 #[derive(Debug, Clone)]
@@ -236,8 +260,8 @@ struct Claim {
     verdicts: bool,
     /// Verdicts that its tests may have.
     permitted: u8,
-    /// Some test must be rejected.
-    rejected: bool,
+    /// Of each of these, some test must have a verdict.
+    required: Vec<u8>,
     score: Option<(f64, f64)>,
     language: Option<String>,
     model: bool,
@@ -258,7 +282,7 @@ impl Default for Claim {
         Claim {
             verdicts: false,
             permitted: ALL,
-            rejected: false,
+            required: Vec::new(),
             score: None,
             language: None,
             model: false,
@@ -273,7 +297,7 @@ impl Claim {
         Claim {
             verdicts: self.verdicts || other.verdicts,
             permitted: self.permitted & other.permitted,
-            rejected: self.rejected || other.rejected,
+            required: [&self.required[..], &other.required].concat(),
             ..self
         }
     }
@@ -287,21 +311,43 @@ impl Claim {
         if !self.verdicts {
             return None;
         }
-        let verdicts = if self.rejected { self.permitted & !AC } else { self.permitted };
-        if verdicts == ALL {
-            return Some(Vec::new());
-        }
-        if verdicts == ALL & !AC {
-            return Some(vec![Expected::Rejected]);
-        }
-        let mut expected = Vec::new();
-        let meaning: [(u8, &[Expected]); 4] =
-            [(AC, &[Expected::Accepted]), (WA, &[Expected::WrongAnswer]), (TLE, &[Expected::TimeLimit]), (RTE, &CRASH)];
-        for (_, meant) in meaning.iter().filter(|(verdict, _)| verdicts & verdict != 0) {
-            expected.extend_from_slice(meant);
-        }
-        Some(expected)
+        Some(match self.whole() {
+            ALL => Vec::new(),
+            REJECTED => vec![Expected::Rejected],
+            verdicts => meant(verdicts),
+        })
     }
+
+    fn whole(&self) -> u8 {
+        let rejected = self.required.iter().any(|required| required & AC == 0);
+        if rejected { self.permitted & !AC } else { self.permitted }
+    }
+
+    /// No submission can be as it claims. Its verdicts would be none, which must not be taken for any.
+    fn is_contradictory(&self) -> bool {
+        self.permitted == 0 || self.required.iter().any(|required| required & self.permitted == 0)
+    }
+
+    /// What is required of tests and does not follow from the verdict on the whole.
+    fn required_besides(&self) -> impl Iterator<Item = u8> {
+        let required = self.required.iter().map(|required| required & self.permitted);
+        required.filter(|required| self.whole() & !required != 0)
+    }
+}
+
+/// Where the last of them stands that has a line: what names of directories claim has none.
+fn place_of(claims: &[&(Glob, Claim)]) -> Place {
+    let mut places = claims.iter().filter(|(_, claim)| claim.verdicts).map(|(glob, _)| &glob.place);
+    places.rfind(|place| place.line().is_some()).cloned().unwrap_or_else(|| Place::file(FILE))
+}
+
+fn contradiction(name: &str, claims: &[&(Glob, Claim)]) -> String {
+    let claims = claims.iter().filter(|(_, claim)| claim.verdicts).map(|(glob, claim)| {
+        let required = claim.required.iter().map(|required| format!(" and requires {}", named(*required)));
+        format!("{:?} permits {}{}", glob.text, named(claim.permitted), required.collect::<String>())
+    });
+    let claims = claims.collect::<Vec<_>>().join(", ");
+    format!("nothing can come of {name} that is as claimed: {claims}; all patterns that fit it hold, make them agree")
 }
 
 /// Whether a submission's times make a time limit. One claim is enough that says so, or that does not
@@ -347,6 +393,7 @@ fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
     let Some(node) = yaml::parse(&text, &Place::file(FILE), log) else { return Vec::new() };
     let Some(keys) = Keys::of(&node, "submissions.yaml", log) else { return Vec::new() };
     let mut claims = Vec::new();
+    let told = Told::default();
     for (pattern, node, place) in keys.rest() {
         // The format has * and {a,b} only.
         let plain = !pattern.contains(['[', ']', '?', '\\']) && !pattern.contains("**");
@@ -359,7 +406,7 @@ fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
         let directory = tree.kind(&format!("{DIRECTORY}/{pattern}")) == Some(Kind::Directory);
         let known = of_directory(pattern, header.format).filter(|_| !pattern.contains('/'));
         let default = known.map(default_claim).unwrap_or_default();
-        let claim = claim(keys, default, header, log);
+        let claim = claim(keys, default, header, &told, log);
         let glob = Glob {
             text: pattern.to_owned(),
             matcher: glob.compile_matcher(),
@@ -393,18 +440,32 @@ fn default_claim(expected: &[Expected]) -> Claim {
         _ => ALL,
     };
     let verdicts = expected.iter().map(bit).fold(0, |all, bit| all | bit);
-    let rejected = !expected.contains(&Expected::Accepted);
-    Claim { verdicts: true, permitted: verdicts | AC, rejected, ..Claim::default() }
+    let required = if expected.contains(&Expected::Accepted) { Vec::new() } else { vec![verdicts & !AC] };
+    Claim { verdicts: true, permitted: verdicts | AC, required, ..Claim::default() }
 }
 
-fn claim(keys: Keys<'_>, default: Claim, header: &Header, log: &Log) -> Claim {
+/// Kinds of claims that nothing is made of, and that were warned of: once is enough for each.
+type Told = RefCell<Vec<&'static str>>;
+
+fn tell_once(keys: &Keys<'_>, key: &'static str, message: &'static str, told: &Told, log: &Log) {
+    if let Some(node) = keys.get(key)
+        && !told.borrow().contains(&message)
+    {
+        told.borrow_mut().push(message);
+        log.warning(&node.place, message);
+    }
+}
+
+fn claim(keys: Keys<'_>, default: Claim, header: &Header, told: &Told, log: &Log) -> Claim {
     let mut claim = default;
     if let Some(permitted) = verdicts(&keys, "permitted", log) {
         claim.permitted = permitted;
         claim.verdicts = true;
+        // Where more is permitted than a directory's name says, more than that may be why it is rejected.
+        claim.required.fill(REJECTED);
     }
     if let Some(required) = verdicts(&keys, "required", log) {
-        claim.rejected = required & AC == 0;
+        claim.required = vec![required];
         claim.verdicts = true;
     }
     claim.score = score(&keys, log);
@@ -418,25 +479,32 @@ fn claim(keys: Keys<'_>, default: Claim, header: &Header, log: &Log) -> Claim {
         log.warning(&node.place, "entrypoint is not supported; the language's usual one is taken");
     }
     claim.bound = bound(&keys);
-    keys.ignore(&["authors", "message"]);
+    const MESSAGE: &str = "message is not supported: what is said of a test is not compared with it";
+    tell_once(&keys, "message", MESSAGE, told, log);
+    keys.ignore(&["authors"]);
     // Every other key names tests. Of what is claimed of some tests only, this much holds for the
-    // whole: if one of them must be rejected, the submission must.
+    // whole: if one of them must have a verdict, some test must.
     for (name, node, place) in keys.rest() {
         if !matches!(node.value, Value::Mapping(_)) {
             let known = ["permitted", "required", "score", "language", "model_solution", "use_for_time_limit"];
             log.warning(place, format!("unknown key {name:?}, not read{}", did_you_mean(name, known)));
         } else if let Some(tests) = Keys::of(node, name, log) {
             verdicts(&tests, "permitted", log);
-            if verdicts(&tests, "required", log).is_some_and(|required| required & AC == 0) {
-                claim.rejected = true;
+            tell_once(&tests, "permitted", "permitted of some of the tests is not supported; not used", told, log);
+            let message =
+                "required of some of the tests is asked of all together: whichever has such a verdict will do";
+            tell_once(&tests, "required", message, told, log);
+            if let Some(required) = verdicts(&tests, "required", log) {
+                claim.required.push(required);
                 claim.verdicts = true;
             }
             score(&tests, log);
+            tell_once(&tests, "score", "score of some of the tests is not supported; not used", told, log);
             // What is not used of some tests is not missed: only whole submissions are.
             if let Some((Bound::Lower | Bound::Upper, place)) = bound(&tests) {
                 log.warning(&place, "use_for_time_limit of some of the tests is not supported; not used");
             }
-            tests.ignore(&["message"]);
+            tell_once(&tests, "message", MESSAGE, told, log);
             tests.finish();
         }
     }

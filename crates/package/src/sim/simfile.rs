@@ -213,6 +213,7 @@ impl Reader<'_> {
             name: path.clone(),
             program: program(self.tree, path),
             expected: if index == 0 { vec![Expected::Accepted] } else { Vec::new() },
+            required: Vec::new(),
             score: None,
             for_time_limit: true,
         };

@@ -92,6 +92,29 @@ fn what_lies_beside_tests() {
 }
 
 #[test]
+fn files_that_are_no_part_of_a_test() {
+    for package in [Package::legacy(), Package::successor("")] {
+        package.file("data/sample/UP.IN", "").file("data/secret/q.input", "").file("data/secret/z.in.gz", "");
+        let why = "warning: not read: no part of a test, which is NAME.in and NAME.ans";
+        let faults = package.faults();
+        let lines: Vec<&str> = faults.lines().collect();
+        let wanted = [
+            format!("data/sample/UP.IN: {why}; did you mean \"in\"?"),
+            format!("data/secret/q.input: {why}"),
+            format!("data/secret/z.in.gz: {why}"),
+        ];
+        assert_eq!(lines, wanted);
+        for number in 0..10 {
+            package.file(&format!("data/secret/{number}.input"), "");
+        }
+        // One of them, and the rest in a line of its own.
+        assert_eq!(package.faults().lines().count(), 6);
+        package
+            .warned("data/secret/4.input: warning: not read: no part of a test, and 8 such in all beside those told");
+    }
+}
+
+#[test]
 fn what_is_missing() {
     let package = Package::legacy();
     package
@@ -102,9 +125,9 @@ fn what_is_missing() {
         .file("data/secret/3.ans", "")
         .refused("data/secret/3.ans: error: an answer without an input; there is no 3.in");
     package.remove("data/secret/3.ans");
-    package
-        .file("data/secret/4.inn", "")
-        .warned("data/secret/4.inn: warning: not read: no part of a test; did you mean \"in\"?");
+    package.file("data/secret/4.inn", "").warned(
+        "data/secret/4.inn: warning: not read: no part of a test, which is NAME.in and NAME.ans; did you mean \"in\"?",
+    );
     package.file("data/5.in", "").refused("data/5.in: error: tests belong in data/sample or data/secret");
     package.remove("data/5.in");
     package.test("secrets/1").warned("not read: tests are in data/sample and data/secret; did you mean \"secret\"?");

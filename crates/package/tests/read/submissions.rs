@@ -134,7 +134,7 @@ fn submissions_yaml() {
         "submissions/submissions.yaml",
         "mixed/{a,b}.py:\n  permitted: [AC, WA, TLE]\n  required: [WA, TLE]\n  language: python3\n\
          mixed/b.*:\n  permitted: [AC, TLE, RTE]\n  score: [10, 20]\n\
-         mixed/c:\n  permitted: [AC]\n  sample:\n    permitted: [AC]\n  secret/*-hard:\n    permitted: [AC, RTE]\n\
+         mixed/c:\n  permitted: [AC]\n\
          wrong_answer:\n  permitted: [AC, WA, RTE]\n\
          accepted/z.py:\n  model_solution: true\n  authors: Z\n  use_for_time_limit: lower\n",
     );
@@ -154,10 +154,76 @@ fn tests_that_must_be_rejected() {
     let package = Package::successor("");
     package.file("submissions/mixed/a.py", "");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
-    yaml("mixed:\n  secret/2:\n    required: [TLE]\n").silent();
-    assert_eq!(expected(&package, "mixed/a.py"), [Rejected]);
+    let required = || package.problem().submissions.remove(1).required;
+    yaml("mixed:\n  secret/2:\n    required: [WA, TLE, RTE]\n");
+    assert_eq!((expected(&package, "mixed/a.py"), required()), (vec![Rejected], vec![]));
     yaml("mixed:\n  permitted: [AC, WA, TLE, RTE]\n").silent();
-    assert_eq!(expected(&package, "mixed/a.py"), []);
+    assert_eq!((expected(&package, "mixed/a.py"), required()), (vec![], vec![]));
+}
+
+#[test]
+fn verdicts_that_some_test_must_have() {
+    let package = Package::successor("type: scoring\n");
+    package.file("submissions/mixed/a.py", "").file("submissions/wrong_answer/w.py", "");
+    let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
+    let of = |name: &str| {
+        let mut submissions = package.problem().submissions.into_iter();
+        let submission = submissions.find(|submission| submission.name == name).unwrap();
+        (submission.expected, submission.required)
+    };
+    let crash = || vec![RunTimeError, MemoryLimit];
+    // The verdict on the whole may be that of another test.
+    yaml("mixed/a.py: {permitted: [AC, WA, RTE], required: [RTE]}\n").silent();
+    assert_eq!(of("mixed/a.py"), (vec![WrongAnswer, RunTimeError, MemoryLimit], vec![crash()]));
+    yaml("mixed/*: {required: [AC]}\nmixed/a.*: {required: [TLE, RTE]}\n").silent();
+    let required = vec![vec![Accepted], vec![TimeLimit, RunTimeError, MemoryLimit]];
+    assert_eq!(of("mixed/a.py"), (vec![Rejected], required));
+    // What cannot be is not waited for, and what follows is not said twice.
+    yaml("mixed/a.py: {permitted: [AC, WA], required: [WA, TLE]}\n").silent();
+    assert_eq!(of("mixed/a.py"), (vec![WrongAnswer], vec![]));
+    yaml("wrong_answer/w.py: {permitted: [AC, WA, TLE], required: [WA]}\n");
+    assert_eq!(of("wrong_answer/w.py"), (vec![WrongAnswer], vec![]));
+
+    let package = Package::successor("");
+    package.file("submissions/mixed/a.py", "");
+    package.file("submissions/submissions.yaml", "mixed/a.py:\n  required: [TLE]\n");
+    package.warned("submissions.yaml:1:1: warning: required: where judging ends with a failure before all tests");
+}
+
+#[test]
+fn claims_that_contradict_each_other() {
+    let package = Package::successor("");
+    package.file("submissions/wrong_answer/w.py", "").file("submissions/mixed/a.py", "");
+    let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
+    yaml("# Slow.\nwrong_answer/w.py: {permitted: [TLE], required: [TLE]}\n").refused(
+        "submissions.yaml:2:1: error: nothing can come of wrong_answer/w.py that is as claimed: \"wrong_answer/w.py\" \
+         permits TLE and requires TLE, \"wrong_answer\" permits AC, WA and requires WA; all patterns that fit it hold",
+    );
+    yaml("mixed/*: {permitted: [AC, WA]}\nmixed/a.*: {permitted: [TLE, RTE]}\n")
+        .refused("submissions.yaml:2:1: error: nothing can come of mixed/a.py");
+    yaml("mixed/*: {permitted: [AC, WA], required: [TLE]}\n").refused("permits AC, WA and requires TLE");
+    yaml("wrong_answer/*: {permitted: [AC]}\n").refused("nothing can come of wrong_answer/w.py");
+    yaml("mixed: {permitted: [AC], secret/1: {required: [WA]}}\n").refused("permits AC and requires WA");
+    yaml("wrong_answer: {permitted: [TLE], required: [TLE]}\n");
+    assert_eq!(expected(&package, "wrong_answer/w.py"), [TimeLimit]);
+}
+
+#[test]
+fn claims_that_are_not_held() {
+    let package = Package::successor("type: scoring\n");
+    package.file(
+        "submissions/submissions.yaml",
+        "accepted/*:\n  message: right\n  sample: {permitted: [AC], score: 0, message: well done}\n\
+         \x20 secret/1*: {permitted: [AC], score: 1, required: [AC]}\n\
+         accepted/a*:\n  message: fine\n  secret/*: {required: [AC], score: 2}\n",
+    );
+    let lines = [
+        "2:12: warning: message is not supported: what is said of a test is not compared with it",
+        "3:23: warning: permitted of some of the tests is not supported; not used",
+        "3:36: warning: score of some of the tests is not supported; not used",
+        "4:52: warning: required of some of the tests is asked of all together: whichever has such a verdict will do",
+    ];
+    assert_eq!(package.faults(), lines.map(|line| format!("submissions/submissions.yaml:{line}")).join("\n"));
 }
 
 #[test]
