@@ -27,6 +27,8 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 struct Entry {
     result: Option<RunResult>,
+    /// The supervisor was given it.
+    sent: bool,
     /// Nobody has a handle any more.
     abandoned: bool,
     /// A limit on files was set for the sake of the output limit.
@@ -248,7 +250,11 @@ impl Connection {
         }
         self.flush(&mut state);
         let mut state = self.explained(state);
-        if let Some(error) = over(&state) {
+        // What was sent may have begun. It must not be asked for again: its handle will say that there is no result.
+        let may_have_begun = |id| state.entries.get(id).is_some_and(|entry| entry.sent);
+        if let Some(error) = over(&state)
+            && !ids.iter().any(may_have_begun)
+        {
             for id in ids {
                 state.entries.remove(&id);
                 let _ = unsent(&mut state, id);
@@ -624,7 +630,11 @@ impl Connection {
         {
             match self.send(next, state.in_flight > 0) {
                 Ok(Sent::Yes) => {
-                    state.waiting.pop_front();
+                    if let Some(sent) = state.waiting.pop_front()
+                        && let Some(entry) = state.entries.get_mut(&sent.id)
+                    {
+                        entry.sent = true;
+                    }
                     state.in_flight += 1;
                 }
                 Ok(refused) => {
