@@ -64,6 +64,7 @@ impl Cpus {
         }
         if allowed != machine
             && let Err(errno) = calls::set_affinity(&mask_of(&allowed))
+            && !asked.is_empty()
         {
             return Err(format!("--cpus: cannot use CPUs {allowed:?}: {}", errno_text(errno)));
         }
