@@ -150,8 +150,9 @@ fn kill_unheard(member: &Supervisor) -> usize {
     let cpu = cpu_of(member);
     let family = descendants(member.pid());
     kill(member.pid() as i32, rustix::process::Signal::KILL);
-    // With them its socket is closed.
-    assert!(eventually(PATIENCE, || !family.iter().any(Process::is_there)));
+    // With the last thread of the last of them its socket is closed.
+    let threads = || std::fs::read_dir(format!("/proc/{}/task", member.pid())).map_or(0, Iterator::count);
+    assert!(eventually(PATIENCE, || !family.iter().any(Process::is_there) && threads() <= 1));
     assert!(!member.is_dead());
     cpu
 }
