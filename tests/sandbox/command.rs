@@ -619,6 +619,7 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
     let place = directory();
     let new = place.path().join("new").display().to_string();
     let mut all = vec![vec!["problem", "init", "--no-gen", &new], vec!["bench", "list"], vec!["completions", "bash"]];
+    all.extend([vec!["doctor", "--json"], vec!["doctor", "--separate-pid1"]]);
     all.extend([vec!["run", "--help"], vec!["help", "judge"], vec!["--help", ""], vec!["--version", ""]]);
     let package = package(place.path());
     if let Some(package) = &package {
@@ -922,13 +923,27 @@ fn a_judge_is_told_what_strange_packages_are() {
 
 /// Rust opens /dev/null in the place of a standard stream that is not there: what is written to it would be lost.
 #[test]
-fn a_report_to_a_closed_standard_output_is_an_error() {
+fn what_was_asked_for_on_a_closed_standard_output_is_an_error() {
+    let place = directory();
+    let package = place.path().join("sums").display().to_string();
+    let output = Command::new(executable("millibox")).args(["problem", "init", "--no-gen", &package]).output().unwrap();
+    assert_eq!(status(&output), 0, "{output:?}");
+    let report = [&["run", "--report", "-"], of_single_processes(), &["--", "true"]].concat();
     let program = executable("millibox").display().to_string();
-    for (shell, expected) in [("\"$0\" \"$@\" >&-", 125), ("\"$0\" \"$@\" > /dev/null", 0)] {
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", shell, &program, "run", "--report", "-"]).args(of_single_processes()).args(["--", "true"]);
-        let output = command.output().unwrap();
-        assert_eq!(status(&output), expected, "{shell}: {output:?}");
-        assert_eq!(text(&output.stderr).contains("--report -: cannot be written"), expected != 0, "{output:?}");
+    for (words, what) in [
+        (&report[..], "--report -: cannot be written"),
+        (&["doctor", "--json"], "cannot write to standard output: it is closed"),
+        (&["languages", "--json", "bash"], "cannot write to standard output: it is closed"),
+        (&["bench", "true", "--runs", "20", "--seconds", "0.01", "--json", "-"], "standard output: it is closed"),
+        (&["problem", "clean", "--json", &package], "cannot write to standard output: it is closed"),
+        (&["completions", "bash"], "cannot write to standard output: it is closed"),
+    ] {
+        for (shell, is_closed) in [("\"$0\" \"$@\" >&-", true), ("\"$0\" \"$@\" > /dev/null", false)] {
+            let mut command = Command::new("/bin/sh");
+            let output = command.args(["-c", shell, &program]).args(words).output().unwrap();
+            assert_eq!(status(&output) == 125, is_closed, "{shell}: {words:?}: {output:?}");
+            let said = text(&output.stderr);
+            assert_eq!(said.matches(what).count(), usize::from(is_closed), "{shell}: {words:?}: {said}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! `millibox bench`: the lab (`millibox-lab`) on the command line.
 
-use crate::failure::{Failure, complain, one_line, say};
+use crate::failure::{Failure, answer, complain, one_line, say};
 use crate::signals::Signals;
 use crate::values::number;
 use clap::builder::PossibleValuesParser;
@@ -193,7 +193,7 @@ fn bench_true(args: &Args, lab: &Lab) -> Result<ExitCode, Failure> {
     let figures = bin_true::measure(lab, amount).map_err(Failure::sandbox)?;
     let json = serde_json::to_string_pretty(&figures).unwrap_or_default();
     match &args.json {
-        Some(path) if path.as_os_str() == "-" => say(&json)?,
+        Some(path) if path.as_os_str() == "-" => answer(&json)?,
         path => {
             say(&figures)?;
             if let Some(path) = path {

@@ -1,5 +1,6 @@
 //! Why there is no result.
 
+use crate::report_file::open_since_the_start;
 use std::fmt;
 
 /// Exit status when the sandbox or its options failed, as timeout(1) and docker-run(1)
@@ -62,6 +63,12 @@ pub fn no_thread(what: &str, error: &std::io::Error) -> Failure {
 pub fn say(line: impl fmt::Display) -> Result<(), Failure> {
     use std::io::Write;
     writeln!(std::io::stdout(), "{line}").map_err(unwritten)
+}
+
+/// The same for what was asked for there, as JSON is: that standard output is closed is an error, then.
+pub fn answer(text: impl fmt::Display) -> Result<(), Failure> {
+    open_since_the_start(std::io::stdout()).map_err(unwritten)?;
+    say(text)
 }
 
 /// Standard output did not take what was to be said.

@@ -1,6 +1,6 @@
 //! `millibox languages`: the judge's languages, each tried in the sandbox.
 
-use crate::failure::{Failure, complain, unwritten};
+use crate::failure::{Failure, answer, complain, unwritten};
 use crate::machine;
 use crate::signals::Signals;
 use millibox::{Backend, BackendChoice, Supervisor};
@@ -86,14 +86,10 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     if let Some(status) = signals.ended("what ran was killed") {
         return Ok(status);
     }
-    let written = written.and_then(|()| match args.json {
-        true => {
-            let text = serde_json::to_string_pretty(&all).map_err(std::io::Error::other)?;
-            writeln!(std::io::stdout(), "{text}")
-        }
-        false => Ok(()),
-    });
     written.map_err(unwritten)?;
+    if args.json {
+        answer(serde_json::to_string_pretty(&all).map_err(Failure::sandbox)?)?;
+    }
     let usable = all.iter().all(|line| line.state == "available");
     Ok(if usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -37,7 +37,7 @@ mod values;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use failure::{Failure, complain, unwritten};
+use failure::{Failure, answer, complain};
 use std::process::ExitCode;
 
 /// Runs programs in a sandbox that needs no privileges, limits and measures whole process
@@ -124,11 +124,10 @@ fn main() -> ExitCode {
 }
 
 fn completions(shell: Shell) -> Result<ExitCode, Failure> {
-    use std::io::Write;
     // Written at once: clap_complete panics when its writer fails, for example a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "millibox", &mut script);
-    std::io::stdout().write_all(&script).map_err(unwritten)?;
+    answer(String::from_utf8_lossy(&script).trim_end())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -127,12 +127,13 @@ impl ReportFile {
 }
 
 /// This standard stream, unless we were started without it. Rust then opens /dev/null in its place before anything of ours runs, for
-/// reading and writing, as nobody who throws output away does; what is written there would be lost in silence.
-fn open_since_the_start<F: AsFd>(stream: F) -> std::io::Result<F> {
+/// reading and writing; what is written there would be lost in silence. Some who throw output away open it so as well (Python's
+/// DEVNULL, daemon(3)), so this is only for what somebody has asked for there.
+pub fn open_since_the_start<F: AsFd>(stream: F) -> std::io::Result<F> {
     let stat = fstat(&stream)?;
     let is_null = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && stat.st_rdev == makedev(1, 3);
     if is_null && fcntl_getfl(&stream)? & OFlags::RWMODE == OFlags::RDWR {
-        return Err(rustix::io::Errno::BADF.into());
+        return Err(std::io::Error::other("it is closed; redirect it to a file or a pipe"));
     }
     Ok(stream)
 }

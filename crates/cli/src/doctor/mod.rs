@@ -11,7 +11,7 @@ mod checks;
 mod remedies;
 mod trial;
 
-use crate::failure::{Failure, unwritten};
+use crate::failure::{Failure, answer, say, unwritten};
 use crate::machine;
 use checks::{Check, Findings};
 use millibox::Backend;
@@ -56,16 +56,13 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
     });
     let ok = found.full();
-    if written.is_ok() {
-        written = if args.json {
-            let answer = Answer { ok, backend: found.backend, checks: &found.checks };
-            let text = serde_json::to_string_pretty(&answer).map_err(Failure::sandbox)?;
-            writeln!(std::io::stdout(), "{text}")
-        } else {
-            writeln!(std::io::stdout(), "\n{}", summary(&found))
-        };
-    }
     written.map_err(unwritten)?;
+    if args.json {
+        let all = Answer { ok, backend: found.backend, checks: &found.checks };
+        answer(serde_json::to_string_pretty(&all).map_err(Failure::sandbox)?)?;
+    } else {
+        say(format_args!("\n{}", summary(&found)))?;
+    }
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

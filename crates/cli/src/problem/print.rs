@@ -1,6 +1,6 @@
 //! Reports, for people and for machines.
 
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, answer, say};
 use millibox_judge::report::counted;
 use millibox_judge::setter::{generate, limits, validate};
 use millibox_package::{Fault, Severity};
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// One JSON object on standard output.
 pub fn json(report: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(report).map_err(Failure::sandbox)?;
-    say(text)
+    answer(text)
 }
 
 #[derive(Serialize)]
