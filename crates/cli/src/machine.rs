@@ -28,8 +28,8 @@ pub struct Options {
     pub user: Option<(u32, u32)>,
     /// Where cgroups are made
     ///
-    /// An absolute path from the top of each hierarchy as it is mounted here. Without the option: where
-    /// millibox itself is.
+    /// An absolute path from the top of each hierarchy as it is mounted here. Without the option: what the
+    /// environment variable MILLIBOX_CGROUP_PARENT says, or else where millibox itself is.
     ///
     /// Example: --cgroup-parent /judge
     #[arg(long, value_name = "PATH", value_parser = values::cgroup_parent)]
