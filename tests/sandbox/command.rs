@@ -224,6 +224,23 @@ fn every_wrong_value_is_one_line_that_names_its_option() {
 }
 
 #[test]
+fn what_is_said_twice_of_one_name_is_an_error() {
+    for (words, named) in [
+        (
+            &["run", "--rlimit", "NOFILE=64", "--rlimit", "rlimit_nofile=32", "true"][..],
+            "--rlimit NOFILE: given more than once",
+        ),
+        (
+            &["bench", "true", "--runs", "20", "--seconds", "0.01", "--peer", "nsjail=/a", "--peer", "nsjail=/b"],
+            "--peer nsjail: given more than once",
+        ),
+    ] {
+        let output = Command::new(executable("millibox")).args(words).stdin(Stdio::null()).output().unwrap();
+        assert_eq!((status(&output), line(&output).contains(named)), (125, true), "{words:?}: {output:?}");
+    }
+}
+
+#[test]
 fn what_is_too_large_is_told_so() {
     let too_large: [(&[&str], &str); 6] = [
         (&["run", "--process-limit", "4294967295", "true"], "4194301 at most"),

@@ -50,7 +50,7 @@ pub struct Args {
     /// Seed of everything that is drawn by lot
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u64>(0, u64::MAX))]
     seed: u64,
-    /// The executable of another sandbox, instead of looking on PATH; may be given again
+    /// The executable of another sandbox, instead of looking on PATH; may be given for each NAME
     #[arg(long, value_name = "NAME=PATH", value_parser = peer)]
     peer: Vec<(String, PathBuf)>,
     /// `true`: runs of each kind, one after another
@@ -123,6 +123,11 @@ pub fn main(args: &Args, builder: &Builder) -> Result<ExitCode, Failure> {
         .iter()
         .filter(|experiment| args.experiments.iter().any(|name| name == "all" || name == experiment.name))
         .collect();
+    for (index, (name, _)) in args.peer.iter().enumerate() {
+        if args.peer[..index].iter().any(|(other, _)| other == name) {
+            return Err(Failure::option(format!("--peer {name}: given more than once; give it once")));
+        }
+    }
     let only_true = args.experiments == ["true"];
     if args.json.is_some() && !only_true {
         return Err(Failure::option("--json is for `millibox bench true`; the others write JSON into --out"));

@@ -119,7 +119,7 @@ pub fn bandwidth(text: &str) -> Result<(Duration, Duration), String> {
     Ok((max, period))
 }
 
-/// `NOFILE=64`, `stack=8M`, `CORE=unlimited`.
+/// `NOFILE=64`, `stack=8M`, `RLIMIT_CORE=unlimited`; the name comes back in one spelling.
 pub fn rlimit(text: &str) -> Result<(String, u64), String> {
     let Some((name, value)) = text.split_once('=') else {
         return Err("must be NAME=VALUE, for example NOFILE=64".to_owned());
@@ -134,7 +134,8 @@ pub fn rlimit(text: &str) -> Result<(String, u64), String> {
     };
     // The library knows the names.
     Request::new("/").rlimit(name, value).map_err(|error| error.to_string())?;
-    Ok((name.to_owned(), value))
+    let name = name.to_ascii_uppercase();
+    Ok((name.strip_prefix("RLIMIT_").unwrap_or(&name).to_owned(), value))
 }
 
 /// A set of CPUs. (A type of its own: clap takes a plain `Vec` for a repeated option.)
@@ -402,8 +403,8 @@ mod tests {
     #[test]
     fn rlimits() {
         assert_eq!(rlimit("NOFILE=64"), Ok(("NOFILE".to_owned(), 64)));
-        assert_eq!(rlimit("stack=8M"), Ok(("stack".to_owned(), 8 << 20)));
-        assert_eq!(rlimit("CORE=unlimited"), Ok(("CORE".to_owned(), u64::MAX)));
+        assert_eq!(rlimit("stack=8M"), Ok(("STACK".to_owned(), 8 << 20)));
+        assert_eq!(rlimit("RLIMIT_CORE=unlimited"), Ok(("CORE".to_owned(), u64::MAX)));
         assert!(rlimit("FILES=1").is_err_and(|why| why.contains("NOFILE")));
         for text in ["NOFILE", "NOFILE=", "NOFILE=x", "=1"] {
             assert!(rlimit(text).is_err(), "{text}");

@@ -110,9 +110,10 @@ pub struct Args {
     pub cpu_bandwidth: Option<(Duration, Duration)>,
     /// Resource limit of each process, soft and hard (setrlimit(2))
     ///
-    /// VALUE is a number, a size (units as of --memory-limit) or `unlimited`. Can be given repeatedly. Without it a process may
-    /// have 1024 files open, or fewer if memory and processes are limited: one for each 17 KiB that a process has of the
-    /// memory limit, 64 at least, since the kernel charges nobody for what a half-read directory keeps. With it up to 4096.
+    /// VALUE is a number, a size (units as of --memory-limit) or `unlimited`. Can be given once for each NAME.
+    /// Without it a process may have 1024 files open, or fewer if memory and processes are limited: one for each
+    /// 17 KiB that a process has of the memory limit, 64 at least, since the kernel charges nobody for what a
+    /// half-read directory keeps. With it up to 4096.
     ///
     /// Example: --rlimit STACK=unlimited --rlimit NOFILE=64
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::rlimit, help_heading = LIMITS)]
@@ -153,7 +154,7 @@ pub struct Args {
     pub cwd: Option<PathBuf>,
     /// Environment variable; nothing is inherited
     ///
-    /// Can be given repeatedly.
+    /// Can be given repeatedly; of one NAME the last counts.
     ///
     /// Example: --env LANG=C.UTF-8 --env HOME=/tmp
     #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(values::variable), help_heading = WORLD)]
