@@ -11,7 +11,10 @@ use std::time::Duration;
 /// `64M`, `1.5GiB`, `4096`: units are powers of 1024.
 pub fn size(text: &str) -> Result<u64, String> {
     bytes(text)
-        .ok_or_else(|| "a size is a number of bytes, or of K, M, G (powers of 1024), for example 64M".to_owned())?
+        .ok_or_else(|| {
+            "a size is a number of bytes, or of K, M, G, T, P (powers of 1024; KiB and KB mean the same), for example 64M"
+                .to_owned()
+        })?
         .ok_or_else(|| format!("too large: there are no more than {} bytes", u64::MAX))
 }
 
@@ -346,6 +349,10 @@ mod tests {
         for text in ["99999999999999999999", "18446744073709551616", "16777216T", "99999999999999999999.5M"] {
             assert!(size(text).is_err_and(|why| why.starts_with("too large")), "{text}");
         }
+        // All units that are taken are told.
+        let taken: String = ('A'..='Z').filter(|unit| size(&format!("1{unit}iB")).is_ok()).collect();
+        assert_eq!(taken, "GKMPT");
+        assert!(size("64Q").is_err_and(|why| why.contains("K, M, G, T, P (powers of 1024; KiB and KB mean the same)")));
         assert!(positive_size("0").is_err());
         assert_eq!((memory("1M"), memory("1048576")), (Ok(1 << 20), Ok(1 << 20)));
         assert_eq!(memory("256"), Err("256 bytes are too few for any program; 256 MiB are 256M".to_owned()));
