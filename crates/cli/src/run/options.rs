@@ -178,7 +178,8 @@ pub struct Args {
 
     /// Read standard input from this file
     ///
-    /// Without it the program has millibox's own.
+    /// Without it the program has millibox's own. A FIFO is waited for until somebody writes to it, before any
+    /// limit begins; so are one of --stdout and one of --stderr, until somebody reads.
     ///
     /// Example: --stdin /dev/null
     #[arg(long, value_name = "PATH", help_heading = STREAMS)]
