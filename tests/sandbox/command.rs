@@ -321,6 +321,25 @@ fn streams_are_our_own_or_files() {
 }
 
 #[test]
+fn a_dash_is_no_file() {
+    let place = directory();
+    let of = |words: &[&str]| {
+        let mut command = Command::new(executable("millibox"));
+        command.arg("run").args(words).args(["--", "echo", "said"]).stdin(Stdio::null());
+        command.current_dir(place.path()).output().unwrap()
+    };
+    for option in ["--stdout", "--stdin", "--stderr"] {
+        let output = of(&[option, "-"]);
+        assert_eq!((status(&output), text(&output.stdout)), (125, String::new()), "{output:?}");
+        let said = line(&output);
+        assert!(said.contains(option) && said.contains("leave the option out") && said.contains("./-"), "{said}");
+        assert!(!place.path().join("-").exists(), "{option}");
+    }
+    assert_eq!(status(&of(&["--stdout", "./-"])), 0);
+    assert_eq!(std::fs::read_to_string(place.path().join("-")).unwrap(), "said\n");
+}
+
+#[test]
 fn no_file_is_lost_to_another_stream() {
     let place = directory();
     let path = |name: &str| place.path().join(name).display().to_string();

@@ -195,6 +195,14 @@ pub fn variable(text: OsString) -> Result<(OsString, OsString), String> {
     }
 }
 
+/// A file for a standard stream. Elsewhere `-` is such a stream itself, so nobody means a file by it.
+pub fn stream(path: PathBuf) -> Result<PathBuf, String> {
+    if path.as_os_str() == "-" {
+        return Err("leave the option out for millibox's own stream, or write ./- for a file of this name".to_owned());
+    }
+    Ok(path)
+}
+
 /// A path inside the world: absolute, without `..`.
 pub fn inside(path: OsString) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);

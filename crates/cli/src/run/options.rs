@@ -4,7 +4,7 @@ use super::mounts::Mounts;
 use crate::machine;
 use crate::values;
 use clap::ValueEnum;
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PathBufValueParser, TypedValueParser};
 use millibox::Network;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -182,21 +182,21 @@ pub struct Args {
     /// limit begins; so are one of --stdout and one of --stderr, until somebody reads.
     ///
     /// Example: --stdin /dev/null
-    #[arg(long, value_name = "PATH", help_heading = STREAMS)]
+    #[arg(long, value_name = "PATH", value_parser = PathBufValueParser::new().try_map(values::stream), help_heading = STREAMS)]
     pub stdin: Option<PathBuf>,
     /// Write standard output to this file, emptied first
     ///
     /// Without it the program has millibox's own.
     ///
     /// Example: --stdout 1.out
-    #[arg(long, value_name = "PATH", help_heading = STREAMS)]
+    #[arg(long, value_name = "PATH", value_parser = PathBufValueParser::new().try_map(values::stream), help_heading = STREAMS)]
     pub stdout: Option<PathBuf>,
     /// Write standard error to this file, emptied first
     ///
     /// It may be the file of --stdout.
     ///
     /// Example: --stderr errors.txt
-    #[arg(long, value_name = "PATH", help_heading = STREAMS)]
+    #[arg(long, value_name = "PATH", value_parser = PathBufValueParser::new().try_map(values::stream), help_heading = STREAMS)]
     pub stderr: Option<PathBuf>,
     /// Write what came of the run to this file, as one JSON object
     ///
