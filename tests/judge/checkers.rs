@@ -135,7 +135,11 @@ fn an_icpc_checker_is_called_as_the_format_says() {
 fn an_icpc_checkers_answers() {
     let wrong = icpc("echo why >$3/judgemessage.txt; echo 1 >$3/score.txt; exit 43");
     assert_eq!((wrong.verdict, wrong.comment.as_str()), (Verdict::WrongAnswer, "why"));
-    assert_eq!((wrong.score, icpc("exit 43").score), (Some(Points::Absolute(1.0)), None));
+    assert_eq!(wrong.score, Some(Points::Absolute(1.0)));
+    let silent = icpc("exit 43");
+    assert_eq!((silent.score, silent.comment.as_str()), (None, "the validator left no judgemessage.txt that says why"));
+    assert_eq!(icpc("exit 42").comment, "");
+    assert_eq!(icpc("echo no >$3/teammessage.txt; exit 43").comment, "no");
     let part = icpc("echo 0.5 >$3/score_multiplier.txt; exit 42");
     assert_eq!((part.verdict, part.score), (Verdict::Accepted, Some(Points::Part(0.5))));
     judge_error(&icpc("exit 0"), "exited with 0");

@@ -514,6 +514,29 @@ fn a_submission_has_the_packages_files_arguments_and_no_more_sources_than_it_may
 }
 
 #[test]
+fn links_to_directories_in_include_are_followed_within_the_package() {
+    let package = Package::newer("");
+    package
+        .file("attachments/lib/double.sh", "double() { echo $(($1 * ${2:-2})); }\n")
+        .file("attachments/lib/deep/.keep", "")
+        .submission("accepted/main.sh", ". ./lib/double.sh\n. ./more/double.sh\nread n\ndouble $n\n");
+    let link = |target: &str, path: &str| std::os::unix::fs::symlink(target, package.path().join(path)).unwrap();
+    package.file("include/default/readme.txt", "");
+    link("../../attachments/lib", "include/default/lib");
+    // The directory of a language, and a link that leads on.
+    package.file("attachments/bash/readme.txt", "");
+    link("../attachments/bash", "include/bash");
+    link("../../include/default/lib", "attachments/bash/more");
+    package.judge(&[]).exits_with(0);
+
+    link("/etc", "include/default/etc");
+    package.judge(&[]).exits_with(2).says("include/default/etc: error: symbolic link to /etc, outside the package");
+    fs::remove_file(package.path().join("include/default/etc")).unwrap();
+    link("../..", "attachments/lib/deep/up");
+    package.judge(&[]).exits_with(2).says("a directory that the link itself is in; not followed");
+}
+
+#[test]
 fn constants_stand_for_their_values_in_the_packages_programs() {
     let package = Package::newer("constants: {factor: 2, word: {value: right, other: quite}}\n");
     package

@@ -1053,7 +1053,8 @@ fn submissions_that_no_test_catches_and_slow_ones() {
 
 #[test]
 fn a_stated_limit_that_is_too_near() {
-    for (version, near) in [("2023-07", true), ("legacy", false)] {
+    let taken_out = "accepted: {use_for_time_limit: false}\naccepted/model.sh: {use_for_time_limit: lower}\n";
+    for (version, yaml, near) in [("2023-07", "{}\n", true), ("2023-07", taken_out, false), ("legacy", "", false)] {
         let shop = Shop::new();
         icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
         let header = format!("problem_format_version: {version}\nname: p\nuuid: 1\nlimits: {{time_limit: 1}}\n");
@@ -1061,6 +1062,7 @@ fn a_stated_limit_that_is_too_near() {
         shop.good(&["gen", "p"]);
         let slow = "import time\nwhile time.process_time() < 0.6: pass\nprint(input() + '!')\n";
         shop.write("p/submissions/accepted/slow.py", slow);
+        shop.write("p/submissions/submissions.yaml", yaml);
         let report = shop.json(&["test", "p"]);
         let remarks = report["remarks"].as_array().unwrap().iter().map(|remark| remark.as_str().unwrap());
         let told = remarks.filter(|remark| remark.contains("must be at least 2 times that")).collect::<Vec<_>>();

@@ -18,7 +18,7 @@ pub struct Answer {
     /// For a judge error what failed, without the subject: a caller puts `checker: ` or
     /// `interactor: ` before it. Else empty.
     pub reason: String,
-    /// Its comment, made printable, cut at [`COMMENT_LIMIT`].
+    /// Its comment, made printable, cut at [`COMMENT_LIMIT`]; or that an ICPC validator rejects and has none.
     pub comment: String,
     /// Points, if it gave any.
     pub points: Option<Points>,
@@ -71,7 +71,13 @@ fn icpc(code: i32, feedback: &Feedback) -> Result<Answer, String> {
     match code {
         42 => Ok(Answer::new(Verdict::Accepted, messages(feedback), icpc_points(feedback)?)),
         // The legacy format takes such points, its successor does not: that is for who counts them.
-        43 => Ok(Answer::new(Verdict::WrongAnswer, messages(feedback), icpc_points(feedback)?)),
+        43 => {
+            let mut comment = messages(feedback);
+            if comment.is_empty() {
+                "the validator left no judgemessage.txt that says why".clone_into(&mut comment);
+            }
+            Ok(Answer::new(Verdict::WrongAnswer, comment, icpc_points(feedback)?))
+        }
         code => Err(format!("exited with {code}, not with 42 (accepted) or 43 (wrong answer)")),
     }
 }

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 /// Bytes that all sources may have together.
 const MOST: u64 = 64 << 20;
+/// Files and directories that a directory of included ones may have.
+const MOST_INCLUDED: usize = 10_000;
 
 /// Reads the sources, named as seen from the directory that they have in common.
 ///
@@ -59,14 +61,27 @@ pub(super) fn include(
     root: Option<&Path>,
 ) -> Result<Vec<File>, String> {
     let directory = std::path::absolute(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let real_root = root.and_then(|root| root.canonicalize().ok());
+    let leads_to_directory = |link: &Path| {
+        let real = link.canonicalize().ok().filter(|real| real.is_dir());
+        real.zip(real_root.as_ref()).is_some_and(|(real, root)| real.starts_with(root))
+    };
+    let mut seen = 0;
     let mut paths = Vec::new();
     let mut waiting = vec![directory.clone()];
     while let Some(next) = waiting.pop() {
         let failed = |error: std::io::Error| format!("cannot read the directory {}: {error}", next.display());
         for entry in std::fs::read_dir(&next).map_err(failed)? {
             let entry = entry.map_err(failed)?;
+            // A few links can make very many paths, and reading a package passes over hidden ones.
+            seen += 1;
+            if seen > MOST_INCLUDED {
+                let directory = directory.display();
+                return Err(format!("{directory}: has more than {MOST_INCLUDED} files; remove some, or links to many"));
+            }
             match entry.file_type().map_err(failed)? {
                 kind if kind.is_dir() => waiting.push(entry.path()),
+                kind if kind.is_symlink() && leads_to_directory(&entry.path()) => waiting.push(entry.path()),
                 _ => paths.push(entry.path()),
             }
         }
@@ -252,8 +267,25 @@ mod tests {
         assert!(add(None).unwrap_err().contains("it is a symbolic link"));
         // Below a package, links that stay there are no secret.
         assert_eq!(names(&add(Some(directory.path())).unwrap()), ["b.h", "d.h", "deep/c.h"]);
+        std::os::unix::fs::symlink("../more/deep", at("more/deeper")).unwrap();
+        assert_eq!(names(&add(Some(directory.path())).unwrap()), ["b.h", "d.h", "deep/c.h", "deeper/c.h"]);
         std::os::unix::fs::symlink("/etc/passwd", at("more/e.h")).unwrap();
         assert!(add(Some(directory.path())).unwrap_err().contains("leads out of its package"));
+    }
+
+    #[test]
+    fn few_links_that_make_many_paths() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: String| directory.path().join(name);
+        for level in 0..16 {
+            std::fs::create_dir(at(level.to_string())).unwrap();
+            for name in ["x", "y"] {
+                std::os::unix::fs::symlink(format!("../{}", level + 1), at(format!("{level}/{name}"))).unwrap();
+            }
+        }
+        std::fs::create_dir(at("16".to_owned())).unwrap();
+        let all = include(Vec::new(), &at("0".to_owned()), &Constants::default(), Some(directory.path()));
+        assert!(all.unwrap_err().contains("0: has more than 10000 files; remove some"));
     }
 
     #[test]

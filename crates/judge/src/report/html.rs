@@ -1,8 +1,8 @@
 //! The report as a page that stands alone: it loads nothing, and its policy (CSP) lets nothing in, so
 //! that even if something strange were not escaped it could neither run nor call out.
 
-use super::shown::{block, line, mebibytes, points, score_of, seconds, seconds_of};
-use super::{JudgeReport, SubmissionReport, TestReport, WarningReport, cpu_time_ns, verdict_words};
+use super::shown::{block, line, mebibytes, points, score_of, seconds, seconds_of, warned};
+use super::{JudgeReport, SubmissionReport, TestReport, cpu_time_ns, verdict_words};
 use crate::verdict::Verdict;
 use base64::Engine;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -52,11 +52,6 @@ fn page(report: &JudgeReport) -> Markup {
             }
         }
     }
-}
-
-fn warned(warning: &WarningReport) -> String {
-    let place = warning.line.map_or_else(String::new, |line| format!(":{line}"));
-    format!("{}{place}: {}", line(&warning.file), line(&warning.message))
 }
 
 /// As a policy names what it lets in.

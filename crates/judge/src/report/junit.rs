@@ -3,8 +3,11 @@
 //! A submission is a test suite. Each of its tests is a test case, and so is its verdict: that one fails if
 //! the verdict is not as expected. That a test is not accepted is no failure, since many submissions are
 //! there to be rejected. Judge errors are errors, what was not judged is skipped.
+//!
+//! The package's warnings are what a test case in a last suite has written, which passes: not all readers show what a
+//! suite itself has written.
 
-use super::shown::{block, line, points, points_in_words};
+use super::shown::{block, line, points, points_in_words, warned};
 use super::{JudgeReport, SubmissionReport, TestReport};
 use crate::verdict::Verdict;
 use quick_xml::events::{BytesDecl, BytesText, Event};
@@ -21,7 +24,7 @@ const VERDICT: &str = "verdict";
 pub fn write(report: &JudgeReport, to: impl Write) -> Result<()> {
     let mut xml = Writer::new_with_indent(to, b' ', 2);
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let mut counts = Counts::default();
+    let mut counts = Counts { tests: usize::from(!report.warnings.is_empty()), ..Counts::default() };
     report.submissions.iter().for_each(|submission| counts.add(&Counts::of(submission)));
     let [tests, failures, errors, skipped] = counts.attributes();
     xml.create_element("testsuites")
@@ -31,7 +34,10 @@ pub fn write(report: &JudgeReport, to: impl Write) -> Result<()> {
         .with_attribute(("errors", errors.as_str()))
         .with_attribute(("skipped", skipped.as_str()))
         .with_attribute(("time", time(report.duration_ns).as_str()))
-        .write_inner_content(|xml| report.submissions.iter().try_for_each(|one| suite(report, one, xml)))?;
+        .write_inner_content(|xml| {
+            report.submissions.iter().try_for_each(|one| submission(report, one, xml))?;
+            warnings(report, xml)
+        })?;
     xml.into_inner().write_all(b"\n")
 }
 
@@ -73,33 +79,53 @@ fn failed(submission: &SubmissionReport) -> bool {
     matches!(submission.verdict, None | Some(Verdict::JudgeError)) && !submission.is_skipped()
 }
 
-fn suite<W: Write>(report: &JudgeReport, submission: &SubmissionReport, xml: &mut Writer<W>) -> Result<()> {
-    let [tests, failures, errors, skipped] = Counts::of(submission).attributes();
-    let used = submission.tests.iter().filter_map(|test| test.figures).map(|figures| figures.real_time_ns).sum();
+fn suite<W: Write>(
+    report: &JudgeReport,
+    name: &str,
+    counts: &Counts,
+    used: u64,
+    xml: &mut Writer<W>,
+    inner: impl FnOnce(&mut Writer<W>, &str) -> Result<()>,
+) -> Result<()> {
+    let [tests, failures, errors, skipped] = counts.attributes();
     // Readers make a tree of the names between dots.
-    let class = format!("{}.{}", report.problem.label, submission.name.replace('.', "_"));
+    let class = line(&format!("{}.{}", report.problem.label, name.replace('.', "_")));
     xml.create_element("testsuite")
-        .with_attribute(("name", line(&submission.name).as_str()))
+        .with_attribute(("name", line(name).as_str()))
         .with_attribute(("tests", tests.as_str()))
         .with_attribute(("failures", failures.as_str()))
         .with_attribute(("errors", errors.as_str()))
         .with_attribute(("skipped", skipped.as_str()))
         .with_attribute(("time", time(used).as_str()))
         .with_attribute(("timestamp", timestamp(report).as_str()))
-        .write_inner_content(|xml| {
-            properties(report, submission, xml)?;
-            let class = line(&class);
-            case(xml, &class, VERDICT, 0, |xml| verdict(submission, xml))?;
-            for one in &submission.tests {
-                let used = one.figures.map_or(0, |figures| figures.real_time_ns);
-                case(xml, &class, &line(&one.name), used, |xml| test(one, xml))?;
-            }
-            match &submission.compilation {
-                Some(compilation) if !compilation.messages.is_empty() => text(xml, "system-out", &compilation.messages),
-                _ => Ok(()),
-            }
-        })?;
+        .write_inner_content(|xml| inner(xml, &class))?;
     Ok(())
+}
+
+fn submission<W: Write>(report: &JudgeReport, submission: &SubmissionReport, xml: &mut Writer<W>) -> Result<()> {
+    let used = submission.tests.iter().filter_map(|test| test.figures).map(|figures| figures.real_time_ns).sum();
+    suite(report, &submission.name, &Counts::of(submission), used, xml, |xml, class| {
+        properties(report, submission, xml)?;
+        case(xml, class, VERDICT, 0, |xml| verdict(submission, xml))?;
+        for one in &submission.tests {
+            let used = one.figures.map_or(0, |figures| figures.real_time_ns);
+            case(xml, class, &line(&one.name), used, |xml| test(one, xml))?;
+        }
+        match &submission.compilation {
+            Some(compilation) if !compilation.messages.is_empty() => text(xml, "system-out", &compilation.messages),
+            _ => Ok(()),
+        }
+    })
+}
+
+fn warnings<W: Write>(report: &JudgeReport, xml: &mut Writer<W>) -> Result<()> {
+    if report.warnings.is_empty() {
+        return Ok(());
+    }
+    let said: Vec<String> = report.warnings.iter().map(warned).collect();
+    suite(report, "package", &Counts { tests: 1, ..Counts::default() }, 0, xml, |xml, class| {
+        case(xml, class, "warnings", 0, |xml| text(xml, "system-out", &said.join("\n")))
+    })
 }
 
 fn properties<W: Write>(report: &JudgeReport, submission: &SubmissionReport, xml: &mut Writer<W>) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Figures and strange text, for people.
 
+use super::WarningReport;
 use unicode_width::UnicodeWidthChar;
 
 /// Points, with up to four decimals.
@@ -72,6 +73,12 @@ pub fn line(text: &str) -> String {
 pub fn block(text: &str) -> String {
     let kept = text.chars().filter(|c| *c != '\r');
     kept.map(|c| if matches!(c, '\n' | '\t') { c } else { harmless(c) }).collect()
+}
+
+/// A warning of the package, in one line.
+pub fn warned(warning: &WarningReport) -> String {
+    let place = warning.line.map_or_else(String::new, |line| format!(":{line}"));
+    format!("{}{place}: {}", line(&warning.file), line(&warning.message))
 }
 
 /// The character, or one that stands for it.

@@ -79,15 +79,15 @@ pub fn examine(
     Ok(findings)
 }
 
-/// Submissions that must be accepted and come closer to the stated limit than version 2023-07 of the ICPC format
-/// allows. In others the factor is for limits that nobody states.
+/// Submissions that a time limit is measured by and that come closer to the stated one than version 2023-07 of the ICPC
+/// format allows. In others the factor is for limits that nobody states.
 fn too_close(problem: &Problem, prepared: &Prepared, reports: &[SubmissionReport]) -> Vec<String> {
     let factor = problem.limits.from_accepted.unwrap_or(FACTOR);
     if problem.format != Format::Icpc2023 || *prepared.time_limit() != TimeLimit::Package {
         return Vec::new();
     }
     let accepted = |(submission, report): &(&Submission, &SubmissionReport)| {
-        submission.expected == [Expected::Accepted] && report.verdict == Some(Verdict::Accepted)
+        submission.is_measured() && report.verdict == Some(Verdict::Accepted)
     };
     let reports = problem.submissions.iter().zip(reports).filter(accepted).map(|(_, report)| report);
     let remarks = reports.filter_map(|report| {

@@ -295,8 +295,8 @@ fn junit_is_read_back() {
         assert_eq!(attribute(0, counted), sum.to_string(), "{counted}");
     }
     let suites: Vec<String> = all("testsuite").into_iter().map(|suite| attribute(suite, "name")).collect();
-    assert_eq!(suites.len(), 8);
-    assert_eq!(suites[0], "accepted/anna.cpp");
+    assert_eq!(suites.len(), 8 + 1);
+    assert_eq!((&*suites[0], &*suites[8]), ("accepted/anna.cpp", "package"));
     assert!(suites[2].starts_with("accepted/</td><script>"), "{}", suites[2]);
     // One is not as expected, and says so. A test that is not accepted is no failure.
     let failures = all("failure");
@@ -310,6 +310,14 @@ fn junit_is_read_back() {
     assert_eq!(errors, ["judge error", "judge error", "interrupted"]);
     let outputs: Vec<&str> = all("system-out").into_iter().map(|index| &*elements[index].text).collect();
     assert!(outputs.iter().any(|said| said.contains("</td><script>alert(1)</script>]]>&amp;<!-- \"'\u{fffd}[2J")));
+    // The warnings, each in one line.
+    let warnings = outputs[outputs.len() - 1];
+    assert!(warnings.starts_with("p/</td><script>") && warnings.contains("/problem.yaml:3: unknown key </td>"));
+    assert_eq!(warnings.lines().count(), 1);
+
+    let silent = JudgeReport { warnings: Vec::new(), ..passing_or_not() };
+    let silent = String::from_utf8(written(|to| junit::write(&silent, to))).unwrap();
+    assert!(!silent.contains("\"package\""), "{silent}");
 }
 
 #[test]

@@ -384,6 +384,11 @@ fn is_used(claims: &[&(Glob, Claim)], submission: &Submission, log: &Log) -> boo
     lower || other.is_some() || claims.iter().all(|(_, claim)| claim.bound.is_none())
 }
 
+/// Directories for which the format has claims. What others say (`partially_accepted`) is more than verdicts of tests can,
+/// so a key without any leaves it as it is.
+const DEFAULTS: [&str; 6] =
+    ["accepted", "rejected", "wrong_answer", "time_limit_exceeded", "run_time_error", "brute_force"];
+
 /// What submissions.yaml says.
 fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
     if !tree.is_file(FILE) {
@@ -405,7 +410,7 @@ fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
         let Some(keys) = Keys::of(node, "what is expected", log) else { continue };
         let directory = tree.kind(&format!("{DIRECTORY}/{pattern}")) == Some(Kind::Directory);
         let known = of_directory(pattern, header.format).filter(|_| !pattern.contains('/'));
-        let default = known.map(default_claim).unwrap_or_default();
+        let default = known.filter(|_| DEFAULTS.contains(&pattern)).map(default_claim).unwrap_or_default();
         let claim = claim(keys, default, header, &told, log);
         let glob = Glob {
             text: pattern.to_owned(),
@@ -417,7 +422,7 @@ fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
         claims.push((glob, claim));
     }
     // A directory's default holds beside what other patterns say.
-    for name in ["accepted", "rejected", "wrong_answer", "time_limit_exceeded", "run_time_error", "brute_force"] {
+    for name in DEFAULTS {
         if claims.iter().all(|(glob, _)| glob.text != name)
             && let Some(known) = of_directory(name, header.format)
             && let Ok(glob) = globset::Glob::new(name)
@@ -430,7 +435,7 @@ fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
     claims
 }
 
-/// What the name of a directory claims.
+/// What the name of a directory claims, if it is one of [`DEFAULTS`].
 fn default_claim(expected: &[Expected]) -> Claim {
     let bit = |verdict: &Expected| match verdict {
         Expected::Accepted => AC,

@@ -150,6 +150,22 @@ fn submissions_yaml() {
 }
 
 #[test]
+fn a_key_that_claims_nothing_of_verdicts_leaves_what_the_directory_says() {
+    let package = Package::successor("type: scoring\n");
+    let of = |directory: &str| {
+        package.file(&format!("submissions/{directory}/x.py"), "");
+        package.file("submissions/submissions.yaml", &format!("{directory}: {{language: python3}}\n")).silent();
+        expected(&package, &format!("{directory}/x.py"))
+    };
+    // The format has defaults for the first of these only.
+    assert_eq!(of("wrong_answer"), [WrongAnswer]);
+    assert_eq!(of("partially_accepted"), [PartiallyAccepted]);
+    assert_eq!(of("memory_limit"), [MemoryLimit]);
+    assert_eq!(of("output_limit"), [OutputLimit]);
+    assert_eq!(of("compile_error"), [CompileError]);
+}
+
+#[test]
 fn tests_that_must_be_rejected() {
     let package = Package::successor("");
     package.file("submissions/mixed/a.py", "");
