@@ -45,12 +45,19 @@ fn homes(supervisor: &Supervisor) -> impl Iterator<Item = i32> {
 
 /// All that a supervisor may use. Neither our own affinity nor a share of the CPUs' time changes that.
 fn at_least_two_cpus() -> Option<Vec<usize>> {
-    let all = cpus_of(start(builder().slots(1)).pid() as i32);
+    let all = cpus_of(start(builder().slots(2)).pid() as i32);
     if all.len() < 2 {
         skip("there is one CPU");
         return None;
     }
     Some(all)
+}
+
+/// The one CPU where a lone slot's supervisor is.
+fn cpu_of_supervisor(supervisor: &Supervisor) -> usize {
+    let its = cpus_of(supervisor.pid() as i32);
+    assert_eq!(its.len(), 1, "CPUs of a lone slot's supervisor");
+    its[0]
 }
 
 /// The one CPU on which the home of a sleeper's run is held.
@@ -71,10 +78,40 @@ fn a_lone_slots_homes_are_on_several_cpus_and_its_programs_on_all() {
     let Some(all) = at_least_two_cpus() else { return };
     let supervisor = start(builder().slots(1).homes_per_slot(4));
     let held: BTreeSet<usize> = cpus_of_homes(&supervisor, 4).into_iter().collect();
-    assert_eq!(held.len(), all.len().min(4));
+    assert_eq!(held.len(), (all.len() - 1).min(4));
+    assert!(!held.contains(&cpu_of_supervisor(&supervisor)));
     for _ in 0..4 {
         let output = run(&supervisor, &millibox_tests::request(["scheduling"]).world(&world_with_proc()));
         assert_eq!(numbers(&output.value("cpus")), all);
+    }
+}
+
+/// What is woken on the way of a request is all on one CPU, and what is prepared and taken apart is elsewhere.
+#[test]
+fn a_lone_slots_runs_begin_and_end_where_the_supervisor_is() {
+    if at_least_two_cpus().is_none() {
+        return;
+    }
+    for builder in [builder(), builder().separate_pid1(true)] {
+        let supervisor = start(builder.slots(1));
+        let its = cpu_of_supervisor(&supervisor);
+        for _ in 0..4 {
+            // The next one is prepared, then.
+            std::thread::sleep(Duration::from_millis(100));
+            let (handle, _output) = sleeper(&supervisor, &[]);
+            let all = descendants(supervisor.pid());
+            let parent_of = |child: i32| {
+                let is_parent = |pid: &i32| descendants(*pid as u32).iter().any(|process| process.pid == child);
+                all.iter().map(|process| process.pid).filter(is_parent).min_by_key(|pid| descendants(*pid as u32).len())
+            };
+            let program = all.iter().map(|process| process.pid).find(|&pid| name(pid) == "probe").expect("the program");
+            let pid1 = parent_of(program).expect("a pid1");
+            let zygote = parent_of(pid1).expect("a zygote");
+            assert_eq!(cpus_of(pid1), [its], "pid1");
+            assert!(!cpus_of(zygote).contains(&its), "the zygote is on {:?}", cpus_of(zygote));
+            handle.cancel();
+            wait(&handle);
+        }
     }
 }
 
@@ -95,16 +132,14 @@ fn the_next_run_is_not_where_the_last_one_was() {
     if at_least_two_cpus().is_none() {
         return;
     }
-    for builder in [builder().slots(1), builder().slots(2)] {
-        let supervisor = start(builder);
-        let mut last = cpu_of_run(&supervisor);
-        for _ in 0..4 {
-            // A second home is ready for this world by then.
-            std::thread::sleep(Duration::from_millis(100));
-            let next = cpu_of_run(&supervisor);
-            assert_ne!(next, last);
-            last = next;
-        }
+    let supervisor = start(builder().slots(2));
+    let mut last = cpu_of_run(&supervisor);
+    for _ in 0..4 {
+        // A second home is ready for this world by then.
+        std::thread::sleep(Duration::from_millis(100));
+        let next = cpu_of_run(&supervisor);
+        assert_ne!(next, last);
+        last = next;
     }
 }
 

@@ -9,6 +9,11 @@
 //! not where the run before it is being taken apart and another prepared: [`Cpus::of_home`] spreads homes over
 //! CPUs as far as there are enough, and of those that are ready the supervisor takes the one on whose CPU it has launched
 //! nothing for the longest time (`supervisor/dispatch.rs`).
+//!
+//! While the run of a lone slot goes on another CPU has nothing to do. So such a slot's homes are held on all CPUs but one,
+//! where the supervisor is, [`Cpus::of_runs`]: there it has tracee and pid1 wake up, who come from their home's CPU, where they
+//! were prepared, and back there pid1 goes with its word said, to be taken apart. From request to result nobody
+//! is woken across CPUs then, and finds nothing else there.
 
 use crate::launch::CPU_WORDS;
 use crate::step::errno_text;
@@ -33,6 +38,8 @@ pub struct Cpus {
     homes_per_slot: usize,
     pin: bool,
     mask: Vec<u64>,
+    /// Where a lone slot's runs begin, as an affinity mask; empty: at their homes.
+    of_runs: Vec<u64>,
 }
 
 impl Cpus {
@@ -87,17 +94,33 @@ impl Cpus {
         }
         let first = allowed.iter().position(|&cpu| Some(cpu) == here && !pin).unwrap_or(0);
         let mask = mask_of(&allowed);
-        Cpus { allowed, first, machine, slots, homes_per_slot: homes_per_slot.max(1), pin, mask }
+        let is_lone = slots == 1 && !pin && allowed.len() > 1;
+        let of_runs = mask_of(allowed.get(first..=first).filter(|_| is_lone).unwrap_or_default());
+        Cpus { allowed, first, machine, slots, homes_per_slot: homes_per_slot.max(1), pin, mask, of_runs }
+    }
+
+    /// For who cannot say which process a tracee is: a lone slot's runs begin where their homes are.
+    pub fn begin_at_homes(&mut self) {
+        self.of_runs.clear();
+    }
+
+    /// Where a lone slot's runs begin, and its supervisor is, as an affinity mask; `None`: at their homes.
+    pub fn of_runs(&self) -> Option<&[u64]> {
+        (!self.of_runs.is_empty()).then_some(&self.of_runs)
     }
 
     /// Where a home is held; `None`: nowhere.
     ///
     /// A pinned slot has a CPU. So have slots of which there is one or more for each CPU, as all of them are busy then. Fewer
-    /// slots' homes are spread over all CPUs.
+    /// slots' homes are spread over all CPUs, a lone one's over all but that of its runs.
     pub fn of_home(&self, index: usize) -> Option<usize> {
         let count = self.allowed.len();
         let slot = index / self.homes_per_slot;
-        let number = if self.pin || self.slots >= count { slot } else { index };
+        let number = match self.of_runs() {
+            Some(_) => 1 + index % (count - 1),
+            None if self.pin || self.slots >= count => slot,
+            None => index,
+        };
         self.allowed.get((self.first + number).checked_rem(count)?).copied()
     }
 
@@ -190,10 +213,17 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_slots_homes_are_on_different_cpus_beginning_where_we_are() {
-        assert_eq!(homes(&[0, 1, 2, 3], 2, 1, 3, false), [2, 3, 0]);
-        assert_eq!(homes(&[0, 1], 1, 1, 3, false), [1, 0, 1]);
+    fn a_lone_slots_runs_begin_where_we_are_and_its_homes_are_elsewhere() {
+        assert_eq!(homes(&[0, 1, 2, 3], 2, 1, 4, false), [3, 0, 1, 3]);
+        assert_eq!(homes(&[0, 1], 1, 1, 3, false), [0, 0, 0]);
         assert_eq!(homes(&[5], 5, 1, 3, false), [5, 5, 5]);
+        let mut cpus = Cpus::of(vec![1, 2, 3], Some(2), 4, 1, 3, false);
+        assert_eq!(cpus.of_runs(), Some([0b100].as_slice()));
+        cpus.begin_at_homes();
+        assert_eq!((cpus.of_runs(), cpus.of_home(0), cpus.of_home(1)), (None, Some(2), Some(3)));
+        for (slots, pin) in [(1, true), (2, false)] {
+            assert_eq!(Cpus::of(vec![1, 2, 3], Some(2), 4, slots, 3, pin).of_runs(), None);
+        }
     }
 
     #[test]

@@ -152,6 +152,8 @@ pub struct Home {
     /// Ids outside.
     pub uid: u32,
     pub gid: u32,
+    /// Where this process is held, as an affinity mask, if its runs begin elsewhere, and pid1 is to come back at their end.
+    pub held_on: Vec<u64>,
     /// Nice value of the runs: 0, or a greater one that we may not lower.
     pub runs_nice: i32,
     /// [`TRACEE_RLIMITS`], as far as they can be had.
@@ -180,6 +182,8 @@ pub struct Birth {
     pub again: bool,
     /// Where it is held; `None`: nowhere.
     pub cpu: Option<usize>,
+    /// Its runs begin on another CPU, see [`crate::cpus`].
+    pub runs_elsewhere: bool,
     /// It is of no use anywhere else.
     pub pinned: bool,
     /// How many runs there can be at the same time, in all homes.
@@ -268,6 +272,7 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         network,
         sockstat,
         own_pidfd,
+        held_on: birth.cpu.filter(|_| birth.runs_elsewhere).map_or(Vec::new(), |cpu| mask_of(&[cpu])),
         uid: birth.uid,
         gid: birth.gid,
         runs_nice: calls::nice().max(0),

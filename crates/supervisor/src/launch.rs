@@ -62,7 +62,8 @@ pub struct Shared {
     pub pid1: AtomicI32,
     /// pid1 → zygote: the end has been reported.
     pub reported: AtomicU32,
-    pub _pad: u32,
+    /// Tracee → supervisor: process id of the present tracee, from before it is prepared; 0: unknown.
+    pub tracee: AtomicI32,
     /// Tracee → home: limits as they stand in the home's cgroups.
     pub standing: Standing,
     /// Supervisor → tracee.

@@ -224,6 +224,7 @@ impl Crib<'_> {
             share_memory: setup.share_memory,
             again: order.again,
             cpu: setup.cpus.of_home(order.index),
+            runs_elsewhere: setup.cpus.of_runs().is_some(),
             pinned: setup.cpus.pinned(),
             // A pair is two on one slot.
             runs_at_once: (setup.slots * setup.homes_per_slot.min(2)) as u64,

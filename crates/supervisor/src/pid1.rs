@@ -88,6 +88,10 @@ fn watch(prepared: &Prepared, tracee: i32) -> ! {
     let report = Report { start, failure: shared.failure.get(), end };
     if tell(home.socket, message::DONE, &report) {
         shared.reported.store(1, Relaxed);
+        if !home.held_on.is_empty() {
+            // Whom we have told is here, too, and need not wait until all is taken apart.
+            let _ = calls::set_affinity(&home.held_on);
+        }
     }
     calls::exit(0)
 }

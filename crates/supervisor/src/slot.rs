@@ -231,6 +231,22 @@ impl Home {
         calls::send_descriptors(self.socket.as_raw_fd(), &[message::LAUNCH], descriptors)
     }
 
+    /// Has pid1 and tracee, who are prepared and wait, wake up on this CPU; before the launch.
+    ///
+    /// Both sleep, so all that changes is where they may be. Should somebody have killed the tracee a moment ago its number
+    /// might be another process's of our user, for whom this would be the CPU then.
+    pub fn bring_to(&self, cpu: &[u64]) {
+        if self.is_prepared() {
+            for pid in [&self.shared.pid1, &self.shared.tracee] {
+                let pid = pid.load(SeqCst);
+                if pid > 0 {
+                    // If it cannot be, the run begins where its home is, as others do.
+                    let _ = calls::set_affinity_of(pid, cpu);
+                }
+            }
+        }
+    }
+
     fn long_strings(&self) -> bool {
         self.shared.launch.get().strings_length as usize >= KEPT_STRINGS
     }

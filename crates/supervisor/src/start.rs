@@ -245,7 +245,7 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     let _ = calls::umask(0o022);
     calls::reset_signal_dispositions().map_err(failed("reset the signals' dispositions"))?;
     calls::unblock_signals();
-    let cpus = Cpus::take(&inheritance.cpus, inheritance.slots, inheritance.homes_per_slot, inheritance.pin)?;
+    let mut cpus = Cpus::take(&inheritance.cpus, inheritance.slots, inheritance.homes_per_slot, inheritance.pin)?;
     // Nor are the keys of our caller's session (session-keyring(7)); without keyrings in the
     // kernel there is nothing to leave, and a container that forbids us keyrings forbids them to
     // the runs as well.
@@ -288,6 +288,9 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
 
     let procfs = rustix::fs::open("/proc", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .map_err(|errno| format!("cannot open /proc: {errno}"))?;
+    if calls::pid_in(procfs.as_raw_fd()) != calls::getpid() {
+        cpus.begin_at_homes();
+    }
     let backend = match inheritance.handover {
         Handover::Cgroup2 { .. } => millibox_wire::Backend::Cgroup2,
         Handover::Hybrid { .. } => millibox_wire::Backend::Hybrid,
@@ -315,6 +318,9 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     // Nothing has been read from the client, and no home has been started.
     setup.landlock = confine::supervisor()?;
     let locks = Locks::start(nursery.pid())?;
+    if let Some(cpu) = setup.cpus.of_runs() {
+        let _ = calls::set_affinity(cpu);
+    }
     confine::supervisor_calls()?;
     let mut supervisor = Supervisor::new(setup, nursery, locks)?;
     supervisor.hello(backend)?;

@@ -19,7 +19,7 @@ use crate::step::Step;
 use crate::sys::{Errno, calls};
 use crate::zygote::Prepared;
 use core::ffi::CStr;
-use core::sync::atomic::Ordering::{Release, SeqCst};
+use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 
 /// Exit code when the program was not executed; nobody judges by it, the failure is
 /// in the shared memory.
@@ -65,6 +65,9 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     // home's, too, was dumpable (proc(5): else the files belong to root). From here nobody
     // inside may trace pid1.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(at(Step::Session))?;
+    if !home.held_on.is_empty() {
+        shared.tracee.store(calls::pid_in(home.procfs), Relaxed);
+    }
     home.backend.reset(shared)?;
     shared.prepared.store(1, Release);
 

@@ -26,7 +26,7 @@ use millibox_wire::Network;
 
 /// Every call that zygote, pid1 and tracee make, but for the tracee's exec, which is the
 /// program's own business. None has a sixth argument.
-pub const CALLS: [u32; 45] = [
+pub const CALLS: [u32; 46] = [
     libc::SYS_capset as u32,
     libc::SYS_chdir as u32,
     libc::SYS_clock_gettime as u32,
@@ -54,6 +54,7 @@ pub const CALLS: [u32; 45] = [
     libc::SYS_prctl as u32,
     libc::SYS_pread64 as u32,
     libc::SYS_prlimit64 as u32,
+    libc::SYS_readlinkat as u32,
     libc::SYS_recvmsg as u32,
     // What a stopped and continued process calls in place of a call with a time limit.
     libc::SYS_restart_syscall as u32,
@@ -139,6 +140,7 @@ impl Zygote<'_> {
         let home = self.home;
         let shared = home.shared;
         shared.prepared.store(0, Relaxed);
+        shared.tracee.store(0, Relaxed);
         shared.launched.store(0, Relaxed);
         shared.reported.store(0, Relaxed);
         shared.start.set(Default::default());

@@ -228,6 +228,11 @@ impl Supervisor {
         let home = &mut self.homes[index];
         let descriptors: Vec<i32> = request.descriptors.iter().map(|fd| fd.as_raw_fd()).collect();
         home.clear_out_of_memory(&self.setup.handover, index);
+        if let Some(cpu) = self.setup.cpus.of_runs()
+            && request.partner.is_none()
+        {
+            home.bring_to(cpu);
+        }
         let sent = home.launch(&request.launch, &request.strings, &descriptors);
         if let Err(Errno(libc::EPIPE | libc::ECONNRESET)) = sent
             && request.partner.is_none()

@@ -3,6 +3,7 @@
 //! Descriptors are plain numbers here: pid1 and tracee never close one that somebody
 //! owns (each has a descriptor table of its own, thrown away at its end).
 
+use super::ascii::leading_number;
 use super::raw::syscall;
 use super::{Errno, Result};
 use core::ffi::CStr;
@@ -299,6 +300,24 @@ pub fn set_default_scheduling() -> Result<()> {
 pub fn set_affinity(mask: &[u64]) -> Result<()> {
     // SAFETY: the kernel reads the slice's bytes.
     unsafe { syscall(libc::SYS_sched_setaffinity, [0, size_of_val(mask), mask.as_ptr() as usize, 0, 0]) }.map(drop)
+}
+
+/// sched_setaffinity(2) for another process of our user.
+pub fn set_affinity_of(pid: i32, mask: &[u64]) -> Result<()> {
+    // SAFETY: the kernel reads the slice's bytes.
+    unsafe { syscall(libc::SYS_sched_setaffinity, [pid as usize, size_of_val(mask), mask.as_ptr() as usize, 0, 0]) }
+        .map(drop)
+}
+
+/// Our process id where this procfs is from, which may be a PID namespace around ours; 0: it does not say.
+pub fn pid_in(procfs: i32) -> i32 {
+    let mut target = [0; 16];
+    let name = c"self".as_ptr() as usize;
+    // SAFETY: the name is NUL-terminated, and the kernel writes no more than the array's bytes.
+    let length = unsafe {
+        syscall(libc::SYS_readlinkat, [procfs as isize as usize, name, target.as_mut_ptr() as usize, target.len(), 0])
+    };
+    length.ok().and_then(|length| target.get(..length)).map_or(0, leading_number) as i32
 }
 
 /// The CPU that we are on (getcpu(2)), if the kernel says.
