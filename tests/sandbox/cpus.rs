@@ -95,13 +95,15 @@ fn a_lone_slots_runs_begin_and_end_where_the_supervisor_is() {
     for builder in [builder(), builder().separate_pid1(true)] {
         let supervisor = start(builder.slots(1));
         let its = cpu_of_supervisor(&supervisor);
+        run(&supervisor, &millibox_tests::request(["exit", "0"]));
         for _ in 0..4 {
-            // The next one is prepared, then.
+            // Who comes before all is prepared begins where the home is.
             std::thread::sleep(Duration::from_millis(100));
             let (handle, _output) = sleeper(&supervisor, &[]);
             let all = descendants(supervisor.pid());
             let parent_of = |child: i32| {
-                let is_parent = |pid: &i32| descendants(*pid as u32).iter().any(|process| process.pid == child);
+                let is_parent =
+                    |&pid: &i32| pid != child && descendants(pid as u32).iter().any(|process| process.pid == child);
                 all.iter().map(|process| process.pid).filter(is_parent).min_by_key(|pid| descendants(*pid as u32).len())
             };
             let program = all.iter().map(|process| process.pid).find(|&pid| name(pid) == "probe").expect("the program");
