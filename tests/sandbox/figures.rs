@@ -3,6 +3,7 @@
 use crate::{builder, supervisor};
 use millibox::{Figures, Outcome, Request};
 use millibox_tests::{needs_cgroups, probe_run, request, result, run, start};
+use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
@@ -76,6 +77,23 @@ fn user_and_system_time_are_told_apart() {
     assert!(user > system, "{user} {system}");
     // dd copies zeroes: the kernel's work.
     let (user, system) = shell("dd if=/dev/zero of=/dev/null bs=1M count=2000 2>/dev/null");
+    assert!(system > user, "{user} {system}");
+}
+
+/// Nobody waits for the processes of a killed pid1.
+#[test]
+fn user_and_system_time_are_told_apart_of_a_run_that_was_ended() {
+    let supervisor = supervisor();
+    let ended = |script: &str| {
+        let request = Request::new("/bin/sh").args(["-c", script]).real_time_limit(Duration::from_millis(700));
+        let result = run(&supervisor, &request).result;
+        assert_eq!(result.outcome, Outcome::RealTimeLimit);
+        (result.figures.cpu_user_ns, result.figures.cpu_system_ns)
+    };
+    let (user, system) = ended("while :; do :; done");
+    assert!(user > system, "{user} {system}");
+    // One byte for each call, in a child.
+    let (user, system) = ended("dd if=/dev/zero of=/dev/null bs=1M; exit 1");
     assert!(system > user, "{user} {system}");
 }
 

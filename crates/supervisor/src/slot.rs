@@ -352,6 +352,17 @@ impl Home {
         }
     }
 
+    /// User and system CPU time of the run's processes, in clock ticks, for their ratio: who is killed with its pid1 is waited for
+    /// by nobody. Of many processes some must do.
+    pub fn split(&self) -> (u64, u64) {
+        let pid1 = self.shared.pid1.load(SeqCst);
+        if pid1 == 0 {
+            return (0, 0);
+        }
+        let times = tree::below(pid1, MOST_SPLIT).into_iter().map(tree::times);
+        times.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1))
+    }
+
     /// What the run used, by the files of its own cgroup.
     pub fn measure(&self, start: &Start, end: &mut End) -> Result<()> {
         let fd = |file: &Option<OwnedFd>| file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
@@ -406,6 +417,8 @@ impl Home {
 
 /// How many processes are asked for their CPU time.
 const MOST_ASKED: usize = 64;
+/// How many processes are asked how they used it, which delays the end of all.
+const MOST_SPLIT: usize = 16;
 /// How many processes the supervisor ends itself; finding them takes time that is not only
 /// this run's.
 const MOST_KILLED: usize = 16;

@@ -10,6 +10,7 @@ use crate::slot::close_all_but;
 use crate::step::errno_text;
 use crate::supervisor::{Setup, Supervisor};
 use crate::sys::{self, Errno, calls};
+use crate::tree;
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::io::FdFlags;
 use rustix::thread::UnshareFlags;
@@ -288,7 +289,7 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
 
     let procfs = rustix::fs::open("/proc", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .map_err(|errno| format!("cannot open /proc: {errno}"))?;
-    if calls::pid_in(procfs.as_raw_fd()) != calls::getpid() {
+    if !tree::proc_is_ours() {
         cpus.begin_at_homes();
     }
     let backend = match inheritance.handover {

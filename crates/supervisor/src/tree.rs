@@ -59,12 +59,26 @@ fn children(path: &Path, most: usize) -> Vec<i32> {
     text.get(..whole).unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
-/// Whose child a process is now (proc_pid_stat(5)).
+/// Whose child a process is now.
 pub fn parent(pid: i32) -> Option<i32> {
+    stat(pid)?.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// User and system CPU time of a process and of those that it has waited for, in clock ticks; of one that is gone, none.
+pub fn times(pid: i32) -> (u64, u64) {
+    let fields = stat(pid).unwrap_or_default();
+    // utime, stime, cutime, cstime: the fields 14 to 17, of which the first two are cut off.
+    let mut times = fields.split_ascii_whitespace().skip(11).map(|ticks| ticks.parse().unwrap_or(0));
+    let mut next = || times.next().unwrap_or(0);
+    let (user, system) = (next(), next());
+    (user + next(), system + next())
+}
+
+/// What proc_pid_stat(5) says after the name, which may have anything in it: "4711 (name) S 4710 ...".
+fn stat(pid: i32) -> Option<String> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // "4711 (name) S 4710 ...": a name may have anything in it.
     let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
-    std::str::from_utf8(stat.get(name_ends + 1..)?).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+    String::from_utf8(stat.get(name_ends + 1..)?.to_vec()).ok()
 }
 
 /// CPU time of a process, all its threads. Asking counts what the running ones have used since

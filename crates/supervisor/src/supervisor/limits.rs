@@ -1,6 +1,6 @@
 //! The clocks of runs that go on, and their ends before their time.
 
-use super::{Fatal, Supervisor};
+use super::{Ended, Fatal, Supervisor};
 use crate::backend::Handover;
 use crate::locks::{self, Locks};
 use crate::slot::{Home, State};
@@ -206,15 +206,16 @@ impl Supervisor {
         }
         if let Some(home) = self.homes.iter_mut().find(|home| home.state == State::Running(id)) {
             // A killed pid1 does not wait for its children, so nobody sums up what they used.
-            let used = match (cause, &self.setup.handover) {
+            let used_ns = match (cause, &self.setup.handover) {
                 (Cause::CpuTime { used_ns }, _) => used_ns,
                 (_, Handover::Rlimit) if home.start_of_run().exec_ns != 0 => {
                     home.cpu_ns(&self.setup.handover, 0, false).saturating_sub(home.start_of_run().cpu_ns)
                 }
                 _ => 0,
             };
+            let split = home.split();
             home.kill_pid1();
-            request.ended = Some((cause, calls::monotonic_raw_ns(), used));
+            request.ended = Some(Ended { cause, at_ns: calls::monotonic_raw_ns(), used_ns, split });
             home.stop_clocks();
         }
     }

@@ -75,9 +75,18 @@ struct Request {
     cpus: u64,
     /// Starts together with this one.
     partner: Option<u64>,
-    /// Why we ended it, when, and the CPU time that it had used by then (where the backend
-    /// cannot tell afterwards).
-    ended: Option<(Cause, u64, u64)>,
+    ended: Option<Ended>,
+}
+
+/// How we ended a run, and what can be seen of it only before.
+struct Ended {
+    cause: Cause,
+    /// When (`CLOCK_MONOTONIC_RAW`).
+    at_ns: u64,
+    /// CPU time that it had used by then, where the backend cannot tell afterwards.
+    used_ns: u64,
+    /// User and system time of its processes, as a ratio.
+    split: (u64, u64),
 }
 
 /// See the module.

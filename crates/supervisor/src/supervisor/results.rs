@@ -8,7 +8,7 @@ use crate::step::Step;
 use crate::sys::{Errno, process};
 use crate::world::WorldId;
 use millibox_wire::path;
-use millibox_wire::{Figures, Outcome, RunError, RunResult};
+use millibox_wire::{Backend, Figures, Outcome, RunError, RunResult};
 
 /// How far a peak may lie below the limit that was reached: what an earlier run left behind
 /// is not in the figure (see backend/hybrid.rs), and the kernel charges in batches.
@@ -49,16 +49,21 @@ impl Supervisor {
             ..Figures::default()
         };
         let mut cpu_ns = end.cpu_ns;
-        if let Some((_, _, used)) = request.ended {
-            cpu_ns = cpu_ns.max(used);
+        if let Some(ended) = &request.ended {
+            cpu_ns = cpu_ns.max(ended.used_ns);
         }
         if started != 0 {
             // The total is the cgroup's, to the nanosecond; its split is what the kernel
-            // says of the processes that were waited for.
-            let split = u128::from(end.user_us) + u128::from(end.system_us);
-            figures.cpu_user_ns = match split {
+            // says of the processes that were waited for, or of those that a killed pid1 had.
+            let (user, system) = match (&request.ended, self.backend()) {
+                (Some(ended), Backend::Hybrid | Backend::Rlimit) if end.pid1_died == 1 && ended.split != (0, 0) => {
+                    ended.split
+                }
+                _ => (end.user_us, end.system_us),
+            };
+            figures.cpu_user_ns = match u128::from(user) + u128::from(system) {
                 0 => cpu_ns / 2,
-                split => (u128::from(cpu_ns) * u128::from(end.user_us) / split) as u64,
+                both => (u128::from(cpu_ns) * u128::from(user) / both) as u64,
             };
             figures.cpu_system_ns = cpu_ns - figures.cpu_user_ns;
         }
@@ -69,13 +74,13 @@ impl Supervisor {
                 Err(signal) => (None, Some(signal)),
             },
         };
-        if let Some((_, killed_ns, _)) = request.ended
+        if let Some(ended) = &request.ended
             && end.pid1_died == 1
             && started != 0
         {
             // Until pid1 could be waited for its namespaces had to be taken apart; the
             // program was dead before.
-            figures.real_time_ns = killed_ns.saturating_sub(started);
+            figures.real_time_ns = ended.at_ns.saturating_sub(started);
         }
         let outcome = self.outcome(&request, report, &figures, exit_code, signal);
         let not_started = matches!(outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_));
@@ -106,7 +111,7 @@ impl Supervisor {
     ) -> Outcome {
         let limits = &request.limits;
         let end = &report.end;
-        let cause = request.ended.map(|(cause, ..)| cause);
+        let cause = request.ended.as_ref().map(|ended| ended.cause);
         if cause == Some(Cause::Cancelled) {
             return Outcome::Cancelled;
         }
