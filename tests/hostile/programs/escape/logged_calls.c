@@ -1,7 +1,7 @@
 /* ---
 class = "escape"
-tries = "have the kernel write every call to the host's log, by a seccomp program of its own that says so"
-must = "EINVAL"
+tries = "have the kernel write every call to the host's log, by a seccomp program of its own that says so, or those that rules of its own (Landlock) refuse"
+must = "EINVAL, ENOSYS"
 held_by = "seccomp"
 control = "seccomp"
 but = [
@@ -23,5 +23,6 @@ static void attack(void)
     struct sock_fprog program = { 4, log };
     must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     refused_or("a filter", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program), EINVAL);
+    refused_or("rules", syscall(444 /* landlock_create_ruleset */, NULL, 0, 1 /* the version */), ENOSYS);
     refused_or("a filter by prctl", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0), EINVAL);
 }
