@@ -122,6 +122,7 @@ impl Supervisor {
                 // A home whose pid1 took no launch becomes idle; else it goes on.
                 home.unexplained = 0;
                 home.over(&self.epoll, if launch == 0 { State::Ending } else { State::Ready });
+                home.leaves(&report.end);
                 self.finish(id, &report);
             }
             // A pid1 that was killed between its word and its end: the home tells again what

@@ -61,6 +61,7 @@ impl Supervisor {
             .chain(self.homes.iter().map(|home| home.rest.as_ref().map(|rest| rest.look_at_ns)))
             .flatten()
             .chain(self.gone.iter().map(|gone| gone.at_ns))
+            .chain(self.looks_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS)))
             .min()
     }
 
