@@ -3,7 +3,7 @@
 use crate::builder;
 use millibox::{Handle, Outcome, Request, Supervisor};
 use millibox_tests::{
-    PATIENCE, eventually, kill, pipe, process, processes_that_say, request, skip, start, token, wait,
+    PATIENCE, eventually, kill, pipe, process, processes_that_say, request, result, skip, start, token, wait,
 };
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
@@ -70,6 +70,20 @@ fn the_only_home_is_waited_for() {
     for handle in &handles[1..] {
         assert_eq!(wait(handle).outcome, Outcome::Exited(0));
     }
+}
+
+/// Its clock has run out, but not by its doing.
+#[test]
+fn a_run_that_never_began_has_reached_no_limit() {
+    let supervisor = start(builder().slots(1).homes_per_slot(1));
+    // So little that the next launch is sent before its end.
+    stuck(&supervisor, ":");
+    let result = self::result(&supervisor, &request(["exit", "0"]).real_time_limit(Duration::from_millis(100)));
+    let Outcome::SandboxError(error) = &result.outcome else { panic!("{result}") };
+    assert!(error.message.contains("nothing of the run has begun"), "{error}");
+    assert_eq!((result.exit_code, result.signal, result.figures.real_time_ns), (None, None, 0));
+    // The home has been ended, and another is there.
+    assert_eq!(self::result(&supervisor, &request(["exit", "0"])).outcome, Outcome::Exited(0));
 }
 
 /// The kernel lets go of a file of memory before it lets go of the sockets that it was on its way through, and takes its

@@ -195,6 +195,11 @@ impl Home {
         self.launches
     }
 
+    /// Whether the latest launch has come to a tracee: else nothing of its run has begun.
+    pub fn is_launched(&self) -> bool {
+        self.shared.launched.load(SeqCst) == self.launches
+    }
+
     /// Whether the tracee only waits for its launch.
     pub fn is_prepared(&self) -> bool {
         self.shared.prepared.load(Acquire) != 0
@@ -269,13 +274,14 @@ impl Home {
         if running {
             shared.revoked.store(self.launches, SeqCst);
         }
-        // A pid1 that has not come to take its launch after so long hangs in its preparation.
+        // Who has not come to take the launch after so long hangs, pid1 in its preparation or the zygote before.
         self.kills += 1;
         let hangs = self.kills > MOST_KILLS;
-        let wanted = || !running || hangs || shared.launched.load(SeqCst) == self.launches;
+        let launches = self.launches;
+        let wanted = || !running || hangs || shared.launched.load(SeqCst) == launches;
         let pid = shared.pid1.load(SeqCst);
         self.kill_again = true;
-        if hangs && pid == 0 {
+        if hangs && (pid == 0 || !self.is_launched()) {
             self.kill_process();
         }
         let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else { return };

@@ -208,8 +208,9 @@ impl Supervisor {
             if ended || report.end.oom_kills > 0 {
                 self.finish(id, &report);
             } else {
+                let begun = if self.homes[index].is_launched() { "" } else { "; nothing of the run has begun" };
                 self.forget(id);
-                self.answer_error(id, Outcome::SandboxError(Step::Home.says(format!("it {how}"))));
+                self.answer_error(id, Outcome::SandboxError(Step::Home.says(format!("it {how}{begun}"))));
             }
         }
         let home = &mut self.homes[index];
