@@ -491,7 +491,8 @@ fn limits_of_the_rlimit_backend() {
     assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
 }
 
-/// A run that hangs before its exec: the limit counts from the launch, with some grace.
+/// A run that hangs before its exec: the limit counts from the launch, with some grace. It is the sandbox that hangs if
+/// nobody has taken the launch.
 #[test]
 fn real_time_of_a_run_that_never_comes_to_its_exec() {
     let supervisor = millibox_tests::start(builder().slots(1).homes_per_slot(1));
@@ -509,6 +510,8 @@ fn real_time_of_a_run_that_never_comes_to_its_exec() {
     let tracee = rustix::process::Pid::from_raw(prepared().unwrap()).unwrap();
     rustix::process::kill_process(tracee, rustix::process::Signal::STOP).unwrap();
     let run = supervisor.run(&request(["exit", "0"]).real_time_limit(Duration::from_millis(50))).unwrap();
-    assert_eq!(wait(&run).outcome, Outcome::RealTimeLimit);
+    let result = wait(&run);
+    let Outcome::SandboxError(error) = &result.outcome else { panic!("{result}") };
+    assert_eq!(error.step, "receive", "{error}");
     probe_run(&supervisor, &["exit", "0"]);
 }

@@ -12,6 +12,7 @@ mod figures;
 mod growth;
 mod inheritance;
 mod isolation_between_runs;
+mod leftovers;
 mod limits;
 mod mounts;
 mod namespaces;

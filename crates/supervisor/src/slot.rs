@@ -8,9 +8,10 @@
 //!                                 └───────────────────────┘
 //! ```
 //!
-//! A home that has a world takes a launch at any time: while its next pid1 is still being
-//! prepared, the launch waits in its socket. So nobody need be woken only to hear that all
-//! is ready.
+//! A home that has a world takes a launch while its next pid1 is still being prepared, too: the launch
+//! waits in its socket. So nobody need be woken only to hear that all is ready. But a home whose last run
+//! used much takes none before all is ready ([`Home::takes_launch`]): what that run left may take seconds to be
+//! taken apart, and who waits in a socket cannot go to another home.
 
 use crate::backend::{
     Handover,
@@ -86,6 +87,8 @@ pub struct Home {
     kills: u32,
     /// How often in a row a preparation ended without a reason.
     pub unexplained: u32,
+    /// When its last run was told over, if that may have left much (`CLOCK_MONOTONIC_RAW`).
+    left_much: Option<u64>,
     process: i32,
     /// Number of the latest launch.
     launches: u64,
@@ -134,6 +137,7 @@ impl Home {
             rest: None,
             kills: 0,
             unexplained: 0,
+            left_much: None,
             process,
             // Every home that ever uses this memory goes on counting.
             launches: shared.launch.get().number,
@@ -147,6 +151,7 @@ impl Home {
     pub fn idle(&mut self, epoll: &OwnedFd) {
         self.over(epoll, State::Idle);
         self.world = None;
+        self.left_much = None;
     }
 
     /// Descriptors of the present pid1's cgroup.
@@ -190,9 +195,32 @@ impl Home {
         self.launches
     }
 
+    /// Whether the latest launch has come to a tracee: else nothing of its run has begun.
+    pub fn is_launched(&self) -> bool {
+        self.shared.launched.load(SeqCst) == self.launches
+    }
+
     /// Whether the tracee only waits for its launch.
     pub fn is_prepared(&self) -> bool {
         self.shared.prepared.load(Acquire) != 0
+    }
+
+    /// Its run is over, and will be taken apart now.
+    pub fn leaves(&mut self, end: &End) {
+        // Who was killed may have left anything, and nobody knows what its children used.
+        let little = end.cpu_ns <= LITTLE_CPU_NS && end.peak_memory <= LITTLE_MEMORY && end.pid1_died == 0;
+        self.left_much = (!little).then(calls::monotonic_raw_ns);
+    }
+
+    /// Whether a launch that is sent now begins at once or soon. If not, look again: nobody tells.
+    pub fn takes_launch(&self) -> bool {
+        self.left_much.is_none() || self.is_prepared()
+    }
+
+    /// Whether it takes so long to take a launch that it is better to make another home ready.
+    pub fn is_late(&self) -> bool {
+        let since = self.left_much.filter(|_| !self.is_prepared());
+        since.is_some_and(|since| calls::monotonic_raw_ns().saturating_sub(since) >= LATE_NS)
     }
 
     /// Gives the home a world.
@@ -262,13 +290,14 @@ impl Home {
         if running {
             shared.revoked.store(self.launches, SeqCst);
         }
-        // A pid1 that has not come to take its launch after so long hangs in its preparation.
+        // Who has not come to take the launch after so long hangs, pid1 in its preparation or the zygote before.
         self.kills += 1;
         let hangs = self.kills > MOST_KILLS;
-        let wanted = || !running || hangs || shared.launched.load(SeqCst) == self.launches;
+        let launches = self.launches;
+        let wanted = || !running || hangs || shared.launched.load(SeqCst) == launches;
         let pid = shared.pid1.load(SeqCst);
         self.kill_again = true;
-        if hangs && pid == 0 {
+        if hangs && (pid == 0 || !self.is_launched()) {
             self.kill_process();
         }
         let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else { return };
@@ -414,6 +443,13 @@ impl Home {
         self.saw_oom_kill
     }
 }
+
+/// What a run may have used that is taken apart in next to no time: it takes no longer than it took to make. CPU time is
+/// what there always is; without cgroups nobody knows of files, and kernels may be told not to charge for their own memory.
+const LITTLE_CPU_NS: u64 = 20_000_000;
+const LITTLE_MEMORY: u64 = 16 << 20;
+/// After so long a home is late. To make another home ready, from another world, takes a few milliseconds.
+const LATE_NS: u64 = 20_000_000;
 
 /// How many processes are asked for their CPU time.
 const MOST_ASKED: usize = 64;

@@ -85,28 +85,31 @@ pub fn hand_over(home: &home::Home) -> Result<()> {
     answer
 }
 
-/// How often a socket is looked for that is not there any more, [`PAUSE_NS`] apart.
+/// How often a socket is looked for that is not there any more: for a good second.
 const MOST_LOOKS: u32 = 500;
+/// Time between two looks at first; later more.
 const PAUSE_NS: u32 = 200_000;
+/// After so many looks the time between them is longer by [`PAUSE_NS`].
+const LOOKS_ALIKE: u32 = 20;
 
 /// Zygote, when a run is over: nothing that it left in sockets is there for the next one, or the answer is an error.
 ///
 /// Sockets that are on their way through each other outlive who made them, with all else that is on its way there: memory,
 /// and names that the next run in the namespace could call. The kernel looks for such when a socket of this family is closed
-/// (`unix_gc()` in net/unix/garbage.c), and a work queue lets go of them, a moment later.
+/// (`unix_gc()` in net/unix/garbage.c), and a work queue lets go of them, a moment later; of gigabytes, half a second.
 pub fn clear(home: &home::Home, loopback: bool) -> Result<()> {
     if loopback {
         // Nobody else will have this namespace; its connections take their time to end.
         return collect();
     }
     let mut buffer = [0; 64];
-    for _ in 0..MOST_LOOKS {
+    for look in 0..MOST_LOOKS {
         // A file that says nothing says no number.
         if keyed_number(calls::read_at_start(home.sockstat, &mut buffer)?, b"sockets: used") == Some(0) {
             return Ok(());
         }
         let _ = collect();
-        calls::sleep_ns(PAUSE_NS);
+        calls::sleep_ns(PAUSE_NS * (1 + look / LOOKS_ALIKE));
     }
     Err(Errno(libc::EBUSY))
 }

@@ -451,6 +451,7 @@ fn command_line(command: &str, arguments: &Arguments) {
         "ipc" => ipc(&arguments.text(0), number(1)),
 
         // resource limits
+        "circle" => say(format!("errno={}", code(circle(number(0))))),
         "stack" => say(format!("deep={}", deep(number(0) * 1024))),
         "descriptors" => {
             let mut errno = 0;
@@ -640,6 +641,27 @@ fn park() -> usize {
         }
     }
     parked
+}
+
+/// Leaves a filled file of memory in a socket that is, as its peer is, on its way through the other.
+fn circle(mib: usize) -> Result<usize, i32> {
+    let mut ends = [0i32; 2];
+    let kind = libc::SOCK_STREAM as usize;
+    sys(libc::SYS_socketpair, [libc::AF_UNIX as usize, kind, 0, ends.as_mut_ptr() as usize])?;
+    let memory = sys(libc::SYS_memfd_create, [c"m".as_ptr() as usize, 0])?;
+    let chunk = vec![1u8; 1 << 20];
+    for _ in 0..mib {
+        write_all(memory, &chunk)?;
+    }
+    let send = |through: i32, fd: u64| {
+        let control = [16 + 4, (libc::SOL_SOCKET as u64) | (libc::SCM_RIGHTS as u64) << 32, fd];
+        let one = [c"x".as_ptr() as usize, 1];
+        let message = [0, 0, one.as_ptr() as usize, 1, control.as_ptr() as usize, 16 + 4, 0];
+        sys(libc::SYS_sendmsg, [through as usize, message.as_ptr() as usize, 0])
+    };
+    send(ends[0], ends[1] as u64)?;
+    send(ends[1], ends[0] as u64)?;
+    send(ends[1], memory as u64)
 }
 
 /// Page cache, pipes, sockets, shared memory: kernel memory that is not in one's own mappings.

@@ -4,7 +4,7 @@ use super::client::partner_is_gone;
 use super::limits::{Cause, SHORTEST_WAIT_NS};
 use super::{Supervisor, Token};
 use crate::locks;
-use crate::slot::State;
+use crate::slot::{Home, State};
 use crate::step::Step;
 use crate::sys::{Errno, calls};
 use crate::world::WorldId;
@@ -41,6 +41,8 @@ impl Supervisor {
     /// is there.
     pub(super) fn dispatch(&mut self) {
         let mut at = 0;
+        // Before anybody is given to homes: one that takes launches by now has been seen to.
+        self.looks_again = !self.queue.is_empty() && self.clears_up();
         // Slots where a pair will start as soon as both homes are ready.
         let mut claimed = Vec::new();
         while let Some(&id) = self.queue.get(at) {
@@ -74,9 +76,16 @@ impl Supervisor {
                 Pick::AllBusy => break,
             }
         }
+        self.looks_again &= !self.queue.is_empty();
         // A world that is not wanted any more must not keep a home from being idle; homes
         // let go of it when they are switched.
         self.worlds.trim();
+    }
+
+    /// Whether there is a home in a free slot that will take launches without a word.
+    fn clears_up(&self) -> bool {
+        let clears = |home: &Home| home.state == State::Ready && !home.takes_launch();
+        self.free_slots(&[]).any(|slot| self.homes[self.setup.homes_of(slot)].iter().any(clears))
     }
 
     fn prepare(&mut self, index: usize, world: WorldId) {
@@ -137,12 +146,14 @@ impl Supervisor {
             let home = &mut self.homes[index];
             match home.state {
                 State::Idle => self.prepare(index, world),
-                State::Ready if home.world != Some(world) => home.switch(),
+                State::Ready if home.world != Some(world) && home.takes_launch() => home.switch(),
                 _ => {}
             }
         }
-        let ready =
-            |index: usize, world| self.homes[index].state == State::Ready && self.homes[index].world == Some(world);
+        let ready = |index: usize, world| {
+            let home = &self.homes[index];
+            home.state == State::Ready && home.world == Some(world) && home.takes_launch()
+        };
         if !ready(homes[0], first) || !ready(homes[1], second) {
             claimed.push(homes[0] / self.setup.homes_per_slot);
             return false;
@@ -164,11 +175,13 @@ impl Supervisor {
     fn distance(&self, index: usize, world: WorldId) -> u32 {
         let home = &self.homes[index];
         match home.state {
-            State::Ready if home.world == Some(world) => u32::from(!home.is_prepared()),
+            State::Ready if home.world == Some(world) && home.takes_launch() => u32::from(!home.is_prepared()),
             State::Idle => 2,
             State::Settling | State::Ending | State::Switching | State::Running(_) => 3,
-            State::Ready => 4,
-            State::Gone => 5,
+            State::Ready if home.world == Some(world) && !home.is_late() => 3,
+            State::Ready if home.takes_launch() => 4,
+            State::Ready => 5,
+            State::Gone => 6,
         }
     }
 
@@ -190,7 +203,8 @@ impl Supervisor {
                 self.homes[index].state == state && (self.homes[index].world == Some(world)) == same
             })
         };
-        let ready = in_state(State::Ready, true).min_by_key(|&index| {
+        let takes = |&index: &usize| self.homes[index].takes_launch();
+        let ready = in_state(State::Ready, true).filter(takes).min_by_key(|&index| {
             let home = &self.homes[index];
             let prepared = home.is_prepared();
             // Where the last run is still being taken apart another would not find the CPU free, see `crate::cpus`.
@@ -209,12 +223,18 @@ impl Supervisor {
         if free.iter().any(|&index| matches!(self.homes[index].state, State::Ending | State::Switching)) {
             return Pick::Wait;
         }
+        if in_state(State::Ready, true).any(|index| !self.homes[index].is_late()) {
+            return Pick::Wait;
+        }
         // One that is prepared for a world that no waiting run wants; else any.
         let wanted = |index: usize| {
             let its = self.homes[index].world;
             self.queue.iter().any(|id| self.requests.get(id).map(|r| r.world) == its)
         };
-        match in_state(State::Ready, false).min_by_key(|&index| (wanted(index), self.homes[index].last_used)) {
+        match in_state(State::Ready, false)
+            .filter(takes)
+            .min_by_key(|&index| (wanted(index), self.homes[index].last_used))
+        {
             Some(index) if !wanted(index) => Pick::Switch(index),
             _ => Pick::Wait,
         }

@@ -122,6 +122,7 @@ impl Supervisor {
                 // A home whose pid1 took no launch becomes idle; else it goes on.
                 home.unexplained = 0;
                 home.over(&self.epoll, if launch == 0 { State::Ending } else { State::Ready });
+                home.leaves(&report.end);
                 self.finish(id, &report);
             }
             // A pid1 that was killed between its word and its end: the home tells again what
@@ -207,8 +208,9 @@ impl Supervisor {
             if ended || report.end.oom_kills > 0 {
                 self.finish(id, &report);
             } else {
+                let begun = if self.homes[index].is_launched() { "" } else { "; nothing of the run has begun" };
                 self.forget(id);
-                self.answer_error(id, Outcome::SandboxError(Step::Home.says(format!("it {how}"))));
+                self.answer_error(id, Outcome::SandboxError(Step::Home.says(format!("it {how}{begun}"))));
             }
         }
         let home = &mut self.homes[index];

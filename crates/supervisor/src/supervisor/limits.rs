@@ -4,6 +4,7 @@ use super::{Ended, Fatal, Supervisor};
 use crate::backend::Handover;
 use crate::locks::{self, Locks};
 use crate::slot::{Home, State};
+use crate::step::Step;
 use crate::sys::calls;
 use core::sync::atomic::Ordering::SeqCst;
 use millibox_wire::Outcome;
@@ -13,13 +14,15 @@ pub(super) const SHORTEST_WAIT_NS: u64 = 1_000_000;
 /// Time between two ticks of the slowest kernel (CONFIG_HZ=100), at which running processes'
 /// time is counted.
 pub(super) const LONGEST_TICK_NS: u64 = 10_000_000;
-/// A run that has not reached its exec this long after its real-time limit hangs before it.
+/// A run that has not reached its exec this long after its real-time limit hangs before it, or its home does not come to it.
 const EXEC_GRACE_NS: u64 = 2_000_000_000;
 
 /// Why a run is being ended by us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     RealTime,
+    /// No tracee has taken its launch.
+    NotTaken,
     /// What was seen of it: a second look at many processes that come and go may see less.
     CpuTime {
         used_ns: u64,
@@ -34,6 +37,10 @@ impl Cause {
     pub(super) fn outcome(self) -> Outcome {
         match self {
             Cause::RealTime => Outcome::RealTimeLimit,
+            Cause::NotTaken => Outcome::SandboxError(Step::Receive.says(
+                "nothing of the run has begun: nobody in its home came to take it in time; what an earlier run left there \
+                 may still be being taken apart",
+            )),
             Cause::CpuTime { .. } => Outcome::CpuTimeLimit,
             Cause::Memory => Outcome::MemoryLimit,
             Cause::Output => Outcome::OutputLimit,
@@ -61,6 +68,7 @@ impl Supervisor {
             .chain(self.homes.iter().map(|home| home.rest.as_ref().map(|rest| rest.look_at_ns)))
             .flatten()
             .chain(self.gone.iter().map(|gone| gone.at_ns))
+            .chain(self.looks_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS)))
             .min()
     }
 
@@ -145,7 +153,9 @@ impl Supervisor {
                     exec => exec.saturating_add(limit),
                 };
                 if now >= reached {
-                    self.end(id, Cause::RealTime);
+                    // Whose launch has come began, and hangs by its own doing, or else it is ours.
+                    let cause = if home.is_launched() { Cause::RealTime } else { Cause::NotTaken };
+                    self.end(id, cause);
                     continue;
                 }
                 let again = if start.exec_ns == 0 { now + SHORTEST_WAIT_NS } else { reached };

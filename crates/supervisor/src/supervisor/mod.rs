@@ -117,6 +117,8 @@ pub struct Supervisor {
     unsettled: Vec<u32>,
     /// Homes that died and could not be started again yet.
     gone: Vec<Gone>,
+    /// Somebody waits, and a home may take launches by and by, of which nobody tells.
+    looks_again: bool,
     /// `None`: nobody can count them here.
     locks: Option<Locks>,
 }
@@ -190,6 +192,7 @@ impl Supervisor {
             dying: Vec::new(),
             unsettled: Vec::new(),
             gone: Vec::new(),
+            looks_again: false,
             locks,
         };
         supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
