@@ -445,6 +445,47 @@ fn a_time_limit_is_measured_where_nobody_states_one() {
 }
 
 #[test]
+fn a_judge_that_fails_while_it_measures_asks_for_no_time_limit() {
+    let unlimited = |header: &str| {
+        let package = Package::new(header);
+        fs::remove_file(package.path().join("domjudge-problem.ini")).unwrap();
+        package.submission("accepted/double.sh", DOUBLE);
+        package
+    };
+    let package = unlimited("validation: custom\n");
+    package.file("output_validators/c.sh", "echo broken >&2\necho checker >&2\nexit 1\n");
+    let failed = "the time limit cannot be measured, for the judge failed: accepted/double.sh: test sample/1: checker: \
+                  exited with 1, not with 42 (accepted) or 43 (wrong answer); standard error: broken checker\n";
+    let judged = package.judge(&[]);
+    judged.exits_with(2).says(&format!("double: error: {failed}"));
+    assert!(!judged.stderr.contains("--time-limit"), "{judged:?}");
+    let package = unlimited("");
+    let output = package.command(&[]).env("TMPDIR", package.path().join("nowhere")).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("measured, for the judge failed: accepted/double.sh: cannot write to"), "{told}");
+    assert!(told.contains("set TMPDIR") && !told.contains("--time-limit"), "{told}");
+
+    // One that is measured all the same: what the limit lacks is told.
+    let package = unlimited("validation: custom\n");
+    package.submission("accepted/other.sh", "read n\necho $((n * 2)) other\n");
+    package.file("output_validators/c.sh", "read n word\n[ -z \"$word\" ] || exit 1\nexit 42\n");
+    let judged = package.judge(&["double.sh"]);
+    judged.exits_with(0).says("accepted/other.sh: warning: does not count for the time limit, for the judge failed: ");
+
+    let package = Package::empty();
+    package
+        .file("Simfile", "name: Double\nlabel: dou\nmemory_limit: 64\nchecker: check/c.sh\nsolutions: [prog/dou.sh]\n")
+        .file("in/dou0.in", "1\n")
+        .file("out/dou0.out", "2\n")
+        .file("prog/dou.sh", DOUBLE)
+        .file("check/c.sh", "exit 1\n");
+    let judged = package.judge(&[]);
+    judged.exits_with(2).says("the time limit cannot be measured, for the judge failed: prog/dou.sh: test dou0: checker");
+    assert!(!judged.stderr.contains("--time-limit"), "{judged:?}");
+}
+
+#[test]
 fn what_is_not_used_for_the_time_limit_is_not_measured() {
     let package = Package::newer("");
     package.file("problem.yaml", "problem_format_version: 2023-07\nname: Double\nuuid: 1\n");
