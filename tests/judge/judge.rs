@@ -486,6 +486,37 @@ fn a_judge_that_fails_while_it_measures_asks_for_no_time_limit() {
 }
 
 #[test]
+fn what_is_told_of_an_archive_names_the_archive() {
+    let package = Package::new("");
+    package.submission("accepted/double.sh", DOUBLE).submission("wrong_answer/x.ghost", "boo\n");
+    let zip = package.directory.path().join("p.zip");
+    let judged = |arguments: &[&str]| {
+        let packed = Command::new(executable("millibox"))
+            .args(["problem", "zip", "--force", "-o"])
+            .args([zip.as_path(), &package.path()])
+            .output()
+            .unwrap();
+        assert!(packed.status.success(), "{packed:?}");
+        let output = package.command_on(&zip, arguments).output().unwrap();
+        let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(!told.contains("millibox-judge-"), "{told}");
+        told
+    };
+    let says = |told: String, words: &str| {
+        let words = words.replace("p.zip", zip.to_str().unwrap());
+        assert!(told.contains(&words), "{words}\n{told}");
+    };
+    says(judged(&["nosuch.py"]), "and no submission of that name in p.zip\n");
+    says(judged(&["x.ghost"]), "judge error: p.zip/submissions/wrong_answer/x.ghost: neither extension nor first line");
+    says(judged(&["--tests", "x*"]), "p.zip: error: none of its 2 tests is called like x*");
+    package.file("domjudge-problem.ini", "").submission("accepted/wrong.sh", "echo 2\n");
+    says(judged(&["double.sh"]), "p.zip/submissions/accepted/wrong.sh: warning: does not count for the time limit");
+    package.file("problem.yaml", "name: x\nvalidation: custom\n").file("output_validators/c.c", "int main(void) {\n");
+    says(judged(&[]), "p.zip/output_validators/c.c: error: the checker cannot be compiled: ");
+    says(judged(&[]), "\n    ");
+}
+
+#[test]
 fn what_is_not_used_for_the_time_limit_is_not_measured() {
     let package = Package::newer("");
     package.file("problem.yaml", "problem_format_version: 2023-07\nname: Double\nuuid: 1\n");
