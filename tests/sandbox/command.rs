@@ -108,7 +108,11 @@ fn what_cannot_be_executed_is_told_from_what_is_not_there() {
         let output = run(&["--ro", &ro, "--", program]);
         assert_eq!(status(&output), wanted, "{program}: {output:?}");
         assert!(line(&output).contains(program), "{program}: {output:?}");
+        assert!(!line(&output).contains("Program::Search"), "{program}: {output:?}");
     }
+    let output = run(&["--env", "PATH=/a:/b", "no-such-program"]);
+    assert!(line(&output).contains("no-such-program (looked for in /a:/b): No such file"), "{output:?}");
+    assert!(line(&output).contains("; --env PATH=... says in which directories it is looked for"), "{output:?}");
 }
 
 #[test]
