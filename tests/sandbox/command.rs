@@ -543,6 +543,34 @@ fn the_doctor_says_what_it_tried() {
 }
 
 #[test]
+fn the_doctor_tells_what_only_a_backend_that_was_asked_for_lacks() {
+    let doctor = |words: &[&str]| {
+        let output = Command::new(executable("millibox")).arg("doctor").args(words).output().unwrap();
+        (status(&output), text(&output.stdout))
+    };
+    let told: serde_json::Value = serde_json::from_str(&doctor(&["--json"]).1).unwrap();
+    let checks = told["checks"].as_array().unwrap();
+    let works = |backend: &str| checks.iter().any(|check| check["ok"] == true && check["name"] == backend);
+    let trees = ["cgroup2", "hybrid"];
+    let best = trees.into_iter().find(|backend| works(&format!("backend {backend}")));
+    let held = best.map_or_else(String::new, |best| format!("; without the option, runs are held by {best}"));
+    for backend in trees.into_iter().filter(|backend| works("backend rlimit") && !works(&format!("backend {backend}"))) {
+        let (status, said) = doctor(&["--backend", backend]);
+        let last = format!("\nWith the backend {backend}, no program can be run here: see above{held}.\n");
+        assert!(status == 1 && said.ends_with(&last), "{said}");
+        let mut lines = said.lines().skip_while(|line| !line.starts_with(&format!("✗ backend {backend}: ")));
+        let remedy = lines.nth(1).unwrap_or_default().trim();
+        let instead = best.map(|best| format!("leave --backend {backend} out: {best} works here"));
+        assert!(instead.is_none_or(|instead| remedy == instead), "{said}");
+    }
+    let Some(best) = best else { return skip("there are no cgroups") };
+    let (status, said) = doctor(&["--backend", "rlimit"]);
+    let last = format!("because of --backend rlimit only the limits of single processes can be had{held}.\n");
+    assert!(status == 1 && said.ends_with(&last), "{said}");
+    assert!(doctor(&["--backend", best]).1.contains(&format!("uns are held by {best}")));
+}
+
+#[test]
 fn the_doctor_names_the_limit_that_is_in_the_way() {
     let doctor = |limit: &str| {
         let mut command = Command::new("prlimit");
