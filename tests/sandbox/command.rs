@@ -523,6 +523,18 @@ fn a_signal_to_the_command_ends_the_run() {
 }
 
 #[test]
+fn the_policy_of_the_documentation_is_one() {
+    let page = include_str!("../../docs/seccomp.md");
+    let policy = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let place = directory();
+    let path = place.path().join("policy.toml");
+    std::fs::write(&path, policy).unwrap();
+    let options = ["--seccomp", path.to_str().unwrap()];
+    assert_eq!(status(&shell(&options, "exit 3")), 3);
+    assert_ne!(status(&shell(&options, "/bin/true & wait $! && exit 0; exit 1")), 0);
+}
+
+#[test]
 fn the_doctor_says_what_it_tried() {
     let output = Command::new(executable("millibox")).args(["doctor", "--json"]).output().unwrap();
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -554,7 +566,8 @@ fn the_doctor_tells_what_only_a_backend_that_was_asked_for_lacks() {
     let trees = ["cgroup2", "hybrid"];
     let best = trees.into_iter().find(|backend| works(&format!("backend {backend}")));
     let held = best.map_or_else(String::new, |best| format!("; without the option, runs are held by {best}"));
-    for backend in trees.into_iter().filter(|backend| works("backend rlimit") && !works(&format!("backend {backend}"))) {
+    for backend in trees.into_iter().filter(|backend| works("backend rlimit") && !works(&format!("backend {backend}")))
+    {
         let (status, said) = doctor(&["--backend", backend]);
         let last = format!("\nWith the backend {backend}, no program can be run here: see above{held}.\n");
         assert!(status == 1 && said.ends_with(&last), "{said}");
