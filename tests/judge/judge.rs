@@ -131,11 +131,17 @@ fn submissions_are_named_in_several_ways() {
     quiet.exits_with(1).says("secret/1  wrong answer").says("wrong answer: test secret/1");
     assert_eq!(package.judge(&["-q", &outside("mine.sh", DOUBLE)]).exits_with(0).stdout, "");
     let two = [&outside("mine.sh", "echo 2\n")[..], &outside("yours.sh", "exit 1\n")];
-    package.judge(&two).exits_with(1).says("secret/1  wrong answer").says("sample/1  run-time error");
+    let judged = package.judge(&two);
+    judged.exits_with(1).says("secret/1  wrong answer").says("sample/1  run-time error");
+    judged.says("2 submissions: 2 of which nothing is expected (1 wrong answer, 1 run-time error)\n");
     let unknown = package.judge(&[&outside("mine.txt", DOUBLE)]);
-    unknown.exits_with(2).says("neither extension nor first line");
+    unknown.exits_with(2).says("neither extension nor first line").says("--language");
     assert!(!unknown.stdout.contains("sample/1"), "nothing was run: {unknown:?}");
     package.judge(&[&outside("mine.txt", DOUBLE), "--language", "bash"]).exits_with(0);
+    // A directory that has the package in it means its submissions, and no others.
+    let output = package.command(&["."]).current_dir(package.directory.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains("4 submissions: 4 as expected\n") && !told.contains("mine"), "{told}");
     package.judge(&[&outside("mine.txt", DOUBLE), "--language", "bahs"]).exits_with(125).says("did you mean \"bash\"?");
     outside("several/main.sh", ". ./double.sh\n");
     outside("several/double.sh", DOUBLE);
@@ -394,6 +400,7 @@ fn a_report_has_the_memory_limit_that_is_enforced() {
     assert_eq!(test["limits"]["memory_bytes"], 100 << 20);
     // With what suites/bash.toml says.
     assert_eq!(test["enforced_memory_bytes"], 116 << 20);
+    judged.says("memory limit 100 MiB; ").says(" / 116.0");
 }
 
 #[test]
@@ -481,7 +488,9 @@ fn a_judge_that_fails_while_it_measures_asks_for_no_time_limit() {
         .file("prog/dou.sh", DOUBLE)
         .file("check/c.sh", "exit 1\n");
     let judged = package.judge(&[]);
-    judged.exits_with(2).says("the time limit cannot be measured, for the judge failed: prog/dou.sh: test dou0: checker");
+    judged
+        .exits_with(2)
+        .says("the time limit cannot be measured, for the judge failed: prog/dou.sh: test dou0: checker");
     assert!(!judged.stderr.contains("--time-limit"), "{judged:?}");
 }
 

@@ -297,7 +297,10 @@ fn a_program_is_looked_for() {
     // Of two, each has its own.
     let pair = supervisor.run_pair([&Request::new("/missing"), &search("none", &["/bin"])]).unwrap();
     let said = pair.map(|handle| handle.wait().unwrap().to_string());
-    assert!(said[0].contains("cannot execute /missing: ") && said[1].contains("cannot execute none (looked"), "{said:?}");
+    assert!(
+        said[0].contains("cannot execute /missing: ") && said[1].contains("cannot execute none (looked"),
+        "{said:?}"
+    );
 }
 
 #[test]

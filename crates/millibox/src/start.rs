@@ -354,7 +354,7 @@ impl Supervisor {
             return Ok(());
         }
         let limits = request.limits();
-        let instead = "choose the backend rlimit to take limits of single processes instead, or ";
+        let instead = "choose --backend rlimit to take limits of single processes instead, or ";
         let asked = [
             ("CPU bandwidth", limits.cpu_bandwidth.is_some(), ""),
             ("swap limit", limits.swap.is_some(), ""),

@@ -118,7 +118,10 @@ impl Judge<'_> {
         let suite = match self.suite_of(submission) {
             Ok(suite) => suite,
             Err(why) => {
-                let text = problem.shown_in(why.to_string());
+                let mut text = problem.shown_in(why.to_string());
+                if program.language.is_none() && !program.sources.is_empty() {
+                    text += "; or name the submission, and its language with --language";
+                }
                 let error = if why.is_unknown_language() { CompileError::Unavailable } else { CompileError::Judge };
                 return Compilation::none(error(text));
             }
