@@ -131,11 +131,17 @@ fn submissions_are_named_in_several_ways() {
     quiet.exits_with(1).says("secret/1  wrong answer").says("wrong answer: test secret/1");
     assert_eq!(package.judge(&["-q", &outside("mine.sh", DOUBLE)]).exits_with(0).stdout, "");
     let two = [&outside("mine.sh", "echo 2\n")[..], &outside("yours.sh", "exit 1\n")];
-    package.judge(&two).exits_with(1).says("secret/1  wrong answer").says("sample/1  run-time error");
+    let judged = package.judge(&two);
+    judged.exits_with(1).says("secret/1  wrong answer").says("sample/1  run-time error");
+    judged.says("2 submissions: 2 of which nothing is expected (1 wrong answer, 1 run-time error)\n");
     let unknown = package.judge(&[&outside("mine.txt", DOUBLE)]);
-    unknown.exits_with(2).says("neither extension nor first line");
+    unknown.exits_with(2).says("neither extension nor first line").says("--language");
     assert!(!unknown.stdout.contains("sample/1"), "nothing was run: {unknown:?}");
     package.judge(&[&outside("mine.txt", DOUBLE), "--language", "bash"]).exits_with(0);
+    // A directory that has the package in it means its submissions, and no others.
+    let output = package.command(&["."]).current_dir(package.directory.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains("4 submissions: 4 as expected\n") && !told.contains("mine"), "{told}");
     package.judge(&[&outside("mine.txt", DOUBLE), "--language", "bahs"]).exits_with(125).says("did you mean \"bash\"?");
     outside("several/main.sh", ". ./double.sh\n");
     outside("several/double.sh", DOUBLE);
@@ -394,6 +400,7 @@ fn a_report_has_the_memory_limit_that_is_enforced() {
     assert_eq!(test["limits"]["memory_bytes"], 100 << 20);
     // With what suites/bash.toml says.
     assert_eq!(test["enforced_memory_bytes"], 116 << 20);
+    judged.says("memory limit 100 MiB; ").says(" / 116.0");
 }
 
 #[test]
@@ -442,6 +449,80 @@ fn a_time_limit_is_measured_where_nobody_states_one() {
     endless.exits_with(125).says("--time-limit").says("must be at most a day");
     fs::remove_dir_all(package.path().join("submissions/accepted")).unwrap();
     package.judge(&[]).exits_with(2).says("there is no submission that must be accepted; give --time-limit");
+}
+
+#[test]
+fn a_judge_that_fails_while_it_measures_asks_for_no_time_limit() {
+    let unlimited = |header: &str| {
+        let package = Package::new(header);
+        fs::remove_file(package.path().join("domjudge-problem.ini")).unwrap();
+        package.submission("accepted/double.sh", DOUBLE);
+        package
+    };
+    let package = unlimited("validation: custom\n");
+    package.file("output_validators/c.sh", "echo broken >&2\necho checker >&2\nexit 1\n");
+    let failed = "the time limit cannot be measured, for the judge failed: accepted/double.sh: test sample/1: checker: \
+                  exited with 1, not with 42 (accepted) or 43 (wrong answer); standard error: broken checker\n";
+    let judged = package.judge(&[]);
+    judged.exits_with(2).says(&format!("double: error: {failed}"));
+    assert!(!judged.stderr.contains("--time-limit"), "{judged:?}");
+    let package = unlimited("");
+    let output = package.command(&[]).env("TMPDIR", package.path().join("nowhere")).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("measured, for the judge failed: accepted/double.sh: cannot write to"), "{told}");
+    assert!(told.contains("set TMPDIR") && !told.contains("--time-limit"), "{told}");
+
+    // One that is measured all the same: what the limit lacks is told.
+    let package = unlimited("validation: custom\n");
+    package.submission("accepted/other.sh", "read n\necho $((n * 2)) other\n");
+    package.file("output_validators/c.sh", "read n word\n[ -z \"$word\" ] || exit 1\nexit 42\n");
+    let judged = package.judge(&["double.sh"]);
+    judged.exits_with(0).says("accepted/other.sh: warning: does not count for the time limit, for the judge failed: ");
+
+    let package = Package::empty();
+    package
+        .file("Simfile", "name: Double\nlabel: dou\nmemory_limit: 64\nchecker: check/c.sh\nsolutions: [prog/dou.sh]\n")
+        .file("in/dou0.in", "1\n")
+        .file("out/dou0.out", "2\n")
+        .file("prog/dou.sh", DOUBLE)
+        .file("check/c.sh", "exit 1\n");
+    let judged = package.judge(&[]);
+    judged
+        .exits_with(2)
+        .says("the time limit cannot be measured, for the judge failed: prog/dou.sh: test dou0: checker");
+    assert!(!judged.stderr.contains("--time-limit"), "{judged:?}");
+}
+
+#[test]
+fn what_is_told_of_an_archive_names_the_archive() {
+    let package = Package::new("");
+    package.submission("accepted/double.sh", DOUBLE).submission("wrong_answer/x.ghost", "boo\n");
+    let zip = package.directory.path().join("p.zip");
+    let judged = |arguments: &[&str]| {
+        let packed = Command::new(executable("millibox"))
+            .args(["problem", "zip", "--force", "-o"])
+            .args([zip.as_path(), &package.path()])
+            .output()
+            .unwrap();
+        assert!(packed.status.success(), "{packed:?}");
+        let output = package.command_on(&zip, arguments).output().unwrap();
+        let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(!told.contains("millibox-judge-"), "{told}");
+        told
+    };
+    let says = |told: String, words: &str| {
+        let words = words.replace("p.zip", zip.to_str().unwrap());
+        assert!(told.contains(&words), "{words}\n{told}");
+    };
+    says(judged(&["nosuch.py"]), "and no submission of that name in p.zip\n");
+    says(judged(&["x.ghost"]), "judge error: p.zip/submissions/wrong_answer/x.ghost: neither extension nor first line");
+    says(judged(&["--tests", "x*"]), "p.zip: error: none of its 2 tests is called like x*");
+    package.file("domjudge-problem.ini", "").submission("accepted/wrong.sh", "echo 2\n");
+    says(judged(&["double.sh"]), "p.zip/submissions/accepted/wrong.sh: warning: does not count for the time limit");
+    package.file("problem.yaml", "name: x\nvalidation: custom\n").file("output_validators/c.c", "int main(void) {\n");
+    says(judged(&[]), "p.zip/output_validators/c.c: error: the checker cannot be compiled: ");
+    says(judged(&[]), "\n    ");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use millibox::Backend;
 use millibox_tests::executable;
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
@@ -64,8 +64,13 @@ impl Package {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
+        self.command_on(&self.path(), arguments)
+    }
+
+    /// The command for a package that lies elsewhere.
+    pub fn command_on(&self, package: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(executable("millibox"));
-        command.arg("judge").args(backend()).arg(self.path()).args(arguments);
+        command.arg("judge").args(backend()).arg(package).args(arguments);
         command.env("TMPDIR", self.directory.path().join("tmp"));
         command.env("XDG_CACHE_HOME", self.directory.path().join("cache")).stdin(Stdio::null());
         command

@@ -631,6 +631,11 @@ fn what_is_no_package_is_not_looked_at() {
             assert!(text.starts_with(why) && text.lines().count() == 1, "{words:?}: {text}");
         }
     }
+    // Who stands in a package means a test of it.
+    shop.write("problem.yaml", "");
+    let said = shop.problem(&["gen", "secret/1"]);
+    let hint = "\nmillibox: PACKAGE comes first, and tests after it: millibox problem gen . secret/1\n";
+    assert!(said.status() == 2 && said.stderr().contains(hint), "{said:?}");
 }
 
 #[test]

@@ -108,7 +108,11 @@ fn what_cannot_be_executed_is_told_from_what_is_not_there() {
         let output = run(&["--ro", &ro, "--", program]);
         assert_eq!(status(&output), wanted, "{program}: {output:?}");
         assert!(line(&output).contains(program), "{program}: {output:?}");
+        assert!(!line(&output).contains("Program::Search"), "{program}: {output:?}");
     }
+    let output = run(&["--env", "PATH=/a:/b", "no-such-program"]);
+    assert!(line(&output).contains("no-such-program (looked for in /a:/b): No such file"), "{output:?}");
+    assert!(line(&output).contains("; --env PATH=... says in which directories it is looked for"), "{output:?}");
 }
 
 #[test]
@@ -519,6 +523,18 @@ fn a_signal_to_the_command_ends_the_run() {
 }
 
 #[test]
+fn the_policy_of_the_documentation_is_one() {
+    let page = include_str!("../../docs/seccomp.md");
+    let policy = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let place = directory();
+    let path = place.path().join("policy.toml");
+    std::fs::write(&path, policy).unwrap();
+    let options = ["--seccomp", path.to_str().unwrap()];
+    assert_eq!(status(&shell(&options, "exit 3")), 3);
+    assert_ne!(status(&shell(&options, "/bin/true & wait $! && exit 0; exit 1")), 0);
+}
+
+#[test]
 fn the_doctor_says_what_it_tried() {
     let output = Command::new(executable("millibox")).args(["doctor", "--json"]).output().unwrap();
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -536,6 +552,35 @@ fn the_doctor_says_what_it_tried() {
             0
         );
     }
+}
+
+#[test]
+fn the_doctor_tells_what_only_a_backend_that_was_asked_for_lacks() {
+    let doctor = |words: &[&str]| {
+        let output = Command::new(executable("millibox")).arg("doctor").args(words).output().unwrap();
+        (status(&output), text(&output.stdout))
+    };
+    let told: serde_json::Value = serde_json::from_str(&doctor(&["--json"]).1).unwrap();
+    let checks = told["checks"].as_array().unwrap();
+    let works = |backend: &str| checks.iter().any(|check| check["ok"] == true && check["name"] == backend);
+    let trees = ["cgroup2", "hybrid"];
+    let best = trees.into_iter().find(|backend| works(&format!("backend {backend}")));
+    let held = best.map_or_else(String::new, |best| format!("; without the option, runs are held by {best}"));
+    for backend in trees.into_iter().filter(|backend| works("backend rlimit") && !works(&format!("backend {backend}")))
+    {
+        let (status, said) = doctor(&["--backend", backend]);
+        let last = format!("\nWith the backend {backend}, no program can be run here: see above{held}.\n");
+        assert!(status == 1 && said.ends_with(&last), "{said}");
+        let mut lines = said.lines().skip_while(|line| !line.starts_with(&format!("✗ backend {backend}: ")));
+        let remedy = lines.nth(1).unwrap_or_default().trim();
+        let instead = best.map(|best| format!("leave --backend {backend} out: {best} works here"));
+        assert!(instead.is_none_or(|instead| remedy == instead), "{said}");
+    }
+    let Some(best) = best else { return skip("there are no cgroups") };
+    let (status, said) = doctor(&["--backend", "rlimit"]);
+    let last = format!("because of --backend rlimit only the limits of single processes can be had{held}.\n");
+    assert!(status == 1 && said.ends_with(&last), "{said}");
+    assert!(doctor(&["--backend", best]).1.contains(&format!("uns are held by {best}")));
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn a_result_can_be_polled_for() {
 fn a_program_that_is_not_there() {
     let supervisor = supervisor();
     let missing = Request::new("/bin/no-such-program");
-    not_started(&supervisor, &missing, "exec", Some(libc::ENOENT), "the program");
+    not_started(&supervisor, &missing, "exec", Some(libc::ENOENT), "cannot execute /bin/no-such-program: ");
     let Outcome::NotStarted(error) = result(&supervisor, &missing).outcome else { panic!() };
     assert!(!error.message.contains("interpreter"), "{error}");
     not_started(&supervisor, &Request::new("/bin/true/deeper"), "exec", Some(libc::ENOTDIR), "");
@@ -283,14 +283,24 @@ fn a_program_is_looked_for() {
     };
     let found = search("true", &["/nowhere", "/tmp", "/usr/bin", "/bin"]);
     assert_eq!(result(&supervisor, &found).outcome, Outcome::Exited(0));
-    not_started(&supervisor, &search("no-such-program", &["/usr/bin", "/bin"]), "exec", Some(libc::ENOENT), "");
+    let missing = search("no-such-program", &["/usr/bin", "/bin"]);
+    let says = "cannot execute no-such-program (looked for in /usr/bin:/bin): No such file";
+    not_started(&supervisor, &missing, "exec", Some(libc::ENOENT), says);
     // A directory of that name is passed over, and told when nothing else is found (execvp(3)).
     not_started(&supervisor, &search("bin", &["/nowhere", "/usr"]), "exec", Some(libc::EACCES), "");
     refused(&supervisor, &search("a/b", &["/bin"]), "Program::Path");
     refused(&supervisor, &search("", &["/bin"]), "empty");
     refused(&supervisor, &search("true", &[]), "name at least one directory");
     // Nobody looks for the name of one that is to be at a path.
+    not_started(&supervisor, &Request::new("true"), "exec", Some(libc::ENOENT), "cannot execute true: No such file");
     not_started(&supervisor, &Request::new("true"), "exec", Some(libc::ENOENT), "Program::Search");
+    // Of two, each has its own.
+    let pair = supervisor.run_pair([&Request::new("/missing"), &search("none", &["/bin"])]).unwrap();
+    let said = pair.map(|handle| handle.wait().unwrap().to_string());
+    assert!(
+        said[0].contains("cannot execute /missing: ") && said[1].contains("cannot execute none (looked"),
+        "{said:?}"
+    );
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn texts() {
     cancelled.cancel();
     assert_eq!(wait(&cancelled).to_string(), "cancelled");
     let missing = result(&supervisor, &Request::new("/missing")).to_string();
-    assert!(missing.starts_with("could not be started: cannot execute the program: No such file"), "{missing}");
+    assert!(missing.starts_with("could not be started: cannot execute /missing: No such file"), "{missing}");
     if !needs_cgroups(&supervisor) {
         return;
     }

@@ -53,7 +53,7 @@ pub struct Args {
     /// The executable of another sandbox, instead of looking on PATH; may be given for each NAME
     #[arg(long, value_name = "NAME=PATH", value_parser = peer)]
     peer: Vec<(String, PathBuf)>,
-    /// `true`: runs of each kind, one after another
+    /// `true`: runs of each kind, one after another; at least 20
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = number::<u32>(20, u64::from(u32::MAX)))]
     runs: u32,
     /// `true`: seconds of each measurement on all CPUs; there are nine, three of each kind

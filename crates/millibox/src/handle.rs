@@ -1,6 +1,7 @@
 //! One run that was asked for.
 
 use crate::connection::Connection;
+use crate::request::Name;
 use crate::{Error, RunResult};
 use millibox_wire::KillReason;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,12 +16,13 @@ use std::time::Duration;
 pub struct Handle {
     connection: Arc<Connection>,
     id: u64,
+    name: Name,
     event: OnceLock<Arc<OwnedFd>>,
 }
 
 impl Handle {
-    pub(crate) fn new(connection: Arc<Connection>, id: u64) -> Handle {
-        Handle { connection, id, event: OnceLock::new() }
+    pub(crate) fn new(connection: Arc<Connection>, id: u64, name: Name) -> Handle {
+        Handle { connection, id, name, event: OnceLock::new() }
     }
 
     /// Waits for the result. It stays here: asking again gives it again.
@@ -30,7 +32,7 @@ impl Handle {
     pub fn wait(&self) -> Result<RunResult, Error> {
         loop {
             if let Some(result) = self.connection.wait(self.id, None)? {
-                return Ok(result);
+                return Ok(self.name.put_into(result));
             }
         }
     }
@@ -40,7 +42,8 @@ impl Handle {
     /// # Errors
     /// The supervisor died first.
     pub fn wait_timeout(&self, timeout: Duration) -> Result<Option<RunResult>, Error> {
-        self.connection.wait(self.id, Some(timeout))
+        let result = self.connection.wait(self.id, Some(timeout))?;
+        Ok(result.map(|result| self.name.put_into(result)))
     }
 
     /// The result, if it is there. Does not wait.
@@ -48,7 +51,8 @@ impl Handle {
     /// # Errors
     /// The supervisor died first.
     pub fn try_wait(&self) -> Result<Option<RunResult>, Error> {
-        self.connection.result(self.id).transpose()
+        let result = self.connection.result(self.id).transpose()?;
+        Ok(result.map(|result| self.name.put_into(result)))
     }
 
     /// Ends the run, at whatever point it is. Its result says

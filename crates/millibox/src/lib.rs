@@ -44,6 +44,9 @@ mod request;
 mod start;
 mod world;
 
+/// The policy compiler: policies, and the profiles as policies, for [`World::seccomp`].
+pub use millibox_seccomp as seccomp;
+
 pub use error::Error;
 pub use handle::Handle;
 pub use millibox_wire::{Backend, Figures, Mount, Network, Outcome, RunError, RunResult};

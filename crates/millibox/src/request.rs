@@ -1,7 +1,8 @@
 //! One run that is asked for.
 
 use crate::{Error, World};
-use millibox_wire::{Bandwidth, Descriptors, Limits, Run, rlimit_number};
+use millibox_wire::path::shown;
+use millibox_wire::{Bandwidth, Descriptors, Limits, Outcome, Run, RunResult, rlimit_number};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -20,6 +21,35 @@ pub enum Program {
     Search(OsString, Vec<OsString>),
     /// An open file (a memfd, too), whether or not the world has it.
     Descriptor(Arc<OwnedFd>),
+}
+
+/// What messages call a run's program: the supervisor forgets paths with the run, and a descriptor has no name.
+#[derive(Debug)]
+pub(crate) enum Name {
+    /// As it was given.
+    Path(OsString),
+    /// With the directories.
+    Searched(OsString),
+    None,
+}
+
+impl Name {
+    /// Names the program that could not be executed.
+    pub fn put_into(&self, mut result: RunResult) -> RunResult {
+        let Outcome::NotStarted(error) = &mut result.outcome else { return result };
+        let (Name::Path(name) | Name::Searched(name)) = self else { return result };
+        if error.step != "exec" {
+            return result;
+        }
+        let named = format!("execute {}", shown(name.as_bytes()));
+        error.message = error.message.replacen("execute the program", &named, 1);
+        if let (Name::Path(path), Some(libc::ENOENT)) = (self, error.errno)
+            && !path.as_bytes().contains(&b'/')
+        {
+            error.message += "; it is taken as a path: with Program::Search a name without / is looked for";
+        }
+        result
+    }
 }
 
 /// A program with its arguments, descriptors and limits. Cheap enough to make anew for
@@ -240,6 +270,23 @@ impl Request {
     pub fn output_limit(mut self, bytes: u64) -> Request {
         self.output_limit = Some(bytes);
         self
+    }
+
+    pub(crate) fn name(&self) -> Name {
+        match &self.program {
+            Program::Path(path) => Name::Path(path.clone()),
+            Program::Search(name, directories) => {
+                let mut words = name.clone();
+                words.push(" (looked for in ");
+                for (index, directory) in directories.iter().enumerate() {
+                    words.push(if index > 0 { ":" } else { "" });
+                    words.push(directory);
+                }
+                words.push(")");
+                Name::Searched(words)
+            }
+            Program::Descriptor(_) => Name::None,
+        }
     }
 
     pub(crate) fn has_output_limit(&self) -> bool {

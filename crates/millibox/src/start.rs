@@ -325,7 +325,7 @@ impl Supervisor {
         let run = new_run(id, None, request)?;
         self.refuse_what_would_be_weaker(request)?;
         self.connection.run([run])?;
-        Ok(Handle::new(self.connection.clone(), id))
+        Ok(Handle::new(self.connection.clone(), id, request.name()))
     }
 
     /// Asks for two runs that need each other: they start at the same time, or not at all. They
@@ -343,7 +343,8 @@ impl Supervisor {
         let runs = [new_run(first, Some(second), requests[0])?, new_run(second, Some(first), requests[1])?];
         requests.into_iter().try_for_each(|request| self.refuse_what_would_be_weaker(request))?;
         self.connection.run(runs)?;
-        Ok([first, second].map(|id| Handle::new(self.connection.clone(), id)))
+        let handle = |id, request: &Request| Handle::new(self.connection.clone(), id, request.name());
+        Ok([handle(first, requests[0]), handle(second, requests[1])])
     }
 
     /// Limits on a tree of processes need a cgroup; without one they are refused unless the
@@ -353,7 +354,7 @@ impl Supervisor {
             return Ok(());
         }
         let limits = request.limits();
-        let instead = "choose the backend rlimit to take limits of single processes instead, or ";
+        let instead = "choose --backend rlimit to take limits of single processes instead, or ";
         let asked = [
             ("CPU bandwidth", limits.cpu_bandwidth.is_some(), ""),
             ("swap limit", limits.swap.is_some(), ""),

@@ -74,13 +74,15 @@ impl World {
         self.with(|wire| wire.mounts.push(mount))
     }
 
-    /// Adds a file or directory of the host, read-only.
+    /// Adds a file or directory of the host, read-only, with all below it. Both paths are absolute: with a relative
+    /// one no run is taken in.
     #[must_use]
     pub fn read_only(self, source: impl AsRef<Path>, at: impl AsRef<Path>) -> World {
         self.mount(Mount::read_only(bytes(source.as_ref()), bytes(at.as_ref())))
     }
 
-    /// Adds a file or directory of the host, writable as far as the supervisor's user may.
+    /// Adds a file or directory of the host, writable as far as the supervisor's user may, with all below it. Both
+    /// paths are absolute: with a relative one no run is taken in.
     #[must_use]
     pub fn read_write(self, source: impl AsRef<Path>, at: impl AsRef<Path>) -> World {
         self.mount(Mount::read_write(bytes(source.as_ref()), bytes(at.as_ref())))
@@ -121,6 +123,25 @@ impl World {
     }
 
     /// A seccomp policy instead of the default profile.
+    ///
+    /// ```
+    /// use millibox::World;
+    /// use millibox::seccomp::Policy;
+    ///
+    /// let policy: Policy = r#"
+    ///     name = "no sockets"
+    ///     description = "Everything else."
+    ///     default = "allow"
+    ///
+    ///     [[rule]]
+    ///     action = "errno:EACCES"
+    ///     why = "Nobody to talk to."
+    ///     syscalls = ["socket", "socketpair"]
+    /// "#
+    /// .parse()?;
+    /// let world = World::minimal().seccomp(&policy)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// The policy is too long for a program.

@@ -1,6 +1,6 @@
 //! A package in a `.zip` (or `.kpp`), unpacked into a temporary directory.
 
-use crate::fault::Log;
+use crate::fault::{Fault, Log};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -15,9 +15,49 @@ const MOST_ENTRIES: usize = 100_000;
 /// Longest text of a symbolic link.
 const LONGEST_LINK: u64 = 4096;
 
+/// Where an archive was unpacked: removed with the last who knows of it.
+#[derive(Debug)]
+pub struct Unpacked {
+    directory: TempDir,
+    archive: PathBuf,
+}
+
+impl Unpacked {
+    /// The directory, whose name says nothing to anybody.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The archive, as the caller gave it.
+    pub fn archive(&self) -> &Path {
+        &self.archive
+    }
+
+    /// The path below the archive, if it lies in the directory: there is soon nothing.
+    pub fn shown(&self, path: &Path) -> PathBuf {
+        match path.strip_prefix(self.path()) {
+            Ok(below) if below.as_os_str().is_empty() => self.archive.clone(),
+            Ok(below) => self.archive.join(below),
+            Err(_) => path.to_owned(),
+        }
+    }
+
+    /// A text with the archive's name in place of the directory's.
+    pub fn shown_in(&self, text: &str) -> String {
+        text.replace(&*self.path().to_string_lossy(), &self.archive.to_string_lossy())
+    }
+
+    /// The same fault, told below the archive.
+    #[must_use]
+    pub fn fault(&self, fault: Fault) -> Fault {
+        Fault { path: self.shown(&fault.path), message: self.shown_in(&fault.message), ..fault }
+    }
+}
+
 /// Unpacks an archive; `None`: it cannot be, and the log says why.
-pub fn unpack(archive: &Path, log: &Log) -> Option<TempDir> {
-    unpack_at_most(archive, MOST_BYTES, log)
+pub fn unpack(archive: &Path, log: &Log) -> Option<Unpacked> {
+    let directory = unpack_at_most(archive, MOST_BYTES, log)?;
+    Some(Unpacked { directory, archive: archive.to_owned() })
 }
 
 fn unpack_at_most(archive: &Path, bytes: u64, log: &Log) -> Option<TempDir> {

@@ -49,6 +49,7 @@ pub mod tokens;
 mod tree;
 mod yaml;
 
+pub use archive::Unpacked;
 pub use constants::Constants;
 pub use fault::{Fault, Faults, Severity};
 pub use model::Problem;

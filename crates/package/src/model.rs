@@ -1,12 +1,12 @@
 //! A problem, whatever format it was written in.
 
+use crate::archive::Unpacked;
 use crate::constants::Constants;
 use crate::fault::Fault;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// The format that a package is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub struct Problem {
     /// What its author may not have meant.
     pub warnings: Vec<Fault>,
     /// Keeps the directory that an archive was unpacked into.
-    pub unpacked: Option<Arc<TempDir>>,
+    pub unpacked: Option<Arc<Unpacked>>,
 }
 
 impl Problem {
@@ -89,6 +89,12 @@ impl Problem {
     /// The submission that all others are measured by: the first that must be accepted.
     pub fn model_solution(&self) -> Option<&Submission> {
         self.submissions.iter().find(|submission| submission.expected == [Expected::Accepted])
+    }
+
+    /// A text with the archive's name in place of the directory that it was unpacked into.
+    #[must_use]
+    pub fn shown_in(&self, text: String) -> String {
+        self.unpacked.as_ref().map(|unpacked| unpacked.shown_in(&text)).unwrap_or(text)
     }
 }
 

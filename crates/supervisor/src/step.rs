@@ -226,10 +226,7 @@ impl Step {
 
     fn remedy(self, errno: Errno) -> &'static str {
         match (self, errno.0) {
-            (Step::Exec, libc::ENOENT) => {
-                "; the run's world has no such file: its paths are not the host's, and a name without / is only looked for \
-                 with Program::Search or by `millibox run`"
-            }
+            (Step::Exec, libc::ENOENT) => "; the run's world has no such file: its paths are not the host's",
             (Step::Exec, libc::ENOEXEC) => "; it is neither an ELF program for this machine nor a script with #!",
             (Step::Exec, libc::EACCES) => "; it is a directory, lacks the x permission, or lies on a noexec mount",
             (Step::Exec, libc::E2BIG) => "; arguments and environment are too long",
@@ -349,7 +346,7 @@ mod tests {
         assert_eq!(error.step, "exec");
         assert_eq!(error.errno, Some(13));
         assert!(error.message.starts_with("cannot execute /data: Permission denied (os error 13); it is a directory"));
-        assert!(Step::Exec.error(Errno(libc::ENOENT), "the program").message.contains("Program::Search"));
+        assert!(Step::Exec.error(Errno(libc::ENOENT), "the program").message.contains("not the host's"));
         for step in [Step::Template, Step::Clone, Step::Exec] {
             assert!(step.error(Errno(libc::EAGAIN), "").message.contains("ulimit -u"), "{step:?}");
         }

@@ -29,11 +29,19 @@ pub struct Check {
 #[derive(Debug, Default)]
 pub struct Findings {
     pub checks: Vec<Check>,
-    /// The best backend that works.
+    /// The best backend that works, of those that are asked for.
     pub backend: Option<Backend>,
+    /// All that work, the best one first.
+    pub working: Vec<Backend>,
 }
 
 impl Findings {
+    /// The best backend that works, if it limits whole process trees and is not the one that was asked for.
+    pub fn better(&self) -> Option<Backend> {
+        let best = self.working.first().copied()?;
+        (best != Backend::Rlimit && self.backend != Some(best)).then_some(best)
+    }
+
     /// Limits on whole process trees hold, wholly.
     pub fn full(&self) -> bool {
         matches!(self.backend, Some(Backend::Cgroup2 | Backend::Hybrid))
@@ -124,20 +132,26 @@ impl Checkup<'_> {
                 .start()
                 .map_err(|error| error.to_string())
                 .and_then(|supervisor| sane(&supervisor));
-            if tried.is_ok() && self.found.backend.is_none() && (wanted == BackendChoice::Auto || wanted == choice) {
-                self.found.backend = Some(backend);
+            if tried.is_ok() {
+                self.found.working.push(backend);
+                if self.found.backend.is_none() && (wanted == BackendChoice::Auto || wanted == choice) {
+                    self.found.backend = Some(backend);
+                }
             }
-            outcomes.push((name, tried));
+            outcomes.push((name, backend, choice, tried));
         }
         // One of the two that use cgroups is enough, or would be but for a limit around us; told once, at the first.
         let enough = |tried: &Result<String, String>| match tried {
             Ok(_) => true,
             Err(why) => self.facts.rlimits(why).is_some(),
         };
-        let trees = outcomes.iter().take(2).any(|(_, tried)| enough(tried));
+        let trees = outcomes.iter().take(2).any(|(.., tried)| enough(tried));
         let mut remedy = if trees { None } else { self.facts.cgroups() };
-        for (name, tried) in outcomes {
-            self.note(name, false, tried, remedy.take());
+        let better = self.found.better().filter(|_| self.found.backend.is_none());
+        for (name, backend, choice, tried) in outcomes {
+            let instead = better.filter(|_| wanted == choice);
+            let instead = instead.map(|better| format!("leave --backend {backend} out: {better} works here"));
+            self.note(name, false, tried, remedy.take().or(instead));
         }
     }
 

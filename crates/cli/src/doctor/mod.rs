@@ -14,6 +14,7 @@ mod trial;
 use crate::failure::{Failure, answer, say, unwritten};
 use crate::machine;
 use checks::{Check, Findings};
+use clap::ValueEnum;
 use millibox::Backend;
 use serde::Serialize;
 use std::io::Write;
@@ -61,7 +62,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         let all = Answer { ok, backend: found.backend, checks: &found.checks };
         answer(serde_json::to_string_pretty(&all).map_err(Failure::sandbox)?)?;
     } else {
-        say(format_args!("\n{}", summary(&found)))?;
+        say(format_args!("\n{}", summary(&found, args.machine.backend)))?;
     }
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -75,13 +76,23 @@ fn show(check: &Check) -> std::io::Result<()> {
     out.flush()
 }
 
-fn summary(found: &Findings) -> String {
-    match (found.backend, found.full()) {
-        (Some(backend), true) => format!("Everything that limits need works; runs are held by {backend}."),
-        (Some(Backend::Rlimit), _) => "Programs can be run, but only the limits of single processes can be had \
-                                       (backend rlimit): see above."
+fn summary(found: &Findings, wanted: machine::Backend) -> String {
+    let wanted = wanted.to_possible_value().filter(|_| wanted != machine::Backend::Auto);
+    let wanted = wanted.as_ref().map(|value| value.get_name());
+    let better = found.better().map(|better| format!("; without the option, runs are held by {better}"));
+    match (found.backend, found.full(), wanted) {
+        (Some(backend), true, _) => format!("Everything that limits need works; runs are held by {backend}."),
+        (Some(Backend::Rlimit), ..) if better.is_some() => format!(
+            "Programs can be run, but because of --backend rlimit only the limits of single processes can be had{}.",
+            better.unwrap_or_default()
+        ),
+        (Some(Backend::Rlimit), ..) => "Programs can be run, but only the limits of single processes can be had \
+                                        (backend rlimit): see above."
             .to_owned(),
-        (Some(backend), false) => format!("Runs are held by {backend}, but not everything works: see above."),
-        (None, _) => "No program can be run here: see above.".to_owned(),
+        (Some(backend), false, _) => format!("Runs are held by {backend}, but not everything works: see above."),
+        (None, _, Some(wanted)) if !found.working.is_empty() => {
+            format!("With the backend {wanted}, no program can be run here: see above{}.", better.unwrap_or_default())
+        }
+        (None, ..) => "No program can be run here: see above.".to_owned(),
     }
 }

@@ -192,10 +192,21 @@ pub fn summary(report: &JudgeReport) -> String {
         (count(&|one| one.is_skipped()), "skipped: their languages cannot be used here"),
         (count(&|one| one.verdict.is_none() && !one.is_skipped()), "interrupted"),
     ];
-    let others = all - parts.iter().map(|(count, _)| count).sum::<usize>();
-    let parts = parts.into_iter().chain([(others, "of which nothing is expected")]);
-    let parts: Vec<String> =
-        parts.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let mut parts: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let mut others: Vec<(&str, usize)> = Vec::new();
+    let has_verdict = |one: &&SubmissionReport| !matches!(one.verdict, None | Some(Verdict::JudgeError));
+    for one in report.submissions.iter().filter(has_verdict).filter(|one| one.as_expected.is_none()) {
+        match others.iter_mut().find(|(words, _)| *words == one.words()) {
+            Some((_, count)) => *count += 1,
+            None => others.push((one.words(), 1)),
+        }
+    }
+    if !others.is_empty() {
+        let number: usize = others.iter().map(|(_, count)| count).sum();
+        let verdicts: Vec<String> = others.iter().map(|(words, count)| format!("{count} {words}")).collect();
+        parts.push(format!("{number} of which nothing is expected ({})", verdicts.join(", ")));
+    }
     format!("\n{all} submissions: {}", parts.join(", "))
 }
 

@@ -22,8 +22,9 @@ PACKAGE:
 
 SUBMISSION:
   A submission of the package by its name below submissions/ (accepted/anna.cpp), the name of a
-  folder (wrong_answer) or of a file (anna.cpp), or a file or directory from anywhere. Without
-  any, all submissions of the package are judged.
+  folder (wrong_answer) or of a file (anna.cpp), or a file or directory from anywhere. A
+  directory that holds submissions of the package (. beside or in it) means these, and nothing
+  else that lies there. Without any, all submissions of the package are judged.
 
 Verdicts:
   For each submission of the package it is told whether the verdict is the one that the package

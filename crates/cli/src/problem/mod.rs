@@ -62,7 +62,18 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     match done {
         Ok(status) => Ok(ExitCode::from(status)),
         Err(Stop::Failure(failure)) => Err(failure),
-        Err(Stop::Trouble(trouble)) => tell(trouble),
+        Err(Stop::Trouble(trouble)) => {
+            let status = tell(trouble)?;
+            if let Command::Gen(args) = &args.command
+                && lacks_package(args)
+            {
+                let test = args.on.package.display();
+                complain(format_args!(
+                    "millibox: PACKAGE comes first, and tests after it: millibox problem gen . {test}"
+                ));
+            }
+            Ok(status)
+        }
     }
 }
 
@@ -143,6 +154,12 @@ fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
     let changed = counted(changed, "file");
     say(format_args!("{changed} changed, {same} came out as before, {} up to date", report.current))?;
     Ok(0)
+}
+
+/// Whether somebody who stands in a package seems to have named only a test.
+fn lacks_package(args: &options::Gen) -> bool {
+    let in_package = ["problem.yaml", "domjudge-problem.ini", "Simfile"].iter().any(|mark| Path::new(mark).is_file());
+    in_package && args.tests.is_empty() && !args.on.package.exists()
 }
 
 fn look(args: &options::Validate, signals: &Signals) -> Result<u8, Stop> {

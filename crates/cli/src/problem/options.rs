@@ -169,7 +169,7 @@ impl From<Format> for init::Format {
 pub struct Gen {
     #[command(flatten)]
     pub on: On,
-    /// Only these tests: secret/3-random, or 2a
+    /// Only these tests, after the package: . secret/3-random, or . 2a
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
     /// Make also what is there already, made of the same things

@@ -103,7 +103,7 @@ fn after_signal(signal: i32) -> u8 {
 }
 
 /// What the supervisor says of a program whose interpreter or loader is missing.
-const NO_LOADER: &str = "it is there, but the interpreter or loader that it names is not";
+pub(super) const NO_LOADER: &str = "it is there, but the interpreter or loader that it names is not";
 
 /// The shell's statuses for a program that is not executed; what else stands in a run's
 /// way is its options'.

@@ -45,7 +45,8 @@ Examples:
     millibox run --memory-limit 256M --cpu-time-limit 2s --real-time-limit 6s --process-limit 1 \\
         --output-limit 64M --stdin 1.in --stdout 1.out --report 1.json -- ./solution
 
-  A shell to look around in the sandbox:
+  A shell to look around in the sandbox. It leads a session of its own, so it has no terminal (it
+  says \"can't access tty; job control turned off\"), and Ctrl-C ends the whole run:
     millibox run --proc /proc --env PS1='sandbox$ ' -- sh -i
 
   A script that needs its directory and a small scratch space:
@@ -169,8 +170,8 @@ pub struct Args {
     /// Which system calls are allowed [default: default]
     ///
     /// `default`: what programs of any common language need. `strict`: a program that reads, computes and
-    /// writes. `none`: all, for measuring only. Or a file or pipe: a policy in TOML, or a compiled BPF
-    /// program (struct sock_filter[]); which of them, its content says.
+    /// writes. `none`: all, for measuring only. Or a file or pipe: a policy in TOML, as docs/seccomp.md describes
+    /// it, or a compiled BPF program (struct sock_filter[]); which of them, its content says.
     ///
     /// Example: --seccomp ./no-sockets.toml
     #[arg(long, value_name = "PROFILE", help_heading = WORLD)]

@@ -4,6 +4,7 @@
 //! always; only what it does not show is run from the host, by descriptor. So nobody who
 //! mounts something over a path gets another file than that.
 
+use super::ending::NO_LOADER;
 use super::options::Args;
 use crate::failure::Failure;
 use millibox::{Mount, Program, Request, RunError, World};
@@ -82,25 +83,24 @@ pub fn choose(args: &Args, world: &World) -> Result<Chosen, Failure> {
     Ok(Chosen::Request(Box::new(Request::of(program).args(&args.program).current_dir(inside)), file))
 }
 
-/// Says which program it is that could not be executed: the supervisor only has the last
-/// path it tried, and a descriptor has no name. And which directory could not be entered, whose name is gone with the run.
+/// Says which program it is that could not be executed, if it was a descriptor, which has no name, and where else a name
+/// can be looked for. And which directory could not be entered, whose name is gone with the run.
 pub fn name_in(error: &mut RunError, args: &Args, file: Option<&HostFile>, ids: (u32, u32)) {
     if let (Some(directory), "working_directory") = (&args.cwd, error.step.as_str()) {
         let named = format!("enter the working directory {}", directory.display());
         error.message = error.message.replacen("enter the working directory", &named, 1);
     }
     let Some(typed) = args.program.first().filter(|_| error.step == "exec") else { return };
-    let mut name = typed.display().to_string();
-    if !typed.as_bytes().contains(&b'/') {
-        let places: Vec<_> = search_path(&args.env).iter().map(|place| place.display().to_string()).collect();
-        name = format!("{name} (looked for in {})", places.join(":"));
-    }
     let closed = file.filter(|_| error.errno == Some(libc::EACCES)).and_then(|file| file.closed(ids));
     if closed.is_some() {
         // The reason takes the place of what it may be.
-        error.message.truncate(error.message.find("; ").unwrap_or(error.message.len()));
+        error.message.truncate(error.message.rfind("; ").unwrap_or(error.message.len()));
     }
-    error.message = error.message.replacen("execute the program", &format!("execute {name}"), 1);
+    error.message = error.message.replacen("execute the program", &format!("execute {}", typed.display()), 1);
+    let missing = error.errno == Some(libc::ENOENT) && !error.message.contains(NO_LOADER);
+    if missing && !typed.as_bytes().contains(&b'/') {
+        error.message += "; --env PATH=... says in which directories it is looked for";
+    }
     if let Some(closed) = closed {
         error.message += &format!("; {closed}, whom the sandbox runs as: chmod o+x, or choose a --user who may");
     }

@@ -52,7 +52,7 @@ pub fn choose(problem: &Problem, named: &Path, language: Option<&str>) -> Result
             Err(format!(
                 "there is no file or directory {}, and no submission of that name in {}{}",
                 named.display(),
-                problem.directory.display(),
+                problem.unpacked.as_ref().map_or(&*problem.directory, |unpacked| unpacked.archive()).display(),
                 meant.unwrap_or_default()
             ))
         }

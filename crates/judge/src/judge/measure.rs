@@ -39,6 +39,13 @@ enum Useless {
     Here(String),
     /// Something is wrong with it.
     Wrong(String),
+    /// The judge, the machine or a program of the package failed.
+    Failed(String),
+}
+
+/// What is told if there is no time limit since the judge failed: another limit mends nothing.
+fn unmeasured(name: &str, why: &str) -> String {
+    format!("the time limit cannot be measured, for the judge failed: {name}: {why}")
 }
 
 impl Judge<'_> {
@@ -61,11 +68,15 @@ impl Judge<'_> {
                 return Err(wrong);
             };
             let times = self.times(prepared, &[model], observer).pop();
-            match times.unwrap_or_else(|| Err(Useless::Here("it was not judged".to_owned()))) {
+            match times.unwrap_or_else(|| Err(Useless::Failed("it was not judged".to_owned()))) {
                 Ok(times) => {
                     let limits: Vec<Duration> =
                         times.into_iter().map(|time| time_limit::sim(time, For::Judging)).collect();
                     (limits, format!("{}, t the time of {}", time_limit::sim_formula(For::Judging), model.name))
+                }
+                Err(Useless::Failed(why)) => {
+                    wrong.error(&problem.directory, unmeasured(&model.name, &why));
+                    return Err(wrong);
                 }
                 Err(Useless::Here(why) | Useless::Wrong(why)) => {
                     wrong.error(
@@ -100,7 +111,7 @@ impl Judge<'_> {
     /// The slowest test of all submissions that are measured and accepted, and whose it is.
     fn slowest(&self, prepared: &mut Prepared, observer: Observer<'_>) -> Result<(Duration, String), Unjudgeable> {
         let mut slowest: Option<(Duration, String)> = None;
-        let (mut useless, mut warnings) = (Vec::new(), Vec::new());
+        let (mut useless, mut warnings, mut failed) = (Vec::new(), Vec::new(), None);
         let submissions: Vec<&Submission> =
             prepared.problem.submissions.iter().filter(|submission| submission.is_measured()).collect();
         let all = self.times(prepared, &submissions, observer);
@@ -113,9 +124,14 @@ impl Judge<'_> {
                     }
                 }
                 Err(Useless::Here(why)) => useless.push(format!("{}: {why}", submission.name)),
+                Err(Useless::Failed(why)) => {
+                    let message = format!("does not count for the time limit, for the judge failed: {why}");
+                    warnings.push(fault(&submission.program.path, Severity::Warning, message));
+                    failed.get_or_insert_with(|| unmeasured(&submission.name, &why));
+                }
                 Err(Useless::Wrong(why)) => {
                     let message = format!("does not count for the time limit: {why}");
-                    warnings.push(fault(&submission.program.path, Severity::Warning, message.clone()));
+                    warnings.push(fault(&submission.program.path, Severity::Warning, message));
                     useless.push(format!("{}: {why}", submission.name));
                 }
             }
@@ -123,6 +139,10 @@ impl Judge<'_> {
         prepared.warnings.extend(warnings);
         slowest.ok_or_else(|| {
             let mut wrong = Unjudgeable::new();
+            if let Some(failed) = failed {
+                wrong.error(&prepared.problem.directory, failed);
+                return wrong;
+            }
             let why = match (useless.is_empty(), prepared.problem.model_solution()) {
                 (true, None) => "there is no submission that must be accepted".to_owned(),
                 (true, Some(_)) => {
@@ -156,7 +176,8 @@ impl Judge<'_> {
 
 fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, Useless> {
     match &entry.error {
-        Some(CompileError::Judge(why) | CompileError::Unavailable(why)) => return Err(Useless::Here(why.clone())),
+        Some(CompileError::Unavailable(why)) => return Err(Useless::Here(why.clone())),
+        Some(CompileError::Judge(why)) => return Err(Useless::Failed(line(why))),
         Some(error) => return Err(Useless::Wrong(format!("it is not compiled: {error}"))),
         None => {}
     }
@@ -167,13 +188,13 @@ fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, Useless> {
                 Ok(Duration::from_nanos(run.figures.cpu_user_ns + run.figures.cpu_system_ns))
             }
             Some(TestResult { verdict: Verdict::JudgeError, reason, .. }) => {
-                Err(Useless::Here(format!("test {name}: {reason}")))
+                Err(Useless::Failed(format!("test {name}: {}", line(reason))))
             }
             Some(result) => {
                 let why = if result.reason.is_empty() { &result.comment } else { &result.reason };
                 Err(Useless::Wrong(format!("test {name} is not accepted ({})", line(why))))
             }
-            None => Err(Useless::Here("it was not judged to the end".to_owned())),
+            None => Err(Useless::Failed("it was not judged to the end".to_owned())),
         }
     };
     (0..tests).map(time_of).collect()

@@ -46,6 +46,7 @@ use crate::report::{About, SubmissionReport};
 use crate::scoring::Progress;
 use crate::suite::{ChoiceError, Suite, Suites};
 use machine::GENERATIONS;
+use millibox_package::Fault;
 use millibox_package::model::{Problem, Submission};
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -137,9 +138,20 @@ impl<'m> Judge<'m> {
     /// # Errors
     /// All that makes judging impossible.
     pub fn problem(&self, problem: Problem, observer: Observer<'_>) -> Result<Prepared, Unjudgeable> {
-        let mut prepared = self.prepare(problem)?;
-        self.measure(&mut prepared, observer)?;
-        Ok(prepared)
+        let unpacked = problem.unpacked.clone();
+        let prepared = self.prepare(problem).and_then(|mut prepared| {
+            self.measure(&mut prepared, observer)?;
+            Ok(prepared)
+        });
+        let Some(unpacked) = unpacked else { return prepared };
+        let shown = |faults: Vec<Fault>| faults.into_iter().map(|fault| unpacked.fault(fault)).collect();
+        match prepared {
+            Ok(prepared) => Ok(Prepared { warnings: shown(prepared.warnings), ..prepared }),
+            Err(Unjudgeable { faults, messages }) => {
+                let messages = messages.into_iter().map(|(path, said)| (unpacked.shown(&path), said)).collect();
+                Err(Unjudgeable { faults: shown(faults), messages })
+            }
+        }
     }
 
     /// The suite that a submission is meant for.

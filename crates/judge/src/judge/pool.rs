@@ -172,7 +172,10 @@ impl<'a> Pool<'a, '_> {
                         )
                     };
                     let once = || pressure::during(&mut once);
-                    let result = fairly(&shared.alone, &self.limits[test], || machine.is_stopped(), once);
+                    let mut result = fairly(&shared.alone, &self.limits[test], || machine.is_stopped(), once);
+                    if result.verdict == Verdict::JudgeError {
+                        result.reason = self.prepared.problem.shown_in(result.reason);
+                    }
                     let limits = self.limits[test];
                     let enforced_memory = executable.memory_limit(&limits);
                     let judged = Judged { result, limits, enforced_memory, cpus: vec![cpu] };

@@ -117,10 +117,14 @@ impl Judge<'_> {
         let program = &submission.program;
         let suite = match self.suite_of(submission) {
             Ok(suite) => suite,
-            Err(why) if why.is_unknown_language() => {
-                return Compilation::none(CompileError::Unavailable(why.to_string()));
+            Err(why) => {
+                let mut text = problem.shown_in(why.to_string());
+                if program.language.is_none() && !program.sources.is_empty() {
+                    text += "; or name the submission, and its language with --language";
+                }
+                let error = if why.is_unknown_language() { CompileError::Unavailable } else { CompileError::Judge };
+                return Compilation::none(error(text));
             }
-            Err(why) => return Compilation::none(CompileError::Judge(why.to_string())),
         };
         if let Some(limit) = problem.limits.code {
             let lengths = program.sources.iter().filter_map(|source| source.metadata().ok()).map(|file| file.len());
@@ -141,8 +145,10 @@ impl Judge<'_> {
             ..CompileOptions::default()
         };
         let mut compilation = self.compile(suite, &program.sources, &options);
-        if let Ok(executable) = &mut compilation.result {
-            executable.argv.extend(program.arguments.iter().map(Into::into));
+        match &mut compilation.result {
+            Ok(executable) => executable.argv.extend(program.arguments.iter().map(Into::into)),
+            Err(CompileError::Judge(why)) => *why = problem.shown_in(std::mem::take(why)),
+            Err(_) => {}
         }
         compilation
     }

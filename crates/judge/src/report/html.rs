@@ -202,7 +202,7 @@ fn groups(submission: &SubmissionReport) -> Markup {
 fn row(test: &TestReport, scoring: bool) -> Markup {
     let limits = test.limits.as_ref();
     let time = test.cpu_time_ns().zip(limits.map(|limits| limits.cpu_time_ns));
-    let memory = test.figures.map(|figures| figures.peak_memory_bytes).zip(limits.map(|limits| limits.memory_bytes));
+    let memory = test.figures.map(|figures| figures.peak_memory_bytes).zip(test.memory_limit_bytes());
     let real = test.figures.map(|figures| figures.real_time_ns);
     let cpus = test.cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
     html! {

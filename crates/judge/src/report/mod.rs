@@ -309,6 +309,11 @@ impl TestReport {
     pub fn cpu_time_ns(&self) -> Option<u64> {
         self.figures.map(|figures| cpu_time_ns(&figures))
     }
+
+    /// The limit that its memory was held by: the enforced one, where there was one.
+    pub fn memory_limit_bytes(&self) -> Option<u64> {
+        self.enforced_memory_bytes.or(self.limits.as_ref().map(|limits| limits.memory_bytes))
+    }
 }
 
 fn cpu_time_ns(figures: &Figures) -> u64 {

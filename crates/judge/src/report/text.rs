@@ -155,7 +155,7 @@ impl<W: Write> Protocol<W> {
         let memory = pair(
             7,
             test.figures.map(|figures| mebibytes(figures.peak_memory_bytes)),
-            limits.map(|limits| mebibytes(limits.memory_bytes)),
+            test.memory_limit_bytes().map(mebibytes),
         );
         let score = match (self.scoring, test.score) {
             (true, Some(score)) => format!("{:>8}  ", points(score)),

@@ -54,18 +54,6 @@ impl Report {
         }
         Ok(())
     }
-
-    /// Faults of an archive's files are told below the archive: where it was unpacked, there is soon nothing.
-    fn as_given(&mut self, problem: &Problem, package: &Path) {
-        let Some(unpacked) = problem.unpacked.as_ref().map(|unpacked| unpacked.path()) else { return };
-        let (from, to) = (unpacked.to_string_lossy(), package.to_string_lossy());
-        for fault in &mut self.faults {
-            if let Ok(below) = fault.path.strip_prefix(unpacked) {
-                fault.path = package.join(below);
-            }
-            fault.message = fault.message.replace(&*from, &to);
-        }
-    }
 }
 
 /// What is wrong, and with which file.
@@ -134,7 +122,9 @@ impl Setter<'_> {
         let tools = self.tools(&problem, &mut report)?;
         self.try_tests(&problem, &tests, &tools, &mut report)?;
         self.try_probes(&problem, &tools, &mut report)?;
-        report.as_given(&problem, package);
+        if let Some(unpacked) = &problem.unpacked {
+            report.faults = report.faults.into_iter().map(|fault| unpacked.fault(fault)).collect();
+        }
         Ok(report)
     }
 

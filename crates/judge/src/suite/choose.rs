@@ -62,7 +62,7 @@ pub(super) fn by_sources<'s>(all: &'s [Suite], sources: &[PathBuf]) -> Result<&'
         _ => {
             let titles: Vec<&str> = chosen.iter().map(|suite| suite.title.as_str()).collect();
             return Err(ChoiceError::new(format!(
-                "{}: their extensions speak for several languages ({}); say which it is",
+                "{}: their extensions speak for several languages ({}); leave the files of one",
                 shown(sources),
                 titles.join(", ")
             )));
@@ -80,7 +80,7 @@ pub(super) fn by_sources<'s>(all: &'s [Suite], sources: &[PathBuf]) -> Result<&'
         return Err(ChoiceError::new("there are no sources".to_owned()));
     }
     let why = format!(
-        "{}: neither extension nor first line tells the language; name it, or use one of the extensions {}",
+        "{}: neither extension nor first line tells the language; use one of the extensions {}",
         shown(sources),
         extensions.join(", ")
     );
