@@ -359,11 +359,14 @@ impl Home {
             Handover::Hybrid { homes } => homes.get(index).is_some_and(|files| {
                 let mut count = [0; 8];
                 let told = rustix::io::read(sys::borrow(files.oom_event), &mut count).is_ok();
+                // Until the tracee has its launch nothing there is the run's: neither peak nor limit, nor what happens when
+                // the cgroup is emptied after the run before, or goes.
+                let taken = self.shared.launched.load(SeqCst) == self.launches;
                 // The event comes for a parent's limit, too; this run's own shows in its peak.
                 let mut buffer = [0; 32];
                 let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer).map_or(0, leading_number);
                 let stands = self.shared.standing.memory.load(SeqCst);
-                told && limit.is_some() && peak.saturating_add(CHARGED_AT_ONCE) >= stands
+                told && taken && limit.is_some() && peak.saturating_add(CHARGED_AT_ONCE) >= stands
             }),
             Handover::Cgroup2 { .. } => {
                 let number = |file: &Option<OwnedFd>, of: fn(&[u8]) -> u64| {
