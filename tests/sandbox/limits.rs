@@ -124,8 +124,52 @@ fn files_that_a_run_leaves_in_memory_are_not_the_next_ones() {
     for _ in 0..3 {
         look("while the file is there");
     }
+    // Whether it goes before the run or while it is on makes no difference.
+    let large = supervisor.run(&request(["sleep-eat", "200", "100"]).memory_limit(32 * MIB)).expect("a run");
     drop(place);
+    let large = wait(&large);
+    assert_eq!(large.outcome, Outcome::MemoryLimit, "while it goes: {large}");
     look("once it is gone");
+}
+
+/// What a run had in IPC objects the kernel frees when it comes to it, while the next run is on.
+#[test]
+fn shared_memory_that_a_run_leaves_is_no_room_for_the_next_ones() {
+    // With one home the next run is where the memory was.
+    let supervisor = builder().slots(1).homes_per_slot(1).start().expect("a supervisor");
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    // What is cached of its file goes when the cgroup is emptied, and would be other tests' to read again.
+    let directory = millibox_tests::directory();
+    let world = World::minimal().read_only(millibox_tests::copy_probe(directory.path()), "/probe");
+    let probe = |arguments: &[&str]| Request::new("/probe").args(arguments).world(&world);
+    let small = |arguments: &[&str]| result(&supervisor, &probe(arguments).memory_limit(64 * MIB));
+    let memory = std::fs::read_to_string("/proc/meminfo").expect("meminfo");
+    let kib = memory.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("MemTotal first");
+    // The more the longer the kernel takes; but there must be room for two.
+    let left = (kib / 1024 / 4).min(1000);
+    let leave = probe(&["charge", "shm", &left.to_string()]).memory_limit((left + 30) * MIB);
+    let leave = || {
+        let left = result(&supervisor, &leave);
+        assert_eq!(left.outcome, Outcome::Exited(0), "{left}");
+    };
+    for sleeps in ["0", "100", "400"] {
+        leave();
+        // Several, as the first one may come when nothing has been freed yet.
+        for time in 0..3 {
+            let large = small(&["sleep-eat", sleeps, "256"]);
+            assert_eq!(large.outcome, Outcome::MemoryLimit, "{sleeps}, {time}: {large}");
+        }
+        leave();
+        for time in 0..3 {
+            let fits = small(&["sleep-eat", sleeps, "24"]);
+            assert_eq!(fits.outcome, Outcome::Exited(0), "{sleeps}, {time}: {fits}");
+            let peak = fits.figures.peak_memory_bytes;
+            // Beside it some of the program's file, which may have to be read anew.
+            assert!((23 * MIB..40 * MIB).contains(&peak), "{sleeps}, {time}: {peak}");
+        }
+    }
 }
 
 #[test]

@@ -253,7 +253,7 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
     let network = calls::openat(birth.procfs, c"self/ns/net", libc::O_RDONLY, 0).map_err(failed)?;
     let sockstat = calls::openat(birth.procfs, c"self/net/sockstat", libc::O_RDONLY, 0).map_err(failed)?;
     let own_pidfd = process::own_pidfd().map_err(failed)?;
-    birth.backend.join(birth.again)?;
+    birth.backend.join(birth.again, birth.socket)?;
     birth.backend.settle()?;
     if !birth.backend.needs_cgroup_namespace() {
         calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;

@@ -90,8 +90,6 @@ pub struct Standing {
     pub least_memory: AtomicU64,
     /// What it held beyond that before the present one.
     pub left_memory: AtomicU64,
-    /// What could not be emptied before an earlier run; 0: all could.
-    pub stuck_memory: AtomicU64,
     /// Processes that the kernel had killed for memory by the end of the run before.
     pub oom_kills_before: AtomicU64,
     /// By the end of the present one.
@@ -108,12 +106,19 @@ impl Standing {
         }
     }
 
+    /// Another memory cgroup, without limits; what its counters say is not known.
+    pub fn forget_memory(&self) {
+        for unknown in [&self.memory, &self.swap, &self.least_memory, &self.oom_kills_before, &self.oom_kills] {
+            unknown.store(UNLIMITED, Relaxed);
+        }
+    }
+
     /// Nothing is known: 0 is never what a run asks for.
     pub fn forget(&self) {
         for limit in [&self.memory, &self.swap, &self.processes, &self.quota] {
             limit.store(0, Relaxed);
         }
-        for unknown in [&self.oom_kills_before, &self.oom_kills, &self.most_tasks] {
+        for unknown in [&self.least_memory, &self.oom_kills_before, &self.oom_kills, &self.most_tasks] {
             unknown.store(UNLIMITED, Relaxed);
         }
     }
@@ -234,6 +239,9 @@ pub mod message {
     /// Home: there is a loopback interface; a byte, whether buffers are small, and the files that
     /// count sockets come along. See [`crate::sockets`].
     pub const SOCKETS: u8 = b'C';
+    /// Home: it has moved to a fresh memory cgroup, whose memory.max_usage_in_bytes, memory.oom_control and eventfd come
+    /// along. See [`crate::backend::hybrid`].
+    pub const MEMORY: u8 = b'M';
     /// Home: could not prepare; a [`super::Report`] with the failure follows.
     pub const UNPREPARED: u8 = b'U';
     /// pid1: the run is over; a [`super::Report`] follows.

@@ -403,8 +403,7 @@ impl Home {
         if let Handover::Hybrid { homes } = handover
             && let Some(files) = homes.get(index)
         {
-            let mut count = [0; 8];
-            let _ = rustix::io::read(sys::borrow(files.oom_event), &mut count);
+            let _ = take_event(files.oom_event);
         }
         self.saw_oom_kill = false;
     }
@@ -413,13 +412,15 @@ impl Home {
     pub fn out_of_memory(&mut self, handover: &Handover, index: usize, limit: Option<u64>) -> bool {
         let happened = match handover {
             Handover::Hybrid { homes } => homes.get(index).is_some_and(|files| {
-                let mut count = [0; 8];
-                let told = rustix::io::read(sys::borrow(files.oom_event), &mut count).is_ok();
+                let told = take_event(files.oom_event);
+                // Until the tracee has its launch nothing there is the run's: neither peak nor limit, nor what happens when
+                // the cgroup is emptied after the run before, or goes.
+                let taken = self.shared.launched.load(SeqCst) == self.launches;
                 // The event comes for a parent's limit, too; this run's own shows in its peak.
                 let mut buffer = [0; 32];
                 let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer).map_or(0, leading_number);
                 let stands = self.shared.standing.memory.load(SeqCst);
-                told && limit.is_some() && peak.saturating_add(CHARGED_AT_ONCE) >= stands
+                told && taken && limit.is_some() && peak.saturating_add(CHARGED_AT_ONCE) >= stands
             }),
             Handover::Cgroup2 { .. } => {
                 let number = |file: &Option<OwnedFd>, of: fn(&[u8]) -> u64| {
@@ -442,6 +443,12 @@ impl Home {
     pub fn saw_oom_kill(&self) -> bool {
         self.saw_oom_kill
     }
+}
+
+/// Takes what an eventfd has counted; whether there was anything. It may be one that a home has sent, so it is not
+/// trusted not to wait.
+fn take_event(fd: i32) -> bool {
+    calls::is_readable(fd) && rustix::io::read(sys::borrow(fd), &mut [0; 8]).is_ok()
 }
 
 /// What a run may have used that is taken apart in next to no time: it takes no longer than it took to make. CPU time is

@@ -218,7 +218,7 @@ impl Zygote<'_> {
         let namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
         let memory = if home.share_memory { libc::CLONE_VM } else { 0 };
         let mut how = Clone { flags: (namespaces | memory) as u64, into_cgroup: None };
-        home.backend.prepare(home.shared, &mut how)?;
+        home.backend.prepare(home.shared, home.socket, &mut how)?;
         // pid1 must be able to write its id maps; the tracee makes the memory undumpable again
         // before anything that is not ours runs.
         let dumpable = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);

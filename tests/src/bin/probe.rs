@@ -176,6 +176,10 @@ fn command_line(command: &str, arguments: &Arguments) {
             eat(number(0));
             sleep(number(1) as u64);
         }
+        "sleep-eat" => {
+            sleep(number(0) as u64);
+            eat(number(1));
+        }
         "map" => say(format!("errno={}", code(map(number(0) << 20)))),
         "map-fork-eat" => {
             // Two processes with half of it each, at the same time.

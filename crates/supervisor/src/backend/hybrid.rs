@@ -3,16 +3,21 @@
 //! Moving a process into a v1 cgroup takes the write side of a per-CPU lock, an RCU
 //! grace period when it is the first for a while (5 to 9 ms); being born beside a
 //! parent costs nothing. So a home moves into its cgroups once, all its runs are born
-//! there, and counters are reset by writing to them. The one counter that cannot be
-//! reset is pids.peak: a run that had more than one process makes the home move to a
-//! fresh pids cgroup before its next run, off the critical path.
+//! there, and counters are reset by writing to them. What cannot be reset is left behind: the
+//! home moves to a fresh cgroup before its next run, off the critical path. So it does
+//!
+//! * of pids after a run that had more than one process, since pids.peak stays;
+//! * of memory after a run that left some which cannot be had back at once. Who stayed would
+//!   have to guess how much of it goes while the next run is on, and a wrong guess gives that
+//!   run more than its limit. Nobody but the kernel frees what was left, when it comes to it.
 //!
 //! All files were opened by root (the keeper) and stay root's: neither supervisor nor
 //! tracee could open them, whatever they see of /sys/fs/cgroup.
 
-use crate::launch::{End, Failure, Launch, Shared, Standing, Start, UNLIMITED};
+use crate::launch::{End, Failure, Launch, Shared, Standing, Start, UNLIMITED, message};
 use crate::step::Step;
 use crate::sys::ascii::{Decimal, keyed_number, leading_number};
+use crate::sys::calls::Received;
 use crate::sys::{self, Errno, calls};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicI32};
@@ -32,8 +37,10 @@ pub struct Files {
 /// See [`Files`]. The supervisor, which only looks, has no use for these.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Limits {
-    /// cgroup.procs of memory and cpu cgroup, and of the cpuacct cgroup where that is another.
-    pub join: [Option<i32>; 3],
+    /// cgroup.procs of the memory cgroup.
+    pub memory_join: Option<i32>,
+    /// The same of the cpu cgroup, and of the cpuacct cgroup where that is another.
+    pub join_others: [Option<i32>; 2],
     /// memory.limit_in_bytes
     pub memory: i32,
     /// memory.memsw.limit_in_bytes; `None`: the kernel does not account swap.
@@ -85,7 +92,8 @@ impl Limits {
             &mut self.keeper,
         ];
         let sometimes = [&mut self.memory_swap, &mut self.sockets, &mut self.cpu_join];
-        always.into_iter().chain(sometimes.into_iter().flatten()).chain(self.join.iter_mut().flatten())
+        let once = self.join_others.iter_mut().chain([&mut self.memory_join]);
+        always.into_iter().chain(sometimes.into_iter().flatten()).chain(once.flatten())
     }
 
     pub fn close(&mut self) {
@@ -118,21 +126,21 @@ const OWN_PROCESSES: u64 = 3;
 /// With less memory than this left, the next run's preparation might not fit.
 const ROOM_TO_PREPARE: u64 = 16 << 20;
 
-/// A home's cgroup that holds more than this between two runs is emptied. Kernel memory of
+/// A home's cgroup that holds more than this between two runs is emptied, or left. Kernel memory of
 /// the home's own, and what the kernel charges ahead in batches of 64 pages for each CPU,
 /// is always there.
 const LEFT_BEHIND: u64 = 1536 << 10;
 
-/// For how long a cgroup is emptied, again and again, until what is left is left. Where pages cannot be reclaimed, as another
+/// For how long a cgroup is emptied, again and again, until the home leaves it. Where pages cannot be reclaimed, as another
 /// run holds them (mlock(2)), a single time can take tens of milliseconds.
-const LONGEST_EMPTYING_NS: u64 = 200_000_000;
+const LONGEST_EMPTYING_NS: u64 = 50_000_000;
 
 /// See the module.
 pub struct Home {
     files: Files,
     /// Process id of the home that joined.
     process: AtomicI32,
-    /// It has moved to a fresh pids cgroup.
+    /// It has moved to a fresh cgroup.
     moved: AtomicBool,
 }
 
@@ -152,20 +160,26 @@ impl Home {
         limits.close();
     }
 
-    pub fn join(&self, again: bool) -> Result<(), Failure> {
+    pub fn join(&self, again: bool, socket: i32) -> Result<(), Failure> {
         self.process.store(calls::getpid(), Relaxed);
+        let limits = &self.files.limits;
         let joined = |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::Cgroup, errno));
-        for fd in self.files.limits.join.into_iter().flatten() {
-            joined(fd)?;
+        // A home that takes the place of a dead one cannot know what its cgroups are of those that are renewed.
+        if again {
+            self.enter_memory(&self.ask_for(RENEW_MEMORY)?, socket)?;
+            self.renew_pids()?;
+        } else {
+            limits.memory_join.map_or(Ok(()), joined)?;
+            joined(limits.pids_join)?;
         }
-        // A home that takes the place of a dead one cannot know what its pids cgroup is.
-        if again { self.renew_pids() } else { joined(self.files.limits.pids_join) }
+        limits.join_others.into_iter().flatten().try_for_each(joined)
     }
 
     /// Home, once it has joined: moves descriptors to the lowest numbers. A table of more than 64
     /// is allocated anew for each pid1 and tracee (`dup_fd()` in fs/file.c).
     pub fn settle(&mut self) -> Result<(), Failure> {
-        for fd in self.files.limits.join.iter_mut().filter_map(Option::take) {
+        let limits = &mut self.files.limits;
+        for fd in limits.join_others.iter_mut().chain([&mut limits.memory_join]).filter_map(Option::take) {
             let _ = calls::close(fd);
         }
         for fd in self.files.of_homes() {
@@ -174,31 +188,40 @@ impl Home {
         Ok(())
     }
 
-    pub fn prepare(&self, shared: &Shared) -> Result<(), Failure> {
+    pub fn prepare(&self, shared: &Shared, socket: i32) -> Result<(), Failure> {
         let files = &self.files;
         let standing = &shared.standing;
-        if standing.oom_kills_before.load(Relaxed) == UNLIMITED {
-            let count = self.oom_kills().map_err(|errno| Failure::new(Step::Counters, errno))?;
-            standing.oom_kills_before.store(count, Relaxed);
-            standing.oom_kills.store(count, Relaxed);
-        }
         // What the last run left behind would count for the next: page cache, which can be
         // reclaimed (dear: it visits all CPUs, so a little is left), and what the kernel frees
         // a moment later (shared memory of an IPC namespace goes by a work queue).
         let usage_now = || read_number(files.limits.memory_usage).map_err(|errno| Failure::new(Step::Counters, errno));
         let mut usage = usage_now()?;
-        // Files on a tmpfs of the host that runs could write to cannot be emptied; they need not be tried again.
-        let clean = LEFT_BEHIND.max(standing.stuck_memory.load(Relaxed));
         let begin = calls::monotonic_raw_ns();
-        while usage > clean && calls::monotonic_raw_ns().saturating_sub(begin) < LONGEST_EMPTYING_NS {
+        while usage > LEFT_BEHIND && calls::monotonic_raw_ns().saturating_sub(begin) < LONGEST_EMPTYING_NS {
             let _ = calls::write(files.limits.memory_empty, b"0");
             usage = usage_now()?;
-            if usage > clean {
+            if usage > LEFT_BEHIND {
                 calls::sleep_ns(1_000_000);
                 usage = usage_now()?;
             }
         }
-        standing.stuck_memory.store(if usage > LEFT_BEHIND { usage } else { 0 }, Relaxed);
+        if usage > LEFT_BEHIND {
+            // Files on a tmpfs of the host, pages that others hold, or the kernel has not come to it. Our messages take
+            // memory, too, for which the last run's limit may have left no room.
+            self.set_memory(standing, UNLIMITED, UNLIMITED)?;
+            let fresh = self.ask_for(RENEW_MEMORY)?;
+            standing.forget_memory();
+            if self.enter_memory(&fresh, socket).is_err() {
+                // The open files need not be those of the cgroup that we are in, and would limit nobody.
+                calls::exit(1);
+            }
+            usage = usage_now()?;
+        }
+        if standing.oom_kills_before.load(Relaxed) == UNLIMITED {
+            let count = self.oom_kills().map_err(|errno| Failure::new(Step::Counters, errno))?;
+            standing.oom_kills_before.store(count, Relaxed);
+            standing.oom_kills.store(count, Relaxed);
+        }
         // The last run's limit must not be felt by the next one's preparation.
         if standing.memory.load(Relaxed) < usage.saturating_add(ROOM_TO_PREPARE) {
             self.set_memory(standing, UNLIMITED, UNLIMITED)?;
@@ -213,8 +236,8 @@ impl Home {
     }
 
     pub fn reset(&self, standing: &Standing) -> sys::Result<()> {
-        // What earlier runs left here beyond the least that this home ever held is not the
-        // next run's.
+        // What is here beyond the least that this home ever held, because its world takes more to prepare or
+        // as the little that an earlier run left, is not the next run's.
         let usage = read_number(self.files.limits.memory_usage)?;
         let least = standing.least_memory.load(Relaxed).min(usage);
         standing.least_memory.store(least, Relaxed);
@@ -227,7 +250,8 @@ impl Home {
         let standing = &shared.standing;
         let mut memory = launch.memory;
         if standing.left_memory.load(Relaxed) > LEFT_BEHIND {
-            // It may have gone since we looked. What is still there takes nothing from this run's limit.
+            // What was on its way may have gone since we looked. What is still there takes nothing from this run's
+            // limit. It is what preparing took, which no run can free, and of earlier runs no more than `prepare` lets be.
             self.reset(standing).map_err(|errno| Failure::new(Step::Counters, errno))?;
             let left = standing.left_memory.load(Relaxed);
             if memory != UNLIMITED && left > LEFT_BEHIND {
@@ -354,26 +378,89 @@ impl Home {
         Ok(())
     }
 
-    /// Asks the keeper for a fresh pids cgroup and moves there, home and zygote. The new
+    /// Asks the keeper for a fresh cgroup; its files.
+    fn ask_for(&self, what: u8) -> Result<Received, Failure> {
+        let failed = |errno| Failure::new(Step::Cgroup, errno);
+        let keeper = self.files.limits.keeper;
+        // A home that died here may have left an answer behind.
+        while let Ok(old) = calls::receive(keeper, &mut [0; 1], libc::MSG_DONTWAIT)
+            && old.length > 0
+        {
+            close_all(&old.descriptors);
+        }
+        calls::send(keeper, &[what]).map_err(failed)?;
+        let mut answer = [0; 1];
+        let received = calls::receive(keeper, &mut answer, 0).map_err(failed)?;
+        let least = if what == RENEW { 2 } else { self.memory_files() };
+        if received.length != 1 || answer != [what] || received.descriptors.iter().take(least).any(|&fd| fd < 0) {
+            close_all(&received.descriptors);
+            return Err(failed(Errno(libc::EPIPE)));
+        }
+        Ok(received)
+    }
+
+    /// How many files of a memory cgroup there are: those of this kernel.
+    fn memory_files(&self) -> usize {
+        let limits = &self.files.limits;
+        7 + usize::from(limits.memory_swap.is_some()) + usize::from(limits.sockets.is_some())
+    }
+
+    /// Moves to a fresh memory cgroup, home and zygote, and gives the supervisor what it looks at. The new
     /// descriptors take the old ones' numbers.
+    fn enter_memory(&self, fresh: &Received, socket: i32) -> Result<(), Failure> {
+        let failed = |errno| Failure::new(Step::Cgroup, errno);
+        let Files { limits, figures, .. } = &self.files;
+        let [join, limit, usage, empty, peak, oom_control, oom_event, others @ ..] = fresh.descriptors;
+        let mut others = others.into_iter();
+        let news = [peak, oom_control, oom_event];
+        // It must not take an old event, or the old peak, for the next run's.
+        let mut told = calls::send_descriptors(socket, &[message::MEMORY], &news);
+        for _ in 0..1000 {
+            if !told.is_err_and(Errno::passes) {
+                break;
+            }
+            calls::sleep_ns(1_000_000);
+            told = calls::send_descriptors(socket, &[message::MEMORY], &news);
+        }
+        told.map_err(failed)?;
+        let kept = [
+            (limit, Some(limits.memory)),
+            (usage, Some(limits.memory_usage)),
+            (empty, Some(limits.memory_empty)),
+            (peak, Some(figures.memory_peak)),
+            (oom_control, Some(figures.oom_control)),
+        ];
+        let sometimes = [limits.memory_swap, limits.sockets].map(|old| (old.and_then(|_| others.next()), old));
+        for (new, old) in kept.into_iter().chain(sometimes.map(|(new, old)| (new.unwrap_or(-1), old))) {
+            if let Some(old) = old {
+                calls::dup3(new, old, libc::O_CLOEXEC).map_err(failed)?;
+            }
+        }
+        let entered = self.enter(join);
+        close_all(&fresh.descriptors);
+        entered
+    }
+
+    /// Moves home and zygote.
+    fn enter(&self, join: i32) -> Result<(), Failure> {
+        let failed = |errno| Failure::new(Step::Cgroup, errno);
+        let home = self.process.load(Relaxed);
+        calls::write(join, Decimal::new(home as u64).as_bytes()).map_err(failed)?;
+        if calls::getpid() != home {
+            calls::write(join, b"0").map_err(failed)?;
+            // The zygote's namespace has the old cgroup as its root, and a run would see the
+            // new one's name. (A home that joins makes its namespace afterwards.)
+            calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
+        }
+        self.moved.store(true, Relaxed);
+        Ok(())
+    }
+
+    /// Moves to a fresh pids cgroup, home and zygote. The new descriptors take the old ones' numbers.
     fn renew_pids(&self) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let files = &self.files;
-        // A home that died here may have left an answer behind.
-        while let Ok(old) = calls::receive(files.limits.keeper, &mut [0; 1], libc::MSG_DONTWAIT)
-            && old.length > 0
-        {
-            for fd in old.descriptors.into_iter().filter(|&fd| fd >= 0) {
-                let _ = calls::close(fd);
-            }
-        }
-        calls::send(files.limits.keeper, &[RENEW]).map_err(failed)?;
-        let mut answer = [0; 1];
-        let received = calls::receive(files.limits.keeper, &mut answer, 0).map_err(failed)?;
-        let [join, max, peak, ..] = received.descriptors;
-        if received.length != 1 || join < 0 || max < 0 {
-            return Err(failed(Errno(libc::EPIPE)));
-        }
+        let [join, max, peak, ..] = self.ask_for(RENEW)?.descriptors;
         for (new, old) in
             [(join, Some(files.limits.pids_join)), (max, Some(files.limits.pids_max)), (peak, files.figures.pids_peak)]
         {
@@ -382,18 +469,9 @@ impl Home {
                 let _ = calls::close(new);
             }
         }
-        let home = self.process.load(Relaxed);
-        calls::write(files.limits.pids_join, Decimal::new(home as u64).as_bytes()).map_err(failed)?;
-        if calls::getpid() != home {
-            calls::write(files.limits.pids_join, b"0").map_err(failed)?;
-            // The zygote's namespace has the old cgroup as its root, and a run would see the
-            // new one's name. (A home that joins makes its namespace afterwards.)
-            calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
-        }
+        self.enter(files.limits.pids_join)?;
         // The keeper removes the old one when it hears that it is empty.
-        calls::send(files.limits.keeper, &[RENEWED]).map_err(failed)?;
-        self.moved.store(true, Relaxed);
-        Ok(())
+        calls::send(files.limits.keeper, &[RENEWED]).map_err(failed)
     }
 
     /// Zygote, before its first run: the home's namespace does not know where another zygote has moved.
@@ -407,8 +485,16 @@ impl Home {
 
 /// Home → keeper: a fresh pids cgroup, please. The answer is this byte with its files.
 pub const RENEW: u8 = b'N';
-/// Home → keeper: I have moved there.
+/// Home → keeper: a fresh memory cgroup, please. As above; the one that the home leaves is removed when it asks again.
+pub const RENEW_MEMORY: u8 = b'E';
+/// Home → keeper: I have moved to the pids cgroup.
 pub const RENEWED: u8 = b'M';
+
+fn close_all(descriptors: &[i32]) {
+    for &fd in descriptors.iter().filter(|&&fd| fd >= 0) {
+        let _ = calls::close(fd);
+    }
+}
 
 fn write_limit(fd: i32, value: u64) -> crate::sys::Result<()> {
     match value {

@@ -71,10 +71,10 @@ impl Backend {
         }
     }
 
-    /// Home, once: goes where its runs shall be born.
-    pub fn join(&self, again: bool) -> Result<(), Failure> {
+    /// Home, once: goes where its runs shall be born. `socket`: its own, to the supervisor.
+    pub fn join(&self, again: bool, socket: i32) -> Result<(), Failure> {
         match self {
-            Backend::Hybrid(home) => home.join(again),
+            Backend::Hybrid(home) => home.join(again, socket),
             Backend::Cgroup2(_) | Backend::Rlimit => Ok(()),
         }
     }
@@ -96,10 +96,10 @@ impl Backend {
     }
 
     /// Home, before pid1 is cloned: a place with nothing of the last run in it.
-    pub fn prepare(&self, shared: &Shared, how: &mut Clone) -> Result<(), Failure> {
+    pub fn prepare(&self, shared: &Shared, socket: i32, how: &mut Clone) -> Result<(), Failure> {
         match self {
             Backend::Cgroup2(home) => home.prepare(how),
-            Backend::Hybrid(home) => home.prepare(shared),
+            Backend::Hybrid(home) => home.prepare(shared, socket),
             Backend::Rlimit => Ok(()),
         }
     }

@@ -338,7 +338,7 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
             tops: vec![top],
             open: vec![base],
             supervisor: Supervisor::Inside(directory),
-            pids: None,
+            renewals: None,
             evacuated,
         }),
         Err(why) => {

@@ -7,22 +7,26 @@
 use super::hosts::{Hierarchy, Hosts};
 use super::{Made, Supervisor, Top, answer, fresh_name, open_control, remove, seqpacket_pair};
 use crate::backend::Handover;
-use crate::backend::hybrid::{Figures, Files, Limits, RENEW, RENEWED};
+use crate::backend::hybrid::{Figures, Files, Limits, RENEW, RENEW_MEMORY, RENEWED};
 use crate::options::Options;
 use crate::sys::calls;
 use rustix::event::EventfdFlags;
 use rustix::fs::OFlags;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Renews homes' pids cgroups.
-pub struct Pids {
-    top: String,
+/// Renews homes' pids and memory cgroups.
+pub struct Renewals {
+    pids: String,
+    memory: String,
     homes: Vec<Renewal>,
 }
 
 struct Renewal {
     socket: OwnedFd,
-    generation: u64,
+    /// How often it has been given another pids cgroup.
+    pids: u64,
+    /// The same of memory.
+    memory: u64,
     /// Supervisor and homes have closed their end: they are dying.
     closed: bool,
 }
@@ -65,14 +69,14 @@ pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Stri
             let slot = index / options.homes_per_slot.max(1);
             let (files, socket) = home(index, slot, [&memory, &pids, &cpu, &cpuacct], &mut open)?;
             all.push(files);
-            renewals.push(Renewal { socket, generation: 0, closed: false });
+            renewals.push(Renewal { socket, pids: 0, memory: 0, closed: false });
         }
-        Ok((Handover::Hybrid { homes: all }, open, Pids { top: pids, homes: renewals }))
+        Ok((Handover::Hybrid { homes: all }, open, Renewals { pids, memory, homes: renewals }))
     })();
     match made {
-        Ok((handover, open, pids)) => {
+        Ok((handover, open, renewals)) => {
             let supervisor = Supervisor::Beside(own);
-            Ok(Made { handover, tops, open, supervisor, pids: Some(pids), evacuated: None })
+            Ok(Made { handover, tops, open, supervisor, renewals: Some(renewals), evacuated: None })
         }
         Err(why) => {
             remove::remove_patiently(tops.iter().map(|top| top.path.as_str()));
@@ -106,27 +110,20 @@ fn home(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> 
         (slot, Some(number(control(cpu, "cgroup.procs", OFlags::WRONLY)?)))
     };
     super::swap_is_held(&format!("{memory}/memory.memsw.limit_in_bytes"))?;
+    let memory_files = MemoryFiles::open(memory)?;
     let mut join = |directory: &str| Ok::<_, String>(Some(number(control(directory, "cgroup.procs", OFlags::WRONLY)?)));
-    let join = [join(memory)?, join(&lives_in)?, if cpu == cpuacct { None } else { join(cpuacct)? }];
-    let oom_control = control(memory, "memory.oom_control", OFlags::RDONLY)?;
-    // cgroup.event_control: "<eventfd> <control file>" (Documentation/admin-guide/cgroup-v1/memory.rst, 10).
-    let oom_event = rustix::event::eventfd(0, EventfdFlags::NONBLOCK).map_err(|errno| format!("eventfd: {errno}"))?;
-    let event_control = control(memory, "cgroup.event_control", OFlags::WRONLY)?;
-    calls::write(
-        event_control.as_raw_fd(),
-        format!("{} {}", oom_event.as_raw_fd(), oom_control.as_raw_fd()).as_bytes(),
-    )
-    .map_err(|errno| format!("cannot watch {memory} for out of memory: {}", crate::step::errno_text(errno)))?;
+    let join_others = [join(&lives_in)?, if cpu == cpuacct { None } else { join(cpuacct)? }];
     let pids_files = PidsFiles::open(pids)?;
     let (ours, its) = seqpacket_pair()?;
     rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC).map_err(|errno| errno.to_string())?;
     let limits = Limits {
-        join,
-        memory: number(control(memory, "memory.limit_in_bytes", OFlags::WRONLY)?),
-        sockets: control(memory, "memory.kmem.tcp.limit_in_bytes", OFlags::WRONLY).ok().map(&mut number),
-        memory_swap: control(memory, "memory.memsw.limit_in_bytes", OFlags::WRONLY).ok().map(&mut number),
-        memory_usage: number(control(memory, "memory.usage_in_bytes", OFlags::RDONLY)?),
-        memory_empty: number(control(memory, "memory.force_empty", OFlags::WRONLY)?),
+        memory_join: Some(number(memory_files.join)),
+        join_others,
+        memory: number(memory_files.limit),
+        sockets: memory_files.sockets.map(&mut number),
+        memory_swap: memory_files.swap.map(&mut number),
+        memory_usage: number(memory_files.usage),
+        memory_empty: number(memory_files.empty),
         pids_join: number(pids_files.join),
         pids_max: number(pids_files.max),
         cpu_join,
@@ -135,12 +132,12 @@ fn home(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> 
         keeper: number(its),
     };
     let figures = Figures {
-        memory_peak: number(control(memory, "memory.max_usage_in_bytes", OFlags::RDWR)?),
-        oom_control: number(oom_control),
+        memory_peak: number(memory_files.peak),
+        oom_control: number(memory_files.oom_control),
         pids_peak: pids_files.peak.map(&mut number),
         cpu_usage: number(control(cpuacct, "cpuacct.usage", OFlags::RDONLY)?),
     };
-    let files = Files { limits, figures, oom_event: number(oom_event) };
+    let files = Files { limits, figures, oom_event: number(memory_files.oom_event) };
     Ok((files, ours))
 }
 
@@ -148,6 +145,53 @@ fn make_directory(path: &str) -> Result<(), String> {
     match rustix::fs::mkdir(path, rustix::fs::Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
         Err(errno) => Err(format!("cannot make the cgroup {path}: {errno}")),
+    }
+}
+
+struct MemoryFiles {
+    join: OwnedFd,
+    limit: OwnedFd,
+    swap: Option<OwnedFd>,
+    sockets: Option<OwnedFd>,
+    usage: OwnedFd,
+    empty: OwnedFd,
+    peak: OwnedFd,
+    oom_control: OwnedFd,
+    oom_event: OwnedFd,
+}
+
+impl MemoryFiles {
+    fn open(directory: &str) -> Result<MemoryFiles, String> {
+        let control = |file: &str, flags| open_control(&format!("{directory}/{file}"), flags);
+        let oom_control = control("memory.oom_control", OFlags::RDONLY)?;
+        // cgroup.event_control: "<eventfd> <control file>" (Documentation/admin-guide/cgroup-v1/memory.rst, 10). When a
+        // cgroup goes its eventfd is told, too, so that each has one of its own.
+        let oom_event =
+            rustix::event::eventfd(0, EventfdFlags::NONBLOCK).map_err(|errno| format!("eventfd: {errno}"))?;
+        let event_control = control("cgroup.event_control", OFlags::WRONLY)?;
+        calls::write(
+            event_control.as_raw_fd(),
+            format!("{} {}", oom_event.as_raw_fd(), oom_control.as_raw_fd()).as_bytes(),
+        )
+        .map_err(|errno| format!("cannot watch {directory} for out of memory: {}", crate::step::errno_text(errno)))?;
+        Ok(MemoryFiles {
+            join: control("cgroup.procs", OFlags::WRONLY)?,
+            limit: control("memory.limit_in_bytes", OFlags::WRONLY)?,
+            swap: control("memory.memsw.limit_in_bytes", OFlags::WRONLY).ok(),
+            sockets: control("memory.kmem.tcp.limit_in_bytes", OFlags::WRONLY).ok(),
+            usage: control("memory.usage_in_bytes", OFlags::RDONLY)?,
+            empty: control("memory.force_empty", OFlags::WRONLY)?,
+            peak: control("memory.max_usage_in_bytes", OFlags::RDWR)?,
+            oom_control,
+            oom_event,
+        })
+    }
+
+    /// In the order of `backend::hybrid::Home::enter_memory`: what is always there comes first.
+    fn numbers(&self) -> Vec<i32> {
+        let always =
+            [&self.join, &self.limit, &self.usage, &self.empty, &self.peak, &self.oom_control, &self.oom_event];
+        always.into_iter().chain(&self.swap).chain(&self.sockets).map(AsRawFd::as_raw_fd).collect()
     }
 }
 
@@ -167,7 +211,7 @@ impl PidsFiles {
     }
 }
 
-impl Pids {
+impl Renewals {
     /// Sockets to wait for, with the number of their home.
     pub fn sockets(&self) -> impl Iterator<Item = (usize, BorrowedFd<'_>)> {
         self.homes.iter().enumerate().filter(|(_, home)| !home.closed).map(|(index, home)| (index, home.socket.as_fd()))
@@ -185,18 +229,23 @@ impl Pids {
         let Some(home) = self.homes.get_mut(index) else { return };
         let socket = home.socket.as_raw_fd();
         let mut byte = [0; 1];
-        let directory = |generation: u64| match generation {
-            0 => format!("{}/home-{index}", self.top),
-            n => format!("{}/home-{index}.{n}", self.top),
+        let directory = |top: &str, generation: u64| match generation {
+            0 => format!("{top}/home-{index}"),
+            n => format!("{top}/home-{index}.{n}"),
+        };
+        let remove_before = |top: &str, generation: u64| {
+            for generation in (generation.saturating_sub(8)..generation).rev() {
+                let _ = rustix::fs::rmdir(directory(top, generation));
+            }
+        };
+        let make = |path: &str| {
+            rustix::fs::mkdir(path, rustix::fs::Mode::from_raw_mode(0o755)).map_err(|errno| errno.to_string())
         };
         match calls::receive(socket, &mut byte, libc::MSG_DONTWAIT) {
             Ok(received) if received.length == 1 && byte[0] == RENEW => {
-                home.generation += 1;
-                let path = directory(home.generation);
-                let files = rustix::fs::mkdir(&path, rustix::fs::Mode::from_raw_mode(0o755))
-                    .map_err(|errno| errno.to_string())
-                    .and_then(|()| PidsFiles::open(&path));
-                match files {
+                home.pids += 1;
+                let path = directory(&self.pids, home.pids);
+                match make(&path).and_then(|()| PidsFiles::open(&path)) {
                     Ok(files) => {
                         let mut descriptors = vec![files.join.as_raw_fd(), files.max.as_raw_fd()];
                         descriptors.extend(files.peak.as_ref().map(AsRawFd::as_raw_fd));
@@ -208,8 +257,17 @@ impl Pids {
             }
             Ok(received) if received.length == 1 && byte[0] == RENEWED => {
                 // The one that it was in, and any before that could not be removed then.
-                for generation in (home.generation.saturating_sub(8)..home.generation).rev() {
-                    let _ = rustix::fs::rmdir(directory(generation));
+                remove_before(&self.pids, home.pids);
+            }
+            Ok(received) if received.length == 1 && byte[0] == RENEW_MEMORY => {
+                // Not the one that it is in, which the supervisor may be looking at for a moment more: that goes the next time.
+                remove_before(&self.memory, home.memory);
+                home.memory += 1;
+                let path = directory(&self.memory, home.memory);
+                match make(&path).and_then(|()| MemoryFiles::open(&path)) {
+                    Ok(files) => answer(socket, RENEW_MEMORY, &files.numbers()),
+                    // As above: the home stays where it is.
+                    Err(_) => answer(socket, RENEW_MEMORY, &[]),
                 }
             }
             _ => {}

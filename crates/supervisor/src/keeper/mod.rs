@@ -4,7 +4,7 @@
 //! make and remove version 1 cgroups; started by a user with a delegated subtree, it is
 //! who removes the cgroups when client and supervisor are both killed. It makes the
 //! cgroups, starts the supervisor (as an unprivileged user, for good), and then sleeps
-//! until the supervisor is dead, but for one service: a fresh pids cgroup for a home
+//! until the supervisor is dead, but for one service: a fresh pids or memory cgroup for a home
 //! ([`crate::backend::hybrid`]).
 //!
 //! When the supervisor is started it gives up what that does not need ([`crate::confine`]).
@@ -39,7 +39,7 @@ pub struct Made {
     /// Where the supervisor itself shall live.
     pub supervisor: Supervisor,
     /// For hybrid: serves homes.
-    pub pids: Option<hybrid::Pids>,
+    pub renewals: Option<hybrid::Renewals>,
     /// For cgroup2: how processes that had to make room get back.
     pub evacuated: Option<cgroup2::Evacuated>,
 }
@@ -181,7 +181,7 @@ fn keep(supervisor: i32, made: &mut Made) -> i32 {
     loop {
         let mut watched = vec![PollFd::new(&pidfd, PollFlags::IN)];
         let mut homes = Vec::new();
-        for (home, socket) in made.pids.iter().flat_map(hybrid::Pids::sockets) {
+        for (home, socket) in made.renewals.iter().flat_map(hybrid::Renewals::sockets) {
             homes.push(home);
             watched.push(PollFd::from_borrowed_fd(socket, PollFlags::IN));
         }
@@ -194,13 +194,13 @@ fn keep(supervisor: i32, made: &mut Made) -> i32 {
         if !events[0].is_empty() {
             return process::wait(supervisor, 0).map_or(-1, |waited| waited.status);
         }
-        if let Some(pids) = &mut made.pids {
+        if let Some(renewals) = &mut made.renewals {
             for (home, events) in homes.into_iter().zip(&events[1..]) {
                 if events.contains(PollFlags::IN) {
-                    pids.serve(home);
+                    renewals.serve(home);
                 }
                 if events.intersects(PollFlags::HUP | PollFlags::ERR) {
-                    pids.close(home);
+                    renewals.close(home);
                 }
             }
         }
@@ -208,8 +208,8 @@ fn keep(supervisor: i32, made: &mut Made) -> i32 {
 }
 
 fn clean_up(made: Made) {
-    let Made { tops, evacuated, open, supervisor, pids, .. } = made;
-    drop((open, supervisor, pids));
+    let Made { tops, evacuated, open, supervisor, renewals, .. } = made;
+    drop((open, supervisor, renewals));
     remove::remove_patiently(tops.iter().map(|top| top.path.as_str()));
     drop(tops);
     if let Some(evacuated) = evacuated {

@@ -10,7 +10,7 @@ use crate::step::Step;
 use crate::sys::{Errno, calls, process};
 use millibox_wire::Outcome;
 use rustix::event::epoll;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
 use zerocopy::FromBytes;
 
@@ -90,6 +90,10 @@ impl Supervisor {
                         Err(_) => self.homes[index].kill_process(),
                     }
                 }
+                Some([message::MEMORY]) => {
+                    let files = [(); 3].map(|()| descriptors.next().flatten());
+                    self.memory_renewed(index, files);
+                }
                 Some([message::DONE | message::ENDED, ..]) => self.pid1_ended(index, report()),
                 Some([message::UNPREPARED, ..]) => {
                     if self.homes[index].state == State::Settling {
@@ -106,6 +110,32 @@ impl Supervisor {
                     }
                 }
                 Some(_) => return Err("a home sent what is no message".to_owned()),
+            }
+        }
+    }
+
+    /// A home has moved to another memory cgroup, which these are the files of.
+    fn memory_renewed(&mut self, index: usize, files: [Option<OwnedFd>; 3]) {
+        let [Some(peak), Some(oom_control), Some(oom_event)] = files else {
+            // We have no room for a descriptor. Whoever runs there would not be held.
+            return self.homes[index].kill_process();
+        };
+        if !matches!(self.setup.handover, Handover::Hybrid { .. })
+            || self.watch(oom_event.as_raw_fd(), Token::OutOfMemory(index), epoll::EventFlags::IN).is_err()
+        {
+            return self.homes[index].kill_process();
+        }
+        if let Handover::Hybrid { homes } = &mut self.setup.handover
+            && let Some(its) = homes.get_mut(index)
+        {
+            // The old one is told when its cgroup goes.
+            let _ = epoll::delete(&self.epoll, crate::sys::borrow(its.oom_event));
+            for (new, place) in [
+                (peak, &mut its.figures.memory_peak),
+                (oom_control, &mut its.figures.oom_control),
+                (oom_event, &mut its.oom_event),
+            ] {
+                let _ = calls::close(std::mem::replace(place, new.into_raw_fd()));
             }
         }
     }

@@ -408,7 +408,7 @@ pub fn is_readable(fd: i32) -> bool {
 }
 
 /// Most descriptors that [`receive`] takes.
-pub const MAX_RECEIVED: usize = 8;
+pub const MAX_RECEIVED: usize = 10;
 
 /// A message that was received.
 pub struct Received {
