@@ -59,7 +59,12 @@ fn value(bytes: &[u8]) {
         assert!((Duration::from_millis(1)..=Duration::from_secs(1)).contains(&period), "{text}");
     }
     if let Some((name, value)) = taken(cli::rlimit(text)) {
-        assert!(text.starts_with(&name) && !name.is_empty());
+        // In one spelling, whatever it was given in.
+        let said = text.to_ascii_uppercase();
+        assert!(
+            said.strip_prefix("RLIMIT_").unwrap_or(&said).starts_with(&name) && !name.is_empty(),
+            "{text} is {name}"
+        );
         assert_eq!(cli::rlimit(&format!("{name}={value}")), Ok((name, value)));
     }
     if let Some(cli::Cpus(cpus)) = taken(cli::cpus(text)) {
