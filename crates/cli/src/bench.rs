@@ -123,11 +123,7 @@ pub fn main(args: &Args, builder: &Builder) -> Result<ExitCode, Failure> {
         .iter()
         .filter(|experiment| args.experiments.iter().any(|name| name == "all" || name == experiment.name))
         .collect();
-    for (index, (name, _)) in args.peer.iter().enumerate() {
-        if args.peer[..index].iter().any(|(other, _)| other == name) {
-            return Err(Failure::option(format!("--peer {name}: given more than once; give it once")));
-        }
-    }
+    Failure::unless_once("--peer", &args.peer)?;
     let only_true = args.experiments == ["true"];
     if args.json.is_some() && !only_true {
         return Err(Failure::option("--json is for `millibox bench true`; the others write JSON into --out"));

@@ -30,6 +30,16 @@ impl Failure {
     pub fn option(why: impl fmt::Display) -> Failure {
         Failure { step: "options", ..Failure::sandbox(why) }
     }
+
+    /// A failure if an option that is given for each of several names is given twice for one.
+    pub fn unless_once<T>(option: &str, given: &[(String, T)]) -> Result<(), Failure> {
+        for (index, (name, _)) in given.iter().enumerate() {
+            if given[..index].iter().any(|(other, _)| other == name) {
+                return Err(Failure::option(format!("{option} {name}: given more than once; give it once")));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Display for Failure {

@@ -415,7 +415,7 @@ impl Home {
                 let told = take_event(files.oom_event);
                 // Until the tracee has its launch nothing there is the run's: neither peak nor limit, nor what happens when
                 // the cgroup is emptied after the run before, or goes.
-                let taken = self.shared.launched.load(SeqCst) == self.launches;
+                let taken = self.is_launched();
                 // The event comes for a parent's limit, too; this run's own shows in its peak.
                 let mut buffer = [0; 32];
                 let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer).map_or(0, leading_number);

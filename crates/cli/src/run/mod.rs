@@ -144,10 +144,8 @@ fn limits(args: &Args, mut request: Request) -> Result<Request, Failure> {
     if let Some((max, period)) = args.cpu_bandwidth {
         request = request.cpu_bandwidth(max, period);
     }
-    for (index, (name, value)) in args.rlimit.iter().enumerate() {
-        if args.rlimit[..index].iter().any(|(other, _)| other == name) {
-            return Err(Failure::option(format!("--rlimit {name}: given more than once; give it once")));
-        }
+    Failure::unless_once("--rlimit", &args.rlimit)?;
+    for (name, value) in &args.rlimit {
         request = request.rlimit(name, *value)?;
     }
     if let Some(cpus) = &args.cpus {

@@ -223,7 +223,11 @@ impl Supervisor {
                 }
                 _ => 0,
             };
-            let split = home.split();
+            // With cgroup2 the cgroup tells, and of what did not begin there is nothing to tell.
+            let split = match self.setup.handover {
+                Handover::Hybrid { .. } | Handover::Rlimit if home.start_of_run().exec_ns != 0 => home.split(),
+                _ => (0, 0),
+            };
             home.kill_pid1();
             request.ended = Some(Ended { cause, at_ns: calls::monotonic_raw_ns(), used_ns, split });
             home.stop_clocks();

@@ -85,7 +85,7 @@ struct Ended {
     at_ns: u64,
     /// CPU time that it had used by then, where the backend cannot tell afterwards.
     used_ns: u64,
-    /// User and system time of its processes, as a ratio.
+    /// User and system time of its processes, as a ratio; zeros: told otherwise, or nothing to tell.
     split: (u64, u64),
 }
 

@@ -8,7 +8,7 @@ use crate::step::Step;
 use crate::sys::{Errno, process};
 use crate::world::WorldId;
 use millibox_wire::path;
-use millibox_wire::{Backend, Figures, Outcome, RunError, RunResult};
+use millibox_wire::{Figures, Outcome, RunError, RunResult};
 
 /// How far a peak may lie below the limit that was reached: what an earlier run left behind
 /// is not in the figure (see backend/hybrid.rs), and the kernel charges in batches.
@@ -55,10 +55,8 @@ impl Supervisor {
         if started != 0 {
             // The total is the cgroup's, to the nanosecond; its split is what the kernel
             // says of the processes that were waited for, or of those that a killed pid1 had.
-            let (user, system) = match (&request.ended, self.backend()) {
-                (Some(ended), Backend::Hybrid | Backend::Rlimit) if end.pid1_died == 1 && ended.split != (0, 0) => {
-                    ended.split
-                }
+            let (user, system) = match &request.ended {
+                Some(ended) if end.pid1_died == 1 && ended.split != (0, 0) => ended.split,
                 _ => (end.user_us, end.system_us),
             };
             figures.cpu_user_ns = match u128::from(user) + u128::from(system) {

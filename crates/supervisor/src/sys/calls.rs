@@ -298,11 +298,10 @@ pub fn set_default_scheduling() -> Result<()> {
 
 /// sched_setaffinity(2) for ourselves.
 pub fn set_affinity(mask: &[u64]) -> Result<()> {
-    // SAFETY: the kernel reads the slice's bytes.
-    unsafe { syscall(libc::SYS_sched_setaffinity, [0, size_of_val(mask), mask.as_ptr() as usize, 0, 0]) }.map(drop)
+    set_affinity_of(0, mask)
 }
 
-/// sched_setaffinity(2) for another process of our user.
+/// sched_setaffinity(2) for a process of our user; 0: ourselves.
 pub fn set_affinity_of(pid: i32, mask: &[u64]) -> Result<()> {
     // SAFETY: the kernel reads the slice's bytes.
     unsafe { syscall(libc::SYS_sched_setaffinity, [pid as usize, size_of_val(mask), mask.as_ptr() as usize, 0, 0]) }
