@@ -247,6 +247,7 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
     {
         return Err(Failure::new(Step::Affinity, errno));
     }
+    let _ = calls::set_slice(calls::nice(), crate::tracee::HOMES_SLICE_NS);
     calls::unshare(libc::CLONE_NEWNET).map_err(|errno| Failure::new(Step::Network, errno))?;
     crate::sockets::limit_options(birth.procfs);
     crate::sockets::limit_backlogs(birth.procfs);

@@ -89,7 +89,8 @@ fn watch(prepared: &Prepared, tracee: i32) -> ! {
     if tell(home.socket, message::DONE, &report) {
         shared.reported.store(1, Relaxed);
         if !home.held_on.is_empty() {
-            // Whom we have told is here, too, and need not wait until all is taken apart.
+            // Whom we have told is here, too, and need not wait until all is taken apart. It has mostly sent us there
+            // already, if it was let on before us.
             let _ = calls::set_affinity(&home.held_on);
         }
     }

@@ -17,6 +17,7 @@ use crate::backend::{
     Handover,
     cgroup2::{self, WATCHED},
 };
+use crate::cpus::mask_of;
 use crate::home::Order;
 use crate::launch::{End, Launch, Memory, Shared, Start, message};
 use crate::nursery::Nursery;
@@ -90,6 +91,8 @@ pub struct Home {
     /// When its last run was told over, if that may have left much (`CLOCK_MONOTONIC_RAW`).
     left_much: Option<u64>,
     process: i32,
+    /// Where a lone slot's home is held, as an affinity mask; else empty.
+    held_on: Vec<u64>,
     /// Number of the latest launch.
     launches: u64,
     /// Of the present pid1's cgroup, where it is a fresh one: what `Backend::watched` names.
@@ -139,6 +142,8 @@ impl Home {
             unexplained: 0,
             left_much: None,
             process,
+            held_on: (setup.cpus.of_runs().and_then(|_| setup.cpus.of_home(index)))
+                .map_or(Vec::new(), |cpu| mask_of(&[cpu])),
             // Every home that ever uses this memory goes on counting.
             launches: shared.launch.get().number,
             files: Default::default(),
@@ -272,6 +277,19 @@ impl Home {
                     let _ = calls::set_affinity_of(pid, cpu);
                 }
             }
+        }
+    }
+
+    /// Has pid1, who has said its word, taken apart where its home is held, and not here.
+    ///
+    /// It goes by itself, too. But we have mostly interrupted it, and who is not on the CPU at this moment is moved without
+    /// the help of a thread of the kernel. The CPU that it comes to is not idle then, so the scheduler does not choose that
+    /// for the client, whom we wake next.
+    pub fn send_home(&self) {
+        let pid1 = self.shared.pid1.load(SeqCst);
+        if pid1 > 0 && !self.held_on.is_empty() {
+            // Until its zygote waits for it the number is its own; see `bring_to` for what comes after.
+            let _ = calls::set_affinity_of(pid1, &self.held_on);
         }
     }
 

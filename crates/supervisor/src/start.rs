@@ -262,8 +262,8 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
                 .map_err(failed("close the session keyring to the runs"))?;
         }
     }
-    // Whoever watches must not wait for a program's turn to end. Homes and pid1s inherit it.
-    let _ = calls::set_slice(calls::nice(), crate::tracee::WATCHERS_SLICE_NS);
+    // Whoever watches must not wait for a program's turn to end.
+    let _ = calls::set_slice(calls::nice(), crate::tracee::SUPERVISOR_SLICE_NS);
     // Descriptors of waiting requests are ours; homes set the runs' limit.
     if let Ok((_, most)) = calls::get_rlimit(libc::RLIMIT_NOFILE) {
         let _ = calls::set_rlimit(libc::RLIMIT_NOFILE, most);

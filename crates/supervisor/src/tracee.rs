@@ -27,8 +27,11 @@ const NOT_STARTED: i32 = 127;
 
 /// Nice value of supervisor, homes and pid1s, if root started them.
 pub const WATCHERS_NICE: i32 = -10;
-/// Turns that supervisor, homes and pid1s ask for: the shortest there are.
-pub const WATCHERS_SLICE_NS: u64 = 100_000;
+/// Turns that the supervisor asks for: the shortest there are.
+pub const SUPERVISOR_SLICE_NS: u64 = 100_000;
+/// Turns of homes, zygotes and pid1s: short, too, but longer than the supervisor's, who else would have to wait until
+/// a pid1 that has told it the end of a run is done with its own.
+pub const HOMES_SLICE_NS: u64 = 200_000;
 
 /// The tracee's whole life before its program.
 pub fn main(prepared: &Prepared) -> ! {

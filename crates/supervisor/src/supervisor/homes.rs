@@ -94,7 +94,11 @@ impl Supervisor {
                     let files = [(); 3].map(|()| descriptors.next().flatten());
                     self.memory_renewed(index, files);
                 }
-                Some([message::DONE | message::ENDED, ..]) => self.pid1_ended(index, report()),
+                Some([message::DONE, ..]) => {
+                    self.homes[index].send_home();
+                    self.pid1_ended(index, report());
+                }
+                Some([message::ENDED, ..]) => self.pid1_ended(index, report()),
                 Some([message::UNPREPARED, ..]) => {
                     if self.homes[index].state == State::Settling {
                         let error = self.failure(&report().failure_parts(), None);
