@@ -728,6 +728,46 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
 }
 
 #[test]
+fn a_cgroup_that_the_environment_names_wrongly_is_told_by_its_variable() {
+    use std::os::unix::ffi::OsStrExt;
+    for (value, what) in [
+        (&b"a/b"[..], "MILLIBOX_CGROUP_PARENT=a/b: must be an absolute path"),
+        (b"/no/such/cgroup", "; MILLIBOX_CGROUP_PARENT says /no/such/cgroup"),
+        (b"\xff", "MILLIBOX_CGROUP_PARENT: "),
+    ] {
+        if value.starts_with(b"/") && !is_root() {
+            // Who is not root has no use of version 1, wherever.
+            continue;
+        }
+        let mut command = Command::new(executable("millibox"));
+        command.env("MILLIBOX_CGROUP_PARENT", std::ffi::OsStr::from_bytes(value));
+        // What has no cgroups could do without any.
+        let output = command.args(["run", "--memory-limit", "64M", "--backend", "hybrid", "true"]).output().unwrap();
+        assert_eq!(status(&output), 125, "{output:?}");
+        assert!(line(&output).contains(what) && !line(&output).contains("--cgroup-parent="), "{output:?}");
+    }
+}
+
+/// As with `| head`: the reader has seen enough.
+#[test]
+fn who_is_not_read_any_more_ends_without_a_word() {
+    let place = directory();
+    let new = place.path().join("new").display().to_string();
+    for arguments in [
+        &["languages", "bash"][..],
+        &["languages", "--json", "bash"],
+        &["completions", "bash"],
+        &["bench", "list"],
+        &["problem", "init", "--no-gen", &new],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = Command::new(executable("millibox")).args(arguments).stdout(writer).output().unwrap();
+        assert_eq!((status(&output), text(&output.stderr)), (141, String::new()), "{arguments:?}");
+    }
+}
+
+#[test]
 fn who_gets_no_threads_says_which_limit_that_is() {
     let run = |most: u32, words: &[&str]| {
         let mut command = Command::new("prlimit");

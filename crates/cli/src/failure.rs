@@ -10,6 +10,9 @@ pub const SANDBOX: u8 = 125;
 pub const CANNOT_EXECUTE: u8 = 126;
 /// Exit status when the program is not there (POSIX shells).
 pub const NOT_FOUND: u8 = 127;
+/// Exit status when nobody reads our standard output any more, as head(1) does when it has seen enough: that of who was
+/// ended by SIGPIPE, which Rust's runtime ignores. Nothing is told; who closed the pipe knows.
+pub const UNREAD: u8 = 128 + libc::SIGPIPE as u8;
 
 /// What is told on standard error, in one line, and the exit status.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +86,8 @@ pub fn answer(text: impl fmt::Display) -> Result<(), Failure> {
 
 /// Standard output did not take what was to be said.
 pub fn unwritten(error: std::io::Error) -> Failure {
-    Failure::sandbox(format!("cannot write to standard output: {error}"))
+    let status = if error.kind() == std::io::ErrorKind::BrokenPipe { UNREAD } else { SANDBOX };
+    Failure { status, ..Failure::sandbox(format!("cannot write to standard output: {error}")) }
 }
 
 /// A line on standard error, or nothing if nobody reads it any more: `eprintln!` panics then.

@@ -118,7 +118,9 @@ fn main() -> ExitCode {
         Command::Completions { shell } => completions(shell),
     };
     done.unwrap_or_else(|failure| {
-        complain(format_args!("millibox: {failure}"));
+        if failure.status != failure::UNREAD {
+            complain(format_args!("millibox: {failure}"));
+        }
         ExitCode::from(failure.status)
     })
 }

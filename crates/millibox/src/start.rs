@@ -154,8 +154,15 @@ impl Builder {
             BackendChoice::Hybrid => "--backend=hybrid",
             BackendChoice::Rlimit => "--backend=rlimit",
         });
-        let parent = self.cgroup_parent.or_else(|| std::env::var("MILLIBOX_CGROUP_PARENT").ok());
-        if let Some(parent) = parent {
+        let told = match std::env::var(CGROUP_PARENT) {
+            _ if self.cgroup_parent.is_some() => None,
+            Ok(parent) => Some(parent),
+            Err(std::env::VarError::NotPresent) => None,
+            Err(error) => {
+                return Err(Error::Start(format!("{CGROUP_PARENT}: {error}; name a cgroup by an absolute path")));
+            }
+        };
+        if let Some(parent) = told.as_ref().or(self.cgroup_parent.as_ref()) {
             command.arg(format!("--cgroup-parent={parent}"));
         }
         if let Some((uid, gid)) = self.user {
@@ -188,9 +195,19 @@ impl Builder {
         let process = Arc::new(Mutex::new(Process { pidfd, stderr, executable, cgroups: Vec::new() }));
         let words = process.clone();
         let last_words = Box::new(move || words.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).last_words());
-        let (connection, hello) = Connection::new(ours, last_words).inspect_err(|_| {
+        let (connection, hello) = Connection::new(ours, last_words).map_err(|error| {
             // Its socket is closed by now, so it ends, and is not to stay a zombie.
             process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).wait_for_end();
+            match (error, &told) {
+                // Nobody has typed the option that it knows this by.
+                (Error::Start(words), Some(_)) if words.contains("--cgroup-parent=") => {
+                    Error::Start(words.replace("--cgroup-parent=", &format!("{CGROUP_PARENT}=")))
+                }
+                (Error::Start(words), Some(parent)) if words.contains(parent) => {
+                    Error::Start(format!("{words}; {CGROUP_PARENT} says {parent}"))
+                }
+                (error, _) => error,
+            }
         })?;
         process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).cgroups =
             hello.cgroups.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
@@ -286,6 +303,9 @@ impl Process {
         status
     }
 }
+
+/// The environment variable that says where our cgroups are made.
+const CGROUP_PARENT: &str = "MILLIBOX_CGROUP_PARENT";
 
 /// A running supervisor. Share it among threads by reference or [`Arc`].
 ///

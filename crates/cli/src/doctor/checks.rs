@@ -102,7 +102,12 @@ impl Checkup<'_> {
         let remedy = self.facts.namespaces();
         let supervisor = match started {
             Ok(supervisor) => supervisor,
-            Err(error) => return self.note("user namespaces", true, Err(error.to_string()), remedy),
+            Err(error) => {
+                let why = error.to_string();
+                // It did not come as far as namespaces.
+                let remedy = remedy.filter(|_| !why.contains("MILLIBOX_CGROUP_PARENT"));
+                return self.note("user namespaces", true, Err(why), remedy);
+            }
         };
         let (uid, gid) = supervisor.ids();
         let made = format!("a supervisor runs in new namespaces, as user {uid}, group {gid}");
