@@ -736,13 +736,12 @@ fn a_cgroup_that_the_environment_names_wrongly_is_told_by_its_variable() {
         (b"\xff", "MILLIBOX_CGROUP_PARENT: "),
     ] {
         if value.starts_with(b"/") && !is_root() {
-            // Who is not root has no use of version 1, wherever.
+            // Who is not root may have no use of cgroups, wherever.
             continue;
         }
         let mut command = Command::new(executable("millibox"));
         command.env("MILLIBOX_CGROUP_PARENT", std::ffi::OsStr::from_bytes(value));
-        // What has no cgroups could do without any.
-        let output = command.args(["run", "--memory-limit", "64M", "--backend", "hybrid", "true"]).output().unwrap();
+        let output = command.args(["run", "true"]).output().unwrap();
         assert_eq!(status(&output), 125, "{output:?}");
         assert!(line(&output).contains(what) && !line(&output).contains("--cgroup-parent="), "{output:?}");
     }
