@@ -35,7 +35,7 @@ pub(super) fn read(
         return Err("there are no sources".to_owned());
     }
     if headers_beside {
-        let beside = headers(&paths, suite)?;
+        let beside = headers(&paths, suite, root)?;
         paths.extend(beside);
     }
     let base = common_directory(&paths).ok_or("the sources have no directory in common")?;
@@ -156,21 +156,35 @@ fn read_file(place: &Place, path: &Path, most: u64) -> Result<File, String> {
 }
 
 /// Headers in the directories of the sources.
-fn headers(paths: &[PathBuf], suite: &Suite) -> Result<Vec<PathBuf>, String> {
+fn headers(paths: &[PathBuf], suite: &Suite, root: Option<&Path>) -> Result<Vec<PathBuf>, String> {
     let mut directories: Vec<&Path> = paths.iter().filter_map(|path| path.parent()).collect();
     directories.sort();
     directories.dedup();
     let mut headers = Vec::new();
     for directory in directories {
-        let entries = std::fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| format!("{}: {error}", directory.display()))?;
-            if suite.is_header(&entry.path()) && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-                headers.push(entry.path());
-            }
-        }
+        let found = headers_in(directory, suite, root).map_err(|error| format!("{}: {error}", directory.display()))?;
+        headers.extend(found);
     }
     headers.sort();
+    Ok(headers)
+}
+
+/// The headers in a directory: regular files, and links to such below `root`.
+pub(crate) fn headers_in(directory: &Path, suite: &Suite, root: Option<&Path>) -> std::io::Result<Vec<PathBuf>> {
+    let root = root.and_then(|root| root.canonicalize().ok());
+    let leads_to_file = |link: &Path| {
+        let real = link.canonicalize().ok().filter(|real| real.is_file());
+        real.zip(root.as_ref()).is_some_and(|(real, root)| real.starts_with(root))
+    };
+    let mut headers = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let path = entry.path();
+        let is_file = |kind: std::fs::FileType| kind.is_file() || (kind.is_symlink() && leads_to_file(&path));
+        if suite.is_header(&path) && entry.file_type().is_ok_and(is_file) {
+            headers.push(path);
+        }
+    }
     Ok(headers)
 }
 
@@ -239,6 +253,13 @@ mod tests {
         assert_eq!(names(&read(&["a/main.cc"], false).unwrap()), ["main.cc"]);
         assert_eq!(names(&read(&["a/main.cc", "a/b/more.cc"], false).unwrap()), ["main.cc", "b/more.cc"]);
         assert_eq!(names(&read(&["a/main.cc"], true).unwrap()), ["main.cc", "main.h"]);
+        // Several programs may share one; what is not the package's is not there.
+        std::os::unix::fs::symlink("b/more.hpp", at("a/link.h")).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", at("a/out.h")).unwrap();
+        assert_eq!(names(&read(&["a/main.cc"], true).unwrap()), ["main.cc", "main.h"]);
+        let below = super::read(&[at("a/main.cc")], suite, true, Some(directory.path())).unwrap();
+        assert_eq!(names(&below), ["main.cc", "link.h", "main.h"]);
+        assert_eq!(below[1].bytes, b"a/b/more.hpp");
         let all = read(&["a/b/more.cc", "a/main.cc", "a/main.cc", "a/main.h"], true).unwrap();
         assert_eq!(names(&all), ["b/more.cc", "main.cc", "main.h", "b/more.hpp"]);
         assert_eq!(compiled(&all, suite), [Path::new("b/more.cc"), Path::new("main.cc")]);

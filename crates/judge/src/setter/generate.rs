@@ -387,7 +387,8 @@ impl Setter<'_> {
             ]));
         };
         let executable = self.compile_submission(problem, &model.program)?;
-        let mut digest = Digest::new("model").with_program(&model.program, self.toolbox.suites())?;
+        let mut digest =
+            Digest::new("model").with_program(&model.program, self.toolbox.suites(), &problem.directory)?;
         if problem.constants != Constants::default() {
             digest = digest.with(format!("{:?}", problem.constants));
         }
@@ -399,7 +400,9 @@ impl Setter<'_> {
         let digest = Digest::new("input").with(&generation.test).with(generation.seed.to_le_bytes());
         let digest = digest.with(generation.arguments.join("\0"));
         let digest = match &generation.generator {
-            Generator::Program(program) => digest.with("program").with_program(program, self.toolbox.suites())?,
+            Generator::Program(program) => {
+                digest.with("program").with_program(program, self.toolbox.suites(), &problem.directory)?
+            }
             Generator::Shell(line) => digest.with("shell").with(line),
             Generator::Text(text) => digest.with("text").with(text),
             Generator::Copy(path) => digest.with("copy").with(content(path)?.unwrap_or_default()),

@@ -4,6 +4,7 @@
 //! and nothing is removed.
 
 use super::Trouble;
+use crate::compile::headers_in;
 use crate::suite::Suites;
 use millibox_package::model::Program;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, open, openat, statat};
@@ -163,16 +164,14 @@ impl Digest {
         self
     }
 
-    /// The program's sources, and the headers beside them.
-    pub fn with_program(mut self, program: &Program, suites: &Suites) -> Result<Digest, Trouble> {
+    /// The program's sources, and the headers beside them. `root`: the package.
+    pub fn with_program(mut self, program: &Program, suites: &Suites, root: &Path) -> Result<Digest, Trouble> {
         let mut files = program.sources.clone();
         if let Ok(suite) = suites.for_sources(&program.sources, program.language.as_deref()) {
             let directories: BTreeSet<&Path> = program.sources.iter().filter_map(|source| source.parent()).collect();
             for directory in directories {
                 // As the compiler is given them: what is read must come to an end.
-                let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-                let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-                files.extend(entries.map(|entry| entry.path()).filter(|path| suite.is_header(path)));
+                files.extend(headers_in(directory, suite, Some(root)).into_iter().flatten());
             }
         }
         files.sort();
@@ -231,7 +230,8 @@ mod tests {
             let (tell, told) = mpsc::channel();
             let program = program.clone();
             std::thread::spawn(move || {
-                let digest = Digest::new("").with_program(&program, &Suites::builtin()).unwrap().done();
+                let root = program.path.parent().unwrap();
+                let digest = Digest::new("").with_program(&program, &Suites::builtin(), root).unwrap().done();
                 let _ = tell.send(digest);
             });
             told.recv_timeout(Duration::from_secs(60)).expect("a digest")
