@@ -369,6 +369,28 @@ fn cpu_bandwidth() {
     assert!(figures.real_time_ns >= 150_000_000, "{figures:?}");
 }
 
+/// The kernel stops who has used up a quota when a call of its ends, and a call can be long: what it took is owed by the
+/// cgroup, and nobody in it runs until that is paid.
+#[test]
+fn what_is_owed_of_cpu_bandwidth_ends_with_the_run() {
+    let supervisor = start(builder().slots(1).homes_per_slot(1));
+    if !needs_cgroups(&supervisor) {
+        return;
+    }
+    // What comes before the long call is to be had for it, wherever.
+    let bandwidth = |request: Request| request.cpu_bandwidth(Duration::from_millis(20), Duration::from_secs(1));
+    let begin = Instant::now();
+    let owes = bandwidth(request(["long-call", "400"])).memory_limit(64 * MIB);
+    let over = result(&supervisor, &owes.real_time_limit(Duration::from_millis(600)));
+    assert_eq!(over.outcome, Outcome::RealTimeLimit, "{:?}", over.figures);
+    // It owes some half a minute.
+    assert!(begin.elapsed() < Duration::from_secs(15), "{:?} {:?}", begin.elapsed(), over.figures);
+    // Whoever comes next has as much as it asked for, from the beginning, and no more.
+    let quick = result(&supervisor, &bandwidth(request(["exit", "0"])).real_time_limit(Duration::from_secs(5)));
+    assert_eq!(quick.outcome, Outcome::Exited(0), "{:?}", quick.figures);
+    assert!(result(&supervisor, &bandwidth(request(["spin", "70"]))).figures.real_time_ns > 1_500_000_000);
+}
+
 // --- real time -------------------------------------------------------------------------
 
 #[test]

@@ -242,6 +242,9 @@ pub mod message {
     /// Home: it has moved to a fresh memory cgroup, whose memory.max_usage_in_bytes, memory.oom_control and eventfd come
     /// along. See [`crate::backend::hybrid`].
     pub const MEMORY: u8 = b'M';
+    /// Tracee: a run's CPU bandwidth is limited, by the file that comes along (cpu.max, version 1: cpu.cfs_quota_us). Who
+    /// ends the run lifts that limit: see [`crate::backend`].
+    pub const BANDWIDTH: u8 = b'B';
     /// Home: could not prepare; a [`super::Report`] with the failure follows.
     pub const UNPREPARED: u8 = b'U';
     /// pid1: the run is over; a [`super::Report`] follows.

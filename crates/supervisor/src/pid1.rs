@@ -74,6 +74,9 @@ fn watch(prepared: &Prepared, tracee: i32) -> ! {
     // kill(-1) would ask every process of the host.
     while let Ok(child) = process::wait(-1, libc::__WALL | libc::WNOHANG) {
         if child.pid == 0 {
+            if home.share_memory {
+                home.backend.lift_bandwidth(&shared.launch.get());
+            }
             let _ = calls::kill(-1, libc::SIGKILL);
             let _ = process::wait(-1, libc::__WALL);
         }

@@ -14,7 +14,7 @@
 //! taken apart, and who waits in a socket cannot go to another home.
 
 use crate::backend::{
-    Handover,
+    self, Handover,
     cgroup2::{self, WATCHED},
 };
 use crate::cpus::mask_of;
@@ -100,6 +100,8 @@ pub struct Home {
     saw_oom_kill: bool,
     /// Of the present run, where there is a loopback interface.
     pub sockets: Option<Sockets>,
+    /// By what the present run's CPU bandwidth is limited, if it is.
+    pub bandwidth: Option<OwnedFd>,
 }
 
 impl Home {
@@ -149,6 +151,7 @@ impl Home {
             files: Default::default(),
             saw_oom_kill: false,
             sockets: None,
+            bandwidth: None,
         })
     }
 
@@ -178,6 +181,7 @@ impl Home {
         self.rest = None;
         self.kills = 0;
         self.files = Default::default();
+        self.bandwidth = None;
     }
 
     /// No limit that we look after ends the run any more.
@@ -323,6 +327,11 @@ impl Home {
         // before and after the pidfd was opened was there meanwhile, so it is not another's.
         let Ok(pidfd) = rustix::process::pidfd_open(pid1, rustix::process::PidfdFlags::empty()) else { return };
         if shared.pid1.load(SeqCst) == pid && wanted() {
+            // Who has used more than his bandwidth would not come to die. (Version 2 has files of each run.)
+            if let Some(file) = &self.bandwidth {
+                let none = if self.files[0].is_some() { backend::NO_BANDWIDTH } else { backend::NO_QUOTA };
+                let _ = rustix::io::write(file, none);
+            }
             // ESRCH: it is over already.
             let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
             // All at once: pid1 would first have to be scheduled, beside those that it is to end.

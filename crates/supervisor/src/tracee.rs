@@ -89,7 +89,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     }
 
     let program = standard_descriptors(&launch, &received.descriptors).map_err(at(Step::Descriptors))?;
-    home.backend.limit(shared, &launch)?;
+    home.backend.limit(shared, &launch, home.socket)?;
     let strings = Strings::lay_out(prepared, &launch)?;
     if launch.cpu_words != 0 {
         let words = launch.cpus.get(..launch.cpu_words as usize).unwrap_or(&launch.cpus);

@@ -202,6 +202,20 @@ fn command_line(command: &str, arguments: &Arguments) {
                 wait_for(pid);
             }
         }
+        // One call that computes for long: it fills the page tables of so many mappings of the same 16 MiB.
+        "long-call" => {
+            let bytes = 16usize << 20;
+            let memory = sys(libc::SYS_memfd_create, [c"m".as_ptr() as usize, 0]).unwrap_or_else(|_| exit(1));
+            let _ = sys(libc::SYS_ftruncate, [memory, bytes]);
+            let all = number(0) as usize * bytes;
+            let area = map(all).unwrap_or_else(|_| exit(1));
+            let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+            for offset in (0..all).step_by(bytes) {
+                let _ = sys(libc::SYS_mmap, [area + offset, bytes, protection as usize, flags as usize, memory, 0]);
+            }
+            let answer = sys(libc::SYS_madvise, [area, all, 23 /* MADV_POPULATE_WRITE */]);
+            say(format!("populated={}", answer.is_ok()));
+        }
         // For ever, in many short processes one after another.
         "spin-relays" => {
             let relays: Vec<usize> = (0..number(0)).map(|_| fork().unwrap_or_else(|_| exit(1))).collect();

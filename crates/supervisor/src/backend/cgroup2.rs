@@ -159,7 +159,7 @@ impl Home {
         }
     }
 
-    pub fn limit(&self, launch: &Launch) -> core::result::Result<(), Failure> {
+    pub fn limit(&self, launch: &Launch, socket: i32) -> core::result::Result<(), Failure> {
         let write = |place: &AtomicI32, bytes: &[u8], step| {
             calls::write(place.load(Relaxed), bytes).map_err(|errno| Failure::new(step, errno))
         };
@@ -183,10 +183,15 @@ impl Home {
             if self.cpu_max.load(Relaxed) < 0 {
                 return Err(Failure::new(Step::CpuBandwidth, Errno(libc::EOPNOTSUPP)));
             }
+            super::tell_bandwidth(socket, self.cpu_max.load(Relaxed))?;
             let line = Line::<48>::new().number(launch.quota).text(b" ").number(launch.period);
             write(&self.cpu_max, line.as_bytes(), Step::CpuBandwidth)?;
         }
         Ok(())
+    }
+
+    pub fn lift_bandwidth(&self) {
+        let _ = calls::write(self.cpu_max.load(Relaxed), super::NO_BANDWIDTH);
     }
 
     pub fn start(&self, start: &mut Start) -> Result<()> {

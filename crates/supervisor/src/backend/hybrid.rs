@@ -229,7 +229,8 @@ impl Home {
         if standing.processes.load(Relaxed) < 2 {
             self.set_processes(standing, UNLIMITED)?;
         }
-        if files.limits.cpu_join.is_none() && standing.quota.load(Relaxed) != UNLIMITED {
+        // Nor must its debt, whose cgroup that is; and whoever ended it has lifted the limit, so that it does not stand.
+        if standing.quota.load(Relaxed) != UNLIMITED {
             self.set_bandwidth(standing, UNLIMITED, 0)?;
         }
         Ok(())
@@ -246,7 +247,7 @@ impl Home {
         calls::write(self.files.figures.memory_peak, b"0")
     }
 
-    pub fn limit(&self, shared: &Shared, launch: &Launch) -> Result<(), Failure> {
+    pub fn limit(&self, shared: &Shared, launch: &Launch, socket: i32) -> Result<(), Failure> {
         let standing = &shared.standing;
         let mut memory = launch.memory;
         if standing.left_memory.load(Relaxed) > LEFT_BEHIND {
@@ -264,15 +265,12 @@ impl Home {
         if standing.processes.load(Relaxed) != launch.processes {
             self.set_processes(standing, launch.processes)?;
         }
-        if launch.quota == UNLIMITED && self.files.limits.cpu_join.is_some() {
-            // We are not where bandwidth is limited.
+        if launch.quota == UNLIMITED {
+            // None stands: see `prepare`.
             return Ok(());
         }
-        if standing.quota.load(Relaxed) != launch.quota
-            || (launch.quota != UNLIMITED && standing.period.load(Relaxed) != launch.period)
-        {
-            self.set_bandwidth(standing, launch.quota, launch.period)?;
-        }
+        super::tell_bandwidth(socket, self.files.limits.cpu_quota)?;
+        self.set_bandwidth(standing, launch.quota, launch.period)?;
         // A move, with what it costs (see the module), and no way back: we end there.
         self.files
             .limits
@@ -322,7 +320,7 @@ impl Home {
         let failed = |errno| Failure::new(Step::CpuBandwidth, errno);
         standing.quota.store(0, Relaxed);
         // Without quota any period is accepted, so it goes first.
-        calls::write(self.files.limits.cpu_quota, b"-1").map_err(failed)?;
+        calls::write(self.files.limits.cpu_quota, super::NO_QUOTA).map_err(failed)?;
         if quota != UNLIMITED {
             calls::write(self.files.limits.cpu_period, Decimal::new(period).as_bytes()).map_err(failed)?;
             calls::write(self.files.limits.cpu_quota, Decimal::new(quota).as_bytes()).map_err(failed)?;
@@ -330,6 +328,10 @@ impl Home {
         standing.period.store(period, Relaxed);
         standing.quota.store(quota, Relaxed);
         Ok(())
+    }
+
+    pub fn lift_bandwidth(&self) {
+        let _ = calls::write(self.files.limits.cpu_quota, super::NO_QUOTA);
     }
 
     pub fn start(&self, start: &mut Start) -> sys::Result<()> {

@@ -6,6 +6,11 @@
 //! | [`hybrid`] | the home's, reset between runs | birth: the home lives in it |
 //! | [`rlimit`] | none | |
 //!
+//! What a run has used beyond its CPU bandwidth is a debt of its cgroup: the kernel stops a task only on its way back to the
+//! program (`throttle_cfs_rq_work()` in kernel/sched/fair.c, Linux 6.18; before, not while it holds its CPU), so a single long
+//! call can take seconds of a few milliseconds, and in what is paid back, minutes, nobody in the cgroup runs, not even to
+//! die. So whoever ends a run lifts the limit first, and each run begins with one that was set for it, and no debt.
+//!
 //! This file and those below it hold what a *home* and its children do; all of it
 //! runs between a clone and an exec, so it neither allocates nor locks. Finding and
 //! making cgroups is the keeper's work ([`crate::keeper`]).
@@ -14,10 +19,10 @@ pub mod cgroup2;
 pub mod hybrid;
 pub mod rlimit;
 
-use crate::launch::{End, Failure, Launch, Shared, Start};
+use crate::launch::{End, Failure, Launch, Shared, Start, UNLIMITED, message};
 use crate::step::Step;
 use crate::sys::process::{Clone, Waited};
-use crate::sys::{self, Errno};
+use crate::sys::{self, Errno, calls};
 use serde::{Deserialize, Serialize};
 
 /// What the keeper hands to the supervisor, by descriptor number.
@@ -44,6 +49,17 @@ pub enum Backend {
     Cgroup2(cgroup2::Home),
     Hybrid(hybrid::Home),
     Rlimit,
+}
+
+/// Version 1: what cpu.cfs_quota_us is told where there is no limit.
+pub const NO_QUOTA: &[u8] = b"-1";
+/// Version 2: the same of cpu.max.
+pub const NO_BANDWIDTH: &[u8] = b"max";
+
+/// Tracee: the supervisor is to be able to lift the limit in this file.
+fn tell_bandwidth(socket: i32, file: i32) -> Result<(), Failure> {
+    calls::send_descriptors(socket, &[message::BANDWIDTH], &[file])
+        .map_err(|errno| Failure::new(Step::CpuBandwidth, errno))
 }
 
 fn uncounted(errno: Errno) -> Failure {
@@ -113,11 +129,23 @@ impl Backend {
     }
 
     /// Tracee: makes the run's limits hold.
-    pub fn limit(&self, shared: &Shared, launch: &Launch) -> Result<(), Failure> {
+    pub fn limit(&self, shared: &Shared, launch: &Launch, socket: i32) -> Result<(), Failure> {
         match self {
-            Backend::Cgroup2(home) => home.limit(launch),
-            Backend::Hybrid(home) => home.limit(shared, launch),
+            Backend::Cgroup2(home) => home.limit(launch, socket),
+            Backend::Hybrid(home) => home.limit(shared, launch, socket),
             Backend::Rlimit => rlimit::limit(launch),
+        }
+    }
+
+    /// pid1, in its home's memory, before it ends what the tracee has left behind.
+    pub fn lift_bandwidth(&self, launch: &Launch) {
+        if launch.quota == UNLIMITED {
+            return;
+        }
+        match self {
+            Backend::Cgroup2(home) => home.lift_bandwidth(),
+            Backend::Hybrid(home) => home.lift_bandwidth(),
+            Backend::Rlimit => {}
         }
     }
 

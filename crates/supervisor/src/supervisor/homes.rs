@@ -90,6 +90,13 @@ impl Supervisor {
                         Err(_) => self.homes[index].kill_process(),
                     }
                 }
+                Some([message::BANDWIDTH]) => {
+                    self.homes[index].bandwidth = descriptors.next().flatten();
+                    // We have no room for a descriptor. Whoever runs there could not be ended in time.
+                    if self.homes[index].bandwidth.is_none() {
+                        self.homes[index].kill_process();
+                    }
+                }
                 Some([message::MEMORY]) => {
                     let files = [(); 3].map(|()| descriptors.next().flatten());
                     self.memory_renewed(index, files);

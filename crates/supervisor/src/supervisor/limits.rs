@@ -23,6 +23,8 @@ pub(super) enum Cause {
     RealTime,
     /// No tracee has taken its launch.
     NotTaken,
+    /// Its tracee has taken the launch and does not come to its exec.
+    NotExecuted,
     /// What was seen of it: a second look at many processes that come and go may see less.
     CpuTime {
         used_ns: u64,
@@ -40,6 +42,10 @@ impl Cause {
             Cause::NotTaken => Outcome::SandboxError(Step::Receive.says(
                 "nothing of the run has begun: nobody in its home came to take it in time; what an earlier run left there \
                  may still be being taken apart",
+            )),
+            Cause::NotExecuted => Outcome::SandboxError(Step::Exec.says(
+                "nothing of the program has begun in time: the file system that it or its working directory is on may \
+                 hang",
             )),
             Cause::CpuTime { .. } => Outcome::CpuTimeLimit,
             Cause::Memory => Outcome::MemoryLimit,
@@ -153,8 +159,12 @@ impl Supervisor {
                     exec => exec.saturating_add(limit),
                 };
                 if now >= reached {
-                    // Whose launch has come began, and hangs by its own doing, or else it is ours.
-                    let cause = if home.is_launched() { Cause::RealTime } else { Cause::NotTaken };
+                    // Whatever it is that hangs before the exec, it is not the program.
+                    let cause = match start.exec_ns {
+                        0 if home.is_launched() => Cause::NotExecuted,
+                        0 => Cause::NotTaken,
+                        _ => Cause::RealTime,
+                    };
                     self.end(id, cause);
                     continue;
                 }
