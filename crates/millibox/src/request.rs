@@ -224,6 +224,9 @@ impl Request {
 
     /// Soft and hard limit of a resource (setrlimit(2)), by its name: `"NOFILE"`.
     ///
+    /// `"CORE"` is 1 without a word, and for 0: there is no core then, and no handler on the host is asked for one, as it
+    /// would be with 0 (core(5)).
+    ///
     /// # Errors
     /// There is no such resource.
     pub fn rlimit(mut self, name: &str, value: u64) -> Result<Request, Error> {

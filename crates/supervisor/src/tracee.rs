@@ -110,6 +110,11 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     for resource in 0..16u32 {
         if launch.rlimit_mask & 1 << resource != 0 {
             let value = launch.rlimits.get(resource as usize).copied().unwrap_or(UNLIMITED);
+            // See `DEFAULT_RLIMITS`: with 0, too, there is no core, but a handler on the host is asked. What we start with
+            // is 1, or 0 if our caller may have no more.
+            if resource == libc::RLIMIT_CORE && value == 0 {
+                continue;
+            }
             calls::set_rlimit(resource, value).map_err(at_rlimit(resource))?;
         }
     }

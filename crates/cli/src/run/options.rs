@@ -114,7 +114,8 @@ pub struct Args {
     /// VALUE is a number, a size (units as of --memory-limit) or `unlimited`. Can be given once for each NAME.
     /// Without it a process may have 1024 files open, or fewer if memory and processes are limited: one for each
     /// 17 KiB that a process has of the memory limit, 64 at least, since the kernel charges nobody for what a
-    /// half-read directory keeps. With it up to 4096.
+    /// half-read directory keeps. With it up to 4096. CORE is 1 without it, and for 0: no core, and no handler of the
+    /// host's is asked for one (core(5)).
     ///
     /// Example: --rlimit STACK=unlimited --rlimit NOFILE=64
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::rlimit, help_heading = LIMITS)]

@@ -16,6 +16,14 @@ static void attack(void)
         if (limit.rlim_max == RLIM_INFINITY)
             continue;
         more = (struct rlimit){ limit.rlim_cur, limit.rlim_max + 1 };
-        refused("more", setrlimit(resource, &more));
+        int answer = setrlimit(resource, &more);
+        if (resource != RLIMIT_CORE) {
+            refused("more", answer);
+            continue;
+        }
+        // Who sets this one may be told that it has.
+        must(getrlimit(resource, &more));
+        if (more.rlim_cur != limit.rlim_cur || more.rlim_max != limit.rlim_max)
+            escaped("another limit on cores");
     }
 }
