@@ -25,6 +25,9 @@
 //! # Ok::<(), millibox::Error>(())
 //! ```
 //!
+//! `examples/capture.rs` gives a program input and catches what it writes, up to a limit; a `File` or a `PipeWriter` becomes
+//! a stream by `OwnedFd::from`.
+//!
 //! | file | what |
 //! | --- | --- |
 //! | `start` | finding and starting the supervisor |
