@@ -373,13 +373,17 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Looks more often than there are homes.
+    /// Looks more often than there are homes, of which one that is still being cleaned up is left out. Without what holds
+    /// it, it need not get through but where it has planted something.
     fn looks(&mut self, supervisor: &Supervisor) -> Result<Held, Trouble> {
-        let mut held = self.single(supervisor, "look")?;
-        for _ in 0..2 {
-            held = self.single(supervisor, "look")?;
+        let mut held = self.single(supervisor, "look");
+        for _ in 1..6 {
+            if held.is_ok() != self.case.without.is_none() {
+                break;
+            }
+            held = self.single(supervisor, "look");
         }
-        Ok(held)
+        held
     }
 
     fn single(&mut self, supervisor: &Supervisor, role: &str) -> Result<Held, Trouble> {
