@@ -476,6 +476,51 @@ fn every_ending_has_its_report() {
     assert_eq!(told["outcome"], "exited", "{output:?}");
 }
 
+/// Else whoever reads it takes the outcome of the run before for this one's.
+#[test]
+fn no_old_report_is_left_by_a_run_that_fails() {
+    let place = directory();
+    let path = place.path().join("report.json");
+    let (name, input) = (path.display().to_string(), place.path().join("in").display().to_string());
+    std::fs::write(&input, "kept").unwrap();
+    let told = |words: &[&str]| {
+        std::fs::write(&path, "old").unwrap();
+        let output = run(words);
+        assert_eq!(status(&output), 125, "{words:?}: {output:?}");
+        (std::fs::read_to_string(&path).unwrap(), output)
+    };
+    for (words, what) in [
+        (&["--report", &*name, "--cwd", "relative", "--", "true"][..], "--cwd"),
+        (&["--cwd", "relative", "--report", &name, "--", "true"], "--cwd"),
+        (&["--ro", "/no/such/directory", "--report", &name, "--", "true"], "--ro"),
+        (&["--memory-limit", "-1", "--report", &name, "true", "--ro", "x"], "--memory-limit"),
+        (&["--net", "host", "--quiet", "--report", &name, "true"], "--net"),
+        (&["--uid", "1", "--uid", "2", "--report", &name, "true"], "--uid"),
+        (&["--report", &name, "--"], "PROGRAM"),
+        (&["--report", &name, "--", ""], "PROGRAM"),
+        (&["--report", &name, "--swap-limit", "1M", "true"], "--swap-limit"),
+        (&["--report", &name, "--stdin", &input, "--stdout", &input, "true"], "emptied before it is read"),
+    ] {
+        let (report, output) = told(words);
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap_or_else(|_| panic!("{words:?}: {report}"));
+        assert_eq!((&report["outcome"], &report["error"]["step"]), (&"sandbox_error".into(), &"options".into()));
+        let why = report["error"]["message"].as_str().unwrap();
+        assert!(why.contains(what), "{words:?}: {report}");
+        // What a person is told is the same.
+        assert_eq!(line(&output).trim_end(), format!("millibox: {why}"));
+    }
+    // What another stream has is not written over; and of an unknown option nobody knows whether it has a value.
+    for words in [
+        &["--stdout", &*name, "--report", &name, "--cwd", "relative", "true"][..],
+        &["--stdin", &name, "--report", &name, "--cwd", "relative", "true"],
+        &["--no-such-option", "--report", &name, "true"],
+        &["--cwd", "relative", "--", "true", "--report", &name],
+    ] {
+        assert_eq!(told(words).0, "old", "{words:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&input).unwrap(), "kept");
+}
+
 /// Whether SIGHUP is ignored, as nohup(1) has it: then the command leaves it so.
 fn ignores_hangups() -> bool {
     let ignores = mask("self", "SigIgn").unwrap() & 1 != 0;

@@ -104,9 +104,15 @@ fn main() -> ExitCode {
     if let Some(code) = millibox_lab::programs::main(std::env::args_os()) {
         return code;
     }
-    let cli = match Cli::try_parse_from(usage::words(std::env::args_os())) {
+    let words = usage::words(std::env::args_os());
+    let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
-        Err(error) => return usage::report(&error),
+        Err(error) => {
+            if error.use_stderr() {
+                run::report_refusal(Cli::command(), &words, &usage::why(&error));
+            }
+            return usage::report(&error);
+        }
     };
     let done = match cli.command {
         Command::Run(args) => run::main(&args),

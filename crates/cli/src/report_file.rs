@@ -91,6 +91,11 @@ impl ReportFile {
         Ok(ReportFile { path: path.to_owned(), place, target: Some(target) })
     }
 
+    /// As it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Whether it goes to standard output, where nothing else should be then.
     pub fn is_stdout(&self) -> bool {
         self.place == Place::Stdout

@@ -24,10 +24,15 @@ pub fn report(error: &Error) -> ExitCode {
             ExitCode::from(failure::SANDBOX)
         }
         _ => {
-            complain(format_args!("millibox: {}", one_line(&error.to_string())));
+            complain(format_args!("millibox: {}", why(error)));
             ExitCode::from(failure::SANDBOX)
         }
     }
+}
+
+/// Why a command line was refused, in one line.
+pub fn why(error: &Error) -> String {
+    one_line(&error.to_string())
 }
 
 /// Our words, without what asks for help where `help` is asked for it already: clap takes that for a subcommand.

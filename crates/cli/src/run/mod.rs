@@ -9,6 +9,7 @@
 //! | `seccomp` | `--seccomp`: a profile's name, a policy, a compiled program |
 //! | `program` | whether PROGRAM is meant inside the world or outside |
 //! | `report` | the report: one JSON object |
+//! | `refused` | the report of a command line that makes no sense |
 //! | `streams` | standard streams, and their limit |
 //! | `ending` | exit status, message and report of what came of it |
 
@@ -16,11 +17,13 @@ mod ending;
 mod mounts;
 mod options;
 mod program;
+mod refused;
 mod report;
 mod seccomp;
 mod streams;
 
 pub use options::Args;
+pub use refused::report_refusal;
 
 use crate::failure::{Failure, complain};
 use crate::report_file::ReportFile;
@@ -31,16 +34,20 @@ use program::Chosen;
 use std::ffi::OsStr;
 use std::process::ExitCode;
 use std::sync::Arc;
-use streams::Streams;
+use streams::{Named, Streams};
 
 /// The whole subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     // Whatever ends us before the run leaves no file behind, so files come late.
-    let signals = Signals::catch()?;
-    let mut report = signals.may_wait(|| args.report.as_deref().map(ReportFile::open).transpose())?;
-    // No report is written of this, for it would take the place of what it says.
-    streams::are_apart(args, report.as_ref())?;
-    let ending = run(args, &signals).unwrap_or_else(|failure| Ending::Failed { backend: None, failure });
+    let named = Named::of(args);
+    let signals = Signals::catch().inspect_err(|failure| refused::report(&named, failure))?;
+    let mut report = signals.may_wait(|| named.report.as_deref().map(ReportFile::open).transpose())?;
+    if let Some(report) = &report {
+        // No report is written of this, for it would take the place of what it says.
+        streams::is_apart(report, &named)?;
+    }
+    let ending = streams::are_apart(&named).and_then(|()| run(args, &signals));
+    let ending = ending.unwrap_or_else(|failure| Ending::Failed { backend: None, failure });
     signals.forget();
     if let Some(line) = ending.line(args, signals.caught()) {
         complain(format_args!("millibox: {line}"));

@@ -205,7 +205,9 @@ pub struct Args {
     /// A regular file is replaced at once when all is over; - is standard output, /dev/stderr works. Keys: outcome
     /// (exited, signaled, real_time_limit, cpu_time_limit, memory_limit, output_limit, cancelled, killed,
     /// not_started, sandbox_error), exit_code, signal, real_time_ns, cpu_user_ns, cpu_system_ns,
-    /// peak_memory_bytes, peak_processes, backend, error {step, errno, message}.
+    /// peak_memory_bytes, peak_processes, backend, error {step, errno, message}. An option with a wrong value is a
+    /// sandbox_error, too; no report is written if there is an unknown option, or if it would take the place of
+    /// another stream's file.
     ///
     /// Example: --report figures.json
     #[arg(long, value_name = "PATH", help_heading = STREAMS)]

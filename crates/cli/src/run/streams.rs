@@ -18,16 +18,42 @@ use std::time::{Duration, Instant};
 /// How long output that nobody reads is waited for after a signal.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Makes sure that no regular file loses what it is to give or to get: input that is emptied or replaced before it is
-/// read, output that a report takes the place of. Both outputs may go to one file.
-pub fn are_apart(args: &Args, report: Option<&ReportFile>) -> Result<(), Failure> {
-    let spot = |named: &Option<PathBuf>, own: Option<Spot>| named.as_deref().map_or(own, Spot::of);
-    let stdin = spot(&args.stdin, Spot::of_open(std::io::stdin()));
-    let outputs = [
-        ("--stdout", "standard output", &args.stdout, Spot::of_open(std::io::stdout())),
-        ("--stderr", "standard error", &args.stderr, Spot::of_open(std::io::stderr())),
-    ];
-    for (option, _, named, _) in &outputs {
+/// Files that options name for standard streams, and for the report.
+#[derive(Debug, Default)]
+pub struct Named {
+    pub stdin: Option<PathBuf>,
+    pub stdout: Option<PathBuf>,
+    pub stderr: Option<PathBuf>,
+    pub report: Option<PathBuf>,
+}
+
+impl Named {
+    pub fn of(args: &Args) -> Named {
+        let Args { stdin, stdout, stderr, report, .. } = args;
+        Named { stdin: stdin.clone(), stdout: stdout.clone(), stderr: stderr.clone(), report: report.clone() }
+    }
+
+    fn stdin(&self) -> Option<Spot> {
+        spot(&self.stdin, Spot::of_open(std::io::stdin()))
+    }
+
+    /// Each output's option, name, named file, and what our own one is.
+    fn outputs(&self) -> [(&'static str, &'static str, &Option<PathBuf>, Option<Spot>); 2] {
+        [
+            ("--stdout", "standard output", &self.stdout, Spot::of_open(std::io::stdout())),
+            ("--stderr", "standard error", &self.stderr, Spot::of_open(std::io::stderr())),
+        ]
+    }
+}
+
+fn spot(named: &Option<PathBuf>, own: Option<Spot>) -> Option<Spot> {
+    named.as_deref().map_or(own, Spot::of)
+}
+
+/// Makes sure that input is not emptied before it is read. Both outputs may go to one file.
+pub fn are_apart(named: &Named) -> Result<(), Failure> {
+    let stdin = named.stdin();
+    for (option, _, named, _) in named.outputs() {
         if let Some(path) = named
             && stdin.is_some()
             && stdin == Spot::of(path)
@@ -39,16 +65,20 @@ pub fn are_apart(args: &Args, report: Option<&ReportFile>) -> Result<(), Failure
             )));
         }
     }
-    let (Some(report), Some(path)) = (report, &args.report) else { return Ok(()) };
+    Ok(())
+}
+
+/// Makes sure that a report takes the place of no regular file that is read or written otherwise.
+pub fn is_apart(report: &ReportFile, named: &Named) -> Result<(), Failure> {
     let taken = |what: &str| {
-        let path = path.display();
+        let path = report.path().display();
         Err(Failure::option(format!("--report {path}: {what} already; give each a place of its own")))
     };
     let (replaces, writes) = (report.replaces(), report.writes());
-    if replaces.is_some() && replaces == stdin {
+    if replaces.is_some() && replaces == named.stdin() {
         return taken("standard input comes from there");
     }
-    for (option, what, named, own) in outputs {
+    for (option, what, named, own) in named.outputs() {
         // What is opened once more has a position of its own. But to our own output standard error gets with it.
         let anew = named.is_some() && !(option == "--stderr" && report.is_stdout());
         let to = spot(named, own);
