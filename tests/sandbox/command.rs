@@ -266,6 +266,17 @@ fn what_is_too_large_is_told_so() {
 }
 
 #[test]
+fn memory_for_no_program_is_the_options_mistake() {
+    for (size, wanted) in
+        [("64", "64 bytes are too few for any program; 64 MiB are 64M"), ("0", "at least 1M"), ("64K", "at least 1M")]
+    {
+        let output = run(&[of_single_processes(), &["--memory-limit", size, "--", "true"]].concat());
+        assert_eq!(status(&output), 125, "{size}: {output:?}");
+        assert!(line(&output).contains("--memory-limit") && line(&output).contains(wanted), "{size}: {output:?}");
+    }
+}
+
+#[test]
 fn streams_are_our_own_or_files() {
     let place = directory();
     let path = |name: &str| place.path().join(name).display().to_string();

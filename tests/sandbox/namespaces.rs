@@ -114,9 +114,6 @@ fn ids_inside() {
         let world = World::minimal().uid(id).gid(id / 2);
         assert_eq!(ids(&supervisor, &world), (thrice(id), thrice(id / 2), 0));
     }
-    let impossible = World::minimal().uid(u32::MAX);
-    let result = result(&supervisor, &request(["ids"]).world(&impossible));
-    assert!(matches!(&result.outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_)), "{result}");
     assert_eq!(ids(&supervisor, &World::minimal().uid(0)), (thrice(0), thrice(gid), 0));
 }
 

@@ -295,6 +295,33 @@ fn numbers_that_do_not_fit() {
     }
 }
 
+/// The library does not send them.
+#[test]
+fn limits_of_zero() {
+    let mut bare = Bare::start();
+    let probe = probe();
+    let world = located(world());
+    let good = exit_7(&world);
+    let cgroups = bare.hello.backend != millibox::Backend::Rlimit;
+    let mut outcome = |limits: Limits| {
+        let id = bare.id();
+        let run = Run { limits, ..good.clone() };
+        bare.send(&frame(Kind::Run, id, &encode(&run)), &[probe.as_fd()]);
+        bare.result().1.outcome
+    };
+    let over = outcome(Limits { real_time_ns: Some(0), ..Limits::default() });
+    assert_eq!(over, Outcome::RealTimeLimit);
+    if cgroups {
+        let none = outcome(Limits { processes: Some(0), ..Limits::default() });
+        assert!(matches!(&none, Outcome::NotStarted(error) if error.step == "process_limit"), "{none:?}");
+        let over = outcome(Limits { cpu_time_ns: Some(0), ..Limits::default() });
+        assert_eq!(over, Outcome::CpuTimeLimit);
+        let over = outcome(Limits { memory: Some(0), ..Limits::default() });
+        assert_eq!(over, Outcome::MemoryLimit);
+    }
+    bare.works();
+}
+
 #[test]
 fn descriptors_that_were_not_announced() {
     let mut bare = Bare::start();

@@ -3,8 +3,8 @@
 use crate::{builder, supervisor};
 use millibox::{Error, Mount, Outcome, Program, Request, Supervisor, World};
 use millibox_tests::{
-    copy_probe, directory, eventually, pipe, probe, probe_run, processes_that_say, request, result, run, share,
-    sleeper, start, token, wait,
+    copy_probe, directory, eventually, needs_cgroups, pipe, probe, probe_run, processes_that_say, request, result, run,
+    share, sleeper, start, token, wait,
 };
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
@@ -452,7 +452,39 @@ fn the_smaller_of_two_limits_on_files() {
 
 #[test]
 fn more_processes_than_there_can_be() {
-    refused(&supervisor(), &Request::new("/bin/true").process_limit(5_000_000), "is above 4194304");
+    let supervisor = supervisor();
+    for limit in [Request::MOST_PROCESSES + 1, 5_000_000] {
+        refused(&supervisor, &Request::new("/bin/true").process_limit(limit), "is above 4194301");
+    }
+    if needs_cgroups(&supervisor) {
+        let most = Request::new("/bin/true").process_limit(Request::MOST_PROCESSES);
+        assert_eq!(result(&supervisor, &most).outcome, Outcome::Exited(0));
+    }
+}
+
+#[test]
+fn limits_that_leave_room_for_no_program() {
+    let supervisor = supervisor();
+    let request = || Request::new("/bin/true");
+    for (request, says) in [
+        (request().process_limit(0), "process_limit is 0"),
+        (request().memory_limit(0), "memory_limit is 0"),
+        (request().real_time_limit(Duration::ZERO), "real_time_limit is 0"),
+        (request().cpu_time_limit(Duration::ZERO), "cpu_time_limit is 0"),
+    ] {
+        refused(&supervisor, &request, says);
+    }
+}
+
+#[test]
+fn ids_that_are_none() {
+    let supervisor = supervisor();
+    for (world, says) in [
+        (World::minimal().uid(u32::MAX), "World::uid: 4294967295 means no id"),
+        (World::minimal().gid(u32::MAX), "World::gid: 4294967295 means no id"),
+    ] {
+        refused(&supervisor, &Request::new("/bin/true").world(&world), says);
+    }
 }
 
 #[test]

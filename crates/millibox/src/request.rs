@@ -9,9 +9,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The largest process limit: the kernel has no more ids of processes (`PID_MAX_LIMIT`, and pids.max takes no more).
-const MOST_PROCESSES: u32 = 1 << 22;
-
 /// What is to be executed.
 #[derive(Debug, Clone)]
 pub enum Program {
@@ -73,6 +70,10 @@ pub struct Request {
 }
 
 impl Request {
+    /// The largest process limit: the kernel has no more ids of processes (`PID_MAX_LIMIT`, and pids.max takes no more),
+    /// and up to three of them are the sandbox's own.
+    pub const MOST_PROCESSES: u32 = (1 << 22) - 3;
+
     /// A run of the program at `path` inside the world.
     pub fn new(path: impl Into<OsString>) -> Request {
         let path = path.into();
@@ -175,14 +176,14 @@ impl Request {
         self
     }
 
-    /// Processes and threads at one time, the program itself counted.
+    /// Processes and threads at one time, the program itself counted: from 1 to [`Request::MOST_PROCESSES`].
     #[must_use]
     pub fn process_limit(mut self, processes: u32) -> Request {
         self.limits.processes = Some(processes);
         self
     }
 
-    /// Memory of the whole tree in bytes, kernel memory, tmpfs and page cache included.
+    /// Memory of the whole tree in bytes, more than 0, kernel memory, tmpfs and page cache included.
     /// Swap is none unless [`Request::swap_limit`] gives some.
     ///
     /// Without cgroups (backend rlimit) it is the address space of each process, and who has used it up is told so by the
@@ -208,14 +209,14 @@ impl Request {
         self
     }
 
-    /// Time from just before the exec to the end of the first process.
+    /// Time from just before the exec to the end of the first process, more than 0.
     #[must_use]
     pub fn real_time_limit(mut self, limit: Duration) -> Request {
         self.limits.real_time_ns = Some(nanos(limit));
         self
     }
 
-    /// User and system CPU time of the whole tree.
+    /// User and system CPU time of the whole tree, more than 0.
     #[must_use]
     pub fn cpu_time_limit(mut self, limit: Duration) -> Request {
         self.limits.cpu_time_ns = Some(nanos(limit));
@@ -343,9 +344,22 @@ impl Request {
                 ));
             }
         }
-        if let Some(processes) = self.limits.processes.filter(|&processes| processes > MOST_PROCESSES) {
+        if let Some(processes) = self.limits.processes.filter(|&processes| processes > Request::MOST_PROCESSES) {
             return says(format!(
-                "a process limit of {processes} is above {MOST_PROCESSES}, which is the kernel's own"
+                "a process limit of {processes} is above {}, the most that the kernel can hold",
+                Request::MOST_PROCESSES
+            ));
+        }
+        // The program would be told to have gone beyond it; but it is the caller who has left no room for any.
+        let zero = [
+            ("process_limit", self.limits.processes.map(u64::from), "count the program itself"),
+            ("memory_limit", self.limits.memory, "give bytes"),
+            ("real_time_limit", self.limits.real_time_ns, "give more time"),
+            ("cpu_time_limit", self.limits.cpu_time_ns, "give more time"),
+        ];
+        if let Some((method, _, remedy)) = zero.into_iter().find(|(_, limit, _)| *limit == Some(0)) {
+            return says(format!(
+                "{method} is 0, with which no program can run: {remedy}, or do not call it for no limit"
             ));
         }
         if let Program::Descriptor(program) = &self.program {

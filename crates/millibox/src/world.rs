@@ -88,13 +88,13 @@ impl World {
         self.mount(Mount::read_write(bytes(source.as_ref()), bytes(at.as_ref())))
     }
 
-    /// User id inside; without it the same as outside.
+    /// User id inside, but `u32::MAX`, which is none to the kernel; without it the same as outside.
     #[must_use]
     pub fn uid(self, uid: u32) -> World {
         self.with(|wire| wire.uid = Some(uid))
     }
 
-    /// Group id inside; without it the same as outside.
+    /// Group id inside, but `u32::MAX`, which is none to the kernel; without it the same as outside.
     #[must_use]
     pub fn gid(self, gid: u32) -> World {
         self.with(|wire| wire.gid = Some(gid))
@@ -219,6 +219,15 @@ impl World {
     pub(crate) fn located(&self) -> Result<Vec<u8>, Error> {
         let encode = || {
             self.wire.mounts.iter().try_for_each(Mount::check)?;
+            for (method, id) in [("World::uid", self.wire.uid), ("World::gid", self.wire.gid)] {
+                if id == Some(u32::MAX) {
+                    return Err(format!(
+                        "{method}: {} means no id to the kernel; choose a smaller one, or do not call it for that of the \
+                         supervisor",
+                        u32::MAX
+                    ));
+                }
+            }
             Ok(millibox_wire::encode(&self.wire))
         };
         match self.encoded.get_or_init(encode) {

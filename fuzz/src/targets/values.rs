@@ -50,6 +50,9 @@ fn value(bytes: &[u8]) {
             assert_eq!(size, number, "{text}");
         }
     }
+    if let Some(memory) = taken(cli::memory(text)) {
+        assert!(memory >= 1 << 20 && cli::size(text) == Ok(memory), "{text}");
+    }
     if let Some(time) = taken(cli::time(text)) {
         assert_ne!(time, Duration::ZERO);
         assert_eq!(cli::time(&humantime::format_duration(time).to_string()), Ok(time), "{text}");

@@ -5,13 +5,10 @@ use crate::machine;
 use crate::values;
 use clap::ValueEnum;
 use clap::builder::{OsStringValueParser, PathBufValueParser, TypedValueParser};
-use millibox::Network;
+use millibox::{Network, Request};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// pids.max takes no more than the kernel's PID_MAX_LIMIT, and up to three of them are the sandbox's own.
-const MOST_PROCESSES: u64 = (4 << 20) - 3;
 
 const LIMITS: &str = "Limits (without one, there is none)";
 pub(super) const WORLD: &str = "World (what the program sees)";
@@ -73,11 +70,11 @@ pub struct Args {
     /// Memory of all processes together
     ///
     /// Anonymous memory, page cache of what they write, tmpfs, kernel memory. Units: K, M, G, T, P,
-    /// powers of 1024 (KiB and KB mean the same); bytes without one. No swap beside it unless --swap-limit gives
-    /// some.
+    /// powers of 1024 (KiB and KB mean the same); bytes without one. At least 1M. No swap beside it unless
+    /// --swap-limit gives some.
     ///
     /// Example: --memory-limit 64M
-    #[arg(long, value_name = "SIZE", value_parser = values::positive_size, allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "SIZE", value_parser = values::memory, allow_hyphen_values = true, help_heading = LIMITS)]
     pub memory_limit: Option<u64>,
     /// Swap on top of the memory limit
     ///
@@ -91,7 +88,7 @@ pub struct Args {
     /// More are refused to the program (fork fails), which goes on.
     ///
     /// Example: --process-limit 1
-    #[arg(long, value_name = "N", value_parser = values::number::<u32>(1, MOST_PROCESSES), allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "N", value_parser = values::number::<u32>(1, Request::MOST_PROCESSES.into()), allow_hyphen_values = true, help_heading = LIMITS)]
     pub process_limit: Option<u32>,
     /// Bytes of standard output and standard error together
     ///
