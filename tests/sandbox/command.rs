@@ -681,6 +681,43 @@ fn a_supervisor_that_cannot_be_executed_is_told_first_by_the_doctor() {
 }
 
 #[test]
+fn what_is_no_supervisor_is_told_with_who_named_it() {
+    let with = |supervisor: &str, words: &[&str]| {
+        let mut command = Command::new(executable("millibox"));
+        command.args(words).env("MILLIBOX_SUPERVISOR", supervisor).stdin(Stdio::null()).output().unwrap()
+    };
+    for (path, why) in [
+        ("/bin/true", "is no millibox-supervisor of this version: it ended without a word (exit status 0)"),
+        ("/bin/false", "is no millibox-supervisor of this version: it ended without a word (exit status 1)"),
+        ("/bin/ls", "is no millibox-supervisor of this version: "),
+        (executable("millibox").to_str().unwrap(), "is no millibox-supervisor of this version: "),
+        ("/no/such/file", "No such file or directory (os error 2); MILLIBOX_SUPERVISOR must name"),
+    ] {
+        let output = with(path, &["run", "--", "true"]);
+        assert_eq!(status(&output), 125, "{output:?}");
+        // One line, whatever it said.
+        let said = line(&output);
+        assert!(said.contains(&format!("{path} (MILLIBOX_SUPERVISOR)")) && said.contains(why), "{said}");
+        assert!(!said.contains("set MILLIBOX_SUPERVISOR"), "{said}");
+
+        let output = with(path, &["doctor", "--json"]);
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let checks = told["checks"].as_array().unwrap();
+        assert_eq!((status(&output), checks.len()), (1, 1), "nothing else can be tried: {told}");
+        assert_eq!((&checks[0]["name"], &checks[0]["ok"]), (&"supervisor".into(), &false.into()), "{told}");
+        assert!(checks[0]["remedy"].as_str().is_some_and(|remedy| remedy.contains("or unset it")), "{told}");
+    }
+    // An empty variable is as one that is not set.
+    let mut command = Command::new(executable("millibox"));
+    command.env("MILLIBOX_SUPERVISOR", "").env("MILLIBOX_CGROUP_PARENT", "");
+    let output = command.args(["run", "--", "true"]).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(status(&output), 0, "{output:?}");
+
+    let error = millibox::Supervisor::builder().executable("/bin/true").start().unwrap_err().to_string();
+    assert!(error.starts_with("/bin/true (Builder::executable) is no millibox-supervisor"), "{error}");
+}
+
+#[test]
 fn a_signal_ends_the_languages_and_leaves_nothing() {
     let place = directory();
     share(place.path(), 0o755);
@@ -800,6 +837,16 @@ fn a_cgroup_that_the_environment_names_wrongly_is_told_by_its_variable() {
         let output = command.args(["run", "true"]).output().unwrap();
         assert_eq!(status(&output), 125, "{output:?}");
         assert!(line(&output).contains(what) && !line(&output).contains("--cgroup-parent="), "{output:?}");
+        let mut command = Command::new(executable("millibox"));
+        command.env("MILLIBOX_CGROUP_PARENT", std::ffi::OsStr::from_bytes(value));
+        let output = command.args(["doctor", "--json"]).output().unwrap();
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        for check in told["checks"].as_array().unwrap() {
+            if check["detail"].as_str().is_some_and(|detail| detail.contains("MILLIBOX_CGROUP_PARENT")) {
+                let remedy = check["remedy"].as_str();
+                assert!(remedy.is_some_and(|remedy| remedy.starts_with("set MILLIBOX_CGROUP_PARENT")), "{told}");
+            }
+        }
     }
 }
 

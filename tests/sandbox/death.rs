@@ -571,7 +571,9 @@ fn nothing_is_left_of_one_whose_greeting_cannot_be_read() {
     let said = place.path().join("pid");
     let script = format!("echo $$ > {}; printf nonsense >&0; exec cat >/dev/null", said.display());
     match Supervisor::builder().executable(in_its_place(place.path(), &script)).start() {
-        Err(Error::Start(why)) => assert!(why.contains("greeting") && why.contains("install both"), "{why}"),
+        Err(Error::NotSupervisor { why, .. }) => {
+            assert!(why.contains("greeting") && why.contains("install both"), "{why}");
+        }
         other => panic!("{other:?}"),
     }
     let pid = std::fs::read_to_string(said).unwrap();

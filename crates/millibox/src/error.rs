@@ -1,6 +1,6 @@
 //! What can go wrong on the client's side.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why something could not be had. A run's own failure is no error here but an
 /// [`Outcome`](crate::Outcome).
@@ -12,13 +12,25 @@ pub enum Error {
          to its path", shown(.0)
     )]
     NoSupervisor(Vec<PathBuf>),
-    /// The supervisor's executable is there and cannot be executed.
-    #[error("cannot execute the supervisor {}: {error}", .path.display())]
+    /// The supervisor's executable cannot be executed.
+    #[error("cannot execute the supervisor {}: {error}{}", named(.path, *.named_by), remedy(.error, *.named_by))]
     NotExecuted {
         /// The executable.
         path: PathBuf,
+        /// The environment variable or the method that names it, if it was not looked for.
+        named_by: Option<&'static str>,
         /// The kernel's answer.
         error: std::io::Error,
+    },
+    /// What was executed is no supervisor, or not of this version.
+    #[error("{} is no millibox-supervisor of this version: {why}", named(.path, *.named_by))]
+    NotSupervisor {
+        /// The executable.
+        path: PathBuf,
+        /// The environment variable or the method that names it, if it was not looked for.
+        named_by: Option<&'static str>,
+        /// What it did instead of greeting.
+        why: String,
     },
     /// The supervisor could not be started; these are its own words.
     #[error("cannot start the supervisor: {0}")]
@@ -42,6 +54,21 @@ pub enum Error {
 impl Error {
     pub(crate) fn system(what: &'static str) -> impl Fn(rustix::io::Errno) -> Error {
         move |errno| Error::System { what, error: errno.into() }
+    }
+}
+
+fn named(path: &Path, by: Option<&str>) -> String {
+    match by {
+        Some(by) => format!("{} ({by})", path.display()),
+        None => path.display().to_string(),
+    }
+}
+
+/// What to do about a path that leads to no file.
+fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
+    match named_by.filter(|_| error.kind() == std::io::ErrorKind::NotFound) {
+        Some(by) => format!("; {by} must name a millibox-supervisor, or be left out"),
+        None => String::new(),
     }
 }
 

@@ -9,6 +9,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, pidfd_send_signal, waitid,
 };
+use std::ffi::OsString;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -47,7 +48,8 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The supervisor's executable, instead of looking for it.
+    /// The supervisor's executable, instead of looking for it: where the environment variable `MILLIBOX_SUPERVISOR` says,
+    /// or else beside the running program, in libexec/millibox of the same prefix, on `PATH`.
     #[must_use]
     pub fn executable(mut self, path: impl Into<PathBuf>) -> Builder {
         self.executable = Some(path.into());
@@ -77,7 +79,7 @@ impl Builder {
     }
 
     /// Where our cgroups are made: an absolute path in each hierarchy, as it is mounted here. Without it, what the
-    /// environment variable `MILLIBOX_CGROUP_PARENT` says; if that is not set either, a place is looked for.
+    /// environment variable `MILLIBOX_CGROUP_PARENT` says; if that is not set either, or empty, a place is looked for.
     #[must_use]
     pub fn cgroup_parent(mut self, path: impl Into<String>) -> Builder {
         self.cgroup_parent = Some(path.into());
@@ -124,13 +126,14 @@ impl Builder {
         if self.cpus.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::Start("the list of CPUs is empty: name at least one CPU, or leave it out".to_owned()));
         }
-        let executable = match &self.executable {
-            Some(path) => path.clone(),
-            None => find()?,
+        let (executable, named_by) = match (&self.executable, set(SUPERVISOR)) {
+            (Some(path), _) => (path.clone(), Some("Builder::executable")),
+            (None, Some(path)) => (PathBuf::from(path), Some(SUPERVISOR)),
+            (None, None) => (find()?, None),
         };
+        let not_executed = |path: &Path, error| Error::NotExecuted { path: path.to_owned(), named_by, error };
         // It is executed, and perhaps executed again at the end, elsewhere.
-        let executable =
-            std::path::absolute(&executable).map_err(|error| Error::NotExecuted { path: executable.clone(), error })?;
+        let executable = std::path::absolute(&executable).map_err(|error| not_executed(&executable, error))?;
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(Error::system("make a socket"))?;
         let mut command = Command::new(&executable);
@@ -156,7 +159,7 @@ impl Builder {
         });
         let told = match std::env::var(CGROUP_PARENT) {
             _ if self.cgroup_parent.is_some() => None,
-            Ok(parent) => Some(parent),
+            Ok(parent) => Some(parent).filter(|parent| !parent.is_empty()),
             Err(std::env::VarError::NotPresent) => None,
             Err(error) => {
                 return Err(Error::Start(format!("{CGROUP_PARENT}: {error}; name a cgroup by an absolute path")));
@@ -178,7 +181,7 @@ impl Builder {
         if self.separate_pid1 {
             command.arg("--pid1=separate");
         }
-        let mut child = command.spawn().map_err(|error| Error::NotExecuted { path: executable.clone(), error })?;
+        let mut child = command.spawn().map_err(|error| not_executed(&executable, error))?;
         // Our copy of its end of the socket goes with the command.
         drop(command);
         let stderr = child.stderr.take().map(OwnedFd::from);
@@ -192,13 +195,16 @@ impl Builder {
                 return Err(Error::system("watch the supervisor")(errno));
             }
         };
-        let process = Arc::new(Mutex::new(Process { pidfd, stderr, executable, cgroups: Vec::new() }));
+        let process = Process { pidfd, stderr, executable: executable.clone(), cgroups: Vec::new(), is_known: false };
+        let process = Arc::new(Mutex::new(process));
         let words = process.clone();
         let last_words = Box::new(move || words.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).last_words());
         let (connection, hello) = Connection::new(ours, last_words).map_err(|error| {
             // Its socket is closed by now, so it ends, and is not to stay a zombie.
-            process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).wait_for_end();
+            let mut process = process.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            process.wait_for_end();
             match (error, &told) {
+                (Error::Start(why), _) if !process.is_known => Error::NotSupervisor { path: executable, named_by, why },
                 // Nobody has typed the option that it knows this by.
                 (Error::Start(words), Some(_)) if words.contains("--cgroup-parent=") => {
                     Error::Start(words.replace("--cgroup-parent=", &format!("{CGROUP_PARENT}=")))
@@ -222,6 +228,8 @@ struct Process {
     stderr: Option<OwnedFd>,
     executable: PathBuf,
     cgroups: Vec<String>,
+    /// Its last words were those of a supervisor, or a signal's.
+    is_known: bool,
 }
 
 impl Process {
@@ -248,9 +256,15 @@ impl Process {
                     Ok(read) => bytes.extend_from_slice(&chunk[..read]),
                 }
             }
-            text = String::from_utf8_lossy(&bytes).trim().trim_start_matches("millibox: ").to_owned();
+            text = String::from_utf8_lossy(&bytes).trim().to_owned();
         }
         let status = self.wait_for_end();
+        if let Some(words) = text.strip_prefix("millibox: ") {
+            // The command begins its lines in the same way, and is easily taken for the supervisor.
+            self.is_known = !words.starts_with("unexpected argument '--socket'");
+            return words.to_owned();
+        }
+        self.is_known = status.is_some_and(|status| status.terminating_signal().is_some());
         if !text.is_empty() {
             return text;
         }
@@ -304,6 +318,8 @@ impl Process {
     }
 }
 
+/// The environment variable that says which file the supervisor is.
+const SUPERVISOR: &str = "MILLIBOX_SUPERVISOR";
 /// The environment variable that says where our cgroups are made.
 const CGROUP_PARENT: &str = "MILLIBOX_CGROUP_PARENT";
 
@@ -472,14 +488,14 @@ impl std::fmt::Debug for Supervisor {
     }
 }
 
-/// Looks for the supervisor's executable: `MILLIBOX_SUPERVISOR`, beside the running
-/// program (a cargo test lies one directory deeper), in the libexec directory of the same
-/// prefix, on `PATH`.
+/// A variable of the environment; an empty one is as one that is not set.
+fn set(variable: &str) -> Option<OsString> {
+    std::env::var_os(variable).filter(|value| !value.is_empty())
+}
+
+/// Looks for the supervisor's executable, which nobody has named: beside the running program (a cargo test lies one
+/// directory deeper), in the libexec directory of the same prefix, on `PATH`.
 fn find() -> Result<PathBuf, Error> {
-    if let Some(path) = std::env::var_os("MILLIBOX_SUPERVISOR") {
-        let path = PathBuf::from(path);
-        return if path.exists() { Ok(path) } else { Err(Error::NoSupervisor(vec![path])) };
-    }
     let mut places = Vec::new();
     if let Ok(program) = std::env::current_exe()
         && let Some(directory) = program.parent()

@@ -1,6 +1,6 @@
 //! What is tried.
 
-use super::remedies::Facts;
+use super::remedies::{self, Facts};
 use super::trial::{Trial, run, run_with, shell};
 use crate::machine;
 use crate::values::shown_size;
@@ -87,11 +87,20 @@ impl Checkup<'_> {
     /// The supervisor, its namespaces, a first program: with the backend that needs least.
     fn start(&mut self, machine: &machine::Options) -> bool {
         let started = machine.builder().slots(1).homes_per_slot(1).backend(BackendChoice::Rlimit).start();
+        let renamed = |by: &str| format!("set {by} to the path of a millibox-supervisor of this version, or unset it");
         let elsewhere = "install millibox-supervisor beside millibox, or set MILLIBOX_SUPERVISOR to its path";
         let (found, remedy) = match &started {
+            Err(error @ Error::NotExecuted { named_by: Some(by), error: why, .. })
+                if why.kind() == std::io::ErrorKind::NotFound =>
+            {
+                (Err(error.to_string()), renamed(by))
+            }
             Err(error @ Error::NotExecuted { path, .. }) => {
                 let remedy = format!("chmod 755 {} (on a file system that is not mounted noexec)", path.display());
                 (Err(error.to_string()), format!("{remedy}, or {elsewhere}"))
+            }
+            Err(error @ Error::NotSupervisor { named_by, .. }) => {
+                (Err(error.to_string()), named_by.map_or(elsewhere.to_owned(), renamed))
             }
             Err(error @ Error::NoSupervisor(_)) => (Err(error.to_string()), elsewhere.to_owned()),
             _ => (Ok("found, and executed".to_owned()), String::new()),
@@ -105,7 +114,7 @@ impl Checkup<'_> {
             Err(error) => {
                 let why = error.to_string();
                 // It did not come as far as namespaces.
-                let remedy = remedy.filter(|_| !why.contains("MILLIBOX_CGROUP_PARENT"));
+                let remedy = remedies::cgroup_parent(&why).or(remedy);
                 return self.note("user namespaces", true, Err(why), remedy);
             }
         };
@@ -156,7 +165,8 @@ impl Checkup<'_> {
         for (name, backend, choice, tried) in outcomes {
             let instead = better.filter(|_| wanted == choice);
             let instead = instead.map(|better| format!("leave --backend {backend} out: {better} works here"));
-            self.note(name, false, tried, remedy.take().or(instead));
+            let named = tried.as_ref().err().and_then(|why| remedies::cgroup_parent(why));
+            self.note(name, false, tried, named.or_else(|| remedy.take()).or(instead));
         }
     }
 

@@ -6,6 +6,12 @@ use std::path::{Path, PathBuf};
 /// A supervisor with one slot opens no more files than this.
 const ENOUGH_FILES: u64 = 64;
 
+/// What the environment says of cgroups is wrong, and that is what failed.
+pub fn cgroup_parent(why: &str) -> Option<String> {
+    let to_blame = why.contains("MILLIBOX_CGROUP_PARENT");
+    to_blame.then(|| "set MILLIBOX_CGROUP_PARENT to a cgroup that is there, or unset it".to_owned())
+}
+
 /// What there is to know of a machine.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
@@ -37,7 +43,8 @@ impl Facts {
     /// Looks.
     pub fn look() -> Facts {
         let is = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
-        let supervisor = std::env::var_os("MILLIBOX_SUPERVISOR").map(PathBuf::from).or_else(|| {
+        let named = std::env::var_os("MILLIBOX_SUPERVISOR").filter(|path| !path.is_empty());
+        let supervisor = named.map(PathBuf::from).or_else(|| {
             let beside = std::env::current_exe().ok()?.with_file_name("millibox-supervisor");
             beside.exists().then_some(beside)
         });
