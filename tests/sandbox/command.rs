@@ -718,6 +718,27 @@ fn what_is_no_supervisor_is_told_with_who_named_it() {
 }
 
 #[test]
+fn who_has_no_supervisor_is_told_how_to_get_one() {
+    let place = directory();
+    share(place.path(), 0o755);
+    let alone = place.path().join("millibox");
+    std::fs::copy(executable("millibox"), &alone).unwrap();
+    let mut command = Command::new(&alone);
+    // The program's own directory once more, and another one twice.
+    let here = place.path().display().to_string();
+    command.env_remove("MILLIBOX_SUPERVISOR").env("PATH", format!("{here}:/no/such:/no/such"));
+    let output = command.args(["run", "--", "true"]).stdin(Stdio::null()).output().unwrap();
+    let said = line(&output);
+    assert_eq!(status(&output), 125, "{said}");
+    for words in ["cargo build --release --bin millibox-supervisor", "make install", "MILLIBOX_SUPERVISOR"] {
+        assert!(said.contains(words), "{said}");
+    }
+    for place in [&*here, "/no/such"] {
+        assert_eq!(said.matches(&format!("{place}/millibox-supervisor")).count(), 1, "{said}");
+    }
+}
+
+#[test]
 fn a_signal_ends_the_languages_and_leaves_nothing() {
     let place = directory();
     share(place.path(), 0o755);

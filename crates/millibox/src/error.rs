@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 pub enum Error {
     /// The supervisor's executable was not found in any of these places.
     #[error(
-        "cannot find millibox-supervisor (looked at {}); install it beside this program, or set MILLIBOX_SUPERVISOR \
-         to its path", shown(.0)
+        "cannot find millibox-supervisor (looked at {}); build it in a checkout of millibox (cargo build --release --bin \
+         millibox-supervisor), and put it beside this program or set MILLIBOX_SUPERVISOR to its path; or make install \
+         there, which puts it on PATH", shown(.0)
     )]
     NoSupervisor(Vec<PathBuf>),
     /// The supervisor's executable cannot be executed.

@@ -28,6 +28,9 @@
 //! `examples/capture.rs` gives a program input and catches what it writes, up to a limit; a `File` or a `PipeWriter` becomes
 //! a stream by `OwnedFd::from`.
 //!
+//! The executable `millibox-supervisor` is not built with a dependency on this crate: in a checkout of the same version
+//! say `cargo build --release --bin millibox-supervisor` and set `MILLIBOX_SUPERVISOR` to its path, or `make install`.
+//!
 //! | file | what |
 //! | --- | --- |
 //! | `start` | finding and starting the supervisor |

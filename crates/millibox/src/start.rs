@@ -9,6 +9,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, pidfd_send_signal, waitid,
 };
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -511,6 +512,8 @@ fn find() -> Result<PathBuf, Error> {
     for directory in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {
         places.push(directory.join(EXECUTABLE));
     }
+    let mut seen = HashSet::new();
+    places.retain(|place| seen.insert(place.clone()));
     places.iter().find(|path| path.exists()).cloned().ok_or(Error::NoSupervisor(places))
 }
 
