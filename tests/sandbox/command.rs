@@ -116,6 +116,28 @@ fn what_cannot_be_executed_is_told_from_what_is_not_there() {
 }
 
 #[test]
+fn a_program_that_is_nowhere_is_told_so() {
+    let place = directory();
+    let wanted = place.path().canonicalize().unwrap().join("none").display().to_string();
+    let ro = format!("{}:/place", place.path().display());
+    for (options, program) in [(&[][..], "./none"), (&[], &*wanted), (&["--ro", &ro], "./none")] {
+        let mut command = Command::new(executable("millibox"));
+        command.arg("run").args(options).args(["--", program]).current_dir(place.path()).stdin(Stdio::null());
+        let output = command.output().unwrap();
+        let said = line(&output);
+        assert_eq!(status(&output), 127, "{said}");
+        assert!(said.contains(&format!("cannot execute {program}: No such file")), "{said}");
+        assert!(said.contains(&format!("nor is there a file {wanted} on the host")), "{said}");
+        assert!(!said.contains("not the host's"), "{said}");
+    }
+    // Here only the world counts.
+    for (options, program) in [(&[][..], "/usr/bin/none"), (&["--ro", &ro, "--cwd", "/place"], "./none")] {
+        let output = run(&[options, &["--", program]].concat());
+        assert!(line(&output).contains("the run's world has no such file"), "{output:?}");
+    }
+}
+
+#[test]
 fn a_program_that_is_closed_to_the_sandboxs_user_is_told_so() {
     if !is_root() {
         return skip("only root starts a sandbox that has another user");

@@ -61,8 +61,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 
 fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     let world = signals.may_wait(|| world(args))?;
-    let (mut request, file) = match program::choose(args, &world)? {
-        Chosen::Request(request, file) => (request.world(&world), file),
+    let (mut request, meant) = match program::choose(args, &world)? {
+        Chosen::Request(request, meant) => (request.world(&world), meant),
         Chosen::CannotExecute(why) => return Ok(Ending::CannotExecute(why)),
     };
     request = limits(args, request)?;
@@ -89,7 +89,7 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     let ending = match result {
         Ok(mut result) => {
             if let Outcome::NotStarted(error) = &mut result.outcome {
-                program::name_in(error, args, file.as_ref(), supervisor.ids());
+                program::name_in(error, args, &meant, supervisor.ids());
             }
             Ending::Result(result)
         }

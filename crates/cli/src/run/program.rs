@@ -24,11 +24,19 @@ const MOST_LINKS: usize = 40;
 
 /// What came of choosing.
 pub enum Chosen {
-    /// A request that has its program, arguments and working directory; and which file of the host that is, if a path
-    /// tells.
-    Request(Box<Request>, Option<HostFile>),
+    /// A request that has its program, arguments and working directory; and which file that is.
+    Request(Box<Request>, Meant),
     /// The program cannot be executed, for this reason.
     CannotExecute(RunError),
+}
+
+/// What a PROGRAM is, as far as can be told from outside.
+pub enum Meant {
+    /// It is looked for, or the world has it from nowhere on the host.
+    Inside,
+    File(HostFile),
+    /// Not shown by the world, and not on the host, where it would be this.
+    Nowhere(PathBuf),
 }
 
 /// A file of the host that is to be executed.
@@ -61,39 +69,54 @@ pub fn choose(args: &Args, world: &World) -> Result<Chosen, Failure> {
         return Err(Failure::option("PROGRAM is empty"));
     };
     let inside = args.cwd.clone().unwrap_or_else(|| PathBuf::from("/"));
-    let mut file = None;
+    let mut meant = Meant::Inside;
     let program = if !typed.as_bytes().contains(&b'/') {
         Program::Search(typed.clone(), search_path(&args.env))
     } else {
         let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         match find(typed, &inside, &here, world) {
             Found::Inside(path) => {
-                file = seen(world, &inside.join(&path)).map(|path| HostFile { path, open: false });
+                if let Some(path) = seen(world, &inside.join(&path)) {
+                    meant = Meant::File(HostFile { path, open: false });
+                }
                 Program::Path(path)
+            }
+            Found::Nowhere(path) => {
+                // Let the sandbox say so: it sees more of its world than we do.
+                meant = Meant::Nowhere(path);
+                Program::Path(typed.clone())
             }
             Found::Host(path) => match open(&path) {
                 Ok(program) => {
-                    file = Some(HostFile { path, open: true });
+                    meant = Meant::File(HostFile { path, open: true });
                     Program::Descriptor(program.into())
                 }
                 Err(why) => return Ok(Chosen::CannotExecute(why)),
             },
         }
     };
-    Ok(Chosen::Request(Box::new(Request::of(program).args(&args.program).current_dir(inside)), file))
+    Ok(Chosen::Request(Box::new(Request::of(program).args(&args.program).current_dir(inside)), meant))
 }
 
 /// Says which program it is that could not be executed, if it was a descriptor, which has no name, and where else a name
 /// can be looked for. And which directory could not be entered, whose name is gone with the run.
-pub fn name_in(error: &mut RunError, args: &Args, file: Option<&HostFile>, ids: (u32, u32)) {
+pub fn name_in(error: &mut RunError, args: &Args, meant: &Meant, ids: (u32, u32)) {
     if let (Some(directory), "working_directory") = (&args.cwd, error.step.as_str()) {
         let named = format!("enter the working directory {}", directory.display());
         error.message = error.message.replacen("enter the working directory", &named, 1);
     }
     let Some(typed) = args.program.first().filter(|_| error.step == "exec") else { return };
-    let closed = file.filter(|_| error.errno == Some(libc::EACCES)).and_then(|file| file.closed(ids));
-    if closed.is_some() {
-        // The reason takes the place of what it may be.
+    let reason = match (meant, error.errno) {
+        (Meant::File(file), Some(libc::EACCES)) => file
+            .closed(ids)
+            .map(|closed| format!("{closed}, whom the sandbox runs as: chmod o+x, or choose a --user who may")),
+        (Meant::Nowhere(path), Some(libc::ENOENT)) if !error.message.contains(NO_LOADER) => {
+            Some(format!("neither does the run's world show it nor is there a file {} on the host", path.display()))
+        }
+        _ => None,
+    };
+    if reason.is_some() {
+        // It takes the place of what it may be.
         error.message.truncate(error.message.rfind("; ").unwrap_or(error.message.len()));
     }
     error.message = error.message.replacen("execute the program", &format!("execute {}", typed.display()), 1);
@@ -101,8 +124,8 @@ pub fn name_in(error: &mut RunError, args: &Args, file: Option<&HostFile>, ids: 
     if missing && !typed.as_bytes().contains(&b'/') {
         error.message += "; --env PATH=... says in which directories it is looked for";
     }
-    if let Some(closed) = closed {
-        error.message += &format!("; {closed}, whom the sandbox runs as: chmod o+x, or choose a --user who may");
+    if let Some(reason) = reason {
+        error.message += &format!("; {reason}");
     }
 }
 
@@ -122,6 +145,8 @@ enum Found {
     Inside(OsString),
     /// Execute this file of the host.
     Host(PathBuf),
+    /// Neither there nor on the host, where it would be this.
+    Nowhere(PathBuf),
 }
 
 fn find(typed: &OsStr, inside: &Path, here: &Path, world: &World) -> Found {
@@ -132,9 +157,12 @@ fn find(typed: &OsStr, inside: &Path, here: &Path, world: &World) -> Found {
         return Found::Inside(typed.to_owned());
     }
     let host: PathBuf = here.join(typed).components().collect();
+    // Of what we cannot look at, nobody says that it is not there.
     if host.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-        // Nowhere: let the sandbox say so. Of what we cannot look at, it would say that it is not there.
-        return Found::Inside(typed.to_owned());
+        return match shown {
+            Some(_) => Found::Inside(typed.to_owned()),
+            None => Found::Nowhere(host),
+        };
     }
     match shown_elsewhere(world, &host) {
         Some(path) => Found::Inside(path.into()),
@@ -247,7 +275,8 @@ mod tests {
         let minimal = World::minimal();
         assert_eq!(find_in(&minimal, "/bin/sh", "/", &here), inside("/bin/sh"));
         assert_eq!(find_in(&minimal, "/usr/bin/there-is-none", "/", &here), inside("/usr/bin/there-is-none"));
-        assert_eq!(find_in(&minimal, "./none", "/", &here), inside("./none"));
+        assert_eq!(find_in(&minimal, "./none", "/", &here), Found::Nowhere(here.join("none")));
+        assert_eq!(find_in(&minimal, "./none", "/usr/bin", &here), inside("./none"));
         // Outside of the world, or under its empty /tmp.
         assert_eq!(find_in(&minimal, "sub/a.out", "/", &here), Found::Host(here.join("sub/a.out")));
         let absolute = here.join("sub/a.out");
