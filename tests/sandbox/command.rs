@@ -164,6 +164,36 @@ fn a_program_that_is_closed_to_the_sandboxs_user_is_told_so() {
         assert!(said.contains(&format!("{closed} is closed to user ")) && !said.contains("noexec"), "{said}");
     }
     assert_eq!(status(&run(&[open.to_str().unwrap()])), 0);
+    for (source, directory) in [("sub", "/place"), ("", "/place/sub")] {
+        let ro = format!("{}:/place", place.path().join(source).display());
+        let output = run(&["--ro", &ro, "--cwd", directory, "--", "true"]);
+        let said = line(&output);
+        assert_eq!(status(&output), 125, "{said}");
+        assert!(said.contains(&format!("cannot enter the working directory {directory}: Permission denied")), "{said}");
+        assert!(said.contains("sub (mode 700) is closed to user ") && said.contains("chmod o+x"), "{said}");
+    }
+}
+
+#[test]
+fn who_may_open_few_files_is_told_which_limit_that_is() {
+    let run = |most: u32| {
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nofile={most}")).arg(executable("millibox"));
+        command.args(["run", "--", "true"]).stdin(Stdio::null()).output()
+    };
+    if !run(1024).is_ok_and(|output| output.status.success()) {
+        return skip("there is no prlimit(1)");
+    }
+    let mut refused = 0;
+    for most in 4..32 {
+        let output = run(most).unwrap();
+        let said = text(&output.stderr);
+        if said.contains("(os error 24)") {
+            refused += 1;
+            assert!(said.contains("ulimit -n"), "{most}: {said}");
+        }
+    }
+    assert!(refused > 0);
 }
 
 #[test]
@@ -192,6 +222,8 @@ fn a_path_that_cannot_be_looked_at_is_told_from_one_that_leads_nowhere() {
         Err(_) => skip("another user cannot execute the command here"),
         Ok(output) => {
             assert_eq!((status(&output), line(&output).contains("Permission denied")), (126, true), "{output:?}");
+            let named = format!("you may not enter {}: chmod +x", closed.display());
+            assert!(line(&output).contains(&named), "{output:?}");
         }
     }
 }

@@ -29,8 +29,13 @@ impl Signals {
         let ignored = ignored(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
         let hangup = Some(SIGHUP).filter(|signal| ignored & 1 << (signal - 1) == 0);
         let wanted = [SIGINT, SIGQUIT, SIGTERM].into_iter().chain(hangup);
-        let mut signals = signal_hook::iterator::Signals::new(wanted)
-            .map_err(|error| Failure::sandbox(format!("cannot catch signals: {error}")))?;
+        let mut signals = signal_hook::iterator::Signals::new(wanted).map_err(|error| {
+            let remedy = match error.raw_os_error() {
+                Some(libc::EMFILE) => "; raise the limit on open files (ulimit -n) around millibox",
+                _ => "",
+            };
+            Failure::sandbox(format!("cannot catch signals: {error}{remedy}"))
+        })?;
         let seen = state.clone();
         let watch = move || {
             for signal in signals.forever() {

@@ -1,5 +1,6 @@
 //! What can go wrong on the client's side.
 
+use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
 /// Why something could not be had. A run's own failure is no error here but an
@@ -43,7 +44,7 @@ pub enum Error {
     #[error("{0}")]
     Request(String),
     /// A system call of the client's own failed.
-    #[error("cannot {what}: {error}")]
+    #[error("cannot {what}: {error}{}", remedy(.error, None))]
     System {
         /// What was being done.
         what: &'static str,
@@ -65,11 +66,15 @@ fn named(path: &Path, by: Option<&str>) -> String {
     }
 }
 
-/// What to do about a path that leads to no file.
+/// What to do about too many open files, as the kernel says to us or to the supervisor (EMFILE).
+pub(crate) const MORE_FILES: &str = "; raise the limit on open files (ulimit -n) around this program";
+
+/// What to do about a path that leads to no file, or too many files.
 fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
-    match named_by.filter(|_| error.kind() == std::io::ErrorKind::NotFound) {
-        Some(by) => format!("; {by} must name a millibox-supervisor, or be left out"),
-        None => String::new(),
+    match (Errno::from_io_error(error), named_by) {
+        (Some(Errno::NOENT), Some(by)) => format!("; {by} must name a millibox-supervisor, or be left out"),
+        (Some(Errno::MFILE), _) => MORE_FILES.to_owned(),
+        _ => String::new(),
     }
 }
 

@@ -213,6 +213,9 @@ impl Builder {
                 (Error::Start(words), Some(parent)) if words.contains(parent) => {
                     Error::Start(format!("{words}; {CGROUP_PARENT} says {parent}"))
                 }
+                (Error::Start(words), _) if words.ends_with("(os error 24)") => {
+                    Error::Start(words + crate::error::MORE_FILES)
+                }
                 (error, _) => error,
             }
         })?;

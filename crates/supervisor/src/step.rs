@@ -256,6 +256,10 @@ impl Step {
             }
             (Step::NewRoot, libc::EINVAL) => "; it is no mount point: mount something there first",
             (Step::WorkingDirectory, libc::ENOENT) => "; the directory is not in the run's world",
+            (Step::WorkingDirectory, libc::EACCES) => {
+                "; the sandbox's unprivileged user may not enter it: give others x permission on it and on the \
+                 directories above"
+            }
             (Step::Seccomp, libc::EINVAL) => "; the kernel refuses the program as malformed",
             (Step::Affinity, libc::EINVAL) => "; none of these CPUs may be used here",
             (Step::Clone, libc::ENOSPC | libc::EUSERS) => "; raise user.max_user_namespaces and its kin (sysctl)",
@@ -269,9 +273,7 @@ impl Step {
                 "; it is above the hard limit that runs have here: 4096 open files, no core dumps, what another limit of \
                  the request says, or what millibox was started with"
             }
-            (Step::Descriptors | Step::Home, libc::EMFILE) => {
-                "; raise the limit on open files (ulimit -n) around millibox"
-            }
+            (_, libc::EMFILE) => "; raise the limit on open files (ulimit -n) around millibox",
             (Step::OtherCgroupNamespaces, _) => {
                 "; where /proc/sys cannot be written, version 2 cgroups must be mounted with nsdelegate \
                  (mount -o remount,nsdelegate /sys/fs/cgroup)"

@@ -89,7 +89,7 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     let ending = match result {
         Ok(mut result) => {
             if let Outcome::NotStarted(error) = &mut result.outcome {
-                program::name_in(error, args, &meant, supervisor.ids());
+                program::name_in(error, args, &world, &meant, supervisor.ids());
             }
             Ending::Result(result)
         }

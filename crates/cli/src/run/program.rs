@@ -58,7 +58,14 @@ impl HostFile {
                 (false, false) => 0,
             };
             let closed = found.mode() >> shift & 1 == 0;
-            closed.then(|| format!("{} (mode {:o}) is closed to user {uid}", place.display(), found.mode() & 0o7777))
+            closed.then(|| {
+                format!(
+                    "{} (mode {:o}) is closed to user {uid}, whom the sandbox runs as: chmod o+x, or choose a --user who \
+                     may",
+                    place.display(),
+                    found.mode() & 0o7777
+                )
+            })
         })
     }
 }
@@ -100,31 +107,34 @@ pub fn choose(args: &Args, world: &World) -> Result<Chosen, Failure> {
 
 /// Says which program it is that could not be executed, if it was a descriptor, which has no name, and where else a name
 /// can be looked for. And which directory could not be entered, whose name is gone with the run.
-pub fn name_in(error: &mut RunError, args: &Args, meant: &Meant, ids: (u32, u32)) {
+pub fn name_in(error: &mut RunError, args: &Args, world: &World, meant: &Meant, ids: (u32, u32)) {
     if let (Some(directory), "working_directory") = (&args.cwd, error.step.as_str()) {
         let named = format!("enter the working directory {}", directory.display());
         error.message = error.message.replacen("enter the working directory", &named, 1);
+        let host = seen(world, directory).filter(|_| error.errno == Some(libc::EACCES));
+        let closed = host.and_then(|path| HostFile { path, open: false }.closed(ids));
+        give_reason(error, closed);
     }
     let Some(typed) = args.program.first().filter(|_| error.step == "exec") else { return };
     let reason = match (meant, error.errno) {
-        (Meant::File(file), Some(libc::EACCES)) => file
-            .closed(ids)
-            .map(|closed| format!("{closed}, whom the sandbox runs as: chmod o+x, or choose a --user who may")),
+        (Meant::File(file), Some(libc::EACCES)) => file.closed(ids),
         (Meant::Nowhere(path), Some(libc::ENOENT)) if !error.message.contains(NO_LOADER) => {
             Some(format!("neither does the run's world show it nor is there a file {} on the host", path.display()))
         }
         _ => None,
     };
-    if reason.is_some() {
-        // It takes the place of what it may be.
-        error.message.truncate(error.message.rfind("; ").unwrap_or(error.message.len()));
-    }
+    give_reason(error, reason);
     error.message = error.message.replacen("execute the program", &format!("execute {}", typed.display()), 1);
     let missing = error.errno == Some(libc::ENOENT) && !error.message.contains(NO_LOADER);
     if missing && !typed.as_bytes().contains(&b'/') {
         error.message += "; --env PATH=... says in which directories it is looked for";
     }
+}
+
+/// A reason, if it is known, takes the place of what it may be.
+fn give_reason(error: &mut RunError, reason: Option<String>) {
     if let Some(reason) = reason {
+        error.message.truncate(error.message.rfind("; ").unwrap_or(error.message.len()));
         error.message += &format!("; {reason}");
     }
 }
@@ -240,20 +250,36 @@ fn open(path: &Path) -> Result<OwnedFd, RunError> {
         message: format!("cannot execute {shown}: {why}"),
     };
     let cannot = |why: &dyn std::fmt::Display| error(None, why);
-    let failed = |why: std::io::Error| error(why.raw_os_error(), &why);
-    let metadata = path.metadata().map_err(failed)?;
+    let metadata = path.metadata().map_err(|why| match closed_directory(path) {
+        Some(closed) if why.kind() == ErrorKind::PermissionDenied => {
+            let closed = closed.display();
+            error(why.raw_os_error(), &format!("{why}; you may not enter {closed}: chmod +x, or choose another place"))
+        }
+        _ => error(why.raw_os_error(), &why),
+    })?;
     if !metadata.is_file() {
         return Err(cannot(&"it is not a regular file"));
     }
     rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS)
         .map_err(|_| cannot(&"you may not execute it: chmod +x, or run its interpreter"))?;
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = File::open(path).map_err(|why| match why.kind() {
+        // Inside there is no path by which it could be executed without being read.
+        ErrorKind::PermissionDenied => error(why.raw_os_error(), &format!("{why}; you may not read it: chmod +r")),
+        _ => error(why.raw_os_error(), &why),
+    })?;
     let mut first = [0; 2];
     if file.read(&mut first).is_ok_and(|read| read == 2) && &first == b"#!" {
         // The kernel hands an interpreter the script's path, and inside there is none.
         return Err(cannot(&format!("it is a script that the sandbox does not show: add --ro {shown}")));
     }
     Ok(file.into())
+}
+
+/// The first directory on the way to a file that we may not enter.
+fn closed_directory(path: &Path) -> Option<&Path> {
+    let way: Vec<&Path> = path.ancestors().skip(1).collect();
+    let may_enter = |place: &Path| rustix::fs::accessat(CWD, place, Access::EXEC_OK, AtFlags::EACCESS).is_ok();
+    way.into_iter().rev().find(|place| !may_enter(place))
 }
 
 #[cfg(test)]
