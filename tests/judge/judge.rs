@@ -998,6 +998,23 @@ fn what_was_compiled_is_kept_unless_that_is_not_wanted() {
     assert!(page(&["--no-cache"]).contains("<p>Compiled in "));
 }
 
+/// As with another user's HOME (sudo, cron).
+#[test]
+fn who_can_keep_nothing_is_warned_and_judged() {
+    let package = Package::new("");
+    package.submission("accepted/double.sh", DOUBLE);
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join(".cache"), "").unwrap();
+    for (variable, value) in [("HOME", home.path().to_owned()), ("XDG_CACHE_HOME", home.path().join(".cache"))] {
+        let mut command = package.command(&[]);
+        let output = command.env_remove("XDG_CACHE_HOME").env(variable, value).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{variable}: {output:?}");
+        assert_eq!(said.matches("millibox: warning: cannot keep compiled programs in ").count(), 1, "{said}");
+        assert!(said.contains("--no-cache") && said.contains(&format!("{variable} leads there")), "{said}");
+    }
+}
+
 #[test]
 fn limits_are_not_weaker_than_they_say_unless_asked() {
     if has_cgroups() {

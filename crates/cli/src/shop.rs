@@ -27,7 +27,7 @@ pub struct Work {
     /// Compile everything, and keep nothing of it
     ///
     /// Without it, programs that were compiled before are found in $XDG_CACHE_HOME/millibox or
-    /// ~/.cache/millibox.
+    /// ~/.cache/millibox, if that can be had.
     #[arg(long, help_heading = MACHINE)]
     pub no_cache: bool,
     /// Add the suites of a directory's files *.toml, in place of ours for the same language
@@ -46,6 +46,15 @@ pub fn can_be_package(path: &Path) -> bool {
     !other
 }
 
+/// The user's. Nobody has named it, but the environment, which may be another user's (sudo, cron): so without it
+/// everything goes on.
+fn cache() -> Cache {
+    Cache::of_user().unwrap_or_else(|why| {
+        complain(format_args!("millibox: warning: {why}"));
+        Cache::none()
+    })
+}
+
 /// What [`Work`] says, ready.
 pub struct Shop {
     pub machine: Arc<Machine>,
@@ -57,7 +66,7 @@ impl Shop {
     /// Starts the machine, which `signals` will stop. `jobs` is for who says nothing, and so are no `cpus`.
     pub fn open(work: &Work, jobs: Option<u16>, cpus: &[usize], signals: &Signals) -> Result<Shop, Failure> {
         let suites = suites(work.suites.as_deref())?;
-        let cache = if work.no_cache { Cache::none() } else { Cache::of_user().map_err(Failure::option)? };
+        let cache = if work.no_cache { Cache::none() } else { cache() };
         let machine = Machine::start(work.machine.builder(), work.jobs.or(jobs).map(usize::from), cpus)?;
         let machine = Arc::new(machine);
         let stopped = machine.clone();

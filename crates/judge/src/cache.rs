@@ -92,14 +92,17 @@ impl Cache {
     /// In `$XDG_CACHE_HOME/millibox`, or `~/.cache/millibox`; nothing is kept if there is neither.
     ///
     /// # Errors
-    /// See [`Cache::in_directory`].
+    /// See [`Cache::in_directory`]; it names the variable.
     pub fn of_user() -> Result<Cache, String> {
         let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || absolute("HOME").filter(|home| home.is_dir()).map(|home| home.join(".cache"));
-        match absolute("XDG_CACHE_HOME").or_else(home) {
-            Some(caches) => Cache::in_directory(&caches.join("millibox").join("programs"), CACHE_SIZE),
-            None => Ok(Cache::none()),
-        }
+        let home = || absolute("HOME").filter(|home| home.is_dir()).map(|home| ("HOME", home.join(".cache")));
+        let Some((variable, caches)) =
+            absolute("XDG_CACHE_HOME").map(|caches| ("XDG_CACHE_HOME", caches)).or_else(home)
+        else {
+            return Ok(Cache::none());
+        };
+        Cache::in_directory(&caches.join("millibox").join("programs"), CACHE_SIZE)
+            .map_err(|why| format!("{why}, or set XDG_CACHE_HOME to a directory of your own: {variable} leads there"))
     }
 
     /// Throws all programs away, or with `dry_run` none; how many there are. Those of judges that are at work
