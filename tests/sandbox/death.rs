@@ -32,6 +32,16 @@ fn family(token: &str) -> [Process; 3] {
 }
 
 #[test]
+fn a_supervisor_that_we_have_closed() {
+    for close in [|supervisor: Supervisor| supervisor.close(), |supervisor: Supervisor| drop(supervisor)] {
+        let supervisor = supervisor();
+        let (running, _output) = sleeper(&supervisor, &[]);
+        close(supervisor);
+        assert!(died(&running).starts_with("the connection was closed by this program"), "{}", died(&running));
+    }
+}
+
+#[test]
 fn a_supervisor_that_is_killed() {
     for (signal, number) in [(Signal::KILL, 9), (Signal::TERM, 15), (Signal::SEGV, 11)] {
         let supervisor = supervisor();

@@ -1,7 +1,7 @@
 //! Two runs that start together: both or none, and never one that waits for the other's place.
 
 use crate::{builder, supervisor};
-use millibox::{Backend, Handle, Outcome, Request, Supervisor, World};
+use millibox::{Backend, Error, Handle, Outcome, Request, Supervisor, World};
 use millibox_tests::{pipe, processes_that_say, read_line, request, skip, start, token, wait, world_with_proc};
 use std::time::Duration;
 
@@ -130,11 +130,11 @@ fn from_its_start_each_half_is_a_run_of_its_own() {
 fn a_slot_with_one_home_has_no_room_for_a_pair() {
     let supervisor = start(builder().slots(2).homes_per_slot(1));
     let good = request(["exit", "0"]);
-    for handle in &supervisor.run_pair([&good, &good]).unwrap() {
-        let result = wait(handle);
-        let Outcome::NotStarted(error) = &result.outcome else { panic!("{result}") };
-        assert!(error.message.contains("home") || error.message.contains("together"), "{error}");
+    match supervisor.run_pair([&good, &good]) {
+        Err(Error::Request(why)) => assert!(why.contains("Builder::homes_per_slot(2)"), "{why}"),
+        other => panic!("{other:?}"),
     }
+    assert_ended(&[supervisor.run(&good).unwrap(), supervisor.run(&good).unwrap()]);
 }
 
 #[test]

@@ -25,10 +25,15 @@ struct Bare {
 
 impl Bare {
     fn start() -> Bare {
+        Bare::start_with(&[])
+    }
+
+    fn start_with(arguments: &[&str]) -> Bare {
         let (socket, its) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
         let child = Command::new(executable("millibox-supervisor"))
             .args(["--socket=0", "--slots=1"])
+            .args(arguments)
             .stdin(Stdio::from(its))
             .spawn()
             .unwrap();
@@ -293,6 +298,17 @@ fn numbers_that_do_not_fit() {
         let id = bare.id();
         bare.refuses(id, &frame(Kind::Run, id, &encode(&run)), &[probe.as_fd()], says);
     }
+}
+
+/// The library does not ask for it.
+#[test]
+fn half_a_pair_where_there_is_one_home() {
+    let mut bare = Bare::start_with(&["--homes=1"]);
+    let probe = probe();
+    let world = located(world());
+    let id = bare.id();
+    let half = Run { partner: Some(id + 1), ..exit_7(&world) };
+    bare.refuses(id, &frame(Kind::Run, id, &encode(&half)), &[probe.as_fd()], "need two homes in a slot");
 }
 
 /// The library does not send them.

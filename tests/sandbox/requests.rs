@@ -477,6 +477,21 @@ fn limits_that_leave_room_for_no_program() {
 }
 
 #[test]
+fn more_places_than_there_can_be() {
+    for (builder, says) in [
+        (builder().slots(0), "Builder::slots(0): give a number from 1 to 512"),
+        (builder().slots(513), "Builder::slots(513)"),
+        (builder().homes_per_slot(0), "Builder::homes_per_slot(0): give a number from 1 to 4"),
+        (builder().homes_per_slot(5), "Builder::homes_per_slot(5)"),
+    ] {
+        match builder.start() {
+            Err(Error::Start(why)) => assert!(why.contains(says), "{why}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
 fn ids_that_are_none() {
     let supervisor = supervisor();
     for (world, says) in [

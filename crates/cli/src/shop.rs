@@ -5,14 +5,12 @@ use crate::languages::suites;
 use crate::machine;
 use crate::signals::Signals;
 use crate::values;
+use millibox::Builder;
 use millibox_judge::cache::Cache;
 use millibox_judge::judge::Machine;
 use millibox_judge::suite::Suites;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The supervisor has no more slots.
-const MOST_JOBS: u64 = 512;
 
 const MACHINE: &str = "Machine";
 
@@ -22,7 +20,7 @@ pub struct Work {
     /// Programs at one time; without it, one for each CPU
     ///
     /// More of them than CPUs share CPUs and wait for each other.
-    #[arg(long, value_name = "N", value_parser = values::number::<u16>(1, MOST_JOBS), help_heading = MACHINE)]
+    #[arg(long, value_name = "N", value_parser = values::number::<u16>(1, Builder::MOST_SLOTS as u64), help_heading = MACHINE)]
     pub jobs: Option<u16>,
     /// Compile everything, and keep nothing of it
     ///

@@ -99,6 +99,8 @@ const REST: Duration = Duration::from_millis(100);
 const RESTS: u32 = 10;
 /// How long whoever asks for a run waits to hear why the supervisor has ended.
 const EXPLANATION: Duration = Duration::from_secs(1);
+/// Why it ends if nothing is wrong with it.
+const CLOSED: &str = "the connection was closed by this program (Supervisor::close, shut_down, or it was dropped)";
 /// What to do where the supervisor is not understood.
 const SAME_VERSION: &str = "library and supervisor must be of the same version: install both together";
 /// When what the kernel refused to send is tried again.
@@ -211,7 +213,7 @@ impl Connection {
         // With the lock held: who reads must not find an end that is nobody's.
         let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
         if state.died.is_none() {
-            self.died(&mut state, "the connection was closed".to_owned());
+            self.died(&mut state, CLOSED.to_owned());
         }
     }
 
@@ -1117,7 +1119,7 @@ mod tests {
                 }
                 connection.close();
                 let Err(Error::Died(heard)) = waits.join().expect("no panic") else { panic!("a result") };
-                assert_eq!(heard, "the connection was closed");
+                assert_eq!(heard, CLOSED);
             });
             drop(its);
         }

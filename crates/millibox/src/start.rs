@@ -2,7 +2,7 @@
 
 use crate::connection::{Connection, NewRun};
 use crate::{Backend, Error, Handle, Request};
-use millibox_wire::Hello;
+use millibox_wire::{Hello, MOST_HOMES, MOST_SLOTS};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -49,6 +49,9 @@ pub struct Builder {
 }
 
 impl Builder {
+    /// The most slots that a supervisor can have.
+    pub const MOST_SLOTS: usize = MOST_SLOTS;
+
     /// The supervisor's executable, instead of looking for it: where the environment variable `MILLIBOX_SUPERVISOR` says,
     /// or else beside the running program, in libexec/millibox of the same prefix, on `PATH`.
     #[must_use]
@@ -57,7 +60,7 @@ impl Builder {
         self
     }
 
-    /// How many runs go on at one time; without it, one for each CPU.
+    /// How many runs go on at one time, from 1 to 512 ([`Builder::MOST_SLOTS`]); without it, one for each CPU.
     #[must_use]
     pub fn slots(mut self, slots: usize) -> Builder {
         self.slots = Some(slots);
@@ -126,6 +129,13 @@ impl Builder {
         // Who has found none to use does not mean all.
         if self.cpus.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::Start("the list of CPUs is empty: name at least one CPU, or leave it out".to_owned()));
+        }
+        for (method, number, most) in
+            [("slots", self.slots, MOST_SLOTS), ("homes_per_slot", self.homes_per_slot, MOST_HOMES)]
+        {
+            if let Some(number) = number.filter(|number| !(1..=most).contains(number)) {
+                return Err(Error::Start(format!("Builder::{method}({number}): give a number from 1 to {most}")));
+            }
         }
         let (executable, named_by) = match (&self.executable, set(SUPERVISOR)) {
             (Some(path), _) => (path.clone(), Some("Builder::executable")),
@@ -222,7 +232,8 @@ impl Builder {
         process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).cgroups =
             hello.cgroups.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         let weak_backend = hello.backend == Backend::Rlimit && self.backend != BackendChoice::Rlimit;
-        Ok(Supervisor { connection, hello, process, weak_backend })
+        let pairs = self.homes_per_slot != Some(1);
+        Ok(Supervisor { connection, hello, process, weak_backend, pairs })
     }
 }
 
@@ -340,6 +351,8 @@ pub struct Supervisor {
     hello: Hello,
     process: Arc<Mutex<Process>>,
     weak_backend: bool,
+    /// A slot has place for two runs.
+    pairs: bool,
 }
 
 impl Supervisor {
@@ -377,8 +390,16 @@ impl Supervisor {
     /// others: if the program of one cannot be executed, the other goes on.
     ///
     /// # Errors
-    /// A request makes no sense, or the supervisor is dead: nothing runs.
+    /// A request makes no sense, the supervisor was started with [one home per slot](Builder::homes_per_slot), or it is
+    /// dead: nothing runs.
     pub fn run_pair(&self, requests: [&Request; 2]) -> Result<[Handle; 2], Error> {
+        if !self.pairs {
+            return Err(Error::Request(
+                "run_pair: a slot of this supervisor has place for one run only; start it with \
+                 Builder::homes_per_slot(2) or more"
+                    .to_owned(),
+            ));
+        }
         let [first, second] = self.connection.ids();
         let runs = [new_run(first, Some(second), requests[0])?, new_run(second, Some(first), requests[1])?];
         requests.into_iter().try_for_each(|request| self.refuse_what_would_be_weaker(request))?;

@@ -1,6 +1,7 @@
 //! The command line. The client library writes it, so it is plain and strict: every
 //! option is `--name=value`, and what is not understood is refused.
 
+use millibox_wire::{MOST_HOMES, MOST_SLOTS};
 use std::ffi::OsString;
 
 /// Which backend to take.
@@ -48,8 +49,6 @@ pub enum Task {
     Version,
 }
 
-const MOST_SLOTS: usize = 512;
-
 /// Understands the command line.
 pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> {
     let mut options = Options {
@@ -81,7 +80,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
         match name {
             "--socket" => options.socket = number(0, 1 << 20)? as i32,
             "--slots" => options.slots = number(1, MOST_SLOTS)?,
-            "--homes" => options.homes_per_slot = number(1, 4)?,
+            "--homes" => options.homes_per_slot = number(1, MOST_HOMES)?,
             "--backend" => {
                 options.backend = match value {
                     "auto" => BackendChoice::Auto,

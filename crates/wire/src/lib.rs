@@ -28,6 +28,11 @@ pub use request::{Bandwidth, Descriptors, Kill, KillReason, Limits, RLIMITS, Run
 pub use result::{Backend, Figures, Hello, Outcome, RunError, RunResult};
 pub use world::{Located, Mount, Network, Source, World};
 
+/// Runs that one supervisor can have going on at one time.
+pub const MOST_SLOTS: usize = 512;
+/// Places for runs that one slot can have.
+pub const MOST_HOMES: usize = 4;
+
 /// Encodes a body.
 ///
 /// Cannot fail: the types of this crate hold nothing that postcard refuses.
