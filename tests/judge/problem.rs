@@ -329,8 +329,8 @@ fn only_what_changed_is_made() {
     shop.replace("p/prog/model.sh", "!", "?");
     assert_eq!(shop.json(&["gen", "p", "1b"])["made"].as_array().unwrap().len(), 1);
     assert_eq!(paths(&shop.json(&["gen", "p"])["made"]), ["out/0a.out", "out/1a.out", "out/2a.out"]);
-    // A made input that somebody changed is made again; an answer that a person wrote stays.
-    shop.write("p/in/1a.in", "other\n");
+    // What was made and then removed is made again; an answer that a person wrote stays.
+    std::fs::remove_file(shop.path("p/in/1a.in")).unwrap();
     shop.write("p/out/0a.out", "by hand\n");
     assert_eq!(paths(&shop.json(&["gen", "p", "--all", "1a", "0a"])["made"]), ["in/1a.in", "out/1a.out"]);
     assert_eq!(shop.read("p/out/0a.out"), "by hand\n");
@@ -338,6 +338,81 @@ fn only_what_changed_is_made() {
     let removed = shop.json(&["clean", "p"]);
     assert_eq!(removed["kept"], serde_json::json!(["out/0a.out"]));
     assert!(shop.path("p/in/0a.in").is_file() && !shop.path("p/in/1a.in").exists());
+}
+
+#[test]
+fn what_a_person_wrote_stays() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1, b: gen 2, c: gen 3}}}\n");
+    shop.write("p/data/secret/b.ans", "mine\n");
+    shop.write("p/data/secret/c.in", "mine\n");
+    let stays = |file: &str, by: &str| {
+        format!(
+            "p/data/secret/{file}: warning: stays: it is not as it was made here, so somebody wrote it; remove it to \
+             have it made anew ({by})\n"
+        )
+    };
+    let model = "model solution accepted/model.sh";
+    let gen_3 = "generators/gen.sh 3";
+    let said = shop.problem(&["gen", "p"]);
+    let warnings = stays("c.in", gen_3) + &stays("b.ans", model);
+    assert_eq!((said.status(), said.stderr()), (0, warnings.clone()), "{said:?}");
+    assert_eq!((shop.read("p/data/secret/b.ans"), shop.read("p/data/secret/c.in")), ("mine\n".into(), "mine\n".into()));
+    // Its answer is that of the input which stayed.
+    assert_eq!(shop.read("p/data/secret/c.ans"), "mine!\n");
+    // What was made here is made anew, and may not be changed in between.
+    shop.write("p/generators/gen.sh", "echo \"<$@>\"\n");
+    shop.write("p/data/secret/a.ans", "also mine\n");
+    let said = shop.problem(&["gen", "p", "--all"]);
+    let mut lines: Vec<String> = said.stderr().lines().map(|line| format!("{line}\n")).collect();
+    lines.sort();
+    assert_eq!(lines, [stays("a.ans", model), stays("b.ans", model), stays("c.in", gen_3)], "{said:?}");
+    assert_eq!((shop.read("p/data/secret/a.in"), shop.read("p/data/secret/b.in")), ("<1>\n".into(), "<2>\n".into()));
+    assert_eq!(shop.read("p/data/secret/a.ans"), "also mine\n");
+    // Without a record, only what comes out as before is known for made here.
+    std::fs::remove_dir_all(shop.path("p/.millibox")).unwrap();
+    shop.write("p/data/secret/a.ans", "<1>!\n");
+    assert_eq!(shop.problem(&["gen", "p"]).stderr(), warnings);
+    shop.write("p/submissions/accepted/model.sh", "read -r line\necho \"$line?\"\n");
+    assert_eq!(shop.problem(&["gen", "p"]).stderr(), warnings);
+    assert_eq!(shop.read("p/data/secret/a.ans"), "<1>?\n");
+    // Removed, they are made.
+    std::fs::remove_file(shop.path("p/data/secret/b.ans")).unwrap();
+    std::fs::remove_file(shop.path("p/data/secret/c.in")).unwrap();
+    assert_eq!(shop.problem(&["gen", "p"]).stderr(), "");
+    assert_eq!(
+        (shop.read("p/data/secret/b.ans"), shop.read("p/data/secret/c.ans")),
+        ("<2>?\n".into(), "<3>?\n".into())
+    );
+}
+
+#[test]
+fn a_test_that_is_no_longer_in_generators_yaml_stays() {
+    let shop = Shop::new();
+    icpc_scripts(
+        &shop,
+        "data: {secret: {data: {a: {in: one, ans: ONE}, b: {copy: b}, c: gen 1, d: {in: four, ans: FOUR}}}}\n",
+    );
+    shop.write("p/generators/b.in", "two\n");
+    shop.write("p/generators/b.ans", "TWO\n");
+    shop.good(&["gen", "p"]);
+    shop.write("p/generators/generators.yaml", "data: {secret: {data: {d: {in: four}}}}\n");
+    shop.replace("p/submissions/accepted/model.sh", "!", "?");
+    shop.good(&["gen", "p", "--all"]);
+    let answer = |test: &str| shop.read(&format!("p/data/secret/{test}.ans"));
+    assert_eq!((answer("a"), answer("b")), ("ONE\n".into(), "TWO\n".into()));
+    // An empty answer of an interactive problem is none that anybody wrote.
+    let text = shop.read("p/problem.yaml");
+    shop.write("p/problem.yaml", format!("{text}validation: custom interactive\n"));
+    shop.write("p/output_validators/v.sh", "exit 42\n");
+    shop.write("p/data/secret/e.in", "five\n");
+    shop.good(&["gen", "p", "e"]);
+    assert_eq!(shop.read("p/data/secret/e.ans"), "");
+    shop.write("p/problem.yaml", text);
+    shop.good(&["gen", "p", "e"]);
+    assert_eq!(shop.read("p/data/secret/e.ans"), "five?\n");
+    // The model solution's own answers are its own again, and so are those of a test that is still there.
+    assert_eq!((answer("c"), answer("d")), ("1?\n".into(), "four?\n".into()));
 }
 
 #[test]

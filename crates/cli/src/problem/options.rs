@@ -56,8 +56,9 @@ pub enum Command {
     /// Make inputs with generators, answers with the model solution
     ///
     /// How: a Sim package says it in its Sipfile, an ICPC package in generators/generators.yaml. Only what
-    /// changed is made (a generator, its arguments, an input, the model solution). Answers that a person
-    /// wrote stay. If anything fails, every file stays as it was.
+    /// changed is made (a generator, its arguments, an input, the model solution). Inputs and answers that a
+    /// person wrote or changed stay; where gen would make something else, it says so. If anything fails,
+    /// every file stays as it was.
     ///
     /// Example: millibox problem gen . secret/3-random --all --check
     Gen(Gen),

@@ -1,7 +1,8 @@
 //! Inputs from generators, answers from the model solution.
 //!
 //! All that is made waits beside the package's files until all of it is there and sound; then it is
-//! put in place, all or nothing. What was made of the same things before is not made again.
+//! put in place, all or nothing. What was made of the same things before is not made again. What a
+//! person wrote is never replaced: a file that is there, and is not as the record says it was made.
 
 use super::record::{Digest, Made, Record, content};
 use super::replace::Replacement;
@@ -14,7 +15,7 @@ use crate::staging::Staged;
 use crate::suite::nearest;
 use millibox::World;
 use millibox_package::model::{Generation, Generator, Kind, Program, Test};
-use millibox_package::{Constants, Fault, Problem};
+use millibox_package::{Constants, Fault, Problem, Severity};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,7 +48,7 @@ pub struct Report {
     pub made: Vec<MadeFile>,
     /// Files that were there already, made of the same things.
     pub current: usize,
-    /// What in the package its author may not have meant.
+    /// What in the package its author may not have meant, and files that stay since a person wrote them.
     #[serde(skip)]
     pub warnings: Vec<Fault>,
 }
@@ -80,6 +81,17 @@ struct Task<'p> {
     source: Source<'p>,
     by: String,
     seed: Option<u64>,
+    /// An answer that a person wrote elsewhere.
+    written: bool,
+}
+
+/// A file that was made, and that nobody's own is in the way of.
+struct Ready<'p> {
+    task: Task<'p>,
+    digest: String,
+    bytes: u64,
+    /// Whether there was no such file, or one with other content.
+    changed: bool,
 }
 
 /// What is being made: what there is, and where new files wait.
@@ -114,8 +126,8 @@ impl Setter<'_> {
     /// Makes inputs and answers.
     ///
     /// Inputs are made of tests that a Sipfile's `gen` or generators/generators.yaml names; answers of
-    /// these, and of other tests that have none or one that was made here and is as it was made.
-    /// Answers that a person wrote stay.
+    /// these, and of other tests that have none or one that the model solution made here and that is as it
+    /// was made. Files that a person wrote or changed stay, and are warned of if something else would be made.
     ///
     /// # Errors
     /// The package cannot be read, a program fails or (if that is checked) does not do twice the same, or
@@ -129,22 +141,22 @@ impl Setter<'_> {
         let mut making = Making { problem: &problem, tests, options, record, replacement, report };
 
         let inputs = self.inputs(&mut making)?;
-        let made_inputs = self.make("inputs", &making, &inputs)?;
+        let inputs = self.make("inputs", &mut making, inputs)?;
+        // An input that stays is what its answer is made of.
         let new_inputs: BTreeMap<&str, (&Path, &str)> =
-            inputs.iter().zip(&made_inputs).map(|(task, made)| (&*task.test.name, (&*task.new, &*made.0))).collect();
+            inputs.iter().map(|ready| (&*ready.task.test.name, (&*ready.task.new, &*ready.digest))).collect();
         let answers = self.answers(&mut making, &new_inputs)?;
-        let made_answers = self.make("answers", &making, &answers)?;
+        let answers = self.make("answers", &mut making, answers)?;
 
         let Making { mut record, mut replacement, mut report, .. } = making;
         let mut content = record.content().clone();
-        let all = inputs.iter().zip(made_inputs).chain(answers.iter().zip(made_answers));
-        for (task, (digest, bytes)) in all {
-            let path = below(&problem, &task.place);
-            let changed = self::content(&task.place)?.as_ref() != Some(&digest);
+        for Ready { task, digest, bytes, changed } in inputs.iter().chain(&answers) {
+            let (path, bytes, changed) = (below(&problem, &task.place), *bytes, *changed);
             if changed {
                 replacement.add(task.new.clone(), task.place.clone());
             }
-            content.files.insert(path.clone(), Made { of: task.of.clone(), content: digest });
+            let made = Made { of: task.of.clone(), content: digest.clone(), written: task.written };
+            content.files.insert(path.clone(), made);
             report.made.push(MadeFile {
                 path,
                 test: task.test.name.clone(),
@@ -215,7 +227,7 @@ impl Setter<'_> {
             let seed = matches!(source, Source::Run { .. }).then_some(generation.seed);
             let by = shown(problem, generation);
             let (place, new) = (test.input.clone(), replacement.path());
-            tasks.push(Task { test, place, new, of, source, by, seed });
+            tasks.push(Task { test, place, new, of, source, by, seed, written: false });
         }
         let failures: Vec<String> = programs.into_values().filter_map(Result::err).flatten().collect();
         if failures.is_empty() { Ok(tasks) } else { Err(Trouble::Programs(failures)) }
@@ -236,7 +248,9 @@ impl Setter<'_> {
             let there = content(answer)?;
             let generation = problem.generators.iter().find(|generation| generation.test == test.name);
             let written = generation.and_then(|generation| generation.answer.as_ref());
-            let ours = record.content().files.get(&path).is_some_and(|made| Some(&made.content) == there.as_ref());
+            // A test that generators.yaml no longer names keeps the answer that stood there.
+            let made = record.content().files.get(&path).filter(|made| generation.is_some() || !made.written);
+            let ours = made.is_some_and(|made| Some(&made.content) == there.as_ref());
             let of = Digest::new("answer");
             let (of, source, by) = match written {
                 Some(Generator::Text(text)) => (of.with(text), Source::Text(text), "generators.yaml".to_owned()),
@@ -282,18 +296,19 @@ impl Setter<'_> {
                 report.current += 1;
                 continue;
             }
-            tasks.push(Task { test, place: answer.clone(), new: replacement.path(), of, source, by, seed: None });
+            let (place, new, written) = (answer.clone(), replacement.path(), written.is_some());
+            tasks.push(Task { test, place, new, of, source, by, seed: None, written });
         }
         if wrong.is_empty() { Ok(tasks) } else { Err(Trouble::Programs(wrong)) }
     }
 
-    /// Makes all of them; digest and length of each.
-    fn make(&self, what: &str, making: &Making<'_>, tasks: &[Task<'_>]) -> Result<Vec<(String, u64)>, Trouble> {
+    /// Makes all of them; those that have their places. Who wrote a file that is there is told that it stays.
+    fn make<'p>(&self, what: &str, making: &mut Making<'p>, tasks: Vec<Task<'p>>) -> Result<Vec<Ready<'p>>, Trouble> {
         if tasks.is_empty() {
             return Ok(Vec::new());
         }
         let (problem, options) = (making.problem, making.options);
-        all(self.parallel(what, tasks, |_: &mut Worker<'_>, task| {
+        let made = all(self.parallel(what, &tasks, |_: &mut Worker<'_>, task| {
             let made = self.make_one(problem, task, options.check).map_err(|trouble| match trouble {
                 Trouble::Programs(why) => {
                     let seed = task.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
@@ -308,7 +323,24 @@ impl Setter<'_> {
                 Err(_) => format!("{}: failed", below(problem, &task.place)),
             };
             (line, made)
-        }))
+        }))?;
+        let mut ready = Vec::new();
+        for (task, (digest, bytes)) in tasks.into_iter().zip(made) {
+            let there = content(&task.place)?;
+            let changed = there.as_ref() != Some(&digest);
+            let made = making.record.content().files.get(&below(problem, &task.place));
+            if changed && there.is_some() && made.map(|made| &made.content) != there.as_ref() {
+                let message = format!(
+                    "stays: it is not as it was made here, so somebody wrote it; remove it to have it made anew ({})",
+                    task.by
+                );
+                let (path, severity) = (task.place, Severity::Warning);
+                making.report.warnings.push(Fault { path, line: None, column: None, severity, message });
+                continue;
+            }
+            ready.push(Ready { task, digest, bytes, changed });
+        }
+        Ok(ready)
     }
 
     fn make_one(&self, problem: &Problem, task: &Task<'_>, check: bool) -> Result<(String, u64), Trouble> {

@@ -1,7 +1,7 @@
 //! What was made, of what: `.millibox/made.json` in the package.
 //!
-//! It tells which files need not be made again, and which may be removed. Without it all is made anew,
-//! and nothing is removed.
+//! It tells which files need not be made again, and which may be replaced or removed: those that are as they were made.
+//! Without it all is made anew, but no other file is replaced, and nothing is removed.
 
 use super::Trouble;
 use crate::compile::headers_in;
@@ -52,6 +52,9 @@ pub(super) struct Made {
     pub of: String,
     /// Digest of what is in it.
     pub content: String,
+    /// An answer that a person wrote: in generators.yaml, or in the file that it is a copy of.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub written: bool,
 }
 
 impl Record {
