@@ -517,6 +517,26 @@ fn a_test_of_no_such_name() {
     shop.fails("p", &["gen", "p", "1b"], 125, "there is no test \"1b\"; did you mean");
     let said = shop.problem(&["gen", "nowhere"]);
     assert_eq!(said.status(), 2, "{said:?}");
+    shop.fails("p", &["gen", "p", "2*"], 125, "there is no test \"2*\"");
+    shop.fails("p", &["gen", "p", "[1"], 125, "\"[1\" is no pattern for names: ");
+}
+
+#[test]
+fn tests_are_named_by_directory_pattern_and_last_part() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {sample: {data: {2: gen 2}}, secret: {data: {a: gen 1, g: {data: {b: gen 3}}}}}\n");
+    let inputs = |tests: &[&str]| -> Vec<String> {
+        let report = shop.json(&[&["gen", "p", "--all"], tests].concat());
+        paths(&report["made"]).into_iter().filter_map(|path| path.strip_suffix(".in")).map(str::to_owned).collect()
+    };
+    assert_eq!(inputs(&["secret"]), ["data/secret/a", "data/secret/g/b"]);
+    assert_eq!(inputs(&["secret/*"]), ["data/secret/a", "data/secret/g/b"]);
+    assert_eq!(inputs(&["b", "sample/2"]), ["data/sample/2", "data/secret/g/b"]);
+    shop.good(&["clean", "p", "secret/g"]);
+    assert!(shop.path("p/data/secret/a.in").is_file() && !shop.path("p/data/secret/g").exists());
+    // What is said of packages is what is true of this subcommand.
+    let help = shop.run(&["problem", "gen", "--help"]).stdout();
+    assert!(!help.contains(".zip"), "{help}");
 }
 
 #[test]

@@ -67,7 +67,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             if let Command::Gen(args) = &args.command
                 && lacks_package(args)
             {
-                let test = args.on.package.display();
+                let test = args.package.display();
                 complain(format_args!(
                     "millibox: PACKAGE comes first, and tests after it: millibox problem gen . {test}"
                 ));
@@ -142,8 +142,8 @@ fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
 
 fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
     let options = generate::Options { tests: args.tests.clone(), all: args.all, check: args.check };
-    let shop = Shop::open(&args.on.work, None, &[], signals)?;
-    let report = work(&shop, !args.json, signals, |setter| setter.generate(&args.on.package, &options))?;
+    let shop = Shop::open(&args.work, None, &[], signals)?;
+    let report = work(&shop, !args.json, signals, |setter| setter.generate(&args.package, &options))?;
     if args.json {
         print::generation_json(&report)?;
         return Ok(0);
@@ -159,7 +159,7 @@ fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
 /// Whether somebody who stands in a package seems to have named only a test.
 fn lacks_package(args: &options::Gen) -> bool {
     let in_package = ["problem.yaml", "domjudge-problem.ini", "Simfile"].iter().any(|mark| Path::new(mark).is_file());
-    in_package && args.tests.is_empty() && !args.on.package.exists()
+    in_package && args.tests.is_empty() && !args.package.exists()
 }
 
 fn look(args: &options::Validate, signals: &Signals) -> Result<u8, Stop> {

@@ -101,7 +101,7 @@ impl Command {
     pub fn package(&self) -> Option<&Path> {
         Some(match self {
             Command::Init(_) => return None,
-            Command::Gen(args) => &args.on.package,
+            Command::Gen(args) => &args.package,
             Command::Validate(args) => &args.on.package,
             Command::Limits(args) => &args.on.package,
             Command::Test(args) => &args.on.package,
@@ -168,9 +168,15 @@ impl From<Format> for init::Format {
 /// Options of `gen`.
 #[derive(Debug, clap::Args)]
 pub struct Gen {
+    /// The package's directory
+    #[arg(value_name = "PACKAGE", default_value = ".")]
+    pub package: PathBuf,
     #[command(flatten)]
-    pub on: On,
+    pub work: Work,
     /// Only these tests, after the package: . secret/3-random, or . 2a
+    ///
+    /// A test's name or its last part, a directory for all tests below it, or a pattern as `millibox judge --tests`
+    /// has them: 'secret/1*'.
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
     /// Make also what is there already, made of the same things
@@ -256,7 +262,7 @@ pub struct Clean {
     /// The package's directory
     #[arg(value_name = "PACKAGE", default_value = ".")]
     pub package: PathBuf,
-    /// Only the files of these tests
+    /// Only the files of these tests, named as for gen
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
     /// Say what would be removed, and remove nothing

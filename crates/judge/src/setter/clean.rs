@@ -2,7 +2,7 @@
 
 use super::record::{Made, Record, of_file, regular};
 use super::replace::Replacement;
-use super::{Trouble, unfinished};
+use super::{Asked, Trouble, unfinished};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
 use rustix::io::Errno;
 use serde::Serialize;
@@ -28,10 +28,11 @@ pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, 
     let mut record = Record::open(&problem.directory)?;
     let mut report = Report::default();
     let mut left = record.content().clone();
+    let asked = Asked::of(tests)?;
     let of_tests = |path: &str| {
         let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
-        tests.is_empty()
-            || tests.iter().any(|test| stem == format!("data/{test}") || stem.rsplit('/').next() == Some(test))
+        // Below `data` an ICPC package's tests have their names; a Sim package's are the files' alone.
+        asked.has(stem.strip_prefix("data/").unwrap_or_else(|| stem.rsplit('/').next().unwrap_or(stem)))
     };
     let files: Vec<(String, Made)> = left.files.clone().into_iter().filter(|(path, _)| of_tests(path)).collect();
     for (path, made) in files {

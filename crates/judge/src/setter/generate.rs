@@ -7,7 +7,7 @@
 use super::record::{Digest, Made, Record, content};
 use super::replace::Replacement;
 use super::work::{Job, PATIENT, all};
-use super::{Setter, Trouble, below, unfinished};
+use super::{Asked, Setter, Trouble, below, unfinished};
 use crate::batch::Worker;
 use crate::program::{Executable, Limits};
 use crate::report::counted;
@@ -18,7 +18,7 @@ use millibox_package::model::{Generation, Generator, Kind, Program, Test};
 use millibox_package::{Constants, Fault, Problem, Severity};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -33,7 +33,7 @@ const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// What is to be made.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Names of tests; none: all.
+    /// Names of tests, of directories of them, or patterns; none: all.
     pub tests: Vec<String>,
     /// Also what is there already, made of the same things.
     pub all: bool,
@@ -472,16 +472,15 @@ impl Setter<'_> {
     }
 }
 
-/// The tests of these names, in the package's order; none named: all.
+/// The tests that are meant, in the package's order; none named: all.
 fn chosen<'p>(problem: &'p Problem, names: &[String]) -> Result<Vec<&'p Test>, Trouble> {
-    let known: BTreeSet<&str> = problem.tests().map(|test| &*test.name).collect();
-    for name in names {
-        if !known.contains(&**name) {
-            let meant = nearest(name, known.iter().copied()).map(|near| format!("; did you mean {near:?}?"));
-            return Err(Trouble::Asked(format!("there is no test {name:?}{}", meant.unwrap_or_default())));
-        }
+    let asked = Asked::of(names)?;
+    let known: Vec<&str> = problem.tests().map(|test| &*test.name).collect();
+    if let Some(name) = asked.vain(&known) {
+        let meant = nearest(name, known.into_iter()).map(|near| format!("; did you mean {near:?}?"));
+        return Err(Trouble::Asked(format!("there is no test {name:?}{}", meant.unwrap_or_default())));
     }
-    Ok(problem.tests().filter(|test| names.is_empty() || names.contains(&test.name)).collect())
+    Ok(problem.tests().filter(|test| asked.has(&test.name)).collect())
 }
 
 /// The generation as its author wrote it, more or less.

@@ -96,7 +96,63 @@ fn unfinished(package: &Path) -> Result<Problem, Trouble> {
     }
 }
 
+/// Tests that somebody names: by name, by its last part, by a directory for all below it, or by a pattern as
+/// `millibox judge --tests` has them.
+struct Asked<'a>(Vec<(&'a str, glob::Pattern)>);
+
+impl<'a> Asked<'a> {
+    fn of(names: &'a [String]) -> Result<Asked<'a>, Trouble> {
+        let patterns = names.iter().map(|name| {
+            let pattern = glob::Pattern::new(name).map_err(|error| {
+                let at = error.pos + 1;
+                Trouble::Asked(format!("{name:?} is no pattern for names: {} (at character {at})", error.msg))
+            })?;
+            Ok((name.trim_end_matches('/'), pattern))
+        });
+        patterns.collect::<Result<_, _>>().map(Asked)
+    }
+
+    /// Whether this one is meant; none named: all are.
+    fn has(&self, test: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|asked| means(asked, test))
+    }
+
+    /// The first that means none of these.
+    fn vain(&self, tests: &[&str]) -> Option<&'a str> {
+        let vain = |asked: &&(&str, glob::Pattern)| !tests.iter().any(|test| means(asked, test));
+        self.0.iter().find(vain).map(|(name, _)| *name)
+    }
+}
+
+fn means((name, pattern): &(&str, glob::Pattern), test: &str) -> bool {
+    let below = test.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    below || test.rsplit('/').next() == Some(name) || pattern.matches(test)
+}
+
 /// A path below the package, for people.
 fn below(problem: &Problem, path: &Path) -> String {
     path.strip_prefix(&problem.directory).unwrap_or(path).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_by_name_directory_and_pattern() {
+        let meant = |names: &[&str]| -> Vec<&str> {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let asked = Asked::of(&names).unwrap();
+            let tests = ["sample/1", "secret/b", "secret/g/1", "secretive"];
+            assert_eq!(asked.vain(&tests).is_some(), names.iter().any(|name| name == "none"));
+            tests.into_iter().filter(|test| asked.has(test)).collect()
+        };
+        assert_eq!(meant(&[]).len(), 4);
+        assert_eq!(meant(&["secret"]), ["secret/b", "secret/g/1"]);
+        assert_eq!(meant(&["secret/g/"]), ["secret/g/1"]);
+        assert_eq!(meant(&["secret/*"]), ["secret/b", "secret/g/1"]);
+        assert_eq!(meant(&["b", "none"]), ["secret/b"]);
+        assert_eq!(meant(&["1"]), ["sample/1", "secret/g/1"]);
+        assert!(matches!(Asked::of(&["[".to_owned()]), Err(Trouble::Asked(_))));
+    }
 }
