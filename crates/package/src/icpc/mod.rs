@@ -18,7 +18,7 @@ mod group;
 mod header;
 mod submissions;
 
-use crate::fault::Log;
+use crate::fault::{Log, did_you_mean};
 use crate::model::{Checker, Convention, Expected, Group, Kind, Problem, Program, Scoring, Submission};
 use crate::programs::{self, program, programs};
 use crate::tree::{self, Names, Tree};
@@ -42,6 +42,35 @@ const NEEDED: [&str; 11] = [
     ".timelimit",
 ];
 
+/// Top directories that are read, here or by `generators`.
+const READ: [&str; 9] = [
+    "data",
+    "generators",
+    "graders",
+    "include",
+    "input_format_validators",
+    "input_validators",
+    "output_validator",
+    "output_validators",
+    "submissions",
+];
+/// Top directories of the format, and of those who make packages, that nobody here reads.
+const NOT_READ: [&str; 13] = [
+    "answer_validator",
+    "answer_validators",
+    "attachments",
+    "illustrations",
+    "input_visualizer",
+    "input_visualizers",
+    "output_visualizer",
+    "output_visualizers",
+    "problem_statement",
+    "solution",
+    "statement",
+    "static_validator",
+    "static_validators",
+];
+
 /// Letters, digits and `_.-`, as the format says; `+`, as DOMjudge says.
 fn allowed(name: &str) -> bool {
     name == ".timelimit" || name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-+".contains(&byte))
@@ -52,11 +81,25 @@ fn needed(path: &str) -> bool {
     NEEDED.contains(&top)
 }
 
+/// Tells of directories that are not read, since their names are only much like those that are.
+fn misspelt(tree: &Tree, log: &Log) {
+    for (name, path, kind) in tree.children("") {
+        if kind != tree::Kind::Directory || READ.contains(&name) || NOT_READ.contains(&name) {
+            continue;
+        }
+        let meant = did_you_mean(name, READ);
+        if !meant.is_empty() {
+            log.warning(path, format!("not read: the format has no such directory{meant}"));
+        }
+    }
+}
+
 /// Reads the package; what comes back counts only if the log has no error. `unfinished`: its tests
 /// may still be to be made.
 pub fn read(directory: &Path, label: String, unfinished: bool, log: &Log) -> Problem {
     let mut tree = Tree::list(directory, &Names { allowed, needed }, log);
     let made = if unfinished { generators::read(&mut tree, log) } else { Made::default() };
+    misspelt(&tree, log);
     let mut header = header::read(&tree, log);
     let title = domjudge::read(&tree, &mut header, log);
     let checker = checker(&tree, &header, log);

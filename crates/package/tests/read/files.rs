@@ -123,3 +123,25 @@ fn a_fault_is_one_line() {
     let faults = package.faults();
     assert!(faults.lines().all(|line| line.contains(": error: ") || line.contains(": warning: ")), "{faults}");
 }
+
+#[test]
+fn directories_whose_names_are_misspelt() {
+    for (name, meant) in [
+        ("output_validater", "output_validator"),
+        ("input_validator", "input_validators"),
+        ("submission", "submissions"),
+        ("generator", "generators"),
+        ("Data", "data"),
+    ] {
+        let package = Package::legacy();
+        package.file(&format!("{name}/a.cpp"), "");
+        let wanted = format!("{name}: warning: not read: the format has no such directory; did you mean \"{meant}\"?");
+        package.warned(&wanted);
+    }
+    let package = Package::legacy();
+    for name in ["attachments", "input_visualizer", "answer_validators", "notes", "solutions", "test"] {
+        package.file(&format!("{name}/a.cpp"), "");
+    }
+    // A file is no directory.
+    package.file("submission.txt", "").file("date", "").silent();
+}
