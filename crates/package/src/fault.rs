@@ -176,6 +176,11 @@ impl Log {
         read
     }
 
+    /// How many errors there are so far.
+    pub fn errors(&self) -> usize {
+        self.faults.borrow().iter().filter(|fault| fault.severity == Severity::Error).count()
+    }
+
     pub fn add(&self, severity: Severity, place: &Place, message: String) {
         let mut file = self.package.borrow().clone();
         if !place.path.is_empty() {

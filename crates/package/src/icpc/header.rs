@@ -14,6 +14,10 @@ const MIB: u64 = 1 << 20;
 /// What problem.yaml says.
 pub struct Header {
     pub format: Format,
+    /// The version as problem.yaml states it.
+    pub version: Option<String>,
+    /// Whether it was understood: what it does not say, its author did not say.
+    pub sound: bool,
     pub name: Option<String>,
     pub scoring: bool,
     pub objective: Objective,
@@ -36,6 +40,8 @@ impl Header {
         let (from_accepted, to_exceeded) = if format == Format::Legacy { (5.0, 2.0) } else { (2.0, 1.5) };
         Header {
             format,
+            version: None,
+            sound: false,
             name: None,
             scoring: false,
             objective: Objective::Max,
@@ -59,10 +65,11 @@ impl Header {
 pub const FILE: &str = "problem.yaml";
 
 pub fn read(tree: &Tree, log: &Log) -> Header {
+    let errors = log.errors();
     let legacy = Header::new(Format::Legacy);
     if !tree.is_file(FILE) {
         // domjudge-problem.ini stands in for it, and takes the validator that is there.
-        return Header { custom: None, ..legacy };
+        return Header { custom: None, sound: true, ..legacy };
     }
     let Some(text) = tree.text(FILE, log) else { return legacy };
     let Some(node) = yaml::parse(&text, &Place::file(FILE), log) else { return legacy };
@@ -70,6 +77,7 @@ pub fn read(tree: &Tree, log: &Log) -> Header {
 
     let mut header = Header::new(version(&keys, log));
     let legacy = header.format == Format::Legacy;
+    header.version = keys.get("problem_format_version").and_then(Node::text).map(str::to_owned);
     header.name = name(&keys, log);
     types(&keys, &mut header, log);
     keys.ignore(&["uuid", "source", "license", "rights_owner", "keywords"]);
@@ -99,6 +107,7 @@ pub fn read(tree: &Tree, log: &Log) -> Header {
         read_limits(limits, &mut header, log);
     }
     keys.finish();
+    header.sound = log.errors() == errors;
     header
 }
 

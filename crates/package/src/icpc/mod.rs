@@ -19,7 +19,7 @@ mod header;
 mod submissions;
 
 use crate::fault::{Log, did_you_mean};
-use crate::model::{Checker, Convention, Expected, Group, Kind, Problem, Program, Scoring, Submission};
+use crate::model::{Checker, Convention, Expected, Format, Group, Kind, Problem, Program, Scoring, Submission};
 use crate::programs::{self, program, programs};
 use crate::tree::{self, Names, Tree};
 use generators::Made;
@@ -102,7 +102,15 @@ pub fn read(directory: &Path, label: String, unfinished: bool, log: &Log) -> Pro
     misspelt(&tree, log);
     let mut header = header::read(&tree, log);
     let title = domjudge::read(&tree, &mut header, log);
-    let checker = checker(&tree, &header, log);
+    let later = of_later_formats(&tree, &header);
+    if let Some(what) = &later {
+        let message = format!(
+            "there is no problem_format_version, so this is read as legacy; but {what} is of later formats: add \
+             problem_format_version: 2025-09"
+        );
+        log.warning(header::FILE, message);
+    }
+    let checker = checker(&tree, &header, later.is_some(), log);
     header.default_checker = matches!(checker, Checker::Tokens);
     if let Some(place) = &header.flags_place {
         group::check_flags(&header.flags, place, &header, log);
@@ -159,7 +167,20 @@ pub fn read(directory: &Path, label: String, unfinished: bool, log: &Log) -> Pro
     }
 }
 
-fn checker(tree: &Tree, header: &Header, log: &Log) -> Checker {
+/// What only later formats have, in a package that does not say its format and so is read as legacy.
+fn of_later_formats(tree: &Tree, header: &Header) -> Option<String> {
+    if header.format != Format::Legacy || header.version.is_some() || !header.sound || !tree.is_file(header::FILE) {
+        return None;
+    }
+    // Who asks for an output validator gets this one, too.
+    let validator = Some("output_validator").filter(|_| header.custom != Some(true));
+    let directory = validator.into_iter().chain(["statement"]).find(|directory| tree.is_directory(directory));
+    let group = || tree.files("data").find(|path| path.rsplit('/').next() == Some("test_group.yaml"));
+    directory.map(|directory| format!("{directory}/")).or_else(|| group().map(str::to_owned))
+}
+
+/// `later`: it has been said that the package is of another version than it says.
+fn checker(tree: &Tree, header: &Header, later: bool, log: &Log) -> Checker {
     // Each version has its own name for the directory; packages of both use both.
     let mut found = Vec::new();
     for directory in ["output_validators", "output_validator"] {
@@ -172,7 +193,8 @@ fn checker(tree: &Tree, header: &Header, log: &Log) -> Checker {
     }
     let custom = header.custom.unwrap_or(!found.is_empty());
     if !custom {
-        if let Some(first) = found.first() {
+        // Of a header that is not understood nobody knows what it says.
+        if let Some(first) = found.first().filter(|_| header.sound && !later) {
             let message = "not used, since `validation` in problem.yaml is not `custom`";
             log.warning(*first, message);
         }

@@ -373,3 +373,36 @@ fn included_files() {
 fn static_validators_are_refused() {
     Package::successor("").file("static_validator/v.py", "").refused("static validators are not supported");
 }
+
+#[test]
+fn a_version_that_is_not_stated() {
+    let later = |what: &str| {
+        format!(
+            "problem.yaml: warning: there is no problem_format_version, so this is read as legacy; but {what} is of \
+             later formats: add problem_format_version: 2025-09"
+        )
+    };
+    for (file, what) in [
+        ("output_validator/v.py", "output_validator/"),
+        ("statement/problem.en.md", "statement/"),
+        ("data/secret/test_group.yaml", "data/secret/test_group.yaml"),
+    ] {
+        let package = Package::legacy();
+        package.file(file, "");
+        assert_eq!(package.faults(), later(what));
+    }
+    // Who says what the format is, is taken at their word.
+    let package = Package::icpc("name: x\nproblem_format_version: legacy\n");
+    let unused = "not used, since `validation` in problem.yaml is not `custom`";
+    package.file("statement/problem.en.md", "").silent();
+    package.file("output_validator/v.py", "").warned(unused);
+    let package = Package::icpc("validation: custom\n");
+    package.file("output_validator/v.py", "").silent();
+    // What a header that is not understood says of validators, nobody knows.
+    for header in ["validation: [custom\n", "validation: costum\n", "problem_format_version: 1\nname: x\n"] {
+        let package = Package::icpc(header);
+        package.file("output_validators/v.py", "");
+        let faults = package.faults();
+        assert!(faults.contains("error: ") && !faults.contains("not used"), "{faults}");
+    }
+}
