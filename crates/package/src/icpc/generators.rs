@@ -14,6 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const FILE: &str = "generators/generators.yaml";
 const DIRECTORY: &str = "generators";
+/// What stands for something else in a command.
+const PLACEHOLDERS: [&str; 2] = ["{name}", "{seed}"];
 
 /// What the file says.
 #[derive(Default)]
@@ -240,6 +242,15 @@ impl Reader<'_> {
         let program = self.program(name, place)?;
         let seed = seed(salt, text);
         let mut places = 0;
+        for placeholder in words.clone().flat_map(unknown) {
+            if placeholder == "{count}" {
+                self.log.error(place, "{count}: `count` is not supported here");
+                continue;
+            }
+            let meant = did_you_mean(placeholder, PLACEHOLDERS);
+            let message = "is given to the generator as it stands: here are only {name}, {seed} and {seed:NUMBER}";
+            self.log.warning(place, format!("{placeholder} {message}{meant}"));
+        }
         let last = test.rsplit('/').next().unwrap_or(test);
         let arguments = words.map(|word| with_seed(word, seed, &mut places).replace("{name}", last)).collect();
         if places > 1 {
@@ -319,6 +330,18 @@ fn with_seed(word: &str, seed: u64, places: &mut usize) -> String {
     done + rest
 }
 
+/// What looks like a placeholder and is none: a word in braces, perhaps with something after a colon.
+fn unknown(word: &str) -> impl Iterator<Item = &str> {
+    word.match_indices('{').filter_map(|(from, _)| {
+        let inner = &word[from + 1..from + word[from..].find('}')?];
+        let (name, rest) = inner.split_once(':').unwrap_or((inner, ""));
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.bytes().all(plain);
+        let known = inner == "name" || name == "seed" && rest.bytes().all(|byte| byte.is_ascii_digit());
+        (is_word && !known).then(|| &word[from..from + inner.len() + 2])
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -332,6 +355,14 @@ mod tests {
         assert_eq!(with_seed("{seed", 7, &mut places), "{seed");
         assert_eq!(with_seed("{seedling}{", 7, &mut places), "{seedling}{");
         assert_eq!(places, 2);
+    }
+
+    #[test]
+    fn placeholders_that_are_none() {
+        let unknown = |word| unknown(word).collect::<Vec<_>>();
+        assert_eq!(unknown("{sed}x{name}{Seed}"), ["{sed}", "{Seed}"]);
+        assert_eq!(unknown("{seed:x}{name:1}"), ["{seed:x}", "{name:1}"]);
+        assert!(unknown("{seed}{seed:12}{name}{}{1,2}{\"a\":1}{}}{{ö}{a").is_empty());
     }
 
     #[test]

@@ -125,6 +125,7 @@ fn what_is_not_understood_is_refused() {
         (in_secret("a:"), "test secret/a has no command"),
         (in_secret("a: {in: x, generate: gen}"), "needs one of"),
         (in_secret("a: {generate: gen, count: 3}"), "`count` is not supported here"),
+        (in_secret("a: gen {count}"), "{count}: `count` is not supported here"),
         (in_secret("a: {copy: none}"), "there is no generators/none.in"),
         (in_secret("a/b: gen"), "is no name of a test"),
         (in_secret("- a: gen\n      - b: {data: {}}"), "directories are not numbered"),
@@ -136,6 +137,25 @@ fn what_is_not_understood_is_refused() {
         // It is nothing to a judge.
         package.problem();
     }
+}
+
+#[test]
+fn placeholders_that_nobody_knows() {
+    let package = Package::legacy();
+    package.file("generators/gen.py", "");
+    let problem = read(&package, "data: {secret: {data: {a: 'gen {sed} x={Seed} {seed:3} {name} {other} {1}'}}}\n");
+    assert_eq!(of(&problem, "secret/a").arguments[0], "{sed}");
+    let warnings: Vec<String> = problem.warnings.iter().map(ToString::to_string).collect();
+    let why = "is given to the generator as it stands: here are only {name}, {seed} and {seed:NUMBER}";
+    let place = format!("{}:1:27: warning:", package.path().join(FILE).display());
+    assert_eq!(
+        warnings,
+        [
+            format!("{place} {{sed}} {why}; did you mean \"{{seed}}\"?"),
+            format!("{place} {{Seed}} {why}; did you mean \"{{seed}}\"?"),
+            format!("{place} {{other}} {why}"),
+        ]
+    );
 }
 
 #[test]
