@@ -652,6 +652,20 @@ fn what_is_wrong_with_inputs_and_answers() {
 }
 
 #[test]
+fn what_is_wrong_with_generators() {
+    let shop = Shop::new();
+    icpc_scripts(&shop, "data: {secret: {data: {a: gen 1}}}\n");
+    shop.good(&["gen", "p"]);
+    shop.write("p/generators/generators.yaml", "data: {secret: {data: {a: gne 1}}}\n");
+    shop.fails("p", &["validate", "p"], 1, "generators.yaml:1:27: error: there is no generator \"gne\"");
+    // It is nothing to a judge; but one who misses an answer is told how to come by it.
+    assert_eq!(shop.run(&["judge", "p"]).status(), 0);
+    std::fs::remove_file(shop.path("p/data/secret/a.ans")).unwrap();
+    let judged = shop.run(&["judge", "p"]);
+    assert!(judged.stderr().contains("there is no a.ans; `millibox problem gen` makes it"), "{judged:?}");
+}
+
+#[test]
 fn input_validators_are_called_as_the_format_says() {
     let shop = Shop::new();
     icpc_scripts(&shop, "data: {}\n");

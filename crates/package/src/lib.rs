@@ -71,7 +71,7 @@ const MARKS: [&str; 3] = ["problem.yaml", "domjudge-problem.ini", "Simfile"];
 /// # Errors
 /// All faults of the package, if there is one that forbids judging.
 pub fn read(path: &Path) -> Result<Problem, Faults> {
-    read_as(path, false)
+    read_as(path, Reading::ToJudge)
 }
 
 /// As [`read`], for whoever makes the tests: how they are made is read too, and what is still to be
@@ -80,18 +80,36 @@ pub fn read(path: &Path) -> Result<Problem, Faults> {
 /// # Errors
 /// As for [`read`], and faults of `generators/generators.yaml`.
 pub fn read_unfinished(path: &Path) -> Result<Problem, Faults> {
-    read_as(path, true)
+    read_as(path, Reading::ToMake)
 }
 
-fn read_as(path: &Path, unfinished: bool) -> Result<Problem, Faults> {
+/// As [`read`], and looks for faults at what no judge needs: how tests are made.
+///
+/// # Errors
+/// As for [`read`], and faults of `generators/generators.yaml`; but what of it nobody here understands is no
+/// more than a warning, since other tools may have made the tests.
+pub fn read_whole(path: &Path) -> Result<Problem, Faults> {
+    read_as(path, Reading::Whole)
+}
+
+/// What a package is read for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    ToJudge,
+    /// Its tests may still be to be made.
+    ToMake,
+    Whole,
+}
+
+fn read_as(path: &Path, reading: Reading) -> Result<Problem, Faults> {
     let log = Log::new(path);
-    let problem = open(path, unfinished, &log);
+    let problem = open(path, reading, &log);
     let warnings = log.finish()?;
     // Without a problem there was an error.
     Ok(Problem { warnings, ..problem.expect("a problem, or an error") })
 }
 
-fn open(path: &Path, unfinished: bool, log: &Log) -> Option<Problem> {
+fn open(path: &Path, reading: Reading, log: &Log) -> Option<Problem> {
     let (root, unpacked) = match path.metadata() {
         Err(error) => {
             log.error("", format!("cannot be read: {error}"));
@@ -120,7 +138,7 @@ fn open(path: &Path, unfinished: bool, log: &Log) -> Option<Problem> {
     if icpc && main.join(MARKS[2]).is_file() {
         log.warning("Simfile", "not read: this is read as an ICPC package, since there is a problem.yaml");
     }
-    let problem = if icpc { icpc::read(&main, label, unfinished, log) } else { sim::read(&main, log) };
+    let problem = if icpc { icpc::read(&main, label, reading, log) } else { sim::read(&main, log) };
     Some(Problem { unpacked, ..problem })
 }
 

@@ -4,7 +4,7 @@
 
 use crate::Target;
 use millibox_package::model::{Group, Problem};
-use millibox_package::{Faults, Severity, edit, read, read_unfinished};
+use millibox_package::{Faults, Severity, edit, read, read_unfinished, read_whole};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -191,9 +191,11 @@ fn files(bytes: &[u8]) {
     // The same again, whatever the order in which a directory is listed.
     let (first, second) = (first.map(|found| found.root.clone()), read(directory.path()).map(|found| found.root));
     assert_eq!(format!("{first:?}"), format!("{second:?}"), "not the same when read again");
-    match read_unfinished(directory.path()) {
-        Ok(found) => problem(directory.path(), &found),
-        Err(found) => faults(directory.path(), &found),
+    for found in [read_unfinished(directory.path()), read_whole(directory.path())] {
+        match found {
+            Ok(found) => problem(directory.path(), &found),
+            Err(found) => faults(directory.path(), &found),
+        }
     }
 }
 

@@ -64,8 +64,8 @@ pub enum Command {
     Gen(Gen),
     /// Say what is wrong with a package
     ///
-    /// Faults of its files; input validators on every input; the checker on every answer; inputs that are
-    /// there twice; line ends and encodings.
+    /// Faults of its files, generators.yaml among them; input validators on every input; the checker on every
+    /// answer; inputs that are there twice; line ends and encodings.
     Validate(Validate),
     /// Find time limits from the model solution's times
     ///

@@ -81,7 +81,7 @@ impl Setter<'_> {
     /// package is in the report.
     pub fn validate(&self, package: &Path) -> Result<Report, Trouble> {
         let mut report = Report::default();
-        let problem = match millibox_package::read(package) {
+        let problem = match millibox_package::read_whole(package) {
             Ok(problem) => problem,
             // Not of a file in it, but of the whole: nothing was looked at.
             Err(faults) if faults.iter().all(|fault| fault.path == package) => return Err(Trouble::Package(faults)),

@@ -1,5 +1,6 @@
 //! Tests and groups of tests: what lies below `data`.
 
+use super::generators;
 use super::group::{self, Aggregation, MaxScore, Settings};
 use super::header::Header;
 use crate::fault::{Log, Place, did_you_mean};
@@ -85,7 +86,8 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Data {
     reader.tell_strays();
     let secret = data.root.groups.iter().filter(|group| !group.sample).any(|group| group.all_tests().next().is_some());
     if data.root.all_tests().next().is_none() {
-        log.error("data/secret", "there are no tests; each is a file NAME.in and a file NAME.ans");
+        let made = to_be_made(tree, "them");
+        log.error("data/secret", format!("there are no tests; each is a file NAME.in and a file NAME.ans{made}"));
     } else if !secret {
         log.warning("data/secret", "there are no secret tests, only samples");
     }
@@ -365,7 +367,8 @@ impl<'a> Reader<'a> {
         for (name, files) in &found {
             let test = self.test(&format!("{directory}/{name}"), files, settings);
             if test.as_ref().is_some_and(|test| test.answer.is_none()) {
-                self.log.error(files[".in"], format!("an input without an answer; there is no {name}.ans"));
+                let made = to_be_made(self.tree, "it");
+                self.log.error(files[".in"], format!("an input without an answer; there is no {name}.ans{made}"));
             }
             tests.extend(test);
         }
@@ -442,6 +445,12 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// What to do about tests that are not there, in a package that says how they are made.
+fn to_be_made(tree: &Tree, what: &str) -> String {
+    let known = tree.is_file(generators::FILE);
+    if known { format!("; `millibox problem gen` makes {what}") } else { String::new() }
 }
 
 fn below_data(path: &str) -> &str {

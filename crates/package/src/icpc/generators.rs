@@ -3,7 +3,7 @@
 //! The format is that of BAPCtools, whose packages are many; docs/problem.md says which part of it is
 //! understood. What is not is a fault: a test that is silently not made would be missed much later.
 
-use crate::fault::{Log, Place, did_you_mean};
+use crate::fault::{Log, Place, Severity, did_you_mean};
 use crate::keys::Keys;
 use crate::model::{Generation, Generator, Program};
 use crate::programs::{extension, program};
@@ -12,7 +12,7 @@ use crate::yaml::{self, Node, Value};
 use sha2::{Digest, Sha512};
 use std::collections::{BTreeMap, BTreeSet};
 
-const FILE: &str = "generators/generators.yaml";
+pub const FILE: &str = "generators/generators.yaml";
 const DIRECTORY: &str = "generators";
 /// What stands for something else in a command.
 const PLACEHOLDERS: [&str; 2] = ["{name}", "{seed}"];
@@ -27,13 +27,7 @@ pub struct Made {
 
 /// Reads the file, if there is one, and takes all inputs and answers that can be made for there.
 pub fn read(tree: &mut Tree, log: &Log) -> Made {
-    let mut made = Made::default();
-    if tree.is_file(FILE)
-        && let Some(text) = tree.text(FILE, log)
-        && let Some(node) = yaml::parse(&text, &Place::file(FILE), log)
-    {
-        made = file(tree, &node, log);
-    }
+    let made = all(tree, log, Severity::Error);
     for generation in &made.generations {
         tree.expect(&format!("data/{}.in", generation.test));
     }
@@ -47,14 +41,43 @@ pub fn read(tree: &mut Tree, log: &Log) -> Made {
     made
 }
 
-fn file(tree: &Tree, node: &Node, log: &Log) -> Made {
+/// Reads the file, if there is one, for its faults alone, and for the model solution.
+pub fn look(tree: &Tree, log: &Log) -> Made {
+    let made = all(tree, log, Severity::Warning);
+    let missing = made.generations.iter().filter(|generation| !tree.is_file(&format!("data/{}.in", generation.test)));
+    let missing: Vec<&str> = missing.map(|generation| &*generation.test).collect();
+    match missing[..] {
+        [] => {}
+        [test] => log.warning(FILE, format!("test {test} is not there; `millibox problem gen` makes it")),
+        [first, ref others @ ..] => {
+            let others = others.len();
+            let message = format!("test {first} and {others} more are not there; `millibox problem gen` makes them");
+            log.warning(FILE, message);
+        }
+    }
+    Made { generations: Vec::new(), ..made }
+}
+
+/// All that the file says. `unsupported`: how grave it is that something of it is not understood.
+fn all(tree: &Tree, log: &Log, unsupported: Severity) -> Made {
+    if tree.is_file(FILE)
+        && let Some(text) = tree.text(FILE, log)
+        && let Some(node) = yaml::parse(&text, &Place::file(FILE), log)
+    {
+        return file(tree, &node, log, unsupported);
+    }
+    Made::default()
+}
+
+fn file(tree: &Tree, node: &Node, log: &Log, unsupported: Severity) -> Made {
     let mut made = Made::default();
     let Some(keys) = Keys::of(node, "generators.yaml", log) else { return made };
     if let Some(path) = keys.text("solution") {
         let place = keys.get("solution").map_or(&keys.place, |node| &node.place).clone();
         made.solution = Some((place, path.trim_start_matches('/').to_owned()));
     }
-    let mut reader = Reader { tree, log, together: BTreeMap::new(), seen: BTreeSet::new(), made: Vec::new() };
+    let (together, seen) = (BTreeMap::new(), BTreeSet::new());
+    let mut reader = Reader { tree, log, unsupported, together, seen, made: Vec::new() };
     if let Some(map) = keys.map("generators") {
         for (name, node, place) in map.rest() {
             reader.together(name, node, place, &map);
@@ -77,6 +100,8 @@ fn file(tree: &Tree, node: &Node, log: &Log) -> Made {
 struct Reader<'a> {
     tree: &'a Tree,
     log: &'a Log,
+    /// How grave it is that something is not understood.
+    unsupported: Severity,
     /// Generators that are several files.
     together: BTreeMap<String, Program>,
     /// Names of tests and directories.
@@ -123,7 +148,8 @@ impl Reader<'_> {
                         continue;
                     };
                     if is_directory(node) {
-                        self.log.error(place, "directories are not numbered here; write them in a map, not in a list");
+                        let message = "directories are not numbered here; write them in a map, not in a list";
+                        self.log.add(self.unsupported, place, message.to_owned());
                         continue;
                     }
                     let number = format!("{:0digits$}", index + 1);
@@ -217,7 +243,7 @@ impl Reader<'_> {
     fn unsupported(&self, keys: &Keys<'_>, names: &[&'static str]) {
         for name in names {
             if let Some(node) = keys.get(name) {
-                self.log.error(&node.place, format!("`{name}` is not supported here"));
+                self.log.add(self.unsupported, &node.place, format!("`{name}` is not supported here"));
             }
         }
     }
@@ -244,7 +270,7 @@ impl Reader<'_> {
         let mut places = 0;
         for placeholder in words.clone().flat_map(unknown) {
             if placeholder == "{count}" {
-                self.log.error(place, "{count}: `count` is not supported here");
+                self.log.add(self.unsupported, place, "{count}: `count` is not supported here".to_owned());
                 continue;
             }
             let meant = did_you_mean(placeholder, PLACEHOLDERS);

@@ -18,6 +18,7 @@ mod group;
 mod header;
 mod submissions;
 
+use crate::Reading;
 use crate::fault::{Log, did_you_mean};
 use crate::model::{Checker, Convention, Expected, Format, Group, Kind, Problem, Program, Scoring, Submission};
 use crate::programs::{self, program, programs};
@@ -94,11 +95,14 @@ fn misspelt(tree: &Tree, log: &Log) {
     }
 }
 
-/// Reads the package; what comes back counts only if the log has no error. `unfinished`: its tests
-/// may still be to be made.
-pub fn read(directory: &Path, label: String, unfinished: bool, log: &Log) -> Problem {
+/// Reads the package; what comes back counts only if the log has no error.
+pub fn read(directory: &Path, label: String, reading: Reading, log: &Log) -> Problem {
     let mut tree = Tree::list(directory, &Names { allowed, needed }, log);
-    let made = if unfinished { generators::read(&mut tree, log) } else { Made::default() };
+    let made = match reading {
+        Reading::ToJudge => Made::default(),
+        Reading::ToMake => generators::read(&mut tree, log),
+        Reading::Whole => generators::look(&tree, log),
+    };
     misspelt(&tree, log);
     let mut header = header::read(&tree, log);
     let title = domjudge::read(&tree, &mut header, log);

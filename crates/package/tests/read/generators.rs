@@ -2,7 +2,7 @@
 
 use crate::{Package, names};
 use millibox_package::model::{Generation, Generator};
-use millibox_package::{Problem, read_unfinished};
+use millibox_package::{Problem, read_unfinished, read_whole};
 
 const FILE: &str = "generators/generators.yaml";
 
@@ -33,6 +33,35 @@ fn what_is_to_be_made_is_not_missing() {
     package.refused("data/secret/2.in: error: an input without an answer; there is no 2.ans");
     package.remove("data/secret/2.in");
     assert!(package.problem().generators.is_empty());
+}
+
+#[test]
+fn who_looks_at_it_all_looks_at_generators_too() {
+    let package = Package::legacy();
+    let faults = |text: &str| {
+        package.file(FILE, text);
+        let faults = match read_whole(&package.path()) {
+            Ok(problem) => problem.warnings.iter().map(ToString::to_string).collect(),
+            Err(faults) => faults.to_string(),
+        };
+        package.problem();
+        faults.replace(&format!("{}/", package.path().display()), "")
+    };
+    package.file("generators/gen.py", "");
+    assert_eq!(faults("data: {secret: {data: {'1': gen 1}}}\n"), "");
+    assert!(faults("data: {secret: {data: {'1': gne 1}}}\n").contains(":1:29: error: there is no generator \"gne\""));
+    assert!(faults("solution: /x.py\ndata: {}\n").contains("error: solution: \"x.py\" is none of the submissions"));
+    // Other tools may have made them.
+    let text = faults("data: {secret: {data: {'1': {generate: gen, count: 2}}}}\n");
+    assert!(text.ends_with("warning: `count` is not supported here"), "{text}");
+    let there = "generators/generators.yaml: warning: test secret/2 is not there; `millibox problem gen` makes it";
+    assert_eq!(faults("data: {secret: {data: {'1': gen 1, '2': gen 2}}}\n"), there);
+    let text = faults("data: {secret: {data: {'2': gen 1, '3': gen 2}}}\n");
+    assert!(text.ends_with("test secret/2 and 1 more are not there; `millibox problem gen` makes them"), "{text}");
+
+    // Who misses an answer is told where it comes from.
+    package.remove("data/secret/1.ans").refused("there is no 1.ans; `millibox problem gen` makes it");
+    package.remove("data/secret/1.in").refused("NAME.in and a file NAME.ans; `millibox problem gen` makes them");
 }
 
 #[test]
