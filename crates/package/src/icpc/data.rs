@@ -338,8 +338,11 @@ impl<'a> Reader<'a> {
                     }
                     None if crate::programs::extension(name).is_some_and(|part| BESIDE.contains(&part)) => {}
                     None => {
-                        let extension = crate::programs::extension(name).unwrap_or(name);
-                        let meant = did_you_mean(&extension.to_ascii_lowercase(), ["in", "ans"]);
+                        let meant = name.rsplit_once('.').map_or_else(String::new, |(stem, extension)| {
+                            let meant = did_you_mean(&extension.to_ascii_lowercase(), ["in", "ans"]);
+                            // The whole name, as it should be.
+                            meant.replacen('"', &format!("\"{stem}."), 1)
+                        });
                         self.strays.borrow_mut().push((path, meant));
                     }
                 }

@@ -99,7 +99,7 @@ fn files_that_are_no_part_of_a_test() {
         let faults = package.faults();
         let lines: Vec<&str> = faults.lines().collect();
         let wanted = [
-            format!("data/sample/UP.IN: {why}; did you mean \"in\"?"),
+            format!("data/sample/UP.IN: {why}; did you mean \"UP.in\"?"),
             format!("data/secret/q.input: {why}"),
             format!("data/secret/z.in.gz: {why}"),
         ];
@@ -126,7 +126,7 @@ fn what_is_missing() {
         .refused("data/secret/3.ans: error: an answer without an input; there is no 3.in");
     package.remove("data/secret/3.ans");
     package.file("data/secret/4.inn", "").warned(
-        "data/secret/4.inn: warning: not read: no part of a test, which is NAME.in and NAME.ans; did you mean \"in\"?",
+        "data/secret/4.inn: warning: not read: no part of a test, which is NAME.in and NAME.ans; did you mean \"4.in\"?",
     );
     package.file("data/5.in", "").refused("data/5.in: error: tests belong in data/sample or data/secret");
     package.remove("data/5.in");
