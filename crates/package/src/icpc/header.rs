@@ -283,12 +283,15 @@ fn read_limits(keys: Keys<'_>, header: &mut Header, log: &Log) {
         }
         limits.resolution = keys.seconds("time_resolution").or(limits.resolution);
         if let (Some(limit), Some(resolution)) = (limits.cpu_time, limits.resolution) {
-            let multiple = limit.as_secs_f64() / resolution.as_secs_f64();
-            if (multiple - multiple.round()).abs() > 1e-6 {
+            let (limit, resolution) = (limit.as_secs_f64(), resolution.as_secs_f64());
+            let is_multiple = |of: f64| (limit / of - (limit / of).round()).abs() <= 1e-6;
+            if !is_multiple(resolution) {
                 let place = keys.get("time_limit").map_or(&keys.place, |node| &node.place);
-                let message =
-                    format!("time_limit must be a multiple of time_resolution, {} s", resolution.as_secs_f64());
-                log.error(place, message);
+                let finer =
+                    [0.5, 0.1, 0.01, 0.001].into_iter().find(|finer| *finer < resolution && is_multiple(*finer));
+                let or =
+                    finer.map_or_else(String::new, |finer| format!("; or write `time_resolution: {finer}` beside it"));
+                log.error(place, format!("time_limit must be a multiple of time_resolution, {resolution} s{or}"));
             }
         }
     }

@@ -83,7 +83,11 @@ fn limits_of_the_successor() {
         (Some(Duration::from_millis(1500)), Some(Duration::from_millis(500)))
     );
     assert_eq!((limits.from_accepted, limits.to_exceeded), (Some(3.0), Some(4.0)));
-    Package::successor("limits: {time_limit: 1.5}\n").refused("time_limit must be a multiple of time_resolution, 1 s");
+    Package::successor("limits: {time_limit: 1.5}\n")
+        .refused("time_limit must be a multiple of time_resolution, 1 s; or write `time_resolution: 0.5` beside it");
+    Package::successor("limits: {time_limit: 2.25}\n").refused("1 s; or write `time_resolution: 0.01` beside it");
+    Package::successor("limits: {time_limit: 0.25, time_resolution: 0.1}\n")
+        .refused("time_resolution, 0.1 s; or write `time_resolution: 0.01` beside it");
     Package::successor("limits: {time_multiplier: 3}\n")
         .warned("unknown key \"time_multiplier\", not read; did you mean \"time_multipliers\"?");
     Package::legacy().file("problem.yaml", "limits: {time_multipliers: 3}\n").warned("unknown key");
