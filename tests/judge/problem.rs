@@ -1094,7 +1094,8 @@ fn limits_are_written_and_nothing_else() {
 
     // A model solution that is wrong gives no limits.
     shop.write("p/data/secret/a.ans", "other\n");
-    shop.fails("p", &["limits", "p", "--write"], 1, "accepted/model.sh must be accepted, and is not on test secret/a");
+    let wrong = "accepted/model.sh must be accepted, and is not on test secret/a: wrong answer\n";
+    shop.fails("p", &["limits", "p", "--write"], 1, wrong);
 }
 
 #[test]

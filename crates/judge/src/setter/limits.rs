@@ -120,7 +120,13 @@ pub fn limits(
             Some(Verdict::JudgeError) => return Err(Trouble::Machine(format!("{name}{on}: {}", report.reason))),
             Some(_) => {
                 let words = report.words();
-                let why = if report.reason.is_empty() { String::new() } else { format!(", {}", report.reason) };
+                // The test has been named.
+                let said = report.decided_by.as_ref().and_then(|test| {
+                    let rest = report.reason.strip_prefix("test ")?.strip_prefix(&**test)?;
+                    Some(rest.strip_prefix(": ").unwrap_or(rest))
+                });
+                let said = said.unwrap_or(&report.reason);
+                let why = if said.is_empty() { String::new() } else { format!(", {said}") };
                 let message = format!("{name} must be accepted, and is not{on}: {words}{why}");
                 return Err(Trouble::Programs(vec![message]));
             }
