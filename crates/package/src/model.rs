@@ -26,6 +26,8 @@ pub struct Problem {
     pub directory: PathBuf,
     /// How it was written; found by looking.
     pub format: Format,
+    /// The version of it that the package states, if it does.
+    pub version: Option<String>,
     /// Title; in English if there is one, else in the language that the package names first.
     pub name: String,
     /// Short name: the directory's for ICPC packages, the label for Sim's.

@@ -77,8 +77,8 @@ pub struct ProblemReport {
     pub name: String,
     /// Short name.
     pub label: String,
-    /// Its format: `legacy`, `2023-07`, `sim`.
-    pub format: &'static str,
+    /// Its format: `legacy`, `sim`, or the version of the ICPC format that it states: `2023-07`, `2025-09`.
+    pub format: String,
     /// Whether there are points.
     pub scoring: bool,
     /// Which points are better: `max`, `min`; none if there are none.
@@ -281,9 +281,9 @@ impl From<&Problem> for ProblemReport {
             name: problem.name.clone(),
             label: problem.label.clone(),
             format: match problem.format {
-                model::Format::Legacy => "legacy",
-                model::Format::Icpc2023 => "2023-07",
-                model::Format::Sim => "sim",
+                model::Format::Legacy => "legacy".to_owned(),
+                model::Format::Icpc2023 => problem.version.clone().unwrap_or_else(|| "2023-07".to_owned()),
+                model::Format::Sim => "sim".to_owned(),
             },
             scoring: maximum.is_some(),
             objective,

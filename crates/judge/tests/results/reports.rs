@@ -473,3 +473,19 @@ fn a_result_that_does_not_count_is_not_told() {
     let test = TestReport::judged(&progress, 2);
     assert_eq!((test.verdict, test.figures, &*test.reason), (None, None, "test secret/a/1 was not accepted"));
 }
+
+#[test]
+fn a_format_is_that_which_the_package_states() {
+    let mut problem = problem(Format::Icpc2023, Scoring::PassFail, Rules::default(), Vec::new());
+    for (format, version, shown) in [
+        (Format::Icpc2023, Some("2025-09"), "2025-09"),
+        (Format::Icpc2023, Some("2023-07"), "2023-07"),
+        (Format::Legacy, Some("legacy-icpc"), "legacy"),
+        (Format::Legacy, None, "legacy"),
+        (Format::Sim, None, "sim"),
+    ] {
+        problem.format = format;
+        problem.version = version.map(str::to_owned);
+        assert_eq!(ProblemReport::from(&problem).format, shown);
+    }
+}

@@ -36,6 +36,7 @@ pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group
     Problem {
         directory: "p".into(),
         format,
+        version: None,
         name: "P".to_owned(),
         label: "p".to_owned(),
         kind: Kind::Batch,

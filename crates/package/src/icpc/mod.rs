@@ -151,6 +151,7 @@ pub fn read(directory: &Path, label: String, reading: Reading, log: &Log) -> Pro
     Problem {
         directory: directory.to_owned(),
         format: header.format,
+        version: header.version,
         name: header.name.or(title).unwrap_or_else(|| label.clone()),
         label,
         kind,

@@ -91,6 +91,7 @@ pub fn read(tree: &Tree, directory: &Path, sipfile: Option<Sipfile>, log: &Log) 
     Problem {
         directory: directory.to_owned(),
         format: Format::Sim,
+        version: None,
         name,
         label,
         kind: if reader.interactive { Kind::Interactive } else { Kind::Batch },

@@ -40,7 +40,7 @@ fn versions() {
         let package = Package::icpc(&format!("problem_format_version: {version}\nname: x\nuuid: 1\n"));
         package.silent();
         let problem = package.problem();
-        assert_eq!(problem.format, Format::Icpc2023);
+        assert_eq!((problem.format, problem.version.as_deref()), (Format::Icpc2023, Some(version)));
         assert_eq!((problem.limits.from_accepted, problem.limits.to_exceeded), (Some(2.0), Some(1.5)));
     }
     Package::icpc("problem_format_version: legacy-icpc\n").silent();
