@@ -207,7 +207,7 @@ fn command_line(command: &str, arguments: &Arguments) {
             let bytes = 16usize << 20;
             let memory = sys(libc::SYS_memfd_create, [c"m".as_ptr() as usize, 0]).unwrap_or_else(|_| exit(1));
             let _ = sys(libc::SYS_ftruncate, [memory, bytes]);
-            let all = number(0) as usize * bytes;
+            let all = number(0) * bytes;
             let area = map(all).unwrap_or_else(|_| exit(1));
             let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
             for offset in (0..all).step_by(bytes) {
