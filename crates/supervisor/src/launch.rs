@@ -85,7 +85,6 @@ pub struct Standing {
     pub swap: AtomicU64,
     pub processes: AtomicU64,
     pub quota: AtomicU64,
-    pub period: AtomicU64,
     /// Least memory that the home's cgroup held before a run, in bytes.
     pub least_memory: AtomicU64,
     /// What it held beyond that before the present one.

@@ -325,7 +325,6 @@ impl Home {
             calls::write(self.files.limits.cpu_period, Decimal::new(period).as_bytes()).map_err(failed)?;
             calls::write(self.files.limits.cpu_quota, Decimal::new(quota).as_bytes()).map_err(failed)?;
         }
-        standing.period.store(period, Relaxed);
         standing.quota.store(quota, Relaxed);
         Ok(())
     }
