@@ -60,7 +60,7 @@ impl Locks {
         let failed = |errno: rustix::io::Errno| format!("cannot make an eventfd: {}", step::errno_text(errno.into()));
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let list = match rustix::fs::open("/proc/locks", flags, Mode::empty()) {
-            Ok(list) if tree::proc_is_ours() && tree::parent(another).is_some() => list,
+            Ok(list) if tree::proc_is_ours() && tree::stat(another).is_some() => list,
             _ => return Ok(None),
         };
         let answered = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?;
@@ -127,7 +127,7 @@ fn have_too_many(list: &OwnedFd, runs: &[Run]) -> Vec<Run> {
     let mut known: HashMap<i32, Option<usize>> =
         runs.iter().enumerate().map(|(index, run)| (run.pid1, Some(index))).collect();
     for (pid, locks) in makers {
-        if let Some(index) = whose(pid, &mut known, tree::parent)
+        if let Some(index) = whose(pid, &mut known, |pid| Some(tree::stat(pid)?.parent))
             && let Some(count) = counts.get_mut(index)
         {
             *count += locks;

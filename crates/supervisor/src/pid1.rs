@@ -22,7 +22,7 @@ use crate::sys::ascii::Line;
 use crate::sys::{Errno, Result, calls, process};
 use crate::tracee;
 use crate::zygote::Prepared;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// Every securebit and its lock but KEEP_CAPS (capabilities(7)): root inside is
 /// nobody special, also after an exec.
@@ -84,6 +84,10 @@ fn watch(prepared: &Prepared, tracee: i32) -> ! {
     end.launch = shared.launched.load(Relaxed);
     if end.launch == 0 {
         // Preparing failed; the home tells.
+        calls::exit(1);
+    }
+    if shared.revoked.load(SeqCst) == end.launch {
+        // The supervisor ends the run, has begun with the others, and will come to us.
         calls::exit(1);
     }
     let start = shared.start.get();

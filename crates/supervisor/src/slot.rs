@@ -306,7 +306,11 @@ impl Home {
     ///
     /// The launch may not have reached its tracee yet, and pid1 may not be known: then this
     /// is to be done again, and in the meantime the tracee refuses the launch.
-    pub fn kill_pid1(&mut self) {
+    ///
+    /// Returns user and system CPU time of those that were killed, in clock ticks, for their ratio: who is killed with its
+    /// pid1 is waited for by nobody. Of many processes some must do; on version 2 the cgroup tells.
+    pub fn kill_pid1(&mut self) -> (u64, u64) {
+        let mut split = (0, 0);
         let shared = self.shared;
         let running = matches!(self.state, State::Running(_));
         if running {
@@ -322,28 +326,30 @@ impl Home {
         if hangs && (pid == 0 || !self.is_launched()) {
             self.kill_process();
         }
-        let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else { return };
+        let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else { return split };
         // The home takes the number back before it waits for the process: what was there
         // before and after the pidfd was opened was there meanwhile, so it is not another's.
-        let Ok(pidfd) = rustix::process::pidfd_open(pid1, rustix::process::PidfdFlags::empty()) else { return };
+        let Ok(pidfd) = rustix::process::pidfd_open(pid1, rustix::process::PidfdFlags::empty()) else { return split };
         if shared.pid1.load(SeqCst) == pid && wanted() {
             // Who has used more than his bandwidth would not come to die. (Version 2 has files of each run.)
             if let Some(file) = &self.bandwidth {
                 let none = if self.files[0].is_some() { backend::NO_BANDWIDTH } else { backend::NO_QUOTA };
                 let _ = rustix::io::write(file, none);
             }
-            // ESRCH: it is over already.
-            let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
-            // All at once: pid1 would first have to be scheduled, beside those that it is to end.
+            // All at once, and pid1 last: it would be woken, and might have to wait beside those that it is to end, or have
+            // us wait. If it sees them gone before its own end, it knows from `revoked` whose doing that is.
             match &self.files {
                 // cgroup.kill, Linux 5.14
                 [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
-                _ => tree::kill_below(pid, MOST_KILLED, || shared.pid1.load(SeqCst) == pid),
+                _ => split = tree::kill_below(pid, MOST_KILLED, || shared.pid1.load(SeqCst) == pid),
             }
+            // ESRCH: it is over already.
+            let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
             self.kill_again = false;
             let look_at_ns = calls::monotonic_raw_ns().saturating_add(LOOK_FOR_THE_REST_NS);
             self.rest = running.then_some(Rest { pid1: pid, look_at_ns, most: MOST_KILLED });
         }
+        split
     }
 
     /// Ends more of a killed run's processes, until pid1 comes to be scheduled and the kernel ends all: who computes in
@@ -383,16 +389,10 @@ impl Home {
 
     /// CPU time that the home's cgroup (or its run's processes) has used.
     ///
-    /// `exactly`: with what running processes have used since the last tick, which each CPU
-    /// else counts only every few milliseconds; it takes a look at each process.
-    pub fn cpu_ns(&self, handover: &Handover, index: usize, exactly: bool) -> u64 {
-        if exactly && !matches!(handover, Handover::Rlimit) {
-            let pid1 = self.shared.pid1.load(SeqCst);
-            // Among many processes the scheduler switches, and counts, by itself.
-            for pid in tree::below(pid1, MOST_ASKED).into_iter().filter(|_| pid1 != 0) {
-                let _ = tree::cpu_ns(pid);
-            }
-        }
+    /// What is running on another CPU than ours counts when that is interrupted, by its tick every few milliseconds at the
+    /// latest. (Asking for the clock of another process does not have it counted: `thread_group_cputime()` in
+    /// kernel/sched/cputime.c.)
+    pub fn cpu_ns(&self, handover: &Handover, index: usize) -> u64 {
         let mut buffer = [0; 512];
         match handover {
             Handover::Hybrid { homes } => homes
@@ -406,17 +406,6 @@ impl Home {
                 .map_or(0, |micros| micros.saturating_mul(1000)),
             Handover::Rlimit => crate::backend::rlimit::tree_cpu_ns(self.shared.pid1.load(SeqCst)),
         }
-    }
-
-    /// User and system CPU time of the run's processes, in clock ticks, for their ratio: who is killed with its pid1 is waited for
-    /// by nobody. Of many processes some must do.
-    pub fn split(&self) -> (u64, u64) {
-        let pid1 = self.shared.pid1.load(SeqCst);
-        if pid1 == 0 {
-            return (0, 0);
-        }
-        let times = tree::below(pid1, MOST_SPLIT).into_iter().map(tree::times);
-        times.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1))
     }
 
     /// What the run used, by the files of its own cgroup.
@@ -485,10 +474,6 @@ const LITTLE_MEMORY: u64 = 16 << 20;
 /// After so long a home is late. To make another home ready, from another world, takes a few milliseconds.
 const LATE_NS: u64 = 20_000_000;
 
-/// How many processes are asked for their CPU time.
-const MOST_ASKED: usize = 64;
-/// How many processes are asked how they used it, which delays the end of all.
-const MOST_SPLIT: usize = 16;
 /// How many processes the supervisor ends itself; finding them takes time that is not only
 /// this run's.
 const MOST_KILLED: usize = 16;

@@ -2,6 +2,7 @@
 
 use crate::sys::calls;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -59,31 +60,32 @@ fn children(path: &Path, most: usize) -> Vec<i32> {
     text.get(..whole).unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
-/// Whose child a process is now.
-pub fn parent(pid: i32) -> Option<i32> {
-    stat(pid)?.split_ascii_whitespace().nth(1)?.parse().ok()
+/// What /proc tells of a process (proc_pid_stat(5)); times are in clock ticks.
+pub struct Stat {
+    /// Whose child it is now.
+    pub parent: i32,
+    pub user: u64,
+    pub system: u64,
+    /// Of those that it has waited for.
+    pub childrens_user: u64,
+    pub childrens_system: u64,
 }
 
-/// User and system CPU time of a process and of those that it has waited for, in clock ticks; of one that is gone, none.
-pub fn times(pid: i32) -> (u64, u64) {
-    let fields = stat(pid).unwrap_or_default();
-    // utime, stime, cutime, cstime: the fields 14 to 17, of which the first two are cut off.
-    let mut times = fields.split_ascii_whitespace().skip(11).map(|ticks| ticks.parse().unwrap_or(0));
-    let mut next = || times.next().unwrap_or(0);
-    let (user, system) = (next(), next());
-    (user + next(), system + next())
-}
-
-/// What proc_pid_stat(5) says after the name, which may have anything in it: "4711 (name) S 4710 ...".
-fn stat(pid: i32) -> Option<String> {
+/// `None`: it is gone.
+pub fn stat(pid: i32) -> Option<Stat> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // "4711 (name) S 4710 ...": the name may have anything in it.
     let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
-    String::from_utf8(stat.get(name_ends + 1..)?.to_vec()).ok()
+    let text = std::str::from_utf8(stat.get(name_ends + 1..)?).ok()?;
+    // From field 3 on: ppid is 4, the times are 14 to 17.
+    let mut fields = text.split_ascii_whitespace();
+    let parent = fields.nth(1)?.parse().ok()?;
+    let mut times = fields.skip(9).map(|ticks| ticks.parse().unwrap_or(0));
+    let mut next = || times.next().unwrap_or(0);
+    Some(Stat { parent, user: next(), system: next(), childrens_user: next(), childrens_system: next() })
 }
 
-/// CPU time of a process, all its threads. Asking counts what the running ones have used since
-/// the last tick, for them and for their cgroup (`task_sched_runtime()` in
-/// kernel/sched/core.c).
+/// CPU time of a process, all its threads, by the last tick of each.
 pub fn cpu_ns(pid: i32) -> u64 {
     // The clock of another process (clock_getcpuclockid(3)): ~pid << 3 | CPUCLOCK_SCHED.
     calls::clock_ns(!pid << 3 | 2)
@@ -92,19 +94,37 @@ pub fn cpu_ns(pid: i32) -> u64 {
 /// Ends processes below `root`, `most` of them, not itself. For those that pid1, once it runs, will
 /// end anyway: so it does not matter whom this misses. `is_still`: `root` is still the process
 /// that is meant.
-pub fn kill_below(root: i32, most: usize, is_still: impl Fn() -> bool) {
-    let open = |pid: i32| Some((pid, pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?));
-    let all: Vec<_> = below(root, most).into_iter().skip(1).filter_map(open).collect();
-    if all.is_empty() {
-        return;
+///
+/// Returns the user and system time of all of them, `root` and those that were waited for too, in clock ticks.
+pub fn kill_below(root: i32, most: usize, is_still: impl Fn() -> bool) -> (u64, u64) {
+    if !proc_is_ours() {
+        return (0, 0);
     }
-    // A process may have ended before its pidfd was opened, and its number may be another's,
-    // who then is not below `root`.
-    let still = below(root, most);
-    if !is_still() {
-        return;
+    let mut times = (0, 0);
+    let mut look = |pid: i32| {
+        let stat = stat(pid)?;
+        times.0 += stat.user + stat.childrens_user;
+        times.1 += stat.system + stat.childrens_system;
+        Some(stat.parent)
+    };
+    let _ = look(root);
+    let mut all = Vec::new();
+    for pid in below(root, most).into_iter().skip(1) {
+        let process = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        // A process may have ended before its pidfd was opened, and its number may be another's. That one's parent is not
+        // one of those that we end, or it is one of them after all.
+        if let (Some(process), Some(parent)) = (process, look(pid)) {
+            all.push((pid, process, parent));
+        }
     }
-    for (_, process) in all.iter().filter(|(pid, _)| still.contains(pid)) {
-        let _ = pidfd_send_signal(process, Signal::KILL);
+    if is_still() {
+        let mut ended = HashSet::from([root]);
+        // Parents come before their children. One that can still be signalled has had its number all the time.
+        for (pid, process, parent) in &all {
+            if ended.contains(parent) && pidfd_send_signal(process, Signal::KILL).is_ok() {
+                ended.insert(*pid);
+            }
+        }
     }
+    times
 }

@@ -52,11 +52,8 @@ pub fn measure(usage: &Waited, start: &Start, end: &mut End) {
 /// by what their parents have collected (in clock ticks, proc_pid_stat(5)).
 pub fn tree_cpu_ns(root: i32) -> u64 {
     let collected = |pid: i32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // After the last ')': state is field 3, cutime 16, cstime 17.
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-        let ticks = |field: usize| fields.get(field - 3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-        (ticks(16) + ticks(17)) * (1_000_000_000 / TICKS_PER_SECOND)
+        let ticks = tree::stat(pid).map_or(0, |stat| stat.childrens_user + stat.childrens_system);
+        ticks * (1_000_000_000 / TICKS_PER_SECOND)
     };
     tree::below(root, MOST_PROCESSES).into_iter().map(|pid| tree::cpu_ns(pid) + collected(pid)).sum()
 }

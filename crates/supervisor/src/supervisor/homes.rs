@@ -325,7 +325,7 @@ impl Supervisor {
                 end.oom_kills = u64::from(home.saw_oom_kill());
                 end.own_limit_reached = end.oom_kills;
                 if exec != 0 {
-                    end.cpu_ns = home.cpu_ns(handover, index, false).saturating_sub(start.cpu_ns);
+                    end.cpu_ns = home.cpu_ns(handover, index).saturating_sub(start.cpu_ns);
                 }
             }
         }

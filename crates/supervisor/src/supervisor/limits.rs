@@ -9,8 +9,10 @@ use crate::sys::calls;
 use core::sync::atomic::Ordering::SeqCst;
 use millibox_wire::Outcome;
 
-/// Longest time between two looks at a run's CPU time that is close to its limit.
+/// Time between two looks for what will be there soon.
 pub(super) const SHORTEST_WAIT_NS: u64 = 1_000_000;
+/// The same at a run's CPU time that is close to its limit: meanwhile it may use as much on each CPU.
+const SHORTEST_CPU_WAIT_NS: u64 = 400_000;
 /// Time between two ticks of the slowest kernel (CONFIG_HZ=100), at which running processes'
 /// time is counted.
 pub(super) const LONGEST_TICK_NS: u64 = 10_000_000;
@@ -174,17 +176,11 @@ impl Supervisor {
             if let (Some(deadline), Some(limit)) = (cpu, limits.cpu_time_ns)
                 && now >= deadline
             {
-                let home = &self.homes[index];
                 let before = calls::thread_cpu_ns();
-                let used = |exactly| match start.exec_ns {
+                let used_ns = match start.exec_ns {
                     0 => 0,
-                    _ => home.cpu_ns(&self.setup.handover, index, exactly).saturating_sub(start.cpu_ns),
+                    _ => self.homes[index].cpu_ns(&self.setup.handover, index).saturating_sub(start.cpu_ns),
                 };
-                let mut used_ns = used(false);
-                // What is not yet counted may be what reaches it.
-                if used_ns < limit && used_ns.saturating_add(cpus * LONGEST_TICK_NS) >= limit {
-                    used_ns = used(true);
-                }
                 if used_ns >= limit {
                     self.end(id, Cause::CpuTime { used_ns });
                     continue;
@@ -192,7 +188,7 @@ impl Supervisor {
                 // Looking at many processes takes time, of which most is to be left for other runs. Time for which others
                 // kept us from our CPU is not ours: the next look would come later the more they compute.
                 let took = calls::thread_cpu_ns().saturating_sub(before);
-                let wait = ((limit - used_ns) / cpus).max(SHORTEST_WAIT_NS).max(took.saturating_mul(10));
+                let wait = ((limit - used_ns) / cpus).max(SHORTEST_CPU_WAIT_NS).max(took.saturating_mul(10));
                 self.homes[index].cpu_deadline = Some(now + wait);
             }
         }
@@ -229,16 +225,11 @@ impl Supervisor {
             let used_ns = match (cause, &self.setup.handover) {
                 (Cause::CpuTime { used_ns }, _) => used_ns,
                 (_, Handover::Rlimit) if home.start_of_run().exec_ns != 0 => {
-                    home.cpu_ns(&self.setup.handover, 0, false).saturating_sub(home.start_of_run().cpu_ns)
+                    home.cpu_ns(&self.setup.handover, 0).saturating_sub(home.start_of_run().cpu_ns)
                 }
                 _ => 0,
             };
-            // With cgroup2 the cgroup tells, and of what did not begin there is nothing to tell.
-            let split = match self.setup.handover {
-                Handover::Hybrid { .. } | Handover::Rlimit if home.start_of_run().exec_ns != 0 => home.split(),
-                _ => (0, 0),
-            };
-            home.kill_pid1();
+            let split = home.kill_pid1();
             request.ended = Some(Ended { cause, at_ns: calls::monotonic_raw_ns(), used_ns, split });
             home.stop_clocks();
         }
