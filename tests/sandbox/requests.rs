@@ -232,7 +232,7 @@ fn argv_may_be_empty_only_by_descriptor() {
     let supervisor = supervisor();
     // The probe exits with 42 without a command.
     assert_eq!(result(&supervisor, &Request::from_descriptor(probe())).outcome, Outcome::Exited(42));
-    refused(&supervisor, &Request::of(Program::Path("/bin/true".into())), "argv must not be empty");
+    refused(&supervisor, &Request::of(Program::Path("/bin/true".into())), "name the program as the first argument");
     refused(&supervisor, &Request::new("/bin/true").argv([""]), "argv[0]");
     refused(&supervisor, &Request::new(""), "path is empty");
     refused(&supervisor, &Request::new("/bin/true").arg("a\0b"), "NUL");
@@ -483,6 +483,7 @@ fn more_places_than_there_can_be() {
         (builder().slots(513), "Builder::slots(513)"),
         (builder().homes_per_slot(0), "Builder::homes_per_slot(0): give a number from 1 to 4"),
         (builder().homes_per_slot(5), "Builder::homes_per_slot(5)"),
+        (builder().cpus([0, 1024]), "Builder::cpus: CPU 1024: numbers end at 1023"),
     ] {
         match builder.start() {
             Err(Error::Start(why)) => assert!(why.contains(says), "{why}"),

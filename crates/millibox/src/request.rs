@@ -2,7 +2,7 @@
 
 use crate::{Error, World};
 use millibox_wire::path::shown;
-use millibox_wire::{Bandwidth, Descriptors, Limits, Outcome, Run, RunResult, rlimit_number};
+use millibox_wire::{Bandwidth, Descriptors, Limits, MOST_CPUS, Outcome, Run, RunResult, rlimit_number};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -251,8 +251,8 @@ impl Request {
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Result<Request, Error> {
         let mut mask = Vec::new();
         for cpu in cpus {
-            if cpu >= 1024 {
-                return Err(Error::Request(format!("CPU {cpu}: numbers end at 1023")));
+            if cpu >= MOST_CPUS {
+                return Err(Error::Request(format!("CPU {cpu}: numbers end at {}", MOST_CPUS - 1)));
             }
             if mask.len() <= cpu / 64 {
                 mask.resize(cpu / 64 + 1, 0u64);
@@ -331,7 +331,7 @@ impl Request {
         };
         // An empty argv lets the program read its environment as arguments (CVE-2021-4034).
         if !paths.is_empty() && self.arguments.first().is_none_or(|first| first.is_empty()) {
-            return says("argv must not be empty, nor argv[0]".to_owned());
+            return says("argv must not be empty, nor argv[0]: name the program as the first argument".to_owned());
         }
         if let Some(bandwidth) = self.limits.cpu_bandwidth {
             if bandwidth.max_us < 1000 {

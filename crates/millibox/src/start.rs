@@ -2,7 +2,7 @@
 
 use crate::connection::{Connection, NewRun};
 use crate::{Backend, Error, Handle, Request};
-use millibox_wire::{Hello, MOST_HOMES, MOST_SLOTS};
+use millibox_wire::{Hello, MOST_CPUS, MOST_HOMES, MOST_SLOTS};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -106,8 +106,8 @@ impl Builder {
         self
     }
 
-    /// The CPUs that the supervisor and its runs are held on, by their numbers, at least one; without it, all. A run that
-    /// asks for CPUs of its own gets those.
+    /// The CPUs that the supervisor and its runs are held on, by their numbers up to 1023, at least one; without it, all. A
+    /// run that asks for CPUs of its own gets those.
     #[must_use]
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Builder {
         self.cpus = Some(cpus.into_iter().collect());
@@ -129,6 +129,9 @@ impl Builder {
         // Who has found none to use does not mean all.
         if self.cpus.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::Start("the list of CPUs is empty: name at least one CPU, or leave it out".to_owned()));
+        }
+        if let Some(cpu) = self.cpus.iter().flatten().find(|&&cpu| cpu >= MOST_CPUS) {
+            return Err(Error::Start(format!("Builder::cpus: CPU {cpu}: numbers end at {}", MOST_CPUS - 1)));
         }
         for (method, number, most) in
             [("slots", self.slots, MOST_SLOTS), ("homes_per_slot", self.homes_per_slot, MOST_HOMES)]

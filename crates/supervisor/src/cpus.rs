@@ -15,7 +15,6 @@
 //! were prepared, and back there pid1 goes with its word said, to be taken apart. From request to result nobody
 //! is woken across CPUs then, and finds nothing else there.
 
-use crate::launch::CPU_WORDS;
 use crate::step::errno_text;
 use crate::sys::calls;
 use millibox_seccomp::{Arch, Data, Program};
@@ -23,7 +22,7 @@ use millibox_seccomp::{Arch, Data, Program};
 /// CPUs that the kernel can be asked about (`CONFIG_NR_CPUS` is at most 8192).
 const MOST_CPUS: usize = 8192;
 /// CPUs that a [`crate::launch::Launch`] can name.
-const NAMEABLE: usize = CPU_WORDS * 64;
+const NAMEABLE: usize = millibox_wire::MOST_CPUS;
 
 /// What the supervisor knows of the CPUs that it may use.
 #[derive(Debug, Clone, PartialEq, Eq)]

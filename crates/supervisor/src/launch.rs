@@ -22,8 +22,8 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 pub const STRINGS: usize = 3 << 20;
 /// Most arguments and environment strings together.
 pub const MAX_STRINGS: usize = 128 * 1024;
-/// Words in a CPU mask: 1024 CPUs.
-pub const CPU_WORDS: usize = 16;
+/// Words in a CPU mask.
+pub const CPU_WORDS: usize = millibox_wire::MOST_CPUS / u64::BITS as usize;
 /// "No limit" in [`Launch`].
 pub const UNLIMITED: u64 = u64::MAX;
 

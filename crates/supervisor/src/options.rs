@@ -110,7 +110,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                 };
             }
             "--cpus" => {
-                let most = crate::launch::CPU_WORDS * 64;
+                let most = millibox_wire::MOST_CPUS;
                 let cpus = value.split(',').map(|text| text.parse().ok().filter(|&cpu| cpu < most));
                 options.cpus = cpus.collect::<Option<_>>().ok_or_else(|| {
                     format!("--cpus={value}: must be numbers of CPUs, below {most}, with commas between them")

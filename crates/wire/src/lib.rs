@@ -32,6 +32,8 @@ pub use world::{Located, Mount, Network, Source, World};
 pub const MOST_SLOTS: usize = 512;
 /// Places for runs that one slot can have.
 pub const MOST_HOMES: usize = 4;
+/// CPUs that can be named: 0 to one less.
+pub const MOST_CPUS: usize = 1024;
 
 /// Encodes a body.
 ///

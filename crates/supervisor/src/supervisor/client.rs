@@ -339,7 +339,7 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
         return says("a program is given by path or by descriptor, not both".to_owned());
     }
     if run.cpus.len() > CPU_WORDS {
-        return says(format!("CPU numbers end at {}", CPU_WORDS * 64 - 1));
+        return says(format!("CPU numbers end at {}", millibox_wire::MOST_CPUS - 1));
     }
     let limits = &run.limits;
     if let Some(bandwidth) = limits.cpu_bandwidth
