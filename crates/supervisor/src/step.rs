@@ -95,6 +95,8 @@ const ALL: [Step; 38] = [
     Step::Home,
 ];
 
+/// What to do where no descriptor can be had (EMFILE; unix(7), MSG_CTRUNC).
+pub const MORE_FILES: &str = "; raise the limit on open files (ulimit -n) around millibox";
 /// What to do where no process can be made (fork(2), EAGAIN).
 pub const MORE_PROCESSES: &str = "; raise the process limit (ulimit -u, pids.max) around millibox";
 
@@ -273,7 +275,7 @@ impl Step {
                 "; it is above the hard limit that runs have here: 4096 open files, no core dumps, what another limit of \
                  the request says, or what millibox was started with"
             }
-            (_, libc::EMFILE) => "; raise the limit on open files (ulimit -n) around millibox",
+            (_, libc::EMFILE) => MORE_FILES,
             (Step::OtherCgroupNamespaces, _) => {
                 "; where /proc/sys cannot be written, version 2 cgroups must be mounted with nsdelegate \
                  (mount -o remount,nsdelegate /sys/fs/cgroup)"

@@ -5,7 +5,7 @@ use super::limits::Cause;
 use super::{Fatal, Request, Supervisor, Token, fatal};
 use crate::backend::Handover;
 use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, STRINGS, UNLIMITED};
-use crate::step::Step;
+use crate::step::{self, Step};
 use crate::sys::{Errno, calls};
 use millibox_wire::frame::{Header, Kind, MAX_BODY, MAX_DESCRIPTORS};
 use millibox_wire::{Backend, Figures, Hello, Kill, KillReason, Outcome, Run, RunError, RunResult, decode, encode};
@@ -326,7 +326,10 @@ fn read_memfd(memfd: &OwnedFd) -> Result<Vec<u8>, String> {
 fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
     let says = |why: String| Err(Step::Request.says(why));
     if descriptors.len() != run.descriptors.count() || descriptors.len() > MAX_DESCRIPTORS {
-        return says(format!("{} descriptors were announced and {} came", run.descriptors.count(), descriptors.len()));
+        let (announced, came) = (run.descriptors.count(), descriptors.len());
+        // The kernel leaves out those for which we have no room.
+        let remedy = if came < announced { step::MORE_FILES } else { "" };
+        return says(format!("{announced} descriptors were announced and {came} came{remedy}"));
     }
     let strings = 1 + run.paths as usize + run.arguments as usize + run.environment as usize;
     if strings > MAX_STRINGS || run.strings.len() > STRINGS {
