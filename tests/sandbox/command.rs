@@ -800,7 +800,7 @@ fn a_signal_ends_the_languages_and_leaves_nothing() {
     let token = token();
     let suite = format!(
         "name = \"slow\"\ntitle = \"Slow\"\nextensions = [\"slow\"]\n\n[tool.bash]\npackage = \"bash\"\n\n\
-         [compile]\ncommand = [\"{{bash}}\", \"-c\", \"sleep 8; :\", \"{token}\"]\nproduct = \"sources\"\n\n\
+         [compile]\ncommand = [\"{{bash}}\", \"-c\", \"sleep 60; :\", \"{token}\"]\nproduct = \"sources\"\n\n\
          [run]\ncommand = [\"{{bash}}\", \"{{main}}\"]\n\n[example]\nfile = \"x.slow\"\nsource = \"echo\"\n"
     );
     std::fs::write(place.path().join("slow.toml"), suite).unwrap();
@@ -814,7 +814,7 @@ fn a_signal_ends_the_languages_and_leaves_nothing() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let compiles = eventually(Duration::from_secs(10), || !processes_that_say(&token).is_empty());
+        let compiles = eventually(Duration::from_secs(60), || !processes_that_say(&token).is_empty());
         millibox_tests::kill(child.id() as i32, signal);
         let output = child.wait_with_output().unwrap();
         assert!(compiles, "{output:?}");
