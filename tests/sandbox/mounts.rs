@@ -510,6 +510,75 @@ fn what_exists_cannot_be_made() {
 }
 
 #[test]
+fn nothing_is_made_on_a_file_system_of_the_host() {
+    let supervisor = supervisor();
+    let host = directory();
+    std::fs::create_dir_all(host.path().join("there/proc")).unwrap();
+    std::fs::write(host.path().join("there/file"), "").unwrap();
+    share(host.path(), 0o777);
+    let before = listing(host.path());
+    let add = |at: &str, mount: fn(String) -> Mount| {
+        World::minimal().read_write(host.path(), at).mount(mount(format!("{at}/missing")))
+    };
+    let nested = |at: String| Mount::tmpfs(at + "/more");
+    let makers: [fn(String) -> Mount; 4] = [
+        |at| Mount::tmpfs(at),
+        |at| bind(Path::new("/usr"), &at, Bind { recursive: true, ..PLAIN }),
+        |at| bind(Path::new("/etc/passwd"), &at, PLAIN),
+        nested,
+    ];
+    for make in makers {
+        error(&supervisor, &add("/x", make), "mount_point", Some(libc::EXDEV), "/x/missing");
+        // Below the run's own tmpfs it is the run's first process that mounts.
+        error(&supervisor, &add("/tmp/x", make), "mount", Some(libc::ENOENT), "/tmp/x/missing");
+    }
+    error(&supervisor, &add("/x", |at| Mount::proc(at)), "mount_point", Some(libc::EXDEV), "/x/missing");
+    let asked: [fn(String) -> Mount; 3] = [
+        |path| Mount::CreateDir { path: path.into(), mode: 0o755 },
+        |path| Mount::CreateFile { path: path.into(), mode: 0o644 },
+        |path| Mount::Symlink { target: "/".into(), path: path.into() },
+    ];
+    for make in asked {
+        error(&supervisor, &add("/x", make), "mount_point", Some(libc::EXDEV), "/x/missing");
+        error(&supervisor, &add("/tmp/x", make), "world", None, "/tmp/x/missing");
+    }
+    let root = World::empty()
+        .read_write(host.path(), "/x")
+        .mount(Mount::NewRoot { path: "/x".into() })
+        .mount(Mount::proc("/missing/proc"));
+    error(&supervisor, &root, "mount_point", Some(libc::EXDEV), "/missing/proc");
+    assert_eq!(listing(host.path()), before);
+    // What is there can be mounted on, and a tmpfs of the world's on it is the world's again.
+    for at in ["/x", "/tmp/x"] {
+        let world = World::minimal()
+            .read_write(host.path(), at)
+            .read_only("/usr", format!("{at}/there/proc"))
+            .read_only("/etc/passwd", format!("{at}/there/file"));
+        assert_eq!(number(&supervisor, &world, &["stat", &format!("{at}/there/proc/bin")], "errno"), 0);
+        assert!(run(&supervisor, &request(["cat", &format!("{at}/there/file")]).world(&world)).text().contains("root"));
+        let world = World::minimal()
+            .read_write(host.path(), at)
+            .mount(tmpfs(&format!("{at}/there")))
+            .read_only("/usr", format!("{at}/there/a/b"));
+        assert_eq!(number(&supervisor, &world, &["stat", &format!("{at}/there/a/b/bin")], "errno"), 0);
+    }
+    assert_eq!(listing(host.path()), before);
+}
+
+/// Names of all that is below a directory.
+fn listing(directory: &Path) -> Vec<std::path::PathBuf> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap().flatten() {
+        all.push(entry.path());
+        if entry.path().is_dir() {
+            all.extend(listing(&entry.path()));
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
 fn links_in_a_source_do_not_lead_out() {
     let supervisor = supervisor();
     // A writable bind in which a link points to the host: a mount point below that link must

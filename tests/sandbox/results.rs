@@ -117,6 +117,28 @@ fn output_limit_of_a_pipe() {
 }
 
 #[test]
+fn output_is_moved_from_a_socket_and_from_a_file_too() {
+    use std::io::{Read, Seek, SeekFrom, Write};
+    let supervisor = supervisor();
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let handle = supervisor.run(&request(["out", "300000"]).stdout(std::os::fd::OwnedFd::from(theirs))).unwrap();
+    let mut sink = tempfile::tempfile().unwrap();
+    // Its end is another kind of readiness than a pipe's (poll(2)).
+    assert_eq!(move_output(&ours, &sink, &Budget::new(1 << 20), &handle).unwrap(), Moved::All);
+    assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
+    assert_eq!(sink.metadata().unwrap().len(), 300_000 + "written=300000\n".len() as u64);
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(b"in a file").unwrap();
+    file.rewind().unwrap();
+    sink.seek(SeekFrom::Start(0)).unwrap();
+    assert_eq!(move_output(&file, &sink, &Budget::new(1 << 20), &handle).unwrap(), Moved::All);
+    sink.rewind().unwrap();
+    let mut start = [0; 9];
+    sink.read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"in a file");
+}
+
+#[test]
 fn a_result_can_be_asked_for_again() {
     let supervisor = supervisor();
     let handle = supervisor.run(&request(["exit", "4"])).unwrap();

@@ -38,7 +38,7 @@ pub enum Moved {
     LimitReached,
 }
 
-/// Moves what a run writes into the pipe `from` to `to`, by splice(2) where that can be,
+/// Moves what a run writes into the pipe (or stream socket) `from` to `to`, by splice(2) where that can be,
 /// until the run has closed it or `budget` is used up; then the run is ended for its
 /// output.
 ///
@@ -94,17 +94,12 @@ pub fn move_output(from: impl AsFd, to: impl AsFd, budget: &Budget, run: &Handle
     }
 }
 
-/// Waits for bytes in the pipe; how many there are, 0: the other end is closed.
+/// Waits for bytes; how many there are, 0: it is at its end.
+///
+/// A pipe whose other end is closed says POLLHUP alone; a socket and a regular file say POLLIN at their end (poll(2)).
 fn waiting(from: impl AsFd) -> rustix::io::Result<u64> {
-    loop {
-        let mut ready = [PollFd::new(&from, PollFlags::IN)];
-        poll(&mut ready, None)?;
-        let hung_up = !ready[0].revents().contains(PollFlags::IN);
-        let there = rustix::io::ioctl_fionread(&from)?;
-        if there > 0 || hung_up {
-            return Ok(there);
-        }
-    }
+    poll(&mut [PollFd::new(&from, PollFlags::IN)], None)?;
+    rustix::io::ioctl_fionread(&from)
 }
 
 fn copy(from: impl AsFd, to: impl AsFd, buffer: &mut Vec<u8>, allowed: usize) -> rustix::io::Result<usize> {

@@ -249,6 +249,10 @@ impl Step {
             (Step::MountPoint, libc::ENOTDIR | libc::EISDIR) => {
                 "; a directory can only be mounted on a directory, a file on a file"
             }
+            (Step::MountPoint, libc::EXDEV) | (Step::Mount, libc::ENOENT) => {
+                "; it is missing, the file system there is the host's, and nothing is made on those: make it there before, \
+                 or choose another path"
+            }
             (Step::MountPoint, libc::EROFS | libc::EACCES | libc::EPERM) => {
                 "; the file system there cannot be written: choose a path that exists on it"
             }

@@ -40,8 +40,8 @@ pub struct Plan {
     /// For pid1, with the mount's number. A staged bind's mount point is made by
     /// operations that [`Plan::run_mounts`] adds when the builder has told its type.
     run: Vec<(usize, RunMount)>,
-    /// Staged binds: index into `run` of their `FromStage`.
-    staged: Vec<usize>,
+    /// Staged binds: index into `run` of their `FromStage`; whether their mount point is the host's.
+    staged: Vec<(usize, bool)>,
     /// The template needs a visible procfs, or pid1 may not mount one.
     pub wants_procfs: bool,
 }
@@ -63,6 +63,8 @@ enum TemplateMount {
 /// Splits a world's mounts between template and run.
 pub fn plan(world: &World) -> Result<Plan, String> {
     let mut plan = Plan::default();
+    // Where something is mounted so far, and whether it is the host's.
+    let mut mounted: Vec<(Vec<u8>, bool)> = Vec::new();
     // Mount points of the run's own tmpfses so far, with the number of the template
     // operation that makes each.
     let mut own: Vec<(Vec<u8>, usize)> = Vec::new();
@@ -83,8 +85,11 @@ pub fn plan(world: &World) -> Result<Plan, String> {
                     options.push_str(",size=0");
                 }
                 if stage.is_some() {
-                    make_parents(&mut plan, number, &path, &own);
-                    plan.run.push((number, RunMount::CreateDir { path: c_path.clone(), mode: 0o755, may_exist: true }));
+                    make_parents(&mut plan, number, &path, &own, &mounted);
+                    if !is_hosts(&path, &mounted) {
+                        let path = c_path.clone();
+                        plan.run.push((number, RunMount::CreateDir { path, mode: 0o755, may_exist: true }));
+                    }
                 } else {
                     own.push((path.clone(), plan.template.len()));
                     plan.template.push((number, TemplateMount::MountPoint));
@@ -118,26 +123,35 @@ pub fn plan(world: &World) -> Result<Plan, String> {
                     };
                     let above = CString::new(above.clone()).map_err(|_| "a path holds a NUL byte".to_owned())?;
                     plan.run.insert(point, (owner, RunMount::OpenStage { path: above }));
-                    plan.staged.iter_mut().filter(|index| **index >= point).for_each(|index| *index += 1);
+                    plan.staged.iter_mut().filter(|(index, _)| *index >= point).for_each(|(index, _)| *index += 1);
                 }
                 let name = plan.staged.len().to_string();
-                make_parents(&mut plan, number, &path, &own);
+                make_parents(&mut plan, number, &path, &own, &mounted);
                 let c_name = CString::new(name.clone()).map_err(|_| "a name".to_owned())?;
                 plan.template.push((number, TemplateMount::IntoStage(name)));
-                plan.staged.push(plan.run.len());
+                plan.staged.push((plan.run.len(), is_hosts(&path, &mounted)));
                 plan.run.push((number, RunMount::FromStage { name: c_name, path: c_path }));
             }
+            Mount::CreateDir { .. } | Mount::CreateFile { .. } | Mount::Symlink { .. }
+                if stage.is_some() && is_hosts(&path, &mounted) =>
+            {
+                return Err(format!(
+                    "mount {}: the file system there is the host's, and nothing is made on those: make it there before, \
+                     or choose another path",
+                    shown(&path)
+                ));
+            }
             Mount::CreateDir { mode, .. } if stage.is_some() => {
-                make_parents(&mut plan, number, &path, &own);
+                make_parents(&mut plan, number, &path, &own, &mounted);
                 plan.run.push((number, RunMount::CreateDir { path: c_path, mode: *mode, may_exist: false }));
             }
             Mount::CreateFile { mode, .. } if stage.is_some() => {
-                make_parents(&mut plan, number, &path, &own);
+                make_parents(&mut plan, number, &path, &own, &mounted);
                 plan.run.push((number, RunMount::CreateFile { path: c_path, mode: *mode, may_exist: false }));
             }
             Mount::Symlink { target, .. } if stage.is_some() => {
                 let target = CString::new(target.clone()).map_err(|_| "a link target holds a NUL byte".to_owned())?;
-                make_parents(&mut plan, number, &path, &own);
+                make_parents(&mut plan, number, &path, &own, &mounted);
                 plan.run.push((number, RunMount::Symlink { target, path: c_path }));
             }
             // `devices::expand` has put something else in its place.
@@ -157,6 +171,11 @@ pub fn plan(world: &World) -> Result<Plan, String> {
             | Mount::CreateFile { .. }
             | Mount::Symlink { .. } => plan.template.push((number, TemplateMount::AsAsked)),
         }
+        match mount {
+            Mount::Bind { .. } => mounted.push((path, true)),
+            Mount::Tmpfs { .. } | Mount::Proc { .. } => mounted.push((path, false)),
+            _ => {}
+        }
     }
     // One stage is open at a time, so the binds of one must follow each other.
     let stages = plan.template.iter().filter(|(_, what)| *what == TemplateMount::Stage).count();
@@ -174,17 +193,15 @@ impl Plan {
         for (index, (number, mount)) in self.run.into_iter().enumerate() {
             let number = number as u32;
             if let RunMount::FromStage { path, .. } = &mount {
-                let which = self.staged.iter().position(|&at| at == index);
+                let which = self.staged.iter().position(|(at, _)| *at == index);
                 let directory = which.and_then(|at| staged_directories.get(at)).copied().unwrap_or(false);
+                let hosts = which.and_then(|at| self.staged.get(at)).is_some_and(|(_, hosts)| *hosts);
                 let path = path.clone();
-                all.push((
-                    number,
-                    if directory {
-                        RunMount::CreateDir { path, mode: 0o755, may_exist: true }
-                    } else {
-                        RunMount::CreateFile { path, mode: 0o644, may_exist: true }
-                    },
-                ));
+                if directory && !hosts {
+                    all.push((number, RunMount::CreateDir { path, mode: 0o755, may_exist: true }));
+                } else if !hosts {
+                    all.push((number, RunMount::CreateFile { path, mode: 0o644, may_exist: true }));
+                }
             }
             all.push((number, mount));
         }
@@ -192,17 +209,23 @@ impl Plan {
     }
 }
 
-/// Directories between a run's own tmpfs and `path`.
-fn make_parents(plan: &mut Plan, number: usize, path: &[u8], own: &[(Vec<u8>, usize)]) {
+/// Directories between a run's own tmpfs and `path`, as far as they are not the host's.
+fn make_parents(plan: &mut Plan, number: usize, path: &[u8], own: &[(Vec<u8>, usize)], mounted: &[(Vec<u8>, bool)]) {
     let Some(above) = own.iter().map(|(above, _)| above).filter(|above| is_below(path, above)).max_by_key(|a| a.len())
     else {
         return;
     };
     for (at, _) in path.iter().enumerate().filter(|(at, byte)| **byte == b'/' && *at > above.len()) {
-        if let Ok(path) = CString::new(&path[..at]) {
+        let path = &path[..at];
+        if let (Ok(path), false) = (CString::new(path), is_hosts(path, mounted)) {
             plan.run.push((number, RunMount::CreateDir { path, mode: 0o755, may_exist: true }));
         }
     }
+}
+
+/// Whether what has been mounted makes a path one of the host's: the latest mount above it is what it lies on.
+fn is_hosts(path: &[u8], mounted: &[(Vec<u8>, bool)]) -> bool {
+    mounted.iter().rev().find(|(above, _)| is_below(path, above)).is_some_and(|(_, hosts)| *hosts)
 }
 
 /// Whether a normal path lies below another.
@@ -255,9 +278,9 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Vec<bool>, BuildError> {
     rustix::mount::move_mount(skeleton.as_fd(), "", CWD, "/proc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
         .map_err(whole(Step::Template))?;
 
-    let mut root =
-        skeleton.as_fd().try_clone_to_owned().map_err(|_| whole(Step::Template)(rustix::io::Errno::MFILE))?;
-    let mut stage: Option<OwnedFd> = None;
+    let copy = skeleton.as_fd().try_clone_to_owned().map_err(|_| whole(Step::Template)(rustix::io::Errno::MFILE))?;
+    let mut root = Root::of_ours(copy).map_err(whole(Step::Template))?;
+    let mut stage: Option<Root> = None;
     let mut staged_directories = Vec::new();
     for (object, what) in &plan.template {
         let object = *object;
@@ -266,13 +289,13 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Vec<bool>, BuildError> {
         let path = normal(mount.path()).unwrap_or_default();
         match what {
             TemplateMount::MountPoint => {
-                make_directory(root.as_fd(), &path).map_err(|errno| errs((Step::MountPoint, errno)))?;
+                root.directory(&path).map_err(|errno| errs((Step::MountPoint, errno)))?;
             }
             TemplateMount::Stage => {
-                let at = make_directory(root.as_fd(), &path).map_err(|errno| errs((Step::MountPoint, errno)))?;
+                let at = root.directory(&path).map_err(|errno| errs((Step::MountPoint, errno)))?;
                 let new = detached_tmpfs_writable(0o755).map_err(|errno| errs((Step::Mount, errno.into())))?;
                 attach(&new, at.as_fd()).map_err(|errno| errs((Step::Mount, errno)))?;
-                stage = Some(new);
+                stage = Some(Root::of_ours(new).map_err(whole(Step::Template))?);
             }
             TemplateMount::IntoStage(name) => {
                 let (Some(stage), Some(source)) = (&stage, &sources[object]) else {
@@ -281,21 +304,20 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Vec<bool>, BuildError> {
                 let directory = is_directory(source).map_err(|errno| errs((Step::MountSource, errno)))?;
                 staged_directories.push(directory);
                 let path = format!("/{name}");
-                let at = make_node(stage.as_fd(), path.as_bytes(), directory)
-                    .map_err(|errno| errs((Step::MountPoint, errno)))?;
+                let at = stage.node(path.as_bytes(), directory).map_err(|errno| errs((Step::MountPoint, errno)))?;
                 attach(source, at.as_fd()).map_err(|errno| errs((Step::Mount, errno)))?;
             }
             TemplateMount::Procfs => {
-                let at = make_directory(root.as_fd(), &path).map_err(|errno| errs((Step::MountPoint, errno)))?;
+                let at = root.directory(&path).map_err(|errno| errs((Step::MountPoint, errno)))?;
                 if let Some(source) = &sources[object] {
                     attach(source, at.as_fd()).map_err(|errno| errs((Step::Mount, errno)))?;
                 }
             }
             TemplateMount::AsAsked => {
                 if let Mount::NewRoot { .. } = mount {
-                    root = new_root(root.as_fd(), &path).map_err(|errno| errs((Step::NewRoot, errno)))?;
+                    root.change(&path).map_err(|errno| errs((Step::NewRoot, errno)))?;
                 } else {
-                    as_asked(root.as_fd(), mount, &path, sources[object].as_ref()).map_err(errs)?;
+                    as_asked(&root, mount, &path, sources[object].as_ref()).map_err(errs)?;
                 }
             }
         }
@@ -307,7 +329,7 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Vec<bool>, BuildError> {
         errno,
         object: usize::MAX,
     })?;
-    pivot(root.as_fd()).map_err(whole(Step::NewRoot))?;
+    pivot(root.at.as_fd()).map_err(whole(Step::NewRoot))?;
     Ok(staged_directories)
 }
 
@@ -320,33 +342,33 @@ fn pivot(root: BorrowedFd) -> rustix::io::Result<()> {
     rustix::process::chdir("/")
 }
 
-fn as_asked(root: BorrowedFd, mount: &Mount, path: &[u8], source: Option<&OwnedFd>) -> Result<(), (Step, Errno)> {
+fn as_asked(root: &Root, mount: &Mount, path: &[u8], source: Option<&OwnedFd>) -> Result<(), (Step, Errno)> {
     let making = |errno| (Step::MountPoint, errno);
     match (mount, source) {
         (Mount::Bind { .. }, Some(source)) => {
             let directory = is_directory(source).map_err(|errno| (Step::MountSource, errno))?;
-            let at = make_node(root, path, directory).map_err(making)?;
+            let at = root.node(path, directory).map_err(making)?;
             attach(source, at.as_fd()).map_err(|errno| (Step::Mount, errno))
         }
         (Mount::Tmpfs { .. }, Some(source)) => {
-            let at = make_directory(root, path).map_err(making)?;
+            let at = root.directory(path).map_err(making)?;
             attach(source, at.as_fd()).map_err(|errno| (Step::Mount, errno))
         }
         (Mount::CreateDir { mode, .. }, _) => {
-            let (parent, name) = parent(root, path).map_err(making)?;
+            let (parent, name) = root.parent(path).map_err(making)?;
             rustix::fs::mkdirat(&parent, &name, Mode::from_raw_mode(0o700)).map_err(|e| making(e.into()))?;
             rustix::fs::chmodat(&parent, &name, Mode::from_raw_mode(*mode), AtFlags::empty())
                 .map_err(|e| making(e.into()))
         }
         (Mount::CreateFile { mode, .. }, _) => {
-            let (parent, name) = parent(root, path).map_err(making)?;
+            let (parent, name) = root.parent(path).map_err(making)?;
             let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
             rustix::fs::openat(&parent, &name, flags, Mode::from_raw_mode(0o600)).map_err(|e| making(e.into()))?;
             rustix::fs::chmodat(&parent, &name, Mode::from_raw_mode(*mode), AtFlags::empty())
                 .map_err(|e| making(e.into()))
         }
         (Mount::Symlink { target, .. }, _) => {
-            let (parent, name) = parent(root, path).map_err(making)?;
+            let (parent, name) = root.parent(path).map_err(making)?;
             rustix::fs::symlinkat(target.as_slice(), &parent, &name).map_err(|e| making(e.into()))
         }
         _ => Err((Step::Template, Errno(libc::EINVAL))),
@@ -436,57 +458,86 @@ fn is_directory(fd: &OwnedFd) -> Result<bool, Errno> {
     Ok(rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory)
 }
 
-fn new_root(root: BorrowedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
-    let at = open_inside(root, path, OFlags::DIRECTORY)?;
-    let statx = rustix::fs::statx(&at, "", AtFlags::EMPTY_PATH, StatxFlags::empty())?;
-    if statx.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) { Ok(at) } else { Err(Errno(libc::EINVAL)) }
+/// The root of a world while it is built.
+struct Root {
+    at: OwnedFd,
+    /// The device number of the file system that is ours. What is missing on others is not made: they are the host's.
+    ours: u64,
 }
 
-/// Opens a path of the new root, however its symbolic links point (openat2(2)).
-fn open_inside(root: BorrowedFd, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
-    Ok(rustix::fs::openat2(
-        root,
-        path,
-        OFlags::PATH | OFlags::CLOEXEC | flags,
-        Mode::empty(),
-        ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS,
-    )?)
-}
+impl Root {
+    fn of_ours(at: OwnedFd) -> rustix::io::Result<Root> {
+        let ours = rustix::fs::fstat(&at)?.st_dev;
+        Ok(Root { at, ours })
+    }
 
-/// The directory that `path` lies in, made if need be, and the last component.
-fn parent(root: BorrowedFd, path: &[u8]) -> Result<(OwnedFd, Vec<u8>), Errno> {
-    let cut = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
-    let name = path.get(cut + 1..).unwrap_or_default().to_vec();
-    if name.is_empty() {
-        return Err(Errno(libc::EEXIST));
+    /// Another directory becomes the root: what is mounted there.
+    fn change(&mut self, path: &[u8]) -> Result<(), Errno> {
+        let at = self.open(path, OFlags::DIRECTORY)?;
+        let statx = rustix::fs::statx(&at, "", AtFlags::EMPTY_PATH, StatxFlags::empty())?;
+        if !statx.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) {
+            return Err(Errno(libc::EINVAL));
+        }
+        self.at = at;
+        Ok(())
     }
-    let above = make_directory(root, path.get(..cut.max(1)).unwrap_or(b"/"))?;
-    Ok((above, name))
-}
 
-/// A directory of the new root; it and those above it are made where they are missing.
-fn make_directory(root: BorrowedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
-    match open_inside(root, path, OFlags::DIRECTORY) {
-        Err(Errno(libc::ENOENT)) if path != b"/" => {}
-        answer => return answer,
+    /// Opens a path, however its symbolic links point (openat2(2)).
+    fn open(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+        Ok(rustix::fs::openat2(
+            &self.at,
+            path,
+            OFlags::PATH | OFlags::CLOEXEC | flags,
+            Mode::empty(),
+            ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS,
+        )?)
     }
-    let (above, name) = parent(root, path)?;
-    rustix::fs::mkdirat(&above, &name, Mode::from_raw_mode(0o755))?;
-    open_inside(root, path, OFlags::DIRECTORY)
-}
 
-/// A mount point of the fitting type, made if it is missing.
-fn make_node(root: BorrowedFd, path: &[u8], directory: bool) -> Result<OwnedFd, Errno> {
-    if directory {
-        return make_directory(root, path);
+    /// The directory that `path`, which is to be made, lies in, made if need be, and the last component.
+    ///
+    /// `EXDEV`: that directory is the host's, and could be written.
+    fn parent(&self, path: &[u8]) -> Result<(OwnedFd, Vec<u8>), Errno> {
+        let cut = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+        let name = path.get(cut + 1..).unwrap_or_default().to_vec();
+        if name.is_empty() {
+            return Err(Errno(libc::EEXIST));
+        }
+        let above = self.directory(path.get(..cut.max(1)).unwrap_or(b"/"))?;
+        if rustix::fs::fstat(&above)?.st_dev == self.ours {
+            return Ok((above, name));
+        }
+        // What making it would say, but for the last.
+        Err(Errno(match rustix::fs::statat(&above, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => libc::EEXIST,
+            Err(_) if rustix::fs::fstatvfs(&above)?.f_flag.contains(StatVfsMountFlags::RDONLY) => libc::EROFS,
+            Err(_) => libc::EXDEV,
+        }))
     }
-    match open_inside(root, path, OFlags::empty()) {
-        Err(Errno(libc::ENOENT)) => {}
-        Ok(there) if is_directory(&there)? => return Err(Errno(libc::EISDIR)),
-        answer => return answer,
+
+    /// A directory; it and those above it are made where they are missing.
+    fn directory(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
+        match self.open(path, OFlags::DIRECTORY) {
+            Err(Errno(libc::ENOENT)) if path != b"/" => {}
+            answer => return answer,
+        }
+        let (above, name) = self.parent(path)?;
+        rustix::fs::mkdirat(&above, &name, Mode::from_raw_mode(0o755))?;
+        self.open(path, OFlags::DIRECTORY)
     }
-    let (above, name) = parent(root, path)?;
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    rustix::fs::openat(&above, &name, flags, Mode::from_raw_mode(0o644))?;
-    open_inside(root, path, OFlags::empty())
+
+    /// A mount point of the fitting type, made if it is missing.
+    fn node(&self, path: &[u8], directory: bool) -> Result<OwnedFd, Errno> {
+        if directory {
+            return self.directory(path);
+        }
+        match self.open(path, OFlags::empty()) {
+            Err(Errno(libc::ENOENT)) => {}
+            Ok(there) if is_directory(&there)? => return Err(Errno(libc::EISDIR)),
+            answer => return answer,
+        }
+        let (above, name) = self.parent(path)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        rustix::fs::openat(&above, &name, flags, Mode::from_raw_mode(0o644))?;
+        self.open(path, OFlags::empty())
+    }
 }
