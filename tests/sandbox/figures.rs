@@ -122,6 +122,21 @@ fn peak_memory_is_what_was_touched() {
     }
 }
 
+/// It is the kernel's word to who has waited for it; nobody waits for what is killed with its pid1.
+#[test]
+fn peak_memory_without_cgroups_of_a_run_that_was_ended() {
+    let supervisor = start(builder().backend(millibox::BackendChoice::Rlimit));
+    // In the first process, and in a child of it.
+    for program in [&["eat", "50", "60000"][..], &["map-fork-eat", "100", "60000"]] {
+        let ended = result(&supervisor, &request(program.iter().copied()).real_time_limit(Duration::from_secs(2)));
+        assert_eq!(ended.outcome, Outcome::RealTimeLimit);
+        let peak = ended.figures.peak_memory_bytes;
+        assert!((50 * MIB..54 * MIB).contains(&peak), "{program:?}: {peak}");
+    }
+    let by_itself = probe_run(&supervisor, &["eat", "50"]).result.figures.peak_memory_bytes;
+    assert!((50 * MIB..54 * MIB).contains(&by_itself), "{by_itself}");
+}
+
 #[test]
 fn peak_memory_of_a_tree_is_the_sum() {
     let supervisor = supervisor();

@@ -25,7 +25,7 @@ use crate::sockets::Sockets;
 use crate::supervisor::{Fatal, Setup};
 use crate::sys::ascii::{keyed_number, leading_number};
 use crate::sys::{self, Errno, Result, calls, process};
-use crate::tree;
+use crate::tree::{self, Used};
 use crate::world::WorldId;
 use core::sync::atomic::Ordering::{Acquire, SeqCst};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -249,7 +249,7 @@ impl Home {
     pub fn switch(&mut self) {
         self.shared.stay_idle.store(1, SeqCst);
         self.state = State::Switching;
-        self.kill_pid1();
+        self.kill_pid1(false);
     }
 
     /// Hands a run to the waiting tracee.
@@ -307,10 +307,10 @@ impl Home {
     /// The launch may not have reached its tracee yet, and pid1 may not be known: then this
     /// is to be done again, and in the meantime the tracee refuses the launch.
     ///
-    /// Returns user and system CPU time of those that were killed, in clock ticks, for their ratio: who is killed with its
-    /// pid1 is waited for by nobody. Of many processes some must do; on version 2 the cgroup tells.
-    pub fn kill_pid1(&mut self) -> (u64, u64) {
-        let mut split = (0, 0);
+    /// Returns what was seen of those that were killed. Of many processes some must do; on version 2 the cgroup tells.
+    /// `memory`: whether to look at what they have of it, too.
+    pub fn kill_pid1(&mut self, memory: bool) -> Used {
+        let mut used = Used::default();
         let shared = self.shared;
         let running = matches!(self.state, State::Running(_));
         if running {
@@ -326,10 +326,10 @@ impl Home {
         if hangs && (pid == 0 || !self.is_launched()) {
             self.kill_process();
         }
-        let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else { return split };
+        let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else { return used };
         // The home takes the number back before it waits for the process: what was there
         // before and after the pidfd was opened was there meanwhile, so it is not another's.
-        let Ok(pidfd) = rustix::process::pidfd_open(pid1, rustix::process::PidfdFlags::empty()) else { return split };
+        let Ok(pidfd) = rustix::process::pidfd_open(pid1, rustix::process::PidfdFlags::empty()) else { return used };
         if shared.pid1.load(SeqCst) == pid && wanted() {
             // Who has used more than his bandwidth would not come to die. (Version 2 has files of each run.)
             if let Some(file) = &self.bandwidth {
@@ -341,7 +341,7 @@ impl Home {
             match &self.files {
                 // cgroup.kill, Linux 5.14
                 [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
-                _ => split = tree::kill_below(pid, MOST_KILLED, || shared.pid1.load(SeqCst) == pid),
+                _ => used = tree::kill_below(pid, MOST_KILLED, memory, || shared.pid1.load(SeqCst) == pid),
             }
             // ESRCH: it is over already.
             let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
@@ -349,7 +349,7 @@ impl Home {
             let look_at_ns = calls::monotonic_raw_ns().saturating_add(LOOK_FOR_THE_REST_NS);
             self.rest = running.then_some(Rest { pid1: pid, look_at_ns, most: MOST_KILLED });
         }
-        split
+        used
     }
 
     /// Ends more of a killed run's processes, until pid1 comes to be scheduled and the kernel ends all: who computes in
@@ -364,7 +364,7 @@ impl Home {
         let before = calls::thread_cpu_ns();
         // Who has been ended is found again until pid1 has waited for it.
         let most = (most * 2).min(MOST_OF_THE_REST);
-        tree::kill_below(pid1, most, is_still);
+        tree::kill_below(pid1, most, false, is_still);
         let took = calls::thread_cpu_ns().saturating_sub(before);
         let look_at_ns = calls::monotonic_raw_ns().saturating_add(LOOK_FOR_THE_REST_NS.max(took.saturating_mul(4)));
         self.rest = Some(Rest { pid1, look_at_ns, most });

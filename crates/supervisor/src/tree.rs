@@ -91,20 +91,37 @@ pub fn cpu_ns(pid: i32) -> u64 {
     calls::clock_ns(!pid << 3 | 2)
 }
 
+/// What was seen of processes before they were ended: nobody waits for those that are killed with their pid1.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Used {
+    /// User and system CPU time of all of them, `root` and those that were waited for too, in clock ticks.
+    pub times: (u64, u64),
+    /// The largest resident set that one of them below `root` ever had, in bytes. 0: not looked at.
+    pub peak_memory: u64,
+}
+
+/// Largest resident set of a process since its exec, in bytes (`VmHWM`, proc_pid_status(5)); 0: it is over.
+fn peak_memory(pid: i32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").parse().map_or(0, |kib: u64| kib.saturating_mul(1024))
+}
+
 /// Ends processes below `root`, `most` of them, not itself. For those that pid1, once it runs, will
 /// end anyway: so it does not matter whom this misses. `is_still`: `root` is still the process
-/// that is meant.
-///
-/// Returns the user and system time of all of them, `root` and those that were waited for too, in clock ticks.
-pub fn kill_below(root: i32, most: usize, is_still: impl Fn() -> bool) -> (u64, u64) {
+/// that is meant. `memory`: whether to look at what they have of it.
+pub fn kill_below(root: i32, most: usize, memory: bool, is_still: impl Fn() -> bool) -> Used {
+    let mut used = Used::default();
     if !proc_is_ours() {
-        return (0, 0);
+        return used;
     }
-    let mut times = (0, 0);
     let mut look = |pid: i32| {
         let stat = stat(pid)?;
-        times.0 += stat.user + stat.childrens_user;
-        times.1 += stat.system + stat.childrens_system;
+        used.times.0 += stat.user + stat.childrens_user;
+        used.times.1 += stat.system + stat.childrens_system;
+        if memory && pid != root {
+            used.peak_memory = used.peak_memory.max(peak_memory(pid));
+        }
         Some(stat.parent)
     };
     let _ = look(root);
@@ -126,5 +143,5 @@ pub fn kill_below(root: i32, most: usize, is_still: impl Fn() -> bool) -> (u64, 
             }
         }
     }
-    times
+    used
 }

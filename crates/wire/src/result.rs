@@ -131,7 +131,9 @@ pub struct Figures {
     /// CPU time in the kernel of the whole tree, in nanoseconds.
     pub cpu_system_ns: u64,
     /// Highest memory use of the whole tree at one time, in bytes. With the rlimit
-    /// backend: highest resident size of one process, never to be judged on.
+    /// backend: highest resident size of one process, never to be judged on; it includes what
+    /// the sandbox itself had there (2 to 3 MB), and of a run that was ended before its time
+    /// only processes are looked at that it has then.
     pub peak_memory_bytes: u64,
     /// Most processes and threads at one time; `None`: the backend cannot tell.
     pub peak_processes: Option<u32>,

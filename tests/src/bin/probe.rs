@@ -194,6 +194,7 @@ fn command_line(command: &str, arguments: &Arguments) {
             let _ = sys(libc::SYS_close, [ends[1] as usize]);
             let mut byte = 0u8;
             let _ = sys(libc::SYS_read, [ends[0] as usize, &raw mut byte as usize, 1]);
+            sleep(number(1) as u64);
         }
         "spin" => say(format!("own={}", spin(number(0) as u64))),
         "spin-tree" => {

@@ -8,7 +8,8 @@
 //! * CPU time is that of the processes that were waited for, and the limit is checked
 //!   by looking at each living process;
 //! * the peak is the largest resident set of one process, which survives exec, and
-//!   so includes the sandbox's own few hundred pages.
+//!   so includes the sandbox's own few hundred pages; of a run that we end it is that of
+//!   the processes that it has then.
 
 use crate::launch::{End, Failure, Launch, Start, UNLIMITED};
 use crate::step::Step;

@@ -133,7 +133,7 @@ impl Supervisor {
     pub(super) fn look_at_clocks(&mut self) {
         for index in 0..self.homes.len() {
             if self.homes[index].kill_again {
-                self.homes[index].kill_pid1();
+                self.homes[index].kill_pid1(false);
             }
             let home = &mut self.homes[index];
             let State::Running(id) = home.state else { continue };
@@ -229,8 +229,8 @@ impl Supervisor {
                 }
                 _ => 0,
             };
-            let split = home.kill_pid1();
-            request.ended = Some(Ended { cause, at_ns: calls::monotonic_raw_ns(), used_ns, split });
+            let used = home.kill_pid1(matches!(self.setup.handover, Handover::Rlimit));
+            request.ended = Some(Ended { cause, at_ns: calls::monotonic_raw_ns(), used_ns, used });
             home.stop_clocks();
         }
     }

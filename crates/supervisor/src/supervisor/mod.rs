@@ -28,6 +28,7 @@ use crate::locks::Locks;
 use crate::nursery::Nursery;
 use crate::slot::Home;
 use crate::sys::{calls, process};
+use crate::tree::Used;
 use crate::world::{WorldId, Worlds};
 use homes::{Gone, Orphans, new_memory};
 use limits::Cause;
@@ -85,8 +86,8 @@ struct Ended {
     at_ns: u64,
     /// CPU time that it had used by then, where the backend cannot tell afterwards.
     used_ns: u64,
-    /// User and system time of its processes, as a ratio; zeros: told otherwise, or nothing to tell.
-    split: (u64, u64),
+    /// What else was seen of its processes; of their times only the ratio counts.
+    used: Used,
 }
 
 /// See the module.

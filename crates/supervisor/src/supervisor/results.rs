@@ -56,7 +56,7 @@ impl Supervisor {
             // The total is the cgroup's, to the nanosecond; its split is what the kernel
             // says of the processes that were waited for, or of those that a killed pid1 had.
             let (user, system) = match &request.ended {
-                Some(ended) if end.pid1_died == 1 && ended.split != (0, 0) => ended.split,
+                Some(ended) if end.pid1_died == 1 && ended.used.times != (0, 0) => ended.used.times,
                 _ => (end.user_us, end.system_us),
             };
             figures.cpu_user_ns = match u128::from(user) + u128::from(system) {
@@ -79,6 +79,10 @@ impl Supervisor {
             // Until pid1 could be waited for its namespaces had to be taken apart; the
             // program was dead before.
             figures.real_time_ns = ended.at_ns.saturating_sub(started);
+            // What pid1 left without its report is its own.
+            if ended.used.peak_memory != 0 {
+                figures.peak_memory_bytes = ended.used.peak_memory;
+            }
         }
         let outcome = self.outcome(&request, report, &figures, exit_code, signal);
         let not_started = matches!(outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_));
