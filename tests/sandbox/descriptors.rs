@@ -191,3 +191,20 @@ fn a_run_cannot_use_up_what_may_be_on_its_way_to_others() {
     assert!(number("cpu_ms") < 400, "{said:?}");
     assert_eq!(number("after"), 2, "{said:?}");
 }
+
+#[test]
+fn too_few_open_files_are_no_reason_for_a_weaker_backend() {
+    let automatic = supervisor().backend().to_string();
+    let mut started = 0;
+    for most in (32..=512).step_by(48) {
+        let said = client([format!("files={most}:{most}"), "--".to_owned(), "exit".to_owned(), "0".to_owned()]);
+        if said.stdout.contains("backend=") {
+            assert_eq!(said.value("backend"), automatic, "{most}: {said:?}");
+            started += 1;
+        } else {
+            assert!(said.value("error").contains("ulimit -n"), "{most}: {said:?}");
+        }
+        assert!(!said.stdout.contains("still in use") && !said.stderr.contains("still in use"), "{most}: {said:?}");
+    }
+    assert!(started > 0);
+}

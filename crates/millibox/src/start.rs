@@ -418,7 +418,8 @@ impl Supervisor {
             return Ok(());
         }
         let limits = request.limits();
-        let instead = "choose --backend rlimit to take limits of single processes instead, or ";
+        let instead = "to take limits of single processes instead, choose that backend by name (BackendChoice::Rlimit, \
+                       --backend rlimit), or ";
         let asked = [
             ("CPU bandwidth", limits.cpu_bandwidth.is_some(), ""),
             ("swap limit", limits.swap.is_some(), ""),

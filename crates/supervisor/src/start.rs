@@ -68,6 +68,19 @@ pub fn may_be(options: &Options) -> Result<(), String> {
 /// it was told otherwise (fs.nr_open, proc_sys_fs(5)).
 const WATCHERS_FILES: u64 = 1 << 20;
 
+/// Raises the limit on open files as far as it may be, for keeper and supervisor, which has those of waiting requests. Homes
+/// set the runs' limit.
+pub fn have_open_files(options: &Options) {
+    let Ok((_, hard)) = calls::get_rlimit(libc::RLIMIT_NOFILE) else { return };
+    // A container's root may not. No limit is more than the kernel gives.
+    if drops_to(options).is_none()
+        || hard >= WATCHERS_FILES
+        || calls::set_rlimit(libc::RLIMIT_NOFILE, WATCHERS_FILES).is_err()
+    {
+        let _ = calls::set_rlimit(libc::RLIMIT_NOFILE, hard);
+    }
+}
+
 /// Drops privileges for good and executes the supervisor. Only returns on failure.
 pub fn execute(options: &Options, inheritance: Inheritance) -> String {
     match try_execute(options, inheritance) {
@@ -116,10 +129,9 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
         }
         // Nor is it that of all runs together. A container's root may not raise it.
         for (resource, ..) in crate::home::TRACEE_RLIMITS {
-            // No limit is more than the kernel gives of files.
-            let most = if resource == libc::RLIMIT_NOFILE { WATCHERS_FILES } else { libc::RLIM_INFINITY };
-            if calls::get_rlimit(resource).is_ok_and(|(_, hard)| hard < most) {
-                let _ = calls::set_rlimit(resource, most);
+            // Files: see `have_open_files`.
+            if resource != libc::RLIMIT_NOFILE {
+                let _ = calls::set_rlimit(resource, libc::RLIM_INFINITY);
             }
         }
         // When memory is short the kernel shall end runs, not who watches them; and the
@@ -264,10 +276,6 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     }
     // Whoever watches must not wait for a program's turn to end.
     let _ = calls::set_slice(calls::nice(), crate::tracee::SUPERVISOR_SLICE_NS);
-    // Descriptors of waiting requests are ours; homes set the runs' limit.
-    if let Ok((_, most)) = calls::get_rlimit(libc::RLIMIT_NOFILE) {
-        let _ = calls::set_rlimit(libc::RLIMIT_NOFILE, most);
-    }
     // What we share with homes are files to the kernel; beyond the limit it would send SIGXFSZ.
     if let Ok((_, most)) = calls::get_rlimit(libc::RLIMIT_FSIZE) {
         let _ = calls::set_rlimit(libc::RLIMIT_FSIZE, most);

@@ -17,7 +17,7 @@
 //! and off in it as it sees fit (systemd's CGROUP_DELEGATION).
 
 use super::hosts::{Hierarchy, Hosts, unit_of};
-use super::{Made, Supervisor, Top, fresh_name, remove};
+use super::{Made, Refusal, Supervisor, Top, fresh_name, remove};
 use crate::backend::Handover;
 use crate::options::Options;
 use rustix::fs::{Access, FlockOperation, Mode, OFlags};
@@ -308,7 +308,7 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
             return Err(why);
         }
     }
-    let top = Top::make(parent, &fresh_name())?;
+    let top = Top::make(parent, &fresh_name()).map_err(Refusal::words)?;
     let path = top.path.clone();
     let made = (|| {
         enable(&path)?;
@@ -316,7 +316,8 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
         rustix::fs::mkdir(&supervisor, Mode::from_raw_mode(0o755))
             .map_err(|errno| format!("cannot make the cgroup {supervisor}: {errno}"))?;
         super::swap_is_held(&format!("{supervisor}/memory.swap.max"))?;
-        let directory = super::open_control(&supervisor, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
+        let directory = super::open_control(&supervisor, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC)
+            .map_err(Refusal::words)?;
         if let Some((uid, gid)) = crate::start::drops_to(options) {
             // Its own to divide, but not what limits it: the files of `path` itself stay
             // root's, except those that moving processes below needs.
@@ -326,7 +327,7 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
                     .map_err(|errno| format!("cannot hand over {file}: {errno}"))?;
             }
         }
-        let base = super::open_control(&path, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let base = super::open_control(&path, OFlags::RDONLY | OFlags::DIRECTORY).map_err(Refusal::words)?;
         Ok((base, directory))
     })();
     match made {

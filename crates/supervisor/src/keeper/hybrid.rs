@@ -5,7 +5,7 @@
 //! them below any other.
 
 use super::hosts::{Hierarchy, Hosts};
-use super::{Made, Supervisor, Top, answer, fresh_name, open_control, remove, seqpacket_pair};
+use super::{Made, Refusal, Supervisor, Top, answer, fresh_name, open_control, open_if_there, remove, seqpacket_pair};
 use crate::backend::Handover;
 use crate::backend::hybrid::{Figures, Files, Limits, RENEW, RENEW_MEMORY, RENEWED};
 use crate::options::Options;
@@ -32,7 +32,7 @@ struct Renewal {
 }
 
 /// Makes a set of cgroups for each home and opens their files.
-pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, String> {
+pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Refusal> {
     let find = |controller: &str| {
         hosts
             .version1_of(controller)
@@ -42,12 +42,13 @@ pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Stri
     if !rustix::process::geteuid().is_root() {
         return Err("only root can make version 1 cgroups: start the client as root, it drops to an \
                     unprivileged user by itself"
-            .to_owned());
+            .to_owned()
+            .into());
     }
     let name = fresh_name();
     let mut tops: Vec<Top> = Vec::new();
     // cpu and cpuacct are often mounted together.
-    let mut top_of = |hierarchy: &Hierarchy| -> Result<String, String> {
+    let mut top_of = |hierarchy: &Hierarchy| -> Result<String, Refusal> {
         let parent =
             format!("{}{}", hierarchy.mount, options.cgroup_parent.as_deref().unwrap_or("").trim_end_matches('/'));
         let path = format!("{parent}/{name}");
@@ -71,7 +72,7 @@ pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Stri
             all.push(files);
             renewals.push(Renewal { socket, pids: 0, memory: 0, closed: false });
         }
-        Ok((Handover::Hybrid { homes: all }, open, Renewals { pids, memory, homes: renewals }))
+        Ok::<_, Refusal>((Handover::Hybrid { homes: all }, open, Renewals { pids, memory, homes: renewals }))
     })();
     match made {
         Ok((handover, open, renewals)) => {
@@ -90,12 +91,14 @@ pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Stri
 /// To the scheduler each cgroup of the cpu controller is one, and to switch from a task of one to a task of another
 /// costs more than within. A pair's two programs do hardly anything else, so they are in one, their slot's; a home's own
 /// is for a run whose bandwidth is limited. Where cpuacct is mounted together with cpu that cannot be.
-fn home(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> Result<(Files, OwnedFd), String> {
+fn home(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> Result<(Files, OwnedFd), Refusal> {
     let directories: Vec<String> = tops.iter().map(|top| format!("{top}/home-{index}")).collect();
     for directory in &directories {
         make_directory(directory)?;
     }
-    let [memory, pids, cpu, cpuacct] = &directories[..] else { return Err("four hierarchies".to_owned()) };
+    let [memory, pids, cpu, cpuacct] = &directories[..] else {
+        return Err("four hierarchies".to_owned().into());
+    };
     let mut number = |fd: OwnedFd| {
         let number = fd.as_raw_fd();
         open.push(fd);
@@ -111,11 +114,13 @@ fn home(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> 
     };
     super::swap_is_held(&format!("{memory}/memory.memsw.limit_in_bytes"))?;
     let memory_files = MemoryFiles::open(memory)?;
-    let mut join = |directory: &str| Ok::<_, String>(Some(number(control(directory, "cgroup.procs", OFlags::WRONLY)?)));
+    let mut join =
+        |directory: &str| Ok::<_, Refusal>(Some(number(control(directory, "cgroup.procs", OFlags::WRONLY)?)));
     let join_others = [join(&lives_in)?, if cpu == cpuacct { None } else { join(cpuacct)? }];
     let pids_files = PidsFiles::open(pids)?;
     let (ours, its) = seqpacket_pair()?;
-    rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC).map_err(|errno| errno.to_string())?;
+    rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)
+        .map_err(|errno| Refusal::new(errno, "cannot keep a socket"))?;
     let limits = Limits {
         memory_join: Some(number(memory_files.join)),
         join_others,
@@ -141,10 +146,10 @@ fn home(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> 
     Ok((files, ours))
 }
 
-fn make_directory(path: &str) -> Result<(), String> {
+fn make_directory(path: &str) -> Result<(), Refusal> {
     match rustix::fs::mkdir(path, rustix::fs::Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
-        Err(errno) => Err(format!("cannot make the cgroup {path}: {errno}")),
+        Err(errno) => Err(Refusal::new(errno, format_args!("cannot make the cgroup {path}"))),
     }
 }
 
@@ -161,13 +166,14 @@ struct MemoryFiles {
 }
 
 impl MemoryFiles {
-    fn open(directory: &str) -> Result<MemoryFiles, String> {
+    fn open(directory: &str) -> Result<MemoryFiles, Refusal> {
         let control = |file: &str, flags| open_control(&format!("{directory}/{file}"), flags);
+        let if_there = |file: &str| open_if_there(&format!("{directory}/{file}"), OFlags::WRONLY);
         let oom_control = control("memory.oom_control", OFlags::RDONLY)?;
         // cgroup.event_control: "<eventfd> <control file>" (Documentation/admin-guide/cgroup-v1/memory.rst, 10). When a
         // cgroup goes its eventfd is told, too, so that each has one of its own.
-        let oom_event =
-            rustix::event::eventfd(0, EventfdFlags::NONBLOCK).map_err(|errno| format!("eventfd: {errno}"))?;
+        let oom_event = rustix::event::eventfd(0, EventfdFlags::NONBLOCK)
+            .map_err(|errno| Refusal::new(errno, "cannot make an eventfd"))?;
         let event_control = control("cgroup.event_control", OFlags::WRONLY)?;
         calls::write(
             event_control.as_raw_fd(),
@@ -177,8 +183,8 @@ impl MemoryFiles {
         Ok(MemoryFiles {
             join: control("cgroup.procs", OFlags::WRONLY)?,
             limit: control("memory.limit_in_bytes", OFlags::WRONLY)?,
-            swap: control("memory.memsw.limit_in_bytes", OFlags::WRONLY).ok(),
-            sockets: control("memory.kmem.tcp.limit_in_bytes", OFlags::WRONLY).ok(),
+            swap: if_there("memory.memsw.limit_in_bytes")?,
+            sockets: if_there("memory.kmem.tcp.limit_in_bytes")?,
             usage: control("memory.usage_in_bytes", OFlags::RDONLY)?,
             empty: control("memory.force_empty", OFlags::WRONLY)?,
             peak: control("memory.max_usage_in_bytes", OFlags::RDWR)?,
@@ -202,11 +208,11 @@ struct PidsFiles {
 }
 
 impl PidsFiles {
-    fn open(directory: &str) -> Result<PidsFiles, String> {
+    fn open(directory: &str) -> Result<PidsFiles, Refusal> {
         Ok(PidsFiles {
             join: open_control(&format!("{directory}/cgroup.procs"), OFlags::WRONLY)?,
             max: open_control(&format!("{directory}/pids.max"), OFlags::WRONLY)?,
-            peak: open_control(&format!("{directory}/pids.peak"), OFlags::RDONLY).ok(),
+            peak: open_if_there(&format!("{directory}/pids.peak"), OFlags::RDONLY)?,
         })
     }
 }
@@ -239,7 +245,7 @@ impl Renewals {
             }
         };
         let make = |path: &str| {
-            rustix::fs::mkdir(path, rustix::fs::Mode::from_raw_mode(0o755)).map_err(|errno| errno.to_string())
+            rustix::fs::mkdir(path, rustix::fs::Mode::from_raw_mode(0o755)).map_err(|errno| Refusal::new(errno, path))
         };
         match calls::receive(socket, &mut byte, libc::MSG_DONTWAIT) {
             Ok(received) if received.length == 1 && byte[0] == RENEW => {

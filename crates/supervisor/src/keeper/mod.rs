@@ -61,9 +61,9 @@ pub struct Top {
 
 impl Top {
     /// Makes `parent/name` and locks it.
-    fn make(parent: &str, name: &str) -> Result<Top, String> {
+    fn make(parent: &str, name: &str) -> Result<Top, Refusal> {
         let path = format!("{parent}/{name}");
-        let failed = |errno: rustix::io::Errno| format!("cannot make the cgroup {path}: {errno}");
+        let failed = |errno| Refusal::new(errno, format_args!("cannot make the cgroup {path}"));
         // A keeper that starts at the same time takes one that is not locked yet for an orphan. It looks once.
         for _ in 0..1000 {
             rustix::fs::mkdir(&path, rustix::fs::Mode::from_raw_mode(0o755)).map_err(failed)?;
@@ -73,7 +73,7 @@ impl Top {
                 Err(errno) => return Err(failed(errno)),
             }
         }
-        Err(format!("cannot make the cgroup {path}: somebody removes it again and again"))
+        Err(Refusal::NotHere(format!("cannot make the cgroup {path}: somebody removes it again and again")))
     }
 }
 
@@ -90,6 +90,8 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     let _ = rustix::process::setsid();
     // It may have been moved from where the command line says.
     let options = &Options { socket: socket.as_raw_fd(), ..options.clone() };
+    // Each home takes a score of files, here and in the supervisor.
+    start::have_open_files(options);
     let mut declined = Vec::new();
     let made = choose(options, &mut declined)?;
     let mut inheritance = Inheritance {
@@ -227,7 +229,7 @@ fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>,
             cgroup2::make(&hosts, options).map(Some).map_err(|why| format!("backend cgroup2: {why}"))
         }
         BackendChoice::Hybrid => {
-            hybrid::make(&hosts, options, homes).map(Some).map_err(|why| format!("backend hybrid: {why}"))
+            hybrid::make(&hosts, options, homes).map(Some).map_err(|why| format!("backend hybrid: {}", why.words()))
         }
         BackendChoice::Auto => {
             match cgroup2::make(&hosts, options) {
@@ -236,7 +238,8 @@ fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>,
             }
             match hybrid::make(&hosts, options, homes) {
                 Ok(made) => return Ok(Some(made)),
-                Err(why) => declined.push(format!("hybrid: {why}")),
+                Err(Refusal::Short(why)) => return Err(format!("backend hybrid: {why}")),
+                Err(Refusal::NotHere(why)) => declined.push(format!("hybrid: {why}")),
             }
             match &options.cgroup_parent {
                 // Who says where wants them.
@@ -247,11 +250,54 @@ fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>,
     }
 }
 
+/// Why a backend cannot be had.
+#[derive(Debug)]
+enum Refusal {
+    /// It is not on this host, or not for us: a weaker one may do.
+    NotHere(String),
+    /// It is, and what it takes is not left: a weaker one would be chosen for a reason that passes.
+    Short(String),
+}
+
+impl Refusal {
+    fn new(errno: rustix::io::Errno, what: impl core::fmt::Display) -> Refusal {
+        use rustix::io::Errno;
+        let why = format!("{what}: {errno}");
+        match errno {
+            Errno::MFILE => Refusal::Short(why + crate::step::MORE_FILES),
+            Errno::NFILE | Errno::NOMEM | Errno::AGAIN => Refusal::Short(why),
+            _ => Refusal::NotHere(why),
+        }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Refusal::NotHere(why) | Refusal::Short(why) => why,
+        }
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Refusal {
+        Refusal::NotHere(why)
+    }
+}
+
 /// Opens a control file for good, so that the supervisor inherits it by number.
-fn open_control(path: &str, flags: OFlags) -> Result<OwnedFd, String> {
+fn open_control(path: &str, flags: OFlags) -> Result<OwnedFd, Refusal> {
     // O_CLOEXEC is left to the one exec that must not hand it on: the supervisor sets it
     // for all it inherits.
-    rustix::fs::open(path, flags, rustix::fs::Mode::empty()).map_err(|errno| format!("cannot open {path}: {errno}"))
+    rustix::fs::open(path, flags, rustix::fs::Mode::empty())
+        .map_err(|errno| Refusal::new(errno, format_args!("cannot open {path}")))
+}
+
+/// The same of one that not every kernel has.
+fn open_if_there(path: &str, flags: OFlags) -> Result<Option<OwnedFd>, Refusal> {
+    match rustix::fs::open(path, flags, rustix::fs::Mode::empty()) {
+        Err(rustix::io::Errno::NOENT) => Ok(None),
+        Ok(file) => Ok(Some(file)),
+        Err(errno) => Err(Refusal::new(errno, format_args!("cannot open {path}"))),
+    }
 }
 
 /// A memory limit does not hold where there is swap that the kernel does not account for.
@@ -275,10 +321,10 @@ fn swap_is_held_of(swaps: &str, limit_of_swap: &str) -> Result<(), String> {
     ))
 }
 
-fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), String> {
+fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), Refusal> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::empty(), None)
-        .map_err(|errno| format!("cannot make a socket: {errno}"))
+        .map_err(|errno| Refusal::new(errno, "cannot make a socket"))
 }
 
 /// Sends a file's descriptors, as the answer to a home, which would wait for it for ever: so what passes is waited for,
