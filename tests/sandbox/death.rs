@@ -232,6 +232,25 @@ fn a_client_that_is_killed_with_its_supervisor() {
 }
 
 #[test]
+fn a_supervisor_that_hangs_does_not_outlive_its_client_for_long() {
+    let mut client = Client::start(&["hold=3", "--", "ready-sleep", "100000"]);
+    client.ready();
+    if client.cgroups.is_empty() {
+        client.kill();
+        return skip("there is no keeper");
+    }
+    let gone = Gone::new(client.supervisor, client.cgroups.clone());
+    let supervisor = client.supervisor;
+    kill(supervisor as i32, Signal::STOP);
+    client.kill();
+    // It has its time to end by itself, and its keeper does not look away meanwhile.
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(gone.left().contains(&supervisor.to_string()));
+    eventually(Duration::from_secs(15), || gone.left().is_empty());
+    gone.assert();
+}
+
+#[test]
 fn a_crash_of_all_is_cleared_by_the_next_start() {
     let mut client = Client::start(&["hold=3", "--", "ready-sleep", "100000"]);
     client.ready();

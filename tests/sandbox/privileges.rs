@@ -666,7 +666,15 @@ mod taken_over {
 
     #[test]
     fn a_keeper() {
-        for (what, number, arguments) in refused() {
+        // One signal for one process is all that it can send.
+        let signals = [
+            ("another signal", libc::SYS_pidfd_send_signal, vec![Number(0), Number(libc::SIGTERM as u64)]),
+            ("a signal for another", libc::SYS_pidfd_send_signal, vec![Number(3), Number(libc::SIGKILL as u64)]),
+            ("kill", libc::SYS_kill, vec![Number(1), Number(0)]),
+            ("another in the supervisor's place", libc::SYS_close, vec![Number(0)]),
+            ("pidfd_open", libc::SYS_pidfd_open, vec![Number(1), Number(0)]),
+        ];
+        for (what, number, arguments) in refused().into_iter().chain(signals) {
             let supervisor = small();
             let Some(keeper) = keeper(&supervisor) else { return skip("there is no keeper without cgroups") };
             let (running, _read) = sleeper(&supervisor, &[]);

@@ -24,10 +24,11 @@ use crate::confine;
 use crate::options::{BackendChoice, Options};
 use crate::start::{self, Inheritance};
 use crate::step::complain;
-use crate::sys::{calls, process};
-use rustix::event::{PollFd, PollFlags, poll};
+use crate::sys::{self, calls, process};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 /// Cgroups that were made for one supervisor.
 pub struct Made {
@@ -145,10 +146,10 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
             return Err(why);
         }
     };
-    drop((socket, client));
+    drop(socket);
     made.open.clear();
     let parents = made.tops.iter().filter_map(|top| Some(top.path.rsplit_once('/')?.0.to_owned())).collect::<Vec<_>>();
-    if let Err(why) = confine::keeper(&parents) {
+    if let Err(why) = watch(supervisor).and_then(|()| confine::keeper(&parents)) {
         let _ = calls::kill(supervisor, libc::SIGKILL);
         while process::wait(-1, libc::__WALL).is_ok() {}
         clean_up(made);
@@ -159,7 +160,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
         // (percpu_down_write() of cgroup_threadgroup_rwsem), and those who follow soon do not. The homes are about to.
         let _ = calls::write(procs.as_raw_fd(), b"0");
     }
-    let code = match process::decode_status(keep(supervisor, &mut made)) {
+    let code = match process::decode_status(keep(supervisor, client, &mut made)) {
         Ok(code) => code,
         Err(signal) => {
             complain(format_args!("the supervisor was {}", confine::killed_by(signal)));
@@ -172,22 +173,47 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     Ok(code)
 }
 
-/// Serves homes until the supervisor is dead; its wait status.
-fn keep(supervisor: i32, made: &mut Made) -> i32 {
-    let Ok(pidfd) = rustix::process::pidfd_open(
-        rustix::process::Pid::from_raw(supervisor).unwrap_or(rustix::process::Pid::INIT),
-        rustix::process::PidfdFlags::empty(),
-    ) else {
-        return process::wait(supervisor, 0).map_or(-1, |waited| waited.status);
-    };
+/// Where the supervisor's pidfd is: the one number that our seccomp program lets us send a signal to.
+const SUPERVISOR: i32 = 0;
+/// How long a supervisor may live on without its client: it gives those that are dying three seconds.
+const WITHOUT_CLIENT: Duration = Duration::from_secs(8);
+
+fn watch(supervisor: i32) -> Result<(), String> {
+    let pid = rustix::process::Pid::from_raw(supervisor).unwrap_or(rustix::process::Pid::INIT);
+    let failed = |why: String| format!("cannot watch the supervisor: {why}");
+    let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
+        .map_err(|errno| failed(errno.to_string()))?;
+    let placed = calls::dup3(pidfd.as_raw_fd(), SUPERVISOR, libc::O_CLOEXEC);
+    placed.map(drop).map_err(|errno| failed(crate::step::errno_text(errno)))
+}
+
+/// Serves homes until the supervisor is dead; its wait status. One that does not end when its client has, since
+/// somebody has stopped it or it hangs, is ended.
+fn keep(supervisor: i32, client: OwnedFd, made: &mut Made) -> i32 {
+    let mut client = Some(client);
+    let mut deadline = None;
     loop {
-        let mut watched = vec![PollFd::new(&pidfd, PollFlags::IN)];
+        let left = deadline.map(|deadline: Instant| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            deadline = None;
+            let _ = rustix::process::pidfd_send_signal(sys::borrow(SUPERVISOR), rustix::process::Signal::KILL);
+            continue;
+        }
+        let timeout = left.map(|left| Timespec::try_from(left).unwrap_or_default());
+        let supervisors_end = sys::borrow(SUPERVISOR);
+        // A descriptor that is watched for nothing.
+        let mut watched = vec![
+            PollFd::new(&supervisors_end, PollFlags::IN),
+            client
+                .as_ref()
+                .map_or(PollFd::new(&supervisors_end, PollFlags::empty()), |client| PollFd::new(client, PollFlags::IN)),
+        ];
         let mut homes = Vec::new();
         for (home, socket) in made.renewals.iter().flat_map(hybrid::Renewals::sockets) {
             homes.push(home);
             watched.push(PollFd::from_borrowed_fd(socket, PollFlags::IN));
         }
-        if !matches!(poll(&mut watched, None), Ok(_) | Err(rustix::io::Errno::INTR)) {
+        if !matches!(poll(&mut watched, timeout.as_ref()), Ok(_) | Err(rustix::io::Errno::INTR)) {
             // No more services, but no spinning either.
             return process::wait(supervisor, 0).map_or(-1, |waited| waited.status);
         }
@@ -196,8 +222,12 @@ fn keep(supervisor: i32, made: &mut Made) -> i32 {
         if !events[0].is_empty() {
             return process::wait(supervisor, 0).map_or(-1, |waited| waited.status);
         }
+        if client.is_some() && !events[1].is_empty() {
+            client = None;
+            deadline = Some(Instant::now() + WITHOUT_CLIENT);
+        }
         if let Some(renewals) = &mut made.renewals {
-            for (home, events) in homes.into_iter().zip(&events[1..]) {
+            for (home, events) in homes.into_iter().zip(&events[2..]) {
                 if events.contains(PollFlags::IN) {
                     renewals.serve(home);
                 }
