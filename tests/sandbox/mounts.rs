@@ -532,7 +532,7 @@ fn nothing_is_made_on_a_file_system_of_the_host() {
         // Below the run's own tmpfs it is the run's first process that mounts.
         error(&supervisor, &add("/tmp/x", make), "mount", Some(libc::ENOENT), "/tmp/x/missing");
     }
-    error(&supervisor, &add("/x", |at| Mount::proc(at)), "mount_point", Some(libc::EXDEV), "/x/missing");
+    error(&supervisor, &add("/x", Mount::proc), "mount_point", Some(libc::EXDEV), "/x/missing");
     let asked: [fn(String) -> Mount; 3] = [
         |path| Mount::CreateDir { path: path.into(), mode: 0o755 },
         |path| Mount::CreateFile { path: path.into(), mode: 0o644 },

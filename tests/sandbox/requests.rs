@@ -271,6 +271,8 @@ fn long_arguments() {
     let result = result(&supervisor, &more);
     let Outcome::NotStarted(error) = result.outcome else { panic!("{result}") };
     assert_eq!(error.errno, Some(libc::E2BIG), "{error}");
+    assert!(error.message.contains("3145728 bytes of them"), "{error}");
+    not_started(&supervisor, &request(["args"]).args(vec!["x"; 140_000]), "arguments", Some(libc::E2BIG), "has 14000");
     refused(&supervisor, &request(["args"]).args(vec!["x".repeat(100_000); 50]), "at most");
 }
 
@@ -294,6 +296,12 @@ fn a_program_is_looked_for() {
     // Nobody looks for the name of one that is to be at a path.
     not_started(&supervisor, &Request::new("true"), "exec", Some(libc::ENOENT), "cannot execute true: No such file");
     not_started(&supervisor, &Request::new("true"), "exec", Some(libc::ENOENT), "Program::Search");
+    // One that somebody still writes to.
+    let mut writing = tempfile::tempfile().unwrap();
+    std::io::Write::write_all(&mut writing, &std::fs::read("/bin/true").unwrap()).unwrap();
+    rustix::fs::fchmod(&writing, rustix::fs::Mode::from_raw_mode(0o755)).unwrap();
+    let program = Request::of(Program::Descriptor(std::sync::Arc::new(writing.into())));
+    not_started(&supervisor, &program, "exec", Some(libc::ETXTBSY), "open for writing");
     // Of two, each has its own.
     let pair = supervisor.run_pair([&Request::new("/missing"), &search("none", &["/bin"])]).unwrap();
     let said = pair.map(|handle| handle.wait().unwrap().to_string());
@@ -310,6 +318,13 @@ fn the_working_directory() {
     assert_eq!(run(&supervisor, &request(["cwd"]).current_dir("/usr/lib")).value("cwd"), "/usr/lib");
     let nowhere = request(["cwd"]).current_dir("/nowhere");
     not_started(&supervisor, &nowhere, "working_directory", Some(libc::ENOENT), "not in the run's world");
+    not_started(
+        &supervisor,
+        &nowhere,
+        "working_directory",
+        Some(libc::ENOENT),
+        "the working directory /nowhere: No such",
+    );
     let file = request(["cwd"]).current_dir("/bin/true");
     not_started(&supervisor, &file, "working_directory", Some(libc::ENOTDIR), "");
 }
@@ -339,6 +354,25 @@ fn values_that_the_kernel_would_refuse() {
             let world = World::minimal().mount(mount);
             refused(&supervisor, &request(["exit", "0"]).world(&world), "mode");
         }
+    }
+    // What the kernel would take for another number, or refuse without saying why.
+    for (size, inodes, says) in [
+        (Some(u64::MAX), None, "for no limit leave it out"),
+        (Some(1 << 63), None, "too large"),
+        (None, Some(u64::MAX), "for none leave it out"),
+        (None, Some(1 << 54), "too large"),
+        (Some(0), None, "no limit to the kernel"),
+    ] {
+        for at in ["/a", "/tmp/a"] {
+            let tmpfs = Mount::Tmpfs { at: at.into(), size, inodes, mode: 0o755, read_only: false, no_exec: false };
+            refused(&supervisor, &request(["exit", "0"]).world(&World::minimal().mount(tmpfs)), says);
+        }
+    }
+    for (size, inodes) in [((1 << 63) - 1, (1 << 54) - 1), (1, 1)] {
+        let (size, inodes) = (Some(size), Some(inodes));
+        let tmpfs = Mount::Tmpfs { at: "/a".into(), size, inodes, mode: 0o755, read_only: false, no_exec: false };
+        let world = World::minimal().mount(tmpfs);
+        assert_eq!(result(&supervisor, &request(["exit", "0"]).world(&world)).outcome, Outcome::Exited(0));
     }
     let hard = request(["exit", "0"]).rlimit("NICE", 40).unwrap();
     not_started(&supervisor, &hard, "rlimit", Some(libc::EPERM), "RLIMIT_NICE");

@@ -1,7 +1,7 @@
 //! One run that was asked for.
 
 use crate::connection::Connection;
-use crate::request::Name;
+use crate::request::Names;
 use crate::{Error, RunResult};
 use millibox_wire::KillReason;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,13 +16,13 @@ use std::time::Duration;
 pub struct Handle {
     connection: Arc<Connection>,
     id: u64,
-    name: Name,
+    names: Names,
     event: OnceLock<Arc<OwnedFd>>,
 }
 
 impl Handle {
-    pub(crate) fn new(connection: Arc<Connection>, id: u64, name: Name) -> Handle {
-        Handle { connection, id, name, event: OnceLock::new() }
+    pub(crate) fn new(connection: Arc<Connection>, id: u64, names: Names) -> Handle {
+        Handle { connection, id, names, event: OnceLock::new() }
     }
 
     /// Waits for the result. It stays here: asking again gives it again.
@@ -32,7 +32,7 @@ impl Handle {
     pub fn wait(&self) -> Result<RunResult, Error> {
         loop {
             if let Some(result) = self.connection.wait(self.id, None)? {
-                return Ok(self.name.put_into(result));
+                return Ok(self.names.put_into(result));
             }
         }
     }
@@ -43,7 +43,7 @@ impl Handle {
     /// The supervisor died first.
     pub fn wait_timeout(&self, timeout: Duration) -> Result<Option<RunResult>, Error> {
         let result = self.connection.wait(self.id, Some(timeout))?;
-        Ok(result.map(|result| self.name.put_into(result)))
+        Ok(result.map(|result| self.names.put_into(result)))
     }
 
     /// The result, if it is there. Does not wait.
@@ -52,7 +52,7 @@ impl Handle {
     /// The supervisor died first.
     pub fn try_wait(&self) -> Result<Option<RunResult>, Error> {
         let result = self.connection.result(self.id).transpose()?;
-        Ok(result.map(|result| self.name.put_into(result)))
+        Ok(result.map(|result| self.names.put_into(result)))
     }
 
     /// Ends the run, at whatever point it is. Its result says

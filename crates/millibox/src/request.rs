@@ -20,9 +20,16 @@ pub enum Program {
     Descriptor(Arc<OwnedFd>),
 }
 
-/// What messages call a run's program: the supervisor forgets paths with the run, and a descriptor has no name.
+/// What messages call a run's program and directory: the supervisor forgets paths with the run, and a descriptor has no
+/// name.
 #[derive(Debug)]
-pub(crate) enum Name {
+pub(crate) struct Names {
+    program: Name,
+    working_directory: OsString,
+}
+
+#[derive(Debug)]
+enum Name {
     /// As it was given.
     Path(OsString),
     /// With the directories.
@@ -30,17 +37,21 @@ pub(crate) enum Name {
     None,
 }
 
-impl Name {
-    /// Names the program that could not be executed.
+impl Names {
+    /// Names the program that could not be executed, or the directory that could not be entered.
     pub fn put_into(&self, mut result: RunResult) -> RunResult {
         let Outcome::NotStarted(error) = &mut result.outcome else { return result };
-        let (Name::Path(name) | Name::Searched(name)) = self else { return result };
+        if error.step == "working_directory" {
+            let named = format!("enter the working directory {}", shown(self.working_directory.as_bytes()));
+            error.message = error.message.replacen("enter the working directory", &named, 1);
+        }
+        let (Name::Path(name) | Name::Searched(name)) = &self.program else { return result };
         if error.step != "exec" {
             return result;
         }
         let named = format!("execute {}", shown(name.as_bytes()));
         error.message = error.message.replacen("execute the program", &named, 1);
-        if let (Name::Path(path), Some(libc::ENOENT)) = (self, error.errno)
+        if let (Name::Path(path), Some(libc::ENOENT)) = (&self.program, error.errno)
             && !path.as_bytes().contains(&b'/')
         {
             error.message += "; it is taken as a path: with Program::Search a name without / is looked for";
@@ -276,8 +287,8 @@ impl Request {
         self
     }
 
-    pub(crate) fn name(&self) -> Name {
-        match &self.program {
+    pub(crate) fn names(&self) -> Names {
+        let program = match &self.program {
             Program::Path(path) => Name::Path(path.clone()),
             Program::Search(name, directories) => {
                 let mut words = name.clone();
@@ -290,7 +301,8 @@ impl Request {
                 Name::Searched(words)
             }
             Program::Descriptor(_) => Name::None,
-        }
+        };
+        Names { program, working_directory: self.working_directory.clone() }
     }
 
     pub(crate) fn has_output_limit(&self) -> bool {

@@ -381,7 +381,7 @@ impl Supervisor {
         let run = new_run(id, None, request)?;
         self.refuse_what_would_be_weaker(request)?;
         self.connection.run([run])?;
-        Ok(Handle::new(self.connection.clone(), id, request.name()))
+        Ok(Handle::new(self.connection.clone(), id, request.names()))
     }
 
     /// Asks for two runs that need each other: they start at the same time, or not at all. They
@@ -407,7 +407,7 @@ impl Supervisor {
         let runs = [new_run(first, Some(second), requests[0])?, new_run(second, Some(first), requests[1])?];
         requests.into_iter().try_for_each(|request| self.refuse_what_would_be_weaker(request))?;
         self.connection.run(runs)?;
-        let handle = |id, request: &Request| Handle::new(self.connection.clone(), id, request.name());
+        let handle = |id, request: &Request| Handle::new(self.connection.clone(), id, request.names());
         Ok([handle(first, requests[0]), handle(second, requests[1])])
     }
 

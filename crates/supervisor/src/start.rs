@@ -68,17 +68,28 @@ pub fn may_be(options: &Options) -> Result<(), String> {
 /// it was told otherwise (fs.nr_open, proc_sys_fs(5)).
 const WATCHERS_FILES: u64 = 1 << 20;
 
-/// Raises the limit on open files as far as it may be, for keeper and supervisor, which has those of waiting requests. Homes
-/// set the runs' limit.
-pub fn have_open_files(options: &Options) {
-    let Ok((_, hard)) = calls::get_rlimit(libc::RLIMIT_NOFILE) else { return };
-    // A container's root may not. No limit is more than the kernel gives.
-    if drops_to(options).is_none()
-        || hard >= WATCHERS_FILES
-        || calls::set_rlimit(libc::RLIMIT_NOFILE, WATCHERS_FILES).is_err()
-    {
-        let _ = calls::set_rlimit(libc::RLIMIT_NOFILE, hard);
+/// Raises limits that keeper and supervisor could come to, as far as it may be; homes set the runs'. The error: one is too
+/// low.
+pub fn raise_limits(options: &Options) -> Result<(), String> {
+    let raise = |resource: u32, most: u64| {
+        let Ok((_, hard)) = calls::get_rlimit(resource) else { return most };
+        // A container's root may not.
+        if hard < most && drops_to(options).is_some() && calls::set_rlimit(resource, most).is_ok() {
+            return most;
+        }
+        let _ = calls::set_rlimit(resource, hard);
+        hard
+    };
+    // Each home takes a score of files, here and in the supervisor, who has those of waiting requests, too.
+    raise(libc::RLIMIT_NOFILE, WATCHERS_FILES);
+    // What we share with others is files to the kernel; beyond the limit it would send SIGXFSZ.
+    let (most, needed) = (raise(libc::RLIMIT_FSIZE, libc::RLIM_INFINITY), size_of::<crate::launch::Shared>() as u64);
+    if most < needed {
+        return Err(format!(
+            "the hard limit on the size of files is {most} bytes, and {needed} are needed: raise it (ulimit -Hf)"
+        ));
     }
+    Ok(())
 }
 
 /// Drops privileges for good and executes the supervisor. Only returns on failure.
@@ -129,7 +140,7 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
         }
         // Nor is it that of all runs together. A container's root may not raise it.
         for (resource, ..) in crate::home::TRACEE_RLIMITS {
-            // Files: see `have_open_files`.
+            // Files: see `raise_limits`.
             if resource != libc::RLIMIT_NOFILE {
                 let _ = calls::set_rlimit(resource, libc::RLIM_INFINITY);
             }
@@ -276,16 +287,6 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     }
     // Whoever watches must not wait for a program's turn to end.
     let _ = calls::set_slice(calls::nice(), crate::tracee::SUPERVISOR_SLICE_NS);
-    // What we share with homes are files to the kernel; beyond the limit it would send SIGXFSZ.
-    if let Ok((_, most)) = calls::get_rlimit(libc::RLIMIT_FSIZE) {
-        let _ = calls::set_rlimit(libc::RLIMIT_FSIZE, most);
-        let needed = size_of::<crate::launch::Shared>() as u64;
-        if most < needed {
-            return Err(format!(
-                "the hard limit on the size of files is {most} bytes, and {needed} are needed: raise it (ulimit -Hf)"
-            ));
-        }
-    }
     rustix::process::chdir("/").map_err(|errno| format!("cannot enter /: {errno}"))?;
 
     // A home's pid1 outlives it by a moment, and is ours to wait for.

@@ -155,7 +155,7 @@ impl Step {
     fn doing(self) -> &'static str {
         match self {
             Step::None => "go on",
-            Step::Request => "read the request",
+            Step::Request => "take the request",
             Step::World => "read the request's world",
             Step::Template => "prepare the mount namespace",
             Step::MountSource => "open the source of the mount",
@@ -231,7 +231,11 @@ impl Step {
             (Step::Exec, libc::ENOENT) => "; the run's world has no such file: its paths are not the host's",
             (Step::Exec, libc::ENOEXEC) => "; it is neither an ELF program for this machine nor a script with #!",
             (Step::Exec, libc::EACCES) => "; it is a directory, lacks the x permission, or lies on a noexec mount",
-            (Step::Exec, libc::E2BIG) => "; arguments and environment are too long",
+            (Step::Exec, libc::E2BIG) => {
+                "; arguments and environment are too long: each may have 128 KiB, all together a quarter of the limit on \
+                 the stack (execve(2)), which is 8 MiB if the request does not say another"
+            }
+            (Step::Exec, libc::ETXTBSY) => "; somebody has it open for writing: that must be closed before",
             (Step::MountSource, libc::ENOENT) => "; there is no such path on the host",
             (Step::MountSource, libc::EACCES) => {
                 "; the sandbox's unprivileged user may not reach it: give others x permission on the directories above"
@@ -243,7 +247,7 @@ impl Step {
             (Step::MountSource, libc::ESTALE) => {
                 "; it is another file by now than when the run was asked for: ask again"
             }
-            (Step::MountSource | Step::Mount, libc::EINVAL) => {
+            (Step::MountSource, libc::EINVAL) => {
                 "; it has mounts below it that cannot be left out: bind it recursively"
             }
             (Step::MountPoint, libc::ENOTDIR | libc::EISDIR) => {

@@ -155,6 +155,9 @@ pub enum Mount {
     },
 }
 
+/// What the kernel counts for an inode (`BOGO_INODE_SIZE`, mm/shmem.c).
+const BYTES_OF_AN_INODE: u64 = 1024;
+
 impl Mount {
     /// A fresh, writable tmpfs of mode 1777 without limits of its own.
     pub fn tmpfs(at: impl Into<Vec<u8>>) -> Mount {
@@ -235,6 +238,13 @@ impl Mount {
             }
             Mount::Tmpfs { inodes: Some(0), .. } => {
                 Err(format!("tmpfs {path}: an inode limit of 0 means no limit to the kernel"))
+            }
+            // What these become in pages, and in bytes, the kernel keeps in a signed long (shmem_parse_one(), mm/shmem.c).
+            Mount::Tmpfs { size: Some(size), .. } if i64::try_from(*size).is_err() => {
+                Err(format!("tmpfs {path}: a size of {size} bytes is too large: for no limit leave it out"))
+            }
+            Mount::Tmpfs { inodes: Some(inodes), .. } if *inodes > u64::MAX / BYTES_OF_AN_INODE => {
+                Err(format!("tmpfs {path}: a limit of {inodes} inodes is too large: for none leave it out"))
             }
             Mount::Tmpfs { .. } | Mount::Proc { .. } | Mount::Bind { .. } | Mount::NewRoot { .. } if normal == b"/" => {
                 Err(format!(

@@ -106,11 +106,9 @@ pub fn choose(args: &Args, world: &World) -> Result<Chosen, Failure> {
 }
 
 /// Says which program it is that could not be executed, if it was a descriptor, which has no name, and where else a name
-/// can be looked for. And which directory could not be entered, whose name is gone with the run.
+/// can be looked for. And why a directory could not be entered.
 pub fn name_in(error: &mut RunError, args: &Args, world: &World, meant: &Meant, ids: (u32, u32)) {
     if let (Some(directory), "working_directory") = (&args.cwd, error.step.as_str()) {
-        let named = format!("enter the working directory {}", directory.display());
-        error.message = error.message.replacen("enter the working directory", &named, 1);
         let host = seen(world, directory).filter(|_| error.errno == Some(libc::EACCES));
         let closed = host.and_then(|path| HostFile { path, open: false }.closed(ids));
         give_reason(error, closed);

@@ -91,8 +91,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     let _ = rustix::process::setsid();
     // It may have been moved from where the command line says.
     let options = &Options { socket: socket.as_raw_fd(), ..options.clone() };
-    // Each home takes a score of files, here and in the supervisor.
-    start::have_open_files(options);
+    start::raise_limits(options)?;
     let mut declined = Vec::new();
     let made = choose(options, &mut declined)?;
     let mut inheritance = Inheritance {

@@ -333,7 +333,12 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
     }
     let strings = 1 + run.paths as usize + run.arguments as usize + run.environment as usize;
     if strings > MAX_STRINGS || run.strings.len() > STRINGS {
-        return Err(Step::Arguments.error(Errno(libc::E2BIG), ""));
+        let remedy = format!(
+            "; a run takes {MAX_STRINGS} arguments, variables and paths, and {STRINGS} bytes of them, each with its NUL: \
+             this one has {strings}, and {} bytes",
+            run.strings.len()
+        );
+        return Err(Step::Arguments.error_with(Errno(libc::E2BIG), "", &remedy));
     }
     if run.strings.iter().filter(|&&byte| byte == 0).count() != strings || run.strings.last() != Some(&0) {
         return says("the number of strings is not the one announced".to_owned());
