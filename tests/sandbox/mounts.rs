@@ -565,6 +565,93 @@ fn nothing_is_made_on_a_file_system_of_the_host() {
     assert_eq!(listing(host.path()), before);
 }
 
+/// Where a run may write above a mount point it can move that, and the mount with it (mount_namespaces(7): in its own
+/// namespace nothing is mounted there).
+#[test]
+fn a_mount_point_that_another_run_moves() {
+    let supervisor = start(builder().slots(1));
+    let host = directory();
+    share(host.path(), 0o777);
+    let plain = World::minimal().read_write(host.path(), "/work");
+    let shell =
+        |world: &World, script: &str| run(&supervisor, &Request::new("/bin/sh").args(["-c", script]).world(world));
+    // What was given for `what` is at its place, or the run does not start; but in the end it does. One that was
+    // prepared already, or runs, can lose it, and find what the other has put there instead.
+    let holds = |world: &World, move_it: &str, what: &str, wanted: &str, lost: &str| {
+        assert_eq!(shell(world, what).text(), wanted);
+        for _ in 0..3 {
+            assert_eq!(shell(&plain, move_it).result.outcome, Outcome::Exited(0));
+            let mut started = 0;
+            for time in 0..12 {
+                let output = shell(world, what);
+                match &output.result.outcome {
+                    Outcome::NotStarted(error) => {
+                        assert_eq!((error.step.as_str(), error.errno), ("mount", Some(libc::ESTALE)), "{error}");
+                        assert!(error.message.contains("another run has moved"), "{error}");
+                    }
+                    _ => {
+                        // There are three homes.
+                        let known = output.text() == wanted || time < 3 && output.text() == lost;
+                        assert!(known, "{time}: {}: {}", output.result, output.text());
+                        started += u32::from(output.text() == wanted);
+                    }
+                }
+            }
+            assert!(started > 6, "{started}");
+        }
+    };
+    let made = |path: &str| {
+        let path = host.path().join(path);
+        std::fs::create_dir(&path).unwrap();
+        share(&path, 0o777);
+    };
+    // The host's procfs, which the template has there for the run's own to be mounted on.
+    made("p");
+    let proc = plain.clone().mount(Mount::proc("/work/p"));
+    holds(
+        &proc,
+        "mv /work/p /work/moved-$$-$(date +%N); mkdir -m 777 /work/p",
+        "for d in /work/moved* /work/p; do [ -e $d/self ] && { [ $(ls -d $d/[0-9]* | wc -l) -lt 9 ] && echo own || echo all; }; done; true",
+        "own\n",
+        "",
+    );
+    holds(&proc, "rmdir /work/p; mkdir -m 777 /work/p", "[ -e /work/p/self ] && echo there", "there\n", "");
+    // What is held ready for below a tmpfs.
+    made("t");
+    let tool = directory();
+    std::fs::write(tool.path().join("file"), "genuine").unwrap();
+    share(&tool.path().join("file"), 0o644);
+    let staged = plain.clone().mount(tmpfs("/work/t")).read_only(tool.path().join("file"), "/work/t/tool");
+    holds(
+        &staged,
+        "mv /work/t /work/u-$$-$(date +%N); mkdir -m 777 /work/t; echo forged > /work/t/0; echo forged > /work/t/tool",
+        "[ -e /work/t/tool ] || exit; cat /work/t/tool; for d in /work/u*; do \
+         [ -e $d/0 ] && [ $(cat $d/0) = genuine ] && touch $d/left && echo shared; done 2>/dev/null; true",
+        "genuine",
+        "forged\n",
+    );
+}
+
+#[test]
+fn nothing_is_placed_by_a_link_of_the_world() {
+    let supervisor = supervisor();
+    let host = directory();
+    share(host.path(), 0o777);
+    let linked = |mount: Mount| {
+        World::minimal()
+            .read_write(host.path(), "/tmp/a")
+            .mount(Mount::Symlink { target: "/tmp/a".into(), path: "/tmp/l".into() })
+            .mount(mount)
+    };
+    for mount in [
+        Mount::CreateDir { path: "/tmp/l/made".into(), mode: 0o755 },
+        bind(Path::new("/etc/hostname"), "/tmp/l/deep/file", PLAIN),
+    ] {
+        error(&supervisor, &linked(mount), "world", None, "/tmp/l is a link");
+    }
+    assert_eq!(listing(host.path()), Vec::<std::path::PathBuf>::new());
+}
+
 /// Names of all that is below a directory.
 fn listing(directory: &Path) -> Vec<std::path::PathBuf> {
     let mut all = Vec::new();

@@ -302,3 +302,23 @@ fn keys_of_the_client_are_out_of_reach() {
         assert_ne!(said.value(ring), "0", "the {ring} keyring of the client is the run's");
     }
 }
+
+/// They are counted for the user, all runs and the sandbox itself together.
+#[test]
+fn a_run_that_may_make_namespaces_makes_a_few() {
+    let supervisor = supervisor();
+    let world = World::minimal().mount(Mount::proc("/proc"));
+    let free = world.clone().without_seccomp();
+    // The kernel's are there for each kind that it has.
+    let kinds = "cd /proc/sys/user && cat max_*_namespaces | sort -n | uniq";
+    let shell =
+        |world: &World, script: &str| run(&supervisor, &Request::new("/bin/sh").args(["-c", script]).world(world));
+    let most = shell(&free, kinds).text();
+    // Version 2 may have set one to nothing.
+    assert!(["32\n", "0\n32\n"].contains(&most.as_str()), "{most}");
+    assert_ne!(shell(&world, kinds).text(), most);
+    let made =
+        shell(&free, "for i in $(seq 50); do unshare --user sh -c 'echo made; exec sleep 2' 2>/dev/null & done; wait");
+    let made = made.text().lines().filter(|line| *line == "made").count();
+    assert!((1..=32).contains(&made), "{made}");
+}

@@ -154,11 +154,21 @@ impl Cpus {
 
 /// Whether a program may call sched_setaffinity(2), in whatever way.
 pub fn may_choose(seccomp: Option<&Program>) -> bool {
+    may_call(seccomp, libc::SYS_sched_setaffinity as u32, [241, 241])
+}
+
+/// Whether a program may make namespaces: by unshare(2), or by clone3(2), whose arguments no seccomp program sees. (One that
+/// looks at the flags of clone(2) for this refuses those two.)
+pub fn may_make_namespaces(seccomp: Option<&Program>) -> bool {
+    may_call(seccomp, libc::SYS_unshare as u32, [310, 337]) || may_call(seccomp, libc::SYS_clone3 as u32, [435, 435])
+}
+
+/// Whether a program may make a call. `foreign`: its numbers for i386 and 32-bit Arm.
+fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bool {
     let Some(program) = seccomp else { return true };
     let native = Arch::native().audit_value();
-    let number = libc::SYS_sched_setaffinity as u32;
     // The ways of x32, i386 and 32-bit Arm (arch/x86/entry/syscalls, arch/arm64/tools/syscall_32.tbl).
-    let ways = [(native, number), (native, number | 0x4000_0000), (0x4000_0003, 241), (0x4000_0028, 241)];
+    let ways = [(native, number), (native, number | 0x4000_0000), (0x4000_0003, i386), (0x4000_0028, arm)];
     let refused = |action: u32| matches!(action & 0xffff_0000, 0 | 0x0005_0000 | 0x8000_0000);
     // Of the caller itself, of another process. A program that looks at arguments may let others pass than these.
     let calls = [[0; 6], [1, u64::MAX, u64::MAX, u64::MAX, u64::MAX, u64::MAX]];

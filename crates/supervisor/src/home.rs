@@ -95,6 +95,8 @@ pub struct Order {
     /// Mounts of each run's own, with their number among the world's mounts.
     pub mounts: Vec<(u32, RunMount)>,
     pub seccomp: Option<Vec<u8>>,
+    /// Runs can make namespaces: how many is limited.
+    pub makes_namespaces: bool,
 }
 
 /// A mount operation that pid1 carries out for each run.
@@ -109,9 +111,10 @@ pub enum RunMount {
         path: CString,
         options: CString,
     },
-    /// Keeps hold of the template's staging directory, which the next tmpfs will cover.
+    /// Keeps hold of the template's staging directory, which has this device number, and which the next tmpfs will cover.
     OpenStage {
         path: CString,
+        device: u64,
     },
     /// Mounts what the template holds ready under `name` in the staging directory.
     FromStage {

@@ -18,7 +18,7 @@
 use crate::home::{RunMount, tell};
 use crate::launch::{End, Failure, Report, message};
 use crate::step::Step;
-use crate::sys::ascii::Line;
+use crate::sys::ascii::{Decimal, Line, leading_number};
 use crate::sys::{Errno, Result, calls, process};
 use crate::tracee;
 use crate::zygote::Prepared;
@@ -145,41 +145,119 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     map(c"self/uid_map", prepared.uid, home.uid).map_err(at(Step::UidMap))?;
     map(c"self/gid_map", prepared.gid, home.gid).map_err(at(Step::GidMap))?;
 
-    let mut stage = -1;
+    let mut stage = Stage { descriptor: -1, is_covered: true };
     for (object, mount) in prepared.mounts {
-        run_mount(mount, &mut stage)
+        run_mount(mount, &mut stage, home.procfs)
             .map_err(|(step, errno)| Failure { object: *object, ..Failure::new(step, errno) })?;
     }
-    if stage >= 0 {
-        let _ = calls::close(stage);
+    stage.close();
+    if prepared.makes_namespaces {
+        limit_namespaces(home.procfs);
     }
     give_up_capabilities().map_err(at(Step::Capabilities))
 }
 
+/// The kernel counts namespaces for the user, in all of them together (`inc_ucount()` in kernel/ucount.c): without bounds of
+/// its own one run could have as many as all may, and no other, nor we, could make any. Where /proc/sys cannot be written,
+/// as in containers, that stays so.
+fn limit_namespaces(procfs: i32) {
+    for kind in [
+        c"sys/user/max_user_namespaces",
+        c"sys/user/max_pid_namespaces",
+        c"sys/user/max_mnt_namespaces",
+        c"sys/user/max_net_namespaces",
+        c"sys/user/max_ipc_namespaces",
+        c"sys/user/max_uts_namespaces",
+        c"sys/user/max_cgroup_namespaces",
+        c"sys/user/max_time_namespaces",
+    ] {
+        let Ok(file) = calls::openat(procfs, kind, libc::O_RDWR, 0) else { continue };
+        let mut text = [0; 24];
+        // Never more than there is already.
+        if calls::read_at_start(file, &mut text).is_ok_and(|text| leading_number(text) > MOST_NAMESPACES) {
+            let _ = calls::write(file, Decimal::new(MOST_NAMESPACES).as_bytes());
+        }
+        let _ = calls::close(file);
+    }
+}
+
+/// Of each kind, of a run that may make them: enough for sandboxes of its own.
+const MOST_NAMESPACES: u64 = 32;
+
+/// The template's staging directory.
+struct Stage {
+    /// -1: there is none.
+    descriptor: i32,
+    /// The run's own tmpfs is on it.
+    is_covered: bool,
+}
+
+impl Stage {
+    fn close(&self) {
+        if self.descriptor >= 0 {
+            let _ = calls::close(self.descriptor);
+        }
+    }
+}
+
+/// Mounts on this very directory, wherever it is by now: who may write above it may have moved it.
+fn mount_on(
+    directory: i32,
+    kind: &core::ffi::CStr,
+    flags: libc::c_ulong,
+    options: &core::ffi::CStr,
+) -> core::result::Result<(), (Step, Errno)> {
+    let while_mounting = |errno| (Step::Mount, errno);
+    calls::fchdir(directory).map_err(while_mounting)?;
+    calls::mount(kind, c".", kind, flags, options).map_err(while_mounting)?;
+    calls::chdir(c"/").map_err(while_mounting)
+}
+
+/// Opens a directory that must be the one that the template has there. `ESTALE`: it is another, since a run that may write
+/// above has moved or removed it; what the template had there may be anywhere.
+fn open_templates(
+    path: &core::ffi::CStr,
+    is_it: impl Fn((u64, u64)) -> bool,
+) -> core::result::Result<i32, (Step, Errno)> {
+    let while_mounting = |errno| (Step::Mount, errno);
+    let found = calls::openat(libc::AT_FDCWD, path, libc::O_PATH | libc::O_DIRECTORY, 0).map_err(while_mounting)?;
+    if is_it(calls::identity(found).map_err(while_mounting)?) {
+        Ok(found)
+    } else {
+        Err(while_mounting(Errno(libc::ESTALE)))
+    }
+}
+
 /// Carries out one mount of the run's own.
-fn run_mount(mount: &RunMount, stage: &mut i32) -> core::result::Result<(), (Step, Errno)> {
+fn run_mount(mount: &RunMount, stage: &mut Stage, procfs: i32) -> core::result::Result<(), (Step, Errno)> {
     let while_mounting = |errno| (Step::Mount, errno);
     let while_making = |errno| (Step::MountPoint, errno);
     match mount {
         RunMount::Tmpfs { path, options, no_exec } => {
             let flags = libc::MS_NOSUID | libc::MS_NODEV | if *no_exec { libc::MS_NOEXEC } else { 0 };
-            calls::mount(c"tmpfs", path, c"tmpfs", flags, options).map_err(while_mounting)
+            if stage.is_covered {
+                return calls::mount(c"tmpfs", path, c"tmpfs", flags, options).map_err(while_mounting);
+            }
+            stage.is_covered = true;
+            mount_on(stage.descriptor, c"tmpfs", flags, options)
         }
         RunMount::Proc { path, options } => {
             let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
-            calls::mount(c"proc", path, c"proc", flags, options).map_err(while_mounting)
+            // It covers the host's, which must not be left anywhere.
+            let hosts = calls::identity(procfs).map_err(while_mounting)?;
+            let found = open_templates(path, |its| its == hosts)?;
+            let answer = mount_on(found, c"proc", flags, options);
+            let _ = calls::close(found);
+            answer
         }
-        RunMount::OpenStage { path } => {
-            if *stage >= 0 {
-                let _ = calls::close(*stage);
-            }
-            *stage =
-                calls::openat(libc::AT_FDCWD, path, libc::O_PATH | libc::O_DIRECTORY, 0).map_err(while_mounting)?;
+        RunMount::OpenStage { path, device } => {
+            stage.close();
+            *stage = Stage { descriptor: open_templates(path, |its| its.0 == *device)?, is_covered: false };
             Ok(())
         }
         RunMount::FromStage { name, path } => {
             let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | libc::AT_RECURSIVE as u32;
-            let tree = calls::open_tree(*stage, name, flags).map_err(while_mounting)?;
+            let tree = calls::open_tree(stage.descriptor, name, flags).map_err(while_mounting)?;
             let answer = calls::move_mount(tree, libc::AT_FDCWD, path, 0).map_err(while_mounting);
             let _ = calls::close(tree);
             answer

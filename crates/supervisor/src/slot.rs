@@ -404,7 +404,12 @@ impl Home {
                 .and_then(|fd| calls::read_at_start(fd.as_raw_fd(), &mut buffer).ok())
                 .and_then(|text| keyed_number(text, b"usage_usec"))
                 .map_or(0, |micros| micros.saturating_mul(1000)),
-            Handover::Rlimit => crate::backend::rlimit::tree_cpu_ns(self.shared.pid1.load(SeqCst)),
+            Handover::Rlimit => {
+                let pid1 = self.shared.pid1.load(SeqCst);
+                let used = crate::backend::rlimit::tree_cpu_ns(pid1);
+                // If it is over by now its number may have been another's meanwhile; it has told what it used.
+                if self.shared.pid1.load(SeqCst) == pid1 { used } else { 0 }
+            }
         }
     }
 

@@ -260,6 +260,10 @@ impl Step {
             (Step::MountPoint, libc::EROFS | libc::EACCES | libc::EPERM) => {
                 "; the file system there cannot be written: choose a path that exists on it"
             }
+            (Step::Mount, libc::ESTALE) => {
+                "; another run has moved or removed the mount point, which lies where runs may write: ask again, and choose a \
+                 path where they may not"
+            }
             (Step::Mount, libc::EPERM) => {
                 "; for a procfs: the host's /proc must be visible in full, not covered in part as in containers \
                  (docker run --security-opt systempaths=unconfined)"

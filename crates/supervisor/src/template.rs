@@ -63,6 +63,8 @@ enum TemplateMount {
 /// Splits a world's mounts between template and run.
 pub fn plan(world: &World) -> Result<Plan, String> {
     let mut plan = Plan::default();
+    // Names of links below the run's own tmpfses so far.
+    let mut links: Vec<Vec<u8>> = Vec::new();
     // Where something is mounted so far, and whether it is the host's.
     let mut mounted: Vec<(Vec<u8>, bool)> = Vec::new();
     // Mount points of the run's own tmpfses so far, with the number of the template
@@ -73,6 +75,14 @@ pub fn plan(world: &World) -> Result<Plan, String> {
         let path = normal(mount.path()).map_err(|why| format!("mount {}: {why}", shown(mount.path())))?;
         let c_path = CString::new(path.clone()).map_err(|_| "a path holds a NUL byte".to_owned())?;
         let stage = own.iter().rev().find(|(above, _)| is_below(&path, above)).map(|(_, at)| *at);
+        // What it means would not be seen from its name, as it is here.
+        if let Some(link) = links.iter().find(|link| is_below(&path, link)) {
+            return Err(format!(
+                "mount {}: {} is a link of this world: name what it leads to",
+                shown(&path),
+                shown(link)
+            ));
+        }
         match mount {
             Mount::Tmpfs { size, inodes, mode, read_only: false, no_exec, .. } => {
                 let mut options = format!("mode={mode:o}");
@@ -122,7 +132,7 @@ pub fn plan(world: &World) -> Result<Plan, String> {
                         return Err("internal: a stage without its tmpfs".to_owned());
                     };
                     let above = CString::new(above.clone()).map_err(|_| "a path holds a NUL byte".to_owned())?;
-                    plan.run.insert(point, (owner, RunMount::OpenStage { path: above }));
+                    plan.run.insert(point, (owner, RunMount::OpenStage { path: above, device: 0 }));
                     plan.staged.iter_mut().filter(|(index, _)| *index >= point).for_each(|(index, _)| *index += 1);
                 }
                 let name = plan.staged.len().to_string();
@@ -153,6 +163,7 @@ pub fn plan(world: &World) -> Result<Plan, String> {
                 let target = CString::new(target.clone()).map_err(|_| "a link target holds a NUL byte".to_owned())?;
                 make_parents(&mut plan, number, &path, &own, &mounted);
                 plan.run.push((number, RunMount::Symlink { target, path: c_path }));
+                links.push(path.clone());
             }
             // `devices::expand` has put something else in its place.
             Mount::Devices { .. } => return Err("internal: devices as one mount".to_owned()),
@@ -187,11 +198,14 @@ pub fn plan(world: &World) -> Result<Plan, String> {
 
 impl Plan {
     /// pid1's operations, now that the builder has told which staged binds are
-    /// directories.
-    pub fn run_mounts(self, staged_directories: &[bool]) -> Vec<(u32, RunMount)> {
+    /// directories, and what device the stage is.
+    pub fn run_mounts(self, staged_directories: &[bool], stage: u64) -> Vec<(u32, RunMount)> {
         let mut all = Vec::new();
-        for (index, (number, mount)) in self.run.into_iter().enumerate() {
+        for (index, (number, mut mount)) in self.run.into_iter().enumerate() {
             let number = number as u32;
+            if let RunMount::OpenStage { device, .. } = &mut mount {
+                *device = stage;
+            }
             if let RunMount::FromStage { path, .. } = &mount {
                 let which = self.staged.iter().position(|(at, _)| *at == index);
                 let directory = which.and_then(|at| staged_directories.get(at)).copied().unwrap_or(false);
@@ -233,11 +247,17 @@ pub fn is_below(path: &[u8], above: &[u8]) -> bool {
     above == b"/" && path != b"/" || path.strip_prefix(above).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
+/// What the builder tells.
+pub struct Built {
+    /// For each staged bind, whether it is a directory.
+    pub directories: Vec<bool>,
+    /// The stage's device number; 0: there is none.
+    pub stage: u64,
+}
+
 /// Builds the template in the calling process, which must not be needed afterwards:
 /// its mount namespace is the template.
-///
-/// Returns, for each staged bind, whether it is a directory.
-pub fn build(located: &Located, plan: &Plan) -> Result<Vec<bool>, BuildError> {
+pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
     let Located { world, sources: seen } = located;
     let whole =
         |step: Step| move |errno: rustix::io::Errno| BuildError { step, errno: errno.into(), object: usize::MAX };
@@ -261,14 +281,7 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Vec<bool>, BuildError> {
             }
             Mount::Tmpfs { read_only: true, mode, .. } => Some(detached_tmpfs(*mode).map_err(errs)?),
             Mount::Tmpfs { .. } => None,
-            Mount::Proc { .. } => Some(
-                rustix::mount::open_tree(
-                    CWD,
-                    "/proc",
-                    OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE,
-                )
-                .map_err(|errno| errs((Step::MountSource, errno.into())))?,
-            ),
+            Mount::Proc { .. } => Some(hosts_procfs().map_err(errs)?),
             _ => None,
         });
     }
@@ -323,6 +336,14 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Vec<bool>, BuildError> {
         }
     }
 
+    // The stage, too: where runs can write around it one might find it at another place, and leave something for the next.
+    if let Some(stage) = &stage {
+        set_attributes(&stage.at, libc::MOUNT_ATTR_RDONLY, false).map_err(|errno| BuildError {
+            step: Step::Template,
+            errno,
+            object: usize::MAX,
+        })?;
+    }
     // The skeleton is ours; all that is in it has been made.
     set_attributes(&skeleton, libc::MOUNT_ATTR_RDONLY, false).map_err(|errno| BuildError {
         step: Step::Template,
@@ -330,7 +351,7 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Vec<bool>, BuildError> {
         object: usize::MAX,
     })?;
     pivot(root.at.as_fd()).map_err(whole(Step::NewRoot))?;
-    Ok(staged_directories)
+    Ok(Built { directories: staged_directories, stage: stage.map_or(0, |stage| stage.ours) })
 }
 
 /// pivot_root(2) with the old root stacked on the new one, then let go (the way that
@@ -416,6 +437,16 @@ fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> 
         && (!*read_only || now.contains(StatVfsMountFlags::RDONLY))
         && (!*no_exec || now.contains(StatVfsMountFlags::NOEXEC));
     if holds { Ok(tree) } else { Err((Step::MountAttributes, Errno(libc::EPERM))) }
+}
+
+/// The host's procfs, for pid1 to cover; nothing could be done with it even if it were not.
+fn hosts_procfs() -> Result<OwnedFd, (Step, Errno)> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    let tree = rustix::mount::open_tree(CWD, "/proc", flags).map_err(|errno| (Step::MountSource, errno.into()))?;
+    let attributes =
+        libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOEXEC;
+    set_attributes(&tree, attributes, true).map_err(|errno| (Step::MountAttributes, errno))?;
+    Ok(tree)
 }
 
 fn set_attributes(tree: &OwnedFd, attributes: u64, recursive: bool) -> Result<(), Errno> {

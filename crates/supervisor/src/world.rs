@@ -9,7 +9,7 @@ use crate::nursery::Nursery;
 use crate::step::Step;
 use crate::supervisor::Setup;
 use crate::sys::{self, Errno, calls, process};
-use crate::template::{self, BuildError, Plan};
+use crate::template::{self, BuildError, Built, Plan};
 use millibox_seccomp::Program;
 use millibox_wire::frame::MAX_INLINE;
 use millibox_wire::{Located, Mount, Outcome, World, decode, path};
@@ -35,6 +35,7 @@ struct Known {
     world: World,
     /// Its programs may choose their CPUs.
     may_choose_cpus: bool,
+    makes_namespaces: bool,
     template: Template,
     /// Requests that want it.
     users: usize,
@@ -64,6 +65,7 @@ impl Worlds {
         let program = world.seccomp.as_deref().map(Program::from_bytes).transpose();
         let program = program.map_err(|error| format!("seccomp program: {error}"))?;
         let may_choose_cpus = cpus::may_choose(program.as_ref());
+        let makes_namespaces = cpus::may_make_namespaces(program.as_ref());
         // A message to the nursery.
         if bytes.len() > MAX_INLINE - 1024 {
             return Err(format!(
@@ -76,7 +78,9 @@ impl Worlds {
         self.next += 1;
         let key: Box<[u8]> = bytes.into();
         self.by_key.insert(key.clone(), id);
-        self.known.insert(id, Known { key, world, may_choose_cpus, template: Template::New, users: 0, last_used: 0 });
+        let template = Template::New;
+        self.known
+            .insert(id, Known { key, world, may_choose_cpus, makes_namespaces, template, users: 0, last_used: 0 });
         Ok(WorldId(id))
     }
 
@@ -102,6 +106,15 @@ impl Worlds {
         known.template = Template::New;
         let _ = calls::kill(builder, libc::SIGKILL);
         Some(builder)
+    }
+
+    /// Its template is not any more what was built: whoever wants it gets a new one.
+    pub fn forget_template(&mut self, id: WorldId) {
+        if let Some(known) = self.known.get_mut(&id.0)
+            && matches!(known.template, Template::Built { .. })
+        {
+            known.template = Template::New;
+        }
     }
 
     /// Whether homes can be told this world.
@@ -163,14 +176,16 @@ impl Worlds {
         let received = received.map_err(|errno| Step::Template.outcome(Step::Template.error(errno, "")))?;
         let namespace = sys::adopt(received.descriptors[0]);
         match (bytes.get(..received.length), namespace) {
-            (Some([b'B', directories @ ..]), Some(namespace)) => {
+            (Some([b'B', s0, s1, s2, s3, s4, s5, s6, s7, directories @ ..]), Some(namespace)) => {
+                let stage = u64::from_ne_bytes([*s0, *s1, *s2, *s3, *s4, *s5, *s6, *s7]);
                 let directories: Vec<bool> = directories.iter().map(|&byte| byte != 0).collect();
                 let order = Order {
                     uid: known.world.uid.unwrap_or(0),
                     gid: known.world.gid.unwrap_or(0),
                     network: known.world.network,
-                    mounts: plan.run_mounts(&directories),
+                    mounts: plan.run_mounts(&directories, stage),
                     seccomp: known.world.seccomp.clone(),
+                    makes_namespaces: known.makes_namespaces,
                 };
                 // What else there is of the message: its kind.
                 let length = 1 + millibox_wire::encode(&order).len();
@@ -259,9 +274,10 @@ pub fn builder(located: &Located, plan: &Plan, socket: i32, procfs: i32) -> ! {
         let _ = calls::send_descriptors(socket, &bytes, &[]);
     };
     match template::build(located, plan) {
-        Ok(directories) => match calls::openat(procfs, c"self/ns/mnt", libc::O_RDONLY, 0) {
+        Ok(Built { directories, stage }) => match calls::openat(procfs, c"self/ns/mnt", libc::O_RDONLY, 0) {
             Ok(namespace) => {
                 let mut bytes = vec![b'B'];
+                bytes.extend_from_slice(&stage.to_ne_bytes());
                 bytes.extend(directories.iter().map(|&directory| u8::from(directory)));
                 let _ = calls::send_descriptors(socket, &bytes, &[namespace]);
             }

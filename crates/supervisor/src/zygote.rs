@@ -26,7 +26,7 @@ use millibox_wire::Network;
 
 /// Every call that zygote, pid1 and tracee make, but for the tracee's exec, which is the
 /// program's own business. None has a sixth argument.
-pub const CALLS: [u32; 46] = [
+pub const CALLS: [u32; 48] = [
     libc::SYS_capset as u32,
     libc::SYS_chdir as u32,
     libc::SYS_clock_gettime as u32,
@@ -36,7 +36,9 @@ pub const CALLS: [u32; 46] = [
     libc::SYS_dup3 as u32,
     libc::SYS_exit_group as u32,
     libc::SYS_faccessat as u32,
+    libc::SYS_fchdir as u32,
     libc::SYS_fchmodat as u32,
+    libc::SYS_fstat as u32,
     libc::SYS_getpid as u32,
     libc::SYS_getpriority as u32,
     libc::SYS_getrlimit as u32,
@@ -92,6 +94,8 @@ pub struct Prepared<'a> {
     pub uid: u32,
     pub gid: u32,
     pub mounts: &'a [(u32, RunMount)],
+    /// Runs can make namespaces.
+    pub makes_namespaces: bool,
     /// The program that the tracee attaches, unless it has inherited it.
     pub seccomp: Option<&'a [u8]>,
 }
@@ -121,6 +125,7 @@ impl Zygote<'_> {
             uid: self.order.uid,
             gid: self.order.gid,
             mounts: &self.order.mounts,
+            makes_namespaces: self.order.makes_namespaces,
             seccomp: self.order.seccomp.as_deref().filter(|_| self.shared_program.is_none()),
         };
         home.backend.look_from_here()?;

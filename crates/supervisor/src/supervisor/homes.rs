@@ -8,6 +8,7 @@ use crate::slot::{Home, State};
 use crate::sockets::{self, Sockets};
 use crate::step::Step;
 use crate::sys::{Errno, calls, process};
+use crate::world::WorldId;
 use millibox_wire::Outcome;
 use rustix::event::epoll;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
@@ -43,7 +44,7 @@ impl Supervisor {
             Some(place) => *place = home,
             None => {
                 self.homes.push(home);
-                self.unsettled.push(0);
+                self.unsettled.push(Unsettled::default());
             }
         }
         Ok(())
@@ -65,6 +66,9 @@ impl Supervisor {
                 Some([]) | None => return self.home_died(index),
                 Some([message::IDLE, ..]) => {
                     let is_new = self.homes[index].state == State::Settling;
+                    if let Some(its) = self.unsettled.get_mut(index) {
+                        *its = Unsettled { times: 0, settled_before: true };
+                    }
                     self.homes[index].idle(&self.epoll);
                     if is_new && let Some((launched, world)) = self.latest {
                         self.prepare_another(launched, world);
@@ -108,6 +112,11 @@ impl Supervisor {
                 Some([message::ENDED, ..]) => self.pid1_ended(index, report()),
                 Some([message::UNPREPARED, ..]) => {
                     if self.homes[index].state == State::Settling {
+                        // What keeps one that takes a dead one's place may pass, and the others can serve meanwhile.
+                        if self.unsettled.get(index).is_some_and(Unsettled::may_try_again) {
+                            self.homes[index].kill_process();
+                            continue;
+                        }
                         let error = self.failure(&report().failure_parts(), None);
                         return Err(format!("a home cannot be set up: {error}"));
                     }
@@ -193,6 +202,23 @@ impl Supervisor {
         let Some(id) = waiting else { return };
         let error = self.failure(&report.failure_parts(), world);
         self.turn_away(id, Step::from_number(report.failure.step).outcome(error));
+        if let Some(world) = world {
+            self.may_be_stale(world, &report);
+        }
+    }
+
+    /// If what failed is that a template is not what it was, the next to want it gets a new one.
+    pub(super) fn may_be_stale(&mut self, world: WorldId, report: &Report) {
+        if (report.failure.step, report.failure.errno) != (Step::Mount as u32, libc::ESTALE) {
+            return;
+        }
+        self.worlds.forget_template(world);
+        let waits = |id: &u64| self.requests.get(id).is_some_and(|request| request.world == world);
+        if self.queue.iter().any(waits)
+            && let Err(outcome) = self.build_if_new(world)
+        {
+            self.fail_world(world, outcome);
+        }
     }
 
     /// A home's process is gone. Its runs are gone as well: pid1 dies with its parent.
@@ -207,12 +233,11 @@ impl Supervisor {
         if home.state == State::Settling {
             // Somebody may have killed it; but not again and again. What it cannot do itself it
             // has told.
+            let killed = process::decode_status(status).is_err();
             match self.unsettled.get_mut(index) {
-                Some(times) if *times < MOST_ACCIDENTS && process::decode_status(status).is_err() => *times += 1,
+                Some(its) if its.may_try_again() || its.times < MOST_ACCIDENTS && killed => its.times += 1,
                 _ => return Err(format!("a home {how} before it could take runs")),
             }
-        } else if let Some(times) = self.unsettled.get_mut(index) {
-            *times = 0;
         }
         // It has been closed at the other end, and would say so for as long as it is watched.
         let _ = epoll::delete(&self.epoll, &home.socket);
@@ -258,7 +283,13 @@ impl Supervisor {
         home.over(&self.epoll, State::Gone);
         // Who still lives there still writes there.
         let memory = gone.then(|| home.memory.clone());
-        self.start_again(Gone { index, memory, tries: 0, at_ns: 0 })
+        let times = self.unsettled.get(index).map_or(0, |its| its.times);
+        if times == 0 {
+            return self.start_again(Gone { index, memory, tries: 0, at_ns: 0 });
+        }
+        let at_ns = calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS << times.min(10));
+        self.gone.push(Gone { index, memory, tries: 0, at_ns });
+        Ok(())
     }
 
     fn start_again(&mut self, gone: Gone) -> Result<(), Fatal> {
@@ -337,6 +368,21 @@ impl Supervisor {
 
 pub(super) fn new_memory() -> Result<Memory, Fatal> {
     Memory::new().map_err(|error| format!("cannot make memory to share with a home: {error}"))
+}
+
+/// How starting a place's home has gone.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Unsettled {
+    /// How often it has died since one was last there, before it could take runs.
+    times: u32,
+    /// One could: what is in the way of another is not how we were set up.
+    settled_before: bool,
+}
+
+impl Unsettled {
+    fn may_try_again(&self) -> bool {
+        self.settled_before && self.times < MOST_STARTS
+    }
 }
 
 /// A home that has died.

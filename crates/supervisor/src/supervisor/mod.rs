@@ -115,7 +115,7 @@ pub struct Supervisor {
     /// Children that have been killed and not yet waited for.
     dying: Vec<Orphans>,
     /// For each home, how often in a row it died before it had settled again.
-    unsettled: Vec<u32>,
+    unsettled: Vec<homes::Unsettled>,
     /// Homes that died and could not be started again yet.
     gone: Vec<Gone>,
     /// Somebody waits, and a home may take launches by and by, of which nobody tells.

@@ -40,6 +40,7 @@ impl Supervisor {
 
     pub(super) fn finish(&mut self, id: u64, report: &Report) {
         let Some(request) = self.forget(id) else { return };
+        self.may_be_stale(request.world, report);
         let end = &report.end;
         let started = report.start.exec_ns;
         let mut figures = Figures {

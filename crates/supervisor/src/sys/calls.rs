@@ -30,6 +30,8 @@ numeric! {
     close_range(first: u32, last: u32, flags: u32) = SYS_close_range;
     /// dup3(2)
     dup3(from: i32, to: i32, flags: i32) = SYS_dup3;
+    /// fchdir(2)
+    fchdir(fd: i32) = SYS_fchdir;
     /// keyctl(2), for operations whose arguments are numbers
     keyctl(operation: i32, second: usize, third: usize) = SYS_keyctl;
     /// kill(2)
@@ -163,6 +165,15 @@ pub fn exists(path: *const u8) -> bool {
         syscall(libc::SYS_faccessat, [libc::AT_FDCWD as isize as usize, path as usize, libc::F_OK as usize, 0, 0])
     }
     .is_ok()
+}
+
+/// Device and inode number of what is open (fstat(2); with `O_PATH`, too, since Linux 3.6).
+pub fn identity(fd: i32) -> Result<(u64, u64)> {
+    // SAFETY: all zeroes is a stat.
+    let mut stat: libc::stat = unsafe { core::mem::zeroed() };
+    // SAFETY: the kernel writes one stat.
+    unsafe { syscall(libc::SYS_fstat, [fd as usize, &raw mut stat as usize, 0, 0, 0]) }?;
+    Ok((stat.st_dev, stat.st_ino))
 }
 
 /// mount(2)
