@@ -699,6 +699,12 @@ fn programs_are_tried_on_what_the_package_has_for_them() {
     assert_eq!(report["faults"], serde_json::json!([]));
     assert_eq!((&report["validations"], &report["answers"]), (&5.into(), &4.into()));
 
+    // A validator that crashes has perhaps not found what it was to find.
+    shop.write("p/input_validators/any.sh", "[ \"${1-1}\" -lt 10 ] && exit 42\nkill -ABRT $$\n");
+    let said = shop.problem(&["validate", "p"]);
+    assert!(said.stdout().contains("invalid_input/1.in: warning: input_validators/any.sh does not exit"), "{said:?}");
+    shop.write("p/input_validators/any.sh", "[ \"${1-1}\" -lt 10 ] && exit 42\necho too many >&2\nexit 43\n");
+
     // One is still right for the default checker, another is not with the test's flags.
     shop.write("p/data/invalid_output/wrong.out", "A 1!\n");
     shop.write("p/data/valid_output/right.yaml", "output_validator_args: [case_sensitive]\n");

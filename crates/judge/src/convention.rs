@@ -57,7 +57,15 @@ pub fn interpret(convention: Convention, run: &RunResult, stdout: &[u8], stderr:
 
 /// Why a program of the package failed, with what it wrote to its standard error.
 pub(crate) fn with_complaint(mut reason: String, stderr: &[u8]) -> String {
-    let said = printable(stderr, 200);
+    // Where a traceback begins says who it is from, where it ends says why.
+    const BEGIN: usize = 200;
+    const END: usize = 600;
+    let mut said = printable(stderr, stderr.len());
+    if said.len() > BEGIN + END {
+        let begin = (0..=BEGIN).rev().find(|at| said.is_char_boundary(*at)).unwrap_or(0);
+        let end = (said.len() - END..).find(|at| said.is_char_boundary(*at)).unwrap_or(said.len());
+        said = format!("{} [...] {}", said[..begin].trim_end(), said[end..].trim_start());
+    }
     if !said.is_empty() {
         reason.push_str("; standard error: ");
         reason.push_str(&said);
@@ -203,6 +211,19 @@ pub(crate) fn printable(bytes: &[u8], limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_complaint_beginning_and_end_are_kept() {
+        let traceback = |lines: &str| format!("Traceback\n{lines}ValueError: żółw\n");
+        assert_eq!(with_complaint("x".into(), b""), "x");
+        let short = traceback("  line 1\n");
+        assert_eq!(with_complaint("x".into(), short.as_bytes()), format!("x; standard error: {}", short.trim_end()));
+        for fill in 0..4 {
+            let long = with_complaint("x".into(), traceback(&("ż".repeat(1000) + &"y".repeat(fill))).as_bytes());
+            assert!(long.starts_with("x; standard error: Traceback\nż") && long.ends_with("żółw"), "{long}");
+            assert!(long.contains(" [...] ") && long.len() < 900, "{long}");
+        }
+    }
 
     #[test]
     fn text_is_made_printable_and_cut_between_characters() {

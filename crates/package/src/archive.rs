@@ -119,7 +119,9 @@ impl Unpacking<'_> {
             }
         };
         let (text, Some(name)) = (name(&entry), entry.name().ok().as_deref().and_then(inside)) else {
-            log.error("", format!("the archive has an entry {:?}, which leads outside; pack it anew", name(&entry)));
+            let why =
+                if name(&entry).contains('\\') { "leads outside, or has \\ where / belongs" } else { "leads outside" };
+            log.error("", format!("the archive has an entry {:?}, which {why}; pack it anew", name(&entry)));
             return Ok(());
         };
         let cannot = |error: &dyn std::fmt::Display| format!("{text:?} cannot be unpacked: {error}");

@@ -20,6 +20,11 @@ pub fn is_source(name: &str) -> bool {
     extension(name).is_some_and(|extension| !BESIDE.contains(&extension))
 }
 
+/// The same, by what it begins with: a script's first line names its interpreter.
+pub fn is_script(tree: &Tree, path: &str) -> bool {
+    tree.is_file(path) && tree.bytes(path, 2).is_ok_and(|bytes| bytes == b"#!")
+}
+
 /// Paths of the programs in a directory of programs.
 ///
 /// A directory in it is one program, as is a file. But files of which one is a script `build` or

@@ -36,7 +36,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Lists a directory. Names that begin with a dot or a dash are left out, as is what Python leaves behind.
+    /// Lists a directory. Names that begin with a dot are left out, as is what Python leaves behind.
     pub fn list(root: &Path, names: &Names, log: &Log) -> Tree {
         let mut tree = Tree { root: root.to_owned(), entries: BTreeMap::new() };
         match root.canonicalize() {
@@ -156,17 +156,17 @@ impl Walk<'_> {
         for entry in entries {
             let name = entry.file_name();
             // `.timelimit` is DOMjudge's.
-            if name.as_encoded_bytes().starts_with(b"-")
-                || name.as_encoded_bytes().starts_with(b".") && name != ".timelimit"
-                || name == LEFT_BEHIND
-            {
+            if name.as_encoded_bytes().starts_with(b".") && name != ".timelimit" || name == LEFT_BEHIND {
                 continue;
             }
             let shown = name.to_string_lossy();
             let child = if path.is_empty() { shown.to_string() } else { format!("{path}/{shown}") };
-            if name.to_str().is_none_or(|name| !(self.names.allowed)(name)) {
+            // Programs would take it for an option.
+            if name.to_str().is_none_or(|name| name.starts_with('-') || !(self.names.allowed)(name)) {
                 if (self.names.needed)(&child) {
-                    self.log.warning(&child, "left out: names may have letters, digits and _ . - + only");
+                    let message =
+                        "left out: names may have letters, digits and _ . - + only, and not begin with a dash";
+                    self.log.warning(&child, message);
                 }
                 continue;
             }

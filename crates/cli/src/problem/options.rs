@@ -60,7 +60,7 @@ pub enum Command {
     /// person wrote or changed stay; where gen would make something else, it says so. If anything fails,
     /// every file stays as it was.
     ///
-    /// Example: millibox problem gen . secret/3-random --all --check
+    /// Example: millibox problem gen . secret/3-random --check
     Gen(Gen),
     /// Say what is wrong with a package
     ///
@@ -184,8 +184,8 @@ pub struct Gen {
     pub all: bool,
     /// Make everything twice, and fail if it is not the same
     ///
-    /// Finds generators and solutions that depend on the time, on addresses, on what is in memory.
-    /// What is up to date is not made at all: see --all.
+    /// Finds generators and solutions that depend on the time, on addresses, on what is in memory. What is up to
+    /// date is made, too, as with --all.
     #[arg(long)]
     pub check: bool,
     /// Tell what was made as one JSON object

@@ -71,6 +71,9 @@ fn differ(read: &[u8], expected: &[u8], options: &Options) -> Option<String> {
             Some(most) if wanted != 0.0 => {
                 why.push(format!("relative error {:.1e}, at most {most:e}", error / wanted.abs()));
             }
+            Some(most) if why.is_empty() => {
+                why.push(format!("to 0 no other number has a relative error of at most {most:e}"));
+            }
             _ => {}
         }
         return Some(format!(" ({})", why.join("; ")));

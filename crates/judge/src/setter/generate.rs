@@ -37,8 +37,14 @@ pub struct Options {
     pub tests: Vec<String>,
     /// Also what is there already, made of the same things.
     pub all: bool,
-    /// Everything is made twice, and must come out the same.
+    /// Everything is made twice, what is there already, too, and must come out the same.
     pub check: bool,
+}
+
+impl Options {
+    fn makes_all(&self) -> bool {
+        self.all || self.check
+    }
 }
 
 /// What was made.
@@ -190,7 +196,7 @@ impl Setter<'_> {
             // What a line for the shell reads, nobody knows.
             let known = !matches!(generation.generator, Generator::Shell(_));
             let there = content(&test.input)?;
-            if known && !options.all && record.is_current(&below(problem, &test.input), &of, there.as_deref()) {
+            if known && !options.makes_all() && record.is_current(&below(problem, &test.input), &of, there.as_deref()) {
                 report.current += 1;
                 continue;
             }
@@ -292,7 +298,7 @@ impl Setter<'_> {
                 }
             };
             let of = of.done();
-            if !options.all && record.is_current(&path, &of, there.as_deref()) {
+            if !options.makes_all() && record.is_current(&path, &of, there.as_deref()) {
                 report.current += 1;
                 continue;
             }

@@ -207,8 +207,8 @@ impl Setter<'_> {
             let tried = self
                 .refusals(problem, test, tools, true)
                 .map(|refusals| {
-                    for (program, why) in refusals {
-                        let message = format!("{} refuses it: {why}", below(problem, &program.path));
+                    for (program, refusal) in refusals {
+                        let message = refusal.message(&below(problem, &program.path));
                         faults.push((Severity::Error, test.input.clone(), message));
                     }
                 })
@@ -228,7 +228,7 @@ impl Setter<'_> {
         test: &Test,
         tools: &Tools<'t>,
         all: bool,
-    ) -> Result<Vec<(&'t Program, String)>, Trouble> {
+    ) -> Result<Vec<(&'t Program, Refusal)>, Trouble> {
         let ids = self.supervisor.ids();
         let files = test.files.as_deref().map(|files| {
             let failed = |error: std::io::Error| Trouble::file("show the sandbox", files, &error);
@@ -242,7 +242,7 @@ impl Setter<'_> {
             // The format has the submission's arguments after the validator's own.
             let flags = test.input_flags.of(program).iter().chain(&test.arguments);
             let done = self.validator(executable, flags, &test.input, tools)?;
-            refusals.extend(refusal(&done).map(|why| (*program, why)));
+            refusals.extend(Refusal::of(done).map(|refusal| (*program, refusal)));
             if !all && !refusals.is_empty() {
                 break;
             }
@@ -352,16 +352,23 @@ impl Setter<'_> {
         faults: &mut Found,
     ) -> Result<(), Trouble> {
         let Probe { kind, test, output } = probe;
-        let mut error = |path: &Path, message: String| faults.push((Severity::Error, path.to_owned(), message));
         if *kind == ProbeKind::InvalidInput {
-            if !tools.validators.is_empty() && self.refusals(problem, test, tools, false)?.is_empty() {
+            let refusals = self.refusals(problem, test, tools, false)?;
+            if !tools.validators.is_empty() && refusals.is_empty() {
                 let message = "every input validator accepts it, but it is there to be refused";
-                error(&test.input, message.to_owned());
+                faults.push((Severity::Error, test.input.clone(), message.to_owned()));
+            }
+            // By assert(3), say, or because it hangs: perhaps it does not come to what it is to find.
+            for (program, refusal) in refusals.into_iter().filter(|(_, refusal)| refusal.failed) {
+                let message =
+                    format!("{} does not exit, as one that refuses it: {}", below(problem, &program.path), refusal.why);
+                faults.push((Severity::Warning, test.input.clone(), message));
             }
             return Ok(());
         }
-        for (program, why) in self.refusals(problem, test, tools, true)? {
-            error(&test.input, format!("{} refuses it: {why}", below(problem, &program.path)));
+        let mut error = |path: &Path, message: String| faults.push((Severity::Error, path.to_owned(), message));
+        for (program, refusal) in self.refusals(problem, test, tools, true)? {
+            error(&test.input, refusal.message(&below(problem, &program.path)));
         }
         if problem.kind != Kind::Batch {
             return Ok(());
@@ -389,11 +396,25 @@ impl Setter<'_> {
 }
 
 /// Why a validator did not accept; `None`: it did.
-fn refusal(done: &Done) -> Option<String> {
-    match (done.exit_code, &done.failure) {
-        (Some(ACCEPTED), _) => None,
-        (_, Some(why)) => Some(why.clone()),
-        (_, None) => Some("exited with 0, not with 42 (accepted)".to_owned()),
+/// A validator has not accepted an input.
+struct Refusal {
+    why: String,
+    /// It has not come to its end.
+    failed: bool,
+}
+
+impl Refusal {
+    fn of(done: Done) -> Option<Refusal> {
+        let failed = done.exit_code.is_none();
+        match (done.exit_code, done.failure) {
+            (Some(ACCEPTED), _) => None,
+            (_, Some(why)) => Some(Refusal { why, failed }),
+            (_, None) => Some(Refusal { why: "exited with 0, not with 42 (accepted)".to_owned(), failed }),
+        }
+    }
+
+    fn message(&self, program: &str) -> String {
+        format!("{program} {}: {}", if self.failed { "fails on it" } else { "refuses it" }, self.why)
     }
 }
 

@@ -79,6 +79,18 @@ pub(super) fn by_sources<'s>(all: &'s [Suite], sources: &[PathBuf]) -> Result<&'
     if sources.is_empty() {
         return Err(ChoiceError::new("there are no sources".to_owned()));
     }
+    // Its extension is known, and its first line says that it is something else.
+    if let Some((source, interpreter)) = sources.iter().find_map(|source| {
+        let known =
+            |suite: &Suite| suite.sources.extensions.iter().any(|known| source.extension() == Some(known.as_ref()));
+        Some((source, shebang(source).filter(|_| defaults().any(known))?))
+    }) {
+        let why = format!(
+            "{}: its first line names {interpreter}, and there is no language for that; name another, or leave that line out",
+            source.file_name().unwrap_or_default().display()
+        );
+        return Err(ChoiceError { why, unknown: true });
+    }
     let why = format!(
         "{}: neither extension nor first line tells the language; use one of the extensions {}",
         shown(sources),

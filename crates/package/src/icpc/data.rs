@@ -258,13 +258,16 @@ impl<'a> Reader<'a> {
                     Some(named) if named < index && modes[named] == ScoreMode::PassFail => {}
                     Some(named) if named < index => {
                         let message = format!("require_pass: the score_aggregation of {name:?} must be pass-fail");
-                        self.log.error(&other.place, message);
+                        self.log.error(&other.require_place, message);
                     }
-                    Some(_) => self.log.error(&other.place, format!("require_pass: {name:?} does not come before")),
+                    Some(_) => {
+                        self.log.error(&other.require_place, format!("require_pass: {name:?} does not come before"))
+                    }
                     None => {
                         let known = names[..index].iter().map(String::as_str).chain(["sample"]);
                         let meant = did_you_mean(name, known);
-                        self.log.error(&other.place, format!("require_pass: there is no group {name:?}{meant}"));
+                        self.log
+                            .error(&other.require_place, format!("require_pass: there is no group {name:?}{meant}"));
                     }
                 }
             }

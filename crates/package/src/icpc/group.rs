@@ -49,6 +49,8 @@ pub struct Aggregation {
     pub max_score: Option<MaxScore>,
     pub mode: Option<ScoreMode>,
     pub require_pass: Vec<String>,
+    /// Where it stands.
+    pub require_place: Place,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -143,8 +145,13 @@ pub fn legacy(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &
 /// test_group.yaml.
 pub fn successor(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &Log) -> (Settings, Aggregation) {
     let scoring = header.scoring;
-    let mut aggregation =
-        Aggregation { place: Place::file(file), max_score: None, mode: None, require_pass: Vec::new() };
+    let mut aggregation = Aggregation {
+        place: Place::file(file),
+        max_score: None,
+        mode: None,
+        require_pass: Vec::new(),
+        require_place: Place::file(file),
+    };
     let Some(node) = document(tree, file, &header.constants, log) else { return (above.clone(), aggregation) };
     let Some(keys) = Keys::of(&node, "a group's settings", log) else { return (above.clone(), aggregation) };
     aggregation.place = keys.place.clone();
@@ -169,6 +176,9 @@ pub fn successor(tree: &Tree, file: &str, above: &Settings, header: &Header, log
     }
     let modes = [("pass-fail", ScoreMode::PassFail), ("sum", ScoreMode::Sum), ("min", ScoreMode::Minimum)];
     aggregation.mode = keys.one_of("score_aggregation", &modes);
+    if let Some(node) = keys.get("require_pass") {
+        aggregation.require_place = node.place.clone();
+    }
     aggregation.require_pass = keys.texts("require_pass").unwrap_or_default();
     for key in points {
         scoring_only(&keys, key, scoring, log);

@@ -5,7 +5,7 @@ use super::header::Header;
 use crate::fault::{Log, Place, did_you_mean};
 use crate::keys::{Keys, number, shown};
 use crate::model::{Expected, Format, Submission};
-use crate::programs::{is_source, program};
+use crate::programs::{extension, is_script, is_source, program};
 use crate::tree::{Kind, Tree};
 use crate::yaml::{self, Node, Value};
 use globset::{GlobBuilder, GlobMatcher};
@@ -15,6 +15,9 @@ const DIRECTORY: &str = "submissions";
 const FILE: &str = "submissions/submissions.yaml";
 /// Bytes of a source that are searched for tags.
 const SEARCHED: u64 = 1 << 20;
+
+/// What may lie beside submissions without being one.
+const BESIDE: [&str; 4] = ["README", "LICENSE", "COPYING", "Makefile"];
 
 /// These formats know no verdict for too much memory: it counts as a crash.
 const CRASH: [Expected; 2] = [Expected::RunTimeError, Expected::MemoryLimit];
@@ -51,7 +54,12 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
         let mut silent = known.is_none();
         for (name, path, kind) in tree.children(path) {
             match kind {
-                Kind::File if !is_source(name) => continue,
+                Kind::File if !is_source(name) && !is_script(tree, path) => {
+                    if extension(name).is_none() && !BESIDE.contains(&name) {
+                        log.warning(path, "not read: neither an extension nor a first line #! tells the language");
+                    }
+                    continue;
+                }
                 Kind::Directory if tree.files(path).next().is_none() => {
                     log.warning(path, "a submission without files");
                     continue;

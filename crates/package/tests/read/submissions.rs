@@ -74,6 +74,15 @@ fn what_is_odd() {
     package.remove("submissions/accepted/e/.hidden");
     package.file("submissions/accepted/my prog.py", "").warned("left out: names may have letters");
     package.remove("submissions/accepted/a.cpp").warned("no submission that must be accepted");
+    let package = Package::legacy();
+    package
+        .file("submissions/accepted/bare", "print(1)")
+        .warned("submissions/accepted/bare: warning: not read: neither");
+    package.remove("submissions/accepted/bare");
+    package.file("submissions/accepted/README", "").file("submissions/accepted/notes.txt", "").silent();
+    // A script says what it is.
+    package.file("submissions/accepted/script", "#!/bin/bash\necho 3\n").silent();
+    assert_eq!(expected(&package, "accepted/script"), [Accepted]);
     Package::legacy().file("submissions/partially_accepted/x.py", "").warned("only a scoring problem");
 }
 
