@@ -444,7 +444,11 @@ fn what_differs_the_second_time_is_told() {
     shop.write("p/utils/gen.sh", "echo same; [ $1 = x ] || head -c 8 /dev/urandom\n");
     shop.fails("p", &["gen", "p", "--check"], 1, "test 1b: its input, by utils/gen.sh y, seed");
     shop.fails("p", &["gen", "p", "--check"], 1, "is not the same a second time, from byte ");
+    // What is up to date is looked at, too.
     shop.good(&["gen", "p"]);
+    shop.fails("p", &["gen", "p", "--check"], 1, "is not the same a second time, from byte ");
+    shop.write("p/utils/gen.sh", "echo same\n");
+    shop.good(&["gen", "p", "--all"]);
     shop.write("p/prog/model.sh", "echo $RANDOM$RANDOM$RANDOM\n");
     shop.fails("p", &["gen", "p", "--check"], 1, "its answer, by model solution prog/model.sh: is not the same");
 }
