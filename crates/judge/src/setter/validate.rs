@@ -395,7 +395,6 @@ impl Setter<'_> {
     }
 }
 
-/// Why a validator did not accept; `None`: it did.
 /// A validator has not accepted an input.
 struct Refusal {
     why: String,
@@ -404,6 +403,7 @@ struct Refusal {
 }
 
 impl Refusal {
+    /// `None`: it did.
     fn of(done: Done) -> Option<Refusal> {
         let failed = done.exit_code.is_none();
         match (done.exit_code, done.failure) {

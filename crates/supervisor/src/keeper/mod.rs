@@ -5,7 +5,7 @@
 //! who removes the cgroups when client and supervisor are both killed. It makes the
 //! cgroups, starts the supervisor (as an unprivileged user, for good), and then sleeps
 //! until the supervisor is dead, but for one service: a fresh pids or memory cgroup for a home
-//! ([`crate::backend::hybrid`]).
+//! ([`crate::backend::hybrid`]). A supervisor that outlives its client it ends.
 //!
 //! When the supervisor is started it gives up what that does not need ([`crate::confine`]).
 //!
