@@ -115,6 +115,12 @@ impl Judge<'_> {
         let submissions: Vec<&Submission> =
             prepared.problem.submissions.iter().filter(|submission| submission.is_measured()).collect();
         let all = self.times(prepared, &submissions, observer);
+        if self.machine.is_stopped() {
+            // What was measured by then is of those that came first, and the others have done nothing wrong.
+            let mut wrong = Unjudgeable::new();
+            wrong.error(&prepared.problem.directory, "interrupted before its time limit was measured");
+            return Err(wrong);
+        }
         for (submission, times) in submissions.into_iter().zip(all) {
             match times {
                 Ok(times) => {
