@@ -202,7 +202,9 @@ fn too_few_open_files_are_no_reason_for_a_weaker_backend() {
             assert_eq!(said.value("backend"), automatic, "{most}: {said:?}");
             started += 1;
         } else {
-            assert!(said.value("error").contains("ulimit -n"), "{most}: {said:?}");
+            // Or because of what others of our user, the tests beside this one, have on its way.
+            let why = said.value("error");
+            assert!(why.contains("ulimit -n") || why.contains("ulimit -Hn"), "{most}: {said:?}");
         }
         assert!(!said.stdout.contains("still in use") && !said.stderr.contains("still in use"), "{most}: {said:?}");
     }
