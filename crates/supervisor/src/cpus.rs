@@ -163,7 +163,7 @@ pub fn may_make_namespaces(seccomp: Option<&Program>) -> bool {
     may_call(seccomp, libc::SYS_unshare as u32, [310, 337]) || may_call(seccomp, libc::SYS_clone3 as u32, [435, 435])
 }
 
-/// Whether a program may make a call. `foreign`: its numbers for i386 and 32-bit Arm.
+/// Whether a program may make a call, which has these numbers for i386 and 32-bit Arm.
 fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bool {
     let Some(program) = seccomp else { return true };
     let native = Arch::native().audit_value();

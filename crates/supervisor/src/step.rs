@@ -95,6 +95,9 @@ const ALL: [Step; 38] = [
     Step::Home,
 ];
 
+/// What to do about a path that is missing on a file system that the world has from the host.
+pub const NOT_OURS: &str = "; the file system there is the host's, and nothing is made on those: make it there before, or \
+                            choose another path";
 /// What to do where no descriptor can be had (EMFILE; unix(7), MSG_CTRUNC).
 pub const MORE_FILES: &str = "; raise the limit on open files (ulimit -n) around millibox";
 /// What to do where no process can be made (fork(2), EAGAIN).
@@ -253,10 +256,7 @@ impl Step {
             (Step::MountPoint, libc::ENOTDIR | libc::EISDIR) => {
                 "; a directory can only be mounted on a directory, a file on a file"
             }
-            (Step::MountPoint, libc::EXDEV) | (Step::Mount, libc::ENOENT) => {
-                "; it is missing, the file system there is the host's, and nothing is made on those: make it there before, \
-                 or choose another path"
-            }
+            (Step::MountPoint, libc::EXDEV) | (Step::Mount, libc::ENOENT) => NOT_OURS,
             (Step::MountPoint, libc::EROFS | libc::EACCES | libc::EPERM) => {
                 "; the file system there cannot be written: choose a path that exists on it"
             }

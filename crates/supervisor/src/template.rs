@@ -15,7 +15,7 @@
 //! look at what is beneath.
 
 use crate::home::RunMount;
-use crate::step::Step;
+use crate::step::{NOT_OURS, Step};
 use crate::sys::{Errno, calls};
 use millibox_wire::path::{normal, shown};
 use millibox_wire::{Located, Mount, Source, World};
@@ -145,11 +145,7 @@ pub fn plan(world: &World) -> Result<Plan, String> {
             Mount::CreateDir { .. } | Mount::CreateFile { .. } | Mount::Symlink { .. }
                 if stage.is_some() && is_hosts(&path, &mounted) =>
             {
-                return Err(format!(
-                    "mount {}: the file system there is the host's, and nothing is made on those: make it there before, \
-                     or choose another path",
-                    shown(&path)
-                ));
+                return Err(format!("mount {}{NOT_OURS}", shown(&path)));
             }
             Mount::CreateDir { mode, .. } if stage.is_some() => {
                 make_parents(&mut plan, number, &path, &own, &mounted);
@@ -336,20 +332,15 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
         }
     }
 
-    // The stage, too: where runs can write around it one might find it at another place, and leave something for the next.
-    if let Some(stage) = &stage {
-        set_attributes(&stage.at, libc::MOUNT_ATTR_RDONLY, false).map_err(|errno| BuildError {
+    // Skeleton and stage are ours; all that is in them has been made. Where runs can write around the stage one might find
+    // it at another place, and leave something for the next.
+    for made in std::iter::once(&skeleton).chain(stage.as_ref().map(|stage| &stage.at)) {
+        set_attributes(made, libc::MOUNT_ATTR_RDONLY, false).map_err(|errno| BuildError {
             step: Step::Template,
             errno,
             object: usize::MAX,
         })?;
     }
-    // The skeleton is ours; all that is in it has been made.
-    set_attributes(&skeleton, libc::MOUNT_ATTR_RDONLY, false).map_err(|errno| BuildError {
-        step: Step::Template,
-        errno,
-        object: usize::MAX,
-    })?;
     pivot(root.at.as_fd()).map_err(whole(Step::NewRoot))?;
     Ok(Built { directories: staged_directories, stage: stage.map_or(0, |stage| stage.ours) })
 }

@@ -75,7 +75,7 @@ pub enum Network {
 ///
 /// Directories on the way to a mount point, and the mount point itself, are made
 /// (mode 0755) where they are missing and the file system there is the world's own, one of its tmpfses or what
-/// its mounts hang in. On what is bound from the host nothing is made, neither by `CreateDir` and its like.
+/// its mounts hang in. On what is bound from the host nothing is made, not by `CreateDir` and its like either.
 /// Paths are bytes: Linux's names need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mount {
