@@ -284,6 +284,8 @@ fn what_a_failed_solution_has_written_does_not_keep_the_interactor() {
     let slow = ["sip:40", "exit:43"];
     table.says(&BOTH, &[FLOOD], &slow, TimeLimit);
     table.says(&BOTH, &["pour:900000", "exit:3"], &slow, RunTimeError);
+    // A line that it comes to late is there.
+    table.says(&BOTH, &["write:x", "exit:3"], &[LATER, "read:x", "exit:42"], RunTimeError);
     // It has all that was written by one that ends well.
     let quicker = ["sip:1", "exit:42"];
     table.says(&BOTH, &["pour:900000", "exit:0"], &quicker, Accepted);

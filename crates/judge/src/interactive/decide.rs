@@ -15,6 +15,13 @@ use std::time::Duration;
 /// to its exit on a machine with much else to do.
 pub const AT_ONCE: Duration = Duration::from_millis(100);
 
+/// What a solution that failed has left in the pipe may be read so long once the interactor has been told of its end.
+///
+/// Its failure is the verdict then, whatever the interactor says, and a pipe full of questions could take that longer
+/// than its limits allow. Thrown away at once, a line might be missed that an interactor had no time to come to, and
+/// one that cannot do without has failed.
+pub(super) const REST: Duration = Duration::from_secs(1);
+
 /// Says what came of a test.
 pub(super) fn decide(ended: Ended, limits: &Limits, mode: Mode) -> TestResult {
     let Ended { solution, interactor, answer, told } = ended;

@@ -51,6 +51,8 @@ pub(super) struct Relay {
     from: OwnedFd,
     /// `None`: the reader sees the end.
     to: Option<OwnedFd>,
+    /// Then, what it has not read yet.
+    rest: Option<File>,
     /// Nobody reads.
     discards: bool,
     /// There is more than `to` has room for.
@@ -83,6 +85,7 @@ impl Link {
                 let relay = Relay {
                     from: read,
                     to: Some(to),
+                    rest: None,
                     discards: false,
                     no_room: false,
                     hung_up: None,
@@ -110,10 +113,9 @@ impl Link {
             Link::Direct(direct) => throw_away(&direct.read),
             Link::Relay(relay) => {
                 relay.discards = true;
-                // The reading end is the program's alone, so that we see it go; here is another.
-                let reader = relay.to.as_ref().map(|to| File::open(format!("/proc/self/fd/{}", to.as_raw_fd())));
-                if let Some(Ok(reader)) = reader {
-                    throw_away(&reader);
+                let rest = relay.rest.take().or_else(|| relay.to.as_ref().and_then(read_too));
+                if let Some(rest) = rest {
+                    throw_away(&rest);
                 }
             }
         }
@@ -158,8 +160,11 @@ impl Link {
         let Link::Relay(relay) = self else { return };
         let lives_on = || relay.hung_up.is_some_and(|since| since.elapsed() >= LINGER) && other.has_reader();
         let all_moved = relay.hung_up.is_some() || relay.over;
-        if all_moved && (relay.writer_is_gone || (!is_over && lives_on())) {
-            relay.to = None;
+        if all_moved
+            && (relay.writer_is_gone || (!is_over && lives_on()))
+            && let Some(to) = relay.to.take()
+        {
+            relay.rest = read_too(&to);
         }
     }
 
@@ -251,6 +256,11 @@ fn is_closed(read: &OwnedFd) -> bool {
     let mut ends = [PollFd::new(read, PollFlags::empty())];
     let _ = poll(&mut ends, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
     ends[0].revents().contains(PollFlags::HUP)
+}
+
+/// Another reading end of a pipe. The first is the program's alone while we write, so that we see it go.
+fn read_too(write: &OwnedFd) -> Option<File> {
+    File::open(format!("/proc/self/fd/{}", write.as_raw_fd())).ok()
 }
 
 /// Throws away all that is in a pipe, at once: whoever reads it too has all before some byte, and nothing after it.

@@ -30,6 +30,7 @@ use crate::feedback::{Feedback, Watch};
 use crate::program::Limits;
 use crate::pump::memory_file;
 use crate::verdict::{COMMENT_LIMIT, TestResult};
+use decide::REST;
 use link::Link;
 use millibox::RunResult;
 use millibox_package::model::Convention;
@@ -66,7 +67,7 @@ pub enum Mode {
 ///
 /// The interactor's limits are those of its own work. What a solution with these limits can
 /// cost it while it runs is added to its CPU time and real time, and what one that failed has left in
-/// the pipe is thrown away, so that none of these can drive it over them.
+/// the pipe is thrown away a second later, so that none of these can drive it over them.
 ///
 /// Whatever fails here is a judge error that says what failed, and never a verdict on the
 /// submission.
@@ -120,10 +121,11 @@ fn play(
 
     let from_interactor = Link::make(mode, None)?;
     let from_solution = Link::make(mode, Some(limits.output))?;
-    // Until the solution has ended, whatever happens is its doing, and ends with its limits.
+    // Until what the solution has written is gone, whatever happens is its doing, and ends with its limits.
+    let longest = limits.real_time.saturating_add(AT_ONCE).saturating_add(REST);
     let its_limits = Limits {
-        cpu_time: interactor.limits.cpu_time.saturating_add(limits.real_time),
-        real_time: interactor.limits.real_time.saturating_add(limits.real_time).saturating_add(AT_ONCE),
+        cpu_time: interactor.limits.cpu_time.saturating_add(longest),
+        real_time: interactor.limits.real_time.saturating_add(longest),
         ..interactor.limits
     };
     let mut requests = [

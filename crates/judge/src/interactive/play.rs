@@ -1,7 +1,7 @@
 //! Watches two programs that talk, until both have ended.
 
 use super::Ended;
-use super::decide::AT_ONCE;
+use super::decide::{AT_ONCE, REST};
 use super::link::{LINGER, Link};
 use crate::batch::JudgeFailure;
 use crate::convention::Answer;
@@ -32,6 +32,8 @@ pub(super) fn play(
     let mut ended: Option<RunResult> = None;
     // When the interactor is to see that the solution has ended.
     let mut tell: Option<Instant> = None;
+    // When it has read of it what it will.
+    let mut rest: Option<Instant> = None;
     loop {
         if said.is_none()
             && let Some(run) = interactor.try_wait()?
@@ -62,13 +64,15 @@ pub(super) fn play(
         if tell.is_some_and(|when| when <= Instant::now()) {
             tell = None;
             told = true;
-            if ended.as_ref().is_some_and(|run| run.outcome != Outcome::Exited(0)) {
-                // Its failure is the verdict now, whatever the interactor says. A pipe full of questions could
-                // take that longer than its limits allow.
-                from_solution.throw_away_the_rest();
-            }
             from_solution.writer_is_gone();
             from_interactor.reader_is_gone();
+            if ended.as_ref().is_some_and(|run| run.outcome != Outcome::Exited(0)) {
+                rest = Some(Instant::now() + REST);
+            }
+        }
+        if rest.is_some_and(|when| when <= Instant::now()) {
+            rest = None;
+            from_solution.throw_away_the_rest();
         }
 
         from_interactor.go_on()?;
@@ -90,10 +94,10 @@ pub(super) fn play(
         }
         watched.extend(from_interactor.watched());
         watched.extend(from_solution.watched());
-        let until_told = tell.map(|when| when.saturating_duration_since(Instant::now()));
+        let next = tell.or(rest).map(|when| when.saturating_duration_since(Instant::now()));
         let lingers = from_interactor.lingers() || from_solution.lingers();
         let looks = watching.is_some().then_some(INTERVAL);
-        let timeout = until_told.into_iter().chain(lingers.then_some(LINGER)).chain(looks).min();
+        let timeout = next.into_iter().chain(lingers.then_some(LINGER)).chain(looks).min();
         wait(&watched, timeout)?;
         if let Some((watch, _)) = &mut watching {
             watch.look(interactor);
