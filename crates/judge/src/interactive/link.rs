@@ -19,8 +19,11 @@ const CAPACITY: usize = 1 << 20;
 const AT_A_TIME: usize = 64 * 1024;
 
 /// How long a program whose output hangs up may take to be gone, before it is thought to live on.
-/// Its pipes are closed one after another, shortly before its end is known.
-pub(super) const LINGER: Duration = Duration::from_millis(20);
+///
+/// Its pipes are closed one after another as it exits, shortly before its end is known, its input last; in between
+/// it can lose its CPU to others. On a machine with three times as much to do as it has CPUs one of 1,000 was away
+/// for over 20 ms, one of 4,000 for 95.
+const LINGER: Duration = Duration::from_millis(200);
 
 /// A new link, with the ends that go to the programs.
 pub(super) struct Ends {
@@ -168,9 +171,14 @@ impl Link {
         }
     }
 
-    /// Whether it is not known yet if a writer lives on that has closed its output.
-    pub fn lingers(&self) -> bool {
-        matches!(self, Link::Relay(Relay { hung_up: Some(_), to: Some(_), .. }))
+    /// When to look again whether a writer lives on that has closed its output, if that is not known yet.
+    pub fn lingers(&self) -> Option<Duration> {
+        match self {
+            Link::Relay(Relay { hung_up: Some(since), to: Some(_), .. }) => {
+                Some(LINGER.checked_sub(since.elapsed()).unwrap_or(LINGER))
+            }
+            _ => None,
+        }
     }
 
     /// More was written than may be.

@@ -2,7 +2,7 @@
 
 use super::Ended;
 use super::decide::{AT_ONCE, REST};
-use super::link::{LINGER, Link};
+use super::link::Link;
 use crate::batch::JudgeFailure;
 use crate::convention::Answer;
 use crate::feedback::{INTERVAL, Watch};
@@ -95,9 +95,9 @@ pub(super) fn play(
         watched.extend(from_interactor.watched());
         watched.extend(from_solution.watched());
         let next = tell.or(rest).map(|when| when.saturating_duration_since(Instant::now()));
-        let lingers = from_interactor.lingers() || from_solution.lingers();
+        let lingers = from_interactor.lingers().into_iter().chain(from_solution.lingers());
         let looks = watching.is_some().then_some(INTERVAL);
-        let timeout = next.into_iter().chain(lingers.then_some(LINGER)).chain(looks).min();
+        let timeout = next.into_iter().chain(lingers).chain(looks).min();
         wait(&watched, timeout)?;
         if let Some((watch, _)) = &mut watching {
             watch.look(interactor);
