@@ -253,10 +253,16 @@ fn a_checker_beyond_its_limits_is_a_judge_error() {
         Scene::limited(&supervisor, script(text), Convention::Icpc, &limits).judge(&[])
     };
     let short = model::Limits { validation_time: Some(Duration::from_millis(100)), ..Default::default() };
-    judge_error(&limited("while :; do :; done", short.clone()), "CPU time limit");
-    judge_error(&limited("sleep 1000", short), "real time limit");
+    // Each with what allows it more.
+    let more = "0.1 s; limits.validation_time in problem.yaml allows more";
+    judge_error(&limited("while :; do :; done", short.clone()), &format!("CPU time limit exceeded: {more}"));
+    let more = "2.3 s; limits.validation_time in problem.yaml allows more";
+    judge_error(&limited("sleep 1000", short.clone()), &format!("real time limit exceeded: {more}"));
+    let sim = Scene::limited(&supervisor, script("while :; do :; done"), Convention::Sim, &short).judge(&[]);
+    assert_eq!(sim.reason, "checker: CPU time limit exceeded: 0.1 s");
     let small = model::Limits { validation_output: Some(100_000), ..Default::default() };
-    judge_error(&limited("head -c 200000 /dev/zero; exit 42", small.clone()), "output limit");
+    let more = "output limit exceeded: 100000 bytes; limits.validation_output in problem.yaml allows more";
+    judge_error(&limited("head -c 200000 /dev/zero; exit 42", small.clone()), more);
     judge_error(&limited("head -c 200000 /dev/zero >&2; exit 42", small.clone()), "output limit");
     // Whoever writes too much to a file is told by a signal, and need not mind it.
     judge_error(&limited("exec head -c 200000 /dev/zero >$3/judgemessage.txt", small.clone()), "output limit");
@@ -273,7 +279,10 @@ fn a_checkers_memory_is_limited() {
     }
     let small = model::Limits { validation_memory: Some(32 * MIB), ..Default::default() };
     let text = "x=$(head -c 100000000 /dev/zero | tr '\\0' x); exit 42";
-    judge_error(&Scene::limited(&supervisor, script(text), Convention::Icpc, &small).judge(&[]), "memory limit");
+    judge_error(
+        &Scene::limited(&supervisor, script(text), Convention::Icpc, &small).judge(&[]),
+        "memory limit exceeded: 32 MiB;",
+    );
 }
 
 // --- hostile checkers ------------------------------------------------------------------

@@ -586,8 +586,13 @@ fn a_mount_point_that_another_run_moves() {
                 let output = shell(world, what);
                 match &output.result.outcome {
                     Outcome::NotStarted(error) => {
-                        assert_eq!((error.step.as_str(), error.errno), ("mount", Some(libc::ESTALE)), "{error}");
-                        assert!(error.message.contains("another run has moved"), "{error}");
+                        assert_eq!(error.step, "mount", "{error}");
+                        match error.errno {
+                            Some(libc::ESTALE) => assert!(error.message.contains("another run has moved"), "{error}"),
+                            // A home was being prepared when there was nothing there for a moment.
+                            Some(libc::ENOENT) if time < 3 => {}
+                            _ => panic!("{error}"),
+                        }
                     }
                     _ => {
                         // There are three homes.

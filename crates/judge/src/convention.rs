@@ -1,9 +1,11 @@
 //! How a checker (or interactor) answers, and what its answer means.
 
 use crate::feedback::Feedback;
+use crate::program::Limits;
 use crate::verdict::{COMMENT_LIMIT, Points, Verdict};
 use millibox::{Outcome, RunResult};
 use millibox_package::model::Convention;
+use std::time::Duration;
 
 /// Bytes of a comment in Sim's convention.
 const SIM_COMMENT_LIMIT: usize = 256;
@@ -37,13 +39,20 @@ impl Answer {
 
 /// Says what a checker's run means.
 ///
-/// `stdout` and `stderr` are what it wrote, at least the first [`COMMENT_LIMIT`] bytes of each.
-pub fn interpret(convention: Convention, run: &RunResult, stdout: &[u8], stderr: &[u8], feedback: &Feedback) -> Answer {
+/// It ran within `limits`. `stdout` and `stderr` are what it wrote, at least the first [`COMMENT_LIMIT`] bytes of each.
+pub fn interpret(
+    convention: Convention,
+    run: &RunResult,
+    limits: &Limits,
+    stdout: &[u8],
+    stderr: &[u8],
+    feedback: &Feedback,
+) -> Answer {
     let answer = match (&run.outcome, convention) {
         (Outcome::Exited(code), Convention::Icpc) => icpc(*code, feedback),
         (Outcome::Exited(code), Convention::Sim) => sim(*code, stdout, stderr),
         (Outcome::Exited(code), Convention::Testlib) => testlib(*code, stderr),
-        _ => Err(run.to_string()),
+        _ => Err(ended(convention, run, limits)),
     };
     answer.unwrap_or_else(|reason| {
         let reason = with_complaint(reason, stderr);
@@ -53,6 +62,27 @@ pub fn interpret(convention: Convention, run: &RunResult, stdout: &[u8], stderr:
         };
         Answer { verdict: Verdict::JudgeError, reason, comment, points: None }
     })
+}
+
+/// How a run ended that did not exit, and what would allow it more.
+fn ended(convention: Convention, run: &RunResult, limits: &Limits) -> String {
+    let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
+    let mebibytes = |bytes: u64| match bytes % (1 << 20) {
+        0 => format!("{} MiB", bytes >> 20),
+        _ => format!("{bytes} bytes"),
+    };
+    let (limit, key) = match run.outcome {
+        Outcome::CpuTimeLimit => (seconds(limits.cpu_time), "validation_time"),
+        Outcome::RealTimeLimit => (seconds(limits.real_time), "validation_time"),
+        Outcome::MemoryLimit => (mebibytes(limits.memory), "validation_memory"),
+        Outcome::OutputLimit => (mebibytes(limits.output), "validation_output"),
+        _ => return run.to_string(),
+    };
+    match convention {
+        Convention::Icpc => format!("{run}: {limit}; limits.{key} in problem.yaml allows more"),
+        // Their packages have no such key.
+        Convention::Sim | Convention::Testlib => format!("{run}: {limit}"),
+    }
 }
 
 /// Why a program of the package failed, with what it wrote to its standard error.

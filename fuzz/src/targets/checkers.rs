@@ -2,13 +2,14 @@
 
 use crate::Target;
 use millibox::{Backend, Figures, Outcome, RunResult};
+use millibox_judge::checker::custom::checker_limits;
 use millibox_judge::checker::tokens::Options;
 use millibox_judge::checker::{exact, lines, tokens};
 use millibox_judge::convention::interpret;
 use millibox_judge::feedback::{Feedback, FeedbackPlace};
 use millibox_judge::scoring::Graded;
 use millibox_judge::verdict::{COMMENT_LIMIT, Points, Verdict};
-use millibox_package::model::Convention;
+use millibox_package::model::{self, Convention};
 use std::io::{BufReader, Read};
 
 pub const TOKENS: Target = Target {
@@ -288,7 +289,7 @@ fn answer(bytes: &[u8]) {
             ended_ns: None,
             backend: Backend::Rlimit,
         };
-        let answer = interpret(convention, &run, stdout, stderr, &feedback);
+        let answer = interpret(convention, &run, &checker_limits(&model::Limits::default()), stdout, stderr, &feedback);
         assert!(matches!(answer.verdict, Verdict::Accepted | Verdict::WrongAnswer | Verdict::JudgeError));
         assert_eq!(answer.verdict == Verdict::JudgeError, !answer.reason.is_empty(), "{answer:?}");
         assert!(answer.comment.len() <= COMMENT_LIMIT);

@@ -127,7 +127,7 @@ impl Custom {
         let run = pump(&handle, &mut Input::none(), &mut [stdout, stderr], Some(&mut watch))?;
         let mut answer = match watch.finish() {
             Some(excess) => Answer::failed(excess),
-            None => interpret(self.convention, &run, &said, &complained, feedback),
+            None => interpret(self.convention, &run, &self.limits, &said, &complained, feedback),
         };
         if answer.verdict == Verdict::JudgeError {
             answer.reason.insert_str(0, "checker: ");

@@ -153,7 +153,7 @@ fn play(
     let watch = Watch::new(feedback, its_limits.output);
     play::play(&handles, from_interactor.link, from_solution.link, watch, |run| {
         // Its standard output was the solution's to read.
-        interpret(interactor.convention, run, b"", &beginning(&report), feedback)
+        interpret(interactor.convention, run, &its_limits, b"", &beginning(&report), feedback)
     })
 }
 
