@@ -326,6 +326,20 @@ fn process_limits() {
 }
 
 #[test]
+fn run_without_process_limit_gets_the_default_one() {
+    let default = i64::from(Request::DEFAULT_PROCESS_LIMIT);
+    for supervisor in [supervisor(), start(builder().backend(BackendChoice::Rlimit))] {
+        for command in ["forks", "threads"] {
+            let output = run(&supervisor, &request([command, "2000"]));
+            assert_eq!(output.result.outcome, Outcome::Exited(0), "{command}: {}", output.result);
+            assert_eq!((output.number("reached"), output.number("errno")), (default, i64::from(libc::EAGAIN)));
+        }
+        let more = request(["threads", "600"]).process_limit(1000);
+        assert_eq!(run(&supervisor, &more).number("reached"), 601);
+    }
+}
+
+#[test]
 fn a_fork_bomb_is_held_and_killed() {
     let supervisor = supervisor();
     if !needs_cgroups(&supervisor) {

@@ -81,6 +81,10 @@ pub struct Request {
 }
 
 impl Request {
+    /// The process limit of a run that names none. It stops fork bombs and leaves room for the thread
+    /// pools of language runtimes. For more, call [`Request::process_limit`].
+    pub const DEFAULT_PROCESS_LIMIT: u32 = millibox_wire::DEFAULT_PROCESS_LIMIT;
+
     /// The largest process limit: the kernel has no more ids of processes (`PID_MAX_LIMIT`, and pids.max takes no more),
     /// and up to three of them are the sandbox's own.
     pub const MOST_PROCESSES: u32 = (1 << 22) - 3;
@@ -187,7 +191,9 @@ impl Request {
         self
     }
 
-    /// Processes and threads at one time, the program itself counted: from 1 to [`Request::MOST_PROCESSES`].
+    /// Limits processes and threads at one time, including the program itself, to 1 up to
+    /// [`Request::MOST_PROCESSES`]. A run without a limit of its own gets
+    /// [`Request::DEFAULT_PROCESS_LIMIT`].
     #[must_use]
     pub fn process_limit(mut self, processes: u32) -> Request {
         self.limits.processes = Some(processes);

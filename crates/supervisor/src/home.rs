@@ -14,7 +14,7 @@
 
 use crate::backend::Backend;
 use crate::cpus::mask_of;
-use crate::launch::{Failure, Report, Shared, UNLIMITED, message};
+use crate::launch::{Failure, Report, Shared, message};
 use crate::step::Step;
 use crate::sys::memory::{Pointers, Stack};
 use crate::sys::process::{self, Clone};
@@ -70,21 +70,24 @@ pub const TRACEE_RLIMITS: [(u32, u64, u64); 4] = [
     (libc::RLIMIT_MEMLOCK, 8 << 20, 8 << 20),
 ];
 
-/// Open files of each process of a run that does not say how many. Much that a descriptor has the kernel keep is charged to
-/// nobody: up to 17 KiB for a half-read directory of ext4 (`ext4_htree_store_dirent()`), 64 bytes a thread in poll(2). So
-/// they are as many as keep this below the memory limit in all processes that there may be, and those that want more say
-/// so. But no fewer than programs and their run-time systems are written for, and no more than without such limits.
-pub fn default_nofile(memory: u64, processes: u64) -> u64 {
-    let all = match (memory, processes) {
-        (UNLIMITED, _) | (_, UNLIMITED | 0) => MOST_NOFILE,
-        _ => memory / KEPT_BY_DESCRIPTOR / processes,
+/// The limit on open files of each process in a run that names none.
+///
+/// The kernel charges no cgroup for much of what a descriptor makes it keep: up to 17 KiB for a
+/// half-read directory of ext4 (`ext4_htree_store_dirent()`), 64 bytes a thread in poll(2). If the
+/// request names both a memory limit and a process limit, the descriptors of all processes together
+/// keep at most as much as the memory limit. The result is clamped: programs and language runtimes
+/// need [`MIN_NOFILE`], and no run gets more than [`MAX_NOFILE`] by default.
+pub fn default_nofile(memory_bytes: Option<u64>, processes: Option<u32>) -> u32 {
+    let (Some(memory_bytes), Some(processes @ 1..)) = (memory_bytes, processes) else {
+        return MAX_NOFILE;
     };
-    all.clamp(LEAST_NOFILE, MOST_NOFILE)
+    let files = memory_bytes / UNCHARGED_BYTES_PER_DESCRIPTOR / u64::from(processes);
+    u32::try_from(files).unwrap_or(u32::MAX).clamp(MIN_NOFILE, MAX_NOFILE)
 }
 
-const KEPT_BY_DESCRIPTOR: u64 = 17 << 10;
-const LEAST_NOFILE: u64 = 64;
-const MOST_NOFILE: u64 = 1024;
+const UNCHARGED_BYTES_PER_DESCRIPTOR: u64 = 17 << 10;
+const MIN_NOFILE: u32 = 64;
+const MAX_NOFILE: u32 = 1024;
 
 /// What a home is told to prepare.
 #[derive(Debug, Clone, Serialize, Deserialize)]

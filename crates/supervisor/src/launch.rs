@@ -148,6 +148,10 @@ pub struct Launch {
     /// Swap on top of memory; `UNLIMITED` if not asked for.
     pub swap: u64,
     pub processes: u64,
+    /// Limit on open files for a run that names none.
+    pub nofile: u32,
+    /// 0: the request names no process limit, so `processes` is the default.
+    pub processes_named: u32,
     /// CPU bandwidth in µs; `UNLIMITED` for none.
     pub quota: u64,
     pub period: u64,

@@ -13,7 +13,7 @@
 //! exec: no allocation, no locks, no libc; see [`crate::sys`].
 
 use crate::backend::Backend;
-use crate::home::{Home, at_rlimit, default_nofile};
+use crate::home::{Home, at_rlimit};
 use crate::launch::{Failure, Launch, Start, UNLIMITED, message};
 use crate::step::Step;
 use crate::sys::{Errno, calls};
@@ -104,7 +104,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     enter_working_directory(strings.working_directory)?;
     if launch.rlimit_mask & 1 << libc::RLIMIT_NOFILE == 0 {
         let [(resource, soft, hard), ..] = home.tracee_rlimits;
-        let most = default_nofile(launch.memory, launch.processes);
+        let most = u64::from(launch.nofile);
         calls::set_rlimits(resource, soft.min(most), hard.min(most)).map_err(at_rlimit(resource))?;
     }
     for resource in 0..16u32 {

@@ -24,7 +24,9 @@ mod request;
 mod result;
 mod world;
 
-pub use request::{Bandwidth, Descriptors, Kill, KillReason, Limits, RLIMITS, Run, rlimit_number};
+pub use request::{
+    Bandwidth, DEFAULT_PROCESS_LIMIT, Descriptors, Kill, KillReason, Limits, RLIMITS, Run, rlimit_number,
+};
 pub use result::{Backend, Figures, Hello, Outcome, RunError, RunResult};
 pub use world::{Located, Mount, Network, Source, World};
 

@@ -55,10 +55,16 @@ impl Descriptors {
     }
 }
 
-/// What a run may use. `None` is "no limit of the run's own".
+/// The process limit of a run that names none. It stops fork bombs, leaves room for the thread
+/// pools of language runtimes, and is the number of processes whose CPU time the `rlimit` backend
+/// can add up.
+pub const DEFAULT_PROCESS_LIMIT: u32 = 512;
+
+/// What a run may use. `None` means no limit, except for `processes`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Processes and threads at one time, the program itself counted.
+    /// Processes and threads at one time, including the program itself. `None` means
+    /// [`DEFAULT_PROCESS_LIMIT`].
     pub processes: Option<u32>,
     /// Memory in bytes: anonymous, page cache of written files, tmpfs, sockets,
     /// pipes, kernel memory.

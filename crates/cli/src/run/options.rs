@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const LIMITS: &str = "Limits (without one, there is none)";
+const LIMITS: &str = "Limits (none unless given, apart from --process-limit)";
 pub(super) const WORLD: &str = "World (what the program sees)";
 const STREAMS: &str = "Streams";
 
@@ -83,9 +83,9 @@ pub struct Args {
     /// Example: --swap-limit 16M
     #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true, help_heading = LIMITS)]
     pub swap_limit: Option<u64>,
-    /// Processes and threads at one time, the program itself counted
+    /// Processes and threads at one time, including the program itself [default: 512]
     ///
-    /// More are refused to the program (fork fails), which goes on.
+    /// At the limit, fork(2) and clone(2) fail with EAGAIN and the program goes on.
     ///
     /// Example: --process-limit 1
     #[arg(long, value_name = "N", value_parser = values::number::<u32>(1, Request::MOST_PROCESSES.into()), allow_hyphen_values = true, help_heading = LIMITS)]

@@ -175,10 +175,8 @@ impl Home {
             }
             write(&self.memory_max, Decimal::new(launch.memory).as_bytes(), Step::MemoryLimit)?;
         }
-        if launch.processes != UNLIMITED {
-            let most = launch.processes.saturating_add(OWN_PROCESSES);
-            write(&self.pids_max, Decimal::new(most).as_bytes(), Step::ProcessLimit)?;
-        }
+        let tasks = launch.processes.saturating_add(OWN_PROCESSES);
+        write(&self.pids_max, Decimal::new(tasks).as_bytes(), Step::ProcessLimit)?;
         if launch.quota != UNLIMITED {
             if self.cpu_max.load(Relaxed) < 0 {
                 return Err(Failure::new(Step::CpuBandwidth, Errno(libc::EOPNOTSUPP)));

@@ -13,8 +13,8 @@
 
 use crate::launch::{End, Failure, Launch, Start, UNLIMITED};
 use crate::step::Step;
-use crate::sys::calls;
 use crate::sys::process::Waited;
+use crate::sys::{Errno, calls};
 use crate::tree;
 
 /// Processes of the run's user namespace that are not the run's: pid1.
@@ -28,17 +28,17 @@ pub fn limit(launch: &Launch) -> Result<(), Failure> {
         calls::set_rlimit(resource, value).map_err(|errno| Failure::new(step, errno))
     };
     set(libc::RLIMIT_AS, launch.memory, Step::MemoryLimit)?;
-    let processes = match launch.processes {
-        UNLIMITED => UNLIMITED,
-        n => n.saturating_add(OWN_PROCESSES),
-    };
-    set(libc::RLIMIT_NPROC, processes, Step::ProcessLimit)?;
+    match calls::set_rlimit(libc::RLIMIT_NPROC, launch.processes.saturating_add(OWN_PROCESSES)) {
+        // The default limit is above what the supervisor was started with, which holds already.
+        Err(Errno(libc::EPERM)) if launch.processes_named == 0 => {}
+        set => set.map_err(|errno| Failure::new(Step::ProcessLimit, errno))?,
+    }
     if launch.cpu_time_ns != UNLIMITED && launch.rlimit_mask & 1 << libc::RLIMIT_CPU == 0 {
         // A second net, in whole seconds, below the supervisor's own.
         set(libc::RLIMIT_CPU, launch.cpu_time_ns / 1_000_000_000 + 1, Step::Rlimit)?;
     }
     if launch.quota != UNLIMITED {
-        return Err(Failure::new(Step::CpuBandwidth, crate::sys::Errno(libc::EOPNOTSUPP)));
+        return Err(Failure::new(Step::CpuBandwidth, Errno(libc::EOPNOTSUPP)));
     }
     Ok(())
 }
@@ -60,12 +60,13 @@ pub fn tree_cpu_ns(root: i32) -> u64 {
         let ticks = tree::stat(pid).map_or(0, |stat| stat.childrens_user + stat.childrens_system);
         ticks * (1_000_000_000 / TICKS_PER_SECOND)
     };
-    let below = tree::below(root, MOST_PROCESSES).into_iter().skip(1);
+    let below = tree::below(root, MAX_COUNTED_PROCESSES + 1).into_iter().skip(1);
     collected(root) + below.map(|pid| tree::cpu_ns(pid) + collected(pid)).sum::<u64>()
 }
 
-/// How many processes are looked at: looking must not take longer than other runs can wait.
-const MOST_PROCESSES: usize = 512;
+/// The most processes of a run whose CPU time is added up: this must not take longer than other runs
+/// can wait. A run has no more by default.
+const MAX_COUNTED_PROCESSES: usize = millibox_wire::DEFAULT_PROCESS_LIMIT as usize;
 
 /// `USER_HZ`, the same on every Linux machine we build for (sysconf(3), `_SC_CLK_TCK`).
 const TICKS_PER_SECOND: u64 = 100;

@@ -4,11 +4,14 @@ use super::homes::Orphans;
 use super::limits::Cause;
 use super::{Fatal, Request, Supervisor, Token, fatal};
 use crate::backend::Handover;
+use crate::home::default_nofile;
 use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, STRINGS, UNLIMITED};
 use crate::step::{self, Step};
 use crate::sys::{Errno, calls};
 use millibox_wire::frame::{Header, Kind, MAX_BODY, MAX_DESCRIPTORS};
-use millibox_wire::{Backend, Figures, Hello, Kill, KillReason, Outcome, Run, RunError, RunResult, decode, encode};
+use millibox_wire::{
+    Backend, DEFAULT_PROCESS_LIMIT, Figures, Hello, Kill, KillReason, Outcome, Run, RunError, RunResult, decode, encode,
+};
 use rustix::event::epoll;
 use rustix::fs::SealFlags;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -373,7 +376,9 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
         memory: limits.memory.unwrap_or(UNLIMITED),
         // A memory limit that swap could stretch would be none.
         swap: limits.swap.or(limits.memory.map(|_| 0)).unwrap_or(UNLIMITED),
-        processes: limits.processes.map_or(UNLIMITED, u64::from),
+        processes: limits.processes.unwrap_or(DEFAULT_PROCESS_LIMIT).into(),
+        nofile: default_nofile(limits.memory, limits.processes),
+        processes_named: u32::from(limits.processes.is_some()),
         quota: limits.cpu_bandwidth.map_or(UNLIMITED, |bandwidth| bandwidth.max_us),
         period: limits.cpu_bandwidth.map_or(0, |bandwidth| bandwidth.period_us),
         cpu_time_ns: limits.cpu_time_ns.unwrap_or(UNLIMITED),
