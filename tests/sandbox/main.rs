@@ -26,6 +26,7 @@ mod results;
 mod rlimits;
 mod seccomp;
 mod supervisor_arguments;
+mod terminals;
 mod worlds;
 
 /// How the tests of this executable start supervisors.

@@ -262,6 +262,14 @@ fn command_line(command: &str, arguments: &Arguments) {
             let _ = fork();
         },
         "forks" => forks(number(0)),
+        // Stops the output of the terminal that is standard input, as tcflow(3) does.
+        "stop-terminal" => {
+            let stopped = rustix::termios::tcflow(std::io::stdin(), rustix::termios::Action::OOff);
+            if stopped.is_ok() {
+                sleep(100_000);
+            }
+            exit(1);
+        }
         // Children that stay, and so does it.
         "forks-stay" => {
             for _ in 0..number(0) {

@@ -11,6 +11,7 @@
 //! | `report` | the report: one JSON object |
 //! | `refused` | the report of a command line that makes no sense |
 //! | `streams` | standard streams, and their limit |
+//! | `terminal` | output of a shared terminal, which the program may have stopped |
 //! | `ending` | exit status, message and report of what came of it |
 
 mod ending;
@@ -21,6 +22,7 @@ mod refused;
 mod report;
 mod seccomp;
 mod streams;
+mod terminal;
 
 pub use options::Args;
 pub use refused::report_refusal;
@@ -49,14 +51,16 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let ending = streams::are_apart(&named).and_then(|()| run(args, &signals));
     let ending = ending.unwrap_or_else(|failure| Ending::Failed { backend: None, failure });
     signals.forget();
+    // The report comes first: the terminal may be stopped, and then the line below has to wait.
+    let written = match &mut report {
+        Some(report) => signals.may_wait(|| report.write(ending.report().line())),
+        None => Ok(()),
+    };
     if let Some(line) = ending.line(args, signals.caught()) {
         complain(format_args!("millibox: {line}"));
     }
-    let status = ending.status(signals.caught());
-    if let Some(report) = &mut report {
-        signals.may_wait(|| report.write(ending.report().line()))?;
-    }
-    Ok(ExitCode::from(status))
+    written?;
+    Ok(ExitCode::from(ending.status(signals.caught())))
 }
 
 fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
@@ -83,6 +87,7 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     let run = handle.clone();
     signals.end_with(move || run.kill());
     let result = handle.wait();
+    terminal::resume_output();
     signals.forget();
     let moved = movers.wait(signals);
     let backend = supervisor.backend();

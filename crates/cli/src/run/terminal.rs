@@ -1,0 +1,30 @@
+//! Terminals that the program shares with millibox.
+//!
+//! A program whose standard streams are a terminal can stop its output with tcflow(3). A process
+//! that then writes to the terminal waits until someone resumes it: without this module, millibox
+//! would wait for ever to say how the run ended. The built-in seccomp profiles refuse that call; a
+//! policy of the user's own may allow it.
+
+use rustix::process::getpgrp;
+use rustix::termios::{Action, isatty, tcflow, tcgetpgrp};
+use std::os::fd::AsFd;
+
+/// Resumes the output of millibox's own standard streams if a program has stopped it.
+///
+/// This undoes tcflow(3) only. Output that a person has stopped with Ctrl-S stays stopped: the kernel
+/// keeps the two apart (`tco_stopped` and `stopped` of `struct tty_struct`).
+pub fn resume_output() {
+    resume(std::io::stdin());
+    resume(std::io::stdout());
+    resume(std::io::stderr());
+}
+
+fn resume(stream: impl AsFd) {
+    // A background process would be stopped for changing its controlling terminal (SIGTTOU).
+    // tcgetpgrp fails for a terminal that is not the controlling one, which any process may change.
+    let in_background = tcgetpgrp(&stream).is_ok_and(|foreground| foreground != getpgrp());
+    if isatty(&stream) && !in_background {
+        // Nothing is lost if this fails: the output then waits for the user to resume it.
+        let _ = tcflow(&stream, Action::OOn);
+    }
+}
