@@ -4,7 +4,7 @@ use crate::setting::{Data, MIB, compiled, limits, script, subject, supervisor};
 use millibox::Supervisor;
 use millibox_judge::batch::Worker;
 use millibox_judge::checker::CheckerInstance;
-use millibox_judge::checker::custom::Custom;
+use millibox_judge::checker::custom::OutputValidator;
 use millibox_judge::feedback::{Feedback, FeedbackPlace};
 use millibox_judge::program::Executable;
 use millibox_judge::staging::Staged;
@@ -79,7 +79,7 @@ impl<'a> Scene<'a> {
         limits: &model::Limits,
     ) -> Scene<'a> {
         let data = Data::new("6 7\n", "42\n");
-        let custom = Custom::new(supervisor, executable, convention, data.path(), limits).expect("a checker");
+        let custom = OutputValidator::new(supervisor, executable, convention, data.path(), limits).expect("a checker");
         let checker = CheckerInstance::Custom(Arc::new(custom));
         Scene { worker: Worker::new(supervisor), data, checker }
     }
@@ -442,7 +442,8 @@ fn data_that_only_root_can_read_is_staged_for_the_checker() {
     share(data.path(), 0o700);
     share(&data.answer, 0o600);
     let custom =
-        Custom::new(&supervisor, script(text), Convention::Icpc, data.path(), &model::Limits::default()).unwrap();
+        OutputValidator::new(&supervisor, script(text), Convention::Icpc, data.path(), &model::Limits::default())
+            .unwrap();
     assert_ne!(custom.data.path(), data.path().canonicalize().unwrap());
     let staged = custom.data.path().to_owned();
     let checker = CheckerInstance::Custom(Arc::new(custom));
@@ -462,7 +463,8 @@ fn files_outside_the_data_are_staged_for_one_test() {
     let text = r#"test "$(cat "$1") $(cat "$2") $(cat)" = "input answer input" && exit 42"#;
     let (package, elsewhere) = (Data::new("", ""), Data::new("input", "answer"));
     let custom =
-        Custom::new(&supervisor, script(text), Convention::Icpc, package.path(), &model::Limits::default()).unwrap();
+        OutputValidator::new(&supervisor, script(text), Convention::Icpc, package.path(), &model::Limits::default())
+            .unwrap();
     let checker = CheckerInstance::Custom(Arc::new(custom));
     let mut worker = Worker::new(&supervisor);
     if is_root() {
@@ -536,7 +538,8 @@ fn checkers_take_turns_in_one_worker() {
     let supervisor = supervisor();
     let data = Data::new("6 7\n", "42\n");
     let custom = |text: &str, convention| {
-        let custom = Custom::new(&supervisor, script(text), convention, data.path(), &model::Limits::default());
+        let custom =
+            OutputValidator::new(&supervisor, script(text), convention, data.path(), &model::Limits::default());
         CheckerInstance::Custom(Arc::new(custom.unwrap()))
     };
     let (right, wrong) = (custom("exit 42", Convention::Icpc), custom("echo WRONG", Convention::Sim));

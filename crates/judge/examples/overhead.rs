@@ -13,7 +13,7 @@
 use millibox::{BackendChoice, Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker, judge};
 use millibox_judge::checker::CheckerInstance;
-use millibox_judge::checker::custom::Custom;
+use millibox_judge::checker::custom::OutputValidator;
 use millibox_judge::program::{Executable, Limits};
 use millibox_judge::staging::private_directory;
 use millibox_judge::verdict::Verdict;
@@ -63,7 +63,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     accept.argv = vec!["/bin/true".into()];
     let data = tempfile::tempdir()?;
     // In this convention an exit status of 0 is all that there needs to be.
-    let accept = Custom::new(&supervisor, accept, Convention::Testlib, data.path(), &model::Limits::default())?;
+    let accept =
+        OutputValidator::new(&supervisor, accept, Convention::Testlib, data.path(), &model::Limits::default())?;
     let custom = CheckerInstance::Custom(Arc::new(accept));
 
     println!("{TESTS} tests of {WORK:?}, backend {}, {cpus} CPUs, medians of {ROUNDS}", supervisor.backend());

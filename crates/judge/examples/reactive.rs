@@ -20,7 +20,7 @@
 
 use millibox::{Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker};
-use millibox_judge::checker::custom::Custom;
+use millibox_judge::checker::custom::OutputValidator;
 use millibox_judge::interactive::{Mode, judge};
 use millibox_judge::program::{Executable, Limits};
 use millibox_judge::staging::{Staged, private_directory};
@@ -70,7 +70,7 @@ fn talk(queries: u64, asks: bool) -> Result<()> {
 struct Table<'a> {
     supervisor: &'a Supervisor,
     solution: Executable,
-    interactor: Arc<Custom>,
+    interactor: Arc<OutputValidator>,
     input: &'a Path,
 }
 
@@ -143,7 +143,7 @@ fn measure(queries: u64, rounds: u64) -> Result<()> {
         files: Arc::new(tempfile::tempdir().expect("a directory")),
     };
     let data = private_directory(supervisor.ids())?;
-    let interactor = Custom {
+    let interactor = OutputValidator {
         executable: executable("answer"),
         convention: Convention::Icpc,
         data: Staged::new(data.path(), supervisor.ids())?,

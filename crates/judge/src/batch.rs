@@ -78,7 +78,7 @@ pub struct Run<'a> {
 
 /// What came of a [`Run`].
 #[derive(Debug)]
-pub struct Ran {
+pub struct CompletedRun {
     /// How it ended and what it used.
     pub result: RunResult,
     /// The file that was given for its output.
@@ -93,7 +93,7 @@ pub struct Ran {
 ///
 /// # Errors
 /// The input cannot be read, the output cannot be kept, or the supervisor is dead.
-pub fn run(supervisor: &Supervisor, run: Run<'_>) -> Result<Ran, JudgeFailure> {
+pub fn run(supervisor: &Supervisor, run: Run<'_>) -> Result<CompletedRun, JudgeFailure> {
     let (mut input, stdin) = Input::new(run.input.as_fd())?;
     let (output, stdout) = Output::new(Sink::File(&run.output), run.limits.output)?;
     let request = run.executable.request_in(run.world, run.limits, run.arguments).stdin(stdin).stdout(stdout);
@@ -102,7 +102,7 @@ pub fn run(supervisor: &Supervisor, run: Run<'_>) -> Result<Ran, JudgeFailure> {
     // Its ends of the pipes: with ours open, they would never break.
     drop(request);
     let result = pump(&handle, &mut input, &mut [output], None)?;
-    Ok(Ran { result, output: run.output })
+    Ok(CompletedRun { result, output: run.output })
 }
 
 /// What a submission's run decides without a checker, and why (in the words of
@@ -221,14 +221,18 @@ pub(crate) fn judge_pass(
 
 /// What a checker said, and what it used, if it was a program.
 #[derive(Debug)]
-pub struct Checked {
+pub struct CheckResult {
     /// What it said.
     pub answer: crate::convention::Answer,
     /// What it used.
     pub figures: Option<Figures>,
 }
 
-fn run_trial(worker: &mut Worker<'_>, trial: &Trial<'_>, checker: &CheckerInstance) -> Result<Ran, JudgeFailure> {
+fn run_trial(
+    worker: &mut Worker<'_>,
+    trial: &Trial<'_>,
+    checker: &CheckerInstance,
+) -> Result<CompletedRun, JudgeFailure> {
     trial.keep_files_hidden()?;
     let Trial { executable, case, limits } = *trial;
     let input = File::open(case.input)

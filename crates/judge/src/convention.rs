@@ -8,9 +8,9 @@ use millibox_package::model::Convention;
 use std::time::Duration;
 
 /// Bytes of a comment in Sim's convention.
-const SIM_COMMENT_LIMIT: usize = 256;
+const SIM_COMMENT_BYTES: usize = 256;
 /// Points of testlib's "partially correct" go up to this.
-const TESTLIB_PARTS: u32 = 200;
+const MAX_TESTLIB_PARTS: u32 = 200;
 
 /// What a checker (or interactor) said.
 #[derive(Debug, Clone, PartialEq)]
@@ -166,7 +166,7 @@ fn sim(code: i32, stdout: &[u8], stderr: &[u8]) -> Result<Answer, String> {
     let mut lines = said.splitn(3, |byte| *byte == b'\n');
     let mut line = || printable(lines.next().unwrap_or_default(), 64);
     let (first, second) = (line(), line());
-    let comment = printable(lines.next().unwrap_or_default(), SIM_COMMENT_LIMIT);
+    let comment = printable(lines.next().unwrap_or_default(), SIM_COMMENT_BYTES);
     match first.as_str() {
         "WRONG" => Ok(Answer::new(Verdict::WrongAnswer, comment, None)),
         "OK" if second.is_empty() => Ok(Answer::new(Verdict::Accepted, comment, None)),
@@ -193,8 +193,8 @@ fn testlib(code: i32, stderr: &[u8]) -> Result<Answer, String> {
     if let Some(rest) = comment.strip_prefix("partially correct (") {
         let parts = rest.split_once(')').and_then(|(parts, _)| parts.trim().parse::<u32>().ok());
         return match parts {
-            Some(parts) if parts <= TESTLIB_PARTS => Ok(graded(f64::from(parts) / f64::from(TESTLIB_PARTS))),
-            _ => Err(format!("its points are not a number from 0 to {TESTLIB_PARTS}")),
+            Some(parts) if parts <= MAX_TESTLIB_PARTS => Ok(graded(f64::from(parts) / f64::from(MAX_TESTLIB_PARTS))),
+            _ => Err(format!("its points are not a number from 0 to {MAX_TESTLIB_PARTS}")),
         };
     }
     match code {
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(part(sim(0, b"WRONG\nwhatever\nwhy", b"")), (Verdict::WrongAnswer, None));
         assert_eq!(sim(0, b"WRONG\n\nwhy\nso\n", b"").unwrap().comment, "why\nso");
         let long = [b"OK\n\n".as_slice(), &[b'x'; 1000]].concat();
-        assert_eq!(sim(0, &long, b"").unwrap().comment.len(), SIM_COMMENT_LIMIT);
+        assert_eq!(sim(0, &long, b"").unwrap().comment.len(), SIM_COMMENT_BYTES);
         for garbage in [&b""[..], b"ok", b"OK\n101", b"OK\n-1", b"OK\nnan", b"OK\nhalf", b"OKAY", b" OK", &[0; 9]] {
             sim(0, garbage, b"").expect_err("garbage");
         }

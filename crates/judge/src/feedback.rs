@@ -150,13 +150,13 @@ impl Feedback {
 
 /// How often a running program's directory is looked at: it may leave more than its limit by what it can write
 /// in this time.
-pub(crate) const INTERVAL: Duration = Duration::from_millis(20);
+pub(crate) const WATCH_INTERVAL: Duration = Duration::from_millis(20);
 /// Files and directories that it may leave.
-const MOST_ENTRIES: usize = 1000;
+const MAX_ENTRIES: usize = 1000;
 /// Directories in directories.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// Bytes, and files, that are left to everybody else on the file system.
-const LEFT: (u64, u64) = (64 << 20, 1000);
+const MIN_FREE: (u64, u64) = (64 << 20, 1000);
 
 /// Looks at what a running program leaves in its feedback directory, so that it cannot fill the disk.
 ///
@@ -166,7 +166,7 @@ const LEFT: (u64, u64) = (64 << 20, 1000);
 pub(crate) struct Watch<'f> {
     feedback: &'f Feedback,
     bytes: u64,
-    left: (u64, u64),
+    min_free: (u64, u64),
     due: Instant,
     excess: Option<String>,
 }
@@ -174,16 +174,16 @@ pub(crate) struct Watch<'f> {
 impl<'f> Watch<'f> {
     /// Of a program that may leave so many bytes.
     pub(crate) fn new(feedback: &'f Feedback, bytes: u64) -> Watch<'f> {
-        Watch { feedback, bytes, left: LEFT, due: Instant::now() + INTERVAL, excess: None }
+        Watch { feedback, bytes, min_free: MIN_FREE, due: Instant::now() + WATCH_INTERVAL, excess: None }
     }
 
-    /// Ends the run if it has left too much. Does nothing more often than each [`INTERVAL`].
-    pub(crate) fn look(&mut self, run: &Handle) {
+    /// Ends the run if it has left too much. Does nothing more often than each [`WATCH_INTERVAL`].
+    pub(crate) fn check(&mut self, run: &Handle) {
         if Instant::now() < self.due || self.excess.is_some() {
             return;
         }
         self.excess = self.excess_now(false);
-        self.due = Instant::now() + INTERVAL;
+        self.due = Instant::now() + WATCH_INTERVAL;
         if self.excess.is_some() {
             run.kill();
         }
@@ -198,7 +198,8 @@ impl<'f> Watch<'f> {
         if let Ok(system) = rustix::fs::fstatvfs(&self.feedback.directory) {
             let (bytes, files) = (system.f_bavail.saturating_mul(system.f_frsize), system.f_favail);
             // Some file systems count neither.
-            let little = (system.f_blocks > 0 && bytes < self.left.0) || (system.f_files > 0 && files < self.left.1);
+            let little =
+                (system.f_blocks > 0 && bytes < self.min_free.0) || (system.f_files > 0 && files < self.min_free.1);
             if little {
                 return Some(format!(
                     "its feedback directory is on a disk that is almost full ({} MiB and {files} files are left); make \
@@ -207,7 +208,7 @@ impl<'f> Watch<'f> {
                 ));
             }
         }
-        let mut found = Found::default();
+        let mut found = Usage::default();
         if over {
             open_up(&self.feedback.place, self.feedback.ids);
         }
@@ -217,11 +218,11 @@ impl<'f> Watch<'f> {
                 Some(format!("left more than {} bytes in its feedback directory", self.bytes))
             }
             // The directory itself is one.
-            _ if found.entries > MOST_ENTRIES + 1 => {
-                Some(format!("left more than {MOST_ENTRIES} files in its feedback directory"))
+            _ if found.entries > MAX_ENTRIES + 1 => {
+                Some(format!("left more than {MAX_ENTRIES} files in its feedback directory"))
             }
             _ if found.too_deep => {
-                Some(format!("left directories in its feedback directory that are deeper than {DEEPEST}"))
+                Some(format!("left directories in its feedback directory that are deeper than {MAX_DEPTH}"))
             }
             Ok(()) => None,
             Err(errno) => Some(format!("its feedback directory cannot be looked at: {}", io::Error::from(errno))),
@@ -230,7 +231,7 @@ impl<'f> Watch<'f> {
 }
 
 #[derive(Debug, Default)]
-struct Found {
+struct Usage {
     bytes: u64,
     entries: usize,
     too_deep: bool,
@@ -238,7 +239,7 @@ struct Found {
 
 /// Counts what is below a directory, up to what is too much. While a run is not over, what it takes away, or closes to
 /// its owner, is passed over.
-fn count(directory: BorrowedFd<'_>, depth: usize, over: bool, found: &mut Found) -> rustix::io::Result<()> {
+fn count(directory: BorrowedFd<'_>, depth: usize, over: bool, found: &mut Usage) -> rustix::io::Result<()> {
     let mut entries = match Dir::read_from(directory) {
         // It cannot be read by us, nor therefore can what we look for in it: the answer says so.
         Err(Errno::ACCESS) => return Ok(()),
@@ -251,7 +252,7 @@ fn count(directory: BorrowedFd<'_>, depth: usize, over: bool, found: &mut Found)
             continue;
         }
         found.entries += 1;
-        if found.entries > MOST_ENTRIES + 1 {
+        if found.entries > MAX_ENTRIES + 1 {
             return Ok(());
         }
         let status = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -264,7 +265,7 @@ fn count(directory: BorrowedFd<'_>, depth: usize, over: bool, found: &mut Found)
                 let blocks = (status.st_blocks as u64).saturating_mul(512);
                 found.bytes = found.bytes.saturating_add(blocks.min(status.st_size as u64));
             }
-            FileType::Directory if depth > DEEPEST => found.too_deep = true,
+            FileType::Directory if depth > MAX_DEPTH => found.too_deep = true,
             FileType::Directory => {
                 let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
                 let inner = match rustix::fs::openat(directory, name, flags, Mode::empty()) {
@@ -374,8 +375,8 @@ mod tests {
         let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         let place = FeedbackPlace::new(ids).unwrap();
         let feedback = place.fresh().unwrap();
-        assert_eq!(Watch { left: (0, 0), ..Watch::new(&feedback, 10) }.finish(), None);
-        let excess = Watch { left: (u64::MAX, 0), ..Watch::new(&feedback, 10) }.finish().unwrap();
+        assert_eq!(Watch { min_free: (0, 0), ..Watch::new(&feedback, 10) }.finish(), None);
+        let excess = Watch { min_free: (u64::MAX, 0), ..Watch::new(&feedback, 10) }.finish().unwrap();
         assert!(excess.contains("almost full") && excess.contains("TMPDIR"), "{excess}");
     }
 }

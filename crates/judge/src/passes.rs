@@ -13,7 +13,7 @@ use millibox::Figures;
 use std::path::PathBuf;
 
 /// What a validator writes to have another pass.
-const NEXT: &str = "nextpass.in";
+const NEXT_INPUT_FILE: &str = "nextpass.in";
 
 /// Judges a test in at most `most` passes, each by `pass`, with one feedback directory for all of them.
 ///
@@ -33,7 +33,7 @@ pub fn judge(
         Err(failure) => return TestResult::judge_error(failure.to_string()),
     };
     let mut input: Option<PathBuf> = None;
-    let mut used = Used::default();
+    let mut used = PeakUsage::default();
     let mut number = 1;
     loop {
         let mut trial = *trial;
@@ -58,7 +58,7 @@ pub fn judge(
             result.reason = format!("pass {number}{reason}");
         }
         result.passes = Some(number);
-        used.tell(&mut result);
+        used.write_to(&mut result);
         return result;
     }
 }
@@ -76,41 +76,41 @@ fn next(
         return Ok(None);
     }
     let failed = |error: std::io::Error| JudgeFailure(format!("validator: {error}"));
-    let Some(file) = feedback.open(NEXT).map_err(failed)? else { return Ok(None) };
+    let Some(file) = feedback.open(NEXT_INPUT_FILE).map_err(failed)? else { return Ok(None) };
     if result.verdict == Verdict::WrongAnswer {
         return Err(JudgeFailure(format!(
-            "validator: rejects the output, and wants another pass ({NEXT}) all the same"
+            "validator: rejects the output, and wants another pass ({NEXT_INPUT_FILE}) all the same"
         )));
     }
     if number >= most {
         return Err(JudgeFailure(format!(
-            "validator: wants another pass ({NEXT}), but the problem has at most {most}; see `validation_passes` in \
+            "validator: wants another pass ({NEXT_INPUT_FILE}), but the problem has at most {most}; see `validation_passes` in \
              problem.yaml"
         )));
     }
     let input = worker.place()?.keep_next_input(file)?;
-    feedback.remove(NEXT).map_err(failed)?;
+    feedback.remove(NEXT_INPUT_FILE).map_err(failed)?;
     Ok(Some(input))
 }
 
 /// What passes used, at most.
 #[derive(Default)]
-struct Used {
+struct PeakUsage {
     submission: Option<Figures>,
     checker: Option<Figures>,
 }
 
-impl Used {
+impl PeakUsage {
     fn add(&mut self, result: &TestResult) {
         let greater = |so_far: Option<Figures>, now: Option<Figures>| match (so_far, now) {
-            (Some(so_far), Some(now)) => Some(most(so_far, now)),
+            (Some(so_far), Some(now)) => Some(max_figures(so_far, now)),
             (so_far, now) => so_far.or(now),
         };
         self.submission = greater(self.submission, result.run.as_ref().map(|run| run.figures));
         self.checker = greater(self.checker, result.checker);
     }
 
-    fn tell(self, result: &mut TestResult) {
+    fn write_to(self, result: &mut TestResult) {
         if let (Some(run), Some(figures)) = (&mut result.run, self.submission) {
             run.figures = figures;
         }
@@ -119,7 +119,7 @@ impl Used {
 }
 
 /// Of two runs the most of each figure. CPU time is one figure, of which the parts stay together.
-fn most(one: Figures, other: Figures) -> Figures {
+fn max_figures(one: Figures, other: Figures) -> Figures {
     let cpu_time = |figures: &Figures| figures.cpu_user_ns.saturating_add(figures.cpu_system_ns);
     let longer = if cpu_time(&other) > cpu_time(&one) { other } else { one };
     Figures {

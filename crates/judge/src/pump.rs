@@ -9,7 +9,7 @@
 //! ignored since before `main`; whoever undoes that ends the judge here.
 
 use crate::batch::JudgeFailure;
-use crate::feedback::{INTERVAL, Watch};
+use crate::feedback::{WATCH_INTERVAL, Watch};
 use millibox::{Handle, RunResult};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, Mode, fchmod, fstat, ftruncate, memfd_create, tell};
@@ -22,21 +22,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes that a pipe holds unless it is told otherwise (pipe(7)).
-const PIPE: u64 = 64 << 10;
+const DEFAULT_PIPE_BYTES: u64 = 64 << 10;
 /// Most that an input pipe is enlarged to, the kernel's default maximum. Its pages are the page
 /// cache's.
-const INPUT_PIPE: u64 = 1 << 20;
+const MAX_INPUT_PIPE_BYTES: u64 = 1 << 20;
 /// An output pipe's size. Its pages are charged to the run, so it is no larger.
-const OUTPUT_PIPE: usize = 256 << 10;
+const OUTPUT_PIPE_BYTES: usize = 256 << 10;
 /// Bytes moved at once.
-const AT_ONCE: u64 = 1 << 20;
-/// Less than this is not worth a wake-up: what comes next is left to gather for [`GATHER`].
-const LITTLE: u64 = 16 << 10;
+const MAX_SPLICE_BYTES: u64 = 1 << 20;
+/// Less than this is not worth a wake-up: what comes next is left to gather for [`GATHER_TIME`].
+const SMALL_OUTPUT_BYTES: u64 = 16 << 10;
 /// An output pipe would have to fill in this time to stop its writer.
-const GATHER: Duration = Duration::from_millis(1);
+const GATHER_TIME: Duration = Duration::from_millis(1);
 /// How often the result is asked for while the pipes say nothing. They say all that there is to
 /// say unless a descriptor outlives the run for a while, as one under way in a socket may.
-const TICK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A run's input on its way.
 pub(crate) struct Input<'a> {
@@ -59,10 +59,10 @@ impl<'a> Input<'a> {
     pub fn new(file: BorrowedFd<'a>) -> Result<(Input<'a>, Arc<OwnedFd>), JudgeFailure> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(failed("make a pipe"))?;
         let length = fstat(file).map_err(failed("look at the input"))?.st_size as u64;
-        if length > PIPE {
+        if length > DEFAULT_PIPE_BYTES {
             // One page more, so that the last splice finds the end. An unprivileged user's pipes
             // may be as large as they will get (pipe(7)); then they are filled more often.
-            let _ = fcntl_setpipe_size(&write, (length + 4096).min(INPUT_PIPE) as usize);
+            let _ = fcntl_setpipe_size(&write, (length + 4096).min(MAX_INPUT_PIPE_BYTES) as usize);
         }
         let mut input = Input { file, copy: None, offset: 0, pipe: Some(write) };
         input.fill()?;
@@ -79,7 +79,7 @@ impl<'a> Input<'a> {
     fn fill(&mut self) -> Result<(), JudgeFailure> {
         while let Some(pipe) = &self.pipe {
             let from = self.copy.as_ref().map_or(self.file, |copy| copy.as_fd());
-            match splice(from, Some(&mut self.offset), pipe, None, AT_ONCE as usize, SpliceFlags::NONBLOCK) {
+            match splice(from, Some(&mut self.offset), pipe, None, MAX_SPLICE_BYTES as usize, SpliceFlags::NONBLOCK) {
                 // A program need not read its input.
                 Ok(0) | Err(Errno::PIPE) => self.pipe = None,
                 Ok(_) | Err(Errno::INTR) => {}
@@ -117,7 +117,7 @@ impl<'a> Output<'a> {
     pub fn new(sink: Sink<'a>, limit: u64) -> Result<(Output<'a>, Arc<OwnedFd>), JudgeFailure> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(failed("make a pipe"))?;
         if matches!(sink, Sink::File(_)) {
-            let _ = fcntl_setpipe_size(&write, OUTPUT_PIPE);
+            let _ = fcntl_setpipe_size(&write, OUTPUT_PIPE_BYTES);
         }
         open_again(&write, Mode::from_raw_mode(0o222))?;
         Ok((Output { pipe: Some(read), sink, limit, moved: 0 }, Arc::new(write)))
@@ -132,7 +132,7 @@ impl<'a> Output<'a> {
         let before = self.moved;
         while let Some(pipe) = &self.pipe {
             // One byte more than is allowed tells that there is more.
-            let most = (self.limit - self.moved).saturating_add(1).min(AT_ONCE);
+            let most = (self.limit - self.moved).saturating_add(1).min(MAX_SPLICE_BYTES);
             let moved = match &mut self.sink {
                 Sink::File(file) => splice(pipe, None, file, None, most as usize, SpliceFlags::NONBLOCK),
                 Sink::Head(head, limit) => read_some(pipe, head, *limit, most),
@@ -173,8 +173,8 @@ fn read_some(pipe: &OwnedFd, head: &mut Vec<u8>, limit: usize, most: u64) -> rus
 /// standard output for reading, and take what we saw. O_NONBLOCK would be the run's as well.
 pub(crate) fn read_now(pipe: &OwnedFd, buffer: &mut [u8]) -> rustix::io::Result<usize> {
     /// Where the pipe stands, preadv2(2).
-    const HERE: u64 = u64::MAX;
-    match preadv2(pipe, &mut [std::io::IoSliceMut::new(buffer)], HERE, ReadWriteFlags::NOWAIT) {
+    const CURRENT_POSITION: u64 = u64::MAX;
+    match preadv2(pipe, &mut [std::io::IoSliceMut::new(buffer)], CURRENT_POSITION, ReadWriteFlags::NOWAIT) {
         // Pipes know it since Linux 6.4.
         Err(Errno::OPNOTSUPP) => {}
         read => return read,
@@ -196,12 +196,12 @@ pub(crate) fn pump(
     outputs: &mut [Output<'_>],
     mut watch: Option<&mut Watch<'_>>,
 ) -> Result<RunResult, JudgeFailure> {
-    let tick = if watch.is_some() { INTERVAL } else { TICK };
+    let tick = if watch.is_some() { WATCH_INTERVAL } else { POLL_INTERVAL };
     let mut told = false;
     while input.pipe.is_some() || outputs.iter().any(|output| output.pipe.is_some()) {
         let (input_ready, output_ready) = wait(input, outputs, tick)?;
         if let Some(watch) = &mut watch {
-            watch.look(run);
+            watch.check(run);
         }
         if input_ready {
             input.fill()?;
@@ -216,9 +216,9 @@ pub(crate) fn pump(
         }
         let over = if !input_ready && !output_ready {
             run.try_wait()?
-        } else if output_ready && moved < LITTLE && input.pipe.is_none() {
+        } else if output_ready && moved < SMALL_OUTPUT_BYTES && input.pipe.is_none() {
             // With input left, the program might wait for it while we wait for the program.
-            run.wait_timeout(GATHER)?
+            run.wait_timeout(GATHER_TIME)?
         } else {
             None
         };
@@ -230,7 +230,7 @@ pub(crate) fn pump(
         let Some(watch) = &mut watch else { break run.wait()? };
         match run.wait_timeout(tick)? {
             Some(result) => break result,
-            None => watch.look(run),
+            None => watch.check(run),
         }
     };
     // All processes are gone: what they wrote is in the pipes.
@@ -267,7 +267,7 @@ pub(crate) fn memory_file() -> Result<File, JudgeFailure> {
 
 fn copy(from: BorrowedFd<'_>) -> Result<File, JudgeFailure> {
     let mut copy = memory_file()?;
-    let mut buffer = vec![0; PIPE as usize];
+    let mut buffer = vec![0; DEFAULT_PIPE_BYTES as usize];
     let mut offset = 0;
     loop {
         let read = rustix::io::retry_on_intr(|| rustix::io::pread(from, &mut buffer, offset));

@@ -7,7 +7,7 @@ use millibox_judge::checker::tokens::Options;
 use millibox_judge::checker::{exact, lines, tokens};
 use millibox_judge::convention::interpret;
 use millibox_judge::feedback::{Feedback, FeedbackPlace};
-use millibox_judge::scoring::Graded;
+use millibox_judge::scoring::Grade;
 use millibox_judge::verdict::{COMMENT_LIMIT, Points, Verdict};
 use millibox_package::model::{self, Convention};
 use std::io::{BufReader, Read};
@@ -265,7 +265,7 @@ fn answer(bytes: &[u8]) {
         _ => Convention::Testlib,
     };
     let code = i32::from(*how.get(1).unwrap_or(&0));
-    match Graded::parse(stdout) {
+    match Grade::parse(stdout) {
         Ok(graded) => assert!(graded.points.is_finite() && graded.verdict != Verdict::JudgeError, "{graded:?}"),
         Err(why) => assert!(!why.is_empty() && !why.contains(char::is_control), "not to be shown: {why:?}"),
     }

@@ -23,7 +23,7 @@ use millibox_judge::cache::Cache;
 use millibox_judge::compile::Toolbox;
 use millibox_judge::judge::{Event, Judge, Options};
 use millibox_judge::report::{JudgeReport, counted};
-use millibox_judge::setter::{Setter, Trouble, archive, catch, clean, generate, init, limits};
+use millibox_judge::setter::{Setter, SetterError, archive, catch, clean, generate, init, limits};
 use options::Command;
 use progress::Progress;
 use serde::Serialize;
@@ -62,8 +62,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     match done {
         Ok(status) => Ok(ExitCode::from(status)),
         Err(Stop::Failure(failure)) => Err(failure),
-        Err(Stop::Trouble(trouble)) => {
-            let status = tell(trouble)?;
+        Err(Stop::Setter(error)) => {
+            let status = tell(error)?;
             if let Command::Gen(args) = &args.command
                 && lacks_package(args)
             {
@@ -80,7 +80,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 /// Why a subcommand did not come to its end.
 enum Stop {
     Failure(Failure),
-    Trouble(Trouble),
+    Setter(SetterError),
 }
 
 impl From<Failure> for Stop {
@@ -89,9 +89,9 @@ impl From<Failure> for Stop {
     }
 }
 
-impl From<Trouble> for Stop {
-    fn from(trouble: Trouble) -> Stop {
-        Stop::Trouble(trouble)
+impl From<SetterError> for Stop {
+    fn from(error: SetterError) -> Stop {
+        Stop::Setter(error)
     }
 }
 
@@ -101,14 +101,14 @@ impl From<millibox::Error> for Stop {
     }
 }
 
-fn tell(trouble: Trouble) -> Result<ExitCode, Failure> {
-    let status = match trouble {
-        Trouble::Asked(why) => return Err(Failure::option(why)),
-        Trouble::Programs(_) => WRONG,
-        Trouble::Package(_) | Trouble::Machine(_) => FAILED,
+fn tell(error: SetterError) -> Result<ExitCode, Failure> {
+    let status = match error {
+        SetterError::Request(why) => return Err(Failure::option(why)),
+        SetterError::Programs(_) => WRONG,
+        SetterError::Package(_) | SetterError::Machine(_) => FAILED,
     };
-    let own = if let Trouble::Machine(_) = trouble { "millibox: " } else { "" };
-    complain(format_args!("{own}{trouble}"));
+    let own = if let SetterError::Machine(_) = error { "millibox: " } else { "" };
+    complain(format_args!("{own}{error}"));
     Ok(ExitCode::from(status))
 }
 
@@ -117,7 +117,7 @@ fn work<T>(
     shop: &Shop,
     lines: bool,
     signals: &Signals,
-    work: impl FnOnce(&Setter<'_>) -> Result<T, Trouble>,
+    work: impl FnOnce(&Setter<'_>) -> Result<T, SetterError>,
 ) -> Result<T, Stop> {
     let progress = Progress::new(lines, signals);
     let toolbox = Toolbox::new(shop.machine.supervisor(), shop.suites.clone(), shop.cache.clone());
@@ -197,7 +197,7 @@ struct Tested {
 }
 
 fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
-    let problem = millibox_package::read(&args.on.package).map_err(Trouble::Package)?;
+    let problem = millibox_package::read(&args.on.package).map_err(SetterError::Package)?;
     let shop = Shop::open(&args.on.work, None, &[], signals)?;
     let judge = Judge::new(&shop.machine, shop.suites.clone(), shop.cache.clone(), Options::default());
     let began = Instant::now();
@@ -206,7 +206,7 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
         Ok(prepared) => prepared,
         Err(why) => {
             bar.finish_and_clear();
-            return Err(Trouble::Programs(vec![why.to_string()]).into());
+            return Err(SetterError::Programs(vec![why.to_string()]).into());
         }
     };
     let names = problem.submissions.iter().map(|submission| submission.name.as_str());
@@ -250,7 +250,7 @@ fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
             return Ok(WRONG);
         }
     }
-    let problem = millibox_package::read_unfinished(&args.on.package).map_err(Trouble::Package)?;
+    let problem = millibox_package::read_unfinished(&args.on.package).map_err(SetterError::Package)?;
     let output = match &args.output {
         Some(output) => output.clone(),
         // An archive's own place: it was unpacked to where nothing stays.

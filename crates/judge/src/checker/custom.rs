@@ -4,7 +4,7 @@
 //! data; `/judge/test`, what we put there for one test; and `/judge/feedback`, the only one that
 //! it can write in. A worker's checker runs all see the same three, so that they share one world.
 
-use crate::batch::{Case, Checked, JudgeFailure, Worker};
+use crate::batch::{Case, CheckResult, JudgeFailure, Worker};
 use crate::convention::{Answer, interpret};
 use crate::feedback::{Feedback, FeedbackPlace, Watch};
 use crate::program::{Executable, Limits};
@@ -33,11 +33,11 @@ const OUTPUT: &str = "output";
 /// Name there of the input of a pass after the first.
 const NEXT_INPUT: &str = "next-input";
 /// Bytes of its standard output and error that are looked at.
-const HEAD: usize = 2 * COMMENT_LIMIT;
+const OUTPUT_HEAD_BYTES: usize = 2 * COMMENT_LIMIT;
 
 /// A checker of a package's own, or its interactor, ready to run.
 #[derive(Debug)]
-pub struct Custom {
+pub struct OutputValidator {
     /// The program.
     pub executable: Executable,
     /// How it is called and how it answers.
@@ -48,7 +48,7 @@ pub struct Custom {
     pub limits: Limits,
 }
 
-impl Custom {
+impl OutputValidator {
     /// Makes a checker's data readable for the sandbox, which may take copies.
     ///
     /// # Errors
@@ -59,23 +59,23 @@ impl Custom {
         convention: Convention,
         data: &Path,
         limits: &model::Limits,
-    ) -> std::io::Result<Custom> {
+    ) -> std::io::Result<OutputValidator> {
         let data = Staged::new(data, supervisor.ids())?;
-        Ok(Custom { executable, convention, data, limits: checker_limits(limits) })
+        Ok(OutputValidator { executable, convention, data, limits: checker_limits(limits) })
     }
 
     /// The same for the data of a package, whose links may lead to anywhere in it.
     ///
     /// # Errors
-    /// As for [`Custom::new`].
+    /// As for [`OutputValidator::new`].
     pub fn of_package(
         supervisor: &Supervisor,
         executable: Executable,
         convention: Convention,
         problem: &Problem,
-    ) -> std::io::Result<Custom> {
+    ) -> std::io::Result<OutputValidator> {
         let data = Staged::within(&problem.directory, &data_directory(problem), supervisor.ids())?;
-        Ok(Custom { executable, convention, data, limits: checker_limits(&problem.limits) })
+        Ok(OutputValidator { executable, convention, data, limits: checker_limits(&problem.limits) })
     }
 
     /// Whether it opens the submission's output by its path; else it is its standard input.
@@ -85,13 +85,13 @@ impl Custom {
 
     /// Runs it on an output, which is [`Place::output_file`] if it wants a path.
     pub(crate) fn check(
-        self: &Arc<Custom>,
+        self: &Arc<OutputValidator>,
         worker: &mut Worker<'_>,
         case: &Case<'_>,
         answer: &Path,
         output: File,
         feedback: &Feedback,
-    ) -> Result<Checked, JudgeFailure> {
+    ) -> Result<CheckResult, JudgeFailure> {
         let (supervisor, cpus) = (worker.supervisor, worker.cpus.clone());
         let place = worker.place()?;
         let world = place.world(self);
@@ -107,8 +107,8 @@ impl Custom {
         arguments.extend(case.flags.iter().map(OsString::from));
 
         let (mut said, mut complained) = (Vec::new(), Vec::new());
-        let (stdout, its_stdout) = Output::new(Sink::Head(&mut said, HEAD), self.limits.output)?;
-        let (stderr, its_stderr) = Output::new(Sink::Head(&mut complained, HEAD), self.limits.output)?;
+        let (stdout, its_stdout) = Output::new(Sink::Head(&mut said, OUTPUT_HEAD_BYTES), self.limits.output)?;
+        let (stderr, its_stderr) = Output::new(Sink::Head(&mut complained, OUTPUT_HEAD_BYTES), self.limits.output)?;
         let mut request = self
             .executable
             .request_in(&world, &self.limits, &arguments)
@@ -132,7 +132,7 @@ impl Custom {
         if answer.verdict == Verdict::JudgeError {
             answer.reason.insert_str(0, "checker: ");
         }
-        Ok(Checked { answer, figures: Some(run.figures) })
+        Ok(CheckResult { answer, figures: Some(run.figures) })
     }
 }
 
@@ -174,7 +174,7 @@ pub(crate) struct Place {
     test: TempDir,
     feedback: FeedbackPlace,
     /// The world of the checker that was used last.
-    world: Option<(Arc<Custom>, World)>,
+    world: Option<(Arc<OutputValidator>, World)>,
 }
 
 impl Worker<'_> {
@@ -221,7 +221,7 @@ impl Place {
     }
 
     /// What a checker sees; the same for all its runs.
-    pub fn world(&mut self, custom: &Arc<Custom>) -> World {
+    pub fn world(&mut self, custom: &Arc<OutputValidator>) -> World {
         match &self.world {
             Some((last, world)) if Arc::ptr_eq(last, custom) => world.clone(),
             _ => {
@@ -239,7 +239,7 @@ impl Place {
     }
 
     /// A file's path in the world; one that is not in the data is put in the test's directory.
-    pub fn show(&self, custom: &Custom, file: &Path, name: &str) -> Result<OsString, JudgeFailure> {
+    pub fn show(&self, custom: &OutputValidator, file: &Path, name: &str) -> Result<OsString, JudgeFailure> {
         if let Some(relative) = custom.data.relative(file) {
             return Ok(Path::new(DATA).join(relative).into());
         }

@@ -12,11 +12,11 @@ pub mod exact;
 pub mod lines;
 pub mod tokens;
 
-use crate::batch::{Case, Checked, JudgeFailure, Worker};
+use crate::batch::{Case, CheckResult, JudgeFailure, Worker};
 use crate::convention::{Answer, printable};
 use crate::feedback::Feedback;
 use crate::verdict::{COMMENT_LIMIT, Verdict};
-use custom::Custom;
+use custom::OutputValidator;
 use millibox_package::model::Format;
 use std::fs::File;
 use std::io::{self, BufReader, Seek};
@@ -25,9 +25,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Bytes that are read at once.
-const CHUNK: usize = 128 << 10;
+const CHUNK_BYTES: usize = 128 << 10;
 /// Bytes of a token or line that a comment shows.
-const SHOWN: usize = 48;
+const MAX_SHOWN_BYTES: usize = 48;
 
 /// A checker that is ready to be used, by any number of workers.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub enum CheckerInstance {
     /// Equal.
     Exact,
     /// A program of the package.
-    Custom(Arc<Custom>),
+    Custom(Arc<OutputValidator>),
 }
 
 impl CheckerInstance {
@@ -63,7 +63,7 @@ impl CheckerInstance {
         case: &Case<'_>,
         mut output: File,
         feedback: Option<&Feedback>,
-    ) -> Result<Checked, JudgeFailure> {
+    ) -> Result<CheckResult, JudgeFailure> {
         let path = case.answer.ok_or_else(|| JudgeFailure("the test has no answer to compare with".to_owned()))?;
         if let CheckerInstance::Custom(custom) = self {
             let fresh;
@@ -95,18 +95,18 @@ impl CheckerInstance {
                     tokens::compare(output, answer, &options).map_err(failed)?
                 }
                 CheckerInstance::Lines => {
-                    let [output, answer] = [output, answer].map(|file| BufReader::with_capacity(CHUNK, file));
+                    let [output, answer] = [output, answer].map(|file| BufReader::with_capacity(CHUNK_BYTES, file));
                     lines::compare(output, answer).map_err(failed)?
                 }
                 CheckerInstance::Exact | CheckerInstance::Custom(_) => {
-                    let [output, answer] = [output, answer].map(|file| BufReader::with_capacity(CHUNK, file));
+                    let [output, answer] = [output, answer].map(|file| BufReader::with_capacity(CHUNK_BYTES, file));
                     exact::compare(output, answer).map_err(failed)?
                 }
             }
         };
         let verdict = if difference.is_none() { Verdict::Accepted } else { Verdict::WrongAnswer };
         let comment = printable(difference.unwrap_or_default().as_bytes(), COMMENT_LIMIT);
-        Ok(Checked { answer: Answer { verdict, reason: String::new(), comment, points: None }, figures: None })
+        Ok(CheckResult { answer: Answer { verdict, reason: String::new(), comment, points: None }, figures: None })
     }
 }
 
@@ -120,7 +120,7 @@ fn identical(one: &File, other: &File) -> io::Result<bool> {
     if other.metadata()?.len() != length {
         return Ok(false);
     }
-    let size = CHUNK.min(length as usize);
+    let size = CHUNK_BYTES.min(length as usize);
     let mut buffers = [vec![0; size], vec![0; size]];
     let mut at = 0;
     while at < length {
@@ -139,7 +139,7 @@ fn identical(one: &File, other: &File) -> io::Result<bool> {
 /// Two different texts, each in quotes, cut so that the first difference shows.
 fn show(read: &[u8], expected: &[u8]) -> (String, String) {
     let same = read.iter().zip(expected).take_while(|(one, other)| one == other).count();
-    let begin = if same > SHOWN / 2 { same - SHOWN / 4 } else { 0 };
+    let begin = if same > MAX_SHOWN_BYTES / 2 { same - MAX_SHOWN_BYTES / 4 } else { 0 };
     (quote(read, begin), quote(expected, begin))
 }
 
@@ -148,7 +148,7 @@ fn quote(text: &[u8], begin: usize) -> String {
     // Not from the middle of a character; there are at most three such bytes.
     let begin = (begin..begin + 4).find(|at| !is_continuation(*at)).unwrap_or(begin).min(text.len());
     let before = if begin > 0 { "..." } else { "" };
-    let mut end = text.len().min(begin + SHOWN);
+    let mut end = text.len().min(begin + MAX_SHOWN_BYTES);
     let mut after = "";
     if end < text.len() {
         end = (end - 3..=end).rev().find(|at| !is_continuation(*at)).unwrap_or(end);

@@ -6,7 +6,7 @@
 //! wants one in its place that is close enough. What the specification leaves open (what space that
 //! changes means, and in the legacy format what a number is) is as in Kattis's validator.
 
-use super::{CHUNK, show};
+use super::{CHUNK_BYTES, show};
 use millibox_package::tokens::number;
 use std::io::{self, Read};
 
@@ -127,7 +127,7 @@ struct Tokens<R> {
 
 impl<R: Read> Tokens<R> {
     fn new(from: R) -> Tokens<R> {
-        Tokens { from, buffer: vec![0; CHUNK], at: 0, end: 0, line: 1 }
+        Tokens { from, buffer: vec![0; CHUNK_BYTES], at: 0, end: 0, line: 1 }
     }
 
     /// Reads more after what is there; false: there is no more.

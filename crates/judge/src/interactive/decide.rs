@@ -1,6 +1,6 @@
 //! The verdict of an interactive test.
 
-use super::{Ended, Mode};
+use super::{Conversation, Mode};
 use crate::batch::judge_run;
 use crate::program::Limits;
 use crate::verdict::{TestResult, Verdict};
@@ -13,18 +13,18 @@ use std::time::Duration;
 /// It is there for the solution that is told "wrong, goodbye" and falls over it. Both then end
 /// within microseconds, in an order that is nobody's doing. Long enough for an interactor to come
 /// to its exit on a machine with much else to do.
-pub const AT_ONCE: Duration = Duration::from_millis(100);
+pub const END_GRACE: Duration = Duration::from_millis(100);
 
 /// What a solution that failed has left in the pipe may be read so long once the interactor has been told of its end.
 ///
 /// Its failure is the verdict then, whatever the interactor says, and a pipe full of questions could take that longer
 /// than its limits allow. Thrown away at once, a line might be missed that an interactor had no time to come to, and
 /// one that cannot do without has failed.
-pub(super) const REST: Duration = Duration::from_secs(1);
+pub(super) const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Says what came of a test.
-pub(super) fn decide(ended: Ended, limits: &Limits, mode: Mode) -> TestResult {
-    let Ended { solution, interactor, answer, told } = ended;
+pub(super) fn decide(ended: Conversation, limits: &Limits, mode: Mode) -> TestResult {
+    let Conversation { solution, interactor, answer, told } = ended;
     let failure = judge_run(&solution, limits);
     let never_ran = matches!(solution.outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_));
     // A relay brings what the solution wrote when the machine lets it, perhaps long after the
@@ -46,7 +46,7 @@ pub(super) fn decide(ended: Ended, limits: &Limits, mode: Mode) -> TestResult {
 fn ended_unaware(interactor: &RunResult, solution: &RunResult) -> bool {
     match (interactor.ended_ns, solution.ended_ns) {
         // No earlier than this was it told.
-        (Some(interactor), Some(solution)) => interactor <= solution.saturating_add(AT_ONCE.as_nanos() as u64),
+        (Some(interactor), Some(solution)) => interactor <= solution.saturating_add(END_GRACE.as_nanos() as u64),
         // A solution without an end had no beginning: its memory limit left no room for it, or it
         // was ended before it had begun.
         (Some(_), None) => solution.outcome == Outcome::Killed,
@@ -61,7 +61,7 @@ mod tests {
     use millibox::{Backend, Figures, RunError};
 
     const FIRST: u64 = 1_000_000_000;
-    const MUCH_LATER: u64 = FIRST + 10 * AT_ONCE.as_nanos() as u64;
+    const MUCH_LATER: u64 = FIRST + 10 * END_GRACE.as_nanos() as u64;
 
     fn run(outcome: Outcome, ended_ns: Option<u64>) -> RunResult {
         RunResult {
@@ -80,7 +80,7 @@ mod tests {
 
     fn decided(solution: (Outcome, u64), said: (Verdict, u64), mode: Mode, told: bool) -> Verdict {
         let answer = Answer { verdict: said.0, reason: String::new(), comment: String::new(), points: None };
-        let ended = Ended {
+        let ended = Conversation {
             solution: run(solution.0, Some(solution.1)),
             interactor: run(Outcome::Exited(0), Some(said.1)),
             answer,

@@ -13,20 +13,20 @@ use std::time::{Duration, Instant};
 
 /// Bytes that wait in a pipe until they are read, as other judges of the same packages have it:
 /// more than Linux gives unasked. Where it cannot be had, less has to do.
-const CAPACITY: usize = 1 << 20;
+const PIPE_BYTES: usize = 1 << 20;
 
 /// Bytes that are moved or thrown away at once.
-const AT_A_TIME: usize = 64 * 1024;
+const CHUNK_BYTES: usize = 64 * 1024;
 
 /// How long a program whose output hangs up may take to be gone, before it is thought to live on.
 ///
 /// Its pipes are closed one after another as it exits, shortly before its end is known, its input last; in between
 /// it can lose its CPU to others. On a machine with three times as much to do as it has CPUs one of 1,000 was away
 /// for over 20 ms, one of 4,000 for 95.
-const LINGER: Duration = Duration::from_millis(200);
+const LINGER_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A new link, with the ends that go to the programs.
-pub(super) struct Ends {
+pub(super) struct LinkEnds {
     pub reader: Arc<OwnedFd>,
     pub writer: Arc<OwnedFd>,
     pub link: Link,
@@ -75,13 +75,13 @@ impl Link {
     ///
     /// # Errors
     /// There are no descriptors left.
-    pub fn make(mode: Mode, limit: Option<u64>) -> Result<Ends, JudgeFailure> {
+    pub fn make(mode: Mode, limit: Option<u64>) -> Result<LinkEnds, JudgeFailure> {
         let (read, write) = pipe()?;
         match mode {
             Mode::Direct => {
                 let (reader, writer) = (Arc::new(read), Arc::new(write));
                 let direct = Direct { read: reader.clone(), write: Some(writer.clone()), discards: false };
-                Ok(Ends { reader, writer, link: Link::Direct(direct) })
+                Ok(LinkEnds { reader, writer, link: Link::Direct(direct) })
             }
             Mode::Relay => {
                 let (reader, to) = pipe()?;
@@ -96,13 +96,13 @@ impl Link {
                     left: limit,
                     over: false,
                 };
-                Ok(Ends { reader: Arc::new(reader), writer: Arc::new(write), link: Link::Relay(relay) })
+                Ok(LinkEnds { reader: Arc::new(reader), writer: Arc::new(write), link: Link::Relay(relay) })
             }
         }
     }
 
     /// The writer's end is known: the reader is to see the end after what was written.
-    pub fn writer_is_gone(&mut self) {
+    pub fn close_writer(&mut self) {
         match self {
             Link::Direct(direct) => direct.write = None,
             Link::Relay(relay) => relay.writer_is_gone = true,
@@ -111,21 +111,21 @@ impl Link {
 
     /// Throws away what was written and has not been read, as well as can be: the reader is to see the end after
     /// what it has. The writer has ended.
-    pub fn throw_away_the_rest(&mut self) {
+    pub fn discard_unread(&mut self) {
         match self {
-            Link::Direct(direct) => throw_away(&direct.read),
+            Link::Direct(direct) => drain(&direct.read),
             Link::Relay(relay) => {
                 relay.discards = true;
-                let rest = relay.rest.take().or_else(|| relay.to.as_ref().and_then(read_too));
+                let rest = relay.rest.take().or_else(|| relay.to.as_ref().and_then(duplicate_reader));
                 if let Some(rest) = rest {
-                    throw_away(&rest);
+                    drain(&rest);
                 }
             }
         }
     }
 
     /// The reader's end is known: what is written from now on is thrown away.
-    pub fn reader_is_gone(&mut self) {
+    pub fn discard_output(&mut self) {
         match self {
             Link::Direct(direct) => direct.discards = true,
             Link::Relay(relay) => relay.discards = true,
@@ -136,46 +136,46 @@ impl Link {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn go_on(&mut self) -> Result<(), JudgeFailure> {
+    pub fn advance(&mut self) -> Result<(), JudgeFailure> {
         let went = match self {
             Link::Direct(direct) if direct.discards => discard(&direct.read, u64::MAX).map(|_| ()),
             Link::Direct(_) => Ok(()),
-            Link::Relay(relay) => relay.go_on(),
+            Link::Relay(relay) => relay.advance(),
         };
         went.map_err(|errno| JudgeFailure::new("move what the programs say to each other", &errno))
     }
 
     /// What to wait for before it can go on.
-    pub fn watched(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
+    pub fn poll_target(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         match self {
             Link::Direct(direct) if direct.discards && direct.write.is_some() => {
                 Some((direct.read.as_fd(), PollFlags::IN))
             }
             Link::Direct(_) => None,
-            Link::Relay(relay) => relay.watched(),
+            Link::Relay(relay) => relay.poll_target(),
         }
     }
 
     /// Shows the reader the end, if the writer is gone, or has closed its output and lives on:
     /// then it still has its input, which `other` brings it. `is_over`: the writer's result has
     /// come; then it does not live on, and [`Link::writer_is_gone`] is when the reader may know.
-    pub fn pass_the_end_on(&mut self, other: &Link, is_over: bool) {
+    pub fn propagate_end(&mut self, other: &Link, is_over: bool) {
         let Link::Relay(relay) = self else { return };
-        let lives_on = || relay.hung_up.is_some_and(|since| since.elapsed() >= LINGER) && other.has_reader();
+        let lives_on = || relay.hung_up.is_some_and(|since| since.elapsed() >= LINGER_TIMEOUT) && other.has_reader();
         let all_moved = relay.hung_up.is_some() || relay.over;
         if all_moved
             && (relay.writer_is_gone || (!is_over && lives_on()))
             && let Some(to) = relay.to.take()
         {
-            relay.rest = read_too(&to);
+            relay.rest = duplicate_reader(&to);
         }
     }
 
     /// When to look again whether a writer lives on that has closed its output, if that is not known yet.
-    pub fn lingers(&self) -> Option<Duration> {
+    pub fn linger_timeout(&self) -> Option<Duration> {
         match self {
             Link::Relay(Relay { hung_up: Some(since), to: Some(_), .. }) => {
-                Some(LINGER.checked_sub(since.elapsed()).unwrap_or(LINGER))
+                Some(LINGER_TIMEOUT.checked_sub(since.elapsed()).unwrap_or(LINGER_TIMEOUT))
             }
             _ => None,
         }
@@ -187,7 +187,7 @@ impl Link {
     }
 
     /// The same, with what has not been moved.
-    pub fn is_over_limit_with_the_rest(&self) -> bool {
+    pub fn is_over_limit_with_unmoved(&self) -> bool {
         match self {
             Link::Direct(_) => false,
             Link::Relay(relay) => relay.over || relay.left.is_some_and(|left| waiting(&relay.from) > left),
@@ -204,12 +204,12 @@ impl Link {
 }
 
 impl Relay {
-    fn go_on(&mut self) -> rustix::io::Result<()> {
+    fn advance(&mut self) -> rustix::io::Result<()> {
         self.no_room = false;
         if self.hung_up.is_some() || self.over {
             return Ok(());
         }
-        let allowed = self.left.map_or(AT_A_TIME, |left| left.min(AT_A_TIME as u64) as usize);
+        let allowed = self.left.map_or(CHUNK_BYTES, |left| left.min(CHUNK_BYTES as u64) as usize);
         if allowed == 0 {
             self.over = waiting(&self.from) > 0;
             if !self.over && is_closed(&self.from) {
@@ -235,7 +235,7 @@ impl Relay {
         Ok(())
     }
 
-    fn watched(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
+    fn poll_target(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         // A pipe that has hung up is ready for ever.
         if self.hung_up.is_some() || self.over {
             return None;
@@ -250,7 +250,7 @@ impl Relay {
 fn pipe() -> Result<(OwnedFd, OwnedFd), JudgeFailure> {
     let failed = |errno| JudgeFailure::new("make a pipe between the programs", &errno);
     let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
-    let _ = fcntl_setpipe_size(&write, CAPACITY);
+    let _ = fcntl_setpipe_size(&write, PIPE_BYTES);
     Ok((read, write))
 }
 
@@ -267,19 +267,19 @@ fn is_closed(read: &OwnedFd) -> bool {
 }
 
 /// Another reading end of a pipe. The first is the program's alone while we write, so that we see it go.
-fn read_too(write: &OwnedFd) -> Option<File> {
+fn duplicate_reader(write: &OwnedFd) -> Option<File> {
     File::open(format!("/proc/self/fd/{}", write.as_raw_fd())).ok()
 }
 
 /// Throws away all that is in a pipe, at once: whoever reads it too has all before some byte, and nothing after it.
-fn throw_away(pipe: impl AsFd) {
+fn drain(pipe: impl AsFd) {
     let Ok(null) = File::options().write(true).open("/dev/null") else { return };
-    while let Ok(1..) = splice(&pipe, None, &null, None, CAPACITY, SpliceFlags::NONBLOCK) {}
+    while let Ok(1..) = splice(&pipe, None, &null, None, PIPE_BYTES, SpliceFlags::NONBLOCK) {}
 }
 
 /// Throws away up to `most` of what is in a pipe now, without waiting; how much it was. Nobody else reads it.
 fn discard(pipe: &OwnedFd, most: u64) -> rustix::io::Result<u64> {
-    let wanted = waiting(pipe).min(most).min(AT_A_TIME as u64) as usize;
+    let wanted = waiting(pipe).min(most).min(CHUNK_BYTES as u64) as usize;
     if wanted == 0 {
         return Ok(0);
     }

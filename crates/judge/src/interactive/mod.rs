@@ -24,13 +24,13 @@ mod link;
 mod play;
 
 use crate::batch::{Case, JudgeFailure, Trial, Worker};
-use crate::checker::custom::{Custom, FEEDBACK};
+use crate::checker::custom::{FEEDBACK, OutputValidator};
 use crate::convention::{Answer, interpret};
 use crate::feedback::{Feedback, Watch};
 use crate::program::Limits;
 use crate::pump::memory_file;
 use crate::verdict::{COMMENT_LIMIT, TestResult};
-use decide::REST;
+use decide::DRAIN_TIMEOUT;
 use link::Link;
 use millibox::RunResult;
 use millibox_package::model::Convention;
@@ -39,7 +39,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-pub use decide::AT_ONCE;
+pub use decide::END_GRACE;
 
 /// How the two programs are joined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub enum Mode {
 ///
 /// Whatever fails here is a judge error that says what failed, and never a verdict on the
 /// submission.
-pub fn judge(worker: &mut Worker<'_>, trial: &Trial<'_>, interactor: &Arc<Custom>, mode: Mode) -> TestResult {
+pub fn judge(worker: &mut Worker<'_>, trial: &Trial<'_>, interactor: &Arc<OutputValidator>, mode: Mode) -> TestResult {
     judge_pass(worker, trial, interactor, mode, None)
 }
 
@@ -79,7 +79,7 @@ pub fn judge(worker: &mut Worker<'_>, trial: &Trial<'_>, interactor: &Arc<Custom
 pub(crate) fn judge_pass(
     worker: &mut Worker<'_>,
     trial: &Trial<'_>,
-    interactor: &Arc<Custom>,
+    interactor: &Arc<OutputValidator>,
     mode: Mode,
     feedback: Option<&Feedback>,
 ) -> TestResult {
@@ -94,7 +94,7 @@ pub(crate) fn judge_pass(
 }
 
 /// Both programs have ended.
-struct Ended {
+struct Conversation {
     solution: RunResult,
     interactor: RunResult,
     answer: Answer,
@@ -105,10 +105,10 @@ struct Ended {
 fn play(
     worker: &mut Worker<'_>,
     trial: &Trial<'_>,
-    interactor: &Arc<Custom>,
+    interactor: &Arc<OutputValidator>,
     mode: Mode,
     feedback: &Feedback,
-) -> Result<Ended, JudgeFailure> {
+) -> Result<Conversation, JudgeFailure> {
     trial.keep_files_hidden()?;
     let Trial { executable, case, limits } = *trial;
     let (supervisor, cpus) = (worker.supervisor, worker.cpus.clone());
@@ -122,7 +122,7 @@ fn play(
     let from_interactor = Link::make(mode, None)?;
     let from_solution = Link::make(mode, Some(limits.output))?;
     // Until what the solution has written is gone, whatever happens is its doing, and ends with its limits.
-    let longest = limits.real_time.saturating_add(AT_ONCE).saturating_add(REST);
+    let longest = limits.real_time.saturating_add(END_GRACE).saturating_add(DRAIN_TIMEOUT);
     let its_limits = Limits {
         cpu_time: interactor.limits.cpu_time.saturating_add(longest),
         real_time: interactor.limits.real_time.saturating_add(longest),
@@ -159,7 +159,7 @@ fn play(
 
 /// What an interactor is given. Sim's get the input alone, and no flags.
 fn its_arguments(
-    interactor: &Custom,
+    interactor: &OutputValidator,
     case: &Case<'_>,
     input: OsString,
     answer: Option<OsString>,

@@ -1,11 +1,11 @@
 //! Watches two programs that talk, until both have ended.
 
-use super::Ended;
-use super::decide::{AT_ONCE, REST};
+use super::Conversation;
+use super::decide::{DRAIN_TIMEOUT, END_GRACE};
 use super::link::Link;
 use crate::batch::JudgeFailure;
 use crate::convention::Answer;
-use crate::feedback::{INTERVAL, Watch};
+use crate::feedback::{WATCH_INTERVAL, Watch};
 use crate::verdict::Verdict;
 use millibox::{Handle, Outcome, RunResult};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -14,7 +14,7 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 /// The client's clock and the one that stamps runs need not go at quite the same rate.
-const CLOCKS_DIFFER: Duration = Duration::from_millis(1);
+const CLOCK_SKEW: Duration = Duration::from_millis(1);
 
 /// Waits until both have ended, and tells each of the other's end when it is time. `says` reads an
 /// interactor's answer from its run, once; an interactor that leaves more than `watch` allows has failed.
@@ -24,7 +24,7 @@ pub(super) fn play(
     mut from_solution: Link,
     watch: Watch<'_>,
     says: impl FnOnce(&RunResult) -> Answer,
-) -> Result<Ended, JudgeFailure> {
+) -> Result<Conversation, JudgeFailure> {
     // Both until the interactor has ended.
     let mut watching = Some((watch, says));
     let mut said: Option<(RunResult, Answer)> = None;
@@ -43,8 +43,8 @@ pub(super) fn play(
             if answer.verdict == Verdict::Accepted {
                 // It still has to end as it should. It may write on; nobody reads it, and to
                 // die of that would be no fault of its.
-                from_interactor.writer_is_gone();
-                from_solution.reader_is_gone();
+                from_interactor.close_writer();
+                from_solution.discard_output();
             } else if ended.is_none() {
                 // Nothing that it could do now matters.
                 solution.kill();
@@ -54,7 +54,7 @@ pub(super) fn play(
         if ended.is_none()
             && let Some(run) = solution.try_wait()?
         {
-            let grace = if run.outcome == Outcome::Exited(0) { Duration::ZERO } else { AT_ONCE + CLOCKS_DIFFER };
+            let grace = if run.outcome == Outcome::Exited(0) { Duration::ZERO } else { END_GRACE + CLOCK_SKEW };
             tell = Some(Instant::now() + grace);
             ended = Some(run);
         }
@@ -64,26 +64,26 @@ pub(super) fn play(
         if tell.is_some_and(|when| when <= Instant::now()) {
             tell = None;
             told = true;
-            from_solution.writer_is_gone();
-            from_interactor.reader_is_gone();
+            from_solution.close_writer();
+            from_interactor.discard_output();
             if ended.as_ref().is_some_and(|run| run.outcome != Outcome::Exited(0)) {
-                rest = Some(Instant::now() + REST);
+                rest = Some(Instant::now() + DRAIN_TIMEOUT);
             }
         }
         if rest.is_some_and(|when| when <= Instant::now()) {
             rest = None;
-            from_solution.throw_away_the_rest();
+            from_solution.discard_unread();
         }
 
-        from_interactor.go_on()?;
-        from_solution.go_on()?;
+        from_interactor.advance()?;
+        from_solution.advance()?;
         if from_solution.is_over_limit() {
             solution.kill_for_output();
         }
         // A pipe that hangs up means the end of a program, which its result will tell, or that
         // it has closed its output and lives on, which shows by the input that it keeps.
-        from_interactor.pass_the_end_on(&from_solution, said.is_some());
-        from_solution.pass_the_end_on(&from_interactor, ended.is_some());
+        from_interactor.propagate_end(&from_solution, said.is_some());
+        from_solution.propagate_end(&from_interactor, ended.is_some());
 
         let mut watched: Vec<(BorrowedFd, PollFlags)> = Vec::with_capacity(4);
         if said.is_none() {
@@ -92,26 +92,26 @@ pub(super) fn play(
         if ended.is_none() {
             watched.push((solution.event()?, PollFlags::IN));
         }
-        watched.extend(from_interactor.watched());
-        watched.extend(from_solution.watched());
+        watched.extend(from_interactor.poll_target());
+        watched.extend(from_solution.poll_target());
         let next = tell.or(rest).map(|when| when.saturating_duration_since(Instant::now()));
-        let lingers = from_interactor.lingers().into_iter().chain(from_solution.lingers());
-        let looks = watching.is_some().then_some(INTERVAL);
+        let lingers = from_interactor.linger_timeout().into_iter().chain(from_solution.linger_timeout());
+        let looks = watching.is_some().then_some(WATCH_INTERVAL);
         let timeout = next.into_iter().chain(lingers).chain(looks).min();
         wait(&watched, timeout)?;
         if let Some((watch, _)) = &mut watching {
-            watch.look(interactor);
+            watch.check(interactor);
         }
     }
     match (said, ended) {
         (Some((interactor_run, answer)), Some(_)) => {
             // What is left in the pipe was written, too.
-            if from_solution.is_over_limit_with_the_rest() {
+            if from_solution.is_over_limit_with_unmoved() {
                 solution.kill_for_output();
             }
             // That may have changed what the result says.
             let solution = solution.wait()?;
-            Ok(Ended { solution, interactor: interactor_run, answer, told })
+            Ok(Conversation { solution, interactor: interactor_run, answer, told })
         }
         _ => Err(JudgeFailure("the conversation ended before its programs".to_owned())),
     }

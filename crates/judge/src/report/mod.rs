@@ -27,12 +27,12 @@ mod names;
 mod shown;
 pub mod text;
 
-pub use build::About;
+pub use build::SubmissionInfo;
 pub use names::{expected_name, verdict_words};
 pub use shown::{counted, line, points_in_words};
 
 use crate::program;
-use crate::scoring::NotJudged;
+use crate::scoring::SkipCause;
 use crate::verdict::Verdict;
 use millibox::{Backend, Figures};
 use millibox_package::Fault;
@@ -148,7 +148,7 @@ pub struct SubmissionReport {
     /// The verdict; none if it was not judged.
     pub verdict: Option<Verdict>,
     /// If it was not judged: why. `no_language`: it was skipped; `unfinished`: judging was interrupted.
-    pub not_judged: Option<NotJudged>,
+    pub not_judged: Option<SkipCause>,
     /// For a verdict other than accepted, and for none: why, in a few words.
     pub reason: String,
     /// Name of the test that decided the verdict, if one did.
@@ -191,7 +191,7 @@ pub struct GroupReport {
     /// The verdict; none if all of it was not judged, or there is nothing in it.
     pub verdict: Option<Verdict>,
     /// If all of it was not judged: why.
-    pub not_judged: Option<NotJudged>,
+    pub not_judged: Option<SkipCause>,
     /// Why it has this verdict, or none, in a few words.
     pub reason: String,
     /// Its points.
@@ -212,7 +212,7 @@ pub struct TestReport {
     /// The verdict; none if it was not judged.
     pub verdict: Option<Verdict>,
     /// If it was not judged: why. Then all but the names and the reason is `null`, or empty.
-    pub not_judged: Option<NotJudged>,
+    pub not_judged: Option<SkipCause>,
     /// Why it has this verdict, or none, in a few words; empty if the checker decided.
     pub reason: String,
     /// What the checker said.
@@ -253,12 +253,12 @@ impl JudgeReport {
 impl SubmissionReport {
     /// Whether it was passed over: its language cannot be used here, and nobody asked for it in particular.
     pub fn is_skipped(&self) -> bool {
-        self.not_judged == Some(NotJudged::NoLanguage)
+        self.not_judged == Some(SkipCause::NoLanguage)
     }
 
     /// Whether none of its tests was run for want of a program.
     pub fn has_no_program(&self) -> bool {
-        self.tests.iter().all(|test| test.not_judged == Some(NotJudged::NoProgram))
+        self.tests.iter().all(|test| test.not_judged == Some(SkipCause::NoProgram))
     }
 }
 

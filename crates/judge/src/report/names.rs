@@ -1,7 +1,7 @@
 //! The words for verdicts and reasons.
 
 use super::{SubmissionReport, TestReport};
-use crate::scoring::NotJudged;
+use crate::scoring::SkipCause;
 use crate::verdict::Verdict;
 use millibox_package::model::Expected;
 
@@ -49,14 +49,14 @@ fn expected_words(expected: Expected) -> &'static str {
 }
 
 /// Why something was not judged, if nothing more exact is said.
-pub fn not_judged_words(why: NotJudged) -> &'static str {
+pub fn not_judged_words(why: SkipCause) -> &'static str {
     match why {
-        NotJudged::GroupEnded => "its group had ended",
-        NotJudged::RequiredGroup => "a required group was not accepted",
-        NotJudged::FailFast => "an earlier test was not accepted",
-        NotJudged::NoProgram => "there is no program to run",
-        NotJudged::NoLanguage => "its language cannot be used here",
-        NotJudged::Unfinished => "judging was interrupted",
+        SkipCause::GroupEnded => "its group had ended",
+        SkipCause::RequiredGroup => "a required group was not accepted",
+        SkipCause::FailFast => "an earlier test was not accepted",
+        SkipCause::NoProgram => "there is no program to run",
+        SkipCause::NoLanguage => "its language cannot be used here",
+        SkipCause::Unfinished => "judging was interrupted",
     }
 }
 

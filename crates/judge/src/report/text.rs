@@ -12,20 +12,20 @@
 //! Nothing that a submission writes reaches the terminal but as plain characters of one line.
 
 use super::shown::{block, cut, line, mebibytes, points, score_of, seconds_of, width};
-use super::{About, JudgeReport, SubmissionReport, TestReport};
+use super::{JudgeReport, SubmissionInfo, SubmissionReport, TestReport};
 use crate::scoring::{Plan, Progress};
 use crate::verdict::Verdict;
 use std::io::{IsTerminal, Result, Write};
 use std::os::fd::AsFd;
 
 /// Columns of names; longer ones are cut on terminals.
-const NAME_LIMIT: usize = 32;
+const MAX_NAME_COLUMNS: usize = 32;
 /// Lines of a compiler's messages that are shown.
-const MESSAGE_LINES: usize = 30;
+const MAX_MESSAGE_LINES: usize = 30;
 /// Columns of CPUs' numbers: as a rule a test is held on one.
 const CPU_COLUMNS: usize = 3;
 /// Fewer columns than this say nothing.
-const LEAST_COMMENT: usize = 4;
+const MIN_COMMENT_COLUMNS: usize = 4;
 
 /// How lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl<W: Write> Protocol<W> {
 
     fn of<'a>(to: W, style: Style, names: impl Iterator<Item = &'a str>, scoring: bool) -> Protocol<W> {
         let longest = names.map(|name| width(&line(name))).max().unwrap_or(0).max("test".len());
-        let name = if style.columns.is_some() { longest.min(NAME_LIMIT) } else { longest };
+        let name = if style.columns.is_some() { longest.min(MAX_NAME_COLUMNS) } else { longest };
         Protocol { to, style, name, scoring, cpus: false, written: 0 }
     }
 
@@ -90,7 +90,7 @@ impl<W: Write> Protocol<W> {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn begin(&mut self, about: &About) -> Result<()> {
+    pub fn begin(&mut self, about: &SubmissionInfo) -> Result<()> {
         let suite = about.suite.as_ref().map_or_else(String::new, |suite| format!(" ({suite})"));
         let title = self.fit(&line(&format!("{}{suite}", about.name)), 0);
         writeln!(self.to, "{}", self.paint("1", &title))
@@ -171,7 +171,7 @@ impl<W: Write> Protocol<W> {
         let parts = [line(&test.reason), line(&test.comment)];
         let comment = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
         let comment = match self.style.columns {
-            Some(columns) if columns < taken + LEAST_COMMENT => String::new(),
+            Some(columns) if columns < taken + MIN_COMMENT_COLUMNS => String::new(),
             Some(columns) => cut(&comment, columns - taken),
             None => comment,
         };
@@ -222,10 +222,10 @@ impl<W: Write> Protocol<W> {
     fn messages(&mut self, messages: &str) -> Result<()> {
         let messages = block(messages);
         let lines: Vec<&str> = messages.lines().collect();
-        for one in lines.iter().take(MESSAGE_LINES) {
+        for one in lines.iter().take(MAX_MESSAGE_LINES) {
             writeln!(self.to, "  | {}", self.fit(&line(one), 4))?;
         }
-        match lines.len().saturating_sub(MESSAGE_LINES) {
+        match lines.len().saturating_sub(MAX_MESSAGE_LINES) {
             0 => Ok(()),
             more => writeln!(self.to, "  | [{more} more lines]"),
         }
@@ -252,7 +252,11 @@ pub fn write(report: &JudgeReport, mut to: impl Write, style: Style) -> Result<(
         }
         let names = submission.tests.iter().map(|test| test.name.as_str());
         let mut protocol = Protocol::of(&mut to, style, names, report.problem.scoring);
-        let about = About { name: submission.name.clone(), suite: submission.suite.clone(), ..About::default() };
+        let about = SubmissionInfo {
+            name: submission.name.clone(),
+            suite: submission.suite.clone(),
+            ..SubmissionInfo::default()
+        };
         protocol.begin(&about)?;
         protocol.end(submission)?;
     }

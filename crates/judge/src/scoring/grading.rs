@@ -1,6 +1,6 @@
 //! What a grader of the package's own is told of a group's parts, and what its answer means.
 
-use super::walk::Said;
+use super::walk::PartResult;
 use crate::verdict::Verdict;
 
 /// A group whose grader is to be asked: all of its parts are known.
@@ -16,7 +16,7 @@ pub struct Grading {
 
 /// What a grader said of a group.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Graded {
+pub struct Grade {
     /// The group's verdict; never a judge error.
     pub verdict: Verdict,
     /// The group's points.
@@ -38,16 +38,16 @@ pub(super) fn code(verdict: Verdict) -> &'static str {
 }
 
 /// The lines that a grader reads.
-pub(super) fn lines(parts: &[Said]) -> String {
+pub(super) fn lines(parts: &[PartResult]) -> String {
     parts.iter().map(|part| format!("{} {}\n", code(part.verdict), part.points.unwrap_or(0.0))).collect()
 }
 
-impl Graded {
+impl Grade {
     /// What a grader means by its standard output: `VERDICT SCORE`, and nothing else. Why it means nothing.
     ///
     /// # Errors
     /// It is of another form, or says that the grader failed (`JE`).
-    pub fn parse(said: &[u8]) -> Result<Graded, String> {
+    pub fn parse(said: &[u8]) -> Result<Grade, String> {
         let text = String::from_utf8_lossy(said);
         let words: Vec<&str> = text.split_whitespace().collect();
         let unknown = || {
@@ -66,7 +66,7 @@ impl Graded {
             _ => return Err(unknown()),
         };
         match points.parse::<f64>() {
-            Ok(points) if points.is_finite() => Ok(Graded { verdict, points }),
+            Ok(points) if points.is_finite() => Ok(Grade { verdict, points }),
             _ => Err(unknown()),
         }
     }
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn answers_of_graders() {
-        let said = |text: &str| Graded::parse(text.as_bytes()).map(|graded| (graded.verdict, graded.points));
+        let said = |text: &str| Grade::parse(text.as_bytes()).map(|graded| (graded.verdict, graded.points));
         assert_eq!(said("AC 12.5\n"), Ok((Verdict::Accepted, 12.5)));
         assert_eq!(said(" RTE\t-3 \n\n"), Ok((Verdict::RunTimeError, -3.0)));
         for unknown in ["", "AC", "AC much", "AC nan", "AC inf", "ac 1", "PAC 1", "AC 1 2", "AC 1\nWA 1\n", "100 AC"] {

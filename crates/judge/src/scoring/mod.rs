@@ -8,11 +8,11 @@
 //! judging would never have asked for (the group had ended before, a required group had failed) is
 //! not looked at. Where a grader of the package's own makes a group's result, the progress says when it is
 //! to be asked ([`Progress::next_grading`]), as it does of tests. Tests that were not judged are just that,
-//! with a reason ([`NotJudged`]): they have no verdict.
+//! with a reason ([`SkipCause`]): they have no verdict.
 //!
 //! ```no_run
-//! # use millibox_judge::scoring::{Judged, Plan, Progress};
-//! # fn judge(test: &millibox_package::model::Test) -> Judged { unimplemented!() }
+//! # use millibox_judge::scoring::{JudgedTest, Plan, Progress};
+//! # fn judge(test: &millibox_package::model::Test) -> JudgedTest { unimplemented!() }
 //! let problem = millibox_package::read("problems/hello".as_ref())?;
 //! let plan = Plan::new(&problem)?;
 //! let tests: Vec<_> = problem.tests().collect();
@@ -43,7 +43,7 @@ mod points;
 mod progress;
 mod walk;
 
-pub use grading::{Graded, Grading};
-pub use plan::{Plan, Refusal};
-pub use progress::{Judged, Progress, TestState};
-pub use walk::{GroupResult, NotJudged, Skipped};
+pub use grading::{Grade, Grading};
+pub use plan::{Plan, PlanError};
+pub use progress::{JudgedTest, Progress, TestState};
+pub use walk::{GroupResult, Skip, SkipCause};

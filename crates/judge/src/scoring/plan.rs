@@ -44,7 +44,7 @@ pub(super) enum Part {
 
 /// Why a problem's submissions cannot be scored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum PlanError {
     /// A grader of the package's own is asked for, and there is none.
     #[error("group {0} asks for a grader of the package's own (grading: custom), and there is none in graders/")]
     NoGrader(String),
@@ -74,14 +74,14 @@ impl Plan {
     ///
     /// # Errors
     /// Its rules are not supported, or make no sense; the message names the group.
-    pub fn new(problem: &Problem) -> Result<Plan, Refusal> {
+    pub fn new(problem: &Problem) -> Result<Plan, PlanError> {
         let mut plan = Plan { tests: Vec::new(), groups: Vec::new(), scoring: problem.scoring };
         if let Some(group) = problem.groups().find(|group| group.rules.grader.is_some() && problem.grader.is_none()) {
-            return Err(Refusal::NoGrader(shown(&group.name)));
+            return Err(PlanError::NoGrader(shown(&group.name)));
         }
         plan.add(&problem.root, problem.format)?;
         if plan.tests.is_empty() {
-            return Err(Refusal::NoTests);
+            return Err(PlanError::NoTests);
         }
         for index in 0..plan.groups.len() {
             plan.groups[index].requires = plan.required(index)?;
@@ -89,7 +89,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn add(&mut self, group: &Group, format: Format) -> Result<usize, Refusal> {
+    fn add(&mut self, group: &Group, format: Format) -> Result<usize, PlanError> {
         let index = self.groups.len();
         let first = self.tests.len();
         self.groups.push(PlannedGroup {
@@ -115,9 +115,9 @@ impl Plan {
         Ok(index)
     }
 
-    fn worth(&self, group: &Group, format: Format) -> Result<Worth, Refusal> {
+    fn worth(&self, group: &Group, format: Format) -> Result<Worth, PlanError> {
         let rules = &group.rules;
-        let refused = |reason| Err(Refusal::Rules { group: shown(&group.name), reason });
+        let refused = |reason| Err(PlanError::Rules { group: shown(&group.name), reason });
         Ok(match (self.scoring, rules.score, rules.accept_score, rules.points) {
             (Scoring::PassFail, ..) if rules.grader.is_some() => {
                 return refused("a grader of the package's own makes points, and the problem has none");
@@ -140,7 +140,7 @@ impl Plan {
         })
     }
 
-    fn required(&self, index: usize) -> Result<Vec<usize>, Refusal> {
+    fn required(&self, index: usize) -> Result<Vec<usize>, PlanError> {
         let group = &self.groups[index];
         let find = |name: &String| {
             // One that ends before this begins; its parents do not.
@@ -148,7 +148,7 @@ impl Plan {
             self.groups[..index]
                 .iter()
                 .position(before)
-                .ok_or_else(|| Refusal::RequiredGroup { group: shown(&group.name), required: shown(name) })
+                .ok_or_else(|| PlanError::RequiredGroup { group: shown(&group.name), required: shown(name) })
         };
         group.rules.require_pass.iter().map(find).collect()
     }
@@ -200,7 +200,7 @@ impl Plan {
 
     /// Most points of a group, or, if it is the root, of a submission; none if there are no points or
     /// no bound on them.
-    pub fn most(&self, group: usize) -> Option<f64> {
+    pub fn max_score(&self, group: usize) -> Option<f64> {
         let most = match (self.scoring, group) {
             (Scoring::PassFail, _) => return None,
             (Scoring::Points { maximum, .. }, 0) => maximum,
@@ -214,11 +214,11 @@ impl Plan {
 
     /// The best points of a group, or, if it is the root, of a submission: the most, or, where fewer are better, the
     /// least; none if there are no points or no bound on them.
-    pub fn best(&self, group: usize) -> Option<f64> {
+    pub fn best_score(&self, group: usize) -> Option<f64> {
         let least = match self.scoring {
             Scoring::Points { minimum, objective: Objective::Min, .. } if group == 0 => Some(minimum),
             Scoring::Points { objective: Objective::Min, .. } => self.groups[group].rules.range.map(|(least, _)| least),
-            Scoring::Points { objective: Objective::Max, .. } | Scoring::PassFail => return self.most(group),
+            Scoring::Points { objective: Objective::Max, .. } | Scoring::PassFail => return self.max_score(group),
         };
         least.filter(|least| least.is_finite())
     }

@@ -1,6 +1,6 @@
 //! Points of a test and of a group.
 
-use super::Judged;
+use super::JudgedTest;
 use crate::verdict::{Points, Verdict};
 use millibox_package::model::{Rules, ScoreMode};
 
@@ -24,7 +24,7 @@ pub(super) enum Worth {
 /// Points, or shares, of a test; `None`: tests of this group have none. Why it is a judge error.
 ///
 /// What the formats call a judge error here is the checker's doing, not the submission's.
-pub(super) fn of_test(worth: Worth, rules: &Rules, judged: &Judged) -> Result<Option<f64>, String> {
+pub(super) fn of_test(worth: Worth, rules: &Rules, judged: &JudgedTest) -> Result<Option<f64>, String> {
     let result = &judged.result;
     let accepted = result.verdict == Verdict::Accepted;
     let said = match result.score {
@@ -65,7 +65,7 @@ pub(super) fn of_test(worth: Worth, rules: &Rules, judged: &Judged) -> Result<Op
     Ok(Some(points))
 }
 
-fn share(full_until: Option<f64>, said: Option<Points>, accepted: bool, judged: &Judged) -> Result<f64, String> {
+fn share(full_until: Option<f64>, said: Option<Points>, accepted: bool, judged: &JudgedTest) -> Result<f64, String> {
     let part = match said {
         _ if !accepted => return Ok(0.0),
         None => 1.0,

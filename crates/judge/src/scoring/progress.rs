@@ -1,15 +1,15 @@
 //! Results as they come; what is open, what is settled.
 
-use super::grading::{Graded, Grading};
+use super::grading::{Grade, Grading};
 use super::plan::Plan;
 use super::points;
-use super::walk::{GroupResult, Skipped, Walk};
+use super::walk::{GroupResult, Skip, Walk};
 use crate::program::Limits;
 use crate::verdict::{TestResult, Verdict};
 
 /// A test that was run: what came of it, under which limits, where.
 #[derive(Debug, Clone)]
-pub struct Judged {
+pub struct JudgedTest {
     /// What came of it.
     pub result: TestResult,
     /// The limits of this test, the suite's own needs not counted.
@@ -22,8 +22,8 @@ pub struct Judged {
 
 /// A test's result, and what it brings.
 #[derive(Debug, Clone)]
-pub(super) struct Recorded {
-    pub judged: Judged,
+pub(super) struct RecordedTest {
+    pub judged: JudgedTest,
     /// As its group counts them.
     pub points: Option<f64>,
 }
@@ -36,7 +36,7 @@ pub enum TestState {
     /// It has a result. Whether that counts is certain once the test is [settled](Progress::settled).
     Judged,
     /// It need not be run, or its result does not count.
-    NotJudged(Skipped),
+    NotJudged(Skip),
 }
 
 /// One submission on its way through a plan.
@@ -47,9 +47,9 @@ pub enum TestState {
 pub struct Progress<'p> {
     pub(super) plan: &'p Plan,
     pub(super) fail_fast: bool,
-    pub(super) results: Vec<Option<Recorded>>,
+    pub(super) results: Vec<Option<RecordedTest>>,
     /// What graders of the package's own said of groups, or why that means nothing.
-    pub(super) graded: Vec<Option<Result<Graded, String>>>,
+    pub(super) graded: Vec<Option<Result<Grade, String>>>,
     /// Groups whose graders were asked.
     asked: Vec<bool>,
     /// Tests before this one were started, or need not be.
@@ -95,7 +95,7 @@ impl<'p> Progress<'p> {
         while self.next < self.plan.len() {
             let test = self.next;
             self.next += 1;
-            if self.needed(test) {
+            if self.is_needed(test) {
                 return Some(test);
             }
         }
@@ -104,7 +104,7 @@ impl<'p> Progress<'p> {
 
     /// Whether a test's result is open and may still matter. What runs and is not needed any more can
     /// be cancelled.
-    pub fn needed(&self, test: usize) -> bool {
+    pub fn is_needed(&self, test: usize) -> bool {
         self.walk.tests[test] == TestState::Open
     }
 
@@ -112,7 +112,7 @@ impl<'p> Progress<'p> {
     ///
     /// Points that the test's group cannot have are the checker's mistake, so that such a result becomes a
     /// judge error: see [`Progress::judged`].
-    pub fn record(&mut self, test: usize, mut judged: Judged) {
+    pub fn record(&mut self, test: usize, mut judged: JudgedTest) {
         if self.results[test].is_some() {
             return;
         }
@@ -122,7 +122,7 @@ impl<'p> Progress<'p> {
             judged.result.reason = reason;
             None
         });
-        self.results[test] = Some(Recorded { judged, points });
+        self.results[test] = Some(RecordedTest { judged, points });
         self.walk = Walk::of(self);
     }
 
@@ -135,7 +135,7 @@ impl<'p> Progress<'p> {
     }
 
     /// Takes what a grader said of a group, or why that means nothing: a judge error. A second answer is not looked at.
-    pub fn grade(&mut self, group: usize, graded: Result<Graded, String>) {
+    pub fn grade(&mut self, group: usize, graded: Result<Grade, String>) {
         if self.graded[group].is_none() {
             self.graded[group] = Some(graded);
             self.walk = Walk::of(self);
@@ -158,7 +158,7 @@ impl<'p> Progress<'p> {
     }
 
     /// What came of a test, also where that does not count.
-    pub fn judged(&self, test: usize) -> Option<&Judged> {
+    pub fn judged(&self, test: usize) -> Option<&JudgedTest> {
         self.results[test].as_ref().map(|recorded| &recorded.judged)
     }
 

@@ -4,10 +4,10 @@
 //! on nothing is settled; but it still knows of a test that it need not be run, if whatever the open
 //! results are, something before it ends its group.
 
-use super::grading::{self, Graded, Grading};
+use super::grading::{self, Grade, Grading};
 use super::plan::{Part, PlannedGroup, shown};
 use super::points;
-use super::progress::{Progress, Recorded, TestState};
+use super::progress::{Progress, RecordedTest, TestState};
 use crate::verdict::Verdict;
 use millibox_package::model::VerdictMode;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use serde::Serialize;
 /// Why a test, or all of a group, was not judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NotJudged {
+pub enum SkipCause {
     /// Something before it was not accepted and ended its group.
     GroupEnded,
     /// A group that it requires was not accepted.
@@ -32,9 +32,9 @@ pub enum NotJudged {
 
 /// Why something was not judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct Skip {
     /// What kind of reason.
-    pub why: NotJudged,
+    pub why: SkipCause,
     /// The same in words.
     pub reason: String,
 }
@@ -52,7 +52,7 @@ pub struct GroupResult {
     /// judged because of one that it requires has none of the points that it could have: 0.
     pub points: Option<f64>,
     /// If all of it was not judged: why.
-    pub not_judged: Option<Skipped>,
+    pub not_judged: Option<Skip>,
 }
 
 /// What follows from the results that there are.
@@ -67,7 +67,7 @@ pub(super) struct Walk {
 
 /// Why the rest is not judged.
 #[derive(Debug, Clone, Copy)]
-enum Why {
+enum Obstacle {
     After(Part),
     Requires(usize),
     FailFast(Part),
@@ -75,7 +75,7 @@ enum Why {
 
 /// What a part says to the group that it is in.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Said {
+pub(super) struct PartResult {
     pub verdict: Verdict,
     /// Points or share.
     pub points: Option<f64>,
@@ -85,19 +85,19 @@ pub(super) struct Said {
 
 /// What is known of a part that is not skipped.
 #[derive(Debug, Clone, Copy, Default)]
-struct Known {
+struct PartState {
     /// It is not accepted, whatever the open results are.
     rejected: bool,
     /// What it says; none while it is open, or if there is nothing of it that was judged.
-    said: Option<Said>,
+    said: Option<PartResult>,
 }
 
 struct Walker<'a> {
     progress: &'a Progress<'a>,
     walk: Walk,
-    known: Vec<Known>,
+    known: Vec<PartState>,
     /// Why groups were skipped.
-    skipped: Vec<Option<Why>>,
+    skipped: Vec<Option<Obstacle>>,
     /// A result, or a grader's answer, is open, so nothing that comes later is settled.
     open: bool,
     /// What ended it all: a test, or a group by its points or its grader.
@@ -115,7 +115,7 @@ impl Walk {
                 settled: 0,
                 grading: None,
             },
-            known: vec![Known::default(); groups],
+            known: vec![PartState::default(); groups],
             skipped: vec![None; groups],
             open: false,
             ended: None,
@@ -126,30 +126,30 @@ impl Walk {
 }
 
 impl<'a> Walker<'a> {
-    fn part(&mut self, part: Part, skip: Option<Why>) -> Known {
+    fn part(&mut self, part: Part, skip: Option<Obstacle>) -> PartState {
         match part {
             Part::Test(test) => self.test(test, skip),
             Part::Group(group) => self.group(group, skip),
         }
     }
 
-    fn test(&mut self, test: usize, skip: Option<Why>) -> Known {
-        let skip = skip.or(self.ended.map(Why::FailFast));
+    fn test(&mut self, test: usize, skip: Option<Obstacle>) -> PartState {
+        let skip = skip.or(self.ended.map(Obstacle::FailFast));
         let recorded = self.progress.results[test].as_ref();
         let (state, known) = match (skip, recorded) {
-            (Some(why), _) => (TestState::NotJudged(self.words(why)), Known::default()),
+            (Some(why), _) => (TestState::NotJudged(self.words(why)), PartState::default()),
             (None, None) => {
                 self.open = true;
-                (TestState::Open, Known::default())
+                (TestState::Open, PartState::default())
             }
-            (None, Some(Recorded { judged, points })) => {
+            (None, Some(RecordedTest { judged, points })) => {
                 let verdict = judged.result.verdict;
                 let rejected = verdict != Verdict::Accepted;
                 if rejected && self.progress.fail_fast {
                     self.ended = Some(Part::Test(test));
                 }
-                let said = Said { verdict, points: *points, by: rejected.then_some(Part::Test(test)) };
-                (TestState::Judged, Known { rejected, said: Some(said) })
+                let said = PartResult { verdict, points: *points, by: rejected.then_some(Part::Test(test)) };
+                (TestState::Judged, PartState { rejected, said: Some(said) })
             }
         };
         self.walk.tests[test] = state;
@@ -159,11 +159,11 @@ impl<'a> Walker<'a> {
         known
     }
 
-    fn group(&mut self, index: usize, skip: Option<Why>) -> Known {
+    fn group(&mut self, index: usize, skip: Option<Obstacle>) -> PartState {
         let group: &'a PlannedGroup = &self.progress.plan.groups[index];
         // What a parent says comes first.
         let required = group.requires.iter().copied().find(|required| self.known[*required].rejected);
-        let skip = skip.or(self.ended.map(Why::FailFast)).or(required.map(Why::Requires));
+        let skip = skip.or(self.ended.map(Obstacle::FailFast)).or(required.map(Obstacle::Requires));
         let mut stop = skip;
         // Of parts that count, and of those that do not.
         let (mut said, mut ignored) = (Vec::new(), Vec::new());
@@ -174,7 +174,7 @@ impl<'a> Walker<'a> {
             if counts { &mut said } else { &mut ignored }.extend(known.said);
             any_rejected |= known.rejected && counts;
             if stop.is_none() && known.rejected && group.rules.stop_at_first_failure {
-                stop = Some(Why::After(*part));
+                stop = Some(Obstacle::After(*part));
             }
         }
         // If a sample ended it, there is nothing else: the default grader, too, goes by it then.
@@ -184,10 +184,10 @@ impl<'a> Walker<'a> {
             None if self.open => {
                 let strict = group.rules.grader.is_none()
                     && matches!(group.rules.verdict, VerdictMode::Worst | VerdictMode::First);
-                Known { rejected: any_rejected && strict, said: None }
+                PartState { rejected: any_rejected && strict, said: None }
             }
             // It has no tests.
-            None if said.is_empty() => Known::default(),
+            None if said.is_empty() => PartState::default(),
             None if group.rules.grader.is_some() => self.graded(index, &said),
             None => self.aggregate(index, &said),
         };
@@ -203,38 +203,40 @@ impl<'a> Walker<'a> {
     }
 
     /// A group that is skipped. One without tests has nothing to skip.
-    fn not_judged(&mut self, index: usize, why: Why) -> Known {
+    fn not_judged(&mut self, index: usize, why: Obstacle) -> PartState {
         let plan = self.progress.plan;
         if plan.groups[index].tests.is_empty() {
-            return Known::default();
+            return PartState::default();
         }
         self.skipped[index] = Some(why);
         self.walk.groups[index].not_judged = Some(self.words(why));
         // Who requires it must know that it was not accepted.
-        self.known[index] = Known { rejected: true, said: None };
-        if !matches!(why, Why::Requires(required) if plan.groups[index].requires.contains(&required)) {
+        self.known[index] = PartState { rejected: true, said: None };
+        if !matches!(why, Obstacle::Requires(required) if plan.groups[index].requires.contains(&required)) {
             // It is its parent that ended, which asks no further.
-            return Known::default();
+            return PartState::default();
         }
         if !self.open {
             // To its parent it is not accepted; with which verdict, the required group says.
             let points = plan.scores().then_some(0.0);
             let (verdict, by) = self.blame(why);
             self.walk.groups[index].points = points;
-            self.known[index].said = Some(Said { verdict, points, by });
+            self.known[index].said = Some(PartResult { verdict, points, by });
         }
         self.known[index]
     }
 
     /// The verdict for which something was not judged, and who decided it.
-    fn blame(&self, why: Why) -> (Verdict, Option<Part>) {
+    fn blame(&self, why: Obstacle) -> (Verdict, Option<Part>) {
         let of_test = |test: usize| {
             let verdict = self.progress.judged(test).map(|judged| judged.result.verdict);
             (verdict.unwrap_or(Verdict::JudgeError), Some(Part::Test(test)))
         };
         match why {
-            Why::After(Part::Test(test)) | Why::FailFast(Part::Test(test)) => of_test(test),
-            Why::After(Part::Group(group)) | Why::FailFast(Part::Group(group)) | Why::Requires(group) => {
+            Obstacle::After(Part::Test(test)) | Obstacle::FailFast(Part::Test(test)) => of_test(test),
+            Obstacle::After(Part::Group(group))
+            | Obstacle::FailFast(Part::Group(group))
+            | Obstacle::Requires(group) => {
                 match (self.known[group].said, self.skipped[group]) {
                     (Some(said), _) => (said.verdict, said.by),
                     (None, Some(why)) => self.blame(why),
@@ -246,7 +248,7 @@ impl<'a> Walker<'a> {
     }
 
     /// A group that a grader of the package's own speaks for, once that has spoken.
-    fn graded(&mut self, index: usize, parts: &[Said]) -> Known {
+    fn graded(&mut self, index: usize, parts: &[PartResult]) -> PartState {
         let progress = self.progress;
         let rules = &progress.plan.groups[index].rules;
         // As below: nothing can be said if some of it could not be judged.
@@ -258,11 +260,11 @@ impl<'a> Walker<'a> {
                 let flags = rules.grader.clone().unwrap_or_default();
                 self.walk.grading = Some(Grading { group: index, flags, input: grading::lines(parts) });
                 self.open = true;
-                return Known::default();
+                return PartState::default();
             }
             Some(graded) => graded.clone().map_err(|why| format!("grader: {why}")),
         };
-        let graded = graded.and_then(|Graded { verdict, points }| {
+        let graded = graded.and_then(|Grade { verdict, points }| {
             Ok((verdict, points::in_range(rules, verdict == Verdict::Accepted, points)?))
         });
         let this = Some(Part::Group(index));
@@ -271,7 +273,7 @@ impl<'a> Walker<'a> {
             Ok((Verdict::Accepted, points)) => self.conclude(index, Verdict::Accepted, None, Some(points), None),
             Ok((verdict, points)) => {
                 // One word may stand for several verdicts.
-                let alike = |part: &&Said| grading::code(part.verdict) == grading::code(verdict);
+                let alike = |part: &&PartResult| grading::code(part.verdict) == grading::code(verdict);
                 match parts.iter().find(alike) {
                     Some(part) => self.conclude(index, part.verdict, part.by, Some(points), None),
                     None => self.conclude(index, verdict, this, Some(points), Some("the grader says so".to_owned())),
@@ -280,7 +282,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn aggregate(&mut self, index: usize, parts: &[Said]) -> Known {
+    fn aggregate(&mut self, index: usize, parts: &[PartResult]) -> PartState {
         let group = &self.progress.plan.groups[index];
         let mode = group.rules.verdict;
         let rejected = || parts.iter().filter(|part| part.verdict != Verdict::Accepted);
@@ -319,7 +321,7 @@ impl<'a> Walker<'a> {
         by: Option<Part>,
         points: Option<f64>,
         why: Option<String>,
-    ) -> Known {
+    ) -> PartState {
         if self.progress.fail_fast && by == Some(Part::Group(index)) {
             self.ended = self.ended.or(by);
         }
@@ -330,7 +332,7 @@ impl<'a> Walker<'a> {
             _ => None,
         };
         self.walk.groups[index] = GroupResult { verdict: Some(verdict), reason, decided_by, points, not_judged: None };
-        Known { rejected: verdict != Verdict::Accepted, said: Some(Said { verdict, points, by }) }
+        PartState { rejected: verdict != Verdict::Accepted, said: Some(PartResult { verdict, points, by }) }
     }
 
     fn reason(&self, by: Option<Part>) -> String {
@@ -347,17 +349,17 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn words(&self, why: Why) -> Skipped {
+    fn words(&self, why: Obstacle) -> Skip {
         let plan = self.progress.plan;
         let name = |part: Part| match part {
             Part::Test(test) => format!("test {}", plan.tests[test].name),
             Part::Group(group) => format!("group {}", shown(&plan.groups[group].name)),
         };
         let (why, part) = match why {
-            Why::After(part) => (NotJudged::GroupEnded, name(part)),
-            Why::Requires(group) => (NotJudged::RequiredGroup, format!("required {}", name(Part::Group(group)))),
-            Why::FailFast(part) => (NotJudged::FailFast, name(part)),
+            Obstacle::After(part) => (SkipCause::GroupEnded, name(part)),
+            Obstacle::Requires(group) => (SkipCause::RequiredGroup, format!("required {}", name(Part::Group(group)))),
+            Obstacle::FailFast(part) => (SkipCause::FailFast, name(part)),
         };
-        Skipped { why, reason: format!("{part} was not accepted") }
+        Skip { why, reason: format!("{part} was not accepted") }
     }
 }

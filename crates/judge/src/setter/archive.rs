@@ -1,6 +1,6 @@
 //! The package in a `.zip`: the same bytes for the same files, whoever packs them and when.
 
-use super::Trouble;
+use super::SetterError;
 use millibox_package::model::Format;
 use millibox_package::{DEEPEST, LEFT_BEHIND, Problem};
 use rustix::fs::{Access, AtFlags, CWD};
@@ -17,7 +17,7 @@ use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// What the ICPC formats, in any of their versions, have at the top of a package.
-const ICPC: [&str; 23] = [
+const ICPC_NAMES: [&str; 23] = [
     ".timelimit",
     "answer_validators",
     "attachments",
@@ -64,14 +64,19 @@ pub struct Report {
 ///
 /// # Errors
 /// A file cannot be read or written, a symbolic link leads out of the package, or it was stopped.
-pub fn pack(problem: &Problem, package: &Path, to: &Path, is_stopped: &dyn Fn() -> bool) -> Result<Report, Trouble> {
-    let place = place(to).map_err(|why| Trouble::file("write", to, &why))?;
+pub fn pack(
+    problem: &Problem,
+    package: &Path,
+    to: &Path,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Report, SetterError> {
+    let place = place(to).map_err(|why| SetterError::file("write", to, &why))?;
     let mut files = Files { root: real(&problem.directory)?, found: BTreeSet::new(), left_out: Vec::new() };
     for name in names(&problem.directory)? {
         let hidden = name.starts_with('.') && name != ".timelimit";
         let wanted = match problem.format {
             Format::Sim => !hidden && !is_rubbish(&name, ""),
-            Format::Legacy | Format::Icpc2023 => ICPC.contains(&&*name),
+            Format::Legacy | Format::Icpc2023 => ICPC_NAMES.contains(&&*name),
         };
         let path = problem.directory.join(&name);
         if path.canonicalize().is_ok_and(|real| real == place) {
@@ -93,7 +98,7 @@ pub fn pack(problem: &Problem, package: &Path, to: &Path, is_stopped: &dyn Fn() 
         }
         Format::Legacy | Format::Icpc2023 => String::new(),
     };
-    let failed = |error: &dyn std::fmt::Display| Trouble::file("write", to, error);
+    let failed = |error: &dyn std::fmt::Display| SetterError::file("write", to, error);
     let temporary = temporary(&place).map_err(|error| failed(&error))?;
     let bytes = write(&files, &top, temporary.as_file(), to, is_stopped)?;
     if is_stopped() {
@@ -107,8 +112,8 @@ fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }
 
-fn stopped() -> Trouble {
-    Trouble::Machine("it was stopped".to_owned())
+fn stopped() -> SetterError {
+    SetterError::Machine("it was stopped".to_owned())
 }
 
 /// Where the archive goes: nothing is there yet, or a regular file, perhaps behind a link.
@@ -148,17 +153,17 @@ fn temporary(place: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Writes all of it; its length.
-fn write(files: &Files, top: &str, file: &File, to: &Path, is_stopped: &dyn Fn() -> bool) -> Result<u64, Trouble> {
-    let failed = |error: &dyn std::fmt::Display| Trouble::file("write", to, error);
+fn write(files: &Files, top: &str, file: &File, to: &Path, is_stopped: &dyn Fn() -> bool) -> Result<u64, SetterError> {
+    let failed = |error: &dyn std::fmt::Display| SetterError::file("write", to, error);
     let refused = |error: ZipError| match error {
         ZipError::Io(error) => failed(&error),
         error => failed(&error),
     };
     let over = Cell::new(false);
-    let mut writer = ZipWriter::new(Until { over: &over, file });
-    let written: Result<(), Trouble> = files.found.iter().try_for_each(|(name, path)| {
-        let file = File::open(path).map_err(|error| Trouble::file("read", path, &error))?;
-        let metadata = file.metadata().map_err(|error| Trouble::file("read", path, &error))?;
+    let mut writer = ZipWriter::new(StickyWriter { over: &over, file });
+    let written: Result<(), SetterError> = files.found.iter().try_for_each(|(name, path)| {
+        let file = File::open(path).map_err(|error| SetterError::file("read", path, &error))?;
+        let metadata = file.metadata().map_err(|error| SetterError::file("read", path, &error))?;
         let mode = if metadata.permissions().mode() & 0o100 != 0 { 0o755 } else { 0o644 };
         // The time is that with which the format's calendar begins, whatever the default is.
         let options = SimpleFileOptions::default()
@@ -166,10 +171,10 @@ fn write(files: &Files, top: &str, file: &File, to: &Path, is_stopped: &dyn Fn()
             .unix_permissions(mode)
             .large_file(metadata.len() >= u64::from(u32::MAX));
         writer.start_file(format!("{top}{name}"), options).map_err(refused)?;
-        io::copy(&mut Stoppable { file, is_stopped }, &mut writer).map_err(|error| match over.get() {
+        io::copy(&mut StoppableReader { file, is_stopped }, &mut writer).map_err(|error| match over.get() {
             true => failed(&error),
             false if is_stopped() => stopped(),
-            false => Trouble::file("read", path, &error),
+            false => SetterError::file("read", path, &error),
         })?;
         Ok(())
     });
@@ -184,12 +189,12 @@ fn write(files: &Files, top: &str, file: &File, to: &Path, is_stopped: &dyn Fn()
 }
 
 /// The file, until its first error; what is written then, and when it is over, goes nowhere.
-struct Until<'a> {
+struct StickyWriter<'a> {
     over: &'a Cell<bool>,
     file: &'a File,
 }
 
-impl Write for Until<'_> {
+impl Write for StickyWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.over.get() {
             return Ok(bytes.len());
@@ -205,19 +210,19 @@ impl Write for Until<'_> {
     }
 }
 
-impl Seek for Until<'_> {
+impl Seek for StickyWriter<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         (&*self.file).seek(to)
     }
 }
 
 /// A file that cannot be read any more once all is to end.
-struct Stoppable<'a> {
+struct StoppableReader<'a> {
     file: File,
     is_stopped: &'a dyn Fn() -> bool,
 }
 
-impl Read for Stoppable<'_> {
+impl Read for StoppableReader<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         // Whoever is told that it was interrupted tries again.
         if (self.is_stopped)() { Err(io::Error::other("stopped")) } else { self.file.read(bytes) }
@@ -233,17 +238,17 @@ struct Files {
 }
 
 impl Files {
-    fn add(&mut self, path: &Path, name: &str, depth: usize) -> Result<(), Trouble> {
+    fn add(&mut self, path: &Path, name: &str, depth: usize) -> Result<(), SetterError> {
         if depth > DEEPEST {
-            return Err(Trouble::file("pack", path, &format!("directories nested deeper than {DEEPEST}")));
+            return Err(SetterError::file("pack", path, &format!("directories nested deeper than {DEEPEST}")));
         }
         // What it leads to is packed: not every reader knows links.
         let leads_to = real(path)?;
         if !leads_to.starts_with(&self.root) {
             let what = format!("it leads to {}, outside the package", leads_to.display());
-            return Err(Trouble::file("pack", path, &what));
+            return Err(SetterError::file("pack", path, &what));
         }
-        let metadata = leads_to.metadata().map_err(|error| Trouble::file("look at", path, &error))?;
+        let metadata = leads_to.metadata().map_err(|error| SetterError::file("look at", path, &error))?;
         if metadata.is_file() {
             self.found.insert((name.to_owned(), leads_to));
         } else if metadata.is_dir() {
@@ -266,12 +271,12 @@ fn is_rubbish(name: &str, directory: &str) -> bool {
         || (directory == "utils" && name == "cache")
 }
 
-fn real(path: &Path) -> Result<PathBuf, Trouble> {
-    path.canonicalize().map_err(|error| Trouble::file("find", path, &error))
+fn real(path: &Path) -> Result<PathBuf, SetterError> {
+    path.canonicalize().map_err(|error| SetterError::file("find", path, &error))
 }
 
-fn names(directory: &Path) -> Result<Vec<String>, Trouble> {
-    let failed = |error: &dyn std::fmt::Display| Trouble::file("read the directory", directory, error);
+fn names(directory: &Path) -> Result<Vec<String>, SetterError> {
+    let failed = |error: &dyn std::fmt::Display| SetterError::file("read the directory", directory, error);
     let mut names = Vec::new();
     for entry in fs::read_dir(directory).map_err(|error| failed(&error))? {
         let name = entry.map_err(|error| failed(&error))?.file_name();

@@ -1,8 +1,8 @@
 //! What `generate` made, removed.
 
-use super::record::{Made, Record, of_file, regular};
+use super::record::{Record, RecordedFile, of_file, regular};
 use super::replace::Replacement;
-use super::{Asked, Trouble, unfinished};
+use super::{SetterError, TestSelection, unfinished};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
 use rustix::io::Errno;
 use serde::Serialize;
@@ -23,23 +23,24 @@ pub struct Report {
 ///
 /// # Errors
 /// The package cannot be read, or a file cannot be removed.
-pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, Trouble> {
+pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, SetterError> {
     let problem = unfinished(package)?;
     let mut record = Record::open(&problem.directory)?;
     let mut report = Report::default();
     let mut left = record.content().clone();
-    let asked = Asked::of(tests)?;
+    let asked = TestSelection::of(tests)?;
     let of_tests = |path: &str| {
         let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
         // Below `data` an ICPC package's tests have their names; a Sim package's are the files' alone.
         asked.has(stem.strip_prefix("data/").unwrap_or_else(|| stem.rsplit('/').next().unwrap_or(stem)))
     };
-    let files: Vec<(String, Made)> = left.files.clone().into_iter().filter(|(path, _)| of_tests(path)).collect();
+    let files: Vec<(String, RecordedFile)> =
+        left.files.clone().into_iter().filter(|(path, _)| of_tests(path)).collect();
     for (path, made) in files {
         match of(&problem.directory, &path)? {
-            Found::Content(now) if now == made.content => report.removed.push(path),
-            Found::Content(_) | Found::Other => report.kept.push(path),
-            Found::Nothing => {
+            Entry::Content(now) if now == made.content => report.removed.push(path),
+            Entry::Content(_) | Entry::Other => report.kept.push(path),
+            Entry::Nothing => {
                 left.files.remove(&path);
             }
         }
@@ -72,21 +73,21 @@ pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, 
 }
 
 /// What stands at a path.
-enum Found {
+enum Entry {
     Nothing,
     /// A regular file; its digest.
     Content(String),
     Other,
 }
 
-fn of(package: &Path, path: &str) -> Result<Found, Trouble> {
+fn of(package: &Path, path: &str) -> Result<Entry, SetterError> {
     let found = above(package, path).and_then(|(directory, name)| regular(directory, name));
     match found {
         Ok(Some(file)) => {
-            of_file(file).map(Found::Content).map_err(|error| Trouble::file("read", &package.join(path), &error))
+            of_file(file).map(Entry::Content).map_err(|error| SetterError::file("read", &package.join(path), &error))
         }
-        Ok(None) => Ok(Found::Other),
-        Err(Errno::NOENT) => Ok(Found::Nothing),
+        Ok(None) => Ok(Entry::Other),
+        Err(Errno::NOENT) => Ok(Entry::Nothing),
         Err(errno) => Err(failed(package, path, errno)),
     }
 }
@@ -108,12 +109,14 @@ fn above<'p>(package: &Path, path: &'p str) -> rustix::io::Result<(OwnedFd, &'p 
     Ok((directory, last))
 }
 
-fn failed(package: &Path, path: &str, errno: Errno) -> Trouble {
+fn failed(package: &Path, path: &str, errno: Errno) -> SetterError {
     let place = package.join(path);
     match errno {
-        Errno::NOTDIR | Errno::LOOP => {
-            Trouble::file("remove", &place, &"a directory above it is a symbolic link, or none; nothing was removed")
-        }
-        errno => Trouble::file("remove", &place, &errno),
+        Errno::NOTDIR | Errno::LOOP => SetterError::file(
+            "remove",
+            &place,
+            &"a directory above it is a symbolic link, or none; nothing was removed",
+        ),
+        errno => SetterError::file("remove", &place, &errno),
     }
 }

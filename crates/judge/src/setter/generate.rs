@@ -4,10 +4,10 @@
 //! put in place, all or nothing. What was made of the same things before is not made again. What a
 //! person wrote is never replaced: a file that is there, and is not as the record says it was made.
 
-use super::record::{Digest, Made, Record, content};
+use super::record::{Digest, Record, RecordedFile, content};
 use super::replace::Replacement;
-use super::work::{Job, PATIENT, all};
-use super::{Asked, Setter, Trouble, below, unfinished};
+use super::work::{Job, SETTER_LIMITS, all};
+use super::{Setter, SetterError, TestSelection, below, unfinished};
 use crate::batch::Worker;
 use crate::program::{Executable, Limits};
 use crate::report::counted;
@@ -92,7 +92,7 @@ struct Task<'p> {
 }
 
 /// A file that was made, and that nobody's own is in the way of.
-struct Ready<'p> {
+struct PendingFile<'p> {
     task: Task<'p>,
     digest: String,
     bytes: u64,
@@ -101,7 +101,7 @@ struct Ready<'p> {
 }
 
 /// What is being made: what there is, and where new files wait.
-struct Making<'p> {
+struct Workspace<'p> {
     problem: &'p Problem,
     /// The tests that are wanted.
     tests: Vec<&'p Test>,
@@ -138,30 +138,30 @@ impl Setter<'_> {
     /// # Errors
     /// The package cannot be read, a program fails or (if that is checked) does not do twice the same, or
     /// a file cannot be written. All files are then as before.
-    pub fn generate(&self, package: &Path, options: &Options) -> Result<Report, Trouble> {
+    pub fn generate(&self, package: &Path, options: &Options) -> Result<Report, SetterError> {
         let problem = unfinished(package)?;
         let tests = chosen(&problem, &options.tests)?;
         let record = Record::open(&problem.directory)?;
         let replacement = Replacement::begin(record.directory.join("new"))?;
         let report = Report { warnings: problem.warnings.clone(), ..Report::default() };
-        let mut making = Making { problem: &problem, tests, options, record, replacement, report };
+        let mut workspace = Workspace { problem: &problem, tests, options, record, replacement, report };
 
-        let inputs = self.inputs(&mut making)?;
-        let inputs = self.make("inputs", &mut making, inputs)?;
+        let inputs = self.inputs(&mut workspace)?;
+        let inputs = self.make("inputs", &mut workspace, inputs)?;
         // An input that stays is what its answer is made of.
         let new_inputs: BTreeMap<&str, (&Path, &str)> =
             inputs.iter().map(|ready| (&*ready.task.test.name, (&*ready.task.new, &*ready.digest))).collect();
-        let answers = self.answers(&mut making, &new_inputs)?;
-        let answers = self.make("answers", &mut making, answers)?;
+        let answers = self.answers(&mut workspace, &new_inputs)?;
+        let answers = self.make("answers", &mut workspace, answers)?;
 
-        let Making { mut record, mut replacement, mut report, .. } = making;
+        let Workspace { mut record, mut replacement, mut report, .. } = workspace;
         let mut content = record.content().clone();
-        for Ready { task, digest, bytes, changed } in inputs.iter().chain(&answers) {
+        for PendingFile { task, digest, bytes, changed } in inputs.iter().chain(&answers) {
             let (path, bytes, changed) = (below(&problem, &task.place), *bytes, *changed);
             if changed {
                 replacement.add(task.new.clone(), task.place.clone());
             }
-            let made = Made { of: task.of.clone(), content: digest.clone(), written: task.written };
+            let made = RecordedFile { of: task.of.clone(), content: digest.clone(), written: task.written };
             content.files.insert(path.clone(), made);
             report.made.push(MadeFile {
                 path,
@@ -183,8 +183,8 @@ impl Setter<'_> {
         Ok(report)
     }
 
-    fn inputs<'p>(&self, making: &mut Making<'p>) -> Result<Vec<Task<'p>>, Trouble> {
-        let Making { problem, tests, options, record, replacement, report } = making;
+    fn inputs<'p>(&self, workspace: &mut Workspace<'p>) -> Result<Vec<Task<'p>>, SetterError> {
+        let Workspace { problem, tests, options, record, replacement, report } = workspace;
         let mut tasks = Vec::new();
         let mut programs: BTreeMap<&Path, Result<Executable, Vec<String>>> = BTreeMap::new();
         let mut shell = None;
@@ -220,7 +220,7 @@ impl Setter<'_> {
                         Some(executable) => executable,
                         None => {
                             let compiled = match self.compile(problem, program, Vec::new(), &Constants::default()) {
-                                Err(Trouble::Programs(messages)) => Err(messages),
+                                Err(SetterError::Programs(messages)) => Err(messages),
                                 compiled => Ok(compiled?),
                             };
                             programs.entry(&program.path).or_insert(compiled)
@@ -236,15 +236,15 @@ impl Setter<'_> {
             tasks.push(Task { test, place, new, of, source, by, seed, written: false });
         }
         let failures: Vec<String> = programs.into_values().filter_map(Result::err).flatten().collect();
-        if failures.is_empty() { Ok(tasks) } else { Err(Trouble::Programs(failures)) }
+        if failures.is_empty() { Ok(tasks) } else { Err(SetterError::Programs(failures)) }
     }
 
     fn answers<'p>(
         &self,
-        making: &mut Making<'p>,
+        workspace: &mut Workspace<'p>,
         new_inputs: &BTreeMap<&str, (&Path, &str)>,
-    ) -> Result<Vec<Task<'p>>, Trouble> {
-        let Making { problem, tests, options, record, replacement, report } = making;
+    ) -> Result<Vec<Task<'p>>, SetterError> {
+        let Workspace { problem, tests, options, record, replacement, report } = workspace;
         let mut tasks = Vec::new();
         let mut model = None;
         let mut wrong = Vec::new();
@@ -305,22 +305,27 @@ impl Setter<'_> {
             let (place, new, written) = (answer.clone(), replacement.path(), written.is_some());
             tasks.push(Task { test, place, new, of, source, by, seed: None, written });
         }
-        if wrong.is_empty() { Ok(tasks) } else { Err(Trouble::Programs(wrong)) }
+        if wrong.is_empty() { Ok(tasks) } else { Err(SetterError::Programs(wrong)) }
     }
 
     /// Makes all of them; those that have their places. Who wrote a file that is there is told that it stays.
-    fn make<'p>(&self, what: &str, making: &mut Making<'p>, tasks: Vec<Task<'p>>) -> Result<Vec<Ready<'p>>, Trouble> {
+    fn make<'p>(
+        &self,
+        what: &str,
+        workspace: &mut Workspace<'p>,
+        tasks: Vec<Task<'p>>,
+    ) -> Result<Vec<PendingFile<'p>>, SetterError> {
         if tasks.is_empty() {
             return Ok(Vec::new());
         }
-        let (problem, options) = (making.problem, making.options);
+        let (problem, options) = (workspace.problem, workspace.options);
         let made = all(self.parallel(what, &tasks, |_: &mut Worker<'_>, task| {
             let made = self.make_one(problem, task, options.check).map_err(|trouble| match trouble {
-                Trouble::Programs(why) => {
+                SetterError::Programs(why) => {
                     let seed = task.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
                     let what = if task.place == task.test.input { "input" } else { "answer" };
                     let about = format!("test {}: its {what}, by {}{seed}", task.test.name, task.by);
-                    Trouble::Programs(why.into_iter().map(|why| format!("{about}: {why}")).collect())
+                    SetterError::Programs(why.into_iter().map(|why| format!("{about}: {why}")).collect())
                 }
                 other => other,
             });
@@ -334,27 +339,27 @@ impl Setter<'_> {
         for (task, (digest, bytes)) in tasks.into_iter().zip(made) {
             let there = content(&task.place)?;
             let changed = there.as_ref() != Some(&digest);
-            let made = making.record.content().files.get(&below(problem, &task.place));
+            let made = workspace.record.content().files.get(&below(problem, &task.place));
             if changed && there.is_some() && made.map(|made| &made.content) != there.as_ref() {
                 let message = format!(
                     "stays: it is not as it was made here, so somebody wrote it; remove it to have it made anew ({})",
                     task.by
                 );
                 let (path, severity) = (task.place, Severity::Warning);
-                making.report.warnings.push(Fault { path, line: None, column: None, severity, message });
+                workspace.report.warnings.push(Fault { path, line: None, column: None, severity, message });
                 continue;
             }
-            ready.push(Ready { task, digest, bytes, changed });
+            ready.push(PendingFile { task, digest, bytes, changed });
         }
         Ok(ready)
     }
 
-    fn make_one(&self, problem: &Problem, task: &Task<'_>, check: bool) -> Result<(String, u64), Trouble> {
-        let failed = |error: &dyn std::fmt::Display| Trouble::file("write", &task.place, error);
+    fn make_one(&self, problem: &Problem, task: &Task<'_>, check: bool) -> Result<(String, u64), SetterError> {
+        let failed = |error: &dyn std::fmt::Display| SetterError::file("write", &task.place, error);
         match &task.source {
             Source::Text(text) => std::fs::write(&task.new, text).map_err(|error| failed(&error))?,
             Source::Copy(from) => {
-                let mut from = File::open(from).map_err(|error| Trouble::file("read", from, &error))?;
+                let mut from = File::open(from).map_err(|error| SetterError::file("read", from, &error))?;
                 let mut to = File::create(&task.new).map_err(|error| failed(&error))?;
                 std::io::copy(&mut from, &mut to).map_err(|error| failed(&error))?;
             }
@@ -365,11 +370,11 @@ impl Setter<'_> {
                 if check {
                     let flags = MemfdFlags::CLOEXEC;
                     let again = memfd_create("millibox-again", flags)
-                        .map_err(|errno| Trouble::Machine(format!("cannot make a file in memory: {errno}")))?;
+                        .map_err(|errno| SetterError::Machine(format!("cannot make a file in memory: {errno}")))?;
                     let again = File::from(again);
                     self.write(problem, task, &again)?;
                     if let Some(at) = difference(&file, &again).map_err(|error| failed(&error))? {
-                        return Err(Trouble::Programs(vec![format!(
+                        return Err(SetterError::Programs(vec![format!(
                             "is not the same a second time, from byte {} on; make it depend on nothing but arguments, \
                              seed and input",
                             at + 1
@@ -380,46 +385,46 @@ impl Setter<'_> {
         }
         let bytes = task.new.metadata().map_err(|error| failed(&error))?.len();
         if bytes == 0 && matches!(task.source, Source::Run { .. }) {
-            return Err(Trouble::Programs(vec!["wrote nothing to its standard output".to_owned()]));
+            return Err(SetterError::Programs(vec!["wrote nothing to its standard output".to_owned()]));
         }
         let digest = content(&task.new)?.ok_or_else(|| failed(&"it is gone"))?;
         Ok((digest, bytes))
     }
 
     /// Runs who makes the file.
-    fn write(&self, problem: &Problem, task: &Task<'_>, output: &File) -> Result<(), Trouble> {
+    fn write(&self, problem: &Problem, task: &Task<'_>, output: &File) -> Result<(), SetterError> {
         let done = match &task.source {
             Source::Run { executable, arguments, environment, .. } => self.run(&Job {
                 executable,
                 world: &executable.world,
                 arguments,
                 environment,
-                limits: &PATIENT,
+                limits: &SETTER_LIMITS,
                 input: None,
                 output,
             })?,
             Source::Answer { executable, input } => {
-                let memory = task.test.memory.or(problem.limits.memory).unwrap_or(PATIENT.memory);
+                let memory = task.test.memory.or(problem.limits.memory).unwrap_or(SETTER_LIMITS.memory);
                 let arguments: Vec<OsString> = task.test.arguments.iter().map(OsString::from).collect();
                 self.run(&Job {
                     executable,
                     world: &executable.world,
                     arguments: &arguments,
                     environment: &[],
-                    limits: &Limits { memory, ..PATIENT },
-                    input: Some(&File::open(input).map_err(|error| Trouble::file("read", input, &error))?),
+                    limits: &Limits { memory, ..SETTER_LIMITS },
+                    input: Some(&File::open(input).map_err(|error| SetterError::file("read", input, &error))?),
                     output,
                 })?
             }
             Source::Text(_) | Source::Copy(_) => return Ok(()),
         };
-        done.failure.map_or(Ok(()), |why| Err(Trouble::Programs(vec![why])))
+        done.failure.map_or(Ok(()), |why| Err(SetterError::Programs(vec![why])))
     }
 
     /// Name of the model solution, digest of it, and it.
-    pub(super) fn model(&self, problem: &Problem) -> Result<(String, String, Executable), Trouble> {
+    pub(super) fn model(&self, problem: &Problem) -> Result<(String, String, Executable), SetterError> {
         let Some(model) = problem.model_solution() else {
-            return Err(Trouble::Programs(vec![
+            return Err(SetterError::Programs(vec![
                 "there is no model solution to make answers; the first submission that must be accepted is it"
                     .to_owned(),
             ]));
@@ -434,7 +439,7 @@ impl Setter<'_> {
     }
 
     /// Digest of all that an input is made of.
-    fn digest(&self, problem: &Problem, generation: &Generation) -> Result<String, Trouble> {
+    fn digest(&self, problem: &Problem, generation: &Generation) -> Result<String, SetterError> {
         let digest = Digest::new("input").with(&generation.test).with(generation.seed.to_le_bytes());
         let digest = digest.with(generation.arguments.join("\0"));
         let digest = match &generation.generator {
@@ -449,8 +454,8 @@ impl Setter<'_> {
     }
 
     /// `sh -c`, to which the line is to be added, in the package's directory; and what keeps that.
-    fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<Staged>), Trouble> {
-        let machine = |error: std::io::Error| Trouble::Machine(format!("a generator for the shell: {error}"));
+    fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<Staged>), SetterError> {
+        let machine = |error: std::io::Error| SetterError::Machine(format!("a generator for the shell: {error}"));
         let staged = Staged::new(&problem.directory, self.supervisor.ids()).map_err(machine)?;
         let files = millibox_package::temporary::directory().map_err(machine)?;
         let executable = Executable {
@@ -466,7 +471,7 @@ impl Setter<'_> {
         Ok((executable, Arc::new(staged)))
     }
 
-    fn compile_submission(&self, problem: &Problem, program: &Program) -> Result<Executable, Trouble> {
+    fn compile_submission(&self, problem: &Problem, program: &Program) -> Result<Executable, SetterError> {
         let suite = self.toolbox.suites().for_sources(&program.sources, program.language.as_deref());
         let include = problem.include.as_ref().zip(suite.ok()).map(|(include, suite)| {
             let own = [&suite.name, &suite.language].map(|name| include.join(name));
@@ -479,12 +484,12 @@ impl Setter<'_> {
 }
 
 /// The tests that are meant, in the package's order; none named: all.
-fn chosen<'p>(problem: &'p Problem, names: &[String]) -> Result<Vec<&'p Test>, Trouble> {
-    let asked = Asked::of(names)?;
+fn chosen<'p>(problem: &'p Problem, names: &[String]) -> Result<Vec<&'p Test>, SetterError> {
+    let asked = TestSelection::of(names)?;
     let known: Vec<&str> = problem.tests().map(|test| &*test.name).collect();
     if let Some(name) = asked.vain(&known) {
         let meant = nearest(name, known.into_iter()).map(|near| format!("; did you mean {near:?}?"));
-        return Err(Trouble::Asked(format!("there is no test {name:?}{}", meant.unwrap_or_default())));
+        return Err(SetterError::Request(format!("there is no test {name:?}{}", meant.unwrap_or_default())));
     }
     Ok(problem.tests().filter(|test| asked.has(&test.name)).collect())
 }

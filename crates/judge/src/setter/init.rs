@@ -2,7 +2,7 @@
 //! and one that is wrong.
 
 use super::replace::Replacement;
-use super::{Setter, Trouble, generate};
+use super::{Setter, SetterError, generate};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -39,14 +39,14 @@ pub struct Options {
 /// # Errors
 /// There is something in the directory, or it cannot be written, or the tests cannot be made (for lack
 /// of a compiler, for example). Nothing is left of the package then.
-pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) -> Result<(), Trouble> {
-    let failed = |error: std::io::Error| Trouble::file("make the package", directory, &error);
+pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) -> Result<(), SetterError> {
+    let failed = |error: std::io::Error| SetterError::file("make the package", directory, &error);
     let place = std::path::absolute(directory).map_err(failed)?;
     let there = match fs::read_dir(&place) {
         Ok(mut entries) => {
             if entries.next().is_some() {
                 let message = "there is something in it; name a directory that is empty or not there";
-                return Err(Trouble::Asked(format!("{}: {message}", directory.display())));
+                return Err(SetterError::Request(format!("{}: {message}", directory.display())));
             }
             true
         }
@@ -62,7 +62,7 @@ pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) ->
         .unwrap_or_else(|| "problem".to_owned());
     let name = options.name.clone().unwrap_or_else(|| title(&base));
     if name.trim().is_empty() || name.contains(char::is_control) {
-        return Err(Trouble::Asked(format!("{name:?} is no title: it must be one line of text")));
+        return Err(SetterError::Request(format!("{name:?} is no title: it must be one line of text")));
     }
     // Where it is made: in the directory, or beside it.
     let parent = if there { place.clone() } else { place.parent().unwrap_or(Path::new("/")).to_owned() };
@@ -102,7 +102,7 @@ fn label(base: &str) -> String {
     if label.is_empty() { "pro".to_owned() } else { label.to_ascii_lowercase() }
 }
 
-fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, String)>, Trouble> {
+fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, String)>, SetterError> {
     let guess = options.interactive;
     let either = |sum: &'static str, guessing: &'static str| if guess { guessing } else { sum };
     let model = either(template!("model.cpp"), template!("guess_model.cpp"));
@@ -214,7 +214,7 @@ fn tex_text(text: &str) -> String {
 }
 
 /// A random UUID (RFC 9562, version 4).
-fn uuid() -> Result<String, Trouble> {
+fn uuid() -> Result<String, SetterError> {
     let mut bytes: [u8; 16] = random()?;
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
@@ -223,11 +223,11 @@ fn uuid() -> Result<String, Trouble> {
     Ok(parts.join("-"))
 }
 
-fn random<const N: usize>() -> Result<[u8; N], Trouble> {
+fn random<const N: usize>() -> Result<[u8; N], SetterError> {
     let mut bytes = [0; N];
     // So few bytes come whole (getrandom(2)).
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
-        .map_err(|errno| Trouble::Machine(format!("the kernel has no random numbers: {errno}")))?;
+        .map_err(|errno| SetterError::Machine(format!("the kernel has no random numbers: {errno}")))?;
     Ok(bytes)
 }
 

@@ -2,11 +2,11 @@
 
 use super::record::Record;
 use super::replace::Replacement;
-use super::{Trouble, below, unfinished};
+use super::{SetterError, below, unfinished};
 use crate::cache::Cache;
 use crate::judge::{Judge, Machine, Observer, Options};
 use crate::suite::Suites;
-use crate::time_limit::{self, FACTOR, For, PATIENCE, RESOLUTION};
+use crate::time_limit::{self, DEFAULT_FACTOR, DEFAULT_RESOLUTION, LimitPurpose, MEASURING_CPU_TIME};
 use crate::verdict::Verdict;
 use millibox_package::model::{Format, Submission};
 use millibox_package::{Problem, edit};
@@ -26,14 +26,14 @@ pub struct Report {
     /// Each test, in order.
     pub tests: Vec<TestTime>,
     /// Submissions that were not measured.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedSubmission>,
     /// Files that were changed, below the package.
     pub written: Vec<String>,
 }
 
 /// A submission whose language cannot be used here.
 #[derive(Debug, Clone, Serialize)]
-pub struct Skipped {
+pub struct SkippedSubmission {
     /// Its name.
     pub submission: String,
     /// Why.
@@ -74,9 +74,9 @@ pub fn limits(
     package: &Path,
     write: bool,
     observer: Observer<'_>,
-) -> Result<Report, Trouble> {
+) -> Result<Report, SetterError> {
     let problem = if write { unfinished(package) } else { read(package) }?;
-    let options = Options { time_limit: Some(PATIENCE), ..Options::default() };
+    let options = Options { time_limit: Some(MEASURING_CPU_TIME), ..Options::default() };
     let judge = Judge::new(machine, suites, cache, options);
     let submissions: Vec<Submission> = match problem.format {
         Format::Sim => problem.model_solution().into_iter().cloned().collect(),
@@ -89,11 +89,11 @@ pub fn limits(
             None => "there is no submission that must be accepted, to be measured",
             Some(_) => "submissions.yaml takes all that must be accepted out (use_for_time_limit)",
         };
-        return Err(Trouble::Programs(vec![why.to_owned()]));
+        return Err(SetterError::Programs(vec![why.to_owned()]));
     }
     let prepared = judge
         .problem(problem.clone(), observer)
-        .map_err(|unjudgeable| Trouble::Programs(vec![unjudgeable.to_string()]))?;
+        .map_err(|unjudgeable| SetterError::Programs(vec![unjudgeable.to_string()]))?;
     let mut tests: Vec<TestTime> = problem
         .tests()
         .map(|test| TestTime {
@@ -113,11 +113,11 @@ pub fn limits(
         match report.verdict {
             Some(Verdict::Accepted) => {}
             None if report.is_skipped() => {
-                skipped.push(Skipped { submission: report.name, reason: report.reason });
+                skipped.push(SkippedSubmission { submission: report.name, reason: report.reason });
                 continue;
             }
-            None => return Err(Trouble::Machine("it was stopped".to_owned())),
-            Some(Verdict::JudgeError) => return Err(Trouble::Machine(format!("{name}{on}: {}", report.reason))),
+            None => return Err(SetterError::Machine("it was stopped".to_owned())),
+            Some(Verdict::JudgeError) => return Err(SetterError::Machine(format!("{name}{on}: {}", report.reason))),
             Some(_) => {
                 let words = report.words();
                 // The test has been named.
@@ -128,7 +128,7 @@ pub fn limits(
                 let said = said.unwrap_or(&report.reason);
                 let why = if said.is_empty() { String::new() } else { format!(", {said}") };
                 let message = format!("{name} must be accepted, and is not{on}: {words}{why}");
-                return Err(Trouble::Programs(vec![message]));
+                return Err(SetterError::Programs(vec![message]));
             }
         }
         for (test, seen) in tests.iter_mut().zip(&report.tests) {
@@ -143,7 +143,7 @@ pub fn limits(
     if skipped.len() == submissions.len() {
         let why = skipped.iter().map(|skipped| format!("{}: {}", skipped.submission, skipped.reason));
         let why = why.collect::<Vec<_>>().join("; ");
-        return Err(Trouble::Machine(format!("no submission that must be accepted can be measured here: {why}")));
+        return Err(SetterError::Machine(format!("no submission that must be accepted can be measured here: {why}")));
     }
     let mut report = Report { skipped, ..computed(&problem, tests) };
     if write {
@@ -152,21 +152,21 @@ pub fn limits(
     Ok(report)
 }
 
-fn read(package: &Path) -> Result<Problem, Trouble> {
-    millibox_package::read(package).map_err(Trouble::Package)
+fn read(package: &Path) -> Result<Problem, SetterError> {
+    millibox_package::read(package).map_err(SetterError::Package)
 }
 
 fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
     let stated = problem.limits.cpu_time.map(|limit| limit.as_secs_f64());
     if problem.format == Format::Sim {
         for test in &mut tests {
-            test.limit = time_limit::sim(Duration::from_secs_f64(test.time), For::Setting).as_secs_f64();
+            test.limit = time_limit::sim(Duration::from_secs_f64(test.time), LimitPurpose::Setting).as_secs_f64();
         }
-        let formula = format!("{}; t: the model solution's time", time_limit::sim_formula(For::Setting));
+        let formula = format!("{}; t: the model solution's time", time_limit::sim_formula(LimitPurpose::Setting));
         return Report { formula, limit: None, stated, tests, skipped: Vec::new(), written: Vec::new() };
     }
-    let factor = problem.limits.from_accepted.unwrap_or(FACTOR);
-    let resolution = problem.limits.resolution.unwrap_or(RESOLUTION);
+    let factor = problem.limits.from_accepted.unwrap_or(DEFAULT_FACTOR);
+    let resolution = problem.limits.resolution.unwrap_or(DEFAULT_RESOLUTION);
     let slowest = Duration::from_secs_f64(tests.iter().map(|test| test.time).fold(0.0, f64::max));
     let limit = time_limit::icpc(slowest, factor, resolution).as_secs_f64();
     let resolution = resolution.as_secs_f64();
@@ -179,17 +179,17 @@ fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
 
 /// Writes the limits, and reads the package again to see that it says what is meant; else all is put
 /// back. The files that were changed.
-fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<String>, Trouble> {
+fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<String>, SetterError> {
     let record = Record::open(&problem.directory)?;
     let mut changes: Vec<(PathBuf, String, String)> = Vec::new();
-    let mut change = |name: &str, edit: &dyn Fn(&str) -> Result<String, String>| -> Result<bool, Trouble> {
+    let mut change = |name: &str, edit: &dyn Fn(&str) -> Result<String, String>| -> Result<bool, SetterError> {
         let path = problem.directory.join(name);
         let old = match std::fs::read_to_string(&path) {
             Ok(old) => old,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(Trouble::file("read", &path, &error)),
+            Err(error) => return Err(SetterError::file("read", &path, &error)),
         };
-        let new = edit(&old).map_err(|why| Trouble::file("change", &path, &why))?;
+        let new = edit(&old).map_err(|why| SetterError::file("change", &path, &why))?;
         changes.push((path, old, new));
         Ok(true)
     };
@@ -219,7 +219,7 @@ fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<Strin
         let mut replacement = Replacement::begin(record.directory.join("new"))?;
         for change in &changes {
             let new = replacement.path();
-            let failed = |error: std::io::Error| Trouble::file("write", &change.0, &error);
+            let failed = |error: std::io::Error| SetterError::file("write", &change.0, &error);
             std::fs::write(&new, which(change)).map_err(failed)?;
             let permissions = change.0.metadata().map_err(failed)?.permissions();
             std::fs::set_permissions(&new, permissions).map_err(failed)?;
@@ -230,7 +230,9 @@ fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<Strin
     put(|(_, _, new)| new)?;
     if let Err(why) = says(package, report) {
         put(|(_, old, _)| old)?;
-        return Err(Trouble::Machine(format!("the limits could not be written so that they are read again: {why}")));
+        return Err(SetterError::Machine(format!(
+            "the limits could not be written so that they are read again: {why}"
+        )));
     }
     Ok(changes.iter().map(|(path, ..)| below(problem, path)).collect())
 }

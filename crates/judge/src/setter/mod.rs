@@ -50,7 +50,7 @@ pub trait Progress: Sync {
 
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum SetterError {
     /// The package cannot be read.
     #[error("{0}")]
     Package(Faults),
@@ -60,21 +60,21 @@ pub enum Trouble {
     Programs(Vec<String>),
     /// What was asked for makes no sense.
     #[error("{0}")]
-    Asked(String),
+    Request(String),
     /// The machine, the sandbox or a file failed; nothing is said of the package.
     #[error("{0}")]
     Machine(String),
 }
 
-impl Trouble {
-    fn file(what: &str, path: &Path, error: &dyn std::fmt::Display) -> Trouble {
-        Trouble::Machine(format!("cannot {what} {}: {error}", path.display()))
+impl SetterError {
+    fn file(what: &str, path: &Path, error: &dyn std::fmt::Display) -> SetterError {
+        SetterError::Machine(format!("cannot {what} {}: {error}", path.display()))
     }
 }
 
-impl From<crate::batch::JudgeFailure> for Trouble {
-    fn from(failure: crate::batch::JudgeFailure) -> Trouble {
-        Trouble::Machine(failure.0)
+impl From<crate::batch::JudgeFailure> for SetterError {
+    fn from(failure: crate::batch::JudgeFailure) -> SetterError {
+        SetterError::Machine(failure.0)
     }
 }
 
@@ -86,30 +86,30 @@ impl<'s> Setter<'s> {
 }
 
 /// A package whose files are to be changed: not an archive, which was unpacked to somewhere else.
-fn unfinished(package: &Path) -> Result<Problem, Trouble> {
-    let problem = millibox_package::read_unfinished(package).map_err(Trouble::Package)?;
+fn unfinished(package: &Path) -> Result<Problem, SetterError> {
+    let problem = millibox_package::read_unfinished(package).map_err(SetterError::Package)?;
     match problem.unpacked {
         None => Ok(problem),
         Some(_) => {
-            Err(Trouble::Asked(format!("{} is an archive; unpack it, and name the directory", package.display())))
+            Err(SetterError::Request(format!("{} is an archive; unpack it, and name the directory", package.display())))
         }
     }
 }
 
 /// Tests that somebody names: by name, by its last part, by a directory for all below it, or by a pattern as
 /// `millibox judge --tests` has them.
-struct Asked<'a>(Vec<(&'a str, glob::Pattern)>);
+struct TestSelection<'a>(Vec<(&'a str, glob::Pattern)>);
 
-impl<'a> Asked<'a> {
-    fn of(names: &'a [String]) -> Result<Asked<'a>, Trouble> {
+impl<'a> TestSelection<'a> {
+    fn of(names: &'a [String]) -> Result<TestSelection<'a>, SetterError> {
         let patterns = names.iter().map(|name| {
             let pattern = glob::Pattern::new(name).map_err(|error| {
                 let at = error.pos + 1;
-                Trouble::Asked(format!("{name:?} is no pattern for names: {} (at character {at})", error.msg))
+                SetterError::Request(format!("{name:?} is no pattern for names: {} (at character {at})", error.msg))
             })?;
             Ok((name.trim_end_matches('/'), pattern))
         });
-        patterns.collect::<Result<_, _>>().map(Asked)
+        patterns.collect::<Result<_, _>>().map(TestSelection)
     }
 
     /// Whether this one is meant; none named: all are.
@@ -142,7 +142,7 @@ mod tests {
     fn tests_by_name_directory_and_pattern() {
         let meant = |names: &[&str]| -> Vec<&str> {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-            let asked = Asked::of(&names).unwrap();
+            let asked = TestSelection::of(&names).unwrap();
             let tests = ["sample/1", "secret/b", "secret/g/1", "secretive"];
             assert_eq!(asked.vain(&tests).is_some(), names.iter().any(|name| name == "none"));
             tests.into_iter().filter(|test| asked.has(test)).collect()
@@ -153,6 +153,6 @@ mod tests {
         assert_eq!(meant(&["secret/*"]), ["secret/b", "secret/g/1"]);
         assert_eq!(meant(&["b", "none"]), ["secret/b"]);
         assert_eq!(meant(&["1"]), ["sample/1", "secret/g/1"]);
-        assert!(matches!(Asked::of(&["[".to_owned()]), Err(Trouble::Asked(_))));
+        assert!(matches!(TestSelection::of(&["[".to_owned()]), Err(SetterError::Request(_))));
     }
 }

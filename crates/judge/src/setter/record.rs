@@ -3,7 +3,7 @@
 //! It tells which files need not be made again, and which may be replaced or removed: those that are as they were made.
 //! Without it all is made anew, but no other file is replaced, and nothing is removed.
 
-use super::Trouble;
+use super::SetterError;
 use crate::compile::headers_in;
 use crate::suite::Suites;
 use millibox_package::model::Program;
@@ -18,13 +18,13 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// Our directory in the package. Whoever reads packages leaves it out, since its name begins with a dot.
-const DIRECTORY: &str = ".millibox";
-const FILE: &str = "made.json";
+const RECORD_DIRECTORY: &str = ".millibox";
+const RECORD_FILE: &str = "made.json";
 /// Changes when files are made in another way, so that none of before is taken for new.
-const VERSION: u32 = 1;
+const RECORD_VERSION: u32 = 1;
 
 /// A package of a hundred thousand files has one of 20 MiB.
-const LONGEST: u64 = 64 << 20;
+const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 /// The record, and the right to change the package's files.
 pub(super) struct Record {
@@ -40,14 +40,14 @@ pub(super) struct Record {
 pub(super) struct Content {
     version: u32,
     /// By path below the package.
-    pub files: BTreeMap<String, Made>,
+    pub files: BTreeMap<String, RecordedFile>,
     /// Directories that were made for them, outer ones first.
     pub directories: BTreeSet<String>,
 }
 
 /// A file that was made.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Made {
+pub(super) struct RecordedFile {
     /// Digest of all that it was made of.
     pub of: String,
     /// Digest of what is in it.
@@ -59,30 +59,30 @@ pub(super) struct Made {
 
 impl Record {
     /// Opens the record of a package. One at a time has it.
-    pub fn open(package: &Path) -> Result<Record, Trouble> {
-        let directory = package.join(DIRECTORY);
+    pub fn open(package: &Path) -> Result<Record, SetterError> {
+        let directory = package.join(RECORD_DIRECTORY);
         let fresh = match std::fs::create_dir(&directory) {
             Ok(()) => true,
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
-            Err(error) => return Err(Trouble::file("make the directory", &directory, &error)),
+            Err(error) => return Err(SetterError::file("make the directory", &directory, &error)),
         };
         // A link would lead to files that are none of the package's.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let lock = open(&directory, flags, Mode::empty()).map_err(|errno| match errno {
-            Errno::NOTDIR | Errno::LOOP => Trouble::file("use", &directory, &"it is no directory; remove it"),
-            errno => Trouble::file("open", &directory, &errno),
+            Errno::NOTDIR | Errno::LOOP => SetterError::file("use", &directory, &"it is no directory; remove it"),
+            errno => SetterError::file("open", &directory, &errno),
         })?;
         let lock = File::from(lock);
         flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-            Trouble::Asked(format!("another `millibox problem` is at work on {}; wait for it", package.display()))
+            SetterError::Request(format!("another `millibox problem` is at work on {}; wait for it", package.display()))
         })?;
-        let unread = |error: &dyn std::fmt::Display| Trouble::file("read", &directory.join(FILE), error);
+        let unread = |error: &dyn std::fmt::Display| SetterError::file("read", &directory.join(RECORD_FILE), error);
         let mut text = Vec::new();
-        match regular(&lock, FILE) {
+        match regular(&lock, RECORD_FILE) {
             Ok(Some(file)) => {
-                file.take(LONGEST + 1).read_to_end(&mut text).map_err(|error| unread(&error))?;
-                if text.len() as u64 > LONGEST {
-                    return Err(unread(&format!("longer than {} MiB; remove it", LONGEST >> 20)));
+                file.take(MAX_RECORD_BYTES + 1).read_to_end(&mut text).map_err(|error| unread(&error))?;
+                if text.len() as u64 > MAX_RECORD_BYTES {
+                    return Err(unread(&format!("longer than {} MiB; remove it", MAX_RECORD_BYTES >> 20)));
                 }
             }
             Ok(None) => return Err(unread(&"it is no regular file; remove it")),
@@ -91,7 +91,7 @@ impl Record {
         }
         // What somebody damaged is no worse than none.
         let content: Content = serde_json::from_slice(&text).unwrap_or_default();
-        let content = if content.version == VERSION { content } else { Content::default() };
+        let content = if content.version == RECORD_VERSION { content } else { Content::default() };
         if let Some(path) = content.files.keys().chain(&content.directories).find(|path| !is_below(path)) {
             return Err(unread(&format!("it names {path:?}, which is no path in the package; remove this record")));
         }
@@ -108,21 +108,21 @@ impl Record {
     }
 
     /// The new record as a file, to be put at its place together with what it tells of.
-    pub fn write(&mut self, content: Content, to: &Path) -> Result<PathBuf, Trouble> {
-        let content = Content { version: VERSION, ..content };
+    pub fn write(&mut self, content: Content, to: &Path) -> Result<PathBuf, SetterError> {
+        let content = Content { version: RECORD_VERSION, ..content };
         let mut text = serde_json::to_vec_pretty(&content)
-            .map_err(|error| Trouble::Machine(format!("the record of what was made: {error}")))?;
+            .map_err(|error| SetterError::Machine(format!("the record of what was made: {error}")))?;
         text.push(b'\n');
-        std::fs::write(to, text).map_err(|error| Trouble::file("write", to, &error))?;
+        std::fs::write(to, text).map_err(|error| SetterError::file("write", to, &error))?;
         self.kept = true;
-        Ok(self.directory.join(FILE))
+        Ok(self.directory.join(RECORD_FILE))
     }
 }
 
 impl Record {
     /// Nothing made is left: nor are the record and its directory.
     pub fn remove(self) {
-        let _ = std::fs::remove_file(self.directory.join(FILE));
+        let _ = std::fs::remove_file(self.directory.join(RECORD_FILE));
         let _ = std::fs::remove_dir(&self.directory);
     }
 }
@@ -168,7 +168,7 @@ impl Digest {
     }
 
     /// The program's sources, and the headers beside them. `root`: the package.
-    pub fn with_program(mut self, program: &Program, suites: &Suites, root: &Path) -> Result<Digest, Trouble> {
+    pub fn with_program(mut self, program: &Program, suites: &Suites, root: &Path) -> Result<Digest, SetterError> {
         let mut files = program.sources.clone();
         if let Ok(suite) = suites.for_sources(&program.sources, program.language.as_deref()) {
             let directories: BTreeSet<&Path> = program.sources.iter().filter_map(|source| source.parent()).collect();
@@ -181,7 +181,7 @@ impl Digest {
         files.dedup();
         self = self.with(format!("{:?} {:?}", program.language, program.arguments));
         for file in files {
-            let bytes = std::fs::read(&file).map_err(|error| Trouble::file("read", &file, &error))?;
+            let bytes = std::fs::read(&file).map_err(|error| SetterError::file("read", &file, &error))?;
             self = self.with(file.as_os_str().as_encoded_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or(b""));
             self = self.with(bytes);
         }
@@ -194,8 +194,8 @@ impl Digest {
 }
 
 /// Digest of a file's content; `None`: there is no such file.
-pub(super) fn content(path: &Path) -> Result<Option<String>, Trouble> {
-    let failed = |error: &std::io::Error| Trouble::file("read", path, error);
+pub(super) fn content(path: &Path) -> Result<Option<String>, SetterError> {
+    let failed = |error: &std::io::Error| SetterError::file("read", path, error);
     match File::open(path) {
         Ok(file) => of_file(file).map(Some).map_err(|error| failed(&error)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

@@ -4,7 +4,7 @@
 //! them are there. If a renaming fails, those before it are taken back. Who is killed in between
 //! leaves each file old or new, never half.
 
-use super::Trouble;
+use super::SetterError;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,14 +20,14 @@ pub(super) struct Replacement {
 impl Replacement {
     /// Begins, with new files in `directory`, which is made. What an earlier one left there, being
     /// killed, is removed.
-    pub fn begin(directory: PathBuf) -> Result<Replacement, Trouble> {
+    pub fn begin(directory: PathBuf) -> Result<Replacement, SetterError> {
         match fs::remove_dir_all(&directory) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Trouble::file("remove", &directory, &error));
+                return Err(SetterError::file("remove", &directory, &error));
             }
             _ => {}
         }
-        fs::create_dir(&directory).map_err(|error| Trouble::file("make the directory", &directory, &error))?;
+        fs::create_dir(&directory).map_err(|error| SetterError::file("make the directory", &directory, &error))?;
         Ok(Replacement { directory, files: Vec::new(), names: 0 })
     }
 
@@ -51,20 +51,21 @@ impl Replacement {
     }
 
     /// Puts all files in place, or none.
-    pub fn commit(mut self) -> Result<(), Trouble> {
+    pub fn commit(mut self) -> Result<(), SetterError> {
         let mut undo = Undo { steps: Vec::new() };
         for (new, place) in std::mem::take(&mut self.files) {
             for directory in missing(&place) {
-                fs::create_dir(&directory).map_err(|error| Trouble::file("make the directory", &directory, &error))?;
+                fs::create_dir(&directory)
+                    .map_err(|error| SetterError::file("make the directory", &directory, &error))?;
                 undo.steps.push(Step::Made(directory));
             }
             let old = self.path();
             match fs::rename(&place, &old) {
                 Ok(()) => undo.steps.push(Step::Moved { from: place.clone(), to: old }),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(Trouble::file("replace", &place, &error)),
+                Err(error) => return Err(SetterError::file("replace", &place, &error)),
             }
-            fs::rename(&new, &place).map_err(|error| Trouble::file("write", &place, &error))?;
+            fs::rename(&new, &place).map_err(|error| SetterError::file("write", &place, &error))?;
             undo.steps.push(Step::Moved { from: new, to: place });
         }
         undo.steps.clear();

@@ -1,10 +1,10 @@
 //! What is wrong with a package: its files, its inputs, its answers.
 
-use super::work::{Done, Job};
-use super::{Setter, Trouble, below};
+use super::work::{Completed, Job};
+use super::{Setter, SetterError, below};
 use crate::batch::{Case, Worker};
 use crate::checker::CheckerInstance;
-use crate::checker::custom::{Custom, checker_limits};
+use crate::checker::custom::{OutputValidator, checker_limits};
 use crate::program::{Executable, Limits};
 use crate::pump::memory_file;
 use crate::staging::Staged;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Exit status of an input validator that accepts, in the ICPC formats.
-const ACCEPTED: i32 = 42;
+const ACCEPTED_STATUS: i32 = 42;
 
 /// What was looked at, and what is wrong.
 #[derive(Debug, Clone, Default)]
@@ -46,7 +46,7 @@ impl Report {
     }
 
     /// What came of looking at many things at once.
-    fn take(&mut self, all: Vec<Result<Found, Trouble>>) -> Result<(), Trouble> {
+    fn take(&mut self, all: Vec<Result<Remarks, SetterError>>) -> Result<(), SetterError> {
         for faults in all {
             for (severity, path, message) in faults? {
                 self.add(severity, &path, message);
@@ -57,10 +57,10 @@ impl Report {
 }
 
 /// What is wrong, and with which file.
-type Found = Vec<(Severity, PathBuf, String)>;
+type Remarks = Vec<(Severity, PathBuf, String)>;
 
 /// What came of looking at one file.
-struct Look {
+struct FileScan {
     digest: [u8; 32],
     /// Line, and what a person may not have meant.
     remarks: Vec<(Option<u32>, String)>,
@@ -79,12 +79,14 @@ impl Setter<'_> {
     /// # Errors
     /// There is no package, or it cannot be read at all; or the sandbox or the machine failed. What is wrong with a
     /// package is in the report.
-    pub fn validate(&self, package: &Path) -> Result<Report, Trouble> {
+    pub fn validate(&self, package: &Path) -> Result<Report, SetterError> {
         let mut report = Report::default();
         let problem = match millibox_package::read_whole(package) {
             Ok(problem) => problem,
             // Not of a file in it, but of the whole: nothing was looked at.
-            Err(faults) if faults.iter().all(|fault| fault.path == package) => return Err(Trouble::Package(faults)),
+            Err(faults) if faults.iter().all(|fault| fault.path == package) => {
+                return Err(SetterError::Package(faults));
+            }
             Err(faults) => {
                 report.faults = faults.into_iter().collect();
                 return Ok(report);
@@ -94,8 +96,8 @@ impl Setter<'_> {
         let tests: Vec<&Test> = self.complete(&problem, &mut report);
         report.tests = tests.len();
         let looks = self.parallel("files", &tests, |_: &mut Worker<'_>, test| {
-            let input = look(&test.input, true);
-            let answer = test.answer.as_deref().map(|answer| look(answer, problem.kind == Kind::Batch)).transpose();
+            let input = scan(&test.input, true);
+            let answer = test.answer.as_deref().map(|answer| scan(answer, problem.kind == Kind::Batch)).transpose();
             (String::new(), input.and_then(|input| Ok((input, answer?))))
         });
         let mut inputs: BTreeMap<(String, [u8; 32]), &Test> = BTreeMap::new();
@@ -152,10 +154,10 @@ impl Setter<'_> {
     }
 
     /// Compiles validators and checker; those that cannot be are faults.
-    fn tools<'a>(&self, problem: &'a Problem, report: &mut Report) -> Result<Tools<'a>, Trouble> {
+    fn tools<'a>(&self, problem: &'a Problem, report: &mut Report) -> Result<Tools<'a>, SetterError> {
         let mut compile = |program: &Program| match self.compile(problem, program, Vec::new(), &problem.constants) {
             Ok(executable) => Ok(Some(executable)),
-            Err(Trouble::Programs(messages)) => {
+            Err(SetterError::Programs(messages)) => {
                 for message in messages {
                     let message = message.strip_prefix(&format!("{}: ", program.path.display())).unwrap_or(&message);
                     report.add(Severity::Error, &program.path, message);
@@ -179,8 +181,8 @@ impl Setter<'_> {
             Checker::Lines => Some(CheckerInstance::Lines),
             Checker::Custom { program, convention } => match compile(program)? {
                 Some(executable) => {
-                    let custom = Custom::of_package(self.supervisor, executable, *convention, problem)
-                        .map_err(|error| Trouble::Machine(error.to_string()))?;
+                    let custom = OutputValidator::of_package(self.supervisor, executable, *convention, problem)
+                        .map_err(|error| SetterError::Machine(error.to_string()))?;
                     Some(CheckerInstance::Custom(Arc::new(custom)))
                 }
                 None => None,
@@ -201,7 +203,7 @@ impl Setter<'_> {
         tests: &[&Test],
         tools: &Tools<'_>,
         report: &mut Report,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), SetterError> {
         let all = self.parallel("inputs and answers", tests, |worker, test| {
             let mut faults = Vec::new();
             let tried = self
@@ -228,10 +230,10 @@ impl Setter<'_> {
         test: &Test,
         tools: &Tools<'t>,
         all: bool,
-    ) -> Result<Vec<(&'t Program, Refusal)>, Trouble> {
+    ) -> Result<Vec<(&'t Program, Refusal)>, SetterError> {
         let ids = self.supervisor.ids();
         let files = test.files.as_deref().map(|files| {
-            let failed = |error: std::io::Error| Trouble::file("show the sandbox", files, &error);
+            let failed = |error: std::io::Error| SetterError::file("show the sandbox", files, &error);
             Staged::within(&problem.directory, files, ids).map_err(failed)
         });
         let files = files.transpose()?;
@@ -256,8 +258,8 @@ impl Setter<'_> {
         flags: impl Iterator<Item = &'f String>,
         input: &Path,
         tools: &Tools<'_>,
-    ) -> Result<Done, Trouble> {
-        let file = File::open(input).map_err(|error| Trouble::file("read", input, &error))?;
+    ) -> Result<Completed, SetterError> {
+        let file = File::open(input).map_err(|error| SetterError::file("read", input, &error))?;
         let arguments: Vec<_> = flags.map(Into::into).collect();
         Ok(self.run(&Job {
             executable,
@@ -277,8 +279,8 @@ impl Setter<'_> {
         problem: &Problem,
         test: &Test,
         tools: &Tools<'_>,
-        faults: &mut Found,
-    ) -> Result<(), Trouble> {
+        faults: &mut Remarks,
+    ) -> Result<(), SetterError> {
         let (Some(checker), Some(path)) = (&tools.checker, &test.answer) else { return Ok(()) };
         let (verdict, why) = self.check(worker, problem, test, path, checker)?;
         match verdict {
@@ -305,8 +307,8 @@ impl Setter<'_> {
         test: &Test,
         path: &Path,
         checker: &CheckerInstance,
-    ) -> Result<(Verdict, String), Trouble> {
-        let failed = |error: std::io::Error| Trouble::file("read", path, &error);
+    ) -> Result<(Verdict, String), SetterError> {
+        let failed = |error: std::io::Error| SetterError::file("read", path, &error);
         let mut output = match checker {
             CheckerInstance::Custom(custom) if custom.wants_output_by_path() => worker.place()?.output_file()?,
             _ => memory_file()?,
@@ -321,7 +323,7 @@ impl Setter<'_> {
     }
 
     /// Tests of the programs themselves: what is there to be refused must be, and nothing else.
-    fn try_probes(&self, problem: &Problem, tools: &Tools<'_>, report: &mut Report) -> Result<(), Trouble> {
+    fn try_probes(&self, problem: &Problem, tools: &Tools<'_>, report: &mut Report) -> Result<(), SetterError> {
         let probes = &problem.probes;
         let outputs = probes.iter().filter(|probe| probe.kind != ProbeKind::InvalidInput);
         if let Some(probe) = outputs.clone().next().filter(|_| problem.kind != Kind::Batch) {
@@ -349,8 +351,8 @@ impl Setter<'_> {
         problem: &Problem,
         probe: &Probe,
         tools: &Tools<'_>,
-        faults: &mut Found,
-    ) -> Result<(), Trouble> {
+        faults: &mut Remarks,
+    ) -> Result<(), SetterError> {
         let Probe { kind, test, output } = probe;
         if *kind == ProbeKind::InvalidInput {
             let refusals = self.refusals(problem, test, tools, false)?;
@@ -404,10 +406,10 @@ struct Refusal {
 
 impl Refusal {
     /// `None`: it did.
-    fn of(done: Done) -> Option<Refusal> {
+    fn of(done: Completed) -> Option<Refusal> {
         let failed = done.exit_code.is_none();
         match (done.exit_code, done.failure) {
-            (Some(ACCEPTED), _) => None,
+            (Some(ACCEPTED_STATUS), _) => None,
             (_, Some(why)) => Some(Refusal { why, failed }),
             (_, None) => Some(Refusal { why: "exited with 0, not with 42 (accepted)".to_owned(), failed }),
         }
@@ -425,8 +427,8 @@ fn group_of(problem: &Problem, test: &Test) -> String {
 }
 
 /// Reads a file once, for its digest and for what may be wrong with it as a `text`.
-fn look(path: &Path, text: bool) -> Result<Look, Trouble> {
-    let failed = |error: std::io::Error| Trouble::file("read", path, &error);
+fn scan(path: &Path, text: bool) -> Result<FileScan, SetterError> {
+    let failed = |error: std::io::Error| SetterError::file("read", path, &error);
     let mut file = File::open(path).map_err(failed)?;
     let mut digest = Sha256::new();
     let mut chunk = vec![0; 128 << 10];
@@ -494,7 +496,7 @@ fn look(path: &Path, text: bool) -> Result<Look, Trouble> {
             Some(_) => add(Some(line), "its last line has no end; add a line feed"),
         }
     }
-    Ok(Look { digest: digest.finalize().into(), remarks })
+    Ok(FileScan { digest: digest.finalize().into(), remarks })
 }
 
 #[cfg(test)]
@@ -505,7 +507,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         std::fs::write(&path, bytes).unwrap();
-        look(&path, true).unwrap().remarks
+        scan(&path, true).unwrap().remarks
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Programs of the package, compiled and run, several at a time.
 
-use super::{Setter, Trouble};
+use super::{Setter, SetterError};
 use crate::batch::{JudgeFailure, Worker, judge_run};
 use crate::compile::{CompileError, Options};
 use crate::convention::printable;
@@ -21,10 +21,10 @@ use std::thread::Builder;
 use std::time::Duration;
 
 /// Bytes of a program's standard error that are kept.
-const COMPLAINTS: usize = 4096;
+const STDERR_BYTES: usize = 4096;
 
 /// Limits of a program that the setter wrote and that nobody is judged by: it only must come to an end.
-pub(super) const PATIENT: Limits = Limits {
+pub(super) const SETTER_LIMITS: Limits = Limits {
     cpu_time: Duration::from_secs(60),
     real_time: Duration::from_secs(180),
     memory: 1 << 30,
@@ -45,7 +45,7 @@ pub(super) struct Job<'a> {
 }
 
 /// What came of it.
-pub(super) struct Done {
+pub(super) struct Completed {
     /// Why it did not end well; in the run's words, with what it wrote to its standard error.
     pub failure: Option<String>,
     pub exit_code: Option<i32>,
@@ -59,21 +59,21 @@ impl Setter<'_> {
         program: &Program,
         include: Vec<PathBuf>,
         constants: &Constants,
-    ) -> Result<Executable, Trouble> {
+    ) -> Result<Executable, SetterError> {
         let path = program.path.display();
         let suites = self.toolbox.suites();
         let suite = suites
             .for_sources(&program.sources, program.language.as_deref())
-            .map_err(|error| Trouble::Programs(vec![format!("{path}: its language is not known: {error}")]))?;
+            .map_err(|error| SetterError::Programs(vec![format!("{path}: its language is not known: {error}")]))?;
         let constants = constants.clone();
         let root = Some(problem.directory.clone());
         let options = Options { headers_beside: true, include, constants, root, ..Options::default() };
         let compilation = self.toolbox.compile(suite, &program.sources, &options);
         let mut executable = compilation.result.map_err(|error| match error {
-            CompileError::Judge(why) | CompileError::Unavailable(why) => Trouble::Machine(format!("{path}: {why}")),
+            CompileError::Judge(why) | CompileError::Unavailable(why) => SetterError::Machine(format!("{path}: {why}")),
             error => {
                 let said = compilation.messages.trim_end();
-                Trouble::Programs(vec![format!("{path}: {error}{}{said}", if said.is_empty() { "" } else { "\n" })])
+                SetterError::Programs(vec![format!("{path}: {error}{}{said}", if said.is_empty() { "" } else { "\n" })])
             }
         })?;
         executable.argv.extend(program.arguments.iter().map(OsString::from));
@@ -81,7 +81,7 @@ impl Setter<'_> {
     }
 
     /// Runs a program to its end.
-    pub(super) fn run(&self, job: &Job<'_>) -> Result<Done, JudgeFailure> {
+    pub(super) fn run(&self, job: &Job<'_>) -> Result<Completed, JudgeFailure> {
         let mut request = job.executable.request_in(job.world, job.limits, job.arguments);
         for (name, value) in job.environment {
             request = request.env(name, value);
@@ -96,7 +96,7 @@ impl Setter<'_> {
         };
         let mut said = Vec::new();
         let (stdout, its_stdout) = Output::new(Sink::File(job.output), job.limits.output)?;
-        let (stderr, its_stderr) = Output::new(Sink::Head(&mut said, COMPLAINTS), u64::MAX)?;
+        let (stderr, its_stderr) = Output::new(Sink::Head(&mut said, STDERR_BYTES), u64::MAX)?;
         let request = request.stdout(its_stdout).stderr(its_stderr);
         let handle = self.supervisor.run(&request)?;
         // Its ends of the pipes: with ours open, they would never break.
@@ -105,12 +105,12 @@ impl Setter<'_> {
         let failure = match judge_run(&result, job.limits) {
             Some((Verdict::JudgeError, why)) => return Err(JudgeFailure(why)),
             Some((_, why)) => {
-                let said = printable(&said, COMPLAINTS);
+                let said = printable(&said, STDERR_BYTES);
                 Some(if said.is_empty() { why } else { format!("{why}: {said}") })
             }
             None => None,
         };
-        Ok(Done { failure, exit_code: result.exit_code })
+        Ok(Completed { failure, exit_code: result.exit_code })
     }
 
     /// Does the work for every item, several at a time; what came of it, in the items' order. A step
@@ -148,14 +148,14 @@ impl Setter<'_> {
 
 /// Parts results from troubles. What the machine failed in goes before what programs failed in: it may
 /// be the reason, and says nothing of the package.
-pub(super) fn all<T>(results: impl IntoIterator<Item = Result<T, Trouble>>) -> Result<Vec<T>, Trouble> {
+pub(super) fn all<T>(results: impl IntoIterator<Item = Result<T, SetterError>>) -> Result<Vec<T>, SetterError> {
     let (mut good, mut wrong) = (Vec::new(), Vec::new());
     for result in results {
         match result {
             Ok(result) => good.push(result),
-            Err(Trouble::Programs(messages)) => wrong.extend(messages),
+            Err(SetterError::Programs(messages)) => wrong.extend(messages),
             Err(other) => return Err(other),
         }
     }
-    if wrong.is_empty() { Ok(good) } else { Err(Trouble::Programs(wrong)) }
+    if wrong.is_empty() { Ok(good) } else { Err(SetterError::Programs(wrong)) }
 }

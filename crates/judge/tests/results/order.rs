@@ -1,7 +1,7 @@
-//! Judged in parallel, all comes out as if judged one after another.
+//! Tests judged in parallel give the results of tests judged one after another.
 
 use crate::tree::*;
-use millibox_judge::scoring::{Graded, Grading, Judged, Plan, Progress, TestState};
+use millibox_judge::scoring::{Grade, Grading, JudgedTest, Plan, Progress, TestState};
 use millibox_judge::verdict::{Points, Verdict};
 use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring, VerdictMode};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type Said = (Verdict, f64);
 
 /// A grader: what it says depends on all that it is told, in its order.
-fn grader(input: &str) -> Result<Graded, String> {
+fn grader(input: &str) -> Result<Grade, String> {
     let parts: Vec<(&str, f64)> = input
         .lines()
         .map(|line| line.split_once(' ').unwrap())
@@ -24,13 +24,13 @@ fn grader(input: &str) -> Result<Graded, String> {
         (_, ("RTE", _)) => "AC".to_owned(),
         (_, (last, _)) => (*last).to_owned(),
     };
-    Graded::parse(format!("{said} {sum}\n").as_bytes())
+    Grade::parse(format!("{said} {sum}\n").as_bytes())
 }
 
 /// Judges one test after another, written down as plainly as the rules are.
 struct Naive<'a> {
     scoring: bool,
-    results: &'a [Judged],
+    results: &'a [JudgedTest],
     next: usize,
     judged: BTreeSet<usize>,
     fail_fast: bool,
@@ -128,8 +128,8 @@ impl Naive<'_> {
             });
             let out_of_range = |points| rules.range.is_some_and(|(least, most)| !(least..=most).contains(&points));
             return match grader(&lines.collect::<String>()) {
-                Ok(Graded { verdict: Verdict::Accepted, points }) if out_of_range(points) => (Verdict::JudgeError, 0.0),
-                Ok(Graded { verdict, points }) => (verdict, points),
+                Ok(Grade { verdict: Verdict::Accepted, points }) if out_of_range(points) => (Verdict::JudgeError, 0.0),
+                Ok(Grade { verdict, points }) => (verdict, points),
                 Err(_) => (Verdict::JudgeError, 0.0),
             };
         }
@@ -254,7 +254,7 @@ fn named(mut root: Group, sample: bool, requires: &[(prop::sample::Index, prop::
 #[derive(Debug, Clone)]
 struct Case {
     problem: Problem,
-    results: Vec<Judged>,
+    results: Vec<JudgedTest>,
     fail_fast: bool,
 }
 
@@ -357,7 +357,7 @@ proptest! {
         let mut choices = choices.iter().cycle();
         loop {
             // What is not needed any more is cancelled.
-            running.retain(|test| progress.needed(*test));
+            running.retain(|test| progress.is_needed(*test));
             while running.len() < workers && let Some(test) = progress.next_test() {
                 prop_assert!(progress.judged(test).is_none());
                 running.push(test);

@@ -7,7 +7,7 @@ use millibox::{Backend, Figures};
 use millibox_judge::program::Limits;
 use millibox_judge::report::text::{Protocol, Style};
 use millibox_judge::report::{
-    About, CompilationReport, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, TestReport,
+    CompilationReport, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionInfo, SubmissionReport, TestReport,
     WarningReport, html, json, junit, text,
 };
 use millibox_judge::scoring::{Plan, Progress};
@@ -78,8 +78,13 @@ fn progress<'p>(plan: &'p Plan, words: &str) -> Progress<'p> {
     progress
 }
 
-fn about(name: &str, expected: &[Expected]) -> About {
-    About { name: name.to_owned(), suite: Some("cpp".to_owned()), expected: expected.to_vec(), ..About::default() }
+fn about(name: &str, expected: &[Expected]) -> SubmissionInfo {
+    SubmissionInfo {
+        name: name.to_owned(),
+        suite: Some("cpp".to_owned()),
+        expected: expected.to_vec(),
+        ..SubmissionInfo::default()
+    }
 }
 
 fn report(problem: &Problem, submissions: Vec<SubmissionReport>) -> JudgeReport {

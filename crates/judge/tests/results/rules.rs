@@ -2,7 +2,7 @@
 
 use crate::tree::*;
 use Verdict::*;
-use millibox_judge::scoring::{Graded, NotJudged, Plan, Progress, Refusal, TestState};
+use millibox_judge::scoring::{Grade, Plan, PlanError, Progress, SkipCause, TestState};
 use millibox_judge::verdict::Verdict;
 use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring, VerdictMode};
 
@@ -64,10 +64,10 @@ fn a_group_that_ends_ends_its_parent_too() {
         TestState::NotJudged(skipped) => (skipped.why, skipped.reason.clone()),
         state => panic!("{state:?}"),
     };
-    assert_eq!(why(1), (NotJudged::GroupEnded, "test a/1 was not accepted".to_owned()));
-    assert_eq!(why(2), (NotJudged::GroupEnded, "group a was not accepted".to_owned()));
+    assert_eq!(why(1), (SkipCause::GroupEnded, "test a/1 was not accepted".to_owned()));
+    assert_eq!(why(2), (SkipCause::GroupEnded, "group a was not accepted".to_owned()));
     let b = progress.group(2);
-    assert_eq!((b.verdict, b.not_judged.as_ref().unwrap().why), (None, NotJudged::GroupEnded));
+    assert_eq!((b.verdict, b.not_judged.as_ref().unwrap().why), (None, SkipCause::GroupEnded));
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn required_groups() {
     let c = progress.group(5);
     assert_eq!((progress.plan().group_name(5), c.verdict, c.points), ("c", None, Some(0.0)));
     let skipped = c.not_judged.as_ref().unwrap();
-    assert_eq!((skipped.why, &*skipped.reason), (NotJudged::RequiredGroup, "required group b was not accepted"));
+    assert_eq!((skipped.why, &*skipped.reason), (SkipCause::RequiredGroup, "required group b was not accepted"));
     assert_eq!(progress.submission().decided_by, Some(1));
 }
 
@@ -358,7 +358,7 @@ fn failing_fast() {
     let submission = progress.submission();
     assert_eq!((submission.verdict, submission.points), (Some(WrongAnswer), Some(5.0)));
     let c = progress.group(3).not_judged.clone().unwrap();
-    assert_eq!((c.why, &*c.reason), (NotJudged::FailFast, "test b/2 was not accepted"));
+    assert_eq!((c.why, &*c.reason), (SkipCause::FailFast, "test b/2 was not accepted"));
     let progress = judge_with(Progress::new(&plan).fail_fast(), "AC RE - - - -");
     assert_eq!(progress.submission().verdict, Some(Accepted));
 }
@@ -393,7 +393,7 @@ fn grades(problem: &Problem, words: &str, asked: &[(&str, &str)]) -> (Verdict, O
             let (input, answer) = asked.next().unwrap_or_else(|| panic!("{grading:?}"));
             assert_eq!((grading.input.as_str(), &grading.flags[..]), (*input, &["flag".to_owned()][..]));
             assert!(!progress.is_finished() && progress.next_grading().is_none(), "it is asked once");
-            progress.grade(grading.group, Graded::parse(answer.as_bytes()));
+            progress.grade(grading.group, Grade::parse(answer.as_bytes()));
         } else if let Some(test) = progress.next_test() {
             progress.record(test, results[test].clone().expect("it is not asked for"));
         } else {
@@ -473,14 +473,14 @@ fn what_cannot_be_scored() {
     let later = one_group(Rules { require_pass: vec!["z".to_owned()], ..Rules::default() }, 1);
     assert_eq!(refused(&later), "group secret requires group z, which is not judged before it");
     let own = one_group(Rules { require_pass: vec!["secret".to_owned()], ..Rules::default() }, 1);
-    assert!(matches!(Plan::new(&own), Err(Refusal::RequiredGroup { .. })));
+    assert!(matches!(Plan::new(&own), Err(PlanError::RequiredGroup { .. })));
     let parent = group("a", goes_on(), 1, vec![]);
     let mut parent = problem(Format::Legacy, POINTS, goes_on(), vec![group("x", goes_on(), 0, vec![parent])]);
     parent.root.groups[0].groups[0].rules.require_pass = vec!["x".to_owned()];
-    assert!(matches!(Plan::new(&parent), Err(Refusal::RequiredGroup { .. })));
+    assert!(matches!(Plan::new(&parent), Err(PlanError::RequiredGroup { .. })));
     let nothing = scored(Rules { score: ScoreMode::PassFail, ..Rules::default() }, 1);
     assert_eq!(refused(&nothing), "group secret cannot be scored: it is all or nothing, and no points are named");
-    assert_eq!(Plan::new(&one_group(goes_on(), 0)).unwrap_err(), Refusal::NoTests);
+    assert_eq!(Plan::new(&one_group(goes_on(), 0)).unwrap_err(), PlanError::NoTests);
 }
 
 #[test]
@@ -504,7 +504,7 @@ fn a_failure_ends_what_comes_after_it_though_earlier_results_are_open() {
     assert_eq!((0..4).filter_map(|_| progress.next_test()).collect::<Vec<_>>(), [0, 1, 2, 3]);
     progress.record(1, word("WA").unwrap());
     // Group a goes on; whatever comes of x/1 and a/2, neither b nor y will be judged.
-    let needed: Vec<_> = (0..5).filter(|test| progress.needed(*test)).collect();
+    let needed: Vec<_> = (0..5).filter(|test| progress.is_needed(*test)).collect();
     assert_eq!((needed, progress.settled(), progress.next_test()), (vec![0, 2], 0, None));
     progress.record(0, word("TL").unwrap());
     assert!(progress.is_finished());

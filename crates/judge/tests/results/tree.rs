@@ -2,7 +2,7 @@
 
 use millibox::{Backend, Figures, Outcome, RunResult};
 use millibox_judge::program::Limits;
-use millibox_judge::scoring::{Judged, Plan, Progress};
+use millibox_judge::scoring::{JudgedTest, Plan, Progress};
 use millibox_judge::verdict::{Points, TestResult, Verdict};
 use millibox_package::model::{
     Checker, Format, Group, Kind, Objective, Problem, Program, Rules, ScoreMode, Scoring, Test,
@@ -63,7 +63,7 @@ pub fn program() -> Program {
 }
 
 /// A result that used this part of the time limit.
-pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> Judged {
+pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> JudgedTest {
     let figures = Figures {
         real_time_ns: (LIMIT.as_nanos() as f64 * time) as u64,
         cpu_user_ns: (LIMIT.as_nanos() as f64 * time) as u64,
@@ -77,7 +77,7 @@ pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> Judged {
         ended_ns: None,
         backend: Backend::Rlimit,
     };
-    Judged {
+    JudgedTest {
         result: TestResult { verdict, score, run: Some(run), ..TestResult::judge_error("") },
         limits: Limits { cpu_time: LIMIT, real_time: 2 * LIMIT, memory: 64 << 20, output: 1 << 20, processes: 1 },
         enforced_memory: Some(80 << 20),
@@ -88,7 +88,7 @@ pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> Judged {
 /// Results as words: AC WA TL ML OL RE JE, with points behind `=`, a part of 1 behind `%`, a part of
 /// the time limit behind `@`: `AC`, `AC=12`, `AC%0.5`, `AC@0.8`, `AC%0.5@0.9`. `-`: none; the test must not
 /// be asked for.
-pub fn word(word: &str) -> Option<Judged> {
+pub fn word(word: &str) -> Option<JudgedTest> {
     let (rest, time) = word.split_once('@').map_or((word, 0.0), |(rest, time)| (rest, time.parse().unwrap()));
     let (rest, score) = match (rest.split_once('='), rest.split_once('%')) {
         (Some((rest, points)), _) => (rest, Some(Points::Absolute(points.parse().unwrap()))),
