@@ -267,7 +267,7 @@ fn answer(bytes: &[u8]) {
     let code = i32::from(*how.get(1).unwrap_or(&0));
     match Grade::parse(stdout) {
         Ok(graded) => assert!(graded.points.is_finite() && graded.verdict != Verdict::JudgeError, "{graded:?}"),
-        Err(why) => assert!(!why.is_empty() && !why.contains(char::is_control), "not to be shown: {why:?}"),
+        Err(fault) => assert!(!fault.to_string().contains(char::is_control), "not to be shown: {fault:?}"),
     }
     PLACE.with(|place| {
         let feedback = place.fresh().expect("a directory");
@@ -291,9 +291,10 @@ fn answer(bytes: &[u8]) {
         };
         let answer = interpret(convention, &run, &checker_limits(&model::Limits::default()), stdout, stderr, &feedback);
         assert!(matches!(answer.verdict, Verdict::Accepted | Verdict::WrongAnswer | Verdict::JudgeError));
-        assert_eq!(answer.verdict == Verdict::JudgeError, !answer.reason.is_empty(), "{answer:?}");
+        assert_eq!(answer.verdict == Verdict::JudgeError, answer.failure.is_some(), "{answer:?}");
         assert!(answer.comment.len() <= COMMENT_LIMIT);
-        let text = [&answer.comment, &answer.reason].map(|text| text.chars());
+        let reason = answer.failure.as_ref().map_or_else(String::new, ToString::to_string);
+        let text = [&answer.comment, &reason].map(|text| text.chars());
         assert!(
             text.into_iter().flatten().all(|c| !c.is_control() || c == '\n' || c == '\t'),
             "not to be shown: {answer:?}"

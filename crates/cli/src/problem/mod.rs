@@ -23,7 +23,7 @@ use millibox_judge::cache::Cache;
 use millibox_judge::compile::Toolbox;
 use millibox_judge::judge::{Event, Judge, Options};
 use millibox_judge::report::{JudgeReport, counted};
-use millibox_judge::setter::{Setter, SetterError, archive, catch, clean, generate, init, limits};
+use millibox_judge::setter::{ProgramFault, Setter, SetterError, archive, catch, clean, generate, init, limits};
 use options::Command;
 use progress::Progress;
 use serde::Serialize;
@@ -103,9 +103,9 @@ impl From<millibox::Error> for Stop {
 
 fn tell(error: SetterError) -> Result<ExitCode, Failure> {
     let status = match error {
-        SetterError::Request(why) => return Err(Failure::option(why)),
+        SetterError::Request(why) => return Err(Failure::option(why.to_string())),
         SetterError::Programs(_) => WRONG,
-        SetterError::Package(_) | SetterError::Machine(_) => FAILED,
+        _ => FAILED,
     };
     let own = if let SetterError::Machine(_) = error { "millibox: " } else { "" };
     complain(format_args!("{own}{error}"));
@@ -206,7 +206,7 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
         Ok(prepared) => prepared,
         Err(why) => {
             bar.finish_and_clear();
-            return Err(SetterError::Programs(vec![why.to_string()]).into());
+            return Err(SetterError::from(ProgramFault::Unjudgeable(why)).into());
         }
     };
     let names = problem.submissions.iter().map(|submission| submission.name.as_str());

@@ -25,7 +25,7 @@ mod tools;
 mod world;
 
 pub use messages::MESSAGES_LIMIT;
-pub(crate) use sources::headers_in;
+pub use sources::headers_in;
 pub use tools::Availability;
 
 use crate::cache::{Cache, Entry, Key, Keying};

@@ -12,6 +12,7 @@ use super::prepare::{Prepared, Referee};
 use super::pressure;
 use crate::batch::{self, Case, Trial, Worker};
 use crate::compile::{Compilation, CompileError};
+use crate::failure::{JudgeFailure, Step};
 use crate::feedback::Feedback;
 use crate::interactive;
 use crate::passes;
@@ -185,7 +186,9 @@ impl<'a> Pool<'a, '_> {
                 Task::Grade(number, grading) => {
                     let _not_alone = beside_others(&shared.alone);
                     let graded = machine.attempt(Result::is_err, |_, supervisor| match &self.prepared.grader {
-                        Some(grader) => grader.grade(supervisor, &[cpu], &grading).map_err(|failure| failure.0),
+                        Some(grader) => {
+                            grader.grade(supervisor, &[cpu], &grading).map_err(|failure| failure.to_string())
+                        }
                         None => Err("there is none".to_owned()),
                     });
                     // Who waits for a change is told, also that there is nothing more to come.
@@ -217,7 +220,9 @@ impl<'a> Pool<'a, '_> {
                     with_files = executable;
                     &with_files
                 }
-                Err(failure) => return TestResult::judge_error(failure.to_string()),
+                Err(error) => {
+                    return TestResult::judge_error(JudgeFailure::step(Step::PlaceTestFiles, error).to_string());
+                }
             },
         };
         let trial = Trial { executable, case, limits: &self.limits[number] };

@@ -3,13 +3,13 @@
 //! Whatever makes judging impossible is found here, all of it at once, before any submission is judged.
 
 use super::{Judge, limits};
-use crate::checker::custom::{OutputValidator, checker_limits, data_directory};
 use crate::checker::{CheckerInstance, tokens};
 use crate::compile::{CompileError, Options as CompileOptions};
 use crate::grader::Grader;
 use crate::program::{Executable, Limits};
 use crate::scoring::{Plan, PlanError};
 use crate::staging::Staged;
+use crate::validator::{OutputValidator, checker_limits, data_directory};
 use millibox_package::model::{Checker, Convention, Group, Problem, Program, Test};
 use millibox_package::{Fault, Severity};
 use std::fmt;

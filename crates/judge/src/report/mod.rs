@@ -321,7 +321,7 @@ fn cpu_time_ns(figures: &Figures) -> u64 {
 }
 
 /// More than five centuries do not fit.
-pub(crate) fn nanoseconds(time: Duration) -> u64 {
+pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 

@@ -43,7 +43,7 @@ mod points;
 mod progress;
 mod walk;
 
-pub use grading::{Grade, Grading};
+pub use grading::{Grade, GraderFailure, GraderFault, Grading};
 pub use plan::{Plan, PlanError};
 pub use progress::{JudgedTest, Progress, TestState};
 pub use walk::{GroupResult, Skip, SkipCause};

@@ -18,7 +18,7 @@ mod section;
 pub(crate) mod template;
 
 pub use choose::ChoiceError;
-pub(crate) use choose::nearest;
+pub use choose::nearest;
 pub use read::{Fault, Faults};
 
 use std::collections::BTreeMap;

@@ -24,7 +24,7 @@ fn grader(input: &str) -> Result<Grade, String> {
         (_, ("RTE", _)) => "AC".to_owned(),
         (_, (last, _)) => (*last).to_owned(),
     };
-    Grade::parse(format!("{said} {sum}\n").as_bytes())
+    Grade::parse(format!("{said} {sum}\n").as_bytes()).map_err(|fault| fault.to_string())
 }
 
 /// Judges one test after another, written down as plainly as the rules are.

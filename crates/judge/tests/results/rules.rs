@@ -393,7 +393,7 @@ fn grades(problem: &Problem, words: &str, asked: &[(&str, &str)]) -> (Verdict, O
             let (input, answer) = asked.next().unwrap_or_else(|| panic!("{grading:?}"));
             assert_eq!((grading.input.as_str(), &grading.flags[..]), (*input, &["flag".to_owned()][..]));
             assert!(!progress.is_finished() && progress.next_grading().is_none(), "it is asked once");
-            progress.grade(grading.group, Grade::parse(answer.as_bytes()));
+            progress.grade(grading.group, Grade::parse(answer.as_bytes()).map_err(|fault| fault.to_string()));
         } else if let Some(test) = progress.next_test() {
             progress.record(test, results[test].clone().expect("it is not asked for"));
         } else {
@@ -427,7 +427,7 @@ fn a_grader_of_the_packages_own() {
     assert_eq!(says(all.clone(), "AC WA", "AC 4\nWA 0\n", "WA -1"), well(WrongAnswer, -1.0, "test secret/2"));
     let (verdict, _, reason) = says(all.clone(), "AC WA", "AC 4\nWA 0\n", "fine");
     assert_eq!(verdict, JudgeError);
-    assert!(reason.starts_with("group secret: grader: says \"fine\", not a verdict"), "{reason}");
+    assert!(reason.starts_with("group secret: grader: printed \"fine\", not a verdict"), "{reason}");
     // What cannot be judged is not graded.
     assert_eq!(grades(&of(all), "AC JE", &[]).0, JudgeError);
     // It is told of what was judged.
