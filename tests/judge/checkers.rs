@@ -137,7 +137,10 @@ fn an_icpc_checkers_answers() {
     assert_eq!((wrong.verdict, wrong.comment.as_str()), (Verdict::WrongAnswer, "why"));
     assert_eq!(wrong.score, Some(Points::Absolute(1.0)));
     let silent = icpc("exit 43");
-    assert_eq!((silent.score, silent.comment.as_str()), (None, "the validator left no judgemessage.txt that says why"));
+    assert_eq!(
+        (silent.score, silent.comment.as_str()),
+        (None, "the validator wrote no judgemessage.txt with a reason")
+    );
     assert_eq!(icpc("exit 42").comment, "");
     assert_eq!(icpc("echo no >$3/teammessage.txt; exit 43").comment, "no");
     let part = icpc("echo 0.5 >$3/score_multiplier.txt; exit 42");
@@ -254,14 +257,14 @@ fn a_checker_beyond_its_limits_is_a_judge_error() {
     };
     let short = model::Limits { validation_time: Some(Duration::from_millis(100)), ..Default::default() };
     // Each with what allows it more.
-    let more = "0.1 s; limits.validation_time in problem.yaml allows more";
+    let more = "0.1 s; raise limits.validation_time in problem.yaml";
     judge_error(&limited("while :; do :; done", short.clone()), &format!("CPU time limit exceeded: {more}"));
-    let more = "2.3 s; limits.validation_time in problem.yaml allows more";
+    let more = "2.3 s; raise limits.validation_time in problem.yaml";
     judge_error(&limited("sleep 1000", short.clone()), &format!("real time limit exceeded: {more}"));
     let sim = Scene::limited(&supervisor, script("while :; do :; done"), Convention::Sim, &short).judge(&[]);
     assert_eq!(sim.reason, "checker: CPU time limit exceeded: 0.1 s");
     let small = model::Limits { validation_output: Some(100_000), ..Default::default() };
-    let more = "output limit exceeded: 100000 bytes; limits.validation_output in problem.yaml allows more";
+    let more = "output limit exceeded: 100000 bytes; raise limits.validation_output in problem.yaml";
     judge_error(&limited("head -c 200000 /dev/zero; exit 42", small.clone()), more);
     judge_error(&limited("head -c 200000 /dev/zero >&2; exit 42", small.clone()), "output limit");
     // Whoever writes too much to a file is told by a signal, and need not mind it.
@@ -340,7 +343,7 @@ fn whatever_a_checker_leaves_is_removed() {
     for _ in 0..2 {
         let result = scene.judge(&[]);
         assert_eq!((result.verdict, result.reason.as_str()), (Verdict::Accepted, ""));
-        judge_error(&scene.judge(&["deep"]), "left directories in its feedback directory that are deeper than 16");
+        judge_error(&scene.judge(&["deep"]), "nested directories more than 16 deep in its feedback directory");
     }
 }
 

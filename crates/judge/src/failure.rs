@@ -49,7 +49,7 @@ pub enum JudgeFailure {
     #[error("{0}")]
     Flags(String),
     /// A built-in checker without flags was given some.
-    #[error("the checker takes no flags, but the package passes {flags:?}")]
+    #[error("takes no flags, but the package passes {flags:?}")]
     UnexpectedFlags {
         /// The flags, joined by spaces.
         flags: String,

@@ -315,7 +315,7 @@ pub enum LimitMismatch {
     #[error("{0}")]
     Unreadable(Faults),
     /// A test has another limit.
-    #[error("test {test} has the limit {found:?}, not {written}")]
+    #[error("test {test} has {}, not {written} s", SomeLimit(.found))]
     Test {
         /// The test.
         test: String,
@@ -324,6 +324,17 @@ pub enum LimitMismatch {
         /// The limit that was written, in seconds.
         written: f64,
     },
+}
+
+struct SomeLimit<'a>(&'a Option<f64>);
+
+impl fmt::Display for SomeLimit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(limit) => write!(f, "a limit of {limit} s"),
+            None => write!(f, "no limit"),
+        }
+    }
 }
 
 /// What cannot be done with a file.
@@ -370,7 +381,7 @@ pub enum FileAction {
     #[error("create the package")]
     CreatePackage,
     /// The file is made readable for the sandbox.
-    #[error("show the sandbox")]
+    #[error("make available to the sandbox")]
     Stage,
 }
 
