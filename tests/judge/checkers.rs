@@ -241,7 +241,7 @@ fn testlib_checkers() {
     assert_eq!(judge("exit 1").verdict, Verdict::WrongAnswer);
     assert_eq!(judge("exit 2").verdict, Verdict::WrongAnswer);
     assert_eq!(judge("echo points 0.5 >&2; exit 7").score, Some(Points::Part(0.5)));
-    judge_error(&judge("echo FAIL no answer >&2; exit 3"), "failed; standard error: FAIL no answer");
+    judge_error(&judge("echo FAIL no answer >&2; exit 3"), "failed (exit status 3); standard error: FAIL no answer");
     assert_eq!(judge("echo 'partially correct (50) so so' >&2; exit 50").score, Some(Points::Part(0.25)));
     judge_error(&judge("exit 50"), "exited with 50");
     judge_error(&judge("absent"), "exited with 127");

@@ -3,7 +3,7 @@
 use crate::convention::{AnswerFault, Limit, ValidatorFailure};
 use crate::failure::{JudgeFailure, Step};
 use crate::feedback::{Excess, FeedbackError};
-use crate::scoring::{GraderFailure, GraderFault, PlanError};
+use crate::scoring::{GraderFailure, GraderFault, PlanError, PointsError};
 use crate::tool::ToolFailure;
 use rustix::io::Errno;
 use std::fmt::Display;
@@ -122,9 +122,18 @@ fn messages_of_the_judge_match_the_golden_file() {
             ("PlanError::RequiredGroup", &PlanError::RequiredGroup { group: "b".to_owned(), required: "a".to_owned() }),
             (
                 "PlanError::Rules",
-                &PlanError::Rules { group: "a".to_owned(), reason: "it is all or nothing, and no points are named" },
+                &PlanError::Rules { group: "a".to_owned(), reason: "it is all or nothing, but it states no points" },
             ),
             ("PlanError::NoTests", &PlanError::NoTests),
+            ("PointsError::NotFinite", &PointsError::NotFinite(f64::NAN)),
+            ("PointsError::AllOrNothing", &PointsError::AllOrNothing),
+            ("PointsError::Rejected", &PointsError::Rejected),
+            ("PointsError::OutOfWorth", &PointsError::OutOfWorth { points: 7.0, max: 4.0 }),
+            ("PointsError::Negative", &PointsError::Negative(-1.0)),
+            ("PointsError::PartWithoutMaximum", &PointsError::PartWithoutMaximum),
+            ("PointsError::Missing", &PointsError::Missing),
+            ("PointsError::NotAPart", &PointsError::NotAPart(7.0)),
+            ("PointsError::OutOfRange", &PointsError::OutOfRange { points: 24.0, range: (0.0, 20.0) }),
             ("ToolFailure", &ToolFailure { reason: "exited with 3".to_owned(), stderr: "no luck".to_owned() }),
             ("ToolFailure, silent", &ToolFailure { reason: "exited with 3".to_owned(), stderr: String::new() }),
         ],

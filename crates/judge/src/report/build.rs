@@ -129,7 +129,7 @@ impl GroupReport {
         // Its tests, or what a grader makes of them.
         let open = !tests.is_empty() && (tests.end > progress.settled() || result.verdict.is_none());
         let (not_judged, reason) = match &result.not_judged {
-            Some(skipped) => (Some(skipped.why), skipped.reason.clone()),
+            Some(skipped) => (Some(skipped.cause), skipped.reason.clone()),
             None if open => (Some(SkipCause::Unfinished), not_judged_words(SkipCause::Unfinished).to_owned()),
             None => (None, result.reason.clone()),
         };
@@ -167,7 +167,7 @@ impl TestReport {
         };
         match (progress.state(test), progress.judged(test)) {
             (TestState::NotJudged(skipped), _) => {
-                TestReport { not_judged: Some(skipped.why), reason: skipped.reason.clone(), ..report }
+                TestReport { not_judged: Some(skipped.cause), reason: skipped.reason.clone(), ..report }
             }
             (TestState::Judged, Some(judged)) => TestReport {
                 verdict: Some(judged.result.verdict),

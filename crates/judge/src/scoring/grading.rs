@@ -1,6 +1,5 @@
 //! The input of a package's own grader, and its answer.
 
-use super::walk::PartResult;
 use crate::convention::Suffix;
 use crate::verdict::Verdict;
 
@@ -75,8 +74,17 @@ pub(super) fn code(verdict: Verdict) -> &'static str {
 }
 
 /// The grader's input.
-pub(super) fn lines(parts: &[PartResult]) -> String {
-    parts.iter().map(|part| format!("{} {}\n", code(part.verdict), part.points.unwrap_or(0.0))).collect()
+pub(super) fn lines(parts: impl Iterator<Item = (Verdict, Option<f64>)>) -> String {
+    parts
+        .map(|(verdict, points)| {
+            format!(
+                "{} {}
+",
+                code(verdict),
+                points.unwrap_or(0.0)
+            )
+        })
+        .collect()
 }
 
 impl Grade {

@@ -61,13 +61,13 @@ fn a_group_that_ends_ends_its_parent_too() {
     let plan = plan(&problem);
     let progress = judge(&plan, "WA - -");
     let why = |test| match progress.state(test) {
-        TestState::NotJudged(skipped) => (skipped.why, skipped.reason.clone()),
+        TestState::NotJudged(skipped) => (skipped.cause, skipped.reason.clone()),
         state => panic!("{state:?}"),
     };
     assert_eq!(why(1), (SkipCause::GroupEnded, "test a/1 was not accepted".to_owned()));
     assert_eq!(why(2), (SkipCause::GroupEnded, "group a was not accepted".to_owned()));
     let b = progress.group(2);
-    assert_eq!((b.verdict, b.not_judged.as_ref().unwrap().why), (None, SkipCause::GroupEnded));
+    assert_eq!((b.verdict, b.not_judged.as_ref().unwrap().cause), (None, SkipCause::GroupEnded));
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn groups_without_a_bound() {
     let reasons = [
         ("AC AC AC=1", "test a/1: the checker gave no points (score.txt), and its group has no maximum"),
         ("AC AC%1 AC=1", "test a/1: the checker gave a part of the points, but its group has no maximum"),
-        ("AC AC=-1 AC=1", "test a/1: the checker gave -1 points; there must be at least 0"),
+        ("AC AC=-1 AC=1", "test a/1: the checker gave -1 points; the minimum is 0"),
     ];
     for (words, reason) in reasons {
         fault(&problem, words, reason);
@@ -292,7 +292,7 @@ fn required_groups() {
     let c = progress.group(5);
     assert_eq!((progress.plan().group_name(5), c.verdict, c.points), ("c", None, Some(0.0)));
     let skipped = c.not_judged.as_ref().unwrap();
-    assert_eq!((skipped.why, &*skipped.reason), (SkipCause::RequiredGroup, "required group b was not accepted"));
+    assert_eq!((skipped.cause, &*skipped.reason), (SkipCause::RequiredGroup, "required group b was not accepted"));
     assert_eq!(progress.submission().decided_by, Some(1));
 }
 
@@ -325,7 +325,7 @@ fn groups_of_sim() {
     // Points of groups are whole.
     points(&problem, "AC AC%0.33 AC AC AC%0.999", Accepted, Some(13.0 + 60.0));
     points(&problem, "AC AC%0 AC AC AC", Accepted, Some(60.0));
-    fault(&problem, "AC AC=7 - AC AC", "test 1/1: the checker gave 7 points; what counts in its group is a part of 1");
+    fault(&problem, "AC AC=7 - AC AC", "test 1/1: the checker gave 7 points; its group counts parts from 0 to 1");
     // Sim's groups may take points away.
     points(&sim_problem(&[(0.0, 1), (-5.0, 1), (60.0, 1)]), "AC AC AC", Accepted, Some(55.0));
 }
@@ -358,7 +358,7 @@ fn failing_fast() {
     let submission = progress.submission();
     assert_eq!((submission.verdict, submission.points), (Some(WrongAnswer), Some(5.0)));
     let c = progress.group(3).not_judged.clone().unwrap();
-    assert_eq!((c.why, &*c.reason), (SkipCause::FailFast, "test b/2 was not accepted"));
+    assert_eq!((c.cause, &*c.reason), (SkipCause::FailFast, "test b/2 was not accepted"));
     let progress = judge_with(Progress::new(&plan).fail_fast(), "AC RE - - - -");
     assert_eq!(progress.submission().verdict, Some(Accepted));
 }
@@ -415,7 +415,7 @@ fn a_grader_of_the_packages_own() {
     assert_eq!(says(all.clone(), "AC AC=2.5", "AC 4\nAC 2.5\n", "AC 7"), well(Accepted, 7.0, ""));
     // It need not agree.
     assert_eq!(says(all.clone(), "AC TL", "AC 4\nTLE 0\n", "AC 9"), well(Accepted, 9.0, ""));
-    let said = "group secret: the grader says so";
+    let said = "group secret: its grader decided so";
     assert_eq!(says(all.clone(), "AC AC", "AC 4\nAC 4\n", "WA 1"), well(WrongAnswer, 1.0, said));
     // Several verdicts have one word: that of the part that it is about.
     assert_eq!(says(all.clone(), "AC ML", "AC 4\nRTE 0\n", "RTE 0"), well(MemoryLimit, 0.0, "test secret/2"));
@@ -463,12 +463,12 @@ fn what_cannot_be_scored() {
     let mut custom = one_group(Rules { grader: Some(Vec::new()), ..Rules::default() }, 1);
     assert_eq!(
         refused(&custom),
-        "group secret asks for a grader of the package's own (grading: custom), and there is none in graders/"
+        "group secret asks for the package's own grader (grading: custom), but graders/ has none; add one"
     );
     custom.grader = Some(program());
     assert_eq!(
         refused(&custom),
-        "group secret cannot be scored: a grader of the package's own makes points, and the problem has none"
+        "group secret cannot be scored: the package's own grader makes points, but the problem has none"
     );
     let later = one_group(Rules { require_pass: vec!["z".to_owned()], ..Rules::default() }, 1);
     assert_eq!(refused(&later), "group secret requires group z, which is not judged before it");
@@ -479,7 +479,7 @@ fn what_cannot_be_scored() {
     parent.root.groups[0].groups[0].rules.require_pass = vec!["x".to_owned()];
     assert!(matches!(Plan::new(&parent), Err(PlanError::RequiredGroup { .. })));
     let nothing = scored(Rules { score: ScoreMode::PassFail, ..Rules::default() }, 1);
-    assert_eq!(refused(&nothing), "group secret cannot be scored: it is all or nothing, and no points are named");
+    assert_eq!(refused(&nothing), "group secret cannot be scored: it is all or nothing, but it states no points");
     assert_eq!(Plan::new(&one_group(goes_on(), 0)).unwrap_err(), PlanError::NoTests);
 }
 
