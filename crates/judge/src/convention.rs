@@ -23,7 +23,7 @@ pub struct Answer {
     /// Why the verdict is a judge error. `None` for the other verdicts.
     pub failure: Option<ValidatorFailure>,
     /// The comment, made printable and cut at [`COMMENT_LIMIT`]. If an ICPC validator rejects an
-    /// output without a comment, this says so.
+    /// output without a comment, this states it.
     pub comment: String,
     /// Points, if the program gave any.
     pub points: Option<Points>,
@@ -300,7 +300,8 @@ fn testlib(code: i32, stderr: &[u8]) -> Result<Answer, AnswerFault> {
         Answer::new(verdict, comment.clone(), Some(Points::Part(part)))
     };
     // The exit status of "partially correct" is the number of points, or 16 or 50 more, depending
-    // on how testlib was built. The words also tell it from the 127 of a shell that found no program.
+    // on how testlib was built. The words also tell it from the 127 of a shell that found no
+    // program.
     if let Some(rest) = comment.strip_prefix("partially correct (") {
         let parts = rest.split_once(')').and_then(|(parts, _)| parts.trim().parse::<u32>().ok());
         return match parts {

@@ -1,7 +1,8 @@
 //! The feedback directory, in which a checker or interactor leaves files for the judge.
 //!
 //! An untrusted program wrote everything in it. The judge opens nothing by a path that could lead
-//! out of it, and reads regular files only. The judge can remove it at any depth and with any modes.
+//! out of it, and reads regular files only. The judge can remove it at any depth and with any
+//! modes.
 
 use crate::staging::{Ids, private_directory, same_user};
 use millibox::Handle;

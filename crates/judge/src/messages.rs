@@ -16,14 +16,14 @@ pub(crate) fn assert_golden(name: &str, messages: &[(&str, &dyn Display)]) {
     let lines = messages.iter().map(|(variant, message)| format!("{variant}: {message}").replace('\n', "\\n") + "\n");
     let found: String = lines.collect();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("MILLIBOX_UPDATE_GOLDEN").is_some() {
+    if std::env::var_os("MILLIBOX_GOLDEN").is_some_and(|value| value == "write") {
         std::fs::write(&path, &found).unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
     for (found, expected) in found.lines().zip(expected.lines()) {
-        assert_eq!(found, expected, "{name} differs; MILLIBOX_UPDATE_GOLDEN=1 rewrites it");
+        assert_eq!(found, expected, "{name} differs; MILLIBOX_GOLDEN=write rewrites it");
     }
-    assert_eq!(found.lines().count(), expected.lines().count(), "{name} differs; MILLIBOX_UPDATE_GOLDEN=1 rewrites it");
+    assert_eq!(found.lines().count(), expected.lines().count(), "{name} differs; MILLIBOX_GOLDEN=write rewrites it");
 }
 
 fn io(errno: Errno) -> std::io::Error {

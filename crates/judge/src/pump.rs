@@ -190,8 +190,8 @@ pub(crate) fn read_now(pipe: &OwnedFd, buffer: &mut [u8]) -> rustix::io::Result<
 
 /// Moves a run's input and outputs until it ends, and returns its result.
 ///
-/// Too much output ends the run. An excess that `watch` finds also does. When this function returns,
-/// it has moved the whole output.
+/// Too much output ends the run, and so does an excess that `watch` finds. When this function
+/// returns, it has moved the whole output.
 pub(crate) fn pump(
     run: &Handle,
     input: &mut Input<'_>,

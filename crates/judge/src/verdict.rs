@@ -32,15 +32,15 @@ pub struct TestResult {
     /// The verdict.
     pub verdict: Verdict,
     /// The reason in a few words for the submission's author: `exited with 3`, `killed by signal
-    /// SEGV`, `CPU time limit`. For a judge error it names the failure and the remedy. It is empty if
-    /// the checker decided. For a multi-pass problem it begins with the pass.
+    /// SEGV`, `CPU time limit`. For a judge error it names the failure and the remedy. It is empty
+    /// if the checker decided. For a multi-pass problem it begins with the pass.
     pub reason: String,
     /// The checker's comment, made printable, cut at [`COMMENT_LIMIT`].
     pub comment: String,
     /// Points from the checker. Sim and testlib give a part of 1, ICPC the number in `score.txt`.
     pub score: Option<Points>,
-    /// The submission's run. `None` if it did not run. For several passes this is the last run, with
-    /// the maximum of each figure over all passes.
+    /// The submission's run. `None` if it did not run. For several passes this is the last run,
+    /// with the maximum of each figure over all passes.
     pub run: Option<RunResult>,
     /// The figures of the checker or interactor. `None` for a built-in checker.
     pub checker: Option<Figures>,

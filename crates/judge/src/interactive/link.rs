@@ -54,7 +54,8 @@ pub(super) struct Relay {
     from: OwnedFd,
     /// `None`: the reader sees the end of its input.
     to: Option<OwnedFd>,
-    /// A second reading end of `to`, for the bytes that the reader has not read when `to` is closed.
+    /// A second reading end of `to`, for the bytes that the reader has not read when `to` is
+    /// closed.
     rest: Option<File>,
     /// The reader is gone.
     discards: bool,
@@ -156,11 +157,12 @@ impl Link {
         }
     }
 
-    /// Shows the reader the end if the writer has ended, or has closed its output and keeps running.
+    /// Shows the reader the end if the writer has ended, or has closed its output and keeps
+    /// running.
     ///
     /// A writer that keeps running still has its input, which `other` delivers. `is_over`: the
-    /// writer's result has arrived. Then the writer is not running, and [`Link::close_writer`] tells
-    /// when the reader may see the end.
+    /// writer's result has arrived. Then the writer is not running, and [`Link::close_writer`]
+    /// tells when the reader may see the end.
     pub fn propagate_end(&mut self, other: &Link, is_over: bool) {
         let Link::Relay(relay) = self else { return };
         let keeps_running =
@@ -174,8 +176,8 @@ impl Link {
         }
     }
 
-    /// The time until [`Link::propagate_end`] can tell whether a writer that closed its output keeps
-    /// running. `None`: nothing to wait for.
+    /// The time until [`Link::propagate_end`] can tell whether a writer that closed its output
+    /// keeps running. `None`: nothing to wait for.
     pub fn linger_timeout(&self) -> Option<Duration> {
         match self {
             Link::Relay(Relay { hung_up: Some(since), to: Some(_), .. }) => {
@@ -270,8 +272,8 @@ fn is_closed(read: &OwnedFd) -> bool {
     ends[0].revents().contains(PollFlags::HUP)
 }
 
-/// Opens a second reading end of a pipe. While the judge writes, only the program has a reading end,
-/// so that the judge notices when the program closes it.
+/// Opens a second reading end of a pipe. While the judge writes, only the program has a reading
+/// end, so that the judge notices when the program closes it.
 fn duplicate_reader(write: &OwnedFd) -> Option<File> {
     File::open(format!("/proc/self/fd/{}", write.as_raw_fd())).ok()
 }

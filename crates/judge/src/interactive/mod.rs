@@ -11,9 +11,9 @@
 //! interactor concludes from the silence.
 //!
 //! The programs learn of each other's end only by their pipes, so the judge decides *when* they
-//! learn it. The judge keeps a descriptor of every end of every pipe. It closes the descriptors of a
-//! program's ends only when the time of that program's end is known. So a program's reaction to the
-//! other's end is certainly later than that end. `docs/interactive.md` has the rules and their
+//! learn it. The judge keeps a descriptor of every end of every pipe. It closes the descriptors of
+//! a program's ends only when the time of that program's end is known. So a program's reaction to
+//! the other's end is certainly later than that end. `docs/interactive.md` has the rules and their
 //! reasons.
 //!
 //! | file | content |
@@ -117,7 +117,8 @@ fn play(
 
     let from_interactor = Link::make(mode, None)?;
     let from_solution = Link::make(mode, Some(limits.output))?;
-    // The solution can keep the interactor busy until its own limits end it and its output is drained.
+    // The solution can keep the interactor busy until its own limits end it and its output is
+    // drained.
     let longest = limits.real_time.saturating_add(END_GRACE).saturating_add(DRAIN_TIMEOUT);
     let interactor_limits = Limits {
         cpu_time: interactor.limits.cpu_time.saturating_add(longest),
@@ -167,7 +168,8 @@ fn arguments(
             vec![input, answer.ok_or(JudgeFailure::NoAnswerForInteractor)?, feedback.into()]
         }
         Convention::Testlib => {
-            // testlib knows its arguments by their positions, so an absent answer needs a substitute.
+            // testlib knows its arguments by their positions, so an absent answer needs a
+            // substitute.
             vec![input, (feedback + "output").into(), answer.unwrap_or_else(|| "/dev/null".into())]
         }
     };

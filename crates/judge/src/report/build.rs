@@ -1,4 +1,4 @@
-//! A submission's report from its progress.
+//! Builds a submission's report from its progress.
 
 use super::names::not_judged_words;
 use super::shown::counted;
@@ -8,20 +8,20 @@ use crate::scoring::{Plan, Progress, SkipCause, TestState};
 use crate::verdict::Verdict;
 use millibox_package::model::{Expected, Submission};
 
-/// What is known of a submission before it is judged.
+/// The facts of a submission before it is judged.
 #[derive(Debug, Clone, Default)]
 pub struct SubmissionInfo {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Name of the suite that compiles and runs it.
     pub suite: Option<String>,
-    /// What may come of it; none: anything.
+    /// The expected results. Empty: any result.
     pub expected: Vec<Expected>,
-    /// Of each of these, some test must have one.
+    /// For each of these lists, some test must have a verdict from it.
     pub required: Vec<Vec<Expected>>,
-    /// Least and most points that are expected.
+    /// The expected minimum and maximum of the points.
     pub expected_score: Option<(f64, f64)>,
-    /// How compiling went.
+    /// The compilation.
     pub compilation: Option<CompilationReport>,
 }
 
@@ -38,7 +38,7 @@ impl From<&Submission> for SubmissionInfo {
 }
 
 impl SubmissionReport {
-    /// What came of a submission that was judged. If something is open still, judging was interrupted.
+    /// The report of a submission that was judged. If a result is open, judging was interrupted.
     pub fn judged(about: SubmissionInfo, progress: &Progress<'_>) -> SubmissionReport {
         let plan = progress.plan();
         let result = progress.submission();
@@ -75,9 +75,9 @@ impl SubmissionReport {
         }
     }
 
-    /// What came of a submission that there is no program of: a compile error, or a judge error.
+    /// The report of a submission without a program: a compile error or a judge error.
     ///
-    /// A submission that cannot be compiled has no points.
+    /// A submission that cannot be compiled has 0 points.
     pub fn not_run(
         about: SubmissionInfo,
         plan: &Plan,
@@ -88,7 +88,7 @@ impl SubmissionReport {
         let none = plan.scores() && verdict == Verdict::CompileError;
         let points = points_of(plan, Some(verdict), none.then_some(0.0));
         let mut report = SubmissionReport::judged(about.clone(), &nothing);
-        // No test has the verdict that some test must have.
+        // Without a program, no test has a required verdict.
         let none = (verdict == Verdict::CompileError && !about.required.is_empty()).then_some(false);
         report.as_expected = none.or(about.as_expected(plan, verdict, points));
         (report.verdict, report.not_judged) = (Some(verdict), None);
@@ -103,7 +103,7 @@ impl SubmissionReport {
         report
     }
 
-    /// A submission whose language cannot be used here, for this `reason`.
+    /// The report of a submission whose language cannot be used here.
     pub fn skipped(about: SubmissionInfo, plan: &Plan, reason: impl Into<String>) -> SubmissionReport {
         let report = SubmissionReport::not_run(about, plan, Verdict::JudgeError, reason);
         SubmissionReport { verdict: None, not_judged: Some(SkipCause::NoLanguage), ..report }
@@ -116,7 +116,8 @@ impl SubmissionInfo {
     }
 }
 
-/// Points of a submission. Where fewer are better, none but those of what is accepted: no points would be the best.
+/// Points of a submission. If fewer points are better, a rejected submission has none: 0 points
+/// would be the best result.
 fn points_of(plan: &Plan, verdict: Option<Verdict>, points: Option<f64>) -> Option<f64> {
     points.filter(|_| verdict == Some(Verdict::Accepted) || !plan.fewer_are_better())
 }
@@ -126,7 +127,7 @@ impl GroupReport {
         let plan = progress.plan();
         let result = progress.group(group);
         let tests = plan.tests_of(group);
-        // Its tests, or what a grader makes of them.
+        // A test or the group's grader may be open.
         let open = !tests.is_empty() && (tests.end > progress.settled() || result.verdict.is_none());
         let (not_judged, reason) = match &result.not_judged {
             Some(skipped) => (Some(skipped.cause), skipped.reason.clone()),
@@ -147,7 +148,8 @@ impl GroupReport {
 }
 
 impl TestReport {
-    /// What came of a test. What is not [settled](Progress::settled) is told as if judging ended now.
+    /// The report of a test. An unsettled test ([`Progress::settled`]) is reported as if judging
+    /// ended now.
     pub fn judged(progress: &Progress<'_>, test: usize) -> TestReport {
         let plan = progress.plan();
         let report = TestReport {

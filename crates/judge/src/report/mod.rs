@@ -1,22 +1,22 @@
-//! What came of a problem's submissions, and how it is told.
+//! The results of a problem's submissions, and their presentation.
 //!
-//! [`JudgeReport`] is the model; its JSON is what programs read, with stable names. The renderers take
-//! it, and nothing else.
+//! [`JudgeReport`] is the model. Programs read its JSON, which has stable names. The renderers take
+//! only the model.
 //!
-//! What a submission (or its compiler, or a checker that repeats its output) writes ends up in a report:
-//! no renderer lets it command a terminal, leave its place in a document, or turn the direction of
-//! writing.
+//! A report contains text from submissions, compilers, and checkers that repeat a submission's
+//! output. No renderer lets such text control a terminal, escape its place in a document, or change
+//! the direction of writing.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `build` | a submission's report from its progress |
-//! | `machine` | where it was judged |
-//! | `names` | the words for verdicts and reasons |
-//! | `shown` | figures and strange text, for people |
-//! | `json` | for programs |
-//! | `junit` | for continuous integration |
-//! | `html` | a page that stands alone |
-//! | `text` | for terminals, line by line as results come |
+//! | `machine` | the machine that judged |
+//! | `names` | the names of verdicts and reasons |
+//! | `shown` | figures and untrusted text for people |
+//! | `json` | the report for programs |
+//! | `junit` | the report for continuous integration |
+//! | `html` | the report as one self-contained page |
+//! | `text` | the report for terminals, line by line as results arrive |
 
 mod build;
 pub mod html;
@@ -40,223 +40,231 @@ use millibox_package::model::{self, Expected, Objective, Problem, Scoring};
 use serde::{Serialize, Serializer};
 use std::time::{Duration, SystemTime};
 
-/// The version of the JSON's form, [`JudgeReport::version`]. Goes up when a name goes away or changes its
-/// meaning; names may be added without that.
+/// The version of the JSON format, [`JudgeReport::version`]. It rises when a name is removed or
+/// changes its meaning, but not when names are added.
 pub const VERSION: u32 = 1;
 
-/// What came of a problem's submissions.
+/// The results of a problem's submissions.
 ///
-/// Times are in nanoseconds, memory in bytes, points are numbers. What is not known, or is not there, is
-/// `null`; no name is ever left out.
+/// Times are in nanoseconds, memory is in bytes, points are numbers. An unknown or absent value is
+/// `null`. No name is ever omitted.
 #[derive(Debug, Clone, Serialize)]
 pub struct JudgeReport {
     /// [`VERSION`].
     pub version: u32,
     /// The problem.
     pub problem: ProblemReport,
-    /// Where it was judged.
+    /// The machine that judged.
     pub machine: Machine,
-    /// Limits that most tests have, or of several such the first; the suites' own needs are not counted. Each test has
-    /// its own in [`TestReport::limits`].
+    /// The limits of most tests, without the suites' own needs. If two limits are equally frequent,
+    /// the first of them. [`TestReport::limits`] has the limits of each test.
     pub limits: LimitsReport,
-    /// What the package's author may want to know: what was found in reading it, and since.
+    /// Warnings for the package's author, from reading the package and from preparing it.
     pub warnings: Vec<WarningReport>,
-    /// When judging began, by the clock as it stood at the end; in JSON as RFC 3339, in UTC.
+    /// When judging began, computed from the clock at its end. JSON has it as RFC 3339 in UTC.
     #[serde(serialize_with = "rfc3339")]
     pub started: SystemTime,
-    /// How long it took, whoever has set the clock meanwhile.
+    /// The duration by the monotonic clock.
     pub duration_ns: u64,
-    /// In the order in which they were judged.
+    /// The submissions in the order of judging.
     pub submissions: Vec<SubmissionReport>,
 }
 
 /// The problem.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProblemReport {
-    /// Title.
+    /// The title.
     pub name: String,
-    /// Short name.
+    /// The short name.
     pub label: String,
-    /// Its format: `legacy`, `sim`, or the version of the ICPC format that it states: `2023-07`, `2025-09`.
+    /// The format: `legacy`, `sim`, or the version of the ICPC format, such as `2023-07` or
+    /// `2025-09`.
     pub format: String,
-    /// Whether there are points.
+    /// Whether the problem has points.
     pub scoring: bool,
-    /// Which points are better: `max`, `min`; none if there are none.
+    /// Which points are better: `max` or `min`. `null` without points.
     pub objective: Option<&'static str>,
-    /// Most points; none if there are none, or no bound on them.
+    /// The maximum points. `null` without points or without a bound.
     pub max_score: Option<f64>,
 }
 
-/// Where it was judged.
+/// The machine that judged.
 #[derive(Debug, Clone, Serialize)]
 pub struct Machine {
-    /// Release of the kernel (uname(2)).
+    /// The kernel's release (uname(2)).
     pub kernel: String,
-    /// What the CPUs call themselves, if they do.
+    /// The CPUs' model name, if the kernel reports one.
     pub cpu_model: Option<String>,
-    /// CPUs that the judge may use.
+    /// Number of CPUs that the judge may use.
     pub cpus: usize,
-    /// How runs were held and measured. With `rlimit`, memory is that of single processes.
+    /// The backend that limits and measures runs. With `rlimit`, memory is that of single
+    /// processes.
     pub backend: Backend,
 }
 
 /// A warning of the package.
 #[derive(Debug, Clone, Serialize)]
 pub struct WarningReport {
-    /// The file or directory: the package's path as it was given, and the path below that.
+    /// The file or directory: the package's path as the caller gave it, and the path below it.
     pub file: String,
-    /// Line, from 1.
+    /// The line, from 1.
     pub line: Option<u32>,
-    /// Column in characters, from 1.
+    /// The column in characters, from 1.
     pub column: Option<u32>,
-    /// What is wrong and what mends it.
+    /// The fault and its remedy.
     pub message: String,
 }
 
 /// Limits of a run.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct LimitsReport {
-    /// CPU time of the whole tree.
+    /// CPU time of all processes together.
     pub cpu_time_ns: u64,
     /// Real time.
     pub real_time_ns: u64,
-    /// Memory of the whole tree.
+    /// Memory of all processes together.
     pub memory_bytes: u64,
-    /// What may be written to standard output.
+    /// Length of standard output.
     pub output_bytes: u64,
-    /// Processes and threads.
+    /// Number of processes and threads.
     pub processes: u32,
 }
 
-/// What came of one submission.
+/// The result of one submission.
 #[derive(Debug, Clone, Serialize)]
 pub struct SubmissionReport {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Name of the suite that compiled and ran it; none if there was none for it.
+    /// Name of the suite that compiled and ran it. `null` if no suite fits.
     pub suite: Option<String>,
-    /// How compiling went; none if nothing was compiled.
+    /// The compilation. `null` if nothing was compiled.
     pub compilation: Option<CompilationReport>,
-    /// What may come of it, by name (`accepted`, `partially_accepted`, ..., `rejected`); none: anything.
+    /// Names of the expected results (`accepted`, `partially_accepted`, ..., `rejected`). Empty:
+    /// any result.
     #[serde(serialize_with = "expected")]
     pub expected: Vec<Expected>,
-    /// Lists of such names, of each of which some test must have one; what follows from `expected` is not among them.
+    /// Lists of such names. For each list, some test must have a verdict from it. The lists do not
+    /// repeat what follows from `expected`.
     #[serde(serialize_with = "required")]
     pub required: Vec<Vec<Expected>>,
-    /// Least and most points that are expected.
+    /// The expected minimum and maximum of the points.
     pub expected_score: Option<(f64, f64)>,
-    /// The verdict; none if it was not judged.
+    /// The verdict. `null` if it was not judged.
     pub verdict: Option<Verdict>,
-    /// If it was not judged: why. `no_language`: it was skipped; `unfinished`: judging was interrupted.
+    /// Why it was not judged. `no_language`: it was skipped. `unfinished`: judging was interrupted.
     pub not_judged: Option<SkipCause>,
-    /// For a verdict other than accepted, and for none: why, in a few words.
+    /// The reason of a verdict other than accepted, or of a missing one, in a few words.
     pub reason: String,
     /// Name of the test that decided the verdict, if one did.
     pub decided_by: Option<String>,
-    /// Whether verdict and points are as expected; none if nothing is expected, or nothing is known of
-    /// the submission (a judge error, an interruption).
+    /// Whether verdict and points are as expected. `null` if nothing is expected, or after a judge
+    /// error or an interruption.
     pub as_expected: Option<bool>,
-    /// Points; none if the problem has none, after a judge error, and after an interruption; where fewer are better,
-    /// of what is accepted alone.
+    /// The points. `null` without points, after a judge error and after an interruption. If fewer
+    /// points are better, only an accepted submission has points.
     pub score: Option<f64>,
-    /// Most points there are; none if there are none, or no bound on them.
+    /// The maximum points of the problem. `null` without points or without a bound.
     pub max_score: Option<f64>,
-    /// The best points there are: the most, or, if the problem's `objective` is `min`, the least; none if there are
-    /// none, or no bound on them.
+    /// The best points of the problem: the maximum, or the minimum if `objective` is `min`. `null`
+    /// without points or without a bound.
     pub best_score: Option<f64>,
-    /// All groups of tests, each before those in it; the first, with an empty name, is all tests.
+    /// All groups of tests, each before the groups in it. The first has an empty name and holds all
+    /// tests.
     pub groups: Vec<GroupReport>,
-    /// All tests, in the order in which they are judged.
+    /// All tests in the order of judging.
     pub tests: Vec<TestReport>,
 }
 
-/// How compiling went.
+/// The compilation of a submission.
 #[derive(Debug, Clone, Serialize)]
 pub struct CompilationReport {
-    /// What the compiler said, cut.
+    /// The compiler's messages, cut.
     pub messages: String,
-    /// It had been compiled before.
+    /// Whether the program came from the cache.
     pub from_cache: bool,
-    /// What the compiler used; none if it did not run now.
+    /// The compiler's figures. `null` if it did not run.
     pub figures: Option<Figures>,
 }
 
-/// What came of a group.
+/// The result of a group.
 #[derive(Debug, Clone, Serialize)]
 pub struct GroupReport {
-    /// Its name; empty for the root.
+    /// The name. It is empty for the root.
     pub name: String,
-    /// Whether it is one of samples.
+    /// Whether the group holds samples.
     pub sample: bool,
-    /// The verdict; none if all of it was not judged, or there is nothing in it.
+    /// The verdict. `null` if none of its tests was judged, or it has none.
     pub verdict: Option<Verdict>,
-    /// If all of it was not judged: why.
+    /// Why the whole group was not judged.
     pub not_judged: Option<SkipCause>,
-    /// Why it has this verdict, or none, in a few words.
+    /// The reason of the verdict, or of a missing one, in a few words.
     pub reason: String,
-    /// Its points.
+    /// The points.
     pub score: Option<f64>,
-    /// Most points it can have.
+    /// The group's maximum points.
     pub max_score: Option<f64>,
-    /// The best points it can have.
+    /// The group's best points.
     pub best_score: Option<f64>,
 }
 
-/// What came of a test.
+/// The result of a test.
 #[derive(Debug, Clone, Serialize)]
 pub struct TestReport {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The group that it is in.
+    /// The test's group.
     pub group: String,
-    /// The verdict; none if it was not judged.
+    /// The verdict. `null` if it was not judged.
     pub verdict: Option<Verdict>,
-    /// If it was not judged: why. Then all but the names and the reason is `null`, or empty.
+    /// Why the test was not judged. Then all but the names and the reason is `null` or empty.
     pub not_judged: Option<SkipCause>,
-    /// Why it has this verdict, or none, in a few words; empty if the checker decided.
+    /// The reason of the verdict, or of a missing one, in a few words. Empty if the checker
+    /// decided.
     pub reason: String,
-    /// What the checker said.
+    /// The checker's comment.
     pub comment: String,
-    /// Points of this test. Of Sim's groups, which are worth the least of their tests: what the group would get for
-    /// this test alone.
+    /// The points. A Sim group is worth the least of its tests, so these are the points that the
+    /// group would get for this test alone.
     pub score: Option<f64>,
-    /// What the submission used.
+    /// The submission's figures.
     pub figures: Option<Figures>,
-    /// The limits of this test, the suite's own needs not counted.
+    /// The limits of this test, without the suite's own needs.
     pub limits: Option<LimitsReport>,
-    /// The limit on memory that was enforced: that of `limits`, and what the suite's run-time system needs beside it
-    /// (`memory_mib` of the suite); none if memory could not be limited.
+    /// The enforced limit on memory: the one in `limits` plus the needs of the suite's runtime
+    /// (`memory_mib` of the suite). `null` if memory could not be limited.
     pub enforced_memory_bytes: Option<u64>,
-    /// CPUs that it was held on; empty: on no particular ones.
+    /// The CPUs that the run was pinned to. Empty: it was not pinned.
     pub cpus: Vec<usize>,
-    /// What the checker, or interactor, used; none for those that are built in.
+    /// The figures of the checker or interactor. `null` for a built-in checker.
     pub checker: Option<Figures>,
-    /// Passes that were begun; none if the problem has not several. Figures are the most that any of them used.
+    /// Number of passes that began. `null` unless the problem has several. The figures are the
+    /// maximum over all passes.
     pub passes: Option<u32>,
 }
 
 impl JudgeReport {
-    /// Whether there was a judge error or an interruption, or all submissions were skipped: the report does not say
-    /// what was asked.
+    /// Whether the report lacks an answer: a judge error or an interruption occurred, or all
+    /// submissions were skipped.
     pub fn failed(&self) -> bool {
         let failed = |one: &SubmissionReport| matches!(one.verdict, None | Some(Verdict::JudgeError));
         self.submissions.iter().any(|one| failed(one) && !one.is_skipped())
             || self.submissions.iter().all(SubmissionReport::is_skipped)
     }
 
-    /// Submissions that are not as expected.
+    /// Submissions whose results are not as expected.
     pub fn unexpected(&self) -> impl Iterator<Item = &SubmissionReport> {
         self.submissions.iter().filter(|submission| submission.as_expected == Some(false))
     }
 }
 
 impl SubmissionReport {
-    /// Whether it was passed over: its language cannot be used here, and nobody asked for it in particular.
+    /// Whether the submission was skipped: its language cannot be used here, and the caller did not
+    /// name it.
     pub fn is_skipped(&self) -> bool {
         self.not_judged == Some(SkipCause::NoLanguage)
     }
 
-    /// Whether none of its tests was run for want of a program.
+    /// Whether no test ran because there is no program.
     pub fn has_no_program(&self) -> bool {
         self.tests.iter().all(|test| test.not_judged == Some(SkipCause::NoProgram))
     }
@@ -264,7 +272,7 @@ impl SubmissionReport {
 
 impl From<&Fault> for WarningReport {
     fn from(fault: &Fault) -> WarningReport {
-        // A warning is told, whatever the file is called.
+        // A file name that is not UTF-8 must not suppress the warning.
         let file = fault.path.to_string_lossy().into_owned();
         WarningReport { file, line: fault.line, column: fault.column, message: fault.message.clone() }
     }
@@ -305,12 +313,12 @@ impl From<&program::Limits> for LimitsReport {
 }
 
 impl TestReport {
-    /// CPU time that it used.
+    /// The submission's CPU time.
     pub fn cpu_time_ns(&self) -> Option<u64> {
         self.figures.map(|figures| cpu_time_ns(&figures))
     }
 
-    /// The limit that its memory was held by: the enforced one, where there was one.
+    /// The limit on memory: the enforced one if there was one.
     pub fn memory_limit_bytes(&self) -> Option<u64> {
         self.enforced_memory_bytes.or(self.limits.as_ref().map(|limits| limits.memory_bytes))
     }
@@ -320,7 +328,7 @@ fn cpu_time_ns(figures: &Figures) -> u64 {
     figures.cpu_user_ns.saturating_add(figures.cpu_system_ns)
 }
 
-/// More than five centuries do not fit.
+/// A duration in nanoseconds. More than five centuries become the maximum.
 pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

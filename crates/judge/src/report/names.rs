@@ -1,11 +1,11 @@
-//! The words for verdicts and reasons.
+//! The names of verdicts and reasons.
 
 use super::{SubmissionReport, TestReport};
 use crate::scoring::SkipCause;
 use crate::verdict::Verdict;
 use millibox_package::model::Expected;
 
-/// A verdict for people.
+/// A verdict's name for people.
 pub fn verdict_words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Accepted => "accepted",
@@ -19,7 +19,7 @@ pub fn verdict_words(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Name of what is expected, as in reports.
+/// Name of an expected result, as in reports.
 pub fn expected_name(expected: Expected) -> &'static str {
     match expected {
         Expected::Accepted => "accepted",
@@ -48,7 +48,7 @@ fn expected_words(expected: Expected) -> &'static str {
     }
 }
 
-/// Why something was not judged, if nothing more exact is said.
+/// Why something was not judged, if there is no more exact reason.
 pub fn not_judged_words(why: SkipCause) -> &'static str {
     match why {
         SkipCause::GroupEnded => "its group had ended",
@@ -61,20 +61,20 @@ pub fn not_judged_words(why: SkipCause) -> &'static str {
 }
 
 impl TestReport {
-    /// The verdict for people; `not judged`, if there is none.
+    /// The verdict's name for people, or `not judged`.
     pub fn words(&self) -> &'static str {
         self.verdict.map_or("not judged", verdict_words)
     }
 }
 
 impl SubmissionReport {
-    /// The verdict for people; `skipped` or `interrupted`, if there is none.
+    /// The verdict's name for people, or `skipped` or `interrupted`.
     pub fn words(&self) -> &'static str {
         let none = if self.is_skipped() { "skipped" } else { "interrupted" };
         self.verdict.map_or(none, verdict_words)
     }
 
-    /// What is expected, for people; none if nothing is.
+    /// The expected result for people. `None` if nothing is expected.
     pub fn expected_words(&self) -> Option<String> {
         let words = |expected: &[Expected]| -> Vec<&str> { expected.iter().map(|one| expected_words(*one)).collect() };
         let verdicts = words(&self.expected);

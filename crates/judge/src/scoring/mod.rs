@@ -4,11 +4,11 @@
 //! * A [`Progress`] is one submission on its way through a plan. It names the next test to run, takes
 //!   results in any order, and computes what follows from them.
 //!
-//! The results equal those of judging one test after another. A result that such judging would never
-//! have asked for, because a group had ended or a required group had failed, is ignored. Where the
-//! package's own grader makes a group's result, the progress names the group when its grader is due
-//! ([`Progress::next_grading`]). A test that was not judged has no verdict, but a reason
-//! ([`SkipCause`]).
+//! The results equal those of judging one test after another. A result that such judging would
+//! never have asked for, because a group had ended or a required group had failed, is ignored.
+//! Where the package's own grader makes a group's result, the progress names the group when its
+//! grader is due ([`Progress::next_grading`]). A test that was not judged has no verdict, but a
+//! reason ([`SkipCause`]).
 //!
 //! ```no_run
 //! # use millibox_judge::scoring::{JudgedTest, Plan, Progress};

@@ -91,8 +91,8 @@ pub struct GroupResult {
     pub reason: String,
     /// Number of the test that decided the verdict, if one did.
     pub decided_by: Option<usize>,
-    /// The points. `None` while they are open, without scoring, and after a judge error. A group that
-    /// was not judged because of a required group has 0 points.
+    /// The points. `None` while they are open, without scoring, and after a judge error. A group
+    /// that was not judged because of a required group has 0 points.
     pub points: Option<f64>,
     /// Why the whole group was not judged, if it was not.
     pub not_judged: Option<Skip>,

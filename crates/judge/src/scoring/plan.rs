@@ -47,8 +47,8 @@ pub(super) enum Worth {
     Usually(f64),
     /// The checker gives the points (2023-07 `unbounded`).
     Unbounded,
-    /// A test has a share of the group's points (Sim). The share is full up to this part of the time
-    /// limit, and falls to 0 at the limit.
+    /// A test has a share of the group's points (Sim). The share is full up to this part of the
+    /// time limit, and falls to 0 at the limit.
     Share { full_until: Option<f64> },
 }
 

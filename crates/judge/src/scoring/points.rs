@@ -96,8 +96,8 @@ fn share(
 /// Points of a group from those of its parts, of which there is at least one.
 ///
 /// A group that is not accepted also has the points of its parts, and its parent counts them. The
-/// legacy specification lets judges ignore them, but the default grader of problemtools counts them.
-/// Sim and the successor of the legacy format always count them.
+/// legacy specification lets judges ignore them, but the default grader of problemtools counts
+/// them. Sim and the successor of the legacy format always count them.
 pub(super) fn of_group(worth: Worth, rules: &Rules, accepted: bool, parts: &[f64]) -> Result<f64, PointsError> {
     let least = || parts.iter().copied().fold(f64::INFINITY, f64::min);
     let sum = || parts.iter().sum::<f64>();
@@ -122,8 +122,8 @@ pub(super) fn in_range(rules: &Rules, accepted: bool, points: f64) -> Result<f64
     within(points, range).ok_or(PointsError::OutOfRange { points, range })
 }
 
-/// Returns the points if they lie in a range. Points that miss a bound by a rounding error become the
-/// bound.
+/// Returns the points if they lie in a range. Points that miss a bound by a rounding error become
+/// the bound.
 pub(super) fn within(points: f64, (least, most): (f64, f64)) -> Option<f64> {
     let near = |bound: f64| bound.is_finite() && (points - bound).abs() <= 1e-9 * bound.abs().max(1.0);
     match points {

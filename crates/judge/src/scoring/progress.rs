@@ -38,8 +38,9 @@ impl<'p> Progress<'p> {
         progress
     }
 
-    /// Ends judging at the first test that is not accepted, or at the first group that its grader does
-    /// not accept, whatever the groups' rules say. The points are then those of the judged tests.
+    /// Ends judging at the first test that is not accepted, or at the first group that its grader
+    /// does not accept, whatever the groups' rules say. The points are then those of the judged
+    /// tests.
     #[must_use]
     pub fn fail_fast(mut self) -> Progress<'p> {
         self.results.fail_fast = true;
@@ -52,8 +53,8 @@ impl<'p> Progress<'p> {
         self.results.plan
     }
 
-    /// Returns the next test to run and marks it as started. `None`: all other tests are running, have
-    /// results, or need not run.
+    /// Returns the next test to run and marks it as started. `None`: all other tests are running,
+    /// have results, or need not run.
     ///
     /// Tests start in order. A test that starts while earlier results are open may turn out to be
     /// unnecessary.
@@ -68,16 +69,16 @@ impl<'p> Progress<'p> {
         None
     }
 
-    /// Whether a test's result is open and may still matter. A running test that is not needed can be
-    /// cancelled.
+    /// Whether a test's result is open and may still matter. A running test that is not needed can
+    /// be cancelled.
     pub fn is_needed(&self, test: usize) -> bool {
         self.walk.tests[test] == TestState::Open
     }
 
     /// Records a test's result. A second result of the same test is ignored.
     ///
-    /// Points that the group does not allow are the checker's mistake. Such a result becomes a judge
-    /// error; see [`Progress::judged`].
+    /// Points that the group does not allow are the checker's mistake. Such a result becomes a
+    /// judge error; see [`Progress::judged`].
     pub fn record(&mut self, test: usize, mut judged: JudgedTest) {
         if self.results.tests[test].is_some() {
             return;
@@ -100,7 +101,8 @@ impl<'p> Progress<'p> {
         Some(grading.clone())
     }
 
-    /// Records a grader's answer for a group. An error is a judge error. A second answer is ignored.
+    /// Records a grader's answer for a group. An error is a judge error. A second answer is
+    /// ignored.
     pub fn grade(&mut self, group: usize, graded: Result<Grade, String>) {
         if self.results.grades[group].is_none() {
             self.results.grades[group] = Some(graded);
@@ -131,8 +133,8 @@ impl<'p> Progress<'p> {
     /// Points of a test, not rounded. `None` if the test has no result or its group's tests have no
     /// points.
     ///
-    /// A Sim group is worth the least of its tests. A test's points are those that the group would get
-    /// for this test alone.
+    /// A Sim group is worth the least of its tests. A test's points are those that the group would
+    /// get for this test alone.
     pub fn points(&self, test: usize) -> Option<f64> {
         let points = self.results.tests[test].as_ref()?.points?;
         let group = &self.results.plan.groups[self.results.plan.tests[test].group];

@@ -123,7 +123,8 @@ impl<'a> Walker<'a> {
                 stop = Some(Obstacle::After(*part));
             }
         }
-        // If a sample ended the group, only ignored results exist. The default grader uses them, too.
+        // If a sample ended the group, only ignored results exist. The default grader uses them,
+        // too.
         let results = if counted.is_empty() { ignored } else { counted };
         let known = match skip {
             Some(why) => return self.not_judged(index, why),

@@ -54,7 +54,8 @@ pub struct Report {
     pub bytes: u64,
     /// Number of files in the archive.
     pub files: usize,
-    /// Files and directories at the package's top that the format does not know. They are not packed.
+    /// Files and directories at the package's top that the format does not know. They are not
+    /// packed.
     pub left_out: Vec<String>,
 }
 
@@ -189,7 +190,8 @@ fn write(
         })?;
         Ok(())
     });
-    // A writer that is dropped would finish the archive, and report on standard error that it cannot.
+    // A writer that is dropped would finish the archive, and report on standard error that it
+    // cannot.
     over.set(written.is_err());
     written?;
     writer.finish().map_err(refused)?;

@@ -45,8 +45,8 @@ pub struct SlowSubmission {
 
 /// Examines the reports of the submissions of `problem`, which was `prepared` for judging.
 ///
-/// `reports` has one report for each submission, in the problem's order. Slow submissions are judged
-/// again with a higher limit.
+/// `reports` has one report for each submission, in the problem's order. Slow submissions are
+/// judged again with a higher limit.
 ///
 /// # Errors
 /// The problem cannot be judged with another time limit.

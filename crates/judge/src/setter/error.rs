@@ -1,6 +1,6 @@
 //! Errors of the setter's tools.
 //!
-//! A [`SetterError`] says who must act: the author of the package, the caller, or the owner of the
+//! The variant of a [`SetterError`] shows the party at fault: the package, the caller or the
 //! machine.
 
 use crate::compile::CompileError;

@@ -1,8 +1,9 @@
 //! Makes inputs with generators, and answers with the model solution.
 //!
-//! New files wait beside the package's files until all of them exist and are sound. Then all of them
-//! are put in place, or none. A file that was made from the same sources before is not made again. A
-//! file that a person wrote is never replaced: one that exists and differs from the record.
+//! New files wait beside the package's files until all of them exist and are sound. Then all of
+//! them are put in place, or none. A file that was made from the same sources before is not made
+//! again. A file that a person wrote is never replaced: one that exists and differs from the
+//! record.
 
 use super::error::{FileAction, FileFault, FileKind, MachineError, MakeFault, ProgramFault, file};
 use super::record::{Digest, Record, RecordedFile, content};
@@ -108,8 +109,8 @@ struct Workspace<'p> {
     /// The selected tests.
     tests: Vec<&'p Test>,
     options: &'p Options,
-    /// Declared before the record, so that it is dropped first. It lies in the record's directory, which
-    /// the record removes if nothing was made.
+    /// Declared before the record, so that it is dropped first. It lies in the record's directory,
+    /// which the record removes if nothing was made.
     replacement: Replacement,
     record: Record,
     report: Report,
@@ -134,14 +135,14 @@ enum Source<'p> {
 impl Setter<'_> {
     /// Makes inputs and answers.
     ///
-    /// Inputs are made for tests that a Sipfile's `gen` or generators/generators.yaml names. Answers are
-    /// made for these tests, and for others without an answer or with an unchanged answer that the
-    /// model solution made here. Files that a person wrote or changed stay. If this would make something
-    /// different, it reports a warning.
+    /// Inputs are made for tests that a Sipfile's `gen` or generators/generators.yaml names.
+    /// Answers are made for these tests, and for others without an answer or with an unchanged
+    /// answer that the model solution made here. Files that a person wrote or changed stay. If this
+    /// would make something different, it reports a warning.
     ///
     /// # Errors
-    /// The package cannot be read, a program fails or gives different bytes in a second run (if that is
-    /// checked), or a file cannot be written. The package's files are then unchanged.
+    /// The package cannot be read, a program fails or gives different bytes in a second run (if
+    /// that is checked), or a file cannot be written. The package's files are then unchanged.
     pub fn generate(&self, package: &Path, options: &Options) -> Result<Report, SetterError> {
         let problem = read_directory(package)?;
         let tests = chosen(&problem, &options.tests)?;
@@ -315,8 +316,8 @@ impl Setter<'_> {
         if faults.is_empty() { Ok(tasks) } else { Err(SetterError::Programs(faults)) }
     }
 
-    /// Makes the files and returns those that may be put in place. Warns of files that stay because a
-    /// person wrote them.
+    /// Makes the files and returns those that may be put in place. Warns of files that stay because
+    /// a person wrote them.
     fn make<'p>(
         &self,
         what: &str,

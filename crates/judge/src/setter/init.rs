@@ -38,8 +38,8 @@ pub struct Options {
 /// Writes a new package to a directory that is new or empty. If `setter` is given, makes its tests.
 ///
 /// # Errors
-/// The directory is not empty or cannot be written, or the tests cannot be made, for example without
-/// a compiler. The package is then removed.
+/// The directory is not empty or cannot be written, or the tests cannot be made, for example
+/// without a compiler. The package is then removed.
 pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) -> Result<(), SetterError> {
     let failed = |error: std::io::Error| file_error(FileAction::CreatePackage, directory, error);
     let place = std::path::absolute(directory).map_err(failed)?;

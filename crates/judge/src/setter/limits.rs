@@ -60,14 +60,14 @@ pub struct TestTime {
 
 /// Measures the time limits. With `write`, changes the package.
 ///
-/// For a Sim package this measures the model solution, and each test gets its own limit. For an ICPC
-/// package this measures all submissions that must be accepted, and one limit applies to all tests.
-/// Use a machine with one job: tests that run at the same time disturb each other. Submissions whose
-/// language cannot be used here are skipped if others remain.
+/// For a Sim package this measures the model solution, and each test gets its own limit. For an
+/// ICPC package this measures all submissions that must be accepted, and one limit applies to all
+/// tests. Use a machine with one job: tests that run at the same time disturb each other.
+/// Submissions whose language cannot be used here are skipped if others remain.
 ///
 /// # Errors
-/// The package cannot be judged, all submissions were skipped, a measured submission is not accepted
-/// on some test, or a file cannot be written. The package is then unchanged.
+/// The package cannot be judged, all submissions were skipped, a measured submission is not
+/// accepted on some test, or a file cannot be written. The package is then unchanged.
 pub fn limits(
     machine: &Machine,
     suites: Suites,

@@ -1,5 +1,5 @@
-//! Tools for problem setters: begin a package, make its tests, validate it, find its limits, pack it
-//! and clean it.
+//! Tools for problem setters: begin a package, make its tests, validate it, find its limits, pack
+//! it and clean it.
 //!
 //! docs/problem.md describes the tools for setters.
 //!
@@ -57,7 +57,8 @@ pub trait Progress: Sync {
 }
 
 impl<'s> Setter<'s> {
-    /// Tools that run the package's programs with this supervisor, as many at a time as it has slots.
+    /// Tools that run the package's programs with this supervisor, as many at a time as it has
+    /// slots.
     pub fn new(supervisor: &'s Supervisor, toolbox: &'s Toolbox<'s>, progress: &'s dyn Progress) -> Setter<'s> {
         Setter { supervisor, toolbox, progress }
     }

@@ -19,8 +19,8 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-/// The record's directory in the package. Readers of packages skip it, because its name begins with a
-/// dot.
+/// The record's directory in the package. Readers of packages skip it, because its name begins with
+/// a dot.
 const RECORD_DIRECTORY: &str = ".millibox";
 const RECORD_FILE: &str = "made.json";
 /// Version of the way files are made. A record of another version is ignored.
@@ -108,8 +108,8 @@ impl Record {
         self.content.files.get(path).is_some_and(|made| made.sources == sources && Some(&*made.content) == content)
     }
 
-    /// Writes the new record to `to` and returns its place. The caller replaces it together with the
-    /// files it describes.
+    /// Writes the new record to `to` and returns its place. The caller replaces it together with
+    /// the files it describes.
     pub fn write(&mut self, content: Content, to: &Path) -> Result<PathBuf, SetterError> {
         let content = Content { version: RECORD_VERSION, ..content };
         let mut text =

@@ -83,8 +83,8 @@ impl Setter<'_> {
     /// Validates a package, which is a directory or an archive.
     ///
     /// # Errors
-    /// There is no package, or it cannot be read at all, or the sandbox or the machine failed. Faults
-    /// of the package are in the report.
+    /// There is no package, or it cannot be read at all, or the sandbox or the machine failed.
+    /// Faults of the package are in the report.
     pub fn validate(&self, package: &Path) -> Result<Report, SetterError> {
         let mut report = Report::default();
         let problem = match millibox_package::read_whole(package) {
@@ -237,8 +237,8 @@ impl Setter<'_> {
         Ok(())
     }
 
-    /// The validators that reject a test's input, with their reasons. Unless `all` is set, the first one
-    /// is enough.
+    /// The validators that reject a test's input, with their reasons. Unless `all` is set, the
+    /// first one is enough.
     fn refusals<'t>(
         &self,
         problem: &Problem,
@@ -339,7 +339,8 @@ impl Setter<'_> {
         })
     }
 
-    /// Runs the tests of the programs themselves. Invalid files must be rejected, valid ones accepted.
+    /// Runs the tests of the programs themselves. Invalid files must be rejected, valid ones
+    /// accepted.
     fn try_probes(&self, problem: &Problem, tools: &Tools<'_>, report: &mut Report) -> Result<(), SetterError> {
         let probes = &problem.probes;
         let outputs = probes.iter().filter(|probe| probe.kind != ProbeKind::InvalidInput);

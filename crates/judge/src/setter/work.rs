@@ -62,7 +62,8 @@ impl Setter<'_> {
         tool::run(self.supervisor, run)
     }
 
-    /// Does the work for every item, several at a time, and returns the results in the items' order.
+    /// Does the work for every item, several at a time, and returns the results in the items'
+    /// order.
     ///
     /// Each item is a step of the progress. `work` returns the step's line with its result.
     pub(super) fn parallel<I: Sync, T: Send>(
@@ -85,8 +86,8 @@ impl Setter<'_> {
             }
         };
         std::thread::scope(|scope| {
-            // The calling thread is one of the threads. If no more threads can be started (ulimit -u,
-            // pids.max), fewer threads do the same work.
+            // The calling thread is one of the threads. If no more threads can be started (ulimit
+            // -u, pids.max), fewer threads do the same work.
             let others = 1..self.supervisor.slots().min(items.len());
             others.take_while(|_| Builder::new().spawn_scoped(scope, take_items).is_ok()).for_each(drop);
             take_items();
@@ -97,8 +98,8 @@ impl Setter<'_> {
     }
 }
 
-/// Separates results from errors. A failure of the machine goes before faults of programs: it may be
-/// their cause.
+/// Separates results from errors. A failure of the machine goes before faults of programs: it may
+/// be their cause.
 pub(super) fn all<T>(results: impl IntoIterator<Item = Result<T, SetterError>>) -> Result<Vec<T>, SetterError> {
     let (mut good, mut faults) = (Vec::new(), Vec::new());
     for result in results {

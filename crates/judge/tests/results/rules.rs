@@ -1,4 +1,4 @@
-//! Each rule by a table: results, and what becomes of them.
+//! Each rule in a table of results and outcomes.
 
 use crate::tree::*;
 use Verdict::*;
@@ -48,14 +48,14 @@ fn fault(problem: &Problem, words: &str, reason: &str) {
 }
 
 #[test]
-fn stopping_at_the_first_failure() {
+fn stop_at_first_failure_skips_the_rest() {
     verdict(Rules::default(), "AC AC AC", Accepted, None);
     verdict(Rules::default(), "AC WA - -", WrongAnswer, Some(1));
     verdict(goes_on(), "AC WA AC TL", TimeLimit, Some(3));
 }
 
 #[test]
-fn a_group_that_ends_ends_its_parent_too() {
+fn failed_group_ends_its_parent() {
     let groups = vec![group("a", Rules::default(), 2, vec![]), group("b", Rules::default(), 1, vec![])];
     let problem = problem(Format::Legacy, Scoring::PassFail, Rules::default(), groups);
     let plan = plan(&problem);
@@ -71,8 +71,8 @@ fn a_group_that_ends_ends_its_parent_too() {
 }
 
 #[test]
-fn the_gravest() {
-    // In the order of the format: RTE, MLE, TLE, OLE, WA; the first of those.
+fn worst_takes_the_gravest_verdict() {
+    // The format's order is RTE, MLE, TLE, OLE, WA. Among equals the first decides.
     verdict(goes_on(), "WA OL WA", OutputLimit, Some(1));
     verdict(goes_on(), "OL TL WA", TimeLimit, Some(1));
     verdict(goes_on(), "TL ML TL", MemoryLimit, Some(1));
@@ -81,7 +81,7 @@ fn the_gravest() {
 }
 
 #[test]
-fn the_first_that_is_not_accepted() {
+fn first_takes_the_first_rejection() {
     let first = Rules { verdict: VerdictMode::First, ..goes_on() };
     verdict(first.clone(), "AC WA RE", WrongAnswer, Some(1));
     verdict(first.clone(), "AC AC", Accepted, None);
@@ -89,7 +89,7 @@ fn the_first_that_is_not_accepted() {
 }
 
 #[test]
-fn any_that_is_accepted() {
+fn any_accepted_needs_one_accepted_test() {
     let any = Rules { verdict: VerdictMode::AnyAccepted, ..goes_on() };
     verdict(any.clone(), "WA AC RE", Accepted, None);
     verdict(any.clone(), "WA RE TL", RunTimeError, Some(1));
@@ -98,12 +98,12 @@ fn any_that_is_accepted() {
 }
 
 #[test]
-fn whatever_comes() {
+fn always_accept_ignores_rejections() {
     let always = Rules { verdict: VerdictMode::AlwaysAccept, ..goes_on() };
     verdict(always.clone(), "WA RE", Accepted, None);
     verdict(always.clone(), "WA JE", JudgeError, Some(1));
     verdict(Rules { stop_at_first_failure: true, ..always.clone() }, "AC WA - ", Accepted, None);
-    // What is after the end does not count.
+    // Results after the end of judging do not count.
     let problem = one_group(Rules { stop_at_first_failure: true, ..always }, 2);
     let plan = plan(&problem);
     let mut progress = Progress::new(&plan);
@@ -114,7 +114,7 @@ fn whatever_comes() {
 }
 
 #[test]
-fn a_judge_error_counts_only_where_the_test_does() {
+fn judge_error_counts_only_if_its_test_counts() {
     let ignoring = Rules { ignore_sample: true, ..goes_on() };
     let groups = || vec![group("sample", goes_on(), 1, vec![]), group("secret", goes_on(), 2, vec![])];
     let problem = problem(Format::Legacy, Scoring::PassFail, ignoring, groups());
@@ -128,7 +128,7 @@ fn a_judge_error_counts_only_where_the_test_does() {
 }
 
 #[test]
-fn samples_that_do_not_count() {
+fn ignored_samples_do_not_count() {
     let groups = || vec![group("sample", legacy(1.0), 1, vec![]), group("secret", legacy(10.0), 2, vec![])];
     let of = |rules| problem(Format::Legacy, POINTS, rules, groups());
     let ignoring = of(Rules { ignore_sample: true, ..goes_on() });
@@ -136,12 +136,12 @@ fn samples_that_do_not_count() {
     points(&ignoring, "AC AC AC", Accepted, Some(20.0));
     points(&ignoring, "AC AC WA", WrongAnswer, Some(10.0));
     points(&of(goes_on()), "AC AC AC", Accepted, Some(21.0));
-    // With on_reject: break there is only the sample to go by.
+    // With on_reject: break, only the sample has a result.
     points(&of(Rules { ignore_sample: true, ..Rules::default() }), "RE - -", RunTimeError, Some(0.0));
 }
 
 #[test]
-fn how_points_come_together() {
+fn score_modes_combine_points() {
     let of = |score| Rules { score, stop_at_first_failure: false, ..legacy(12.0) };
     for (mode, all, some) in [
         (ScoreMode::Sum, 37.0, 25.0),
@@ -155,14 +155,14 @@ fn how_points_come_together() {
     points(&scored(of(ScoreMode::Sum), 2), "AC%0.25 AC=-2.5", Accepted, Some(0.5));
     let consolation = Rules { reject_score: Some(2.0), ..of(ScoreMode::Sum) };
     points(&scored(consolation, 3), "AC WA TL", TimeLimit, Some(16.0));
-    // What the checker says comes first, of a wrong answer, too.
+    // The checker's points override the rules, also for a wrong answer.
     points(&scored(of(ScoreMode::Sum), 2), "AC WA=3", WrongAnswer, Some(15.0));
-    // Only what was judged, as the default grader is told of nothing else.
+    // Only judged tests count, as for the default grader.
     points(&scored(Rules { score: ScoreMode::Average, ..legacy(12.0) }, 3), "AC WA -", WrongAnswer, Some(6.0));
 }
 
 #[test]
-fn groups_have_their_places_among_tests() {
+fn groups_are_judged_in_order_among_tests() {
     let of = |name| {
         let secret = group("secret", Rules::default(), 2, vec![group(name, Rules::default(), 1, vec![])]);
         problem(Format::Legacy, Scoring::PassFail, Rules::default(), vec![secret])
@@ -175,22 +175,22 @@ fn groups_have_their_places_among_tests() {
 }
 
 #[test]
-fn a_range_that_is_left() {
+fn points_outside_their_range_are_a_judge_error() {
     let ranged = Rules { range: Some((0.0, 20.0)), ..legacy(12.0) };
     points(&scored(ranged.clone(), 1), "AC", Accepted, Some(12.0));
     fault(&scored(ranged.clone(), 2), "AC AC", "group secret: 24 points are outside its range, 0 to 20");
     fault(&scored(ranged, 1), "AC=-1", "group secret: -1 points are outside its range, 0 to 20");
-    // Of what is not accepted there may be less than the least.
+    // Points of what is not accepted may be below the range.
     let least = Rules { range: Some((10.0, 30.0)), ..legacy(12.0) };
     points(&scored(least.clone(), 2), "AC AC", Accepted, Some(24.0));
     points(&scored(least, 1), "WA", WrongAnswer, Some(0.0));
-    // A tenth has no exact number.
+    // A tenth has no exact binary representation.
     let tenths = Rules { range: Some((0.0, 1.0)), ..legacy(0.1) };
     points(&scored(tenths, 10), "AC AC AC AC AC AC AC AC AC AC", Accepted, Some(1.0));
 }
 
 #[test]
-fn a_range_that_is_left_ends_the_parent() {
+fn points_outside_their_range_end_the_parent() {
     let ranged = Rules { range: Some((0.0, 1.0)), ..legacy(2.0) };
     let groups = vec![group("a", ranged, 1, vec![]), group("b", legacy(1.0), 1, vec![])];
     let problem = problem(Format::Legacy, POINTS, Rules::default(), groups);
@@ -221,7 +221,7 @@ fn successor_problem(most: Option<f64>, groups: Vec<Group>) -> Problem {
 }
 
 #[test]
-fn groups_of_the_successor_format() {
+fn successor_groups_have_points_by_their_rules() {
     let problem = successor_problem(
         Some(100.0),
         vec![
@@ -234,7 +234,7 @@ fn groups_of_the_successor_format() {
     points(&problem, "AC  WA -   AC AC TL  AC AC", TimeLimit, Some(80.0));
     points(&problem, "AC  AC AC  AC%0.5 AC=3 AC  AC=7.5 AC", Accepted, Some(35.5));
     points(&problem, "AC  AC AC  AC AC AC  AC RE", RunTimeError, Some(40.0));
-    // What a checker gives for samples, nobody reads.
+    // A checker's points for samples are ignored.
     points(&problem, "AC=99  AC AC  AC AC AC  AC AC", Accepted, Some(100.0));
     points(&problem, "WA=99  AC AC  AC AC AC  AC AC", Accepted, Some(100.0));
     fault(
@@ -252,7 +252,7 @@ fn groups_of_the_successor_format() {
 }
 
 #[test]
-fn groups_without_a_bound() {
+fn unbounded_groups_take_the_checkers_points() {
     let problem = successor_problem(None, vec![group("a", successor(ScoreMode::Sum, None, 2), 2, vec![])]);
     points(&problem, "AC AC=1000 AC=0.5", Accepted, Some(1000.5));
     points(&problem, "AC AC=1000 WA", WrongAnswer, Some(1000.0));
@@ -267,7 +267,7 @@ fn groups_without_a_bound() {
 }
 
 #[test]
-fn required_groups() {
+fn groups_with_a_failed_requirement_are_skipped() {
     let requiring = |mode, names: &[&str]| Rules {
         require_pass: names.iter().map(|name| (*name).to_owned()).collect(),
         ..successor(mode, Some(20.0), 1)
@@ -282,7 +282,7 @@ fn required_groups() {
         ],
     );
     points(&problem, "AC AC AC AC AC", Accepted, Some(100.0));
-    // The required group's verdict is the reason.
+    // The skipped group has the required group's verdict.
     points(&problem, "WA - - - AC", WrongAnswer, Some(40.0));
     points(&problem, "AC TL - - AC", TimeLimit, Some(40.0));
     points(&problem, "AC AC RE - AC", RunTimeError, Some(60.0));
@@ -296,7 +296,7 @@ fn required_groups() {
     assert_eq!(progress.submission().decided_by, Some(1));
 }
 
-/// Sim: samples are group 0.
+/// A Sim problem, whose samples are group 0.
 fn sim_problem(points: &[(f64, usize)]) -> Problem {
     let groups = points.iter().enumerate().map(|(number, (points, tests))| {
         let mut group = group(&number.to_string(), sim(*points), *tests, vec![]);
@@ -308,30 +308,30 @@ fn sim_problem(points: &[(f64, usize)]) -> Problem {
 }
 
 #[test]
-fn groups_of_sim() {
+fn sim_groups_have_the_least_share() {
     let problem = sim_problem(&[(0.0, 1), (40.0, 2), (60.0, 2)]);
     points(&problem, "AC AC AC AC AC", Accepted, Some(100.0));
     points(&problem, "WA AC AC AC AC", WrongAnswer, Some(100.0));
     points(&problem, "AC WA - AC AC", WrongAnswer, Some(60.0));
     points(&problem, "AC AC%0.5 AC%0.75 AC AC", Accepted, Some(80.0));
-    // Full to two thirds of the limit, none at the limit.
+    // Full points up to two thirds of the limit, 0 at the limit.
     points(&problem, "AC AC@0.6 AC@0.66 AC@0.1 AC@0", Accepted, Some(100.0));
     points(&problem, "AC AC@0.75 AC AC AC@0.9", Accepted, Some(30.0 + 18.0));
     points(&problem, "AC AC@1 AC AC AC", Accepted, Some(60.0));
     points(&problem, "AC AC@1.01 AC AC AC", Accepted, Some(60.0));
-    // The lesser of both, not the product.
+    // The smaller of both shares counts, not their product.
     points(&problem, "AC AC%0.5@0.8 AC AC AC", Accepted, Some(80.0));
     points(&problem, "AC AC%0.9@0.9 AC AC AC", Accepted, Some(72.0));
-    // Points of groups are whole.
+    // Points of groups are whole numbers.
     points(&problem, "AC AC%0.33 AC AC AC%0.999", Accepted, Some(13.0 + 60.0));
     points(&problem, "AC AC%0 AC AC AC", Accepted, Some(60.0));
     fault(&problem, "AC AC=7 - AC AC", "test 1/1: the checker gave 7 points; its group counts parts from 0 to 1");
-    // Sim's groups may take points away.
+    // Sim groups may have negative points.
     points(&sim_problem(&[(0.0, 1), (-5.0, 1), (60.0, 1)]), "AC AC AC", Accepted, Some(55.0));
 }
 
 #[test]
-fn a_tests_points() {
+fn points_of_a_test_are_those_for_it_alone() {
     let sim = sim_problem(&[(0.0, 1), (40.0, 2)]);
     let plan = plan(&sim);
     let progress = judge(&plan, "AC AC%0.5 AC@0.9");
@@ -344,7 +344,7 @@ fn a_tests_points() {
 }
 
 #[test]
-fn failing_fast() {
+fn fail_fast_ends_at_the_first_rejection() {
     let groups = || {
         vec![
             group("a", Rules { verdict: VerdictMode::AlwaysAccept, ..legacy(5.0) }, 2, vec![]),
@@ -364,7 +364,7 @@ fn failing_fast() {
 }
 
 #[test]
-fn empty_groups_are_no_parts() {
+fn empty_groups_do_not_count() {
     let groups = vec![
         group("a", Rules { range: Some((1.0, 2.0)), ..legacy(5.0) }, 0, vec![]),
         group("b", Rules { score: ScoreMode::Average, ..legacy(5.0) }, 2, vec![]),
@@ -375,12 +375,12 @@ fn empty_groups_are_no_parts() {
     points(&problem, "AC AC", Accepted, Some(5.0));
 }
 
-/// Rules of a group with a grader of the package's own.
+/// Rules of a group with the package's own grader.
 fn graded(rules: Rules) -> Rules {
     Rules { grader: Some(vec!["flag".to_owned()]), ..rules }
 }
 
-/// What a submission comes to with a grader that is told of `input` and answers this, once for each pair.
+/// The result of a submission with a grader that gets the input and gives the answer of each pair.
 #[track_caller]
 fn grades(problem: &Problem, words: &str, asked: &[(&str, &str)]) -> (Verdict, Option<f64>, String) {
     let problem = Problem { grader: Some(program()), ..problem.clone() };
@@ -407,20 +407,20 @@ fn grades(problem: &Problem, words: &str, asked: &[(&str, &str)]) -> (Verdict, O
 }
 
 #[test]
-fn a_grader_of_the_packages_own() {
+fn own_grader_decides_verdict_and_points() {
     let of = |rules| scored(graded(rules), 2);
     let says = |rules: Rules, words, input, answer| grades(&of(rules), words, &[(input, answer)]);
     let well = |verdict, points, reason: &str| (verdict, Some(points), reason.to_owned());
     let all = Rules { range: Some((0.0, 10.0)), ..Rules { stop_at_first_failure: false, ..legacy(4.0) } };
     assert_eq!(says(all.clone(), "AC AC=2.5", "AC 4\nAC 2.5\n", "AC 7"), well(Accepted, 7.0, ""));
-    // It need not agree.
+    // The grader may accept a group with a rejected test.
     assert_eq!(says(all.clone(), "AC TL", "AC 4\nTLE 0\n", "AC 9"), well(Accepted, 9.0, ""));
     let said = "group secret: its grader decided so";
     assert_eq!(says(all.clone(), "AC AC", "AC 4\nAC 4\n", "WA 1"), well(WrongAnswer, 1.0, said));
-    // Several verdicts have one word: that of the part that it is about.
+    // Several verdicts share a code. The verdict is that of the part with this code.
     assert_eq!(says(all.clone(), "AC ML", "AC 4\nRTE 0\n", "RTE 0"), well(MemoryLimit, 0.0, "test secret/2"));
     assert_eq!(says(all.clone(), "OL WA", "OLE 0\nWA 0\n", "WA 0"), well(WrongAnswer, 0.0, "test secret/2"));
-    // A range holds the points of what is accepted.
+    // A range applies to accepted groups only.
     let (verdict, points, reason) = says(all.clone(), "AC AC", "AC 4\nAC 4\n", "AC 10.5");
     assert_eq!((verdict, points), (JudgeError, None));
     assert_eq!(reason, "group secret: 10.5 points are outside its range, 0 to 10");
@@ -428,37 +428,37 @@ fn a_grader_of_the_packages_own() {
     let (verdict, _, reason) = says(all.clone(), "AC WA", "AC 4\nWA 0\n", "fine");
     assert_eq!(verdict, JudgeError);
     assert!(reason.starts_with("group secret: grader: printed \"fine\", not a verdict"), "{reason}");
-    // What cannot be judged is not graded.
+    // A group with a judge error is not graded.
     assert_eq!(grades(&of(all), "AC JE", &[]).0, JudgeError);
-    // It is told of what was judged.
+    // The grader gets judged tests only.
     assert_eq!(says(legacy(4.0), "WA -", "WA 0\n", "AC 3"), well(Accepted, 3.0, ""));
 }
 
 #[test]
-fn graders_of_groups_in_groups() {
+fn own_grader_of_nested_groups_runs_innermost_first() {
     let inner = |name| group(name, graded(legacy(4.0)), 2, vec![]);
     let stops = Rules { ..legacy(1.0) };
     let secret = |rules| group("secret", rules, 0, vec![inner("secret/a"), inner("secret/b")]);
     let of = |rules| problem(Format::Legacy, POINTS, graded(goes_on()), vec![secret(rules)]);
-    // The innermost first, in order, and each of the results of its own parts.
+    // Innermost groups come first, in order. Each grader gets the results of its group's parts.
     let a = ("AC 4\nAC 4\n", "AC 8");
     assert_eq!(
         grades(&of(stops.clone()), "AC AC AC WA", &[a, ("AC 4\nWA 0\n", "WA 4"), ("WA 12\n", "AC 13")]),
         (Accepted, Some(13.0), String::new())
     );
-    // A group that its grader rejects ends the one that it is in.
+    // A group that its grader rejects ends its parent.
     assert_eq!(
         grades(&of(stops), "WA - - -", &[("WA 0\n", "WA 1"), ("WA 1\n", "WA 1")]),
         (WrongAnswer, Some(1.0), "test secret/a/1".to_owned())
     );
-    // A grader of groups may be asked for while those in them have the default one.
+    // An outer group may have the package's own grader while inner groups have the default one.
     let plain = group("secret", graded(goes_on()), 0, vec![group("secret/a", legacy(4.0), 2, vec![])]);
     let problem = problem(Format::Legacy, POINTS, goes_on(), vec![plain]);
     assert_eq!(grades(&problem, "AC AC", &[("AC 8\n", "AC 1")]), (Accepted, Some(1.0), String::new()));
 }
 
 #[test]
-fn what_cannot_be_scored() {
+fn plan_rejects_what_cannot_be_scored() {
     let refused = |problem: &Problem| Plan::new(problem).unwrap_err().to_string();
     let mut custom = one_group(Rules { grader: Some(Vec::new()), ..Rules::default() }, 1);
     assert_eq!(
@@ -484,7 +484,7 @@ fn what_cannot_be_scored() {
 }
 
 #[test]
-fn a_second_result_is_not_looked_at() {
+fn second_result_of_a_test_is_ignored() {
     let problem = one_group(goes_on(), 1);
     let plan = plan(&problem);
     let mut progress = judge(&plan, "WA");
@@ -493,7 +493,7 @@ fn a_second_result_is_not_looked_at() {
 }
 
 #[test]
-fn a_failure_ends_what_comes_after_it_though_earlier_results_are_open() {
+fn failure_ends_later_tests_while_earlier_results_are_open() {
     let inner = vec![group("x/a", goes_on(), 2, vec![]), group("x/b", Rules::default(), 1, vec![])];
     let mut problem =
         problem(Format::Legacy, Scoring::PassFail, goes_on(), vec![group("x", Rules::default(), 1, inner)]);
@@ -503,7 +503,7 @@ fn a_failure_ends_what_comes_after_it_though_earlier_results_are_open() {
     let mut progress = Progress::new(&plan);
     assert_eq!((0..4).filter_map(|_| progress.next_test()).collect::<Vec<_>>(), [0, 1, 2, 3]);
     progress.record(1, word("WA").unwrap());
-    // Group a goes on; whatever comes of x/1 and a/2, neither b nor y will be judged.
+    // Group a continues. Neither b nor y will be judged, whatever x/1 and a/2 give.
     let needed: Vec<_> = (0..5).filter(|test| progress.is_needed(*test)).collect();
     assert_eq!((needed, progress.settled(), progress.next_test()), (vec![0, 2], 0, None));
     progress.record(0, word("TL").unwrap());
