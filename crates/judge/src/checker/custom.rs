@@ -7,7 +7,7 @@
 
 pub use crate::validator::{OutputValidator, checker_limits};
 
-use super::CheckResult;
+use super::result::CheckResult;
 use crate::convention::{Answer, interpret};
 use crate::failure::JudgeFailure;
 use crate::feedback::{Feedback, Watch};

@@ -1,6 +1,6 @@
 //! A checker that compares byte by byte.
 
-use super::show;
+use super::excerpt::show;
 use std::io::{self, BufRead};
 
 /// Compares all bytes and describes the first difference.

@@ -1,7 +1,7 @@
 //! Sim's default checker. It ignores white space at the ends of lines (isspace(3)) and empty lines
 //! at the end of the file. Other white space counts.
 
-use super::show;
+use super::excerpt::show;
 use std::io::{self, BufRead};
 
 /// Compares line by line and describes the first difference. Needs memory for one line of each.

@@ -6,11 +6,17 @@
 //! | `lines` | Sim's default checker |
 //! | `exact` | comparison byte by byte |
 //! | `custom` | a program of the package, run in the sandbox |
+//! | `excerpt` | excerpts of texts that differ, for comments |
+//! | `result` | the result of a check |
 
 pub mod custom;
 pub mod exact;
+mod excerpt;
 pub mod lines;
+mod result;
 pub mod tokens;
+
+pub use result::CheckResult;
 
 use crate::convention::{Answer, printable};
 use crate::failure::{JudgeFailure, Step};
@@ -20,7 +26,6 @@ use crate::trial::Case;
 use crate::verdict::{COMMENT_LIMIT, Verdict};
 use crate::worker::Worker;
 use custom::OutputValidator;
-use millibox::Figures;
 use millibox_package::model::Format;
 use std::fs::File;
 use std::io::{self, BufReader, Seek};
@@ -30,8 +35,6 @@ use std::sync::Arc;
 
 /// Size of a read buffer.
 const CHUNK_BYTES: usize = 128 << 10;
-/// Length of a token's or line's excerpt in a comment.
-const MAX_SHOWN_BYTES: usize = 48;
 
 /// A checker that any number of workers can use.
 #[derive(Debug, Clone)]
@@ -47,15 +50,6 @@ pub enum CheckerInstance {
     Exact,
     /// A program of the package.
     Custom(Arc<OutputValidator>),
-}
-
-/// A checker's answer, and what the checker used if it is a program.
-#[derive(Debug)]
-pub struct CheckResult {
-    /// The answer.
-    pub answer: Answer,
-    /// The figures of the checker's run. `None` for a built-in checker.
-    pub figures: Option<Figures>,
 }
 
 impl CheckerInstance {
@@ -170,33 +164,4 @@ fn identical(one: &File, other: &File) -> io::Result<bool> {
         at += part as u64;
     }
     Ok(true)
-}
-
-/// Quotes two different texts, each cut so that the first difference is visible.
-fn show(read: &[u8], expected: &[u8]) -> (String, String) {
-    let same = read.iter().zip(expected).take_while(|(one, other)| one == other).count();
-    let begin = if same > MAX_SHOWN_BYTES / 2 { same - MAX_SHOWN_BYTES / 4 } else { 0 };
-    (quote(read, begin), quote(expected, begin))
-}
-
-fn quote(text: &[u8], begin: usize) -> String {
-    let is_continuation = |at: usize| text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
-    // Skip at most three continuation bytes, so that the excerpt begins with a whole character.
-    let begin = (begin..begin + 4).find(|at| !is_continuation(*at)).unwrap_or(begin).min(text.len());
-    let before = if begin > 0 { "..." } else { "" };
-    let mut end = text.len().min(begin + MAX_SHOWN_BYTES);
-    let mut after = "";
-    if end < text.len() {
-        end = (end - 3..=end).rev().find(|at| !is_continuation(*at)).unwrap_or(end);
-        after = "...";
-    }
-    let mut shown = String::new();
-    for character in String::from_utf8_lossy(&text[begin..end]).chars() {
-        if character.is_control() {
-            shown.extend(character.escape_default());
-        } else {
-            shown.push(character);
-        }
-    }
-    format!("'{before}{shown}{after}'")
 }

@@ -6,12 +6,15 @@
 //! requires a number that is close enough. The specification does not define changes of space, nor
 //! numbers in the legacy format. Both follow Kattis's validator.
 
-use super::{CHUNK_BYTES, show};
+use super::excerpt::show;
 use millibox_package::tokens::number;
 use std::io::{self, Read};
 
 /// The options are parsed in the package crate, which reports wrong flags as faults.
 pub use millibox_package::tokens::Options;
+
+/// Initial size of a read buffer. It grows for longer tokens.
+const CHUNK_BYTES: usize = 128 << 10;
 
 /// Compares an output with the answer and describes the first difference. Reads both once, and
 /// needs memory for one token of each.

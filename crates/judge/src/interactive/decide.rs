@@ -1,6 +1,6 @@
 //! The verdict of an interactive test.
 
-use super::Mode;
+use super::mode::Mode;
 use crate::batch::judge_run;
 use crate::convention::Answer;
 use crate::program::Limits;

@@ -1,6 +1,6 @@
 //! One direction of the conversation: one program writes and the other reads.
 
-use super::Mode;
+use super::mode::Mode;
 use crate::failure::{JudgeFailure, Step};
 use crate::pump::read_now;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -19,11 +19,13 @@
 //! | file | content |
 //! | --- | --- |
 //! | `link` | one direction of the conversation: a pipe with both ends kept open, or a relay |
+//! | `mode` | the two ways to connect the programs |
 //! | `play` | the loop that watches both programs until both have ended |
 //! | `decide` | the verdict |
 
 mod decide;
 mod link;
+mod mode;
 mod play;
 
 use crate::convention::interpret;
@@ -44,20 +46,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 pub use decide::END_GRACE;
-
-/// The connection between the two programs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Two pipes join the programs. A message costs what it costs without a judge. The judge does
-    /// not notice that a program closes its standard output and keeps running: the other program
-    /// sees the end of its input when that program ends.
-    #[default]
-    Direct,
-    /// The judge moves messages between four pipes. Each message costs two more context switches.
-    /// The judge notices that a program closes its standard output and keeps running, and counts
-    /// the solution's output to the byte.
-    Relay,
-}
+pub use mode::Mode;
 
 /// Runs a solution and an interactor together on a test and decides the verdict.
 ///

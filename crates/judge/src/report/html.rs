@@ -3,8 +3,9 @@
 //! The page loads nothing, and its content security policy forbids loading. So even text that was
 //! not escaped could neither run nor connect to a server.
 
+use super::model::{JudgeReport, SubmissionReport, TestReport, cpu_time_ns};
+use super::names::verdict_words;
 use super::shown::{block, line, mebibytes, points, score_of, seconds, seconds_of, warned};
-use super::{JudgeReport, SubmissionReport, TestReport, cpu_time_ns, verdict_words};
 use crate::verdict::Verdict;
 use base64::Engine;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -162,7 +163,7 @@ fn details(report: &JudgeReport, index: usize, submission: &SubmissionReport) ->
     }
 }
 
-fn compiled(compilation: &super::CompilationReport) -> Markup {
+fn compiled(compilation: &super::model::CompilationReport) -> Markup {
     html! {
         @if let Some(figures) = &compilation.figures {
             p {

@@ -1,6 +1,6 @@
 //! The machine that judges.
 
-use super::Machine;
+use super::model::Machine;
 use millibox::Backend;
 
 impl Machine {

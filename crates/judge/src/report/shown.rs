@@ -1,6 +1,6 @@
 //! Formats figures and untrusted text for people.
 
-use super::WarningReport;
+use super::model::WarningReport;
 use unicode_width::UnicodeWidthChar;
 
 /// Points with up to four decimals.

@@ -11,8 +11,9 @@
 //!
 //! Text from a submission reaches the terminal only as plain characters of one line.
 
+use super::build::SubmissionInfo;
+use super::model::{JudgeReport, SubmissionReport, TestReport};
 use super::shown::{block, cut, line, mebibytes, points, score_of, seconds_of, width};
-use super::{JudgeReport, SubmissionInfo, SubmissionReport, TestReport};
 use crate::scoring::{Plan, Progress};
 use crate::verdict::Verdict;
 use std::io::{IsTerminal, Result, Write};
@@ -185,7 +186,7 @@ impl<W: Write> Protocol<W> {
         // The root's result is the submission's.
         let groups = report.groups.iter().skip(1).filter(|group| group.score.is_some() || group.not_judged.is_some());
         for group in groups {
-            let words = group.verdict.map_or("not judged", super::verdict_words);
+            let words = group.verdict.map_or("not judged", super::names::verdict_words);
             let words = self.paint(colour(group.verdict), words);
             let of = |score| format!(", {}", score_of(score, group.max_score, group.best_score));
             let score = group.score.map_or_else(String::new, of);

@@ -10,6 +10,7 @@ use crate::suite::ChoiceError;
 use crate::tool::ToolFailure;
 use millibox_package::Faults;
 use rustix::io::Errno;
+use serde::Serialize;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
@@ -282,8 +283,8 @@ pub enum MachineError {
         reason: String,
     },
     /// No submission can be measured on this machine.
-    #[error("no submission that must be accepted can be measured here: {}", Skipped(.0))]
-    NoneMeasurable(Vec<super::limits::SkippedSubmission>),
+    #[error("no submission that must be accepted can be measured here: {}", SkippedList(.0))]
+    NoneMeasurable(Vec<SkippedSubmission>),
     /// The limits were written, but reading the package gave others.
     #[error("the package does not state the limits after they were written, so its files were restored: {0}")]
     LimitsNotRead(LimitMismatch),
@@ -295,9 +296,18 @@ pub enum MachineError {
     Record(serde_json::Error),
 }
 
-struct Skipped<'a>(&'a [super::limits::SkippedSubmission]);
+/// A submission whose language cannot be used here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkippedSubmission {
+    /// Its name.
+    pub submission: String,
+    /// The reason.
+    pub reason: String,
+}
 
-impl fmt::Display for Skipped<'_> {
+struct SkippedList<'a>(&'a [SkippedSubmission]);
+
+impl fmt::Display for SkippedList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, skipped) in self.0.iter().enumerate() {
             let separator = if index > 0 { "; " } else { "" };

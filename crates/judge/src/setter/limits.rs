@@ -1,5 +1,7 @@
 //! Computes time limits from the model solution's times, and writes them into the package.
 
+pub use super::error::SkippedSubmission;
+
 use super::error::{FileAction, FileFault, LimitMismatch, MachineError, ProgramFault, file};
 use super::record::Record;
 use super::replace::Replacement;
@@ -30,15 +32,6 @@ pub struct Report {
     pub skipped: Vec<SkippedSubmission>,
     /// Changed files, as paths below the package.
     pub written: Vec<String>,
-}
-
-/// A submission whose language cannot be used here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SkippedSubmission {
-    /// Its name.
-    pub submission: String,
-    /// The reason.
-    pub reason: String,
 }
 
 /// The measurements of one test.

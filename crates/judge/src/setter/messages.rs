@@ -2,9 +2,8 @@
 
 use super::error::{
     BuildFault, FileAction, FileFault, FileKind, LimitMismatch, MachineError, MakeFault, ProgramFault, Remedy,
-    RequestError, SetterError, file,
+    RequestError, SetterError, SkippedSubmission, file,
 };
-use super::limits::SkippedSubmission;
 use crate::compile::CompileError;
 use crate::failure::JudgeFailure;
 use crate::judge::Unjudgeable;
