@@ -1,8 +1,8 @@
 //! Computes results of groups and submissions from the results of tests.
 //!
 //! * A [`Plan`] holds the tests and rules of a problem. It is made once per problem.
-//! * A [`Progress`] is one submission on its way through a plan. It names the next test to run, takes
-//!   results in any order, and computes what follows from them.
+//! * A [`Progress`] is one submission on its way through a plan. It names the next test to run,
+//!   takes results in any order, and computes what follows from them.
 //!
 //! The results equal those of judging one test after another. A result that such judging would
 //! never have asked for, because a group had ended or a required group had failed, is ignored.
