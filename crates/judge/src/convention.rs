@@ -417,7 +417,7 @@ mod tests {
         assert_eq!(part(testlib(7, b"points 0.25 half of half")), (Verdict::Accepted, Some(0.25)));
         assert_eq!(part(testlib(7, b"points 0")), (Verdict::WrongAnswer, Some(0.0)));
         assert_eq!(part(testlib(3, b"partially correct (3) so")), (Verdict::Accepted, Some(0.015)));
-        for (code, said) in [
+        for (code, stderr) in [
             (3, ""),
             (7, ""),
             (16, ""),
@@ -427,7 +427,7 @@ mod tests {
             (6, ""),
             (9, "partially correct (900)"),
         ] {
-            testlib(code, said.as_bytes()).expect_err(said);
+            testlib(code, stderr.as_bytes()).expect_err(stderr);
         }
     }
 }

@@ -155,10 +155,10 @@ fn identical(one: &File, other: &File) -> io::Result<bool> {
     let mut at = 0;
     while at < length {
         let part = size.min((length - at) as usize);
-        let [mine, others] = &mut buffers;
-        one.read_exact_at(&mut mine[..part], at)?;
-        other.read_exact_at(&mut others[..part], at)?;
-        if mine[..part] != others[..part] {
+        let [left, right] = &mut buffers;
+        one.read_exact_at(&mut left[..part], at)?;
+        other.read_exact_at(&mut right[..part], at)?;
+        if left[..part] != right[..part] {
             return Ok(false);
         }
         at += part as u64;

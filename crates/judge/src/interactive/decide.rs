@@ -127,8 +127,8 @@ mod tests {
             }
         }
         for ends in [(FIRST, MUCH_LATER), (MUCH_LATER, FIRST)] {
-            for said in [Accepted, WrongAnswer] {
-                assert_eq!(verdict((Outcome::Exited(0), ends.0), (said, ends.1)), said);
+            for answer in [Accepted, WrongAnswer] {
+                assert_eq!(verdict((Outcome::Exited(0), ends.0), (answer, ends.1)), answer);
             }
         }
     }

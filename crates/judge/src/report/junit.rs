@@ -123,9 +123,9 @@ fn warnings<W: Write>(report: &JudgeReport, xml: &mut Writer<W>) -> Result<()> {
     if report.warnings.is_empty() {
         return Ok(());
     }
-    let said: Vec<String> = report.warnings.iter().map(warned).collect();
+    let lines: Vec<String> = report.warnings.iter().map(warned).collect();
     suite(report, "package", &Counts { tests: 1, ..Counts::default() }, 0, xml, |xml, class| {
-        case(xml, class, "warnings", 0, |xml| text(xml, "system-out", &said.join("\n")))
+        case(xml, class, "warnings", 0, |xml| text(xml, "system-out", &lines.join("\n")))
     })
 }
 
@@ -168,22 +168,22 @@ fn case<W: Write>(
 
 fn verdict<W: Write>(submission: &SubmissionReport, xml: &mut Writer<W>) -> Result<()> {
     let words = submission.words();
-    let mut said = words.to_owned();
+    let mut message = words.to_owned();
     if let Some(score) = submission.score {
-        said = format!("{said}, {}", points_in_words(score));
+        message = format!("{message}, {}", points_in_words(score));
     }
     if !submission.reason.is_empty() {
-        said = format!("{said}: {}", line(&submission.reason));
+        message = format!("{message}: {}", line(&submission.reason));
     }
     if submission.is_skipped() {
         skipped(xml, &submission.reason)
     } else if failed(submission) {
-        problem(xml, "error", words, &said, &submission.reason)
+        problem(xml, "error", words, &message, &submission.reason)
     } else if submission.as_expected == Some(false) {
         let expected = submission.expected_words().unwrap_or_default();
-        problem(xml, "failure", words, &format!("expected {expected}, but it is {said}"), &submission.reason)
+        problem(xml, "failure", words, &format!("expected {expected}, but it is {message}"), &submission.reason)
     } else {
-        text(xml, "system-out", &said)
+        text(xml, "system-out", &message)
     }
 }
 
@@ -194,8 +194,8 @@ fn test<W: Write>(test: &TestReport, xml: &mut Writer<W>) -> Result<()> {
         Some(Verdict::JudgeError) => problem(xml, "error", words, &test.reason, &test.comment),
         Some(_) => {
             let parts = [words, &test.reason, &test.comment];
-            let said: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            text(xml, "system-out", &said.join("\n"))
+            let message: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            text(xml, "system-out", &message.join("\n"))
         }
     }
 }
@@ -217,8 +217,8 @@ fn problem<W: Write>(xml: &mut Writer<W>, tag: &str, kind: &str, message: &str, 
     Ok(())
 }
 
-fn text<W: Write>(xml: &mut Writer<W>, tag: &str, said: &str) -> Result<()> {
-    xml.create_element(tag).write_text_content(BytesText::new(&block(said)))?;
+fn text<W: Write>(xml: &mut Writer<W>, tag: &str, content: &str) -> Result<()> {
+    xml.create_element(tag).write_text_content(BytesText::new(&block(content)))?;
     Ok(())
 }
 

@@ -533,9 +533,9 @@ fn difference(one: &File, other: &File) -> std::io::Result<Option<u64>> {
     let mut buffers = [vec![0; 64 << 10], vec![0; 64 << 10]];
     let mut at = 0;
     loop {
-        let [mine, others] = &mut buffers;
-        let (read, again) = (fill(one, mine, at)?, fill(other, others, at)?);
-        let same = mine[..read].iter().zip(&others[..again]).take_while(|(a, b)| a == b).count();
+        let [left, right] = &mut buffers;
+        let (read, again) = (fill(one, left, at)?, fill(other, right, at)?);
+        let same = left[..read].iter().zip(&right[..again]).take_while(|(a, b)| a == b).count();
         if same < read.max(again) {
             return Ok(Some(at + same as u64));
         }
