@@ -69,7 +69,7 @@ pub fn line(text: &str) -> String {
     line
 }
 
-/// Makes a text safe as [`line`] does, but keeps its lines and tabs.
+/// Makes a text safe as [`line()`] does, but keeps its lines and tabs.
 pub fn block(text: &str) -> String {
     let kept = text.chars().filter(|c| *c != '\r');
     kept.map(|c| if matches!(c, '\n' | '\t') { c } else { harmless(c) }).collect()

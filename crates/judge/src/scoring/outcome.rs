@@ -49,7 +49,7 @@ pub enum TestState {
     /// The test has not run, or is running.
     Open,
     /// The test has a result. Whether the result counts is certain once the test is
-    /// [settled](Progress::settled).
+    /// [settled](super::Progress::settled).
     Judged,
     /// The test need not run, or its result does not count.
     NotJudged(Skip),
