@@ -32,7 +32,10 @@ pub enum JudgeFailure {
     #[error(transparent)]
     Feedback(#[from] FeedbackError),
     /// The submission's world shows a file that the submission must not see.
-    #[error("the submission could read {}, since its world shows {}; move the package to another directory", .file.display(), .shown.display())]
+    #[error(
+        "the submission could read {}, since its world shows {}; move the package to another directory",
+        .file.display(), .shown.display()
+    )]
     FileVisible {
         /// The input or answer.
         file: PathBuf,
@@ -68,7 +71,8 @@ pub enum JudgeFailure {
     },
     /// A validator asked for more passes than the problem has.
     #[error(
-        "validator: requests another pass ({file}), but the problem has at most {limit}; raise `validation_passes` in problem.yaml"
+        "validator: requests another pass ({file}), but the problem has at most {limit}; raise \
+         `validation_passes` in problem.yaml"
     )]
     TooManyPasses {
         /// The file that requests a pass.

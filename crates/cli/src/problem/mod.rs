@@ -23,7 +23,7 @@ use millibox_judge::cache::Cache;
 use millibox_judge::compile::Toolbox;
 use millibox_judge::judge::{Event, Judge, Options};
 use millibox_judge::report::{JudgeReport, counted};
-use millibox_judge::setter::{ProgramFault, Setter, SetterError, archive, catch, clean, generate, init, limits};
+use millibox_judge::setter::{ProgramFault, Setter, SetterError, archive, clean, findings, generate, init, limits};
 use options::Command;
 use progress::Progress;
 use serde::Serialize;
@@ -193,7 +193,7 @@ struct Tested {
     #[serde(flatten)]
     report: JudgeReport,
     #[serde(flatten)]
-    findings: catch::Findings,
+    findings: findings::Findings,
 }
 
 fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
@@ -221,7 +221,7 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
     let report = judge.report(&prepared, judged, began);
     let mut told = |event: Event<'_>| show::measuring(&bar, &event);
     let (suites, cache) = (shop.suites.clone(), shop.cache.clone());
-    let findings = catch::examine(&shop.machine, suites, cache, &problem, &prepared, &report.submissions, &mut told);
+    let findings = findings::examine(&shop.machine, suites, cache, &problem, &prepared, &report.submissions, &mut told);
     if let (false, Ok(findings)) = (args.json, &findings) {
         show.line(&judge::summary(&report));
         findings.remarks.iter().for_each(|remark| show.line(remark));

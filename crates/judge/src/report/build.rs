@@ -1,8 +1,8 @@
 //! Builds a submission's report from its progress.
 
+use super::display::counted;
 use super::model::{CompilationReport, GroupReport, LimitsReport, SubmissionReport, TestReport};
 use super::names::not_judged_words;
-use super::shown::counted;
 use crate::scoring::expected::{has_required, is_expected};
 use crate::scoring::{Plan, Progress, SkipCause, TestState};
 use crate::verdict::Verdict;

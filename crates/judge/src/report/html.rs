@@ -3,9 +3,9 @@
 //! The page loads nothing, and its content security policy forbids loading. So even text that was
 //! not escaped could neither run nor connect to a server.
 
+use super::display::{block, line, mebibytes, points, score_of, seconds, seconds_of, warned};
 use super::model::{JudgeReport, SubmissionReport, TestReport, cpu_time_ns};
 use super::names::verdict_words;
-use super::shown::{block, line, mebibytes, points, score_of, seconds, seconds_of, warned};
 use crate::verdict::Verdict;
 use base64::Engine;
 use maud::{DOCTYPE, Markup, PreEscaped, html};

@@ -3,8 +3,8 @@
 //! One JSON object: a [`JudgeReport`] with the names of its fields. Enumerations are names in
 //! `snake_case`. When [`super::VERSION`] rises, readers must be changed.
 
+use super::display::is_harmless;
 use super::model::JudgeReport;
-use super::shown::is_harmless;
 use std::io::{Result, Write};
 
 /// Writes the report, followed by a line break.

@@ -8,8 +8,8 @@
 //! The package's warnings are the output of a passing test case in a last suite, because some
 //! readers do not show a suite's own output.
 
+use super::display::{block, line, points, points_in_words, warned};
 use super::model::{JudgeReport, SubmissionReport, TestReport};
-use super::shown::{block, line, points, points_in_words, warned};
 use crate::verdict::Verdict;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use quick_xml::writer::Writer;

@@ -14,27 +14,27 @@
 //! | `machine` | the machine that judged |
 //! | `names` | the names of verdicts and reasons |
 //! | `titles` | the texts for a submission or a test |
-//! | `shown` | figures and untrusted text for people |
+//! | `display` | figures and untrusted text for people |
 //! | `json` | the report for programs |
 //! | `junit` | the report for continuous integration |
 //! | `html` | the report as one self-contained page |
 //! | `text` | the report for terminals, line by line as results arrive |
 
 mod build;
+mod display;
 pub mod html;
 pub mod json;
 pub mod junit;
 mod machine;
 mod model;
 mod names;
-mod shown;
 pub mod text;
 mod titles;
 
 pub use build::SubmissionInfo;
+pub use display::{counted, line, points_in_words};
 pub use model::{
     CompilationReport, GroupReport, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, TestReport,
     VERSION, WarningReport, nanoseconds,
 };
 pub use names::{expected_name, verdict_words};
-pub use shown::{counted, line, points_in_words};

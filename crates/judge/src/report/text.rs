@@ -12,8 +12,8 @@
 //! Text from a submission reaches the terminal only as plain characters of one line.
 
 use super::build::SubmissionInfo;
+use super::display::{block, cut, line, mebibytes, points, score_of, seconds_of, width};
 use super::model::{JudgeReport, SubmissionReport, TestReport};
-use super::shown::{block, cut, line, mebibytes, points, score_of, seconds_of, width};
 use crate::scoring::{Plan, Progress};
 use crate::verdict::Verdict;
 use std::io::{IsTerminal, Result, Write};

@@ -1,8 +1,8 @@
 //! The texts that reports show for a submission or a test.
 
+use super::display::{points, points_in_words};
 use super::model::{SubmissionReport, TestReport};
 use super::names::{expected_words, verdict_words};
-use super::shown::{points, points_in_words};
 use millibox_package::model::Expected;
 
 impl TestReport {

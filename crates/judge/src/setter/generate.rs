@@ -6,10 +6,10 @@
 //! record.
 
 use super::error::{FileAction, FileFault, FileKind, MachineError, MakeFault, ProgramFault, file};
+use super::programs::{SETTER_LIMITS, all};
 use super::record::{Digest, Record, RecordedFile, content};
 use super::replace::Replacement;
 use super::selection::TestSelection;
-use super::work::{SETTER_LIMITS, all};
 use super::{RequestError, Setter, SetterError, below, read_directory};
 use crate::batch::Worker;
 use crate::program::{Executable, Limits};

@@ -9,29 +9,29 @@
 //! | `generate` | inputs from generators, answers from the model solution |
 //! | `validate` | faults of a package: its files, inputs and answers |
 //! | `limits` | time limits from the model solution's times |
-//! | `catch` | conclusions about a package from judging its own submissions |
+//! | `findings` | conclusions about a package from judging its own submissions |
 //! | `archive` | the package as a `.zip`, with the same bytes for the same files |
 //! | `clean` | removal of what `generate` made |
 //! | `error` | the errors of all tools |
 //! | `selection` | the tests that a caller names |
 //! | `record` | the record of made files and their sources |
 //! | `replace` | replacing several files, all or none |
-//! | `work` | compiling and running programs of the package in parallel |
+//! | `programs` | compiling and running programs of the package in parallel |
 
 pub mod archive;
-pub mod catch;
 pub mod clean;
 pub mod error;
+pub mod findings;
 pub mod generate;
 pub mod init;
 pub mod limits;
 #[cfg(test)]
 mod messages;
+mod programs;
 mod record;
 mod replace;
 mod selection;
 pub mod validate;
-mod work;
 
 pub use error::{MachineError, ProgramFault, RequestError, SetterError};
 
