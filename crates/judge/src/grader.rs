@@ -25,7 +25,7 @@ pub struct Grader {
 }
 
 impl Grader {
-    /// Runs the grader for a group, pinned to `cpus`. An empty list pins it to none.
+    /// Runs the grader for a group, pinned to `cpus`. An empty list leaves it unpinned.
     ///
     /// # Errors
     /// The grader failed, exceeded its limits or gave an unknown answer, or the sandbox failed.

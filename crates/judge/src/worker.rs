@@ -38,7 +38,7 @@ impl<'a> Worker<'a> {
         Worker { supervisor, cpus: Vec::new(), files: None }
     }
 
-    /// Pins the worker's runs to these CPUs. An empty list pins them to none.
+    /// Pins the worker's runs to these CPUs. An empty list leaves them unpinned.
     #[must_use]
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Worker<'a> {
         self.cpus = cpus.into_iter().collect();
