@@ -165,7 +165,7 @@ fn a_cpu_time_limit_holds_on_more_cpus_than_the_supervisor_has() {
     if !needs_cgroups(&supervisor) {
         return;
     }
-    let busy = millibox_tests::request(["spin-tree", "2", "60000"]).cpus(all).expect("CPUs");
+    let busy = millibox_tests::request(["spin-tree", "2", "60000"]).cpus(all);
     let over = result(&supervisor, &busy.cpu_time_limit(Duration::from_secs(1)).process_limit(10));
     assert_eq!(over.outcome, Outcome::CpuTimeLimit);
     let used = over.figures.cpu_user_ns + over.figures.cpu_system_ns;

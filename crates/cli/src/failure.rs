@@ -60,9 +60,18 @@ impl From<millibox::Error> for Failure {
             | millibox::Error::Start(_) => "start",
             millibox::Error::Died(_) => "supervisor",
             millibox::Error::Request(_) => "request",
-            millibox::Error::System { .. } => "sandbox",
+            _ => "sandbox",
         };
         Failure { step, ..Failure::sandbox(error) }
+    }
+}
+
+impl From<millibox_judge::judge::MachineError> for Failure {
+    fn from(error: millibox_judge::judge::MachineError) -> Failure {
+        match error {
+            millibox_judge::judge::MachineError::Supervisor(error) => error.into(),
+            error => Failure { step: "request", ..Failure::sandbox(error) },
+        }
     }
 }
 

@@ -136,7 +136,7 @@ pub fn rlimit(text: &str) -> Result<(String, u64), String> {
         })?,
     };
     // The library knows the names.
-    Request::new("/").rlimit(name, value).map_err(|error| error.to_string())?;
+    Request::new("/").rlimit(name, value).check().map_err(|error| error.to_string())?;
     let name = name.to_ascii_uppercase();
     Ok((name.strip_prefix("RLIMIT_").unwrap_or(&name).to_owned(), value))
 }

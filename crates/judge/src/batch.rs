@@ -97,7 +97,7 @@ pub fn run(supervisor: &Supervisor, run: Run<'_>) -> Result<Ran, JudgeFailure> {
     let (mut input, stdin) = Input::new(run.input.as_fd())?;
     let (output, stdout) = Output::new(Sink::File(&run.output), run.limits.output)?;
     let request = run.executable.request_in(run.world, run.limits, run.arguments).stdin(stdin).stdout(stdout);
-    let request = if run.cpus.is_empty() { request } else { request.cpus(run.cpus.iter().copied())? };
+    let request = if run.cpus.is_empty() { request } else { request.cpus(run.cpus.iter().copied()) };
     let handle = supervisor.run(&request)?;
     // Its ends of the pipes: with ours open, they would never break.
     drop(request);

@@ -41,7 +41,7 @@ impl Grader {
         let request = self.executable.request(&self.limits, &arguments).output_limit(self.limits.output);
         let mut request = request.stdin(sealed(input)?).stdout(its_stdout).stderr(its_stderr);
         if !cpus.is_empty() {
-            request = request.cpus(cpus.iter().copied())?;
+            request = request.cpus(cpus.iter().copied());
         }
         let handle = supervisor.run(&request)?;
         // Its ends of the pipes: with ours open, they would never break.

@@ -9,7 +9,7 @@
 
 use crate::Error;
 use millibox_wire::frame::{HEADER, Header, Kind, MAX_INLINE};
-use millibox_wire::{Backend, Hello, KillReason, Outcome, RunResult, decode, encode};
+use millibox_wire::{Backend, Hello, Hint, KillReason, Outcome, RunError, RunResult, Step, decode, encode};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
@@ -330,11 +330,7 @@ impl Connection {
     fn part(&self, state: &mut State, gone: &Outgoing) {
         let Some(partner) = gone.partner else { return };
         if unsent(state, partner).is_some() {
-            let error = millibox_wire::RunError {
-                step: "request".to_owned(),
-                errno: None,
-                message: "the run that it was to start together with is not started".to_owned(),
-            };
+            let error = RunError::new(Step::Request).with_hint(Hint::PartnerNotStarted);
             let result = never_run(state, Outcome::NotStarted(error));
             self.settle(state, partner, result);
         } else if partner < gone.id {
@@ -651,11 +647,7 @@ impl Connection {
                 Err(errno) => {
                     // This run alone cannot be sent (a descriptor that cannot be passed).
                     let Some(refused) = state.waiting.pop_front() else { return };
-                    let error = millibox_wire::RunError {
-                        step: "send".to_owned(),
-                        errno: Some(errno.raw_os_error()),
-                        message: format!("cannot send the run to the supervisor: {errno}"),
-                    };
+                    let error = RunError::new(Step::Send).with_errno(errno.raw_os_error());
                     let result = never_run(state, Outcome::SandboxError(error));
                     self.settle(state, refused.id, result);
                     self.part(state, &refused);
@@ -909,7 +901,7 @@ mod tests {
     }
 
     fn result(message: String) -> RunResult {
-        let error = millibox_wire::RunError { step: "world".to_owned(), errno: None, message };
+        let error = RunError::new(Step::World).with_subject(message);
         RunResult {
             outcome: Outcome::NotStarted(error),
             exit_code: None,

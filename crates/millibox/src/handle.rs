@@ -32,7 +32,7 @@ impl Handle {
     pub fn wait(&self) -> Result<RunResult, Error> {
         loop {
             if let Some(result) = self.connection.wait(self.id, None)? {
-                return Ok(self.names.put_into(result));
+                return Ok(self.names.add_to(result));
             }
         }
     }
@@ -43,7 +43,7 @@ impl Handle {
     /// The supervisor died first.
     pub fn wait_timeout(&self, timeout: Duration) -> Result<Option<RunResult>, Error> {
         let result = self.connection.wait(self.id, Some(timeout))?;
-        Ok(result.map(|result| self.names.put_into(result)))
+        Ok(result.map(|result| self.names.add_to(result)))
     }
 
     /// The result, if it is there. Does not wait.
@@ -52,7 +52,7 @@ impl Handle {
     /// The supervisor died first.
     pub fn try_wait(&self) -> Result<Option<RunResult>, Error> {
         let result = self.connection.result(self.id).transpose()?;
-        Ok(result.map(|result| self.names.put_into(result)))
+        Ok(result.map(|result| self.names.add_to(result)))
     }
 
     /// Ends the run, at whatever point it is. Its result says
@@ -81,13 +81,12 @@ impl Handle {
     /// No descriptor could be made, or no thread that reads from the supervisor while nobody waits: the run goes on, and
     /// can be waited for.
     pub fn event(&self) -> Result<BorrowedFd<'_>, Error> {
-        if self.event.get().is_none() {
-            let event = self.connection.event(self.id)?;
-            let _ = self.event.set(event);
-        }
         match self.event.get() {
             Some(event) => Ok(event.as_fd()),
-            None => Err(Error::Request("no event".to_owned())),
+            None => {
+                let event = self.connection.event(self.id)?;
+                Ok(self.event.get_or_init(|| event).as_fd())
+            }
         }
     }
 }

@@ -53,9 +53,12 @@ mod world;
 /// The policy compiler: policies, and the profiles as policies, for [`World::seccomp`].
 pub use millibox_seccomp as seccomp;
 
-pub use error::Error;
+pub use error::{Error, RequestError};
 pub use handle::Handle;
-pub use millibox_wire::{Backend, Figures, Mount, Network, Outcome, RunError, RunResult};
+pub use millibox_wire::{
+    Backend, Figures, FrameProblem, Hint, Limit, LimitError, Mount, Network, Outcome, ProcessEnd, RunError, RunResult,
+    Step, WorldError, WorldProblem,
+};
 pub use output::{Budget, Moved, move_output};
 pub use pool::Pool;
 pub use request::{Program, Request};

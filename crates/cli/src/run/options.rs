@@ -88,7 +88,7 @@ pub struct Args {
     /// At the limit, fork(2) and clone(2) fail with EAGAIN and the program goes on.
     ///
     /// Example: --process-limit 1
-    #[arg(long, value_name = "N", value_parser = values::number::<u32>(1, Request::MOST_PROCESSES.into()), allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "N", value_parser = values::number::<u32>(1, Request::MAX_PROCESS_LIMIT.into()), allow_hyphen_values = true, help_heading = LIMITS)]
     pub process_limit: Option<u32>,
     /// Bytes of standard output and standard error together
     ///

@@ -119,7 +119,7 @@ impl Custom {
             request = request.stdin(sealed(output)?);
         }
         if !cpus.is_empty() {
-            request = request.cpus(cpus)?;
+            request = request.cpus(cpus);
         }
         let handle = supervisor.run(&request)?;
         drop(request);

@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_is_no_doing_of_the_solution_is_no_verdict_on_it() {
-        let error = || RunError { step: String::new(), errno: None, message: String::new() };
+        let error = || RunError::new(millibox::Step::Runner);
         let mut all: Vec<Outcome> = failures().into_iter().map(|(outcome, _)| outcome).collect();
         all.extend([Outcome::Exited(0), Outcome::Killed]);
         for outcome in all {

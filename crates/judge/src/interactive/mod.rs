@@ -144,7 +144,7 @@ fn play(
     ];
     if !cpus.is_empty() {
         for request in &mut requests {
-            *request = request.clone().cpus(cpus.iter().copied())?;
+            *request = request.clone().cpus(cpus.iter().copied());
         }
     }
     let handles = supervisor.run_pair([&requests[0], &requests[1]])?;

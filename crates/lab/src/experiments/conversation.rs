@@ -104,7 +104,7 @@ impl<'a> Table<'a> {
             .args(["millibox", MARK])
             .args(arguments.iter().copied())
             .world(world)
-            .cpus(cpus.iter().copied())?)
+            .cpus(cpus.iter().copied()))
     }
 
     /// A solution with `around` around it, in a session of its own if so wanted, asked by a bare program.

@@ -81,7 +81,7 @@ impl Copies<'_> {
             let (said, write) = pipe()?;
             let program = Request::from_descriptor(self.descriptor.clone());
             let program = program.args(["millibox", MARK, "table", &self.milliseconds, "/tmp"]);
-            let program = request(program.stdout(write)).cpus([*cpu])?;
+            let program = request(program.stdout(write)).cpus([*cpu]);
             runs.push((supervisor.run(&program)?, said));
         }
         let mut all = Vec::new();
@@ -228,7 +228,7 @@ fn chat_inside(hackbench: &Path, arguments: &[String], cpus: &[usize]) -> Result
     const AT: &str = "/hackbench";
     let source: PathBuf = std::fs::canonicalize(hackbench).map_err(Error::system("find hackbench"))?;
     let world = World::minimal().read_only(source, AT);
-    Ok(Request::new(AT).args(arguments.iter().cloned()).world(&world).cpus(cpus.iter().copied())?)
+    Ok(Request::new(AT).args(arguments.iter().cloned()).world(&world).cpus(cpus.iter().copied()))
 }
 
 fn run_inside(supervisor: &Supervisor, request: Request) -> Result<String, Error> {
