@@ -634,7 +634,7 @@ fn a_signal_to_the_command_ends_the_run() {
 
 #[test]
 fn the_policy_of_the_documentation_is_one() {
-    let page = include_str!("../../docs/seccomp.md");
+    let page = include_str!("../../docs/reference/seccomp.md");
     let policy = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let place = directory();
     let path = place.path().join("policy.toml");

@@ -168,8 +168,8 @@ pub struct Args {
     /// Which system calls are allowed [default: default]
     ///
     /// `default`: what programs of any common language need. `strict`: a program that reads, computes and
-    /// writes. `none`: all, for measuring only. Or a file or pipe: a policy in TOML, as docs/seccomp.md describes
-    /// it, or a compiled BPF program (struct sock_filter[]); which of them, its content says.
+    /// writes. `none`: all, for measuring only. Or a file or pipe: a policy in TOML, as
+    /// docs/reference/seccomp.md describes it, or a compiled BPF program (struct sock_filter[]); which of them, its content says.
     ///
     /// Example: --seccomp ./no-sockets.toml
     #[arg(long, value_name = "PROFILE", help_heading = WORLD)]

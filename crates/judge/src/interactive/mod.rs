@@ -11,7 +11,7 @@
 //! then says of the silence. Programs learn of each other's end by their pipes alone, so the judge
 //! decides *when* they learn it: it keeps a descriptor of every end of every pipe, and lets go of
 //! a program's ends only when the moment of its end is known. What one does because of the
-//! other's end is later, for certain. `docs/interactive.md` has the rules and their reasons.
+//! other's end is later, for certain. `docs/guide/interactive.md` has the rules and their reasons.
 //!
 //! | file | what |
 //! | --- | --- |

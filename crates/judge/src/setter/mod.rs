@@ -1,7 +1,7 @@
 //! What a problem setter does before anybody is judged: begin a package, make its tests, see that
 //! it is sound, find its limits, pack it, clean up.
 //!
-//! docs/problem.md tells it from the setter's side.
+//! docs/guide/problem.md tells it from the setter's side.
 //!
 //! | file | what |
 //! | --- | --- |

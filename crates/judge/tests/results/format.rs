@@ -1,4 +1,5 @@
-//! Points and verdicts as the ICPC format says, from a package's files to the submission: docs/packages.md says
+//! Points and verdicts as the ICPC format says, from a package's files to the submission:
+//! docs/reference/packages.md says
 //! where other judges do otherwise.
 
 use crate::tree::judge;
