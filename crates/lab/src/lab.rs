@@ -69,7 +69,7 @@ impl Default for Options {
             seed: 1,
             peers: BTreeMap::new(),
             millibox: None,
-            command: "millibox bench".to_owned(),
+            command: "millibox-lab".to_owned(),
             progress: true,
         }
     }

@@ -64,7 +64,7 @@ mod table;
 pub use error::Error;
 pub use experiments::Experiment;
 pub use interrupt::interrupt;
-pub use lab::{Lab, Options, Progress, Scale};
+pub use lab::{Lab, Options, Progress, Scale, find};
 pub use machine::Machine;
 pub use report::{Claim, Holds, Report, Test};
 pub use runner::{Comparison, Plan, Variant};

@@ -91,7 +91,7 @@ fn experiment(report: &Report, plots: &[Vec<Plot>]) -> Markup {
         section id=(report.experiment) {
             h2 { (report.title) }
             p { (report.about) }
-            p.small { code { "millibox bench " (report.experiment) } ": " (format!("{:.0}", report.seconds)) " s, " (report.started) }
+            p.small { code { "millibox-lab " (report.experiment) } ": " (format!("{:.0}", report.seconds)) " s, " (report.started) }
             @for note in &report.notes { p.note { (note) } }
             @for (table, plots) in report.tables.iter().zip(plots) {
                 h3 { (table.title) }

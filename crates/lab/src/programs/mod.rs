@@ -1,6 +1,6 @@
 //! The programs that the lab runs, inside the sandbox and outside.
 //!
-//! They are hidden in the command: `millibox lab-program NAME ...` is one of them. So there is
+//! They are hidden in the command: `millibox-lab lab-program NAME ...` is one of them. So there is
 //! nothing to build or install besides, and the sandbox takes it as it is, by an open descriptor.
 //!
 //! | name | what it does | file |
@@ -41,7 +41,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     Some(match run(&arguments) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("millibox {MARK} {}: {error}", arguments.join(" "));
+            eprintln!("millibox-lab {MARK} {}: {error}", arguments.join(" "));
             // Of no use to anybody who counts on a program's own codes.
             ExitCode::from(99)
         }
@@ -76,7 +76,7 @@ fn run(arguments: &[String]) -> Result<u8, Failed> {
 /// # Errors
 /// It is not there.
 pub fn executable() -> std::io::Result<PathBuf> {
-    const NAME: &str = "millibox";
+    const NAME: &str = "millibox-lab";
     let own = std::env::current_exe()?;
     let beside = [own.parent(), own.parent().and_then(Path::parent)].into_iter().flatten();
     let mut places = std::iter::once(own.clone())

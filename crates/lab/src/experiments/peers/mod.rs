@@ -106,6 +106,9 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
                 .about("the command, which starts a supervisor with its cgroups for one run, and ends it")
                 .optional(),
         );
+    } else {
+        let why = "there is no command millibox beside millibox-lab or on PATH";
+        comparison = comparison.missing("millibox run", why);
     }
     for peer in PEERS {
         let Some(path) = lab.peer(peer.name, peer.executable) else {
