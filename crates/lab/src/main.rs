@@ -233,7 +233,7 @@ fn measure(args: &Args, chosen: &[&Experiment], only_true: bool) -> Result<ExitC
 
 /// Runs the experiment `true` alone: it takes a few seconds and has figures for scripts.
 fn measure_true(args: &Args, lab: &Lab) -> Result<ExitCode, Failure> {
-    if !lab.holds_trees() {
+    if !lab.limits_process_trees() {
         complain(format_args!(
             "{PROGRAM}: no cgroups here, so no limits on memory and processes are set; see `millibox doctor`"
         ));
@@ -252,7 +252,7 @@ fn measure_true(args: &Args, lab: &Lab) -> Result<ExitCode, Failure> {
             }
         }
     }
-    bin_true::report_of(lab, &mut report, &figures);
+    bin_true::fill_report(lab, &mut report, &figures);
     write(args, &[report])?;
     Ok(ExitCode::SUCCESS)
 }
@@ -267,7 +267,7 @@ fn write(args: &Args, reports: &[Report]) -> Result<(), Failure> {
 /// The command `millibox`: beside this executable, otherwise on PATH.
 fn millibox() -> Option<PathBuf> {
     let beside = std::env::current_exe().ok().map(|own| own.with_file_name("millibox"));
-    beside.filter(|path| path.is_file()).or_else(|| millibox_lab::find("millibox"))
+    beside.filter(|path| path.is_file()).or_else(|| millibox_lab::find_executable("millibox"))
 }
 
 /// The command line, quoted for a shell, so that a reader of the results can repeat it.

@@ -2,13 +2,13 @@
 
 use super::plot::Plot;
 use super::{claim_words, rows};
-use crate::{Holds, Report};
+use crate::{ClaimStatus, Report};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
 
 /// The heading of what criterion says.
-pub const PIECES: &str = "Pieces inside one process";
+pub const PIECES_HEADING: &str = "Pieces inside one process";
 
 /// The page; for each report, the plots of all its tables in a row. `pieces` is what criterion says.
 pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>], pieces: Option<&str>) -> String {
@@ -25,18 +25,18 @@ pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>], pieces: Option<&str>) 
             body {
                 h1 { "millibox: the lab" }
                 @if let Some(first) = reports.first() { (machine(first)) }
-                (wanted(reports))
+                (claims_table(reports))
                 nav {
                     ul {
                         @for report in reports { li { a href={ "#" (report.experiment) } { (report.title) } } }
-                        @if pieces.is_some() { li { a href="#pieces" { (PIECES) } } }
+                        @if pieces.is_some() { li { a href="#pieces" { (PIECES_HEADING) } } }
                     }
                 }
                 @for (report, plots) in reports.iter().zip(plots) { (experiment(report, plots)) }
                 @if let Some(pieces) = pieces {
-                    section id="pieces" { h2 { (PIECES) } pre { (pieces) } }
+                    section id="pieces" { h2 { (PIECES_HEADING) } pre { (pieces) } }
                 }
-                (how())
+                (reading_guide())
             }
         }
     };
@@ -47,7 +47,7 @@ fn machine(report: &Report) -> Markup {
     let machine = &report.machine;
     let busy = machine.load_before.is_some_and(|load| load > 0.5);
     html! {
-        p { (machine.line()) ", backend " (report.backend) ", millibox " (report.millibox) "." }
+        p { (machine.summary_line()) ", backend " (report.backend) ", millibox " (report.millibox) "." }
         p { "Begun " (report.started) " by " code { (report.command) } ", scale " (report.scale) ", seed " (report.seed) "." }
         @if busy {
             p.warning { "The machine was busy before anything was measured: ratios can be trusted more than times, and neither much." }
@@ -55,7 +55,7 @@ fn machine(report: &Report) -> Markup {
     }
 }
 
-fn wanted(reports: &[Report]) -> Markup {
+fn claims_table(reports: &[Report]) -> Markup {
     html! {
         @if reports.iter().any(|report| !report.claims.is_empty()) {
             h2 { "What is wanted, and what was found" }
@@ -78,11 +78,11 @@ fn wanted(reports: &[Report]) -> Markup {
     }
 }
 
-fn class(holds: Holds) -> &'static str {
+fn class(holds: ClaimStatus) -> &'static str {
     match holds {
-        Holds::Yes => "yes",
-        Holds::No => "no",
-        Holds::Unclear => "unclear",
+        ClaimStatus::Yes => "yes",
+        ClaimStatus::No => "no",
+        ClaimStatus::Unclear => "unclear",
     }
 }
 
@@ -126,7 +126,7 @@ fn experiment(report: &Report, plots: &[Vec<Plot>]) -> Markup {
     }
 }
 
-fn how() -> Markup {
+fn reading_guide() -> Markup {
     html! {
         section {
             h2 { "How to read this" }

@@ -23,7 +23,7 @@ pub fn report(report: &Report) -> String {
         report.seconds,
         report.backend,
         report.millibox,
-        report.machine.line()
+        report.machine.summary_line()
     ));
     if !report.claims.is_empty() {
         line("\n| wanted | at most | found [95 %] | holds |\n| --- | --- | --- | --- |");
@@ -59,7 +59,7 @@ pub fn report(report: &Report) -> String {
     text
 }
 
-fn rows_of(rows: &rows::Rows) -> String {
+fn rows_of(rows: &rows::TextTable) -> String {
     let mut text = String::new();
     let row = |cells: &[String]| cells.iter().map(|words| cell(words)).collect::<Vec<_>>().join(" | ");
     let _ = writeln!(text, "| {} |", row(&rows.columns));

@@ -4,15 +4,15 @@ use crate::Unit;
 
 /// Divides numbers of one unit so that they are short, and names what is left.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shown {
+pub struct DisplayUnit {
     divisor: f64,
     /// For a heading: "ms"; may be empty.
     pub unit: &'static str,
 }
 
-impl Shown {
+impl DisplayUnit {
     /// For numbers of about this size.
-    pub fn of(unit: Unit, typical: f64) -> Shown {
+    pub fn for_values(unit: Unit, typical: f64) -> DisplayUnit {
         let steps: &[(f64, &str)] = match unit {
             Unit::Nanoseconds => &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")],
             Unit::Bytes => &[(1073741824.0, "GiB"), (1048576.0, "MiB"), (1024.0, "KiB"), (1.0, "bytes")],
@@ -23,7 +23,7 @@ impl Shown {
         // 1500 us rather than 1.5 ms: neighbours are compared more easily.
         let fits = steps.iter().find(|(divisor, _)| typical.abs() >= divisor * 2.0).or(steps.last());
         let &(divisor, unit) = fits.unwrap_or(&(1.0, ""));
-        Shown { divisor, unit }
+        DisplayUnit { divisor, unit }
     }
 
     /// The number that is shown.
@@ -76,14 +76,14 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         let of = |typical, value| {
-            let shown = Shown::of(Unit::Nanoseconds, typical);
+            let shown = DisplayUnit::for_values(Unit::Nanoseconds, typical);
             format!("{} {}", shown.number(value), shown.unit)
         };
         assert_eq!(of(486_000.0, 486_123.0), "486.1 us");
         assert_eq!(of(1_500_000.0, 1_500_000.0), "1500 us");
         assert_eq!(of(25_000_000.0, 2_100_000.0), "2.100 ms");
         assert_eq!(of(0.0, 0.0), "0 ns");
-        assert_eq!(Shown::of(Unit::Bytes, 5e6).number(5e6), "4.768");
+        assert_eq!(DisplayUnit::for_values(Unit::Bytes, 5e6).number(5e6), "4.768");
         assert_eq!(number(f64::NAN), "-");
         assert_eq!(slug("CPU time, 2 slots (pinned)"), "cpu-time-2-slots-pinned");
     }

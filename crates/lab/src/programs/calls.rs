@@ -1,6 +1,6 @@
-//! Single system calls, with a clock around each: the experiment of Zinke 2009.
+//! Single system calls, with a clock observer each: the experiment of Zinke 2009.
 
-use super::{Failed, sys};
+use super::{ProgramError, sys};
 use serde::{Deserialize, Serialize};
 
 /// What was called; ticks of `sys::ticks`, one number for each repetition.
@@ -29,7 +29,7 @@ pub struct Calls {
 }
 
 /// No descriptor has this number.
-const INVALID: i32 = -1;
+const INVALID_FD: i32 = -1;
 
 /// Calls each so many times, in turn, after as many that are not counted (the first calls pay for
 /// caches and page tables).
@@ -54,7 +54,7 @@ pub fn measure(repetitions: usize) -> Calls {
     let there = c"/dev/null";
     let not_there = c"/millibox-lab-has-no-such-file";
     for turn in 0..repetitions * 2 {
-        let mut fd = INVALID;
+        let mut fd = INVALID_FD;
         let nothing = time(&mut || {});
         let open = time(&mut || fd = sys::open(there));
         let write = time(&mut || {
@@ -67,10 +67,10 @@ pub fn measure(repetitions: usize) -> Calls {
             sys::open(not_there);
         });
         let write_invalid = time(&mut || {
-            sys::write_byte(INVALID);
+            sys::write_byte(INVALID_FD);
         });
         let close_invalid = time(&mut || {
-            sys::close(INVALID);
+            sys::close(INVALID_FD);
         });
         let three = |path| {
             let fd = sys::open(path);
@@ -95,7 +95,7 @@ pub fn measure(repetitions: usize) -> Calls {
 }
 
 /// The same, told on standard output.
-pub fn tell(repetitions: usize) -> Result<u8, Failed> {
+pub fn print(repetitions: usize) -> Result<u8, ProgramError> {
     // Where the calls cannot work, their times say nothing.
     let fd = sys::open(c"/dev/null");
     if fd < 0 {

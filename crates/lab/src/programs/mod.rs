@@ -7,10 +7,10 @@
 //! | --- | --- | --- |
 //! | `ask N`, `answer N` | a reactive task's interactor and solution | `talk` |
 //! | `batch` | the same solution, all questions in a file | `talk` |
-//! | `calls N` | single system calls, a clock around each | `calls` |
+//! | `calls N` | single system calls, a clock observer each | `calls` |
 //! | `table MS DIR [ROW...]` | what the kernel does for a program, each thing on its own | `table` |
 //! | `place PLACE... -- COMMAND...` | a command in cgroups or a session of its own | `place` |
-//! | `under WHAT COMMAND...` | a command, with something else than millibox around it | `under` |
+//! | `under WHAT COMMAND...` | a command, with something else than millibox observer it | `under` |
 
 pub mod calls;
 mod place;
@@ -26,46 +26,46 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Why one of them could not do its work.
-type Failed = Box<dyn std::error::Error + Send + Sync>;
+type ProgramError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The first argument by which the command knows that it is to be one of them.
-pub const MARK: &str = "lab-program";
+pub const PROGRAM_ARGUMENT: &str = "lab-program";
 
 /// Is one of the programs, if the arguments (the command's own name before them) say so.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut arguments = arguments.into_iter().skip(1);
-    if arguments.next()? != MARK {
+    if arguments.next()? != PROGRAM_ARGUMENT {
         return None;
     }
     let arguments: Vec<String> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     Some(match run(&arguments) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("millibox-lab {MARK} {}: {error}", arguments.join(" "));
+            eprintln!("millibox-lab {PROGRAM_ARGUMENT} {}: {error}", arguments.join(" "));
             // Of no use to anybody who counts on a program's own codes.
             ExitCode::from(99)
         }
     })
 }
 
-fn run(arguments: &[String]) -> Result<u8, Failed> {
+fn run(arguments: &[String]) -> Result<u8, ProgramError> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["ask", queries] => talk::ask(queries.parse()?),
         ["answer", queries] => talk::answer(queries.parse()?, true),
         ["batch"] => talk::answer(u64::MAX, false),
-        ["calls", repetitions] => calls::tell(repetitions.parse()?),
+        ["calls", repetitions] => calls::print(repetitions.parse()?),
         ["table", milliseconds, directory, ref rows @ ..] => {
             let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
-            table::tell(&rows, Duration::from_millis(milliseconds.parse()?), Path::new(directory))
+            table::print(&rows, Duration::from_millis(milliseconds.parse()?), Path::new(directory))
         }
         ["place", ref arguments @ ..] => {
             let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
             place::run(&arguments)
         }
-        ["under", around, ref command @ ..] => {
+        ["under", observer, ref command @ ..] => {
             let command: Vec<String> = command.iter().map(ToString::to_string).collect();
-            under::run(around.parse()?, &command)
+            under::run(observer.parse()?, &command)
         }
         _ => Err("there is no such program".into()),
     }

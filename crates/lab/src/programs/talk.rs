@@ -1,6 +1,6 @@
 //! The reactive task: one program asks, the other answers, line by line.
 
-use super::Failed;
+use super::ProgramError;
 use rustix::fd::AsFd;
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
@@ -23,7 +23,7 @@ pub fn questions(queries: u64) -> String {
 }
 
 /// Whether a solution's output is right.
-pub fn is_right(output: &str, queries: u64) -> bool {
+pub fn is_correct(output: &str, queries: u64) -> bool {
     let mut lines = output.lines();
     (0..queries).all(|index| lines.next() == Some(answer_to(question(index)).to_string().as_str()))
         && lines.next().is_none()
@@ -31,7 +31,7 @@ pub fn is_right(output: &str, queries: u64) -> bool {
 
 /// Standard streams, without the library's locks and line buffers: how much is written at a time
 /// is what is measured.
-fn streams() -> Result<(BufReader<File>, BufWriter<File>), Failed> {
+fn streams() -> Result<(BufReader<File>, BufWriter<File>), ProgramError> {
     let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     Ok((BufReader::new(input), BufWriter::new(output)))
@@ -46,7 +46,7 @@ fn cpu_ns() -> u64 {
 /// Asks and checks the answers; says on standard error how long that took and how much CPU time of
 /// its own, in nanoseconds from the first question's answer to the last one's. Exits as an interactor
 /// does: 42 or 43.
-pub fn ask(queries: u64) -> Result<u8, Failed> {
+pub fn ask(queries: u64) -> Result<u8, ProgramError> {
     let (mut input, mut output) = streams()?;
     let mut line = String::new();
     let (mut begin, mut cpu) = (Instant::now(), cpu_ns());
@@ -70,7 +70,7 @@ pub fn ask(queries: u64) -> Result<u8, Failed> {
 /// The solution: answers so many questions, or all that there are.
 ///
 /// `flush`: each answer on its own, as one must who is asked on; else when there is enough.
-pub fn answer(queries: u64, flush: bool) -> Result<u8, Failed> {
+pub fn answer(queries: u64, flush: bool) -> Result<u8, ProgramError> {
     let (mut input, mut output) = streams()?;
     let mut line = String::new();
     for _ in 0..queries {

@@ -1,7 +1,7 @@
-//! What a user could put around a program instead: ptrace(2), or seccomp user notification, or a
+//! What a user could put observer a program instead: ptrace(2), or seccomp user notification, or a
 //! seccomp program alone. Each is a process that runs a command and says what it used.
 
-use super::{Failed, sys};
+use super::{ProgramError, sys};
 use millibox_seccomp::{Action, Arch, Instruction, Policy, Program};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -12,16 +12,16 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 
-/// What is around a program.
+/// What is observer a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Around {
+pub enum Observer {
     /// Nothing.
-    Nothing,
+    None,
     /// ptrace(2), with a stop before and after every system call.
     Ptrace,
     /// Seccomp user notification: every system call is asked for, and let go on.
     Notify,
-    /// The same, and who answers is woken on the CPU of who asks (Linux 6.6).
+    /// The same, and who answers is woken on the CPU of who notify_program (Linux 6.6).
     NotifySync,
     /// A seccomp program that allows everything without a look at arguments, so that the kernel
     /// answers from its bitmap (Linux 5.11).
@@ -31,35 +31,37 @@ pub enum Around {
     SeccompArgument,
 }
 
-impl Around {
+impl Observer {
     /// As the command line has it.
-    pub const ALL: [(&'static str, Around); 6] = [
-        ("nothing", Around::Nothing),
-        ("ptrace", Around::Ptrace),
-        ("notify", Around::Notify),
-        ("notify-sync", Around::NotifySync),
-        ("seccomp-allow", Around::SeccompAllow),
-        ("seccomp-argument", Around::SeccompArgument),
+    pub const NAMES: [(&'static str, Observer); 6] = [
+        ("nothing", Observer::None),
+        ("ptrace", Observer::Ptrace),
+        ("notify", Observer::Notify),
+        ("notify-sync", Observer::NotifySync),
+        ("seccomp-allow", Observer::SeccompAllow),
+        ("seccomp-argument", Observer::SeccompArgument),
     ];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
-        Around::ALL.iter().find(|(_, around)| *around == self).map_or("nothing", |(name, _)| name)
+        Observer::NAMES.iter().find(|(_, observer)| *observer == self).map_or("nothing", |(name, _)| name)
     }
 }
 
-impl FromStr for Around {
+impl FromStr for Observer {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Around, String> {
-        let found = Around::ALL.iter().find(|(name, _)| *name == text);
-        found.map(|(_, around)| *around).ok_or_else(|| format!("{text:?} is nothing that can be put around a program"))
+    fn from_str(text: &str) -> Result<Observer, String> {
+        let found = Observer::NAMES.iter().find(|(name, _)| *name == text);
+        found
+            .map(|(_, observer)| *observer)
+            .ok_or_else(|| format!("{text:?} is nothing that can be put observer a program"))
     }
 }
 
 /// What the program used, and what came of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Used {
+pub struct Usage {
     /// The program's CPU time in user space, microseconds.
     pub user_us: u64,
     /// The same in the kernel.
@@ -70,31 +72,31 @@ pub struct Used {
     pub calls: u64,
 }
 
-/// Runs a command with `around` around it. What it used goes to standard error, as one line of
+/// Runs a command with `observer` observer it. What it used goes to standard error, as one line of
 /// JSON, after all that it writes there itself.
-pub fn run(around: Around, command: &[String]) -> Result<u8, Failed> {
+pub fn run(observer: Observer, command: &[String]) -> Result<u8, ProgramError> {
     let [program, arguments @ ..] = command else { return Err("no command".into()) };
     let mut command = Command::new(program);
     command.args(arguments);
-    let used = match around {
-        Around::Nothing => plain(command)?,
-        Around::SeccompAllow => {
-            sys::attach(&millibox_seccomp::compile(&EVERYTHING.parse::<Policy>()?, Arch::native())?)?;
+    let used = match observer {
+        Observer::None => plain(command)?,
+        Observer::SeccompAllow => {
+            sys::attach(&millibox_seccomp::compile(&ALLOW_ALL_POLICY.parse::<Policy>()?, Arch::native())?)?;
             plain(command)?
         }
-        Around::SeccompArgument => {
-            sys::attach(&looks_at_an_argument()?)?;
+        Observer::SeccompArgument => {
+            sys::attach(&argument_program()?)?;
             plain(command)?
         }
-        Around::Ptrace => ptraced(command)?,
-        Around::Notify => notified(command, false)?,
-        Around::NotifySync => notified(command, true)?,
+        Observer::Ptrace => ptraced(command)?,
+        Observer::Notify => notified(command, false)?,
+        Observer::NotifySync => notified(command, true)?,
     };
     writeln!(std::io::stderr(), "{}", serde_json::to_string(&used)?)?;
     Ok(used.code)
 }
 
-const EVERYTHING: &str = r#"
+const ALLOW_ALL_POLICY: &str = r#"
     name = "everything"
     description = "Allows every call, whatever its arguments."
     default = "allow"
@@ -102,7 +104,7 @@ const EVERYTHING: &str = r#"
 
 /// A rule by which no call is refused, but which the kernel cannot know without looking: whether
 /// the first argument is a number that nobody uses.
-fn looks_at_an_argument() -> Result<Program, Failed> {
+fn argument_program() -> Result<Program, ProgramError> {
     const LOAD: u16 = 0x20;
     const JUMP_IF_EQUAL: u16 = 0x15;
     const RETURN: u16 = 0x06;
@@ -122,28 +124,28 @@ fn plain_instruction(code: u16, k: u32) -> Instruction {
 }
 
 /// Asks a listener about every call.
-fn asks() -> Result<Program, Failed> {
+fn notify_program() -> Result<Program, ProgramError> {
     const RETURN: u16 = 0x06;
     Ok(Program::new(vec![plain_instruction(RETURN, libc::SECCOMP_RET_USER_NOTIF)])?)
 }
 
-fn plain(mut command: Command) -> Result<Used, Failed> {
+fn plain(mut command: Command) -> Result<Usage, ProgramError> {
     let child = command.spawn()?;
-    Ok(used(sys::wait(child.id() as i32)?, 0))
+    Ok(usage(sys::wait(child.id() as i32)?, 0))
 }
 
-fn used(waited: sys::Waited, calls: u64) -> Used {
+fn usage(waited: sys::Waited, calls: u64) -> Usage {
     let code = match (libc::WIFEXITED(waited.status), libc::WIFSIGNALED(waited.status)) {
         (true, _) => libc::WEXITSTATUS(waited.status),
         (_, true) => 128 + libc::WTERMSIG(waited.status),
         _ => 255,
     };
-    Used { user_us: waited.user_us, system_us: waited.system_us, code: code as u8, calls }
+    Usage { user_us: waited.user_us, system_us: waited.system_us, code: code as u8, calls }
 }
 
 /// The tracer: stops the command and all that it starts at the beginning and end of each system
 /// call, and reads its number and arguments, as one must who decides by them.
-fn ptraced(mut command: Command) -> Result<Used, Failed> {
+fn ptraced(mut command: Command) -> Result<Usage, ProgramError> {
     sys::trace_me(&mut command);
     let first = command.spawn()?.id() as i32;
     let mut calls = 0;
@@ -152,7 +154,7 @@ fn ptraced(mut command: Command) -> Result<Used, Failed> {
         let waited = sys::wait(-1)?;
         if !libc::WIFSTOPPED(waited.status) {
             if waited.pid == first {
-                return Ok(used(waited, calls));
+                return Ok(usage(waited, calls));
             }
             continue;
         }
@@ -185,15 +187,15 @@ fn ptraced(mut command: Command) -> Result<Used, Failed> {
 /// The supervisor of a program whose every call is asked for: one thread attaches the program to
 /// itself and starts the command, another answers. They share their descriptors, so the listener
 /// need not be sent, which would have to be asked for as well.
-fn notified(mut command: Command, sync: bool) -> Result<Used, Failed> {
-    let asks = asks()?;
+fn notified(mut command: Command, sync: bool) -> Result<Usage, ProgramError> {
+    let notify_program = notify_program()?;
     let place: Arc<OnceLock<OwnedFd>> = Arc::default();
     let calls: Arc<AtomicU64> = Arc::default();
     let asking = {
         let place = place.clone();
         std::thread::spawn(move || -> std::io::Result<u32> {
             // From here on each of its calls waits for an answer.
-            let _ = place.set(sys::attach_with_listener(&asks)?);
+            let _ = place.set(sys::attach_with_listener(&notify_program)?);
             Ok(command.spawn()?.id())
         })
     };
@@ -219,5 +221,5 @@ fn notified(mut command: Command, sync: bool) -> Result<Used, Failed> {
         Err(_) => return Err("the thread that starts the program panicked".into()),
     };
     let waited = sys::wait(child as i32)?;
-    Ok(used(waited, calls.load(Relaxed)))
+    Ok(usage(waited, calls.load(Relaxed)))
 }
