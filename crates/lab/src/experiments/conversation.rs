@@ -253,13 +253,13 @@ pub struct BatchFiles {
 impl BatchFiles {
     /// Writes all queries into a file in `directory`.
     pub fn new(directory: &Path, queries: u64) -> Result<BatchFiles, Error> {
-        let input = directory.join("questions");
-        std::fs::write(&input, talk::questions(queries)).map_err(Error::system("write the questions"))?;
+        let input = directory.join("queries");
+        std::fs::write(&input, talk::queries(queries)).map_err(Error::system("write the queries"))?;
         Ok(BatchFiles { input, directory: directory.to_owned() })
     }
 
     fn input(&self) -> Result<File, Error> {
-        File::open(&self.input).map_err(Error::system("open the questions"))
+        File::open(&self.input).map_err(Error::system("open the queries"))
     }
 
     fn output(&self) -> Result<File, Error> {

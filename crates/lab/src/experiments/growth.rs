@@ -179,8 +179,7 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     for at in 0..wanted {
         // Only here, so that each window, and each tenth, has its bare runs.
         if at % (WINDOW_COUNT * RUNS_PER_BARE_RUN) == 0 && at > 0 && begin.elapsed() > budget {
-            report
-                .add_note(format!("After {} s limit were {at} runs of {wanted}; no more were made.", budget.as_secs()));
+            report.add_note(format!("Stopped after {} s, at {at} of {wanted} runs.", budget.as_secs()));
             break;
         }
         if at % RUNS_PER_BARE_RUN == 0 {

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "interception",
-    title: "System calls, and who looks at them",
+    title: "System calls and their observers",
     about: "Zinke 2009: open(2), write(2), close(2) and the three in sequence, valid and \
             invalid, each 51 times with a clock around it; a sample is the median of the 51. \
             Plain; with a seccomp program whose answer the kernel knows beforehand (its bitmap, \

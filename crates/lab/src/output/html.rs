@@ -1,4 +1,4 @@
-//! One page for all reports. It stands alone and loads nothing.
+//! One page for all reports, which loads no other file.
 
 use super::plot::Plot;
 use super::{claim_words, rows};
@@ -7,10 +7,10 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
 
-/// The heading of what criterion says.
+/// The heading of criterion's output.
 pub const PIECES_HEADING: &str = "Pieces inside one process";
 
-/// The page; for each report, the plots of all its tables in a row. `pieces` is what criterion says.
+/// The page. `plots` has for each report the plots of each table; `pieces` is criterion's output.
 pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>], pieces: Option<&str>) -> String {
     let page = html! {
         (DOCTYPE)
@@ -48,9 +48,9 @@ fn machine(report: &Report) -> Markup {
     let busy = machine.load_before.is_some_and(|load| load > 0.5);
     html! {
         p { (machine.summary_line()) ", backend " (report.backend) ", millibox " (report.millibox) "." }
-        p { "Begun " (report.started) " by " code { (report.command) } ", scale " (report.scale) ", seed " (report.seed) "." }
+        p { "Started " (report.started) " by " code { (report.command) } ", scale " (report.scale) ", seed " (report.seed) "." }
         @if busy {
-            p.warning { "The machine was busy before anything was measured: ratios can be trusted more than times, and neither much." }
+            p.warning { "The machine was busy before the measurement. Trust the ratios more than the times, and neither much." }
         }
     }
 }
@@ -58,9 +58,9 @@ fn machine(report: &Report) -> Markup {
 fn claims_table(reports: &[Report]) -> Markup {
     html! {
         @if reports.iter().any(|report| !report.claims.is_empty()) {
-            h2 { "What is wanted, and what was found" }
+            h2 { "Targets" }
             table {
-                thead { tr { th { "ratio" } th.number { "at most" } th.number { "found [95 %]" } th { "holds" } } }
+                thead { tr { th { "target" } th.number { "at most" } th.number { "found [95 %]" } th { "holds" } } }
                 tbody {
                     @for report in reports {
                         @for claim in &report.claims {
@@ -131,11 +131,12 @@ fn reading_guide() -> Markup {
         section {
             h2 { "How to read this" }
             p {
-                "Variants of one comparison are measured by turns, in an order drawn anew for each round, so that all see the \
-                 same machine. A box reaches from the first to the third quartile, its bar is the median, whiskers end at \
-                 the last sample within 1.5 times the box, points are samples beyond. Ratios are to the first variant, \
-                 with the 95 % percentile interval of a bootstrap that draws whole rounds; no difference is seen if 1 lies \
-                 within. A claim holds if the whole interval is below the bound, and is unclear if the bound lies within."
+                "Variants of one comparison alternate, in an order drawn anew for each round, so that all see the same \
+                 machine. A box reaches from the first to the third quartile, its bar is the median, whiskers end at the \
+                 last sample within 1.5 times the box, points are samples beyond. Ratios are to the first variant, with \
+                 the 95 % percentile interval of a bootstrap that draws whole rounds; no difference is seen if the \
+                 interval contains 1. A target holds if the whole interval is at or below the bound, and is unclear if \
+                 the interval contains the bound."
             }
         }
     }

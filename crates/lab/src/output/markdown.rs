@@ -4,7 +4,7 @@ use super::{claim_words, rows};
 use crate::Report;
 use std::fmt::Write;
 
-/// One report, its heading at level two.
+/// One report, with a heading of level two.
 pub fn report(report: &Report) -> String {
     let mut text = String::new();
     let mut line = |words: &str| {
@@ -26,7 +26,7 @@ pub fn report(report: &Report) -> String {
         report.machine.summary_line()
     ));
     if !report.claims.is_empty() {
-        line("\n| wanted | at most | found [95 %] | holds |\n| --- | --- | --- | --- |");
+        line("\n| target | at most | found [95 %] | holds |\n| --- | --- | --- | --- |");
         for claim in &report.claims {
             line(&format!("| {} | {} | {} | {} |", cell(&claim.what), claim.at_most, claim.found, claim_words(claim)));
         }
@@ -70,7 +70,7 @@ fn rows_of(rows: &rows::TextTable) -> String {
     text
 }
 
-/// What cannot be mistaken for the end of a cell or line.
+/// Text for a cell: without line breaks, with escaped pipes.
 fn cell(words: &str) -> String {
     words.replace('|', "\\|").split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,10 +1,10 @@
-//! Writing what was found.
+//! Results in files.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `words` | numbers as a person reads them |
-//! | `rows` | tables in words |
-//! | `markdown`, `html`, `plot` | the three ways to look at them |
+//! | `words` | numbers in text |
+//! | `rows` | tables as text |
+//! | `markdown`, `html`, `plot` | the three presentations |
 
 mod html;
 mod markdown;
@@ -15,17 +15,17 @@ mod words;
 use crate::{Claim, ClaimStatus, Error, Report};
 use std::path::Path;
 
-/// What `make bench` has criterion say of pieces inside one process. If it is in a directory of results it is shown with
-/// them.
+/// Criterion's output for the pieces inside one process, by `make bench`. If a directory of results has
+/// this file, the page and the summary show it.
 const PIECES_FILE: &str = "pieces.txt";
 
-/// Writes all reports into a directory, which is made if it is not there: `NAME.json` for each experiment,
+/// Writes all reports into a directory, and creates it if necessary: `NAME.json` for each experiment,
 /// `NAME-TABLE-METRIC.svg` for each plot, and `summary.md` and `index.html` for all of them.
 ///
 /// # Errors
-/// Something cannot be written.
+/// A file cannot be written, or a plot drawn.
 pub fn write(reports: &[Report], directory: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(directory).map_err(Error::system(format!("make {}", directory.display())))?;
+    std::fs::create_dir_all(directory).map_err(Error::system(format!("create {}", directory.display())))?;
     let put = |name: &str, content: &str| {
         let path = directory.join(name);
         std::fs::write(&path, content).map_err(Error::system(format!("write {}", path.display())))
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_criterion_says_is_shown_if_it_is_there() {
+    fn pieces_file_is_shown_if_it_exists() {
         let directory = tempfile::tempdir().expect("a directory");
         let shown = || {
             write(&[], directory.path()).expect("written");

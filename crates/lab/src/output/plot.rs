@@ -1,6 +1,6 @@
 //! Tables as plots (SVG).
 //!
-//! Text is laid out by estimated widths, so no fonts are needed to make a plot.
+//! Text is laid out by estimated widths, so that plots need no fonts.
 
 use super::rows;
 use super::words::slug;
@@ -15,7 +15,7 @@ use plotters::prelude::*;
 use std::ops::Range;
 
 const WIDTH_PIXELS: u32 = 860;
-/// Colours that can be told apart by the colour-blind, too (Okabe and Ito).
+/// Colours that colour-blind readers can distinguish (Okabe and Ito).
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -25,19 +25,19 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(86, 180, 233),
     RGBColor(90, 90, 90),
 ];
-/// More than so many outliers are thinned: a plot is to be looked at, not kept.
+/// A plot with more outliers shows only some of them.
 const MAX_OUTLIER_POINTS: usize = 200;
-/// Beyond this ratio of the greatest to the least, an axis has logarithmic steps.
+/// The ratio of maximum to minimum beyond which an axis is logarithmic.
 const LOG_AXIS_RATIO: f64 = 8.0;
 
-/// A plot, and the end of its file's name.
+/// A plot, with the end of its file name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plot {
-    /// Of letters, digits and dashes.
+    /// The end of the file name: letters, digits and dashes.
     pub name: String,
-    /// What it shows.
+    /// The caption.
     pub caption: String,
-    /// The file.
+    /// The content of the file.
     pub svg: String,
 }
 
@@ -45,10 +45,10 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
 type DrawResult = Result<(), Box<dyn std::error::Error>>;
 
-/// The plots of a table: one for each metric, or one for all.
+/// The plots of a table: one for each metric, or one for all metrics.
 ///
 /// # Errors
-/// One cannot be drawn.
+/// A plot cannot be drawn.
 pub fn of(table: &Table) -> Result<Vec<Plot>, Error> {
     if table.variants.is_empty() || table.figure == PlotKind::None {
         return Ok(Vec::new());
@@ -105,7 +105,7 @@ fn whiskers(figures: &Summary) -> (f64, f64) {
     within.fold((figures.q1, figures.q3), |(low, high), at| (low.min(at), high.max(at)))
 }
 
-/// An axis of either kind, so that what is drawn need not know which.
+/// A linear or a logarithmic axis, so that drawing code handles both alike.
 enum Axis {
     Linear(RangedCoordf64),
     Logarithmic(LogCoord<f64>),
@@ -149,7 +149,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// An axis from the least to the greatest with some room; logarithmic if they lie far apart.
+/// An axis from minimum to maximum with some margin; logarithmic if they lie far apart.
 fn axis(values: impl Iterator<Item = f64>) -> Axis {
     let (low, high) = values
         .filter(|value| value.is_finite())
@@ -164,15 +164,15 @@ fn axis(values: impl Iterator<Item = f64>) -> Axis {
     Axis::new(low - room..high + room, false)
 }
 
-/// The room that names at the left take.
+/// The width of the names at the left, in pixels.
 fn room_for<'n>(names: impl Iterator<Item = &'n str>) -> u32 {
     (names.map(|name| name.chars().count() as u32).max().unwrap_or(0) * 7 + 16).clamp(60, 330)
 }
 
-/// How many labels plotters puts on an axis at most, if it is not told.
+/// The number of labels that plotters puts on an axis by default.
 const MAX_AXIS_LABELS: usize = 11;
 
-/// An empty chart with one row for each name, which the caller writes beside it.
+/// An empty chart with one row for each name; the caller writes the names beside it.
 fn chart_of_rows<'a, 'b>(
     area: &'a Area<'b>,
     caption: &str,
@@ -199,7 +199,7 @@ fn chart<'a, 'b>(
     Ok(chart.build_cartesian_2d(x, y)?)
 }
 
-/// The lines behind what is drawn, and the letters at the axes.
+/// The grid lines and the labels of the axes.
 fn mesh<'a, 'b, 'c>(chart: &'c mut Chart<'a, 'b>) -> MeshStyle<'a, 'c, Axis, Axis, SVGBackend<'b>> {
     let mut mesh = chart.configure_mesh();
     mesh.max_light_lines(4)
@@ -214,7 +214,7 @@ fn boxes(area: &Area, table: &Table, metric: usize, caption: &str) -> DrawResult
     let shown = rows::display_unit(table, metric);
     let far = |figures: &Summary| {
         let (low, high) = whiskers(figures);
-        // Outliers are shown as far as the 99th percentile; a single sample far out would press the boxes flat.
+        // The axis ends at the 99th percentile, as a single far outlier would flatten the boxes.
         [shown.scale(low.min(figures.min)), shown.scale(high.max(figures.p99))]
     };
     let axis = axis(table.variants.iter().flat_map(|variant| far(&variant.figures[metric])));
@@ -273,7 +273,7 @@ fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, loga
     });
     let (least, most) =
         ends.fold((f64::INFINITY, 0.0), |(least, most), end| (f64::min(least, end), f64::max(most, end)));
-    // From 0, so that what grows does not look as if it grew more; but what lies very far apart could not be seen.
+    // From 0, so that growth is not exaggerated, unless the values lie too far apart for that.
     let y_axis = if least > 0.0 && most / least > 3.0 * LOG_AXIS_RATIO {
         Axis::new(least / 2.0..most * 4.0, true)
     } else {
@@ -322,7 +322,7 @@ fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, loga
     Ok(())
 }
 
-/// A number at an axis: no digits that say nothing, and 1M rather than 1000000.
+/// A label of an axis: without trailing zeros, and 1M instead of 1000000.
 fn tick(value: f64) -> String {
     let (divisor, suffix) = match value.abs() {
         size if size >= 1e9 => (1e9, "G"),
@@ -330,7 +330,7 @@ fn tick(value: f64) -> String {
         size if size >= 1e4 => (1e3, "k"),
         _ => (1.0, ""),
     };
-    // Steps are short numbers, up to what is lost in adding them up.
+    // Steps are short numbers; rounding removes the error of their sums.
     let rounded = format!("{:.4}", value / divisor);
     let short = rounded.trim_end_matches('0').trim_end_matches('.');
     format!("{}{suffix}", if short.is_empty() || short == "-0" { "0" } else { short })
@@ -390,7 +390,7 @@ mod tests {
     use super::tick;
 
     #[test]
-    fn ticks_are_short() {
+    fn tick_is_short() {
         for (value, shown) in [
             (0.0, "0"),
             (1.0, "1"),

@@ -1,11 +1,11 @@
-//! Tables as rows of words, for Markdown and HTML alike.
+//! Tables as rows of text, for Markdown and HTML.
 
 use super::words::{DisplayUnit, number};
 use crate::statistics::Interval;
 use crate::table::{PlotKind, Table};
 use crate::{Report, Unit, WelchTest};
 
-/// One table in words: a heading, columns, rows. The first column is text, the others numbers.
+/// One table as text. The first column is a name, the others are numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextTable {
     pub heading: String,
@@ -13,7 +13,7 @@ pub struct TextTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// All that is told of a table of a report: its figures, and the tests of them.
+/// The text tables of a table: its figures and its t-tests.
 pub fn of(report: &Report, table: &Table) -> Vec<TextTable> {
     let mut all = of_figures(table);
     let tests: Vec<&WelchTest> = report.tests.iter().filter(|test| test.table == table.id).collect();
@@ -23,7 +23,7 @@ pub fn of(report: &Report, table: &Table) -> Vec<TextTable> {
     all
 }
 
-/// A table for each metric, or one for all if the table is drawn as ratios.
+/// One text table for each metric, or one for all metrics if the plot is of ratios.
 fn of_figures(table: &Table) -> Vec<TextTable> {
     if table.figure == PlotKind::Ratios {
         return vec![by_metric(table)];
@@ -36,7 +36,7 @@ fn of_figures(table: &Table) -> Vec<TextTable> {
     (0..table.metrics.len()).map(|metric| by_variant(table, metric)).collect()
 }
 
-/// How numbers of one metric are shown.
+/// The unit in which one metric is displayed.
 pub fn display_unit(table: &Table, metric: usize) -> DisplayUnit {
     let medians = table.variants.iter().map(|variant| variant.figures[metric].median);
     DisplayUnit::for_values(table.metrics[metric].unit, medians.fold(f64::INFINITY, f64::min))
@@ -80,7 +80,8 @@ fn by_variant(table: &Table, metric: usize) -> TextTable {
     TextTable { heading: shown.heading(&table.metrics[metric].name), columns, rows }
 }
 
-/// A ratio, to the variant of this name. One that may as well be 1 is not to be read as a gain or a loss.
+/// A ratio to the variant of this name. If its interval contains 1, the text says so, lest it be read
+/// as a gain or a loss.
 fn against(ratio: Interval, name: Option<&str>) -> String {
     let mut words = ratio.to_string();
     if let Some(name) = name {
@@ -92,7 +93,7 @@ fn against(ratio: Interval, name: Option<&str>) -> String {
     words
 }
 
-/// Welch's t-tests: a row for each.
+/// Welch's t-tests, a row for each.
 fn of_tests(table: &Table, tests: &[&WelchTest]) -> TextTable {
     let row = |test: &&WelchTest| {
         let [base, other] = &test.variants;
@@ -125,7 +126,7 @@ fn of_tests(table: &Table, tests: &[&WelchTest]) -> TextTable {
     }
 }
 
-/// Single numbers: a row for each x, a column for each line.
+/// Single numbers, with a row for each x and a column for each line.
 fn by_x(table: &Table, metric: usize, x: &str) -> TextTable {
     let shown = display_unit(table, metric);
     let mut lines: Vec<&str> = Vec::new();
@@ -185,9 +186,9 @@ mod tests {
     use crate::{Lab, Options, experiments};
 
     #[test]
-    fn what_may_as_well_be_equal_is_named_so() {
+    fn equal_variants_are_marked_no_difference_seen() {
         let of = |name: &str, by: f64| {
-            // As much noise in each, in another order.
+            // The same noise in each, in another order.
             let noise = |at: u32| f64::from((at * if by == 1.0 { 7 } else { 11 }) % 30) / 10.0;
             let values = (0..30).map(|at| (1000.0 + noise(at)) * by).collect();
             Samples { name: name.to_owned(), values: vec![values], ..Samples::default() }

@@ -1,5 +1,5 @@
-//! What the kernel does for a program, each thing on its own: a table like lmbench's (McVoy and
-//! Staelin 1996).
+//! The program `table`: single services of the kernel, each timed on its own, like lmbench's table
+//! (McVoy and Staelin 1996).
 
 use super::{ProgramError, sys};
 use rustix::fs::{Mode, OFlags};
@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 /// A row of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// On the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// For people.
+    /// The description, for readers.
     pub what: &'static str,
-    /// How often it is done between two looks at the clock.
+    /// Repetitions between two readings of the clock.
     batch: u32,
     work: fn(u32) -> Result<(), ProgramError>,
 }
@@ -35,14 +35,14 @@ pub const ROWS: [Row; 10] = [
     Row { name: "create-delete", what: "create, write 1 KiB, delete (tmpfs)", batch: 100, work: create_delete },
 ];
 
-/// The row of a name.
+/// Finds a row by name.
 pub fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }
 
-/// Does a row's work again and again for so long; nanoseconds for one, the median of the batches.
+/// Repeats a row's work for this time. Returns nanoseconds per repetition, as the median of batches.
 pub fn measure(row: &Row, time: Duration) -> Result<f64, ProgramError> {
-    // Caches and page tables are filled.
+    // Fill caches and page tables first.
     (row.work)(row.batch)?;
     let begin = Instant::now();
     let mut batches = Vec::new();
@@ -55,10 +55,10 @@ pub fn measure(row: &Row, time: Duration) -> Result<f64, ProgramError> {
     Ok(batches[batches.len() / 2])
 }
 
-/// Tells the figures of these rows (all, if there are none) on standard output, one JSON object.
-/// `directory` is on a tmpfs.
+/// Prints the times of these rows (of all, if none is given) on standard output, as one JSON object.
+/// `directory` must be on a tmpfs.
 pub fn print(rows: &[String], time: Duration, directory: &Path) -> Result<u8, ProgramError> {
-    // BatchFiles have short names in it: how deep it lies is not in the figures.
+    // Relative file names keep the directory's depth out of the times.
     std::env::set_current_dir(directory)?;
     let mut figures = serde_json::Map::new();
     for wanted in &ROWS {
@@ -75,7 +75,7 @@ const PROGRAM: &str = "/usr/bin/true";
 
 fn null(times: u32) -> Result<(), ProgramError> {
     for _ in 0..times {
-        // The C library keeps none of it, unlike getpid(2) in old ones.
+        // No C library caches getppid(2), unlike old ones getpid(2).
         std::hint::black_box(rustix::process::getppid());
     }
     Ok(())
@@ -122,7 +122,7 @@ fn round_trips(
     mut its: (impl Read, impl Write),
 ) -> Result<(), ProgramError> {
     let Some(child) = sys::fork()? else {
-        // It ends when we have closed our end, or after so many.
+        // The child ends when the parent closes its end, or after all round trips.
         let mut byte = [0];
         for _ in 0..times {
             if its.0.read_exact(&mut byte).and_then(|()| its.1.write_all(&byte)).is_err() {

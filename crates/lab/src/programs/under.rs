@@ -1,5 +1,5 @@
-//! What a user could put observer a program instead: ptrace(2), or seccomp user notification, or a
-//! seccomp program alone. Each is a process that runs a command and says what it used.
+//! The program `under`: a command under an observer other than millibox: ptrace(2), seccomp user
+//! notification, or a seccomp program alone. Each reports what the command used.
 
 use super::{ProgramError, sys};
 use millibox_seccomp::{Action, Arch, Instruction, Policy, Program};
@@ -12,27 +12,27 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 
-/// What is observer a program.
+/// What observes the system calls of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Observer {
-    /// Nothing.
+    /// No observer.
     None,
     /// ptrace(2), with a stop before and after every system call.
     Ptrace,
-    /// Seccomp user notification: every system call is asked for, and let go on.
+    /// Seccomp user notification: a supervisor continues every system call.
     Notify,
-    /// The same, and who answers is woken on the CPU of who notify_program (Linux 6.6).
+    /// The same, with the supervisor woken on the caller's CPU (Linux 6.6).
     NotifySync,
-    /// A seccomp program that allows everything without a look at arguments, so that the kernel
-    /// answers from its bitmap (Linux 5.11).
+    /// A seccomp program that allows everything without reading arguments, so that the kernel answers
+    /// from its bitmap (Linux 5.11).
     SeccompAllow,
-    /// A seccomp program that looks at an argument of every system call before it allows it, so
+    /// A seccomp program that reads an argument of every system call before it allows the call, so
     /// that the kernel runs it every time.
     SeccompArgument,
 }
 
 impl Observer {
-    /// As the command line has it.
+    /// The names on the command line.
     pub const NAMES: [(&'static str, Observer); 6] = [
         ("nothing", Observer::None),
         ("ptrace", Observer::Ptrace),
@@ -42,7 +42,7 @@ impl Observer {
         ("seccomp-argument", Observer::SeccompArgument),
     ];
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         Observer::NAMES.iter().find(|(_, observer)| *observer == self).map_or("nothing", |(name, _)| name)
     }
@@ -53,27 +53,25 @@ impl FromStr for Observer {
 
     fn from_str(text: &str) -> Result<Observer, String> {
         let found = Observer::NAMES.iter().find(|(name, _)| *name == text);
-        found
-            .map(|(_, observer)| *observer)
-            .ok_or_else(|| format!("{text:?} is nothing that can be put observer a program"))
+        found.map(|(_, observer)| *observer).ok_or_else(|| format!("{text:?} is no observer"))
     }
 }
 
-/// What the program used, and what came of it.
+/// The CPU time and the exit status of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// The program's CPU time in user space, microseconds.
+    /// CPU time in user space, in microseconds.
     pub user_us: u64,
-    /// The same in the kernel.
+    /// CPU time in the kernel, in microseconds.
     pub system_us: u64,
-    /// How it exited; 128+N: killed by signal N.
+    /// The exit status, or 128+N after signal N.
     pub code: u8,
-    /// System calls that were seen, where somebody looks.
+    /// The system calls that the observer saw.
     pub calls: u64,
 }
 
-/// Runs a command with `observer` observer it. What it used goes to standard error, as one line of
-/// JSON, after all that it writes there itself.
+/// Runs a command under an observer. Prints its [`Usage`] as one line of JSON on standard error, after
+/// the command's own output.
 pub fn run(observer: Observer, command: &[String]) -> Result<u8, ProgramError> {
     let [program, arguments @ ..] = command else { return Err("no command".into()) };
     let mut command = Command::new(program);
@@ -102,13 +100,13 @@ const ALLOW_ALL_POLICY: &str = r#"
     default = "allow"
 "#;
 
-/// A rule by which no call is refused, but which the kernel cannot know without looking: whether
-/// the first argument is a number that nobody uses.
+/// A program that rejects no call in practice, but whose answer the kernel cannot know beforehand: it
+/// compares the first argument with an unused number.
 fn argument_program() -> Result<Program, ProgramError> {
     const LOAD: u16 = 0x20;
     const JUMP_IF_EQUAL: u16 = 0x15;
     const RETURN: u16 = 0x06;
-    /// Of the first argument, in `struct seccomp_data`.
+    /// The offset of the first argument in `struct seccomp_data`.
     const ARGUMENT: u32 = 16;
     Ok(Program::new(vec![
         plain_instruction(LOAD, ARGUMENT),
@@ -118,12 +116,12 @@ fn argument_program() -> Result<Program, ProgramError> {
     ])?)
 }
 
-/// One that does not jump.
+/// An instruction that does not jump.
 fn plain_instruction(code: u16, k: u32) -> Instruction {
     Instruction { code, jt: 0, jf: 0, k }
 }
 
-/// Asks a listener about every call.
+/// A program that notifies a listener of every call.
 fn notify_program() -> Result<Program, ProgramError> {
     const RETURN: u16 = 0x06;
     Ok(Program::new(vec![plain_instruction(RETURN, libc::SECCOMP_RET_USER_NOTIF)])?)
@@ -143,8 +141,8 @@ fn usage(waited: sys::Waited, calls: u64) -> Usage {
     Usage { user_us: waited.user_us, system_us: waited.system_us, code: code as u8, calls }
 }
 
-/// The tracer: stops the command and all that it starts at the beginning and end of each system
-/// call, and reads its number and arguments, as one must who decides by them.
+/// The tracer: stops the command and its descendants at the start and end of each system call, and
+/// reads number and arguments, as a sandbox that decides by them must.
 fn ptraced(mut command: Command) -> Result<Usage, ProgramError> {
     sys::trace_me(&mut command);
     let first = command.spawn()?.id() as i32;
@@ -159,7 +157,7 @@ fn ptraced(mut command: Command) -> Result<Usage, ProgramError> {
             continue;
         }
         if !options_set {
-            // It stands after its exec.
+            // The first stop is after the exec.
             sys::trace_options(waited.pid)?;
             options_set = true;
         }
@@ -173,7 +171,7 @@ fn ptraced(mut command: Command) -> Result<Usage, ProgramError> {
                 }
                 0
             }
-            // Of ptrace(2): events, and the first stop of what was started.
+            // ptrace(2)'s own stops: events, and the first stop of a new process.
             libc::SIGTRAP | libc::SIGSTOP => 0,
             signal => signal,
         };
@@ -184,9 +182,9 @@ fn ptraced(mut command: Command) -> Result<Usage, ProgramError> {
     }
 }
 
-/// The supervisor of a program whose every call is asked for: one thread attaches the program to
-/// itself and starts the command, another answers. They share their descriptors, so the listener
-/// need not be sent, which would have to be asked for as well.
+/// The supervisor of user notifications. One thread attaches the program to itself and starts the
+/// command, another answers. The threads share descriptors, so the listener need not be sent, which
+/// would be a call that waits for an answer.
 fn notified(mut command: Command, sync: bool) -> Result<Usage, ProgramError> {
     let notify_program = notify_program()?;
     let place: Arc<OnceLock<OwnedFd>> = Arc::default();
@@ -194,7 +192,7 @@ fn notified(mut command: Command, sync: bool) -> Result<Usage, ProgramError> {
     let asking = {
         let place = place.clone();
         std::thread::spawn(move || -> std::io::Result<u32> {
-            // From here on each of its calls waits for an answer.
+            // From here on each call of this thread waits for an answer.
             let _ = place.set(sys::attach_with_listener(&notify_program)?);
             Ok(command.spawn()?.id())
         })
@@ -211,8 +209,8 @@ fn notified(mut command: Command, sync: bool) -> Result<Usage, ProgramError> {
             sys::answer_on_the_same_cpu(listener);
         }
         if let Err(error) = sys::continue_all(listener, &answering) {
-            // Nobody would answer any more.
-            eprintln!("millibox: the listener: {error}");
+            // Without answers the program would wait without end.
+            eprintln!("millibox-lab: the listener of notifications: {error}");
             std::process::exit(1);
         }
     });
