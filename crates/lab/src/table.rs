@@ -118,7 +118,7 @@ pub struct Summary {
     /// The ratio to the first variant, or to [`MeasuredVariant::against`], with its 95 % bootstrap
     /// interval. The first variant has none.
     pub ratio: Option<Interval>,
-    /// All samples in order of time, unless there are more than [`MAX_KEPT_SAMPLES`].
+    /// All samples in order of time, unless there are more than 5000.
     pub samples: Vec<f64>,
 }
 

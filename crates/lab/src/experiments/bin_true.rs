@@ -31,7 +31,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 pub struct Amount {
     /// Runs of each variant, one after another; at least 20.
     pub runs: u32,
-    /// Seconds for each of the four variants on all CPUs, in [`ALL_CPUS_ROUNDS`] turns.
+    /// Seconds for each of the four variants on all CPUs, in nine turns.
     pub seconds: f64,
 }
 
