@@ -83,14 +83,16 @@ sanitize: ## the crates' and the sandbox's tests with AddressSanitizer, ThreadSa
 	@$(need)
 	@.ci/sanitize $(ARGS)
 
-# The page shows what is in pieces.txt.
-pieces := bench/results/pieces.txt
-bench: build ## all experiments, and pieces of a run; short, into bench/results (BENCH=true: one; ARGS='--scale full': options)
-	@mkdir -p bench/results
-	$(if $(filter all,$(BENCH)),{ date -u +%FT%TZ && cargo bench --locked -p millibox-bench --bench pieces -- --noplot \
+# The page of results shows pieces.txt.
+results := lab-results
+pieces := $(results)/pieces.txt
+bench: build ## all experiments, and pieces of a run; short, into lab-results (BENCH=true: one; ARGS='--scale full': options)
+	cargo build --release --locked --bin millibox-lab
+	@mkdir -p $(results)
+	$(if $(filter all,$(BENCH)),{ date -u +%FT%TZ && cargo bench --locked -p millibox-lab --bench pieces -- --noplot \
 		--output-format bencher --warm-up-time 0.5 --measurement-time 1; } > $(pieces) || { rm -f $(pieces); exit 1; })
-	$(release)/millibox bench $(BENCH) --out bench/results $(ARGS)
-	@echo 'make: the page is bench/results/index.html'
+	$(release)/millibox-lab $(BENCH) --out $(results) $(ARGS)
+	@echo 'make: the page is $(results)/index.html'
 
 install: ## the command and the supervisor into PREFIX/bin (PREFIX=/usr/local)
 	@test -x $(release)/millibox -a -x $(release)/millibox-supervisor || $(MAKE) --no-print-directory build

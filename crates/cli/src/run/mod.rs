@@ -27,6 +27,7 @@ mod terminal;
 pub use options::Args;
 pub use refused::report_refusal;
 
+use crate::PROGRAM;
 use crate::failure::{Failure, complain};
 use crate::report_file::ReportFile;
 use crate::signals::Signals;
@@ -42,7 +43,7 @@ use streams::{Named, Streams};
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     // Whatever ends us before the run leaves no file behind, so files come late.
     let named = Named::of(args);
-    let signals = Signals::catch().inspect_err(|failure| refused::report(&named, failure))?;
+    let signals = Signals::catch(PROGRAM).inspect_err(|failure| refused::report(&named, failure))?;
     let mut report = signals.may_wait(|| named.report.as_deref().map(ReportFile::open).transpose())?;
     if let Some(report) = &report {
         // No report is written of this, for it would take the place of what it says.

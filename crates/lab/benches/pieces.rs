@@ -1,9 +1,10 @@
-//! Pieces that lie on a run's way inside one process: requests in bytes and back, and what is
-//! done once for a world (a policy compiled, a program checked and given its second way).
+//! The pieces of a run inside one process: encoding and decoding of requests, and the work for each
+//! new world (compiling a policy, checking a program and adding the sandbox's own pass to it).
 //!
-//! `cargo bench -p millibox-bench --bench pieces`; criterion compares with the run before. `make bench` has it, too, short.
+//! Run `cargo bench -p millibox-lab --bench pieces`; criterion compares with the previous run.
+//! `make bench` includes a short run.
 
-#![allow(missing_docs, reason = "criterion_group! makes a public function")]
+#![allow(missing_docs, reason = "criterion_group! generates a public function")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use millibox_seccomp::{Arch, Data, Policy, Program, compile, constant_action, profile, run, with_pass};

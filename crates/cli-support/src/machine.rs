@@ -1,4 +1,4 @@
-//! Options of every subcommand that starts a supervisor: how this machine is used.
+//! The options of every command that starts a supervisor.
 
 use crate::values;
 use clap::ValueEnum;
@@ -6,30 +6,28 @@ use millibox::{BackendChoice, Builder, Supervisor};
 
 const HEADING: &str = "Machine";
 
-/// See the module.
+/// How to start a supervisor on this machine.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = HEADING)]
 pub struct Options {
-    /// How runs are held and measured
+    /// How runs are limited and measured
     ///
-    /// cgroup2: a delegated cgroup subtree. hybrid: version 1 cgroups, for root. rlimit: resource
-    /// limits of single processes, weaker: memory is the address space of each process. auto takes
-    /// the best there is, and refuses limits that rlimit would hold less strictly than they say;
+    /// `auto` rejects limits that rlimit would enforce less strictly than they say;
     /// `--backend rlimit` accepts that.
     #[arg(long, value_name = "WHICH", value_enum, default_value_t, hide_possible_values = false)]
     pub backend: Backend,
-    /// Whom the sandbox becomes when it is started by root
+    /// The user that the sandbox switches to if root starts it
     ///
-    /// Files that the program reaches must be open to this user. Without the option it is a number that
-    /// nobody uses. Who is not root stays who it is.
+    /// This user must have access to the files that the program uses. Default: an unused number,
+    /// 60578. A sandbox that another user starts keeps that user.
     ///
     /// Example: --user 65534:65534
     #[arg(long, value_name = "UID:GID", value_parser = values::ids)]
     pub user: Option<(u32, u32)>,
-    /// Where cgroups are made
+    /// The cgroup below which cgroups are created
     ///
-    /// An absolute path from the top of each hierarchy as it is mounted here. Without the option: what the
-    /// environment variable MILLIBOX_CGROUP_PARENT says, or else where millibox itself is.
+    /// An absolute path from the top of each hierarchy as it is mounted here. Default: the value of
+    /// the environment variable MILLIBOX_CGROUP_PARENT, otherwise millibox's own cgroup.
     ///
     /// Example: --cgroup-parent /judge
     #[arg(long, value_name = "PATH", value_parser = values::cgroup_parent)]
@@ -44,10 +42,14 @@ pub struct Options {
 /// Values of `--backend`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
+    /// The best backend that works here
     #[default]
     Auto,
+    /// Version 2 cgroups: a delegated subtree
     Cgroup2,
+    /// Version 1 cgroups, for root
     Hybrid,
+    /// Resource limits of single processes, weaker: memory is each process's address space
     Rlimit,
 }
 
@@ -63,7 +65,7 @@ impl From<Backend> for BackendChoice {
 }
 
 impl Options {
-    /// A supervisor as these options want it.
+    /// A builder of supervisors with these options.
     pub fn builder(&self) -> Builder {
         let mut builder = Supervisor::builder().backend(self.backend.into()).separate_pid1(self.separate_pid1);
         if let Some((uid, gid)) = self.user {

@@ -1,30 +1,45 @@
-//! Ctrl-C and its kin end what runs; it leaves nothing behind and is still reported.
+//! Ctrl-C and other signals end a command in order: its work leaves nothing behind and is still
+//! reported.
 
 use crate::failure::{Failure, complain, no_thread};
-use crate::report_file;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Temporary files that must be removed if a signal exits the process.
+static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// The temporary files that must be removed if a signal exits the process. Create a file while this
+/// lock is held and push its path before the lock is released.
+pub fn temporaries() -> MutexGuard<'static, Vec<PathBuf>> {
+    TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[derive(Default)]
 struct State {
     caught: Option<i32>,
     end: Option<Box<dyn Fn() + Send>>,
-    /// What was to be ended is over.
+    /// The work that `end` would end is over.
     over: bool,
-    /// We may be waiting for somebody else, with nothing to be ended.
+    /// The process may be waiting for another process, with no work to end.
     waiting: bool,
 }
 
-/// Signals that are caught.
+/// The signals that a command catches.
 pub struct Signals {
+    program: &'static str,
     state: Arc<Mutex<State>>,
 }
 
 impl Signals {
-    /// From here on these signals do not end us. SIGHUP stays ignored if it is (nohup(1));
-    /// the others mean us even in the background of a script, as with timeout(1).
-    pub fn catch() -> Result<Signals, Failure> {
+    /// Catches SIGINT, SIGQUIT, SIGTERM and SIGHUP from now on. SIGHUP stays ignored if it is
+    /// ignored (nohup(1)). The others are caught even in the background of a script, where the
+    /// shell ignores them, as timeout(1) does. `program` begins the messages on standard error.
+    ///
+    /// # Errors
+    /// The signals cannot be caught, or the thread that waits for them cannot be started.
+    pub fn catch(program: &'static str) -> Result<Signals, Failure> {
         let state = Arc::new(Mutex::new(State::default()));
         let ignored = ignored(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
         let hangup = Some(SIGHUP).filter(|signal| ignored & 1 << (signal - 1) == 0);
@@ -42,7 +57,7 @@ impl Signals {
                 let mut state = lock(&seen);
                 state.caught.get_or_insert(signal);
                 if state.waiting {
-                    leave(signal);
+                    exit(program, signal);
                 }
                 if let Some(end) = &state.end {
                     end();
@@ -50,22 +65,24 @@ impl Signals {
             }
         };
         std::thread::Builder::new().spawn(watch).map_err(|error| no_thread("that waits for signals", &error))?;
-        Ok(Signals { state })
+        Ok(Signals { program, state })
     }
 
-    /// The first signal that came.
+    /// The first signal that arrived.
     pub fn caught(&self) -> Option<i32> {
         lock(&self.state).caught
     }
 
-    /// If a signal came, says so, and what became of the work for it; the exit status.
+    /// If a signal arrived, reports it with its consequence for the work, and returns the exit
+    /// status.
     pub fn ended(&self, what: &str) -> Option<ExitCode> {
         let signal = self.caught()?;
-        complain(format_args!("millibox: told to end by {}; {what}", name(signal)));
+        complain(format_args!("{}: told to end by {}; {what}", self.program, name(signal)));
         Some(ExitCode::from(status(signal)))
     }
 
-    /// A signal, even one that has come already, does this. It must not wait for anything.
+    /// Calls `end` at each signal, and at once if a signal has arrived already. `end` must not wait
+    /// for anything.
     pub fn end_with(&self, end: impl Fn() + Send + 'static) {
         let mut state = lock(&self.state);
         if state.caught.is_some() {
@@ -74,19 +91,19 @@ impl Signals {
         state.end = Some(Box::new(end));
     }
 
-    /// What was to be ended is over.
+    /// The work is over: a signal calls `end` no more.
     pub fn forget(&self) {
         let mut state = lock(&self.state);
         (state.end, state.over) = (None, true);
     }
 
-    /// Does what may wait for somebody else, as opening a FIFO does: there a signal ends us at once, and so does one
-    /// that has come before, unless it has ended what it was to end.
+    /// Does work that may wait for another process, such as opening a FIFO. A signal then exits the
+    /// process at once. So does an earlier signal, unless the work that it ended is over.
     pub fn may_wait<T>(&self, work: impl FnOnce() -> T) -> T {
         let set = |waiting: bool| {
             let mut state = lock(&self.state);
             if let Some(signal) = state.caught.filter(|_| !state.over) {
-                leave(signal);
+                exit(self.program, signal);
             }
             state.waiting = waiting;
         };
@@ -97,20 +114,21 @@ impl Signals {
     }
 }
 
-/// Ends us, with nothing left behind.
-fn leave(signal: i32) -> ! {
-    report_file::without_temporaries(|| {
-        complain(format_args!("millibox: told to end by {}", name(signal)));
-        std::process::exit(status(signal).into())
-    })
+/// Removes the temporary files and exits the process.
+fn exit(program: &str, signal: i32) -> ! {
+    // The lock is held until the exit, so no other thread creates one meanwhile.
+    let mut temporaries = temporaries();
+    temporaries.drain(..).for_each(|path| drop(std::fs::remove_file(path)));
+    complain(format_args!("{program}: told to end by {}", name(signal)));
+    std::process::exit(status(signal).into())
 }
 
-/// What people call it.
+/// The signal's name, for example `SIGINT`.
 pub fn name(signal: i32) -> &'static str {
     signal_hook::low_level::signal_name(signal).unwrap_or("a signal")
 }
 
-/// The exit status for it, as shells have it.
+/// The exit status after a signal, as in shells.
 fn status(signal: i32) -> u8 {
     128 + (signal & 0x7f) as u8
 }
@@ -119,7 +137,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Signals that are ignored, as a mask (proc_pid_status(5), SigIgn).
+/// The ignored signals, as a mask (proc_pid_status(5), SigIgn).
 fn ignored(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
@@ -130,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ignored_signals_are_read() {
+    fn ignored_signals_are_read_from_status() {
         let mask = ignored("Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000002\n");
         assert_eq!(mask, 1 << (SIGHUP - 1) | 1 << (libc::SIGPIPE - 1));
         assert_eq!(ignored(""), 0);
