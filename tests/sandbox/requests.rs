@@ -123,16 +123,16 @@ fn slots_run_in_parallel() {
 fn a_result_can_be_polled_for() {
     let supervisor = supervisor();
     let (handle, _read) = sleeper(&supervisor, &[]);
-    assert!(!millibox_tests::readable(&handle, Duration::from_millis(50)));
+    assert!(!millibox_tests::readable(handle.event().unwrap(), Duration::from_millis(50)));
     assert!(handle.wait_timeout(Duration::from_millis(50)).unwrap().is_none());
     handle.kill();
-    assert!(millibox_tests::readable(&handle, millibox_tests::PATIENCE));
+    assert!(millibox_tests::readable(handle.event().unwrap(), millibox_tests::PATIENCE));
     assert_eq!(handle.try_wait().unwrap().unwrap().outcome, Outcome::Killed);
     // Once more, and for one whose event is asked for when it is over.
     assert_eq!(wait(&handle).outcome, Outcome::Killed);
     let done = supervisor.run(&Request::new("/bin/true")).unwrap();
     wait(&done);
-    assert!(millibox_tests::readable(&done, Duration::ZERO));
+    assert!(millibox_tests::readable(done.event().unwrap(), Duration::ZERO));
 }
 
 #[test]

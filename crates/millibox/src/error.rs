@@ -119,6 +119,9 @@ pub enum RequestError {
     /// A CPU number is too large.
     #[error("CPU {0} does not exist; the largest number is {last}", last = MOST_CPUS - 1)]
     CpuNumber(usize),
+    /// The input of [`Request::input`](crate::Request::input) cannot be kept in memory.
+    #[error("cannot keep the input in memory: {}{}", error_text(*.0), remedy(&error_text(*.0), None))]
+    Input(i32),
     /// The list of CPUs is empty.
     #[error("the list of CPUs is empty")]
     NoCpus,
@@ -172,6 +175,10 @@ impl From<WorldProblem> for RequestError {
     fn from(problem: WorldProblem) -> RequestError {
         RequestError::World(problem.into())
     }
+}
+
+fn error_text(errno: i32) -> std::io::Error {
+    std::io::Error::from_raw_os_error(errno)
 }
 
 fn named(path: &Path, by: Option<&str>) -> String {

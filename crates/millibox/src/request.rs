@@ -1,5 +1,6 @@
 //! One run that is asked for.
 
+use crate::capture::sealed_file;
 use crate::{Error, RequestError, World};
 use millibox_wire::frame::MAX_BODY;
 use millibox_wire::path::shown;
@@ -158,6 +159,18 @@ impl Request {
     #[must_use]
     pub fn stdin(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
         self.streams[0] = Some(descriptor.into());
+        self
+    }
+
+    /// Sets the bytes that the program reads from standard input: a file in memory, positioned at its
+    /// beginning. The position is shared by all runs of this request, so build a new request for each run.
+    /// If the file cannot be created, that is an error when the run is requested.
+    #[must_use]
+    pub fn input(mut self, bytes: impl AsRef<[u8]>) -> Request {
+        match sealed_file(bytes.as_ref()) {
+            Ok(file) => self.streams[0] = Some(file),
+            Err(error) => self.has_mistake(RequestError::Input(error.raw_os_error().unwrap_or(0))),
+        }
         self
     }
 
