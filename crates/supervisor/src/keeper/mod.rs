@@ -88,7 +88,12 @@ fn fresh_name() -> String {
 /// The keeper's whole life. Returns the exit code.
 pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, String> {
     // Ctrl-C at the client's terminal is the client's business.
-    let _ = rustix::process::setsid();
+    if rustix::process::setsid().is_ok() {
+        // Where the kernel schedules by sessions (autogroup, sched(7)), the session needs the priority, too: nice values only
+        // count within one. Else 64 threads that sleep for 10 us each starved the supervisor, which then enforced no limit
+        // for as long as they went on. Only root may lower the value.
+        let _ = calls::write_file(libc::AT_FDCWD, c"/proc/self/autogroup", b"-20");
+    }
     // It may have been moved from where the command line says.
     let options = &Options { socket: socket.as_raw_fd(), ..options.clone() };
     start::raise_limits(options)?;
