@@ -12,7 +12,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-vm fuzz lint audit miri sanitize bench install uninstall clean
+.PHONY: help build demo test test-vm fuzz lint prose docs audit miri sanitize bench install uninstall clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -45,13 +45,26 @@ fuzz: ## readers, policy compiler and checkers with whatever bytes (ARGS='--seco
 	RUSTFLAGS='$(sancov)' cargo run --locked --quiet --profile fuzz -p millibox-fuzz --bin fuzz \
 		--target-dir '$(or $(CARGO_TARGET_DIR),target)/fuzzing' --target $(shell rustc -vV | sed -n 's/^host: //p') -- $(ARGS)
 
-lint: ## formatting, clippy and documentation, without a warning
+lint: prose ## prose, formatting, clippy and documentation, without a warning
 	@$(need)
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	@# The command and the library have one name, so they are documented one after the other.
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --bins --document-private-items
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --workspace --lib
+
+prose: ## wording, width, links and commit subjects (ARGS='--all FILE': findings of a file)
+	@$(need) python3=python3
+	@.ci/prose-test --quiet
+	@.ci/prose $(ARGS)
+
+site := $(abspath $(or $(CARGO_TARGET_DIR),target))/book
+docs: ## the documentation as a site with search, in target/book (needs mdbook)
+	@$(need) python3=python3
+	@mdbook --version >/dev/null 2>&1 || \
+		{ echo 'docs: mdbook not found: cargo install --locked mdbook (takes some minutes)' >&2; exit 1; }
+	mdbook build docs --dest-dir '$(site)' $(ARGS)
+	@echo 'docs: the site is $(site)/index.html'
 
 audit: ## dependencies: licences, known holes, where they come from (cargo-deny; OFFLINE=1: with lists that are there)
 	@cargo deny --version >/dev/null 2>&1 || \
@@ -70,14 +83,16 @@ sanitize: ## the crates' and the sandbox's tests with AddressSanitizer, ThreadSa
 	@$(need)
 	@.ci/sanitize $(ARGS)
 
-# The page shows what is in pieces.txt.
-pieces := bench/results/pieces.txt
-bench: build ## all experiments, and pieces of a run; short, into bench/results (BENCH=true: one; ARGS='--scale full': options)
-	@mkdir -p bench/results
-	$(if $(filter all,$(BENCH)),{ date -u +%FT%TZ && cargo bench --locked -p millibox-bench --bench pieces -- --noplot \
+# The page of results shows pieces.txt.
+results := lab-results
+pieces := $(results)/pieces.txt
+bench: build ## all experiments, and pieces of a run; short, into lab-results (BENCH=true: one; ARGS='--scale full': options)
+	cargo build --release --locked --bin millibox-lab
+	@mkdir -p $(results)
+	$(if $(filter all,$(BENCH)),{ date -u +%FT%TZ && cargo bench --locked -p millibox-lab --bench pieces -- --noplot \
 		--output-format bencher --warm-up-time 0.5 --measurement-time 1; } > $(pieces) || { rm -f $(pieces); exit 1; })
-	$(release)/millibox bench $(BENCH) --out bench/results $(ARGS)
-	@echo 'make: the page is bench/results/index.html'
+	$(release)/millibox-lab $(BENCH) --out $(results) $(ARGS)
+	@echo 'make: the page is $(results)/index.html'
 
 install: ## the command and the supervisor into PREFIX/bin (PREFIX=/usr/local)
 	@test -x $(release)/millibox -a -x $(release)/millibox-supervisor || $(MAKE) --no-print-directory build

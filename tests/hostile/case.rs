@@ -279,7 +279,7 @@ impl<'a> Scene<'a> {
                 request = request.output_limit(output.0);
             }
             if limits.descriptors > 0 {
-                request = request.rlimit("NOFILE", limits.descriptors).expect("it is a resource limit");
+                request = request.rlimit("NOFILE", limits.descriptors);
             }
         }
         if case.without != Some(Control::AllLimits) {

@@ -272,7 +272,7 @@ fn the_order_of_verdicts() {
     assert_eq!(verdict(Exited(2), 100, 200), is(Verdict::RunTimeError, "exited with 2"));
     assert_eq!(verdict(Signaled(11), 100, 200), is(Verdict::RunTimeError, "killed by signal SEGV"));
     assert_eq!(verdict(Exited(0), 100, 200), None);
-    let error = RunError { step: "exec".to_owned(), errno: Some(2), message: "cannot execute".to_owned() };
+    let error = RunError::new(millibox::Step::Exec).with_errno(2);
     for outcome in
         [Outcome::NotStarted(error.clone()), Outcome::SandboxError(error), Outcome::Cancelled, Outcome::Killed]
     {

@@ -1,4 +1,5 @@
-//! Every experiment of the lab runs at its smallest, and writes what it should. No time is looked at.
+//! Runs every experiment of the lab at its smallest scale and checks what it writes. No test asserts
+//! a time.
 
 mod programs;
 
@@ -11,13 +12,13 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(executable("millibox"));
-    command.arg("bench").args(arguments).env("MILLIBOX_SUPERVISOR", executable("millibox-supervisor"));
+    let mut command = Command::new(executable("millibox-lab"));
+    command.args(arguments).env("MILLIBOX_SUPERVISOR", executable("millibox-supervisor"));
     command
 }
 
-fn bench(arguments: &[&str]) -> Output {
-    command(arguments).output().expect("millibox bench")
+fn lab(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("millibox-lab")
 }
 
 fn said(output: &Output) -> String {
@@ -25,19 +26,19 @@ fn said(output: &Output) -> String {
 }
 
 fn names() -> Vec<String> {
-    let output = bench(&["list"]);
+    let output = lab(&["list"]);
     assert!(output.status.success(), "{}", said(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.lines().filter(|line| !line.is_empty() && !line.starts_with(' ')).map(str::to_owned).collect()
 }
 
-/// Runs one experiment, and looks at all that it wrote; its report.
+/// Runs one experiment, checks everything that it wrote, and returns its report.
 fn experiment(name: &str, more: &[&str]) -> Value {
     let directory = tempfile::tempdir().expect("a directory");
     let out = directory.path().join("results");
     let mut arguments = vec![name, "--scale", "smoke", "--out", out.to_str().expect("a path")];
     arguments.extend(more);
-    let output = bench(&arguments);
+    let output = lab(&arguments);
     assert!(output.status.success(), "{name}: {}", said(&output));
 
     let read = |file: &str| std::fs::read_to_string(out.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -119,14 +120,14 @@ fn is_svg(path: &Path) {
 }
 
 #[test]
-fn each_experiment_writes_what_it_should() {
+fn each_experiment_writes_json_plots_summary_and_page() {
     let names = names();
     assert!(names.len() >= 6, "{names:?}");
     for name in names {
         let report = experiment(&name, &[]);
         assert_eq!(report["experiment"], name.as_str());
         if name == "reactive" || name == "interception" {
-            // All that is compared there is the lab's own.
+            // These compare nothing but the lab's own programs, so no variant may be missing.
             let missing = |table: &Value| table["missing"].as_array().is_some_and(|missing| !missing.is_empty());
             let tables = report["tables"].as_array().expect("tables");
             assert!(!tables.iter().any(missing), "{name}: {tables:?}");
@@ -135,11 +136,11 @@ fn each_experiment_writes_what_it_should() {
 }
 
 #[test]
-fn a_peer_that_is_not_there_is_named() {
+fn peer_that_is_missing_or_fails_is_named_with_its_reason() {
     let directory = tempfile::tempdir().expect("a directory");
     let script = |name: &str, words: &str| {
         let path = directory.path().join(name);
-        // It says what it is, and counts its calls in a file beside it.
+        // It answers --version, and counts its other calls in a file beside it.
         let words = format!(
             "#!/bin/sh\n[ \"$1\" != --version ] || exit 0\necho >> \"$0.count\"\ncount=$(wc -l < \"$0.count\")\n{words}\n"
         );
@@ -147,7 +148,7 @@ fn a_peer_that_is_not_there_is_named() {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
         path
     };
-    // It works when it is tried, and not for long.
+    // It works for the first calls only.
     let tired = script("tired", "[ $count -le 3 ] || { echo 'no more' >&2; exit 1; }");
     let tired = format!("bubblewrap={}", tired.display());
     let stuck = script("stuck", "exec sleep 1000");
@@ -161,7 +162,7 @@ fn a_peer_that_is_not_there_is_named() {
         found["why"].as_str().expect("a reason").to_owned()
     };
     assert!(why("nsjail").contains("/nonexistent/nsjail"));
-    // They are there, and do not work, or no more: that is named, and the others are measured.
+    // These exist and fail, at once or later. The table names them, and the others are measured.
     assert!(why("go-judge").contains("did not start"), "{}", why("go-judge"));
     assert!(why("bubblewrap").ends_with("no more"), "{}", why("bubblewrap"));
     assert!(why("firejail").contains("no end within 10 s"), "{}", why("firejail"));
@@ -169,20 +170,20 @@ fn a_peer_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_signal_ends_it_and_it_leaves_nothing() {
+fn signal_ends_the_lab_and_leaves_nothing() {
     for (name, signal) in [("peers", Signal::TERM), ("true", Signal::INT)] {
         let directory = tempfile::tempdir().expect("a directory");
-        // The sandbox's user must get through.
+        // The sandbox's user must be able to reach the files in it.
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).expect("opened");
         let mut command = command(&[name, "--scale", "full"]);
         let child = command.env("TMPDIR", directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let child = child.expect("millibox bench");
+        let child = child.expect("millibox-lab");
         let in_it = || std::fs::read_dir(directory.path()).expect("the directory").count();
         assert!(eventually(Duration::from_secs(20), || in_it() > 0), "{name} has no directory");
         std::thread::sleep(Duration::from_secs(2));
         let gone = Gone::new(child.id(), Vec::new());
         kill(child.id() as i32, signal);
-        // Until all who have its pipes are gone.
+        // Returns when every process that holds its pipes is gone.
         let output = child.wait_with_output().expect("its end");
         assert_eq!(output.status.code(), Some(128 + signal.as_raw()), "{name}: {}", said(&output));
         assert_eq!(in_it(), 0, "{name} left its directory");
@@ -191,8 +192,8 @@ fn a_signal_ends_it_and_it_leaves_nothing() {
 }
 
 #[test]
-fn bench_true_has_the_keys_that_scripts_read() {
-    let output = bench(&["true", "--runs", "20", "--seconds", "0.05", "--json", "-"]);
+fn true_json_has_the_keys_that_scripts_read() {
+    let output = lab(&["true", "--runs", "20", "--seconds", "0.05", "--json", "-"]);
     assert!(output.status.success(), "{}", said(&output));
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
     for key in [
@@ -218,7 +219,7 @@ fn bench_true_has_the_keys_that_scripts_read() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_in_one_line() {
+fn invalid_options_are_rejected_in_one_line() {
     for (arguments, named) in [
         (&["nothing"][..], "nothing"),
         (&["true", "--peer", "nsjail"], "NAME=PATH"),
@@ -229,10 +230,48 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         (&["true", "--runs", "20", "--seconds=-1"], "--seconds"),
         (&["true", "--runs", "20", "--seconds", "1e300"], "--seconds"),
         (&["true", "--runs", "20", "--seconds", "0.01", "--peer", "nsjali=/bin/true"], "nsjail, bubblewrap"),
+        (
+            &["true", "--runs", "20", "--seconds", "0.01", "--peer", "nsjail=/a", "--peer", "nsjail=/b"],
+            "--peer nsjail: given more than once",
+        ),
     ] {
-        let output = bench(arguments);
+        let output = lab(arguments);
         let words = said(&output);
         assert_eq!(output.status.code(), Some(125), "{arguments:?}: {words}");
         assert!(words.contains(named) && words.trim().lines().count() == 1, "{arguments:?}: {words}");
+    }
+}
+
+#[test]
+fn output_to_a_closed_stream_is_an_error_and_no_panic() {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    for arguments in [&["list"][..], &["--completions", "bash"]] {
+        let output = command(arguments).stdout(writer.try_clone().expect("a pipe")).output().expect("millibox-lab");
+        assert_eq!((output.status.code(), said(&output)), (Some(141), String::new()), "{arguments:?}");
+    }
+    // Rust opens /dev/null in place of a closed standard output; JSON written to it would be lost.
+    for arguments in [&["true", "--runs", "20", "--seconds", "0.01", "--json", "-"][..], &["--completions", "bash"]] {
+        for (script, status) in [("exec \"$0\" \"$@\" >&-", 125), ("exec \"$0\" \"$@\" >/dev/null", 0)] {
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", script]).arg(executable("millibox-lab")).args(arguments);
+            let output = shell.env("MILLIBOX_SUPERVISOR", executable("millibox-supervisor")).output().expect("a shell");
+            assert_eq!(output.status.code(), Some(status), "{script}: {arguments:?}: {}", said(&output));
+            let is_named = said(&output).contains("cannot write to standard output: it is closed");
+            assert_eq!(is_named, status == 125, "{script}: {arguments:?}: {}", said(&output));
+        }
+    }
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+    let output = command(&["list"]).stdout(full).output().expect("millibox-lab");
+    assert_eq!(output.status.code(), Some(125), "{}", said(&output));
+    assert!(said(&output).starts_with("millibox-lab: cannot write to standard output"), "{}", said(&output));
+}
+
+#[test]
+fn millibox_bench_is_rejected_with_a_hint_at_millibox_lab() {
+    for arguments in [&["bench", "true"][..], &["bench"], &["help", "bench"]] {
+        let output = Command::new(executable("millibox")).args(arguments).output().expect("millibox");
+        assert_eq!(output.status.code(), Some(125), "{arguments:?}: {}", said(&output));
+        assert!(said(&output).contains("millibox-lab"), "{arguments:?}: {}", said(&output));
     }
 }

@@ -1,13 +1,13 @@
-//! The programs that experiments run, and what can be put around them.
+//! The programs that experiments run, and the observers that they run under.
 
 use millibox_tests::executable;
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// Runs one of them on a text.
+/// Runs a program of the lab with `input` on its standard input.
 fn program(arguments: &[&str], input: &str) -> Output {
-    let mut command = Command::new(executable("millibox"));
+    let mut command = Command::new(executable("millibox-lab"));
     command.arg("lab-program").args(arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command");
@@ -15,7 +15,7 @@ fn program(arguments: &[&str], input: &str) -> Output {
     child.wait_with_output().expect("wait")
 }
 
-/// Runs a shell script with something around it: what it wrote, and what was said of it.
+/// Runs a shell script under an observer. Returns the script's output and the observer's report.
 fn under(around: &str, script: &str) -> (String, Value) {
     let output = program(&["under", around, "/bin/sh", "-c", script], "");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -28,7 +28,7 @@ fn under(around: &str, script: &str) -> (String, Value) {
 const ALL: [&str; 6] = ["nothing", "ptrace", "notify", "notify-sync", "seccomp-allow", "seccomp-argument"];
 
 #[test]
-fn a_program_is_the_same_whatever_is_around_it() {
+fn program_under_any_observer_behaves_the_same() {
     for around in ALL {
         // A child, a pipe, a signal that is caught.
         let (said, used) =
@@ -40,7 +40,7 @@ fn a_program_is_the_same_whatever_is_around_it() {
 }
 
 #[test]
-fn who_looks_at_calls_sees_each_of_them() {
+fn observer_of_calls_counts_each_call() {
     let calls = |around: &str, times: usize| {
         let (_, used) = under(around, &format!("for i in $(seq {times}); do umask 22; done"));
         used["calls"].as_u64().expect("a number")
@@ -56,7 +56,7 @@ fn who_looks_at_calls_sees_each_of_them() {
 }
 
 #[test]
-fn seccomp_programs_are_there() {
+fn seccomp_observer_has_a_filter_attached() {
     for (around, mode) in [("nothing", "0"), ("notify", "2"), ("seccomp-allow", "2"), ("seccomp-argument", "2")] {
         let (said, _) = under(around, "grep '^Seccomp:' /proc/self/status");
         assert_eq!(said.split_whitespace().last(), Some(mode), "{around}: {said}");
@@ -64,12 +64,12 @@ fn seccomp_programs_are_there() {
 }
 
 #[test]
-fn the_solution_answers() {
+fn solution_answers_each_query() {
     for form in [&["answer", "3"][..], &["batch"]] {
         let output = program(form, "2\n3\n1000002\n");
         assert_eq!(String::from_utf8_lossy(&output.stdout), "4\n9\n1\n", "{form:?}");
     }
-    // Who asks is told nothing right here.
+    // The answers given here are wrong.
     let output = program(&["ask", "2"], "5\n5\n");
     assert_eq!(output.status.code(), Some(43));
     assert_eq!(program(&["no-such-program"], "").status.code(), Some(99));

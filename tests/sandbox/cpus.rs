@@ -3,7 +3,8 @@
 use crate::builder;
 use millibox::{Outcome, Supervisor};
 use millibox_tests::{
-    descendants, eventually, kill, name, needs_cgroups, result, run, skip, sleeper, start, wait, world_with_proc,
+    descendants, eventually, is_root, kill, name, needs_cgroups, result, run, skip, sleeper, start, wait,
+    world_with_proc,
 };
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -165,10 +166,34 @@ fn a_cpu_time_limit_holds_on_more_cpus_than_the_supervisor_has() {
     if !needs_cgroups(&supervisor) {
         return;
     }
-    let busy = millibox_tests::request(["spin-tree", "2", "60000"]).cpus(all).expect("CPUs");
+    let busy = millibox_tests::request(["spin-tree", "2", "60000"]).cpus(all);
     let over = result(&supervisor, &busy.cpu_time_limit(Duration::from_secs(1)).process_limit(10));
     assert_eq!(over.outcome, Outcome::CpuTimeLimit);
     let used = over.figures.cpu_user_ns + over.figures.cpu_system_ns;
     // A first look after a second of real time would find two.
     assert!(used < 1_600_000_000, "{:?}", over.figures);
+}
+
+/// The nice value of a process's session, where the kernel schedules by sessions.
+fn session_nice(process: i32) -> Option<i32> {
+    let autogroup = std::fs::read_to_string(format!("/proc/{process}/autogroup")).ok()?;
+    autogroup.trim().rsplit(' ').next()?.parse().ok()
+}
+
+#[test]
+fn session_of_a_supervisor_started_by_root_has_the_highest_priority() {
+    let own = std::process::id() as i32;
+    let Some(before) = session_nice(own) else { return skip("the kernel does not schedule by sessions") };
+    if !is_root() {
+        return skip("only root may raise the priority of a session");
+    }
+    let supervisor = start(builder().slots(1));
+    assert_eq!(session_nice(supervisor.pid() as i32), Some(-20), "the supervisor's session");
+    assert_eq!(session_nice(own), Some(before), "the client's session");
+    let (run, _output) = sleeper(&supervisor, &[]);
+    let programs = descendants(supervisor.pid()).into_iter().filter(|process| name(process.pid) == "probe");
+    let programs: Vec<Option<i32>> = programs.map(|process| session_nice(process.pid)).collect();
+    assert_eq!(programs, [Some(0)], "the program's session");
+    run.kill();
+    wait(&run);
 }

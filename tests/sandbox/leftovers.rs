@@ -85,7 +85,7 @@ fn a_run_that_never_began_has_reached_no_limit() {
     }
     let result = self::result(&supervisor, &request(["exit", "0"]).real_time_limit(Duration::from_millis(100)));
     let Outcome::SandboxError(error) = &result.outcome else { panic!("{result}") };
-    assert!(error.message.contains("nothing of the run has begun"), "{error}");
+    assert!(error.to_string().contains("nothing of the run has begun"), "{error}");
     assert_eq!((result.exit_code, result.signal, result.figures.real_time_ns), (None, None, 0));
     // The home has been ended, and another is there.
     assert_eq!(self::result(&supervisor, &request(["exit", "0"])).outcome, Outcome::Exited(0));

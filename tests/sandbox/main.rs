@@ -17,6 +17,7 @@ mod limits;
 mod mounts;
 mod namespaces;
 mod network;
+mod output;
 mod pairs;
 mod pool;
 mod privileges;

@@ -728,8 +728,8 @@ mod taken_over {
             }
             let result = wait(&running);
             let Outcome::SandboxError(error) = &result.outcome else { panic!("{what}: {result}") };
-            assert_eq!(error.step, "pid1");
-            says_why(&error.message);
+            assert_eq!(error.step.name(), "pid1");
+            says_why(&error.to_string());
             // The next run has another.
             assert_eq!(millibox_tests::result(&supervisor, &request(["exit", "3"])).outcome, Outcome::Exited(3));
         }

@@ -72,7 +72,7 @@ impl Bare {
         let (answered, result) = self.result();
         let Outcome::NotStarted(error) = &result.outcome else { panic!("{says}: {result}") };
         assert_eq!(answered, id, "{error}");
-        assert!(error.message.contains(says), "{error} does not say {says:?}");
+        assert!(error.to_string().contains(says), "{error} does not say {says:?}");
         self.works();
     }
 
@@ -329,7 +329,7 @@ fn limits_of_zero() {
     assert_eq!(over, Outcome::RealTimeLimit);
     if cgroups {
         let none = outcome(Limits { processes: Some(0), ..Limits::default() });
-        assert!(matches!(&none, Outcome::NotStarted(error) if error.step == "process_limit"), "{none:?}");
+        assert!(matches!(&none, Outcome::NotStarted(error) if error.step.name() == "process_limit"), "{none:?}");
         let over = outcome(Limits { cpu_time_ns: Some(0), ..Limits::default() });
         assert_eq!(over, Outcome::CpuTimeLimit);
         let over = outcome(Limits { memory: Some(0), ..Limits::default() });
@@ -425,7 +425,7 @@ fn an_id_that_is_in_use() {
     bare.send(&frame(Kind::Run, 500, &encode(&exit_7(&world))), &[probe.as_fd()]);
     let (id, result) = bare.result();
     assert!(
-        matches!(&result.outcome, Outcome::NotStarted(error) if error.message.contains("in use")),
+        matches!(&result.outcome, Outcome::NotStarted(error) if error.to_string().contains("in use")),
         "{id}: {result}"
     );
     bare.send(&frame(Kind::Kill, 500, &encode(&Kill { reason: KillReason::Caller })), &[]);
@@ -485,7 +485,7 @@ fn frames_that_are_nearly_good() {
         let (answered, result) = bare.result();
         assert_eq!(answered, id, "round {round}: {result}");
         if let Some(error) = result.outcome.error() {
-            assert!(error.message.starts_with("cannot "), "round {round}: {error}");
+            assert!(error.to_string().starts_with("cannot "), "round {round}: {error}");
         }
         *outcomes.entry(result.outcome.name()).or_insert(0) += 1;
         if round % 50 == 0 {

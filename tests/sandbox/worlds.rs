@@ -113,8 +113,8 @@ fn a_world_whose_mounts_fail_in_each_run() {
     for _ in 0..5 {
         let result = result(&supervisor, &request(["exit", "0"]).world(&full));
         let Outcome::NotStarted(error) = &result.outcome else { panic!("{result}") };
-        assert_eq!((error.step.as_str(), error.errno), ("mount_point", Some(libc::ENOSPC)));
-        assert!(error.message.contains("/s/no-room"), "{error}");
+        assert_eq!((error.step.name(), error.errno), ("mount_point", Some(libc::ENOSPC)));
+        assert!(error.to_string().contains("/s/no-room"), "{error}");
         is_marked(&supervisor, 1);
     }
 }

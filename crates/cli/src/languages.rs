@@ -1,5 +1,6 @@
 //! `millibox languages`: the judge's languages, each tried in the sandbox.
 
+use crate::PROGRAM;
 use crate::failure::{Failure, answer, complain, unwritten};
 use crate::machine;
 use crate::signals::Signals;
@@ -63,7 +64,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         [] => suites.iter().collect(),
         names => names.iter().map(|name| suites.named(name)).collect::<Result<_, _>>().map_err(Failure::option)?,
     };
-    let signals = Signals::catch()?;
+    let signals = Signals::catch(PROGRAM)?;
     let supervisor = Arc::new(supervisor(&args.machine)?);
     let ended = supervisor.clone();
     // What waits for a run then gets an error, and leaves nothing behind.

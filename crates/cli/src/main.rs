@@ -3,42 +3,41 @@
 //! A thin layer over the library: it turns a command line into a world and a request, and
 //! what came of it into an exit status, a line on standard error and a report.
 //!
+//! Code that `millibox-lab` needs as well (failures, signals, options of the machine) is in the
+//! crate `millibox-cli-support`.
+//!
 //! | file | what |
 //! | --- | --- |
-//! | `usage` | what clap says of a bad command line, in one line |
+//! | `usage` | the command line before clap reads it, and clap's errors in one line |
 //! | `values` | sizes, times and the like, as they are written in options |
-//! | `machine` | options of every subcommand that starts a supervisor |
 //! | `run` | `millibox run` |
 //! | `report_file` | files of `--report`: opened before anything is run, written after it |
 //! | `shop` | options of those that judge: programs at one time, cache, suites |
-//! | `signals` | Ctrl-C and its kin end what runs |
 //! | `judge` | `millibox judge` |
 //! | `problem` | `millibox problem` |
 //! | `doctor` | `millibox doctor` |
 //! | `languages` | `millibox languages` |
-//! | `bench` | `millibox bench` |
-//! | `failure` | why there is no result, and the exit status for that |
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads")]
 
-mod bench;
 mod doctor;
-mod failure;
 mod judge;
 mod languages;
-mod machine;
 mod problem;
 mod report_file;
 mod run;
 mod shop;
-mod signals;
 mod usage;
 mod values;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use failure::{Failure, answer, complain};
+use millibox_cli_support::{failure, machine, signals};
 use std::process::ExitCode;
+
+/// The name that begins every message on standard error.
+const PROGRAM: &str = "millibox";
 
 /// Runs programs in a sandbox that needs no privileges, limits and measures whole process
 /// trees, and costs little more than running the program without it.
@@ -81,8 +80,6 @@ enum Command {
     Doctor(doctor::Args),
     /// List the languages of the judge: which can be used here, and what mends those that cannot
     Languages(languages::Args),
-    /// Measure the sandbox on this machine
-    Bench(Bench),
     /// Print a completion script for a shell
     ///
     /// For bash: millibox completions bash > ~/.local/share/bash-completion/completions/millibox
@@ -92,26 +89,16 @@ enum Command {
     },
 }
 
-#[derive(Debug, Args)]
-struct Bench {
-    #[command(flatten)]
-    machine: machine::Options,
-    #[command(flatten)]
-    bench: bench::Args,
-}
-
 fn main() -> ExitCode {
-    if let Some(code) = millibox_lab::programs::main(std::env::args_os()) {
-        return code;
-    }
     let words = usage::words(std::env::args_os());
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(error) => {
+            let error = usage::with_hint(error);
             if error.use_stderr() {
                 run::report_refusal(Cli::command(), &words, &usage::why(&error));
             }
-            return usage::report(&error);
+            return usage::report(PROGRAM, &error);
         }
     };
     let done = match cli.command {
@@ -120,7 +107,6 @@ fn main() -> ExitCode {
         Command::Problem(args) => problem::main(&args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Languages(args) => languages::main(&args),
-        Command::Bench(args) => bench::main(&args.bench, &args.machine.builder()),
         Command::Completions { shell } => completions(shell),
     };
     done.unwrap_or_else(|failure| {

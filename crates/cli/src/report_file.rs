@@ -1,25 +1,15 @@
 //! Files of `--report`.
 
-use crate::failure::Failure;
-use rustix::fs::{Access, AtFlags, CWD, FileType, OFlags, fcntl_getfl, fstat, makedev};
+use crate::failure::{Failure, open_since_the_start};
+use crate::signals;
+use rustix::fs::{Access, AtFlags, CWD, FileType, fstat};
 use rustix::io::fcntl_dupfd_cloexec;
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use tempfile::NamedTempFile;
-
-/// Temporary files that are there, for who ends us while we wait for something else.
-static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-/// Removes all temporary files; none is made before `then` is done.
-pub fn without_temporaries<T>(then: impl FnOnce() -> T) -> T {
-    let mut all = TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner);
-    all.drain(..).for_each(|path| drop(std::fs::remove_file(path)));
-    then()
-}
 
 /// Symbolic links that are followed to a file, as in path_resolution(7).
 const MOST_LINKS: usize = 40;
@@ -131,18 +121,6 @@ impl ReportFile {
     }
 }
 
-/// This standard stream, unless we were started without it. Rust then opens /dev/null in its place before anything of ours runs, for
-/// reading and writing; what is written there would be lost in silence. Some who throw output away open it so as well (Python's
-/// DEVNULL, daemon(3)), so this is only for what somebody has asked for there.
-pub fn open_since_the_start<F: AsFd>(stream: F) -> std::io::Result<F> {
-    let stat = fstat(&stream)?;
-    let is_null = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && stat.st_rdev == makedev(1, 3);
-    if is_null && fcntl_getfl(&stream)? & OFlags::RWMODE == OFlags::RDWR {
-        return Err(std::io::Error::other("it is closed; redirect it to a file or a pipe"));
-    }
-    Ok(stream)
-}
-
 impl Target {
     fn open(path: &Path, place: &Place) -> std::io::Result<Target> {
         // Opening these anew would write over what is there if they are files.
@@ -176,13 +154,13 @@ impl Target {
         }
         // The kernel's own words, which tempfile wraps.
         rustix::fs::accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?;
-        let mut all = TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut temporaries = signals::temporaries();
         // As any new file: the umask takes away what it does.
         let temporary = tempfile::Builder::new()
             .prefix(".millibox-report-")
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(directory)?;
-        all.push(temporary.path().to_owned());
+        temporaries.push(temporary.path().to_owned());
         if let Some(old) = old {
             // Only root can give files away, and not to whom its user namespace knows nothing of.
             let _ = std::os::unix::fs::fchown(temporary.as_file(), Some(old.uid()), Some(old.gid()));

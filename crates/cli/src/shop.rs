@@ -7,7 +7,7 @@ use crate::signals::Signals;
 use crate::values;
 use millibox::Builder;
 use millibox_judge::cache::Cache;
-use millibox_judge::judge::Machine;
+use millibox_judge::judge::{Machine, MachineError};
 use millibox_judge::suite::Suites;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -65,7 +65,11 @@ impl Shop {
     pub fn open(work: &Work, jobs: Option<u16>, cpus: &[usize], signals: &Signals) -> Result<Shop, Failure> {
         let suites = suites(work.suites.as_deref())?;
         let cache = if work.no_cache { Cache::none() } else { cache() };
-        let machine = Machine::start(work.machine.builder(), work.jobs.or(jobs).map(usize::from), cpus)?;
+        let jobs = work.jobs.or(jobs).map(usize::from);
+        let machine = Machine::start(work.machine.builder(), jobs, cpus).map_err(|error| match error {
+            MachineError::Supervisor(error) => error.into(),
+            error => Failure { step: "request", ..Failure::sandbox(error) },
+        })?;
         let machine = Arc::new(machine);
         let stopped = machine.clone();
         // What waits for a run then gets an error, and leaves nothing behind.

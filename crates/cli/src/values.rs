@@ -2,6 +2,8 @@
 //! the option's name and the value before it.
 
 use millibox::Request;
+use millibox_cli_support::values::is_number;
+pub use millibox_cli_support::values::{id, number, time};
 use millibox_judge::report::counted;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -44,24 +46,6 @@ fn bytes(text: &str) -> Option<Option<u64>> {
     Some(u64::try_from((u128::from(whole) << shift) + (fraction << shift) / parts_of_one).ok())
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// A whole number; what fits no `T` is not asked for.
-pub fn number<T: TryFrom<u64>>(least: u64, most: u64) -> impl Fn(&str) -> Result<T, String> + Clone {
-    move |text| match text.parse::<u64>() {
-        Ok(number) if number > most => Err(format!("too large: it can be {most} at most")),
-        Err(_) if is_number(text) => Err(format!("too large: it can be {most} at most")),
-        Ok(number) if number >= least => T::try_from(number).map_err(|_| "too large".to_owned()),
-        _ => Err(format!("must be a whole number from {least}{}", up_to(most))),
-    }
-}
-
-fn up_to(most: u64) -> String {
-    if most == u64::MAX { String::new() } else { format!(" to {most}") }
-}
-
 /// A size that is not 0.
 pub fn positive_size(text: &str) -> Result<u64, String> {
     size(text).and_then(|bytes| if bytes == 0 { Err("must be more than 0".to_owned()) } else { Ok(bytes) })
@@ -79,27 +63,11 @@ pub fn memory(text: &str) -> Result<u64, String> {
     })
 }
 
-/// `1s`, `500ms`, `1.5s`, `1m 30s`; not 0.
-pub fn time(text: &str) -> Result<Duration, String> {
-    // Who writes `5M` does not mean the months that these would be.
-    if text.split(|letter: char| !letter.is_alphabetic()).any(|unit| unit == "M") {
-        return Err(NO_TIME.to_owned());
-    }
-    match humantime::parse_duration(text) {
-        Ok(Duration::ZERO) => Err("must be more than 0".to_owned()),
-        Ok(time) => Ok(time),
-        Err(humantime::DurationError::NumberOverflow) => Err("too large".to_owned()),
-        Err(_) => Err(NO_TIME.to_owned()),
-    }
-}
-
 /// A time limit, bounded like one that a package states.
 pub fn time_limit(text: &str) -> Result<Duration, String> {
     const DAY: Duration = Duration::from_secs(86_400);
     time(text).and_then(|time| if time > DAY { Err("must be at most a day".to_owned()) } else { Ok(time) })
 }
-
-const NO_TIME: &str = "a time is a number with a unit (us, ms, s, m, h), for example 500ms";
 
 /// As many as a CPU affinity can name.
 const MOST_CPUS: u32 = 1024;
@@ -136,7 +104,7 @@ pub fn rlimit(text: &str) -> Result<(String, u64), String> {
         })?,
     };
     // The library knows the names.
-    Request::new("/").rlimit(name, value).map_err(|error| error.to_string())?;
+    Request::new("/").rlimit(name, value).check().map_err(|error| error.to_string())?;
     let name = name.to_ascii_uppercase();
     Ok((name.strip_prefix("RLIMIT_").unwrap_or(&name).to_owned(), value))
 }
@@ -161,29 +129,6 @@ pub fn cpus(text: &str) -> Result<Cpus, String> {
     cpus.sort_unstable();
     cpus.dedup();
     Ok(Cpus(cpus))
-}
-
-/// `1000:1000`.
-pub fn ids(text: &str) -> Result<(u32, u32), String> {
-    let ids = text.split_once(':').and_then(|(uid, gid)| Some((id(uid).ok()?, id(gid).ok()?)));
-    match ids {
-        Some((0, _) | (_, 0)) => Err("must not be root's: the sandbox refuses the superuser".to_owned()),
-        Some(ids) => Ok(ids),
-        None => Err("must be UID:GID, two numbers".to_owned()),
-    }
-}
-
-/// An id; all ones means "none" to the kernel.
-pub fn id(text: &str) -> Result<u32, String> {
-    number(0, u64::from(u32::MAX) - 1)(text)
-}
-
-/// A path in the cgroup hierarchies.
-pub fn cgroup_parent(text: &str) -> Result<String, String> {
-    if !text.starts_with('/') || text.split('/').any(|part| part == "..") {
-        return Err("must be an absolute path without `..`".to_owned());
-    }
-    Ok(text.to_owned())
 }
 
 /// `K=V`.
@@ -371,19 +316,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers() {
-        let small = number::<u32>(1, 512);
-        assert_eq!((small("1"), small("512"), small("007")), (Ok(1), Ok(512), Ok(7)));
-        for text in ["513", "99999999999999999999"] {
-            assert_eq!(small(text), Err("too large: it can be 512 at most".to_owned()), "{text}");
-        }
-        for text in ["", "0", "x", "-1", "1.5", "1 "] {
-            assert_eq!(small(text), Err("must be a whole number from 1 to 512".to_owned()), "{text}");
-        }
-        assert_eq!(number(0, u64::MAX)("18446744073709551615"), Ok(u64::MAX));
+    fn number_too_large_is_named_in_rlimits_and_tmpfs() {
         assert!(rlimit("NOFILE=99999999999999999999").is_err_and(|why| why.contains("too large")));
-        assert!(time("99999999999999999999s").is_err_and(|why| why.contains("too large")));
-        assert!(id("4294967295").is_err_and(|why| why.contains("too large")));
         assert!(tmpfs("/tmp:1M:99999999999999999999".into()).is_err_and(|why| why.contains("too large")));
     }
 
@@ -394,17 +328,6 @@ mod tests {
             assert!(time_limit(text).is_err_and(|why| why.contains("at most a day")), "{text}");
         }
         assert!(time_limit("0s").is_err());
-    }
-
-    #[test]
-    fn times() {
-        assert_eq!(time("1s"), Ok(Duration::from_secs(1)));
-        assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
-        assert_eq!(time("1m 30s"), Ok(Duration::from_secs(90)));
-        assert_eq!(time("20µs 2min"), Ok(Duration::from_micros(120_000_020)));
-        for text in ["", "1", "0s", "0", "-1s", "1 parsec", "s", "5M", "1h 5M"] {
-            assert!(time(text).is_err(), "{text}");
-        }
     }
 
     #[test]
@@ -436,16 +359,11 @@ mod tests {
     }
 
     #[test]
-    fn variables_and_ids() {
+    fn variable_without_a_name_is_rejected() {
         assert_eq!(variable("A=b=c".into()), Ok(("A".into(), "b=c".into())));
         assert_eq!(variable("A=".into()), Ok(("A".into(), "".into())));
         assert!(variable("A".into()).is_err());
         assert!(variable("=b".into()).is_err());
-        assert_eq!(ids("7:8"), Ok((7, 8)));
-        for text in ["0:0", "7", "a:b", "7:8:9", "-1:1", "7:4294967295", "4294967295:7"] {
-            assert!(ids(text).is_err(), "{text}");
-        }
-        assert!(id("4294967295").is_err());
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub fn run(supervisor: &Supervisor, run: Run<'_>) -> Result<CompletedRun, JudgeF
     let (mut input, stdin) = Input::new(run.input.as_fd())?;
     let (output, stdout) = Output::new(Sink::File(&run.output), run.limits.output)?;
     let request = run.executable.request_in(run.world, run.limits, run.arguments).stdin(stdin).stdout(stdout);
-    let request = if run.cpus.is_empty() { request } else { request.cpus(run.cpus.iter().copied())? };
+    let request = if run.cpus.is_empty() { request } else { request.cpus(run.cpus.iter().copied()) };
     let handle = supervisor.run(&request)?;
     // The request owns the run's ends of the pipes. While they are open, the pipes never break.
     drop(request);

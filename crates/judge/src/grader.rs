@@ -40,7 +40,7 @@ impl Grader {
         let request = self.executable.request(&self.limits, &arguments).output_limit(self.limits.output);
         let mut request = request.stdin(sealed(input)?).stdout(stdout_end).stderr(stderr_end);
         if !cpus.is_empty() {
-            request = request.cpus(cpus.iter().copied())?;
+            request = request.cpus(cpus.iter().copied());
         }
         let handle = supervisor.run(&request)?;
         // The request owns the run's ends of the pipes. While they are open, the pipes never break.

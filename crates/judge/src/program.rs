@@ -85,7 +85,7 @@ impl Executable {
         }
         // The stack is memory like any other: deep recursion is no error of its own. And where there is no limit on
         // it, threads have stacks of 2 MiB; else each has one as large as the limit, set aside in address space.
-        request = request.rlimit("STACK", most_stack()).expect("STACK is a resource limit");
+        request = request.rlimit("STACK", most_stack());
         for (name, value) in &self.env {
             request = request.env(name, fill_memory(value, limits.memory));
         }

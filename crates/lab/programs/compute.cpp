@@ -1,4 +1,4 @@
-// Compute-bound: counts the ways to put N queens on a board, with next to no memory and no system calls.
+// A compute-bound program: counts the placements of N queens on a board, with next to no memory and system calls.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,10 +1,10 @@
-// What the kernel alone takes for what is fresh in every run: no sandbox, no messages, no limits, no figures.
+// The kernel's own time for everything that is fresh in every run: no sandbox, no messages, no limits, no figures.
 //
-//     floor RUNG SECONDS UID GID CPU...
+//     floor STEP SECONDS UID GID CPU...
 //
-// On each CPU three processes are held, as millibox has three homes for a slot, so that what waits in one leaves the CPU to
-// the others. Each starts, over and over, an init process in its own memory (CLONE_VM), which takes what the rung says
-// and starts /bin/true. Rungs are added up. Prints nanoseconds a run, of all CPUs together.
+// Three processes are pinned to each CPU, like millibox's three homes for a slot, so that one that waits leaves the CPU
+// to the others. Each starts, again and again, an init process in its own memory (CLONE_VM), which sets up everything
+// up to STEP and starts /bin/true. Prints nanoseconds per run, of all CPUs together.
 
 #include <climits>
 #include <cstdio>
@@ -26,14 +26,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum Rung { TWO_PROCESSES, PID, USER, MOUNT, IPC, TMPFS, ATTRIBUTES, BOUNDING_SET };
+enum Step { TWO_PROCESSES, PID, USER, MOUNT, IPC, TMPFS, ATTRIBUTES, BOUNDING_SET };
 
 constexpr int WORKERS_PER_CPU = 3;
-constexpr int MOST_CPUS = 256;
-// Every securebit and its lock but KEEP_CAPS (capabilities(7)).
+constexpr int MAX_CPUS = 256;
+// All securebits and their locks except KEEP_CAPS (capabilities(7)).
 constexpr unsigned long SECUREBITS = 0xef;
 
-int rung;
+int step;
 int procfs;
 unsigned uid, gid;
 alignas(16) char init_stack[64 << 10], program_stack[64 << 10];
@@ -69,7 +69,7 @@ void map_ids() {
 }
 
 int program(void *) {
-    if (rung >= ATTRIBUTES) {
+    if (step >= ATTRIBUTES) {
         setsid();
         const struct { int resource; rlimit limit; } limits[] = {
             {RLIMIT_NOFILE, {1024, 4096}},
@@ -78,7 +78,7 @@ int program(void *) {
             {RLIMIT_MEMLOCK, {8 << 20, 8 << 20}},
         };
         for (auto &[resource, limit] : limits) {
-            // The host may allow less; what is measured is the call.
+            // The host may allow less; the experiment measures the call.
             syscall(SYS_prlimit64, 0, resource, &limit, nullptr);
         }
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -90,12 +90,12 @@ int program(void *) {
 }
 
 int init(void *) {
-    if (rung >= USER) map_ids();
-    if (rung >= TMPFS) need(mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,nr_inodes=0,size=0"), "tmpfs");
-    if (rung >= BOUNDING_SET) {
+    if (step >= USER) map_ids();
+    if (step >= TMPFS) need(mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,nr_inodes=0,size=0"), "tmpfs");
+    if (step >= BOUNDING_SET) {
         for (unsigned long capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;) capability++;
     }
-    if (rung >= ATTRIBUTES) {
+    if (step >= ATTRIBUTES) {
         prctl(PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0);
         __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
         __user_cap_data_struct none[2] = {};
@@ -111,18 +111,18 @@ int init(void *) {
 
 void run() {
     int flags = CLONE_VM | SIGCHLD;
-    if (rung >= PID) flags |= CLONE_NEWPID;
-    if (rung >= USER) flags |= CLONE_NEWUSER;
-    if (rung >= MOUNT) flags |= CLONE_NEWNS;
-    if (rung >= IPC) flags |= CLONE_NEWIPC;
-    // The last program has made our memory undumpable, and so the id maps root's (proc(5)).
+    if (step >= PID) flags |= CLONE_NEWPID;
+    if (step >= USER) flags |= CLONE_NEWUSER;
+    if (step >= MOUNT) flags |= CLONE_NEWNS;
+    if (step >= IPC) flags |= CLONE_NEWIPC;
+    // The previous program made this memory undumpable, and so the id maps root's (proc(5)).
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     int child = clone(init, init_stack + sizeof init_stack, flags, nullptr);
     need(child, "clone init");
     int status = 0;
     syscall(SYS_wait4, child, &status, __WALL, nullptr);
     if (status != 0) {
-        fprintf(stderr, "floor: a run of rung %d ended with status %#x\n", rung, status);
+        fprintf(stderr, "floor: a run of step %d ended with status %#x\n", step, status);
         _exit(1);
     }
 }
@@ -131,7 +131,7 @@ void bind(const char *source, const char *to) {
     need(mount(source, to, nullptr, MS_BIND | MS_REC, nullptr), source);
 }
 
-// Namespaces of our own, and a root of a few mounts, as the sandbox's smallest world has.
+// Own namespaces, and a root of a few mounts, like the sandbox's smallest world.
 void settle() {
     if (geteuid() == 0) {
         need(setgroups(0, nullptr), "setgroups");
@@ -173,11 +173,11 @@ void settle() {
 }
 
 int main(int count, char **words) {
-    if (count < 6 || count > 5 + MOST_CPUS) {
-        fprintf(stderr, "floor RUNG SECONDS UID GID CPU...\n");
+    if (count < 6 || count > 5 + MAX_CPUS) {
+        fprintf(stderr, "floor STEP SECONDS UID GID CPU...\n");
         return 2;
     }
-    rung = atoi(words[1]);
+    step = atoi(words[1]);
     double seconds = atof(words[2]);
     uid = unsigned(strtoul(words[3], nullptr, 10));
     gid = unsigned(strtoul(words[4], nullptr, 10));
@@ -203,9 +203,9 @@ int main(int count, char **words) {
         char byte = 0;
         need(write(ready[1], &byte, 1), "say that it is ready");
         close(ready[1]);
-        // The end of the pipe is the sign to begin.
+        // The end of the pipe is the signal to start.
         need(read(go[0], &byte, 1), "wait for the others");
-        // What the last rung has left to be taken apart is not this one's.
+        // An uncounted start, so that the tear-down of the previous step is not counted here.
         double begin = now() + seconds / 5;
         while (now() < begin) run();
         while (now() < begin + seconds) {

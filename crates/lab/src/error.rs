@@ -1,44 +1,44 @@
-//! What can go wrong in the lab.
+//! Errors of the lab.
 
-/// Why an experiment could not be made.
+/// Why an experiment failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The sandbox failed.
     #[error(transparent)]
     Sandbox(#[from] millibox::Error),
-    /// A step of the lab's own failed.
+    /// A step of the lab failed.
     #[error("cannot {what}: {error}")]
     System {
-        /// What was being done, with what.
+        /// The step and its object.
         what: String,
-        /// The kernel's answer.
+        /// The kernel's error.
         error: std::io::Error,
     },
-    /// Another's command did not end, and was killed.
+    /// Another sandbox's command exceeded its time and was killed.
     #[error("{name}: no end within {seconds} s; it was killed")]
-    NoEnd {
+    Timeout {
         /// The command.
         name: String,
-        /// How long it was waited for.
+        /// The time that it had.
         seconds: u64,
     },
     /// [`interrupt`](crate::interrupt()) was called.
     #[error("interrupted")]
     Interrupted,
-    /// Anything else, in its own words.
+    /// Any other failure, as a sentence.
     #[error("{0}")]
-    Says(String),
+    Other(String),
 }
 
 impl Error {
-    /// For `map_err`: a step of the lab's own that failed.
+    /// For `map_err`: a step of the lab failed.
     pub fn system<E: Into<std::io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Error {
         let what = what.into();
         move |error| Error::System { what, error: error.into() }
     }
 
-    /// Something that makes no sense, or did not come out as it must.
-    pub fn says(why: impl Into<String>) -> Error {
-        Error::Says(why.into())
+    /// Any other failure, as a sentence.
+    pub fn other(why: impl Into<String>) -> Error {
+        Error::Other(why.into())
     }
 }

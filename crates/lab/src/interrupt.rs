@@ -1,20 +1,21 @@
-//! An end from outside.
+//! An orderly end after a signal.
 //!
-//! Experiments hold what does not go with the process: directories, cgroups, other sandboxes' servers and boxes. So a
-//! signal does not end them: whoever catches it says so here, the next run fails, and all is dropped as after any error.
+//! Experiments hold resources that outlive the process: directories, cgroups, other sandboxes'
+//! servers and boxes. So a signal handler calls [`interrupt`] instead of exiting. The next run then
+//! fails, and everything is dropped as after any error.
 
 use crate::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A signal is the whole process's, and so is this.
+/// One flag for the process, as a signal concerns the whole process.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on no run of any experiment in this process begins. Returns whether that was so already.
+/// Lets no further run of any experiment in this process begin. Returns whether it was called before.
 pub fn interrupt() -> bool {
     INTERRUPTED.swap(true, Ordering::Relaxed)
 }
 
-/// Before each run.
+/// Fails if [`interrupt`] was called. Called before each run.
 pub(crate) fn check() -> Result<(), Error> {
     if INTERRUPTED.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! What every experiment is given.
+//! The context of every experiment.
 
 use crate::{Error, Machine};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,17 +13,17 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// Just enough to see that everything works: figures mean nothing.
+    /// Just enough to see that everything works: the figures mean nothing.
     Smoke,
     /// All experiments together take less than ten minutes.
     #[default]
     Short,
-    /// As much as the papers had.
+    /// As much as in the papers.
     Full,
 }
 
 impl Scale {
-    /// One of three, by the scale.
+    /// Returns one of three values, by the scale.
     pub fn pick<T>(self, smoke: T, short: T, full: T) -> T {
         match self {
             Scale::Smoke => smoke,
@@ -39,24 +39,24 @@ impl std::fmt::Display for Scale {
     }
 }
 
-/// What a lab is to be like.
+/// Options of a lab.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// How supervisors are started.
     pub builder: Builder,
     /// How much is measured.
     pub scale: Scale,
-    /// How long each table is measured whose variants take turns; `None`: as the scale has it.
+    /// How long to measure each table whose variants alternate; `None` means the scale's time.
     pub budget: Option<Duration>,
-    /// Of the order of variants and of bootstraps.
+    /// Seed of the order of variants and of bootstraps.
     pub seed: u64,
-    /// Executables of other sandboxes by their names, instead of looking for them on PATH.
+    /// Executables of other sandboxes by name, instead of those on PATH.
     pub peers: BTreeMap<String, PathBuf>,
-    /// The executable of the command `millibox`, for what is measured from outside.
+    /// The executable of the command `millibox`, which `peers` measures beside the library.
     pub millibox: Option<PathBuf>,
-    /// The command line that reports name.
+    /// The command line, for reports.
     pub command: String,
-    /// Progress is shown on standard error.
+    /// Whether to show progress on standard error.
     pub progress: bool,
 }
 
@@ -69,20 +69,20 @@ impl Default for Options {
             seed: 1,
             peers: BTreeMap::new(),
             millibox: None,
-            command: "millibox bench".to_owned(),
+            command: "millibox-lab".to_owned(),
             progress: true,
         }
     }
 }
 
 impl Options {
-    /// For tests: the smallest scale, nothing shown.
+    /// Options for tests: the smallest scale, without progress.
     pub fn quiet() -> Options {
         Options { scale: Scale::Smoke, progress: false, ..Options::default() }
     }
 }
 
-/// What every experiment is given: see the module.
+/// The context of every experiment.
 #[derive(Debug)]
 pub struct Lab {
     options: Options,
@@ -93,20 +93,20 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Makes one, with a directory that is removed when it is dropped, and looks at the machine: a supervisor
-    /// is started and ended.
+    /// Creates a lab with a directory that is removed on drop, and inspects the machine. This starts
+    /// and ends a supervisor.
     ///
     /// # Errors
-    /// No supervisor can be started, or no directory made.
+    /// No supervisor can be started, or no directory created.
     pub fn new(options: Options) -> Result<Lab, Error> {
         let directory = tempfile::Builder::new()
             .prefix("millibox-lab.")
             .tempdir()
-            .map_err(Error::system("make a directory for the lab"))?;
+            .map_err(Error::system("create a directory for the lab"))?;
         // The sandbox's user reads what is bound from it.
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755))
             .map_err(Error::system("open the lab's directory to the sandbox's user"))?;
-        let machine = Machine::here();
+        let machine = Machine::detect();
         let trial = options.builder.clone().slots(1).start()?;
         let (backend, declined) = (trial.backend(), trial.declined().to_vec());
         Ok(Lab { options, directory, backend, declined, machine })
@@ -117,87 +117,89 @@ impl Lab {
         self.options.scale
     }
 
-    /// Of everything that is drawn by lot.
+    /// The seed of the order of variants and of bootstraps.
     pub fn seed(&self) -> u64 {
         self.options.seed
     }
 
-    /// What it was told.
+    /// The options of this lab.
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Where we are.
+    /// The machine that the lab runs on.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
 
-    /// How runs are held and measured here.
+    /// The backend that limits and measures runs here.
     pub fn backend(&self) -> Backend {
         self.backend
     }
 
-    /// Says how a supervisor is to be started; the common options are in it.
+    /// A builder of supervisors with the common options.
     pub fn builder(&self) -> Builder {
         self.options.builder.clone()
     }
 
-    /// A supervisor with so many slots.
+    /// Starts a supervisor with this number of slots.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The supervisor cannot be started.
     pub fn supervisor(&self, slots: usize) -> Result<Supervisor, Error> {
         Ok(self.builder().slots(slots).start()?)
     }
 
-    /// How many CPUs we may use.
+    /// The number of CPUs that the lab may use.
     pub fn cpus(&self) -> usize {
         self.machine.cpus
     }
 
-    /// A directory of the lab's own, readable (not writable) by the sandbox's user; it goes with the lab.
+    /// The lab's directory, readable (not writable) by the sandbox's user and removed with the lab.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Whether limits on whole trees are held here. If not, [`Lab::limited`] sets limits on time only.
-    pub fn holds_trees(&self) -> bool {
+    /// Whether limits on whole process trees work here. If not, [`Lab::limit`] limits time only.
+    pub fn limits_process_trees(&self) -> bool {
         self.backend != Backend::Rlimit || self.declined.is_empty()
     }
 
-    /// The request with everything limited that a judge would limit: memory (256 MiB), processes (16), CPU and
-    /// real time (10 s). What cannot be held here is left out; see [`Lab::holds_trees`].
-    pub fn limited(&self, request: Request) -> Request {
-        self.limited_by(request, 256 << 20, 16, Duration::from_secs(10))
+    /// Sets the limits of a judge: memory (256 MiB), processes (16), CPU and real time (10 s). Limits
+    /// that do not work here are left out; see [`Lab::limits_process_trees`].
+    pub fn limit(&self, request: Request) -> Request {
+        self.limit_to(request, 256 << 20, 16, Duration::from_secs(10))
     }
 
-    /// The same with these limits.
-    pub fn limited_by(&self, request: Request, memory: u64, processes: u32, time: Duration) -> Request {
+    /// Like [`Lab::limit`], with these limits.
+    pub fn limit_to(&self, request: Request, memory: u64, processes: u32, time: Duration) -> Request {
         let request = request.real_time_limit(time);
-        if self.holds_trees() {
+        if self.limits_process_trees() {
             request.memory_limit(memory).process_limit(processes).cpu_time_limit(time)
         } else {
             request
         }
     }
 
-    /// The executable of another sandbox: as it was given, or from PATH; `None`: it is not there.
-    pub fn peer(&self, name: &str, executable: &str) -> Option<PathBuf> {
+    /// The executable of another sandbox, from the options or from PATH, if it exists.
+    pub fn find_peer(&self, name: &str, executable: &str) -> Option<PathBuf> {
         match self.options.peers.get(name) {
             Some(path) => path.exists().then(|| path.clone()),
-            None => find(executable),
+            None => find_executable(executable),
         }
     }
 
-    /// Writes a C or C++ source into the lab's directory and compiles it with `g++` and these options; the executable.
+    /// Compiles a C++ source with `g++` and these options in the lab's directory. Returns the path of
+    /// the executable.
     ///
     /// # Errors
-    /// There is no compiler, or it does not like the source.
+    /// There is no compiler, or the compilation fails.
     pub fn compile(&self, name: &str, source: &str, options: &[&str]) -> Result<PathBuf, Error> {
         let path = self.directory().join(format!("{name}.cpp"));
         std::fs::write(&path, source).map_err(Error::system(format!("write {}", path.display())))?;
         let executable = self.directory().join(name);
-        let compiler = find("g++").ok_or_else(|| Error::says("there is no g++ on PATH; install it (Debian: g++)"))?;
+        let compiler =
+            find_executable("g++").ok_or_else(|| Error::other("there is no g++ on PATH; install it (Debian: g++)"))?;
         let output = std::process::Command::new(compiler)
             .args(options)
             .arg("-o")
@@ -206,19 +208,19 @@ impl Lab {
             .map_err(Error::system("run g++"))?;
         if !output.status.success() {
             let words = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Err(Error::says(format!("g++ refuses {name}.cpp: {words}")));
+            return Err(Error::other(format!("g++ cannot compile {name}.cpp: {words}")));
         }
         Ok(executable)
     }
 
-    /// Shows how far something is: [`Progress::show`], and [`Progress::done`] at the end.
+    /// A progress display; call [`Progress::show`], and [`Progress::done`] at the end.
     pub fn progress(&self, what: &str) -> Progress {
         Progress::new(what, self.options.progress)
     }
 }
 
-/// An executable on PATH, or where administrators have theirs.
-pub fn find(executable: &str) -> Option<PathBuf> {
+/// Finds an executable on PATH or in the directories of administrators' commands.
+pub fn find_executable(executable: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let more = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
     let is_executable = |path: &PathBuf| {
@@ -227,7 +229,7 @@ pub fn find(executable: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).chain(more).map(|directory| directory.join(executable)).find(is_executable)
 }
 
-/// A bar on a terminal, a line at beginning and end elsewhere, or nothing.
+/// A progress bar on a terminal, otherwise a line at the start and at the end, or nothing.
 #[derive(Debug)]
 pub struct Progress {
     what: String,
@@ -239,7 +241,7 @@ impl Progress {
     fn new(what: &str, shown: bool) -> Progress {
         let on_terminal = shown && std::io::stderr().is_terminal();
         let bar = on_terminal.then(|| {
-            // Drawn rarely: drawing is work that the variants would feel.
+            // Drawn rarely, as drawing slows the variants down.
             let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(4));
             let style = ProgressStyle::with_template("{prefix} {bar:30} {percent:>3} %  {wide_msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -252,7 +254,7 @@ impl Progress {
         Progress { what: what.to_owned(), shown, bar }
     }
 
-    /// What is being done, and how much of all (0 to 1) is done.
+    /// Shows the present activity and the completed part (0 to 1).
     pub fn show(&self, now: &str, part: f64) {
         if let Some(bar) = &self.bar {
             bar.set_position((part.clamp(0.0, 1.0) * 1000.0) as u64);
@@ -262,7 +264,7 @@ impl Progress {
         }
     }
 
-    /// It is over, and took so long.
+    /// Shows the end and the duration.
     pub fn done(&self, took: Duration) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -273,7 +275,7 @@ impl Progress {
     }
 }
 
-/// A line on standard error, or nothing if nobody reads it any more: `eprintln!` panics then.
+/// Prints a line on standard error, or nothing if that is closed. (`eprintln!` panics then.)
 fn complain(line: std::fmt::Arguments<'_>) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{line}");

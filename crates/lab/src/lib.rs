@@ -1,16 +1,18 @@
-//! The lab: what the sandbox costs, measured side by side with the bare program and with what a
-//! user would pick instead.
+//! The lab measures the cost of the sandbox side by side with the bare program and with
+//! alternatives to millibox.
 //!
-//! The words of this world, in the order in which they turn into each other:
+//! Theory of operation:
 //!
-//! * an **experiment** ([`Experiment`]) repeats one question of a paper; [`experiments::ALL`] lists them;
-//! * it makes one or more **comparisons** ([`Comparison`]) of **variants** ([`Variant`]): the same work done in
-//!   several ways, by turns, so that all of them see the same machine at the same time;
-//! * each turn of a variant gives a **sample**: one number for each **metric** ([`Metric`]);
-//! * all samples of a comparison become a **table** ([`Table`]): median, mean, deviation, percentiles, and the ratio to
-//!   the first variant with a bootstrap confidence interval ([`statistics`]);
-//! * tables, **claims** ([`Claim`]: what was wanted, and whether it holds) and notes make a **report** ([`Report`]);
+//! * An **experiment** ([`Experiment`]) repeats one question of a paper; [`experiments::ALL`] lists them.
+//! * It makes one or more **comparisons** ([`Comparison`]) of **variants** ([`Variant`]): several ways to do
+//!   the same work. Variants alternate, so that all of them see the same machine at the same time.
+//! * Each turn of a variant gives a **sample**: one number for each **metric** ([`Metric`]).
+//! * The samples of a comparison become a **table** ([`Table`]): median, mean, deviation, percentiles, and
+//!   the ratio to the first variant with a bootstrap confidence interval ([`statistics`]).
+//! * Tables, **claims** ([`Claim`]: a target, and whether it holds) and notes make a **report** ([`Report`]).
 //! * [`output`] writes reports as JSON, Markdown, plots (SVG), and one page (HTML) for all of them.
+//!
+//! The executable `millibox-lab` (`main.rs`) is the command line of this library.
 //!
 //! ```no_run
 //! use millibox_lab::{Comparison, Error, Lab, Metric, Options, Plan, Unit, Variant};
@@ -34,16 +36,17 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `lab` | what every experiment is given: scale, seed, how to start supervisors, peers, a directory |
-//! | `runner` | measuring variants by turns |
+//! | `lab` | the context of every experiment: scale, seed, supervisors, peers, a directory |
+//! | `runner` | measurement of alternating variants |
 //! | `statistics` | summaries, bootstrap, Welch's t-test |
-//! | `table`, `report` | what was found |
-//! | `machine` | where it was found |
-//! | `output` | writing it: JSON, Markdown, SVG, HTML |
-//! | `bare` | the same programs without a sandbox |
-//! | `interrupt` | an end from outside |
-//! | `experiments` | one file each |
-//! | `programs` | what they run, hidden in the command |
+//! | `table`, `report` | results |
+//! | `machine` | the description of the machine |
+//! | `output` | results as JSON, Markdown, SVG, HTML |
+//! | `bare` | programs without a sandbox, and single sandboxed runs |
+//! | `interrupt` | an orderly end after a signal |
+//! | `experiments` | one file for each experiment |
+//! | `programs` | the programs that experiments run, hidden in the command |
+//! | `sys` | system calls that no safe crate here has |
 
 #![deny(unsafe_code)]
 
@@ -64,8 +67,8 @@ mod table;
 pub use error::Error;
 pub use experiments::Experiment;
 pub use interrupt::interrupt;
-pub use lab::{Lab, Options, Progress, Scale};
+pub use lab::{Lab, Options, Progress, Scale, find_executable};
 pub use machine::Machine;
-pub use report::{Claim, Holds, Report, Test};
+pub use report::{Claim, ClaimStatus, Report, WelchTest};
 pub use runner::{Comparison, Plan, Variant};
-pub use table::{Figure, Figures, Measured, Metric, Missing, Samples, Table, Unit};
+pub use table::{MeasuredVariant, Metric, MissingVariant, PlotKind, Samples, Summary, Table, Unit};

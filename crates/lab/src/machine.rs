@@ -1,31 +1,31 @@
-//! Where it was measured.
+//! The description of the machine that an experiment ran on.
 
 use serde::Serialize;
 
-/// What a reader must know of a machine to compare its figures with another's.
+/// The properties of a machine that a comparison with another machine needs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Machine {
-    /// uname -r.
+    /// The kernel's release (uname -r).
     pub kernel: String,
-    /// The distribution's own name.
+    /// The distribution's name.
     pub distribution: Option<String>,
-    /// The first CPU's model, if the kernel says it.
+    /// The first CPU's model, if the kernel reports it.
     pub cpu_model: Option<String>,
-    /// CPUs that we may use.
+    /// The number of CPUs that the process may use.
     pub cpus: usize,
     /// Memory in bytes.
     pub memory_bytes: u64,
-    /// It is a virtual machine: forks, page faults and wake-ups are dearer than on metal.
+    /// Whether this is a virtual machine, where forks, page faults and wake-ups cost more.
     pub virtual_machine: bool,
-    /// Load average of the last minute before anything was measured: a quiet machine has about 0.
+    /// Load average of the minute before the measurement; about 0 on a quiet machine.
     pub load_before: Option<f64>,
-    /// Whether we are root.
+    /// Whether the process is root's.
     pub root: bool,
 }
 
 impl Machine {
-    /// This one.
-    pub fn here() -> Machine {
+    /// Describes this machine.
+    pub fn detect() -> Machine {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let cpuinfo = read("/proc/cpuinfo");
         Machine {
@@ -41,8 +41,8 @@ impl Machine {
         }
     }
 
-    /// In one line.
-    pub fn line(&self) -> String {
+    /// The description in one line.
+    pub fn summary_line(&self) -> String {
         let mut words = vec![
             format!("{} {}", self.cpus, if self.virtual_machine { "virtual CPUs" } else { "CPUs" }),
             format!("{} GiB", self.memory_bytes.div_ceil(1 << 30)),
@@ -80,13 +80,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_the_kernel_are_read() {
+    fn machine_is_read_from_the_kernels_files() {
         let cpuinfo = "processor\t: 0\nmodel name\t: A CPU @ 2.0GHz\nflags\t\t: fpu hypervisor\nmodel name : B\n";
         assert_eq!(field(cpuinfo, "model name").as_deref(), Some("A CPU @ 2.0GHz"));
         assert_eq!(field("processor\t: 0\n", "model name"), None);
         assert_eq!(memory("MemTotal:       2048 kB\nMemFree: 1 kB\n"), 2 << 20);
         assert_eq!(distribution("ID=debian\nPRETTY_NAME=\"Debian 12\"\n").as_deref(), Some("Debian 12"));
-        let here = Machine::here();
-        assert!(here.cpus > 0 && here.memory_bytes > 0 && !here.kernel.is_empty() && !here.line().is_empty());
+        let here = Machine::detect();
+        assert!(here.cpus > 0 && here.memory_bytes > 0 && !here.kernel.is_empty() && !here.summary_line().is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! What an experiment found.
+//! The result of an experiment.
 
 use crate::statistics::{Interval, Welch, welch};
 use crate::{Error, Experiment, Lab, Machine, Scale, Table};
@@ -8,80 +8,80 @@ use std::time::{Duration, SystemTime};
 /// Whether a claim holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Holds {
-    /// The whole interval is on the right side.
+pub enum ClaimStatus {
+    /// The whole interval is at or below the bound.
     Yes,
-    /// The whole interval is on the wrong side.
+    /// The whole interval is above the bound.
     No,
-    /// The bound lies within the interval: more runs, or a quieter machine, would tell.
+    /// The bound lies within the interval; more runs, or a quieter machine, could decide.
     Unclear,
 }
 
-/// Something that was wanted, and what was found.
+/// A target, and whether it holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Claim {
-    /// In words: "compilation in the sandbox, real time".
+    /// Its name, for example "compilation in the sandbox, real time".
     pub what: String,
-    /// The ratio is to be at most this.
+    /// The bound of the ratio.
     pub at_most: f64,
-    /// The ratio that was found.
+    /// The measured ratio.
     pub found: Interval,
-    /// Whether it is.
-    pub holds: Holds,
+    /// Whether the ratio is within the bound.
+    pub holds: ClaimStatus,
 }
 
-/// A test of whether two variants differ.
+/// A t-test of the difference of two variants.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Test {
+pub struct WelchTest {
     /// The table's id.
     pub table: String,
     /// The metric.
     pub metric: String,
-    /// The two variants; the difference is that of the second to the first.
+    /// The two variants; the difference is the second less the first.
     pub variants: [String; 2],
-    /// What the test says.
+    /// The result of the test.
     pub welch: Welch,
 }
 
-/// What an experiment found, where, when and how.
+/// The result of an experiment, with machine, time and options.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// Its name on the command line.
+    /// The experiment's name on the command line.
     pub experiment: String,
-    /// For a person.
+    /// The title, for readers.
     pub title: String,
-    /// What it does and which paper it repeats.
+    /// What the experiment does and which paper it repeats.
     pub about: String,
-    /// Figures.
+    /// The tables.
     pub tables: Vec<Table>,
-    /// What was wanted.
+    /// The targets.
     pub claims: Vec<Claim>,
-    /// Tests of whether variants differ.
-    pub tests: Vec<Test>,
-    /// Versions of the programs that took part, by name.
+    /// T-tests of differences of variants.
+    pub tests: Vec<WelchTest>,
+    /// Versions of the measured programs, by name.
     pub versions: Vec<(String, String)>,
-    /// What a reader must know besides.
+    /// Remarks that a reader needs.
     pub notes: Vec<String>,
-    /// Where.
+    /// The machine.
     pub machine: Machine,
-    /// How runs were held and measured.
+    /// The backend that limited and measured runs.
     pub backend: String,
     /// The version of millibox.
     pub millibox: String,
-    /// How it was started.
+    /// The command line.
     pub command: String,
     /// How much was measured.
     pub scale: Scale,
-    /// Of the order of variants and of bootstraps.
+    /// Seed of the order of variants and of bootstraps.
     pub seed: u64,
-    /// When it was begun, RFC 3339.
+    /// The start, in RFC 3339.
     pub started: String,
-    /// How long it took, in seconds.
+    /// The duration in seconds.
     pub seconds: f64,
 }
 
 impl Report {
-    /// An empty one, to be filled by the experiment.
+    /// An empty report, which the experiment fills.
     pub fn new(experiment: &Experiment, lab: &Lab) -> Report {
         let mut report = Report {
             experiment: experiment.name.to_owned(),
@@ -101,55 +101,55 @@ impl Report {
             started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             seconds: 0.0,
         };
-        if !lab.holds_trees() {
-            let why = "There are no cgroups here: no limits on memory, processes and CPU time were set in the sandbox.";
+        if !lab.limits_process_trees() {
+            let why = "There are no cgroups here: the sandbox set no limits on memory, processes and CPU time.";
             report.notes.push(why.to_owned());
         }
         report
     }
 
     /// Adds a table.
-    pub fn table(&mut self, table: Table) {
+    pub fn add_table(&mut self, table: Table) {
         self.tables.push(table);
     }
 
     /// Adds a note.
-    pub fn note(&mut self, note: impl Into<String>) {
+    pub fn add_note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
-    /// Claims that the ratio of a variant to the first one is at most `at_most`. Nothing is claimed of a variant that
-    /// is missing.
-    pub fn claim(&mut self, what: impl Into<String>, table: &Table, variant: &str, metric: &str, at_most: f64) {
+    /// Claims that the ratio of a variant to the first one is at most `at_most`. Does nothing if the
+    /// variant is missing.
+    pub fn add_claim(&mut self, what: impl Into<String>, table: &Table, variant: &str, metric: &str, at_most: f64) {
         if let Some(found) = table.ratio(variant, metric) {
-            self.claim_of(what, found, at_most);
+            self.add_ratio_claim(what, found, at_most);
         }
     }
 
-    /// The same of a ratio that comes from elsewhere.
-    pub fn claim_of(&mut self, what: impl Into<String>, found: Interval, at_most: f64) {
+    /// Like [`Report::add_claim`], for a ratio that is not in a table.
+    pub fn add_ratio_claim(&mut self, what: impl Into<String>, found: Interval, at_most: f64) {
         let holds = match () {
-            () if found.high <= at_most => Holds::Yes,
-            () if found.low > at_most => Holds::No,
-            () => Holds::Unclear,
+            () if found.high <= at_most => ClaimStatus::Yes,
+            () if found.low > at_most => ClaimStatus::No,
+            () => ClaimStatus::Unclear,
         };
         self.claims.push(Claim { what: what.into(), at_most, found, holds });
     }
 
-    /// Adds Welch's t-test of two variants in one metric, if both are there: is the second any different from the first?
+    /// Adds Welch's t-test of two variants in one metric, if both were measured.
     ///
     /// # Errors
-    /// The table keeps no samples, or too few to test.
-    pub fn test(&mut self, table: &Table, metric: &str, variants: [&str; 2]) -> Result<(), Error> {
+    /// The table keeps no samples, or too few for a test.
+    pub fn add_test(&mut self, table: &Table, metric: &str, variants: [&str; 2]) -> Result<(), Error> {
         let [Some(a), Some(b)] = variants.map(|variant| table.figures(variant, metric)) else { return Ok(()) };
         let welch = welch(&b.samples, &a.samples)
-            .ok_or_else(|| Error::says(format!("{}: {metric} of {variants:?} cannot be tested", table.id)))?;
+            .ok_or_else(|| Error::other(format!("{}: {metric} of {variants:?} cannot be tested", table.id)))?;
         let [a, b] = variants.map(str::to_owned);
-        self.tests.push(Test { table: table.id.clone(), metric: metric.to_owned(), variants: [a, b], welch });
+        self.tests.push(WelchTest { table: table.id.clone(), metric: metric.to_owned(), variants: [a, b], welch });
         Ok(())
     }
 
-    /// It is over.
+    /// The finished report, with its duration.
     pub(crate) fn finish(mut self, took: Duration) -> Report {
         self.seconds = took.as_secs_f64();
         self

@@ -1,35 +1,35 @@
-//! Measuring variants by turns.
+//! Measurement of alternating variants.
 
-use crate::table::{Figure, Metric, Missing, Samples, Table};
+use crate::table::{Metric, MissingVariant, PlotKind, Samples, Table};
 use crate::{Error, Lab, interrupt};
 use std::time::{Duration, Instant};
 
 /// How much is measured, and in which pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
-    /// Rounds; each has one block of each variant, in an order drawn anew for each round.
+    /// Number of rounds. Each has one block of each variant, in an order drawn anew for each round.
     pub rounds: usize,
     /// Samples in one block.
     pub block: usize,
-    /// Runs before each block that are not counted: they still feel the variant before them.
-    pub settle: usize,
+    /// Uncounted runs before each block, which still feel the previous variant.
+    pub settle_runs: usize,
     /// Runs of each variant before the first round.
-    pub warm_up: usize,
-    /// No more rounds are begun when so much time has passed.
+    pub warm_up_runs: usize,
+    /// The time after which no further round begins.
     pub budget: Duration,
-    /// But so many there are at least.
-    pub at_least: usize,
+    /// The number of rounds that run even beyond the budget.
+    pub min_rounds: usize,
 }
 
 impl Default for Plan {
     fn default() -> Plan {
-        Plan { rounds: 30, block: 1, settle: 0, warm_up: 1, budget: Duration::from_secs(30), at_least: 3 }
+        Plan { rounds: 30, block: 1, settle_runs: 0, warm_up_runs: 1, budget: Duration::from_secs(30), min_rounds: 3 }
     }
 }
 
 type Run<'a> = Box<dyn FnMut() -> Result<Vec<f64>, Error> + 'a>;
 
-/// One way to do the work that is compared.
+/// One way to do the compared work.
 pub struct Variant<'a> {
     name: String,
     about: String,
@@ -41,7 +41,7 @@ pub struct Variant<'a> {
 }
 
 impl<'a> Variant<'a> {
-    /// `run` does the work once, and says what it measured: one number for each metric, in their order.
+    /// `run` does the work once and returns one number for each metric, in their order.
     pub fn new(name: impl Into<String>, run: impl FnMut() -> Result<Vec<f64>, Error> + 'a) -> Variant<'a> {
         Variant {
             name: name.into(),
@@ -54,7 +54,7 @@ impl<'a> Variant<'a> {
         }
     }
 
-    /// The work is timed from outside: the one metric is its real time in nanoseconds.
+    /// A variant whose only metric is the real time of `run`, in nanoseconds.
     pub fn timed(name: impl Into<String>, mut run: impl FnMut() -> Result<(), Error> + 'a) -> Variant<'a> {
         Variant::new(name, move || {
             let begin = Instant::now();
@@ -63,28 +63,28 @@ impl<'a> Variant<'a> {
         })
     }
 
-    /// What it is, in a few words.
+    /// Describes the variant in a few words.
     #[must_use]
     pub fn about(mut self, about: impl Into<String>) -> Variant<'a> {
         self.about = about.into();
         self
     }
 
-    /// Its place in a figure of lines.
+    /// The variant's point in a plot of lines.
     #[must_use]
     pub fn at(mut self, series: impl Into<String>, x: f64) -> Variant<'a> {
         (self.series, self.x) = (Some(series.into()), Some(x));
         self
     }
 
-    /// It is compared with the variant of this name, not with the first one.
+    /// Compares with the variant of this name instead of the first one.
     #[must_use]
     pub fn against(mut self, name: impl Into<String>) -> Variant<'a> {
         self.against = Some(name.into());
         self
     }
 
-    /// If it fails, it is named as missing with its error, and the others go on.
+    /// If the variant fails, lists it as missing with its error and continues with the others.
     #[must_use]
     pub fn optional(mut self) -> Variant<'a> {
         self.optional = true;
@@ -92,24 +92,24 @@ impl<'a> Variant<'a> {
     }
 }
 
-/// Variants to be measured by turns. The first is what others are compared with.
+/// Variants that are measured in turns and compared with the first one.
 pub struct Comparison<'a> {
     id: String,
     title: String,
-    figure: Figure,
+    figure: PlotKind,
     metrics: Vec<Metric>,
     variants: Vec<Variant<'a>>,
-    missing: Vec<Missing>,
+    missing: Vec<MissingVariant>,
     plan: Plan,
 }
 
 impl<'a> Comparison<'a> {
-    /// `id` is for file names: lower case, digits and dashes, one for each table of an experiment.
+    /// `id` is for file names: lower case, digits and dashes, unique in the experiment.
     pub fn new(id: impl Into<String>, title: impl Into<String>) -> Comparison<'a> {
         Comparison {
             id: id.into(),
             title: title.into(),
-            figure: Figure::default(),
+            figure: PlotKind::default(),
             metrics: Vec::new(),
             variants: Vec::new(),
             missing: Vec::new(),
@@ -117,7 +117,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Adds something that each run measures.
+    /// Adds a metric, which each run measures.
     #[must_use]
     pub fn metric(mut self, metric: Metric) -> Comparison<'a> {
         self.metrics.push(metric);
@@ -131,47 +131,46 @@ impl<'a> Comparison<'a> {
         self
     }
 
-    /// Names a variant that cannot be measured here.
+    /// Lists a variant that cannot be measured here.
     #[must_use]
     pub fn missing(mut self, name: impl Into<String>, why: impl Into<String>) -> Comparison<'a> {
-        self.missing.push(Missing { name: name.into(), why: why.into() });
+        self.missing.push(MissingVariant { name: name.into(), why: why.into() });
         self
     }
 
-    /// How much is measured.
+    /// Sets the amount of measurement.
     #[must_use]
     pub fn plan(mut self, plan: Plan) -> Comparison<'a> {
         self.plan = plan;
         self
     }
 
-    /// How the table is drawn.
+    /// Sets the kind of plot.
     #[must_use]
-    pub fn drawn(mut self, figure: Figure) -> Comparison<'a> {
+    pub fn plotted_as(mut self, figure: PlotKind) -> Comparison<'a> {
         self.figure = figure;
         self
     }
 
-    /// Measures.
+    /// Measures, and makes a table of the samples.
     ///
     /// # Errors
-    /// A variant failed that is not [optional](Variant::optional), or none is left.
+    /// A variant failed that is not [optional](Variant::optional), or no variant is left.
     pub fn measure(mut self, lab: &Lab) -> Result<Table, Error> {
         let (metrics, figure) = (std::mem::take(&mut self.metrics), std::mem::take(&mut self.figure));
         let (id, title, block) = (self.id.clone(), self.title.clone(), self.plan.block.max(1));
         self.metrics.clone_from(&metrics);
         let (samples, missing) = self.samples(lab)?;
-        let mut table = Table::new(id, title, metrics, &samples, block, lab.seed()).drawn(figure);
+        let mut table = Table::new(id, title, metrics, &samples, block, lab.seed()).plotted_as(figure);
         table.missing = missing;
         Ok(table)
     }
 
-    /// Measures, and leaves it to the caller to make a [`Table`] of the samples, perhaps with those of other
-    /// comparisons.
+    /// Measures, and returns the samples for a [`Table`], perhaps with samples of other comparisons.
     ///
     /// # Errors
     /// As for [`Comparison::measure`].
-    pub fn samples(mut self, lab: &Lab) -> Result<(Vec<Samples>, Vec<Missing>), Error> {
+    pub fn samples(mut self, lab: &Lab) -> Result<(Vec<Samples>, Vec<MissingVariant>), Error> {
         let plan = match lab.options().budget {
             Some(budget) => Plan { rounds: usize::MAX, budget, ..self.plan },
             None => self.plan,
@@ -194,24 +193,24 @@ impl<'a> Comparison<'a> {
         let mut failed: Vec<Option<String>> = vec![None; self.variants.len()];
         for (at, failed) in failed.iter_mut().enumerate() {
             progress.show(&format!("warming up {}", self.variants[at].name), 0.0);
-            for _ in 0..plan.warm_up {
+            for _ in 0..plan.warm_up_runs {
                 self.run(at, failed)?;
             }
         }
         let begin = Instant::now();
         let mut order: Vec<usize> = (0..self.variants.len()).collect();
         for round in 0..plan.rounds {
-            if round >= plan.at_least && begin.elapsed() >= plan.budget {
+            if round >= plan.min_rounds && begin.elapsed() >= plan.budget {
                 break;
             }
             let of_time = begin.elapsed().as_secs_f64() / plan.budget.as_secs_f64().max(1e-3);
-            let done = (round as f64 / plan.rounds as f64).max(if round < plan.at_least { 0.0 } else { of_time });
+            let done = (round as f64 / plan.rounds as f64).max(if round < plan.min_rounds { 0.0 } else { of_time });
             random.shuffle(&mut order);
             for &at in &order {
                 progress.show(&self.variants[at].name, done);
-                for turn in 0..plan.settle + plan.block {
+                for turn in 0..plan.settle_runs + plan.block {
                     if let Some(measured) = self.run(at, &mut failed[at])?
-                        && turn >= plan.settle
+                        && turn >= plan.settle_runs
                     {
                         for (values, value) in samples[at].values.iter_mut().zip(measured) {
                             values.push(value);
@@ -222,19 +221,19 @@ impl<'a> Comparison<'a> {
         }
         let mut missing = std::mem::take(&mut self.missing);
         for (variant, why) in self.variants.iter().zip(&failed) {
-            missing.extend(why.clone().map(|why| Missing { name: variant.name.clone(), why }));
+            missing.extend(why.clone().map(|why| MissingVariant { name: variant.name.clone(), why }));
         }
         let mut ended = failed.iter();
         samples.retain(|_| ended.next().is_some_and(Option::is_none));
         if samples.is_empty() {
             let why: Vec<String> = missing.iter().map(|one| format!("{}: {}", one.name, one.why)).collect();
-            return Err(Error::says(format!("{}: nothing could be measured: {}", self.title, why.join("; "))));
+            return Err(Error::other(format!("{}: nothing could be measured: {}", self.title, why.join("; "))));
         }
         progress.done(begin.elapsed());
         Ok((samples, missing))
     }
 
-    /// One run of a variant; `None` if it has failed, now or before.
+    /// Runs a variant once. Returns `None` if it fails now or failed before.
     fn run(&mut self, at: usize, failed: &mut Option<String>) -> Result<Option<Vec<f64>>, Error> {
         if failed.is_some() {
             return Ok(None);
@@ -243,20 +242,20 @@ impl<'a> Comparison<'a> {
         let variant = &mut self.variants[at];
         match (variant.run)() {
             Ok(measured) if measured.len() == self.metrics.len() => Ok(Some(measured)),
-            Ok(measured) => Err(Error::says(format!(
+            Ok(measured) => Err(Error::other(format!(
                 "{}: {} measured {} numbers for {} metrics",
                 self.title,
                 variant.name,
                 measured.len(),
                 self.metrics.len()
             ))),
-            // It failed for this reason, whatever it says: Ctrl-C reaches its processes, too.
+            // Ctrl-C also reaches the variant's processes, so the error is the interrupt's consequence.
             Err(_) if interrupt::check().is_err() => Err(Error::Interrupted),
             Err(error) if variant.optional => {
                 *failed = Some(error.to_string());
                 Ok(None)
             }
-            Err(error) => Err(Error::says(format!("{}: {}: {error}", self.title, variant.name))),
+            Err(error) => Err(Error::other(format!("{}: {}: {error}", self.title, variant.name))),
         }
     }
 }
@@ -268,7 +267,7 @@ mod tests {
     use std::cell::RefCell;
 
     #[test]
-    fn variants_take_turns_and_what_settles_is_not_counted() {
+    fn variants_alternate_and_settling_runs_are_not_counted() {
         let lab = Lab::new(Options::quiet()).expect("a lab");
         let order = RefCell::new(Vec::new());
         let variant = |name: &'static str| {
@@ -283,7 +282,7 @@ mod tests {
             .metric(Metric::new("number", Unit::Count))
             .variant(variant("a"))
             .variant(variant("b"))
-            .plan(Plan { rounds: 4, block: 2, settle: 1, warm_up: 1, ..Plan::default() })
+            .plan(Plan { rounds: 4, block: 2, settle_runs: 1, warm_up_runs: 1, ..Plan::default() })
             .measure(&lab)
             .expect("measured");
         let samples = &table.figures("a", "number").expect("a").samples;
@@ -294,16 +293,16 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_takes_the_place_of_rounds() {
+    fn budget_replaces_the_number_of_rounds() {
         let measured = |budget| {
             let lab = Lab::new(Options { budget, ..Options::quiet() }).expect("a lab");
             let mut runs = 0;
             let tired = Variant::new("tired", || {
                 runs += 1;
-                if runs > 100 { Err(Error::says("enough")) } else { Ok(vec![1.0]) }
+                if runs > 100 { Err(Error::other("enough")) } else { Ok(vec![1.0]) }
             });
             let comparison = Comparison::new("t", "T").metric(Metric::new("number", Unit::Count)).variant(tired);
-            let plan = Plan { rounds: 5, warm_up: 0, at_least: 2, ..Plan::default() };
+            let plan = Plan { rounds: 5, warm_up_runs: 0, min_rounds: 2, ..Plan::default() };
             comparison.plan(plan).measure(&lab).map(|table| table.figures("tired", "number").map(|figures| figures.n))
         };
         assert_eq!(measured(None).expect("five"), Some(5));
@@ -312,18 +311,18 @@ mod tests {
     }
 
     #[test]
-    fn one_that_fails_is_missing_or_ends_it() {
+    fn failing_variant_is_missing_or_ends_the_comparison() {
         let lab = Lab::new(Options::quiet()).expect("a lab");
         let mut runs = 0;
-        let failing = || Variant::new("bad", || Err(Error::says("it is not there")));
+        let failing = || Variant::new("bad", || Err(Error::other("it is not there")));
         let fine = Variant::new("good", || Ok(vec![1.0]));
         let comparison = Comparison::new("t", "T").metric(Metric::new("number", Unit::Count));
         let table = comparison.variant(fine).variant(failing().optional()).measure(&lab).expect("measured");
-        assert_eq!(table.missing, [Missing { name: "bad".to_owned(), why: "it is not there".to_owned() }]);
+        assert_eq!(table.missing, [MissingVariant { name: "bad".to_owned(), why: "it is not there".to_owned() }]);
         assert_eq!(table.variants.len(), 1);
         let late = Variant::new("late", || {
             runs += 1;
-            if runs > 2 { Err(Error::says("enough")) } else { Ok(vec![1.0]) }
+            if runs > 2 { Err(Error::other("enough")) } else { Ok(vec![1.0]) }
         });
         let comparison = || Comparison::new("t", "T").metric(Metric::new("number", Unit::Count));
         assert!(comparison().variant(late).measure(&lab).is_err());

@@ -1,28 +1,28 @@
-//! What is made of samples.
+//! Statistics of samples.
 //!
-//! Samples of one comparison are gathered in *rounds*: in each round every variant has a few runs. Runs of one round
-//! are close in time and so are alike (the machine has its moods), which a bootstrap of single runs would not know:
-//! its intervals would be too narrow, and would not see that variants were measured side by side. So whole
-//! rounds are drawn, with the runs of all variants in them.
+//! The samples of a comparison come in *rounds*: in each round every variant has a few runs. Runs of
+//! one round are close in time and therefore alike, as the machine's speed drifts. A bootstrap of
+//! single runs would ignore that: its intervals would be too narrow, and would not use that variants
+//! were measured side by side. So the bootstrap draws whole rounds, with the runs of all variants.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// How many times a bootstrap draws.
-const DRAWS: usize = 1000;
+/// Number of resamples of a bootstrap.
+const BOOTSTRAP_DRAWS: usize = 1000;
 
-/// What is in the middle of samples.
+/// The central value of samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Centre {
-    /// Half of them are above it: unmoved by a few that went wrong.
+    /// The median, which a few outliers do not move.
     #[default]
     Median,
-    /// Their sum divided by their number.
+    /// The arithmetic mean.
     Mean,
 }
 
 impl Centre {
-    /// Of these samples, whose order changes; not a number if there are none.
+    /// The central value of these samples, or NaN if there are none. Reorders the samples.
     pub fn of(self, samples: &mut [f64]) -> f64 {
         match self {
             Centre::Mean => mean(samples),
@@ -37,7 +37,7 @@ impl Centre {
     }
 }
 
-/// The arithmetic mean; not a number if there are no samples.
+/// The arithmetic mean, or NaN if there are no samples.
 pub fn mean(samples: &[f64]) -> f64 {
     samples.iter().sum::<f64>() / samples.len() as f64
 }
@@ -52,8 +52,8 @@ fn variance(samples: &[f64]) -> f64 {
     samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>() / (samples.len() as f64 - 1.0)
 }
 
-/// The quantile `part` (0 to 1) of samples in ascending order, between the two that are nearest (the method that
-/// R calls 7); not a number if there are none.
+/// The quantile `part` (0 to 1) of samples in ascending order, interpolated between the two nearest
+/// ones (type 7 of R), or NaN if there are none.
 pub fn quantile(sorted: &[f64], part: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let at = part.clamp(0.0, 1.0) * last as f64;
@@ -62,10 +62,10 @@ pub fn quantile(sorted: &[f64], part: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * (at - below as f64)
 }
 
-/// A figure with the bounds that it lies between, 95 times of 100.
+/// A value with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Interval {
-    /// As measured.
+    /// The measured value.
     pub value: f64,
     /// Lower bound.
     pub low: f64,
@@ -75,7 +75,7 @@ pub struct Interval {
 
 impl std::fmt::Display for Interval {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // As many places as the interval's width makes sense of.
+        // The interval's width decides how many decimal places make sense.
         let width = self.high - self.low;
         let places = if width < 0.002 {
             4
@@ -90,9 +90,9 @@ impl std::fmt::Display for Interval {
 
 /// The ratio of the centre of `samples` to that of `base`, with its 95 % percentile bootstrap interval.
 ///
-/// Both are in order of time, `block` runs for each round, the last round perhaps shorter. If both have as many rounds
-/// as each other, the same rounds are drawn of both; else each for itself. `None` if either has no samples, or the
-/// base's centre is 0.
+/// Both are in order of time, `block` runs for each round; the last round may be shorter. If both
+/// have the same number of rounds, the same rounds are drawn from both, otherwise each separately.
+/// Returns `None` if either has no samples, or if the base's centre is 0.
 pub fn ratio(samples: &[f64], base: &[f64], block: usize, centre: Centre, seed: u64) -> Option<Interval> {
     let of = |samples: &mut Vec<f64>| centre.of(samples);
     let value = of(&mut samples.to_vec()) / of(&mut base.to_vec());
@@ -103,7 +103,7 @@ pub fn ratio(samples: &[f64], base: &[f64], block: usize, centre: Centre, seed: 
     let paired = rounds(samples) == rounds(base);
     let mut random = fastrand::Rng::with_seed(seed);
     let (mut of_samples, mut of_base) = (Vec::with_capacity(samples.len()), Vec::with_capacity(base.len()));
-    let mut drawn: Vec<f64> = (0..DRAWS)
+    let mut drawn: Vec<f64> = (0..BOOTSTRAP_DRAWS)
         .map(|_| {
             of_samples.clear();
             of_base.clear();
@@ -130,20 +130,20 @@ fn round_of(all: &[f64], block: usize, round: usize) -> &[f64] {
     &all[round * block..((round + 1) * block).min(all.len())]
 }
 
-/// Welch's t-test: do two groups, of different variances perhaps, have one mean?
+/// Welch's t-test of the equality of two means; the variances may differ.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Welch {
     /// The statistic; negative if the first group's mean is the smaller.
     pub t: f64,
     /// Degrees of freedom (Welch-Satterthwaite).
     pub degrees: f64,
-    /// How likely a |t| as large is if the means are equal (two-sided).
+    /// The two-sided probability of such a |t| if the means are equal.
     pub p: f64,
     /// The first group's mean less the second's, with its 95 % confidence interval.
     pub difference: Interval,
 }
 
-/// See [`Welch`]. `None` for fewer than two samples in either group, or if nothing varies.
+/// Computes [`Welch`]. Returns `None` for fewer than two samples in a group, or if nothing varies.
 pub fn welch(a: &[f64], b: &[f64]) -> Option<Welch> {
     if a.len() < 2 || b.len() < 2 {
         return None;
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_of_samples() {
+    fn centre_of_samples_is_median_or_mean() {
         assert_eq!(Centre::Median.of(&mut [3.0, 1.0, 2.0]), 2.0);
         assert_eq!(Centre::Median.of(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
         assert_eq!(Centre::Median.of(&mut [7.0]), 7.0);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_those_of_r() {
+    fn quantiles_agree_with_r() {
         // R: quantile(c(1, 2, 4, 8, 16), c(0, .25, .5, .9, .99, 1))
         let sorted = [1.0, 2.0, 4.0, 8.0, 16.0];
         for (part, expected) in [(0.0, 1.0), (0.25, 2.0), (0.5, 4.0), (0.9, 12.8), (0.99, 15.68), (1.0, 16.0)] {
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn welch_agrees_with_scipy() {
-        // The expected values are those of SciPy's ttest_ind(a, b, equal_var=False) for the same numbers.
+        // Expected values: SciPy's ttest_ind(a, b, equal_var=False).
         let a1 = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4];
         let a2 = [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 30.5, 25.1];
         let found = welch(&a1, &a2).expect("a test");
@@ -213,9 +213,9 @@ mod tests {
     }
 
     #[test]
-    fn welch_gives_the_difference_that_r_gives() {
-        // Student's sleep data, the example of R's own manual: t.test(extra ~ group, data = sleep) says t = -1.8608,
-        // df = 17.776, p-value = 0.07939, and from -3.3654832 to 0.2054832 with 95 percent confidence.
+    fn welch_difference_agrees_with_r() {
+        // Student's sleep data, the example of R's manual: t.test(extra ~ group, data = sleep) prints t = -1.8608,
+        // df = 17.776, p-value = 0.07939, and the 95 percent confidence interval -3.3654832 to 0.2054832.
         let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         let found = welch(&first, &second).expect("a test");
@@ -228,16 +228,16 @@ mod tests {
     }
 
     #[test]
-    fn welch_refuses_what_cannot_be_tested() {
+    fn welch_of_constant_or_single_samples_is_none() {
         assert!(welch(&[1.0], &[1.0, 2.0]).is_none());
         assert!(welch(&[1.0, 1.0], &[1.0, 1.0]).is_none());
         assert!(welch(&[1.0, 1.0], &[2.0, 2.0]).is_none());
     }
 
     #[test]
-    fn a_bootstrap_covers_what_it_should() {
-        // Samples from known distributions, 50 times: the interval holds the true ratio about 95 times of 100. The
-        // seeds are fixed, so this is no test of luck.
+    fn bootstrap_interval_covers_the_true_ratio() {
+        // Samples from known distributions, 50 times: about 95 % of the intervals contain the true ratio. The
+        // seeds are fixed, so the result is deterministic.
         let mut covered = 0;
         for seed in 0..50 {
             let mut random = fastrand::Rng::with_seed(seed);
@@ -255,21 +255,21 @@ mod tests {
     }
 
     #[test]
-    fn a_bootstrap_is_as_its_seed_says() {
+    fn bootstrap_depends_only_on_its_seed() {
         let base: Vec<f64> = (0..50).map(|n| 10.0 + f64::from(n % 7)).collect();
         let samples: Vec<f64> = (0..50).map(|n| 12.0 + f64::from(n % 5)).collect();
         let of = |seed| ratio(&samples, &base, 5, Centre::Mean, seed);
         assert_eq!(of(1), of(1));
         assert_ne!(of(1), of(2));
-        // Of different sizes: each is drawn for itself.
+        // Different sizes: rounds are drawn separately.
         assert!(ratio(&samples[..30], &base, 5, Centre::Median, 1).is_some());
         assert!(ratio(&samples, &[], 5, Centre::Median, 1).is_none());
         assert!(ratio(&samples, &[0.0], 5, Centre::Median, 1).is_none());
     }
 
     #[test]
-    fn rounds_that_drift_together_do_not_widen_the_interval() {
-        // The machine gets slower by half from round to round and back; the ratio is 1.1 throughout.
+    fn bootstrap_of_drifting_rounds_stays_narrow() {
+        // The machine slows down by half and recovers, again and again; the ratio is always 1.1.
         let base: Vec<f64> = (0..40).map(|round| 100.0 * (1.0 + f64::from(round % 8) / 16.0)).collect();
         let samples: Vec<f64> = base.iter().map(|base| base * 1.1).collect();
         let interval = ratio(&samples, &base, 1, Centre::Mean, 3).expect("a ratio");

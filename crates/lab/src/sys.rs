@@ -1,9 +1,9 @@
 //! System calls that no safe crate here has.
-#![allow(unsafe_code, reason = "the one room for it")]
+#![allow(unsafe_code, reason = "the library's one module for it")]
 
-/// User and system CPU time of all children that were waited for, in nanoseconds.
+/// User and system CPU time of all waited-for children, in nanoseconds.
 pub fn children_cpu_ns() -> u64 {
-    // SAFETY: getrusage(2) writes one struct that is all numbers, so zeroes are a value of it.
+    // SAFETY: getrusage(2) writes one struct that is all numbers, so zeroes are a valid value.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage);
@@ -15,8 +15,8 @@ pub fn children_cpu_ns() -> u64 {
 
 /// Gives the calling thread new namespaces (unshare(2)); `flags` are those of clone(2).
 pub fn unshare(flags: i32) -> std::io::Result<()> {
-    // SAFETY: none of the flags that are used here (CLONE_NEW*) takes anything away that Rust relies on: memory and
-    // descriptors stay shared with the other threads.
+    // SAFETY: the flags that are used here (CLONE_NEW*, CLONE_FS) take nothing away that Rust relies on:
+    // memory and descriptors stay shared with the other threads.
     match unsafe { libc::unshare(flags) } {
         0 => Ok(()),
         _ => Err(std::io::Error::last_os_error()),

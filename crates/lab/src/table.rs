@@ -1,42 +1,42 @@
-//! What a comparison found.
+//! The result of a comparison.
 
 use crate::statistics::{self, Centre, Interval};
 use serde::Serialize;
 
-/// What a number counts.
+/// The unit of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Time.
     Nanoseconds,
-    /// Clock cycles of the CPU (of its time stamp counter).
+    /// Cycles of the CPU's time stamp counter.
     Cycles,
-    /// So many in a second.
+    /// Events per second.
     PerSecond,
     /// Memory.
     Bytes,
-    /// Just a number.
+    /// A plain number.
     Count,
 }
 
-/// One thing that each run of a variant measures.
+/// A quantity that each run of a variant measures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Metric {
-    /// For example "real time".
+    /// Its name, for example "real time".
     pub name: String,
-    /// What its numbers count.
+    /// Its unit.
     pub unit: Unit,
-    /// What ratios are made of.
+    /// The value that ratios compare.
     pub centre: Centre,
 }
 
 impl Metric {
-    /// Ratios are those of medians.
+    /// A metric whose ratios compare medians.
     pub fn new(name: impl Into<String>, unit: Unit) -> Metric {
         Metric { name: name.into(), unit, centre: Centre::Median }
     }
 
-    /// Ratios are those of means.
+    /// Compares means instead.
     #[must_use]
     pub fn by_mean(mut self) -> Metric {
         self.centre = Centre::Mean;
@@ -44,39 +44,40 @@ impl Metric {
     }
 }
 
-/// How a table is drawn.
+/// The kind of plot of a table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Figure {
-    /// A box for each variant: quartiles, whiskers to the last sample within 1.5 times the box, the rest as points.
+pub enum PlotKind {
+    /// A box for each variant: quartiles, whiskers to the last sample within 1.5 times the box, and
+    /// the other samples as points.
     #[default]
     Boxes,
-    /// Medians over [`Measured::x`], one line for each [`Measured::series`].
+    /// Medians over [`MeasuredVariant::x`], one line for each [`MeasuredVariant::series`].
     Lines {
-        /// What x is.
+        /// The label of the x axis.
         x: String,
-        /// Each step to the right is a factor.
+        /// Whether the x axis is logarithmic.
         logarithmic: bool,
     },
-    /// One bar for each variant in each metric: ratios to the first variant. For many metrics and few variants; the table
-    /// in words then has a row for each metric.
+    /// A bar for each variant in each metric: ratios to the first variant. For many metrics and few
+    /// variants; the text table then has a row for each metric.
     Ratios,
-    /// None.
+    /// No plot.
     None,
 }
 
-/// The samples of one variant, before anything is made of them.
+/// The raw samples of one variant.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
-    /// The variant.
+    /// The variant's name.
     pub name: String,
-    /// What it is, in a few words; may be empty.
+    /// A short description; may be empty.
     pub about: String,
-    /// See [`Figure::Lines`].
+    /// See [`PlotKind::Lines`].
     pub series: Option<String>,
-    /// See [`Figure::Lines`].
+    /// See [`PlotKind::Lines`].
     pub x: Option<f64>,
-    /// The variant that it is compared with; `None`: the first one.
+    /// The variant to compare with; `None` means the first one.
     pub against: Option<String>,
     /// For each metric, all samples in order of time.
     pub values: Vec<Vec<f64>>,
@@ -84,85 +85,85 @@ pub struct Samples {
 
 /// A variant that was not measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Missing {
-    /// The variant.
+pub struct MissingVariant {
+    /// The variant's name.
     pub name: String,
-    /// Why it was not.
+    /// The reason.
     pub why: String,
 }
 
-/// What one variant did in one metric.
+/// The summary of one variant in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Figures {
+pub struct Summary {
     /// Number of samples.
     pub n: usize,
-    /// The middle one.
+    /// The median.
     pub median: f64,
     /// The arithmetic mean.
     pub mean: f64,
     /// Standard deviation (n - 1).
     pub deviation: f64,
-    /// The least.
+    /// The minimum.
     pub min: f64,
     /// First quartile.
     pub q1: f64,
     /// Third quartile.
     pub q3: f64,
-    /// 99 of 100 are below it.
+    /// The 99th percentile.
     pub p99: f64,
-    /// 999 of 1000 are below it.
+    /// The 99.9th percentile.
     pub p999: f64,
-    /// The greatest.
+    /// The maximum.
     pub max: f64,
-    /// To the first variant, or to [`Measured::against`], with its 95 % bootstrap interval; the first variant itself
-    /// has none.
+    /// The ratio to the first variant, or to [`MeasuredVariant::against`], with its 95 % bootstrap
+    /// interval. The first variant has none.
     pub ratio: Option<Interval>,
-    /// All samples in order of time, unless there are very many.
+    /// All samples in order of time, unless there are more than 5000.
     pub samples: Vec<f64>,
 }
 
-/// Beyond so many, samples are left out of results.
-const KEPT: usize = 5000;
+/// Results with more samples leave the samples out.
+const MAX_KEPT_SAMPLES: usize = 5000;
 
-/// One variant that was measured.
+/// A variant that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Measured {
-    /// Its name.
+pub struct MeasuredVariant {
+    /// The variant's name.
     pub name: String,
-    /// What it is, in a few words; may be empty.
+    /// A short description; may be empty.
     pub about: String,
-    /// See [`Figure::Lines`].
+    /// See [`PlotKind::Lines`].
     pub series: Option<String>,
-    /// See [`Figure::Lines`].
+    /// See [`PlotKind::Lines`].
     pub x: Option<f64>,
-    /// The variant that it is compared with; `None`: the first one.
+    /// The variant to compare with; `None` means the first one.
     pub against: Option<String>,
-    /// In the order of the metrics.
-    pub figures: Vec<Figures>,
+    /// A summary for each metric, in their order.
+    pub figures: Vec<Summary>,
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Table {
-    /// For file names: lower case, digits and dashes.
+    /// The name in file names: lower case, digits and dashes.
     pub id: String,
-    /// For a person.
+    /// The title, for readers.
     pub title: String,
-    /// How it is drawn.
-    pub figure: Figure,
-    /// What was measured.
+    /// The kind of plot.
+    pub figure: PlotKind,
+    /// The metrics.
     pub metrics: Vec<Metric>,
-    /// Samples in a row of one variant; a round has one such block of each.
+    /// The number of consecutive samples of one variant in a round.
     pub block: usize,
-    /// Those that were measured; the first is what others are compared with.
-    pub variants: Vec<Measured>,
-    /// Those that were not.
-    pub missing: Vec<Missing>,
+    /// The measured variants; the others are compared with the first one.
+    pub variants: Vec<MeasuredVariant>,
+    /// The variants that were not measured.
+    pub missing: Vec<MissingVariant>,
 }
 
 impl Table {
-    /// Makes a table of samples that come from elsewhere than a [`Comparison`](crate::Comparison). Each round gave
-    /// `block` samples of each variant. Figures do not depend on `seed` except for the bounds of ratios.
+    /// Makes a table of samples, for experiments that do not use a [`Comparison`](crate::Comparison).
+    /// Each round gave `block` samples of each variant. Only the bounds of ratios depend on `seed`.
     pub fn new(
         id: impl Into<String>,
         title: impl Into<String>,
@@ -174,7 +175,7 @@ impl Table {
         let variants = samples
             .iter()
             .enumerate()
-            .map(|(index, variant)| Measured {
+            .map(|(index, variant)| MeasuredVariant {
                 name: variant.name.clone(),
                 about: variant.about.clone(),
                 series: variant.series.clone(),
@@ -189,7 +190,7 @@ impl Table {
                             Some(name) => samples.iter().find(|other| other.name == *name).map(of),
                             None => (index > 0).then(|| of(&samples[0])),
                         };
-                        figures(of(variant), base.as_deref(), block, metric.centre, seed)
+                        summarise(of(variant), base.as_deref(), block, metric.centre, seed)
                     })
                     .collect(),
             })
@@ -197,7 +198,7 @@ impl Table {
         Table {
             id: id.into(),
             title: title.into(),
-            figure: Figure::default(),
+            figure: PlotKind::default(),
             metrics,
             block,
             variants,
@@ -205,30 +206,30 @@ impl Table {
         }
     }
 
-    /// How it is drawn.
+    /// Sets the kind of plot.
     #[must_use]
-    pub fn drawn(mut self, figure: Figure) -> Table {
+    pub fn plotted_as(mut self, figure: PlotKind) -> Table {
         self.figure = figure;
         self
     }
 
-    /// What a variant did in a metric.
-    pub fn figures(&self, variant: &str, metric: &str) -> Option<&Figures> {
+    /// The summary of a variant in a metric.
+    pub fn figures(&self, variant: &str, metric: &str) -> Option<&Summary> {
         let at = self.metrics.iter().position(|known| known.name == metric)?;
         self.variants.iter().find(|known| known.name == variant)?.figures.get(at)
     }
 
-    /// The ratio of a variant to the first one, or to the one that it is compared with.
+    /// The ratio of a variant to the variant that it is compared with.
     pub fn ratio(&self, variant: &str, metric: &str) -> Option<Interval> {
         self.figures(variant, metric)?.ratio
     }
 }
 
-fn figures(samples: Vec<f64>, base: Option<&[f64]>, block: usize, centre: Centre, seed: u64) -> Figures {
+fn summarise(samples: Vec<f64>, base: Option<&[f64]>, block: usize, centre: Centre, seed: u64) -> Summary {
     let mut sorted = samples.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let at = |part| statistics::quantile(&sorted, part);
-    Figures {
+    Summary {
         n: samples.len(),
         median: at(0.5),
         mean: statistics::mean(&samples),
@@ -240,6 +241,6 @@ fn figures(samples: Vec<f64>, base: Option<&[f64]>, block: usize, centre: Centre
         p999: at(0.999),
         max: at(1.0),
         ratio: base.and_then(|base| statistics::ratio(&samples, base, block, centre, seed)),
-        samples: if samples.len() <= KEPT { samples } else { Vec::new() },
+        samples: if samples.len() <= MAX_KEPT_SAMPLES { samples } else { Vec::new() },
     }
 }

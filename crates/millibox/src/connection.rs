@@ -9,7 +9,7 @@
 
 use crate::Error;
 use millibox_wire::frame::{HEADER, Header, Kind, MAX_INLINE};
-use millibox_wire::{Backend, Hello, KillReason, Outcome, RunResult, decode, encode};
+use millibox_wire::{Backend, Hello, Hint, KillReason, Outcome, RunError, RunResult, Step, decode, encode};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
@@ -21,6 +21,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 /// One run in our books.
@@ -37,6 +38,25 @@ struct Entry {
     output_exceeded: bool,
     /// Made readable with the result.
     event: Option<Arc<OwnedFd>>,
+    /// The task to wake with the result.
+    waker: Option<Waker>,
+}
+
+impl Entry {
+    /// Some thread must read although no thread waits: the handle has an event or a waker.
+    fn is_polled(&self) -> bool {
+        self.event.is_some() || self.waker.is_some()
+    }
+
+    /// Makes the event readable and wakes the task.
+    fn announce(&mut self) {
+        if let Some(event) = &self.event {
+            let _ = rustix::io::write(event, &1u64.to_ne_bytes());
+        }
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
 }
 
 /// A run that is to be sent.
@@ -330,11 +350,7 @@ impl Connection {
     fn part(&self, state: &mut State, gone: &Outgoing) {
         let Some(partner) = gone.partner else { return };
         if unsent(state, partner).is_some() {
-            let error = millibox_wire::RunError {
-                step: "request".to_owned(),
-                errno: None,
-                message: "the run that it was to start together with is not started".to_owned(),
-            };
+            let error = RunError::new(Step::Request).with_hint(Hint::PartnerNotStarted);
             let result = never_run(state, Outcome::NotStarted(error));
             self.settle(state, partner, result);
         } else if partner < gone.id {
@@ -445,10 +461,28 @@ impl Connection {
             }
         };
         if let Some(entry) = state.entries.get_mut(&id) {
+            let is_new = !ready && !entry.is_polled();
             entry.event = Some(event.clone());
-            state.polled += usize::from(!ready);
+            state.polled += usize::from(is_new);
         }
         Ok(event)
+    }
+
+    /// The result, or `None` if `waker` will be woken once the result is there.
+    pub fn poll(self: &Arc<Self>, id: u64, waker: &Waker) -> Result<Option<RunResult>, Error> {
+        let mut state = self.ours().ok_or_else(Connection::elsewhere)?;
+        if let Some(answer) = look(&state, id) {
+            return answer.map(Some);
+        }
+        if !state.ended {
+            let what = "start a thread that reads while a handle is awaited";
+            self.need_dispatcher(&mut state).map_err(|error| Error::System { what, error })?;
+        }
+        let Some(entry) = state.entries.get_mut(&id) else { return Ok(None) };
+        let is_new = !entry.is_polled();
+        entry.waker = Some(waker.clone());
+        state.polled += usize::from(is_new);
+        Ok(None)
     }
 
     // --- reading --------------------------------------------------------------------
@@ -566,8 +600,8 @@ impl Connection {
         if by_file || entry.output_exceeded {
             over_output(&mut result);
         }
-        if let Some(event) = &entry.event {
-            let _ = rustix::io::write(event, &1u64.to_ne_bytes());
+        if entry.is_polled() {
+            entry.announce();
             state.polled = state.polled.saturating_sub(1);
         }
         if entry.abandoned {
@@ -601,11 +635,7 @@ impl Connection {
         }
         (state.in_flight, state.abandoned, state.polled) = (0, 0, 0);
         state.entries.retain(|_, entry| !entry.abandoned);
-        for entry in state.entries.values() {
-            if let Some(event) = &entry.event {
-                let _ = rustix::io::write(event, &1u64.to_ne_bytes());
-            }
-        }
+        state.entries.values_mut().for_each(Entry::announce);
         for sleeper in &state.sleepers {
             sleeper.wake.notify_one();
         }
@@ -651,11 +681,7 @@ impl Connection {
                 Err(errno) => {
                     // This run alone cannot be sent (a descriptor that cannot be passed).
                     let Some(refused) = state.waiting.pop_front() else { return };
-                    let error = millibox_wire::RunError {
-                        step: "send".to_owned(),
-                        errno: Some(errno.raw_os_error()),
-                        message: format!("cannot send the run to the supervisor: {errno}"),
-                    };
+                    let error = RunError::new(Step::Send).with_errno(errno.raw_os_error());
                     let result = never_run(state, Outcome::SandboxError(error));
                     self.settle(state, refused.id, result);
                     self.part(state, &refused);
@@ -866,6 +892,7 @@ fn sealed_memfd(body: &[u8]) -> Result<OwnedFd, Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Handle, Request};
     use rustix::net::{AddressFamily, SocketFlags, SocketType, send, socketpair};
 
     /// A connection with one run on its way, and the other end of it.
@@ -909,7 +936,7 @@ mod tests {
     }
 
     fn result(message: String) -> RunResult {
-        let error = millibox_wire::RunError { step: "world".to_owned(), errno: None, message };
+        let error = RunError::new(Step::World).with_subject(message);
         RunResult {
             outcome: Outcome::NotStarted(error),
             exit_code: None,
@@ -924,8 +951,8 @@ mod tests {
     fn the_longest_answer_is_read() {
         let (connection, id, its) = with_a_run();
         let empty = encode(&result(String::new())).len();
-        // The length of the message takes two bytes more than that of an empty one.
-        let longest = result("x".repeat(MAX_INLINE - HEADER - empty - 2));
+        // The length of the subject takes three bytes.
+        let longest = result("x".repeat(MAX_INLINE - HEADER - empty - 3));
         say(&its, Kind::Result, id, &encode(&longest));
         assert_eq!(connection.wait(id, None).expect("read"), Some(longest));
     }
@@ -1066,6 +1093,34 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(10));
             }
         }
+    }
+
+    #[test]
+    fn awaited_result_wakes_its_task() {
+        let (connection, ids, its) = with_runs::<2>();
+        let handles = ids.map(|id| Handle::new(connection.clone(), id, Request::new("/bin/true").names()));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(async {
+            let send = async {
+                for (number, id) in ids.into_iter().enumerate().rev() {
+                    tokio::task::yield_now().await;
+                    say(&its, Kind::Result, id, &encode(&result(format!("{number}"))));
+                }
+            };
+            let (first, second, ()) = tokio::join!(handles[0].wait_async(), handles[1].wait_async(), send);
+            assert_eq!(first.expect("read"), result("0".to_owned()));
+            assert_eq!(second.expect("read"), result("1".to_owned()));
+        });
+        assert_eq!(connection.lock().polled, 0);
+    }
+
+    #[test]
+    fn awaited_run_fails_when_the_supervisor_ends() {
+        let (connection, id, its) = with_a_run();
+        let handle = Handle::new(connection, id, Request::new("/bin/true").names());
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let ended = runtime.block_on(async { tokio::join!(handle.wait_async(), async { drop(its) }).0 });
+        assert!(matches!(ended, Err(Error::Died(_))), "{ended:?}");
     }
 
     #[test]

@@ -1,11 +1,14 @@
-//! What can go wrong on the client's side.
+//! What can go wrong in the client.
 
+use millibox_wire::{LimitError, MOST_CPUS, RLIMITS, WorldError, WorldProblem};
 use rustix::io::Errno;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Why something could not be had. A run's own failure is no error here but an
 /// [`Outcome`](crate::Outcome).
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The supervisor's executable was not found in any of these places.
     #[error(
@@ -40,9 +43,9 @@ pub enum Error {
     /// The supervisor has died, or the connection was closed; these are its last words.
     #[error("supervisor died: {0}")]
     Died(String),
-    /// The request makes no sense; nothing was sent.
-    #[error("{0}")]
-    Request(String),
+    /// The request is not valid; nothing was sent.
+    #[error(transparent)]
+    Request(#[from] RequestError),
     /// A system call of the client's own failed.
     #[error("cannot {what}: {error}{}", remedy(.error, None))]
     System {
@@ -57,6 +60,125 @@ impl Error {
     pub(crate) fn system(what: &'static str) -> impl Fn(rustix::io::Errno) -> Error {
         move |errno| Error::System { what, error: errno.into() }
     }
+}
+
+/// Why a request is not valid. Nothing was sent to the supervisor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// A limit has a value that no run can have.
+    #[error("{0}")]
+    Limit(LimitError),
+    /// The world is not valid.
+    #[error("{0}")]
+    World(WorldError),
+    /// The path of the program is empty.
+    #[error("the path of the program is empty")]
+    EmptyPath,
+    /// The name of the program to look up is empty.
+    #[error("the name of the program to look up is empty")]
+    EmptyName,
+    /// A name with `/` cannot be looked up.
+    #[error("{0:?} contains a / and cannot be looked up; use Program::Path")]
+    NameHasSlash(OsString),
+    /// There are no directories to look a name up in.
+    #[error("{0:?} cannot be looked up without directories; name at least one")]
+    NoDirectories(OsString),
+    /// The arguments are empty, or the first one is.
+    #[error("argv and argv[0] must not be empty; pass the name of the program as the first argument")]
+    NoArgv0,
+    /// A script is given by descriptor.
+    #[error(
+        "the program is a script, which cannot be executed by descriptor: its interpreter would open it by name, and it \
+         has none (execveat(2), BUGS); give its path, or run the interpreter with the script as standard input"
+    )]
+    ScriptByDescriptor,
+    /// A variable of the environment has no name.
+    #[error("the environment variable {0:?} has no name")]
+    UnnamedVariable(OsString),
+    /// The name of a variable contains `=`.
+    #[error("the environment variable name {0:?} contains a =, which begins the value")]
+    VariableHasEquals(OsString),
+    /// The name of a variable contains a NUL byte.
+    #[error("the environment variable name {0:?} contains a NUL byte")]
+    VariableHasNul(OsString),
+    /// A path, argument or variable contains a NUL byte.
+    #[error("{0:?} contains a NUL byte")]
+    HasNul(OsString),
+    /// Arguments, environment and world are too long.
+    #[error("arguments, environment and world have {bytes} bytes, and at most {max_bytes} are accepted")]
+    TooLong {
+        /// Their bytes.
+        bytes: usize,
+        /// The most bytes that are accepted.
+        max_bytes: usize,
+    },
+    /// There is no resource limit with this name.
+    #[error("there is no resource limit {0:?}; the names are {names}", names = RLIMITS.join(", "))]
+    UnknownRlimit(String),
+    /// A CPU number is too large.
+    #[error("CPU {0} does not exist; the largest number is {last}", last = MOST_CPUS - 1)]
+    CpuNumber(usize),
+    /// The input of [`Request::input`](crate::Request::input) cannot be kept in memory.
+    #[error("cannot keep the input in memory: {}{}", error_text(*.0), remedy(&error_text(*.0), None))]
+    Input(i32),
+    /// The list of CPUs is empty.
+    #[error("the list of CPUs is empty")]
+    NoCpus,
+    /// The supervisor's slots have one runner each, and a pair needs two.
+    #[error("a pair needs a slot with two runners; start the supervisor with Builder::homes_per_slot(2) or more")]
+    PairNeedsTwoRunners,
+    /// Without cgroups the limit is weaker, and the caller did not choose the `rlimit` backend by name.
+    #[error(
+        "a {limit} for a whole process tree needs a cgroup, and there is none ({reasons}); {}see `millibox doctor`",
+        if *.has_weaker_form {
+            "to limit single processes instead, choose that backend by name (BackendChoice::Rlimit, --backend rlimit), \
+             or "
+        } else {
+            ""
+        },
+        reasons = .declined.join("; ")
+    )]
+    NeedsCgroup {
+        /// The limit.
+        limit: &'static str,
+        /// The `rlimit` backend has a weaker form of it.
+        has_weaker_form: bool,
+        /// Why each better backend was not taken.
+        declined: Vec<String>,
+    },
+    /// A seccomp policy cannot be compiled.
+    #[error("seccomp policy {policy}: {error}")]
+    SeccompPolicy {
+        /// The name of the policy.
+        policy: String,
+        /// Why not.
+        error: millibox_seccomp::ValidateError,
+    },
+    /// A seccomp program is not valid.
+    #[error("seccomp program: {0}")]
+    SeccompProgram(millibox_seccomp::ValidateError),
+    /// A seccomp program refuses execveat(2).
+    #[error(
+        "seccomp program: it answers execveat with {action:#010x}, so no program could be executed; allow that call"
+    )]
+    SeccompRefusesExec {
+        /// The program's return value (seccomp(2), `SECCOMP_RET_*`).
+        action: u32,
+    },
+    /// A seccomp program cannot be read from a pipe.
+    #[error("seccomp program: the descriptor cannot be read from its beginning (a pipe?); use a file or a memfd")]
+    SeccompNotSeekable,
+}
+
+impl From<WorldProblem> for RequestError {
+    fn from(problem: WorldProblem) -> RequestError {
+        RequestError::World(problem.into())
+    }
+}
+
+fn error_text(errno: i32) -> std::io::Error {
+    std::io::Error::from_raw_os_error(errno)
 }
 
 fn named(path: &Path, by: Option<&str>) -> String {

@@ -5,7 +5,9 @@ use crate::request::Names;
 use crate::{Error, RunResult};
 use millibox_wire::KillReason;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// Stands for one run: wait for it, poll it, kill it, cancel it, from any thread.
@@ -32,7 +34,7 @@ impl Handle {
     pub fn wait(&self) -> Result<RunResult, Error> {
         loop {
             if let Some(result) = self.connection.wait(self.id, None)? {
-                return Ok(self.names.put_into(result));
+                return Ok(self.names.add_to(result));
             }
         }
     }
@@ -43,7 +45,7 @@ impl Handle {
     /// The supervisor died first.
     pub fn wait_timeout(&self, timeout: Duration) -> Result<Option<RunResult>, Error> {
         let result = self.connection.wait(self.id, Some(timeout))?;
-        Ok(result.map(|result| self.names.put_into(result)))
+        Ok(result.map(|result| self.names.add_to(result)))
     }
 
     /// The result, if it is there. Does not wait.
@@ -52,7 +54,28 @@ impl Handle {
     /// The supervisor died first.
     pub fn try_wait(&self) -> Result<Option<RunResult>, Error> {
         let result = self.connection.result(self.id).transpose()?;
-        Ok(result.map(|result| self.names.put_into(result)))
+        Ok(result.map(|result| self.names.add_to(result)))
+    }
+
+    /// Returns a future of the result, for any asynchronous runtime: a thread of this crate wakes the
+    /// task. Dropping the future leaves the run alone; dropping the handle cancels it.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), millibox::Error> {
+    /// use millibox::{Outcome, Request, Supervisor};
+    ///
+    /// let supervisor = Supervisor::start()?;
+    /// let handle = supervisor.run(&Request::new("/bin/true"))?;
+    /// assert_eq!(handle.wait_async().await?.outcome, Outcome::Exited(0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The future's errors are those of [`Handle::wait`], and that no thread can be started to wait for
+    /// the supervisor.
+    pub fn wait_async(&self) -> Wait<'_> {
+        Wait { handle: self }
     }
 
     /// Ends the run, at whatever point it is. Its result says
@@ -81,24 +104,33 @@ impl Handle {
     /// No descriptor could be made, or no thread that reads from the supervisor while nobody waits: the run goes on, and
     /// can be waited for.
     pub fn event(&self) -> Result<BorrowedFd<'_>, Error> {
-        if self.event.get().is_none() {
-            let event = self.connection.event(self.id)?;
-            let _ = self.event.set(event);
-        }
         match self.event.get() {
             Some(event) => Ok(event.as_fd()),
-            None => Err(Error::Request("no event".to_owned())),
+            None => {
+                let event = self.connection.event(self.id)?;
+                Ok(self.event.get_or_init(|| event).as_fd())
+            }
         }
     }
 }
 
-impl AsFd for Handle {
-    /// See [`Handle::event`].
-    ///
-    /// # Panics
-    /// If there can be none, which [`Handle::event`] would have reported.
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.event().expect("an eventfd for the handle")
+/// The future of [`Handle::wait_async`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct Wait<'a> {
+    handle: &'a Handle,
+}
+
+impl Future for Wait<'_> {
+    type Output = Result<RunResult, Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Handle { connection, id, names, .. } = self.handle;
+        match connection.poll(*id, context.waker()) {
+            Ok(Some(result)) => Poll::Ready(Ok(names.add_to(result))),
+            Ok(None) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error)),
+        }
     }
 }
 

@@ -25,8 +25,8 @@
 //! # Ok::<(), millibox::Error>(())
 //! ```
 //!
-//! `examples/capture.rs` gives a program input and catches what it writes, up to a limit; a `File` or a `PipeWriter` becomes
-//! a stream by `OwnedFd::from`.
+//! [`Supervisor::output`] passes input to a program and returns what it wrote. A `File` or a `PipeWriter`
+//! becomes a stream by `OwnedFd::from`. [`Handle::wait_async`] waits in any asynchronous runtime.
 //!
 //! The executable `millibox-supervisor` is not built with a dependency on this crate: in a checkout of the same version
 //! say `cargo build --release --bin millibox-supervisor` and set `MILLIBOX_SUPERVISOR` to its path, or `make install`.
@@ -41,6 +41,7 @@
 //! | `output` | moving a run's output, and its limit |
 #![forbid(unsafe_code)]
 
+mod capture;
 mod connection;
 mod error;
 mod handle;
@@ -53,9 +54,13 @@ mod world;
 /// The policy compiler: policies, and the profiles as policies, for [`World::seccomp`].
 pub use millibox_seccomp as seccomp;
 
-pub use error::Error;
-pub use handle::Handle;
-pub use millibox_wire::{Backend, Figures, Mount, Network, Outcome, RunError, RunResult};
+pub use capture::Output;
+pub use error::{Error, RequestError};
+pub use handle::{Handle, Wait};
+pub use millibox_wire::{
+    Backend, Figures, FrameProblem, Hint, Limit, LimitError, Mount, Network, Outcome, ProcessEnd, RunError, RunResult,
+    Step, WorldError, WorldProblem,
+};
 pub use output::{Budget, Moved, move_output};
 pub use pool::Pool;
 pub use request::{Program, Request};

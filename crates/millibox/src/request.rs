@@ -1,8 +1,10 @@
 //! One run that is asked for.
 
-use crate::{Error, World};
+use crate::capture::sealed_file;
+use crate::{Error, RequestError, World};
+use millibox_wire::frame::MAX_BODY;
 use millibox_wire::path::shown;
-use millibox_wire::{Bandwidth, Descriptors, Limits, MOST_CPUS, Outcome, Run, RunResult, rlimit_number};
+use millibox_wire::{Bandwidth, Descriptors, Hint, Limits, MOST_CPUS, Outcome, Run, RunResult, Step, rlimit_number};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -20,41 +22,30 @@ pub enum Program {
     Descriptor(Arc<OwnedFd>),
 }
 
-/// What messages call a run's program and directory: the supervisor forgets paths with the run, and a descriptor has no
-/// name.
+/// What errors call a run's program and working directory. The supervisor forgets the paths with the
+/// run, and a descriptor has no name.
 #[derive(Debug)]
 pub(crate) struct Names {
-    program: Name,
+    program: Option<OsString>,
+    /// The program is a path without `/`, which the caller may have meant to be looked up.
+    is_bare_name: bool,
     working_directory: OsString,
-}
-
-#[derive(Debug)]
-enum Name {
-    /// As it was given.
-    Path(OsString),
-    /// With the directories.
-    Searched(OsString),
-    None,
 }
 
 impl Names {
     /// Names the program that could not be executed, or the directory that could not be entered.
-    pub fn put_into(&self, mut result: RunResult) -> RunResult {
+    pub fn add_to(&self, mut result: RunResult) -> RunResult {
         let Outcome::NotStarted(error) = &mut result.outcome else { return result };
-        if error.step == "working_directory" {
-            let named = format!("enter the working directory {}", shown(self.working_directory.as_bytes()));
-            error.message = error.message.replacen("enter the working directory", &named, 1);
+        let subject = match error.step {
+            Step::WorkingDirectory => Some(&self.working_directory),
+            Step::Exec => self.program.as_ref(),
+            _ => None,
+        };
+        if let Some(subject) = subject {
+            error.subject = Some(shown(subject.as_bytes()));
         }
-        let (Name::Path(name) | Name::Searched(name)) = &self.program else { return result };
-        if error.step != "exec" {
-            return result;
-        }
-        let named = format!("execute {}", shown(name.as_bytes()));
-        error.message = error.message.replacen("execute the program", &named, 1);
-        if let (Name::Path(path), Some(libc::ENOENT)) = (&self.program, error.errno)
-            && !path.as_bytes().contains(&b'/')
-        {
-            error.message += "; it is taken as a path: with Program::Search a name without / is looked for";
+        if error.step == Step::Exec && error.errno == Some(libc::ENOENT) && self.is_bare_name {
+            error.hint.get_or_insert(Hint::NameTakenAsPath);
         }
         result
     }
@@ -78,6 +69,8 @@ pub struct Request {
     rlimits: Vec<(u8, u64)>,
     cpus: Vec<u64>,
     output_limit: Option<u64>,
+    /// The first mistake of the caller, reported when the run is requested.
+    mistake: Option<RequestError>,
 }
 
 impl Request {
@@ -85,9 +78,8 @@ impl Request {
     /// pools of language runtimes. For more, call [`Request::process_limit`].
     pub const DEFAULT_PROCESS_LIMIT: u32 = millibox_wire::DEFAULT_PROCESS_LIMIT;
 
-    /// The largest process limit: the kernel has no more ids of processes (`PID_MAX_LIMIT`, and pids.max takes no more),
-    /// and up to three of them are the sandbox's own.
-    pub const MOST_PROCESSES: u32 = (1 << 22) - 3;
+    /// The largest process limit that the kernel can enforce.
+    pub const MAX_PROCESS_LIMIT: u32 = millibox_wire::MAX_PROCESS_LIMIT;
 
     /// A run of the program at `path` inside the world.
     pub fn new(path: impl Into<OsString>) -> Request {
@@ -114,6 +106,7 @@ impl Request {
             rlimits: Vec::new(),
             cpus: Vec::new(),
             output_limit: None,
+            mistake: None,
         }
     }
 
@@ -169,6 +162,18 @@ impl Request {
         self
     }
 
+    /// Sets the bytes that the program reads from standard input: a file in memory, positioned at its
+    /// beginning. The position is shared by all runs of this request, so build a new request for each run.
+    /// If the file cannot be created, that is an error when the run is requested.
+    #[must_use]
+    pub fn input(mut self, bytes: impl AsRef<[u8]>) -> Request {
+        match sealed_file(bytes.as_ref()) {
+            Ok(file) => self.streams[0] = Some(file),
+            Err(error) => self.has_mistake(RequestError::Input(error.raw_os_error().unwrap_or(0))),
+        }
+        self
+    }
+
     /// Standard output. A pipe's reader sees its end when the run is over and the request is dropped, which holds this end,
     /// too.
     #[must_use]
@@ -192,7 +197,7 @@ impl Request {
     }
 
     /// Limits processes and threads at one time, including the program itself, to 1 up to
-    /// [`Request::MOST_PROCESSES`]. A run without a limit of its own gets
+    /// [`Request::MAX_PROCESS_LIMIT`]. A run without a limit of its own gets
     /// [`Request::DEFAULT_PROCESS_LIMIT`].
     #[must_use]
     pub fn process_limit(mut self, processes: u32) -> Request {
@@ -240,36 +245,35 @@ impl Request {
         self
     }
 
-    /// Soft and hard limit of a resource (setrlimit(2)), by its name: `"NOFILE"`.
+    /// Sets the soft and hard limit of a resource (setrlimit(2)) by its name, for example `"NOFILE"`.
+    /// An unknown name is an error when the run is requested.
     ///
-    /// `"CORE"` is 1 without a word, and for 0: there is no core then, and no handler on the host is asked for one, as it
-    /// would be with 0 (core(5)).
-    ///
-    /// # Errors
-    /// There is no such resource.
-    pub fn rlimit(mut self, name: &str, value: u64) -> Result<Request, Error> {
-        let number = rlimit_number(name).ok_or_else(|| {
-            Error::Request(format!(
-                "there is no resource limit {name:?}; those there are: {}",
-                millibox_wire::RLIMITS.join(", ")
-            ))
-        })?;
-        self.rlimits.retain(|(known, _)| *known != number);
-        self.rlimits.push((number, value));
-        Ok(self)
+    /// `"CORE"` is 1 by default, and 0 is taken for 1: no core is written, and the kernel does not start
+    /// the host's core handler, as it would with 0 (core(5)).
+    #[must_use]
+    pub fn rlimit(mut self, name: &str, value: u64) -> Request {
+        match rlimit_number(name) {
+            Some(number) => {
+                self.rlimits.retain(|(known, _)| *known != number);
+                self.rlimits.push((number, value));
+            }
+            None => self.has_mistake(RequestError::UnknownRlimit(name.to_owned())),
+        }
+        self
     }
 
-    /// CPUs that the run may use, by number.
+    /// Sets the CPUs that the run may use, by number. An empty list, or a number above 1023, is an error
+    /// when the run is requested.
     ///
-    /// It cannot choose others while its seccomp program refuses sched_setaffinity(2), as the built-in ones do.
-    ///
-    /// # Errors
-    /// A number is beyond 1023, or there is none.
-    pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Result<Request, Error> {
+    /// The program cannot choose other CPUs as long as its seccomp program refuses
+    /// sched_setaffinity(2), as the built-in profiles do.
+    #[must_use]
+    pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Request {
         let mut mask = Vec::new();
         for cpu in cpus {
             if cpu >= MOST_CPUS {
-                return Err(Error::Request(format!("CPU {cpu}: numbers end at {}", MOST_CPUS - 1)));
+                self.has_mistake(RequestError::CpuNumber(cpu));
+                continue;
             }
             if mask.len() <= cpu / 64 {
                 mask.resize(cpu / 64 + 1, 0u64);
@@ -277,10 +281,15 @@ impl Request {
             mask[cpu / 64] |= 1 << (cpu % 64);
         }
         if mask.is_empty() {
-            return Err(Error::Request("the list of CPUs is empty".to_owned()));
+            self.has_mistake(RequestError::NoCpus);
         }
         self.cpus = mask;
-        Ok(self)
+        self
+    }
+
+    /// Records a mistake of the caller; the first one is reported when the run is requested.
+    fn has_mistake(&mut self, mistake: RequestError) {
+        self.mistake.get_or_insert(mistake);
     }
 
     /// Bytes that the run may write to any one file (`RLIMIT_FSIZE`). If going beyond it ends the first process (SIGXFSZ)
@@ -295,20 +304,21 @@ impl Request {
 
     pub(crate) fn names(&self) -> Names {
         let program = match &self.program {
-            Program::Path(path) => Name::Path(path.clone()),
+            Program::Path(path) => Some(path.clone()),
             Program::Search(name, directories) => {
-                let mut words = name.clone();
-                words.push(" (looked for in ");
+                let mut text = name.clone();
+                text.push(" (looked up in ");
                 for (index, directory) in directories.iter().enumerate() {
-                    words.push(if index > 0 { ":" } else { "" });
-                    words.push(directory);
+                    text.push(if index > 0 { ":" } else { "" });
+                    text.push(directory);
                 }
-                words.push(")");
-                Name::Searched(words)
+                text.push(")");
+                Some(text)
             }
-            Program::Descriptor(_) => Name::None,
+            Program::Descriptor(_) => None,
         };
-        Names { program, working_directory: self.working_directory.clone() }
+        let is_bare_name = matches!(&self.program, Program::Path(path) if !path.as_bytes().contains(&b'/'));
+        Names { program, is_bare_name, working_directory: self.working_directory.clone() }
     }
 
     pub(crate) fn has_output_limit(&self) -> bool {
@@ -319,103 +329,45 @@ impl Request {
         &self.limits
     }
 
-    /// Checks all that can be checked here, and encodes. The descriptors go beside it.
-    pub(crate) fn encode(&self, partner: Option<u64>) -> Result<(Vec<u8>, Vec<Arc<OwnedFd>>), Error> {
-        let says = |why: String| Err(Error::Request(why));
-        let paths: Vec<OsString> = match &self.program {
-            Program::Path(path) if path.is_empty() => return says("the program's path is empty".to_owned()),
-            Program::Path(path) => vec![path.clone()],
-            Program::Search(name, directories) => {
-                if name.is_empty() {
-                    return says("the name of the program that is to be looked for is empty".to_owned());
-                }
-                if name.as_bytes().contains(&b'/') {
-                    return says(format!("{name:?} cannot be looked for, as it has a /: give it as Program::Path"));
-                }
-                if directories.is_empty() {
-                    return says(format!("{name:?} cannot be looked for: name at least one directory to look in"));
-                }
-                directories
-                    .iter()
-                    .map(|directory| {
-                        let mut path = directory.clone();
-                        path.push("/");
-                        path.push(name);
-                        path
-                    })
-                    .collect()
-            }
-            Program::Descriptor(_) => Vec::new(),
-        };
+    /// Checks what can be checked without a supervisor. Requesting a run does the same.
+    ///
+    /// ```
+    /// use millibox::{Request, RequestError};
+    /// let request = Request::new("/bin/true").rlimit("BOGUS", 1);
+    /// assert_eq!(request.check(), Err(RequestError::UnknownRlimit("BOGUS".to_owned())));
+    /// ```
+    ///
+    /// # Errors
+    /// The first mistake that was found.
+    pub fn check(&self) -> Result<(), RequestError> {
+        if let Some(mistake) = &self.mistake {
+            return Err(mistake.clone());
+        }
+        let paths = self.program_paths()?;
         // An empty argv lets the program read its environment as arguments (CVE-2021-4034).
         if !paths.is_empty() && self.arguments.first().is_none_or(|first| first.is_empty()) {
-            return says("argv must not be empty, nor argv[0]: name the program as the first argument".to_owned());
+            return Err(RequestError::NoArgv0);
         }
-        if let Some(bandwidth) = self.limits.cpu_bandwidth {
-            if bandwidth.max_us < 1000 {
-                return says(format!("CPU bandwidth: {} us of CPU time is below 1000 us", bandwidth.max_us));
-            }
-            if !(1000..=1_000_000).contains(&bandwidth.period_us) {
-                return says(format!(
-                    "CPU bandwidth: a period of {} us is not between 1000 us and 1000000 us",
-                    bandwidth.period_us
-                ));
-            }
-        }
-        if let Some(processes) = self.limits.processes.filter(|&processes| processes > Request::MOST_PROCESSES) {
-            return says(format!(
-                "a process limit of {processes} is above {}, the most that the kernel can hold",
-                Request::MOST_PROCESSES
-            ));
-        }
-        // The program would be told to have gone beyond it; but it is the caller who has left no room for any.
-        let zero = [
-            ("process_limit", self.limits.processes.map(u64::from), "count the program itself"),
-            ("memory_limit", self.limits.memory, "give bytes"),
-            ("real_time_limit", self.limits.real_time_ns, "give more time"),
-            ("cpu_time_limit", self.limits.cpu_time_ns, "give more time"),
-        ];
-        if let Some((method, _, remedy)) = zero.into_iter().find(|(_, limit, _)| *limit == Some(0)) {
-            return says(format!(
-                "{method} is 0, with which no program can run: {remedy}, or do not call it for no limit"
-            ));
-        }
+        self.limits.check().map_err(RequestError::Limit)?;
         if let Program::Descriptor(program) = &self.program {
             let mut beginning = [0; 2];
             if rustix::io::pread(program, &mut beginning, 0) == Ok(2) && beginning == *b"#!" {
-                return says(
-                    "the program is a script, which cannot be run by descriptor: its interpreter would have to open it by a \
-                     name, and it has none (execveat(2), BUGS); give its path, or run the interpreter with it as stdin"
-                        .to_owned(),
-                );
+                return Err(RequestError::ScriptByDescriptor);
             }
         }
-        for (length, variable) in &self.environment {
-            let name = OsStr::from_bytes(&variable.as_bytes()[..*length]);
-            if name.is_empty() {
-                return says(format!("a variable of the environment has no name: {variable:?}"));
-            }
-            // The program would see another variable.
-            if name.as_bytes().contains(&b'=') {
-                return says(format!(
-                    "a variable of the environment cannot have the name {name:?}: what is after a = is its value"
-                ));
-            }
-            if name.as_bytes().contains(&0) {
-                return says(format!(
-                    "a variable of the environment cannot have the name {name:?}: it holds a NUL byte"
-                ));
-            }
-        }
-        if self.limits.swap.is_some() && self.limits.memory.is_none() {
-            return says("a swap limit needs a memory limit beside it".to_owned());
-        }
+        self.check_environment()
+    }
+
+    /// Checks and encodes the request. The descriptors travel beside it.
+    pub(crate) fn encode(&self, partner: Option<u64>) -> Result<(Vec<u8>, Vec<Arc<OwnedFd>>), Error> {
+        self.check()?;
+        let paths = self.program_paths()?;
         let mut strings = Vec::new();
         let variables = self.environment.iter().map(|(_, variable)| variable);
         let all = std::iter::once(&self.working_directory).chain(&paths).chain(&self.arguments).chain(variables);
         for string in all {
             if string.as_bytes().contains(&0) {
-                return says(format!("{string:?} holds a NUL byte"));
+                return Err(RequestError::HasNul(string.clone()).into());
             }
             strings.extend_from_slice(string.as_bytes());
             strings.push(0);
@@ -451,14 +403,52 @@ impl Request {
             partner,
         };
         let body = millibox_wire::encode(&run);
-        if body.len() > millibox_wire::frame::MAX_BODY {
-            return says(format!(
-                "arguments, environment and world have {} bytes, at most {} are taken",
-                body.len(),
-                millibox_wire::frame::MAX_BODY
-            ));
+        if body.len() > MAX_BODY {
+            return Err(RequestError::TooLong { bytes: body.len(), max_bytes: MAX_BODY }.into());
         }
         Ok((body, descriptors))
+    }
+
+    /// The paths that are tried in order; none if the program is a descriptor.
+    fn program_paths(&self) -> Result<Vec<OsString>, RequestError> {
+        match &self.program {
+            Program::Path(path) if path.is_empty() => Err(RequestError::EmptyPath),
+            Program::Path(path) => Ok(vec![path.clone()]),
+            Program::Search(name, _) if name.is_empty() => Err(RequestError::EmptyName),
+            Program::Search(name, _) if name.as_bytes().contains(&b'/') => {
+                Err(RequestError::NameHasSlash(name.clone()))
+            }
+            Program::Search(name, directories) if directories.is_empty() => {
+                Err(RequestError::NoDirectories(name.clone()))
+            }
+            Program::Search(name, directories) => {
+                let path = |directory: &OsString| {
+                    let mut path = directory.clone();
+                    path.push("/");
+                    path.push(name);
+                    path
+                };
+                Ok(directories.iter().map(path).collect())
+            }
+            Program::Descriptor(_) => Ok(Vec::new()),
+        }
+    }
+
+    fn check_environment(&self) -> Result<(), RequestError> {
+        for (length, variable) in &self.environment {
+            let name = OsStr::from_bytes(&variable.as_bytes()[..*length]);
+            if name.is_empty() {
+                return Err(RequestError::UnnamedVariable(variable.clone()));
+            }
+            // The program would see another variable.
+            if name.as_bytes().contains(&b'=') {
+                return Err(RequestError::VariableHasEquals(name.to_owned()));
+            }
+            if name.as_bytes().contains(&0) {
+                return Err(RequestError::VariableHasNul(name.to_owned()));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Finding and starting the supervisor.
 
 use crate::connection::{Connection, NewRun};
-use crate::{Backend, Error, Handle, Request};
+use crate::{Backend, Error, Handle, Request, RequestError};
 use millibox_wire::{Hello, MOST_CPUS, MOST_HOMES, MOST_SLOTS};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -397,11 +397,7 @@ impl Supervisor {
     /// dead: nothing runs.
     pub fn run_pair(&self, requests: [&Request; 2]) -> Result<[Handle; 2], Error> {
         if !self.pairs {
-            return Err(Error::Request(
-                "run_pair: a slot of this supervisor has place for one run only; start it with \
-                 Builder::homes_per_slot(2) or more"
-                    .to_owned(),
-            ));
+            return Err(RequestError::PairNeedsTwoRunners.into());
         }
         let [first, second] = self.connection.ids();
         let runs = [new_run(first, Some(second), requests[0])?, new_run(second, Some(first), requests[1])?];
@@ -418,21 +414,19 @@ impl Supervisor {
             return Ok(());
         }
         let limits = request.limits();
-        let instead = "to take limits of single processes instead, choose that backend by name (BackendChoice::Rlimit, \
-                       --backend rlimit), or ";
-        let asked = [
-            ("CPU bandwidth", limits.cpu_bandwidth.is_some(), ""),
-            ("swap limit", limits.swap.is_some(), ""),
-            ("memory limit", limits.memory.is_some(), instead),
-            ("process limit", limits.processes.is_some(), instead),
-            ("CPU time limit", limits.cpu_time_ns.is_some(), instead),
+        let requested = [
+            ("CPU bandwidth", limits.cpu_bandwidth.is_some(), false),
+            ("swap limit", limits.swap.is_some(), false),
+            ("memory limit", limits.memory.is_some(), true),
+            ("process limit", limits.processes.is_some(), true),
+            ("CPU-time limit", limits.cpu_time_ns.is_some(), true),
         ];
-        match asked.into_iter().find(|(_, asked, _)| *asked) {
+        match requested.into_iter().find(|(_, requested, _)| *requested) {
             None => Ok(()),
-            Some((name, _, instead)) => Err(Error::Request(format!(
-                "a {name} for a whole process tree needs a cgroup and there is none ({}); {instead}see `millibox doctor`",
-                self.hello.declined.join("; ")
-            ))),
+            Some((limit, _, has_weaker_form)) => {
+                let declined = self.hello.declined.clone();
+                Err(RequestError::NeedsCgroup { limit, has_weaker_form, declined }.into())
+            }
         }
     }
 

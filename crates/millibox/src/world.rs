@@ -1,8 +1,8 @@
 //! What a program sees.
 
-use crate::Error;
+use crate::{Error, RequestError};
 use millibox_seccomp::{Arch, Program};
-use millibox_wire::{Located, Mount, Network, Source};
+use millibox_wire::{Located, Mount, Network, Source, WorldProblem};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, makedev, openat2, stat, statx};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -23,7 +23,7 @@ pub struct World {
     /// It has the default seccomp profile, which is another with a loopback interface.
     default_seccomp: bool,
     /// As the supervisor reads it, or what is wrong with it.
-    encoded: Arc<OnceLock<Result<Vec<u8>, String>>>,
+    encoded: Arc<OnceLock<Result<Vec<u8>, RequestError>>>,
 }
 
 /// Programs and libraries of the system, where a distribution puts them.
@@ -147,7 +147,7 @@ impl World {
     /// The policy is too long for a program.
     pub fn seccomp(self, policy: &millibox_seccomp::Policy) -> Result<World, Error> {
         let program = millibox_seccomp::compile(policy, Arch::native())
-            .map_err(|error| Error::Request(format!("seccomp policy {}: {error}", policy.name())))?;
+            .map_err(|error| RequestError::SeccompPolicy { policy: policy.name().to_owned(), error })?;
         Ok(self.with_seccomp(Some(program.as_bytes())))
     }
 
@@ -157,8 +157,7 @@ impl World {
     /// # Errors
     /// The bytes are no program that the kernel would take.
     pub fn seccomp_program(self, program: &[u8]) -> Result<World, Error> {
-        let program =
-            Program::from_bytes(program).map_err(|error| Error::Request(format!("seccomp program: {error}")))?;
+        let program = Program::from_bytes(program).map_err(RequestError::SeccompProgram)?;
         let allow = 0x7fff_0000;
         let native = Arch::native();
         let execveat = native.number("execveat").unwrap_or(0);
@@ -167,9 +166,7 @@ impl World {
             None => {}
             Some(action) if action == allow => {}
             Some(action) => {
-                return Err(Error::Request(format!(
-                    "seccomp program: it answers execveat with {action:#010x}, so no program could be executed; allow it"
-                )));
+                return Err(RequestError::SeccompRefusesExec { action }.into());
             }
         }
         Ok(self.with_seccomp(Some(program.as_bytes())))
@@ -218,21 +215,17 @@ impl World {
     /// As the supervisor reads it, with what its sources are now.
     pub(crate) fn located(&self) -> Result<Vec<u8>, Error> {
         let encode = || {
-            self.wire.mounts.iter().try_for_each(Mount::check)?;
+            self.wire.mounts.iter().try_for_each(Mount::check).map_err(RequestError::World)?;
             for (method, id) in [("World::uid", self.wire.uid), ("World::gid", self.wire.gid)] {
                 if id == Some(u32::MAX) {
-                    return Err(format!(
-                        "{method}: {} means no id to the kernel; choose a smaller one, or do not call it for that of the \
-                         supervisor",
-                        u32::MAX
-                    ));
+                    return Err(WorldProblem::NoId { method: method.to_owned() }.into());
                 }
             }
             Ok(millibox_wire::encode(&self.wire))
         };
         match self.encoded.get_or_init(encode) {
             Ok(bytes) => Ok(Located::encoding(bytes, &self.wire.mounts.iter().map(source).collect())),
-            Err(why) => Err(Error::Request(why.clone())),
+            Err(error) => Err(error.clone().into()),
         }
     }
 }
@@ -305,10 +298,7 @@ fn read_all(descriptor: BorrowedFd) -> Result<Vec<u8>, Error> {
             Ok(0) => break,
             Ok(read) => filled += read,
             Err(rustix::io::Errno::SPIPE) => {
-                return Err(Error::Request(
-                    "seccomp program: its descriptor cannot be read from the beginning (a pipe?); give a file or a memfd"
-                        .to_owned(),
-                ));
+                return Err(RequestError::SeccompNotSeekable.into());
             }
             Err(errno) => return Err(Error::system("read the seccomp program")(errno)),
         }

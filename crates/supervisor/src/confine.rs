@@ -10,7 +10,7 @@
 //! A program's answer to what it does not let pass is the end of the process: whoever has taken it
 //! over shall not look for another way, and whoever has a bug shall hear of it.
 
-use crate::step::errno_text;
+use crate::messages::errno_text;
 use crate::sys::{Errno, calls, landlock};
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsFd, OwnedFd};

@@ -15,7 +15,7 @@
 //! were prepared, and back there pid1 goes with its word said, to be taken apart. From request to result nobody
 //! is woken across CPUs then, and finds nothing else there.
 
-use crate::step::errno_text;
+use crate::messages::errno_text;
 use crate::sys::calls;
 use millibox_seccomp::{Arch, Data, Program};
 

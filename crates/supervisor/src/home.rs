@@ -15,7 +15,6 @@
 use crate::backend::Backend;
 use crate::cpus::mask_of;
 use crate::launch::{Failure, Report, Shared, message};
-use crate::step::Step;
 use crate::sys::memory::{Pointers, Stack};
 use crate::sys::process::{self, Clone};
 use crate::sys::{self, Errno, calls};
@@ -23,6 +22,7 @@ use crate::zygote::{self, Zygote};
 use core::sync::atomic::Ordering::Relaxed;
 use millibox_seccomp::{Arch, Program};
 use millibox_wire::Network;
+use millibox_wire::Step;
 use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 use zerocopy::IntoBytes;
@@ -209,7 +209,7 @@ pub fn main(mut birth: Birth) -> ! {
     let _ = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
     let scored = calls::write_file(birth.procfs, c"self/oom_score_adj", OOM_SCORE_ADJ);
     let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-home".as_ptr() as usize, 0, 0, 0);
-    let settled = scored.map_err(|errno| Failure::new(Step::Home, errno)).and_then(|_| settle(&mut birth));
+    let settled = scored.map_err(|errno| Failure::new(Step::Runner, errno)).and_then(|_| settle(&mut birth));
     let failure = match settled {
         Ok(home) => home.live(),
         Err(failure) => failure,
@@ -220,8 +220,8 @@ pub fn main(mut birth: Birth) -> ! {
 
 /// Moves in. Memory is touched first: what is taken inside the cgroup is the runs'.
 fn settle(birth: &mut Birth) -> Result<Home, Failure> {
-    let memory = |error: std::io::Error| Failure::new(Step::Home, error.into());
-    let failed = |errno| Failure::new(Step::Home, errno);
+    let memory = |error: std::io::Error| Failure::new(Step::Runner, error.into());
+    let failed = |errno| Failure::new(Step::Runner, errno);
     for (resource, soft, hard) in DEFAULT_RLIMITS {
         let (_, most) = calls::get_rlimit(resource).map_err(failed)?;
         let hard = hard.min(most);

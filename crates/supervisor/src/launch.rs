@@ -8,11 +8,11 @@
 //! The supervisor believes nothing that it reads here beyond what it would
 //! believe of a result: numbers.
 
-use crate::step::Step;
 use crate::sys::Errno;
 use crate::sys::memory::{self, Area, Copied};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+use millibox_wire::Step;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};

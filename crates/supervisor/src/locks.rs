@@ -15,7 +15,7 @@
 //! threads (`CLONE_FILES`) outlive who made them; leases are refused; and one of flock(2), which may outlive its maker, goes
 //! with an open file, for which the run is charged more than the lock takes. But it makes the list longer.
 
-use crate::step::{self, MORE_PROCESSES};
+use crate::messages::{self, MORE_PROCESSES};
 use crate::sys::calls;
 use crate::tree;
 use rustix::event::EventfdFlags;
@@ -57,7 +57,8 @@ impl Locks {
     /// Starts the thread, before the supervisor gives up making any. `None`: /proc does not list them (proc(5),
     /// `subset=pid`), or hides whose child `another` process is (`hidepid`), or is another PID namespace's.
     pub fn start(another: i32) -> Result<Option<Locks>, String> {
-        let failed = |errno: rustix::io::Errno| format!("cannot make an eventfd: {}", step::errno_text(errno.into()));
+        let failed =
+            |errno: rustix::io::Errno| format!("cannot make an eventfd: {}", messages::errno_text(errno.into()));
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let list = match rustix::fs::open("/proc/locks", flags, Mode::empty()) {
             Ok(list) if tree::proc_is_ours() && tree::stat(another).is_some() => list,

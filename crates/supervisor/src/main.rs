@@ -38,13 +38,13 @@ mod home;
 mod keeper;
 mod launch;
 mod locks;
+mod messages;
 mod nursery;
 mod options;
 mod pid1;
 mod slot;
 mod sockets;
 mod start;
-mod step;
 mod supervisor;
 #[allow(unsafe_code, reason = "the one room for it")]
 mod sys;
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code as u8),
         Err(why) => {
-            step::complain(why);
+            messages::complain(why);
             ExitCode::from(2)
         }
     }
@@ -89,7 +89,7 @@ fn start(options: &Options) -> Result<i32, String> {
     // What else the client left open is not ours: a keeper that held the end of a pipe would keep
     // its reader waiting for as long as we live.
     slot::close_all_but(vec![0, 1, 2, options.socket])
-        .map_err(|errno| format!("cannot close what the client left open: {}", step::errno_text(errno)))?;
+        .map_err(|errno| format!("cannot close what the client left open: {}", messages::errno_text(errno)))?;
     let socket = client_socket(options.socket)?;
     start::may_be(options)?;
     // The socket's maker is the client; its end is ours, even if a child of its keeps the

@@ -21,11 +21,11 @@ use crate::devices;
 use crate::home::{self, Birth};
 use crate::launch::{Failure, Report, Shared, message};
 use crate::slot::close_all_but;
-use crate::step::Step;
 use crate::supervisor::Setup;
 use crate::sys::{self, Errno, Result, calls, memory, process};
 use crate::template;
 use crate::world;
+use millibox_wire::Step;
 use millibox_wire::{Located, decode, encode};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -56,7 +56,7 @@ pub struct Nursery {
 impl Nursery {
     /// Forks it. `procfs` is the host's /proc, which the supervisor itself does not keep.
     pub fn start(setup: &Setup, procfs: OwnedFd) -> std::result::Result<Nursery, String> {
-        let failed = |errno: Errno| format!("cannot start the nursery: {}", crate::step::errno_text(errno));
+        let failed = |errno: Errno| format!("cannot start the nursery: {}", crate::messages::errno_text(errno));
         let (socket, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|errno| failed(errno.into()))?;
         let supervisor = calls::getpid();
@@ -209,7 +209,7 @@ impl Crib<'_> {
         let shared: &'static Shared = match mapped.map_err(Errno::from).and_then(|shared| closed.map(|()| shared)) {
             Ok(shared) => shared,
             Err(errno) => {
-                let failure = Failure::new(Step::Home, errno);
+                let failure = Failure::new(Step::Runner, errno);
                 home::tell(socket, message::UNPREPARED, &Report { failure, ..Report::default() });
                 return;
             }

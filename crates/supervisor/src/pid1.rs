@@ -17,12 +17,12 @@
 
 use crate::home::{RunMount, tell};
 use crate::launch::{End, Failure, Report, message};
-use crate::step::Step;
 use crate::sys::ascii::{Decimal, Line, leading_number};
 use crate::sys::{Errno, Result, calls, process};
 use crate::tracee;
 use crate::zygote::Prepared;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use millibox_wire::Step;
 
 /// Every securebit and its lock but KEEP_CAPS (capabilities(7)): root inside is
 /// nobody special, also after an exec.
@@ -35,7 +35,7 @@ pub fn main(prepared: &Prepared) -> ! {
     }
     process::spawn_and_go_on(&prepared.home.tracee_stack, tracee::main, prepared, |tracee| match tracee {
         Ok(tracee) => watch(prepared, tracee),
-        Err(errno) => give_up(prepared, Failure::new(Step::CloneTracee, errno)),
+        Err(errno) => give_up(prepared, Failure::new(Step::CloneTarget, errno)),
     })
 }
 

@@ -119,10 +119,10 @@ impl Home {
                     "; this user has more descriptors on their way through sockets than we may have open (unix(7)): end \
                      what does not receive them, or raise the hard limit (ulimit -Hn)"
                 }
-                libc::EAGAIN => crate::step::MORE_PROCESSES,
+                libc::EAGAIN => crate::messages::MORE_PROCESSES,
                 _ => "",
             };
-            format!("cannot start a home: {}{remedy}", crate::step::errno_text(errno))
+            format!("cannot start a home: {}{remedy}", crate::messages::errno_text(errno))
         };
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|errno| failed(errno.into()))?;

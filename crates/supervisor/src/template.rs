@@ -15,10 +15,9 @@
 //! look at what is beneath.
 
 use crate::home::RunMount;
-use crate::step::{NOT_OURS, Step};
 use crate::sys::{Errno, calls};
 use millibox_wire::path::{normal, shown};
-use millibox_wire::{Located, Mount, Source, World};
+use millibox_wire::{Located, Mount, Source, Step, World, WorldError, WorldProblem};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxAttributes, StatxFlags};
 use rustix::mount::{FsMountFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 use std::ffi::CString;
@@ -61,7 +60,7 @@ enum TemplateMount {
 }
 
 /// Splits a world's mounts between template and run.
-pub fn plan(world: &World) -> Result<Plan, String> {
+pub fn plan(world: &World) -> Result<Plan, WorldError> {
     let mut plan = Plan::default();
     // Names of links below the run's own tmpfses so far.
     let mut links: Vec<Vec<u8>> = Vec::new();
@@ -72,16 +71,13 @@ pub fn plan(world: &World) -> Result<Plan, String> {
     let mut own: Vec<(Vec<u8>, usize)> = Vec::new();
     for (number, mount) in world.mounts.iter().enumerate() {
         mount.check()?;
-        let path = normal(mount.path()).map_err(|why| format!("mount {}: {why}", shown(mount.path())))?;
-        let c_path = CString::new(path.clone()).map_err(|_| "a path holds a NUL byte".to_owned())?;
+        let wrong = |problem| WorldError::at(mount.path(), problem);
+        let path = normal(mount.path()).map_err(wrong)?;
+        let c_path = CString::new(path.clone()).map_err(|_| wrong(WorldProblem::PathHasNul))?;
         let stage = own.iter().rev().find(|(above, _)| is_below(&path, above)).map(|(_, at)| *at);
         // What it means would not be seen from its name, as it is here.
         if let Some(link) = links.iter().find(|link| is_below(&path, link)) {
-            return Err(format!(
-                "mount {}: {} is a link of this world: name what it leads to",
-                shown(&path),
-                shown(link)
-            ));
+            return Err(wrong(WorldProblem::BelowLink(shown(link))));
         }
         match mount {
             Mount::Tmpfs { size, inodes, mode, read_only: false, no_exec, .. } => {
@@ -104,15 +100,12 @@ pub fn plan(world: &World) -> Result<Plan, String> {
                     own.push((path.clone(), plan.template.len()));
                     plan.template.push((number, TemplateMount::MountPoint));
                 }
-                let options = CString::new(options).map_err(|_| "tmpfs options".to_owned())?;
+                let options = CString::new(options).map_err(|_| internal("tmpfs options"))?;
                 plan.run.push((number, RunMount::Tmpfs { path: c_path, options, no_exec: *no_exec }));
             }
             Mount::Proc { processes_only, .. } => {
                 if stage.is_some() {
-                    return Err(format!(
-                        "mount {}: a procfs below a tmpfs is not supported, put it elsewhere",
-                        shown(&path)
-                    ));
+                    return Err(wrong(WorldProblem::ProcfsBelowTmpfs));
                 }
                 plan.wants_procfs = true;
                 plan.template.push((number, TemplateMount::Procfs));
@@ -129,15 +122,15 @@ pub fn plan(world: &World) -> Result<Plan, String> {
                         .iter()
                         .position(|(number, run)| *number == owner && matches!(run, RunMount::Tmpfs { .. }));
                     let (Some(point), Some((above, _))) = (point, own.iter().find(|(_, index)| *index == at)) else {
-                        return Err("internal: a stage without its tmpfs".to_owned());
+                        return Err(internal("a stage without its tmpfs"));
                     };
-                    let above = CString::new(above.clone()).map_err(|_| "a path holds a NUL byte".to_owned())?;
+                    let above = CString::new(above.clone()).map_err(|_| wrong(WorldProblem::PathHasNul))?;
                     plan.run.insert(point, (owner, RunMount::OpenStage { path: above, device: 0 }));
                     plan.staged.iter_mut().filter(|(index, _)| *index >= point).for_each(|(index, _)| *index += 1);
                 }
                 let name = plan.staged.len().to_string();
                 make_parents(&mut plan, number, &path, &own, &mounted);
-                let c_name = CString::new(name.clone()).map_err(|_| "a name".to_owned())?;
+                let c_name = CString::new(name.clone()).map_err(|_| internal("the name of a staged mount"))?;
                 plan.template.push((number, TemplateMount::IntoStage(name)));
                 plan.staged.push((plan.run.len(), is_hosts(&path, &mounted)));
                 plan.run.push((number, RunMount::FromStage { name: c_name, path: c_path }));
@@ -145,7 +138,7 @@ pub fn plan(world: &World) -> Result<Plan, String> {
             Mount::CreateDir { .. } | Mount::CreateFile { .. } | Mount::Symlink { .. }
                 if stage.is_some() && is_hosts(&path, &mounted) =>
             {
-                return Err(format!("mount {}{NOT_OURS}", shown(&path)));
+                return Err(wrong(WorldProblem::OnHostFileSystem));
             }
             Mount::CreateDir { mode, .. } if stage.is_some() => {
                 make_parents(&mut plan, number, &path, &own, &mounted);
@@ -156,19 +149,16 @@ pub fn plan(world: &World) -> Result<Plan, String> {
                 plan.run.push((number, RunMount::CreateFile { path: c_path, mode: *mode, may_exist: false }));
             }
             Mount::Symlink { target, .. } if stage.is_some() => {
-                let target = CString::new(target.clone()).map_err(|_| "a link target holds a NUL byte".to_owned())?;
+                let target = CString::new(target.clone()).map_err(|_| wrong(WorldProblem::TargetHasNul))?;
                 make_parents(&mut plan, number, &path, &own, &mounted);
                 plan.run.push((number, RunMount::Symlink { target, path: c_path }));
                 links.push(path.clone());
             }
             // `devices::expand` has put something else in its place.
-            Mount::Devices { .. } => return Err("internal: devices as one mount".to_owned()),
+            Mount::Devices { .. } => return Err(internal("devices as one mount")),
             Mount::NewRoot { .. } => {
                 if !plan.run.is_empty() {
-                    return Err(format!(
-                        "new root {}: must come before any writable tmpfs and any procfs",
-                        shown(mount.path())
-                    ));
+                    return Err(wrong(WorldProblem::NewRootTooLate));
                 }
                 plan.template.push((number, TemplateMount::AsAsked));
             }
@@ -187,9 +177,13 @@ pub fn plan(world: &World) -> Result<Plan, String> {
     // One stage is open at a time, so the binds of one must follow each other.
     let stages = plan.template.iter().filter(|(_, what)| *what == TemplateMount::Stage).count();
     if stages > 1 {
-        return Err("binds below more than one tmpfs are not supported: put them below one, or elsewhere".to_owned());
+        return Err(WorldProblem::BindsBelowTwoTmpfs.into());
     }
     Ok(plan)
+}
+
+fn internal(what: &str) -> WorldError {
+    WorldProblem::Internal(what.to_owned()).into()
 }
 
 impl Plan {

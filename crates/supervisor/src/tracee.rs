@@ -15,11 +15,11 @@
 use crate::backend::Backend;
 use crate::home::{Home, at_rlimit};
 use crate::launch::{Failure, Launch, Start, UNLIMITED, message};
-use crate::step::Step;
 use crate::sys::{Errno, calls};
 use crate::zygote::Prepared;
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+use millibox_wire::Step;
 
 /// Exit code when the program was not executed; nobody judges by it, the failure is
 /// in the shared memory.

@@ -6,13 +6,12 @@
 use crate::cpus;
 use crate::home::Order;
 use crate::nursery::Nursery;
-use crate::step::Step;
 use crate::supervisor::Setup;
 use crate::sys::{self, Errno, calls, process};
 use crate::template::{self, BuildError, Built, Plan};
 use millibox_seccomp::Program;
 use millibox_wire::frame::MAX_INLINE;
-use millibox_wire::{Located, Mount, Outcome, World, decode, path};
+use millibox_wire::{Hint, Located, Mount, Outcome, RunError, Step, World, WorldError, WorldProblem, decode, path};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -55,24 +54,21 @@ impl Worlds {
     /// The world that these bytes encode, a [`Located`].
     ///
     /// `devices` is where all devices hang as one mount, if anywhere.
-    pub fn find_or_add(&mut self, bytes: &[u8], devices: Option<&str>) -> Result<WorldId, String> {
+    pub fn find_or_add(&mut self, bytes: &[u8], devices: Option<&str>) -> Result<WorldId, WorldError> {
         if let Some(&id) = self.by_key.get(bytes) {
             return Ok(WorldId(id));
         }
-        let located: Located = decode(bytes).map_err(|error| error.to_string())?;
+        let located: Located = decode(bytes).map_err(|error| WorldProblem::Malformed(error.to_string()))?;
         let Located { world, .. } = crate::devices::expand(located, devices);
         template::plan(&world)?;
         let program = world.seccomp.as_deref().map(Program::from_bytes).transpose();
-        let program = program.map_err(|error| format!("seccomp program: {error}"))?;
+        let program = program.map_err(|error| WorldProblem::Seccomp(error.to_string()))?;
         let may_choose_cpus = cpus::may_choose(program.as_ref());
         let makes_namespaces = cpus::may_make_namespaces(program.as_ref());
         // A message to the nursery.
-        if bytes.len() > MAX_INLINE - 1024 {
-            return Err(format!(
-                "it takes {} bytes to say, and {} can be said: use fewer mounts",
-                bytes.len(),
-                MAX_INLINE - 1024
-            ));
+        let max_bytes = MAX_INLINE - 1024;
+        if bytes.len() > max_bytes {
+            return Err(WorldProblem::TooLong { bytes: bytes.len() as u64, max_bytes: max_bytes as u64 }.into());
         }
         let id = self.next;
         self.next += 1;
@@ -146,11 +142,10 @@ impl Worlds {
         if !matches!(known.template, Template::New) {
             return Ok(None);
         }
-        let plan = template::plan(&known.world).map_err(|why| Step::World.outcome(Step::World.says(why)))?;
-        let failed = |errno: Errno| Step::Template.outcome(Step::Template.error(errno, ""));
+        let plan = template::plan(&known.world).map_err(invalid)?;
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-            .map_err(|errno| failed(errno.into()))?;
-        let builder = nursery.builder(&known.key, &its, &setup.client).map_err(failed)?;
+            .map_err(|errno| template_failed(errno.into()))?;
+        let builder = nursery.builder(&known.key, &its, &setup.client).map_err(template_failed)?;
         let socket = ours.as_raw_fd();
         known.template = Template::Building { builder, socket: ours, plan };
         // The ids inside default to those outside.
@@ -173,7 +168,7 @@ impl Worlds {
             return Ok(());
         };
         let waited = process::wait(builder, libc::__WALL);
-        let received = received.map_err(|errno| Step::Template.outcome(Step::Template.error(errno, "")))?;
+        let received = received.map_err(template_failed)?;
         let namespace = sys::adopt(received.descriptors[0]);
         match (bytes.get(..received.length), namespace) {
             (Some([b'B', s0, s1, s2, s3, s4, s5, s6, s7, directories @ ..]), Some(namespace)) => {
@@ -190,10 +185,8 @@ impl Worlds {
                 // What else there is of the message: its kind.
                 let length = 1 + millibox_wire::encode(&order).len();
                 if length > MAX_INLINE {
-                    return Err(Step::World.outcome(Step::World.says(format!(
-                        "what is to be mounted for each run takes {length} bytes to say, and {MAX_INLINE} can be said: use \
-                         fewer mounts, or binds in place of tmpfs and procfs"
-                    ))));
+                    let (bytes, max_bytes) = (length as u64, MAX_INLINE as u64);
+                    return Err(invalid(WorldProblem::RunMountsTooLong { bytes, max_bytes }.into()));
                 }
                 known.template = Template::Built { namespace, order: Box::new(order) };
                 Ok(())
@@ -210,14 +203,12 @@ impl Worlds {
                     Some(mount) => path::shown(mount.path()),
                     None => String::new(),
                 };
-                Err(step.outcome(step.error(Errno(word(4) as i32), &object)))
+                Err(Outcome::failed(RunError::new(step).with_errno(word(4) as i32).with_subject(object)))
             }
             _ => {
                 let how = waited.map_or(-1, |waited| waited.status);
-                Err(Step::Template.outcome(Step::Template.says(match process::decode_status(how) {
-                    Ok(code) => format!("its builder exited with {code}"),
-                    Err(signal) => format!("its builder was killed by signal {signal}"),
-                })))
+                let hint = Hint::Ended(process::end_of(how));
+                Err(Outcome::failed(RunError::new(Step::Template).with_hint(hint)))
             }
         }
     }
@@ -261,6 +252,16 @@ impl Worlds {
             }
         }
     }
+}
+
+/// The outcome of a run whose world is not valid.
+fn invalid(error: WorldError) -> Outcome {
+    Outcome::failed(RunError::new(Step::World).with_hint(Hint::World(error)))
+}
+
+/// The outcome of a run whose template could not be prepared.
+fn template_failed(errno: Errno) -> Outcome {
+    Outcome::failed(RunError::new(Step::Template).with_errno(errno.0))
 }
 
 /// The builder's life, in the forked child.

@@ -18,11 +18,11 @@ use crate::home::{Home, Order, RunMount, tell};
 use crate::launch::{End, Failure, Report, message};
 use crate::pid1;
 use crate::sockets;
-use crate::step::Step;
 use crate::sys::calls;
 use crate::sys::process::{self, Clone};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use millibox_wire::Network;
+use millibox_wire::Step;
 
 /// Every call that zygote, pid1 and tracee make, but for the tracee's exec, which is the
 /// program's own business. None has a sixth argument.
@@ -157,7 +157,7 @@ impl Zygote<'_> {
                 let count = watched.iter().take_while(|&&fd| fd >= 0).count();
                 let there = watched.get(..count).unwrap_or_default();
                 calls::send_descriptors(home.socket, &[message::READY], there)
-                    .map_err(|errno| Failure::new(Step::Home, errno))?;
+                    .map_err(|errno| Failure::new(Step::Runner, errno))?;
             }
             let dead = |pid1| {
                 if shared.reported.load(Acquire) == 0 {
@@ -227,7 +227,7 @@ impl Zygote<'_> {
         // pid1 must be able to write its id maps; the tracee makes the memory undumpable again
         // before anything that is not ours runs.
         let dumpable = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
-        dumpable.map_err(|errno| Failure::new(Step::Home, errno))?;
+        dumpable.map_err(|errno| Failure::new(Step::Runner, errno))?;
         Ok(how)
     }
 }

@@ -18,17 +18,21 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod error;
 pub mod frame;
+mod limits;
 pub mod path;
 mod request;
 mod result;
+mod step;
 mod world;
 
-pub use request::{
-    Bandwidth, DEFAULT_PROCESS_LIMIT, Descriptors, Kill, KillReason, Limits, RLIMITS, Run, rlimit_number,
-};
-pub use result::{Backend, Figures, Hello, Outcome, RunError, RunResult};
-pub use world::{Located, Mount, Network, Source, World};
+pub use error::{Cause, FrameProblem, Hint, ProcessEnd, RunError};
+pub use limits::{Bandwidth, DEFAULT_PROCESS_LIMIT, Limit, LimitError, Limits, MAX_PROCESS_LIMIT};
+pub use request::{Descriptors, Kill, KillReason, RLIMITS, Run, rlimit_number};
+pub use result::{Backend, Figures, Hello, Outcome, RunResult};
+pub use step::Step;
+pub use world::{Located, Mount, Network, Source, World, WorldError, WorldProblem};
 
 /// Runs that one supervisor can have going on at one time.
 pub const MOST_SLOTS: usize = 512;

@@ -1,19 +1,21 @@
-//! Paths in requests: both sides judge and show them alike.
+//! Paths in requests, which client and supervisor check and show in the same way.
+
+use crate::WorldProblem;
 
 /// An absolute path without empty, `.` and `..` components.
 ///
 /// # Errors
-/// It has none such; in words.
-pub fn normal(path: &[u8]) -> Result<Vec<u8>, &'static str> {
+/// The path is relative, or has a `..` component or a NUL byte.
+pub fn normal(path: &[u8]) -> Result<Vec<u8>, WorldProblem> {
     if path.first() != Some(&b'/') {
-        return Err("the path must be absolute");
+        return Err(WorldProblem::PathNotAbsolute);
     }
     let mut normal = Vec::with_capacity(path.len());
     for part in path.split(|&byte| byte == b'/') {
         match part {
             b"" | b"." => {}
-            b".." => return Err("the path must not contain .."),
-            part if part.contains(&0) => return Err("the path must not contain a NUL byte"),
+            b".." => return Err(WorldProblem::PathHasDotDot),
+            part if part.contains(&0) => return Err(WorldProblem::PathHasNul),
             part => {
                 normal.push(b'/');
                 normal.extend_from_slice(part);

@@ -1,5 +1,6 @@
 //! One run that is asked for.
 
+use crate::limits::Limits;
 use serde::{Deserialize, Serialize};
 
 /// A run, as it travels.
@@ -53,40 +54,6 @@ impl Descriptors {
     pub fn count(self) -> usize {
         [self.stdin, self.stdout, self.stderr, self.program].into_iter().filter(|&there| there).count()
     }
-}
-
-/// The process limit of a run that names none. It stops fork bombs, leaves room for the thread
-/// pools of language runtimes, and is the number of processes whose CPU time the `rlimit` backend
-/// can add up.
-pub const DEFAULT_PROCESS_LIMIT: u32 = 512;
-
-/// What a run may use. `None` means no limit, except for `processes`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// Processes and threads at one time, including the program itself. `None` means
-    /// [`DEFAULT_PROCESS_LIMIT`].
-    pub processes: Option<u32>,
-    /// Memory in bytes: anonymous, page cache of written files, tmpfs, sockets,
-    /// pipes, kernel memory.
-    pub memory: Option<u64>,
-    /// Swap in bytes on top of `memory`.
-    pub swap: Option<u64>,
-    /// CPU bandwidth.
-    pub cpu_bandwidth: Option<Bandwidth>,
-    /// Time from just before the exec to the death of the first process, in nanoseconds.
-    pub real_time_ns: Option<u64>,
-    /// User and system CPU time of the whole tree, in nanoseconds.
-    pub cpu_time_ns: Option<u64>,
-}
-
-/// `max_us` of CPU time in every `period_us` (cpu.max; cpu.cfs_quota_us and
-/// cpu.cfs_period_us).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bandwidth {
-    /// CPU time in microseconds, at least 1000.
-    pub max_us: u64,
-    /// Period in microseconds, 1000 to 1,000,000.
-    pub period_us: u64,
 }
 
 /// Ends a run; its result comes as usual.

@@ -1,5 +1,6 @@
 //! What came of a run, and what the supervisor says of itself.
 
+use crate::RunError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -95,6 +96,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The outcome of a run that failed in this step.
+    pub fn failed(error: RunError) -> Outcome {
+        if error.step.is_sandbox_failure() { Outcome::SandboxError(error) } else { Outcome::NotStarted(error) }
+    }
+
     /// The outcome's name in reports.
     pub fn name(&self) -> &'static str {
         match self {
@@ -137,23 +143,6 @@ pub struct Figures {
     pub peak_memory_bytes: u64,
     /// Most processes and threads at one time; `None`: the backend cannot tell.
     pub peak_processes: Option<u32>,
-}
-
-/// What went wrong, where, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunError {
-    /// The step that failed.
-    pub step: String,
-    /// errno, if the kernel gave one.
-    pub errno: Option<i32>,
-    /// Step, object, errno and remedy, in words.
-    pub message: String,
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
 }
 
 impl fmt::Display for RunResult {

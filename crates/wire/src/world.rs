@@ -2,6 +2,7 @@
 
 use crate::path::{normal, shown};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What a program sees: files, ids, network, system calls.
 ///
@@ -156,7 +157,7 @@ pub enum Mount {
 }
 
 /// What the kernel counts for an inode (`BOGO_INODE_SIZE`, mm/shmem.c).
-const BYTES_OF_AN_INODE: u64 = 1024;
+const INODE_BYTES: u64 = 1024;
 
 impl Mount {
     /// A fresh, writable tmpfs of mode 1777 without limits of its own.
@@ -220,44 +221,172 @@ impl Mount {
         }
     }
 
-    /// Whether the kernel could take it, as far as that can be told without asking it; if not, what is wrong.
+    /// Checks what can be checked without asking the kernel.
     ///
     /// # Errors
-    /// In words, with the path.
-    pub fn check(&self) -> Result<(), String> {
-        let path = shown(self.path());
-        let normal = normal(self.path()).map_err(|why| format!("mount {path}: {why}"))?;
+    /// The kernel or the supervisor would reject the mount.
+    pub fn check(&self) -> Result<(), WorldError> {
+        let problem = self.problem();
+        problem.map_or(Ok(()), |problem| Err(WorldError::at(self.path(), problem)))
+    }
+
+    fn problem(&self) -> Option<WorldProblem> {
+        let normal = match normal(self.path()) {
+            Ok(normal) => normal,
+            Err(problem) => return Some(problem),
+        };
         match self {
             Mount::Tmpfs { mode, .. } | Mount::CreateDir { mode, .. } | Mount::CreateFile { mode, .. }
                 if *mode > 0o7777 =>
             {
-                Err(format!("mount {path}: mode {mode:o} is above 7777"))
+                Some(WorldProblem::Mode(*mode))
             }
-            Mount::Tmpfs { size: Some(0), .. } => {
-                Err(format!("tmpfs {path}: a size of 0 means no limit to the kernel"))
-            }
-            Mount::Tmpfs { inodes: Some(0), .. } => {
-                Err(format!("tmpfs {path}: an inode limit of 0 means no limit to the kernel"))
-            }
-            // What these become in pages, and in bytes, the kernel keeps in a signed long (shmem_parse_one(), mm/shmem.c).
-            Mount::Tmpfs { size: Some(size), .. } if i64::try_from(*size).is_err() => {
-                Err(format!("tmpfs {path}: a size of {size} bytes is too large: for no limit leave it out"))
-            }
-            Mount::Tmpfs { inodes: Some(inodes), .. } if *inodes > u64::MAX / BYTES_OF_AN_INODE => {
-                Err(format!("tmpfs {path}: a limit of {inodes} inodes is too large: for none leave it out"))
+            Mount::Tmpfs { size: Some(0), .. } => Some(WorldProblem::ZeroSize),
+            Mount::Tmpfs { inodes: Some(0), .. } => Some(WorldProblem::ZeroInodes),
+            // The kernel keeps the size in pages and bytes in a signed long (shmem_parse_one(), mm/shmem.c).
+            Mount::Tmpfs { size: Some(size), .. } if i64::try_from(*size).is_err() => Some(WorldProblem::Size(*size)),
+            Mount::Tmpfs { inodes: Some(inodes), .. } if *inodes > u64::MAX / INODE_BYTES => {
+                Some(WorldProblem::Inodes(*inodes))
             }
             Mount::Tmpfs { .. } | Mount::Proc { .. } | Mount::Bind { .. } | Mount::NewRoot { .. } if normal == b"/" => {
-                Err(format!(
-                    "mount {path}: the root itself cannot be the mount point: mount it elsewhere and take that as new root"
-                ))
+                Some(WorldProblem::MountPointIsRoot)
             }
             Mount::Bind { source, .. } if source.first() != Some(&b'/') => {
-                Err(format!("bind {}: the source must be an absolute path", shown(source)))
+                Some(WorldProblem::SourceNotAbsolute(shown(source)))
             }
-            Mount::Bind { source, .. } if source.contains(&0) => {
-                Err(format!("bind {}: the source must not contain a NUL byte", shown(source)))
-            }
-            _ => Ok(()),
+            Mount::Bind { source, .. } if source.contains(&0) => Some(WorldProblem::SourceHasNul(shown(source))),
+            _ => None,
         }
     }
+}
+
+/// A world that is not valid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct WorldError {
+    /// The path of the mount that is wrong; `None` if it is not about a mount.
+    pub path: Option<String>,
+    /// What is wrong.
+    pub problem: WorldProblem,
+}
+
+impl WorldError {
+    /// An error about the mount at `path`.
+    pub fn at(path: &[u8], problem: WorldProblem) -> WorldError {
+        WorldError { path: Some(shown(path)), problem }
+    }
+}
+
+impl From<WorldProblem> for WorldError {
+    fn from(problem: WorldProblem) -> WorldError {
+        WorldError { path: None, problem }
+    }
+}
+
+impl fmt::Display for WorldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "mount {path}: {}", self.problem),
+            None => self.problem.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WorldError {}
+
+/// What is wrong with a world.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorldProblem {
+    /// The path is not absolute.
+    #[error("the path must be absolute")]
+    PathNotAbsolute,
+    /// The path has a `..` component.
+    #[error("the path must not contain ..")]
+    PathHasDotDot,
+    /// The path contains a NUL byte.
+    #[error("the path must not contain a NUL byte")]
+    PathHasNul,
+    /// The mode has bits beyond 7777.
+    #[error("mode {0:o} is above 7777")]
+    Mode(u32),
+    /// A tmpfs size of 0 means no limit to the kernel.
+    #[error("to the kernel a size of 0 means no limit; set a larger one")]
+    ZeroSize,
+    /// An inode limit of 0 means no limit to the kernel.
+    #[error("to the kernel an inode limit of 0 means no limit; set a larger one")]
+    ZeroInodes,
+    /// The kernel cannot hold the size.
+    #[error("a size of {0} bytes is too large; for no limit omit it")]
+    Size(u64),
+    /// The kernel cannot hold the number of inodes.
+    #[error("a limit of {0} inodes is too large; for no limit omit it")]
+    Inodes(u64),
+    /// The root cannot be a mount point.
+    #[error("the root cannot be a mount point; mount it elsewhere and make that the new root")]
+    MountPointIsRoot,
+    /// The source of a bind is not absolute.
+    #[error("the source {0} must be an absolute path")]
+    SourceNotAbsolute(String),
+    /// The source of a bind contains a NUL byte.
+    #[error("the source {0} must not contain a NUL byte")]
+    SourceHasNul(String),
+    /// The target of a symbolic link contains a NUL byte.
+    #[error("the target of the link must not contain a NUL byte")]
+    TargetHasNul,
+    /// The mount point is below a symbolic link that the world creates.
+    #[error("{0} is a symbolic link of this world; name what it leads to")]
+    BelowLink(String),
+    /// A procfs cannot be mounted below a tmpfs.
+    #[error("a procfs below a tmpfs is not supported; mount it elsewhere")]
+    ProcfsBelowTmpfs,
+    /// Only one tmpfs can have binds below it.
+    #[error("binds below more than one tmpfs are not supported; put them below one tmpfs, or elsewhere")]
+    BindsBelowTwoTmpfs,
+    /// The path is on a file system of the host.
+    #[error(
+        "this file system is the host's, and millibox creates nothing on those; create the path first, or choose another \
+         one"
+    )]
+    OnHostFileSystem,
+    /// A new root comes after mounts that each run makes for itself.
+    #[error("a new root must come before any writable tmpfs and any procfs")]
+    NewRootTooLate,
+    /// User or group id 2^32-1 means no id to the kernel.
+    #[error(
+        "{method}: to the kernel {} means no id; choose a smaller one, or omit it to use the supervisor's",
+        u32::MAX
+    )]
+    NoId {
+        /// The method that set it.
+        method: String,
+    },
+    /// The seccomp program is not valid.
+    #[error("seccomp program: {0}")]
+    Seccomp(String),
+    /// The world takes too many bytes.
+    #[error("it takes {bytes} bytes, and at most {max_bytes} are accepted; use fewer mounts")]
+    TooLong {
+        /// Its bytes.
+        bytes: u64,
+        /// The most bytes that are accepted.
+        max_bytes: u64,
+    },
+    /// What each run has to mount takes too many bytes.
+    #[error(
+        "its mounts for each run take {bytes} bytes, and at most {max_bytes} are accepted; use fewer mounts, or binds \
+         instead of tmpfs and procfs"
+    )]
+    RunMountsTooLong {
+        /// Their bytes.
+        bytes: u64,
+        /// The most bytes that are accepted.
+        max_bytes: u64,
+    },
+    /// The bytes do not encode a world.
+    #[error("{0}")]
+    Malformed(String),
+    /// millibox has a bug.
+    #[error("internal error: {0}; please report it")]
+    Internal(String),
 }

@@ -1,6 +1,7 @@
 //! Values of the command's options.
 
 use crate::Target;
+use millibox_cli_support::values as support;
 use std::time::Duration;
 
 // The command is no library; its readers of values are of themselves.
@@ -75,7 +76,7 @@ fn value(bytes: &[u8]) {
         let list: Vec<String> = cpus.iter().map(usize::to_string).collect();
         assert_eq!(cli::cpus(&list.join(",")), Ok(cli::Cpus(cpus)));
     }
-    if let Some((uid, gid)) = taken(cli::ids(text)) {
+    if let Some((uid, gid)) = taken(support::ids(text)) {
         assert!(uid != 0 && gid != 0, "{text} is root's");
         assert!(uid != u32::MAX && gid != u32::MAX, "{text} is no id");
     }
@@ -92,5 +93,5 @@ fn value(bytes: &[u8]) {
     if let Some((name, value)) = taken(cli::variable(text.into())) {
         assert_eq!([name.as_os_str(), value.as_os_str()].join("=".as_ref()), text);
     }
-    taken(cli::cgroup_parent(text));
+    taken(support::cgroup_parent(text));
 }

@@ -40,7 +40,7 @@ pub fn run_with(supervisor: &Supervisor, request: Request, most: u64) -> Result<
     let moved = move_output(&from, &file, &Budget::new(most), &handle).map_err(|error| error.to_string())?;
     let result = handle.wait().map_err(|error| error.to_string())?;
     if let Some(error) = result.outcome.error() {
-        return Err(error.message.clone());
+        return Err(error.to_string());
     }
     let mut output = Vec::new();
     file.rewind().and_then(|()| file.read_to_end(&mut output)).map_err(|error| error.to_string())?;

@@ -12,6 +12,7 @@ pub mod show;
 
 pub use options::Args;
 
+use crate::PROGRAM;
 use crate::failure::{Failure, complain};
 use crate::run::usable_cpus;
 use crate::shop::{Shop, can_be_package};
@@ -35,7 +36,7 @@ const NOT_JUDGED: u8 = 2;
 
 /// The whole subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
-    let signals = Signals::catch()?;
+    let signals = Signals::catch(PROGRAM)?;
     if args.language.is_some() && args.submissions.is_empty() {
         let why = "--language: says what the submissions named are written in; name a SUBMISSION after the package";
         return Err(Failure::option(why));

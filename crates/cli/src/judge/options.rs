@@ -35,8 +35,8 @@ Verdicts:
 
 Limits:
   A time limit is one on CPU time, and comes from --time-limit, the package, or the times of the
-  submissions that must be accepted; on real time the limit is 3 times that and 2 s. docs/judge.md
-  has all of it.
+  submissions that must be accepted; on real time the limit is 3 times that and 2 s.
+  docs/guide/judge.md has all of it.
 
 Exit status:
   0      every verdict is an expected one; a submission from outside of the package was accepted

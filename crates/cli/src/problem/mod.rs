@@ -14,6 +14,7 @@ mod progress;
 
 pub use options::Args;
 
+use crate::PROGRAM;
 use crate::failure::{Failure, complain, say};
 use crate::judge;
 use crate::judge::show::{self, Detail, On, Show};
@@ -38,7 +39,7 @@ const FAILED: u8 = 2;
 
 /// The whole subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
-    let signals = Signals::catch()?;
+    let signals = Signals::catch(PROGRAM)?;
     if args.command.package().is_some_and(|package| !can_be_package(package)) {
         return Ok(ExitCode::from(FAILED));
     }

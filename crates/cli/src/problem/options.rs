@@ -20,7 +20,7 @@ From nothing to an archive:
     millibox problem test              # does every submission come to what it should?
     millibox problem zip
 
-Each subcommand has more: millibox problem gen --help. docs/problem.md tells all of it.",
+Each subcommand has more: millibox problem gen --help. docs/guide/problem.md tells all of it.",
     after_long_help = "\
 PACKAGE:
   A directory with an ICPC problem package (legacy, 2023-07, 2025-09) or one of Sim's; without it,

@@ -27,6 +27,7 @@ mod terminal;
 pub use options::Args;
 pub use refused::report_refusal;
 
+use crate::PROGRAM;
 use crate::failure::{Failure, complain};
 use crate::report_file::ReportFile;
 use crate::signals::Signals;
@@ -42,7 +43,7 @@ use streams::{Named, Streams};
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     // Whatever ends us before the run leaves no file behind, so files come late.
     let named = Named::of(args);
-    let signals = Signals::catch().inspect_err(|failure| refused::report(&named, failure))?;
+    let signals = Signals::catch(PROGRAM).inspect_err(|failure| refused::report(&named, failure))?;
     let mut report = signals.may_wait(|| named.report.as_deref().map(ReportFile::open).transpose())?;
     if let Some(report) = &report {
         // No report is written of this, for it would take the place of what it says.
@@ -93,27 +94,28 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     let backend = supervisor.backend();
     let ending = match result {
         Ok(mut result) => {
-            if let Outcome::NotStarted(error) = &mut result.outcome {
-                program::name_in(error, args, &world, &meant, supervisor.ids());
-            }
-            Ending::Result(result)
+            let remedy = match &mut result.outcome {
+                Outcome::NotStarted(error) => program::explain(error, args, &world, &meant, supervisor.ids()),
+                _ => None,
+            };
+            Ending::Result(result, remedy)
         }
         Err(error) => Ending::Failed { backend: Some(backend), failure: error.into() },
     };
     Ok(match (ending, moved) {
         // The program may be over before it is told to end for its output.
-        (Ending::Result(mut result), Ok(Moved::LimitReached)) => {
+        (Ending::Result(mut result, remedy), Ok(Moved::LimitReached)) => {
             if matches!(result.outcome, Outcome::Exited(_) | Outcome::Signaled(_)) {
                 result.outcome = Outcome::OutputLimit;
             }
-            Ending::Result(result)
+            Ending::Result(result, remedy)
         }
         // Who told us to end did not want to wait for its output either.
-        (Ending::Result(result), Err(_)) if result.outcome == Outcome::Killed && signals.caught().is_some() => {
-            Ending::Result(result)
+        (Ending::Result(result, remedy), Err(_)) if result.outcome == Outcome::Killed && signals.caught().is_some() => {
+            Ending::Result(result, remedy)
         }
         // An output that could not be written is no success, whatever the program says.
-        (Ending::Result(_), Err(failure)) => Ending::Failed { backend: Some(backend), failure },
+        (Ending::Result(..), Err(failure)) => Ending::Failed { backend: Some(backend), failure },
         (ending, _) => ending,
     })
 }
@@ -158,10 +160,10 @@ fn limits(args: &Args, mut request: Request) -> Result<Request, Failure> {
     }
     Failure::unless_once("--rlimit", &args.rlimit)?;
     for (name, value) in &args.rlimit {
-        request = request.rlimit(name, *value)?;
+        request = request.rlimit(name, *value);
     }
     if let Some(cpus) = &args.cpus {
-        request = request.cpus(usable_cpus(&cpus.0)?)?;
+        request = request.cpus(usable_cpus(&cpus.0)?);
     }
     Ok(request)
 }

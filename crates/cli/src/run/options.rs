@@ -88,7 +88,7 @@ pub struct Args {
     /// At the limit, fork(2) and clone(2) fail with EAGAIN and the program goes on.
     ///
     /// Example: --process-limit 1
-    #[arg(long, value_name = "N", value_parser = values::number::<u32>(1, Request::MOST_PROCESSES.into()), allow_hyphen_values = true, help_heading = LIMITS)]
+    #[arg(long, value_name = "N", value_parser = values::number::<u32>(1, Request::MAX_PROCESS_LIMIT.into()), allow_hyphen_values = true, help_heading = LIMITS)]
     pub process_limit: Option<u32>,
     /// Bytes of standard output and standard error together
     ///
@@ -168,8 +168,8 @@ pub struct Args {
     /// Which system calls are allowed [default: default]
     ///
     /// `default`: what programs of any common language need. `strict`: a program that reads, computes and
-    /// writes. `none`: all, for measuring only. Or a file or pipe: a policy in TOML, as docs/seccomp.md describes
-    /// it, or a compiled BPF program (struct sock_filter[]); which of them, its content says.
+    /// writes. `none`: all, for measuring only. Or a file or pipe: a policy in TOML, as
+    /// docs/reference/seccomp.md describes it, or a compiled BPF program (struct sock_filter[]); which of them, its content says.
     ///
     /// Example: --seccomp ./no-sockets.toml
     #[arg(long, value_name = "PROFILE", help_heading = WORLD)]

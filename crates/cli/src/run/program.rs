@@ -4,12 +4,12 @@
 //! always; only what it does not show is run from the host, by descriptor. So nobody who
 //! mounts something over a path gets another file than that.
 
-use super::ending::NO_LOADER;
 use super::options::Args;
 use crate::failure::Failure;
-use millibox::{Mount, Program, Request, RunError, World};
+use millibox::{Hint, Mount, Program, Request, RunError, Step, World};
 use rustix::fs::{Access, AtFlags, CWD};
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::fd::OwnedFd;
@@ -22,12 +22,100 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Symbolic links that are followed in search of a file, as in path_resolution(7).
 const MOST_LINKS: usize = 40;
 
-/// What came of choosing.
+/// The result of [`choose`].
 pub enum Chosen {
-    /// A request that has its program, arguments and working directory; and which file that is.
+    /// A request with program, arguments and working directory, and the file that PROGRAM means.
     Request(Box<Request>, Meant),
-    /// The program cannot be executed, for this reason.
-    CannotExecute(RunError),
+    /// The program cannot be executed.
+    CannotExecute(CannotExecute),
+}
+
+/// A program of the host that cannot be executed, found before a sandbox was started.
+#[derive(Debug)]
+pub struct CannotExecute {
+    path: PathBuf,
+    problem: ProgramProblem,
+}
+
+/// Why a program of the host cannot be executed.
+#[derive(Debug)]
+enum ProgramProblem {
+    /// The kernel refuses to look at it or to open it.
+    Inaccessible(std::io::Error),
+    /// The caller may not enter a directory on the way to it.
+    ClosedDirectory(std::io::Error, PathBuf),
+    /// It can be executed but not read. Inside the sandbox no path leads to it, so it must be opened.
+    Unreadable(std::io::Error),
+    NotRegular,
+    NotExecutable,
+    /// The kernel passes the script's path to an interpreter, and inside the sandbox there is no such path.
+    HiddenScript,
+}
+
+impl CannotExecute {
+    /// The kernel's error number, if it refused something.
+    pub fn errno(&self) -> Option<i32> {
+        match &self.problem {
+            ProgramProblem::Inaccessible(error)
+            | ProgramProblem::ClosedDirectory(error, _)
+            | ProgramProblem::Unreadable(error) => error.raw_os_error(),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for CannotExecute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        write!(f, "cannot execute {path}: ")?;
+        match &self.problem {
+            ProgramProblem::Inaccessible(error) => error.fmt(f),
+            ProgramProblem::ClosedDirectory(error, directory) => {
+                let directory = directory.display();
+                write!(f, "{error}; you may not enter {directory}: chmod +x, or choose another place")
+            }
+            ProgramProblem::Unreadable(error) => write!(f, "{error}; you may not read it: chmod +r"),
+            ProgramProblem::NotRegular => f.write_str("it is not a regular file"),
+            ProgramProblem::NotExecutable => f.write_str("you may not execute it: chmod +x, or run its interpreter"),
+            ProgramProblem::HiddenScript => {
+                write!(f, "it is a script that the sandbox does not show: add --ro {path}")
+            }
+        }
+    }
+}
+
+/// What the user can do about a [`RunError`], known from the command line.
+#[derive(Debug)]
+pub enum Remedy {
+    /// A file or directory is closed to the sandbox's user.
+    Closed { place: PathBuf, mode: u32, uid: u32 },
+    /// The program exists neither in the run's world nor at this path of the host.
+    Nowhere(PathBuf),
+    /// The program was not found in the directories of PATH.
+    SearchPath,
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remedy::Closed { place, mode, uid } => write!(
+                f,
+                "{} (mode {mode:o}) is closed to user {uid}, which the sandbox runs as: chmod o+x, or choose a --user \
+                 with access",
+                place.display()
+            ),
+            Remedy::Nowhere(path) => {
+                write!(
+                    f,
+                    "neither the run's world nor the host has this file; on the host it would be {}",
+                    path.display()
+                )
+            }
+            Remedy::SearchPath => f.write_str(
+                "the run's world has no such file in these directories; --env PATH=... sets where to look it up",
+            ),
+        }
+    }
 }
 
 /// What a PROGRAM is, as far as can be told from outside.
@@ -47,8 +135,9 @@ pub struct HostFile {
 }
 
 impl HostFile {
-    /// What of it is closed to the sandbox's user, who is another one than we if root started us.
-    fn closed(&self, (uid, gid): (u32, u32)) -> Option<String> {
+    /// The first directory on the way, or the file itself, that is closed to the sandbox's user, who
+    /// is not the caller if root started millibox.
+    fn closed(&self, (uid, gid): (u32, u32)) -> Option<Remedy> {
         let way: Vec<&Path> = self.path.ancestors().take(if self.open { 1 } else { usize::MAX }).collect();
         way.into_iter().rev().find_map(|place| {
             let found = place.metadata().ok()?;
@@ -58,14 +147,7 @@ impl HostFile {
                 (false, false) => 0,
             };
             let closed = found.mode() >> shift & 1 == 0;
-            closed.then(|| {
-                format!(
-                    "{} (mode {:o}) is closed to user {uid}, whom the sandbox runs as: chmod o+x, or choose a --user who \
-                     may",
-                    place.display(),
-                    found.mode() & 0o7777
-                )
-            })
+            closed.then(|| Remedy::Closed { place: place.to_owned(), mode: found.mode() & 0o7777, uid })
         })
     }
 }
@@ -105,35 +187,21 @@ pub fn choose(args: &Args, world: &World) -> Result<Chosen, Failure> {
     Ok(Chosen::Request(Box::new(Request::of(program).args(&args.program).current_dir(inside)), meant))
 }
 
-/// Says which program it is that could not be executed, if it was a descriptor, which has no name, and where else a name
-/// can be looked for. And why a directory could not be entered.
-pub fn name_in(error: &mut RunError, args: &Args, world: &World, meant: &Meant, ids: (u32, u32)) {
-    if let (Some(directory), "working_directory") = (&args.cwd, error.step.as_str()) {
-        let host = seen(world, directory).filter(|_| error.errno == Some(libc::EACCES));
-        let closed = host.and_then(|path| HostFile { path, open: false }.closed(ids));
-        give_reason(error, closed);
+/// Names the program that could not be executed, if it was a descriptor, which has no name; and returns
+/// what the user can do about the error.
+pub fn explain(error: &mut RunError, args: &Args, world: &World, meant: &Meant, ids: (u32, u32)) -> Option<Remedy> {
+    if let (Some(directory), Step::WorkingDirectory) = (&args.cwd, error.step) {
+        let host = seen(world, directory).filter(|_| error.errno == Some(libc::EACCES))?;
+        return HostFile { path: host, open: false }.closed(ids);
     }
-    let Some(typed) = args.program.first().filter(|_| error.step == "exec") else { return };
-    let reason = match (meant, error.errno) {
+    let typed = args.program.first().filter(|_| error.step == Step::Exec)?;
+    error.subject.get_or_insert_with(|| typed.display().to_string());
+    let found = matches!(error.hint, Some(Hint::InterpreterMissing));
+    match (meant, error.errno) {
         (Meant::File(file), Some(libc::EACCES)) => file.closed(ids),
-        (Meant::Nowhere(path), Some(libc::ENOENT)) if !error.message.contains(NO_LOADER) => {
-            Some(format!("neither does the run's world show it nor is there a file {} on the host", path.display()))
-        }
+        (Meant::Nowhere(path), Some(libc::ENOENT)) if !found => Some(Remedy::Nowhere(path.clone())),
+        (_, Some(libc::ENOENT)) if !found && !typed.as_bytes().contains(&b'/') => Some(Remedy::SearchPath),
         _ => None,
-    };
-    give_reason(error, reason);
-    error.message = error.message.replacen("execute the program", &format!("execute {}", typed.display()), 1);
-    let missing = error.errno == Some(libc::ENOENT) && !error.message.contains(NO_LOADER);
-    if missing && !typed.as_bytes().contains(&b'/') {
-        error.message += "; --env PATH=... says in which directories it is looked for";
-    }
-}
-
-/// A reason, if it is known, takes the place of what it may be.
-fn give_reason(error: &mut RunError, reason: Option<String>) {
-    if let Some(reason) = reason {
-        error.message.truncate(error.message.rfind("; ").unwrap_or(error.message.len()));
-        error.message += &format!("; {reason}");
     }
 }
 
@@ -240,35 +308,26 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// Opens a program of the host that the caller may read and execute.
-fn open(path: &Path) -> Result<OwnedFd, RunError> {
-    let shown = path.display();
-    let error = |errno: Option<i32>, why: &dyn std::fmt::Display| RunError {
-        step: "exec".to_owned(),
-        errno,
-        message: format!("cannot execute {shown}: {why}"),
-    };
-    let cannot = |why: &dyn std::fmt::Display| error(None, why);
-    let metadata = path.metadata().map_err(|why| match closed_directory(path) {
-        Some(closed) if why.kind() == ErrorKind::PermissionDenied => {
-            let closed = closed.display();
-            error(why.raw_os_error(), &format!("{why}; you may not enter {closed}: chmod +x, or choose another place"))
+fn open(path: &Path) -> Result<OwnedFd, CannotExecute> {
+    let cannot = |problem| CannotExecute { path: path.to_owned(), problem };
+    let metadata = path.metadata().map_err(|error| match closed_directory(path) {
+        Some(closed) if error.kind() == ErrorKind::PermissionDenied => {
+            cannot(ProgramProblem::ClosedDirectory(error, closed.to_owned()))
         }
-        _ => error(why.raw_os_error(), &why),
+        _ => cannot(ProgramProblem::Inaccessible(error)),
     })?;
     if !metadata.is_file() {
-        return Err(cannot(&"it is not a regular file"));
+        return Err(cannot(ProgramProblem::NotRegular));
     }
     rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS)
-        .map_err(|_| cannot(&"you may not execute it: chmod +x, or run its interpreter"))?;
-    let mut file = File::open(path).map_err(|why| match why.kind() {
-        // Inside there is no path by which it could be executed without being read.
-        ErrorKind::PermissionDenied => error(why.raw_os_error(), &format!("{why}; you may not read it: chmod +r")),
-        _ => error(why.raw_os_error(), &why),
+        .map_err(|_| cannot(ProgramProblem::NotExecutable))?;
+    let mut file = File::open(path).map_err(|error| match error.kind() {
+        ErrorKind::PermissionDenied => cannot(ProgramProblem::Unreadable(error)),
+        _ => cannot(ProgramProblem::Inaccessible(error)),
     })?;
     let mut first = [0; 2];
     if file.read(&mut first).is_ok_and(|read| read == 2) && &first == b"#!" {
-        // The kernel hands an interpreter the script's path, and inside there is none.
-        return Err(cannot(&format!("it is a script that the sandbox does not show: add --ro {shown}")));
+        return Err(cannot(ProgramProblem::HiddenScript));
     }
     Ok(file.into())
 }
@@ -323,16 +382,16 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("p");
-        let why = |content: &str, mode: u32| {
+        let problem = |content: &str, mode: u32| {
             std::fs::write(&path, content).unwrap();
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-            open(&path).err().map(|error| error.message).unwrap_or_default()
+            open(&path).err().map(|error| error.problem)
         };
-        assert_eq!(why("\x7fELF", 0o755), "");
-        assert!(why("\x7fELF", 0o644).contains("chmod"));
-        assert!(why("#!/bin/sh\n", 0o755).contains("--ro"));
-        assert!(open(directory.path()).is_err_and(|error| error.message.contains("regular")));
-        assert!(open(&directory.path().join("none")).is_err_and(|error| error.errno == Some(libc::ENOENT)));
+        assert!(problem("\x7fELF", 0o755).is_none());
+        assert!(matches!(problem("\x7fELF", 0o644), Some(ProgramProblem::NotExecutable)));
+        assert!(matches!(problem("#!/bin/sh\n", 0o755), Some(ProgramProblem::HiddenScript)));
+        assert!(open(directory.path()).is_err_and(|error| matches!(error.problem, ProgramProblem::NotRegular)));
+        assert!(open(&directory.path().join("none")).is_err_and(|error| error.errno() == Some(libc::ENOENT)));
     }
 
     #[test]

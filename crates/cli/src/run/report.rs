@@ -1,6 +1,6 @@
 //! The report of a run: one JSON object in one line.
 
-use millibox::{Backend, RunError};
+use millibox::Backend;
 use serde::Serialize;
 
 /// The JSON object.
@@ -24,13 +24,7 @@ pub struct Report<'a> {
 pub struct ReportError<'a> {
     pub step: &'a str,
     pub errno: Option<i32>,
-    pub message: &'a str,
-}
-
-impl<'a> From<&'a RunError> for ReportError<'a> {
-    fn from(error: &'a RunError) -> ReportError<'a> {
-        ReportError { step: &error.step, errno: error.errno, message: &error.message }
-    }
+    pub message: String,
 }
 
 impl Report<'_> {

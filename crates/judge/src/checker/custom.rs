@@ -64,7 +64,7 @@ impl OutputValidator {
             request = request.stdin(sealed(output)?);
         }
         if !cpus.is_empty() {
-            request = request.cpus(cpus)?;
+            request = request.cpus(cpus);
         }
         let handle = supervisor.run(&request)?;
         // The request owns the run's ends of the pipes. While they are open, the pipes never break.

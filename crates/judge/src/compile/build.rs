@@ -93,10 +93,7 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job) -> Built {
         request = request.env(name, value);
     }
     if !job.cpus.is_empty() {
-        request = match request.cpus(job.cpus.iter().copied()) {
-            Ok(request) => request,
-            Err(error) => return failed(error.to_string()),
-        };
+        request = request.cpus(job.cpus.iter().copied());
     }
     let captured = match captured::run(supervisor, request, b"", job.limits.archive()) {
         Ok(captured) => captured,
@@ -111,7 +108,7 @@ fn judge(captured: &captured::Captured, messages: &str, limits: &Limits) -> Resu
     let exceeded = |limit| Err(CompileError::Limit(limit));
     match &captured.result.outcome {
         Outcome::NotStarted(error) | Outcome::SandboxError(error) => {
-            return Err(CompileError::Judge(error.message.clone()));
+            return Err(CompileError::Judge(error.to_string()));
         }
         Outcome::Cancelled | Outcome::Killed => {
             return Err(CompileError::Judge(format!("the compilation was {}", captured.result)));

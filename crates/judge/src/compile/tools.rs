@@ -4,7 +4,7 @@ use super::captured;
 use super::messages::printable;
 use super::world::{in_system, world};
 use crate::suite::{Root, Suite, Surroundings, Tool};
-use millibox::{Outcome, Request, RunError, Supervisor};
+use millibox::{Outcome, Request, RunError, Step, Supervisor};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -211,12 +211,12 @@ fn try_one(supervisor: &Supervisor, suite: &Suite, tool: &Tool, candidate: &Path
         Outcome::NotStarted(error) => {
             return Err(match closed(root.as_deref().unwrap_or(&path), supervisor.ids()) {
                 Some(why) => unreachable(why),
-                None if refused(error) => unreachable(error.message.clone()),
-                None if error.step == "exec" => broken(error.message.clone()),
-                None => helpless(error.message.clone()),
+                None if refused(error) => unreachable(error.to_string()),
+                None if error.step == Step::Exec => broken(error.to_string()),
+                None => helpless(error.to_string()),
             });
         }
-        Outcome::SandboxError(error) => return Err(helpless(error.message.clone())),
+        Outcome::SandboxError(error) => return Err(helpless(error.to_string())),
         _ if said.is_empty() => return Err(broken(captured.result.to_string())),
         _ => return Err(broken(format!("{}: {}", captured.result, said.lines().next().unwrap_or_default()))),
     }

@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn decide_of_sandbox_and_interactor_failures_is_a_judge_error() {
-        let error = || RunError { step: String::new(), errno: None, message: String::new() };
+        let error = || RunError::new(millibox::Step::Runner);
         let mut all: Vec<Outcome> = failures().into_iter().map(|(outcome, _)| outcome).collect();
         all.extend([Outcome::Exited(0), Outcome::Killed]);
         for outcome in all {

@@ -13,7 +13,7 @@
 //! The programs learn of each other's end only by their pipes, so the judge decides *when* they
 //! learn it. The judge keeps a descriptor of every end of every pipe. It closes the descriptors of
 //! a program's ends only when the time of that program's end is known. So a program's reaction to
-//! the other's end is certainly later than that end. `docs/interactive.md` has the rules and their
+//! the other's end is certainly later than that end. `docs/guide/interactive.md` has the rules and their
 //! reasons.
 //!
 //! | file | content |
@@ -130,7 +130,7 @@ fn play(
     ];
     if !cpus.is_empty() {
         for request in &mut requests {
-            *request = request.clone().cpus(cpus.iter().copied())?;
+            *request = request.clone().cpus(cpus.iter().copied());
         }
     }
     let handles = supervisor.run_pair([&requests[0], &requests[1]])?;

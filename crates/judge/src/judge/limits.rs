@@ -1,6 +1,6 @@
 //! What a submission may use on each test, and where that comes from.
 //!
-//! docs/judge.md has the defaults and their reasons.
+//! docs/guide/judge.md has the defaults and their reasons.
 
 use super::Options;
 use crate::program::Limits;

@@ -11,6 +11,36 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 /// Supervisors of one machine, one after the other.
 pub(super) const GENERATIONS: usize = 2;
 
+/// Why a judge has no machine to run programs on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// The supervisor cannot be started, or the CPUs are not known.
+    #[error(transparent)]
+    Supervisor(#[from] Error),
+    /// A CPU may not be used.
+    #[error("CPU {cpu} may not be used here; the allowed ones are {}", list(.allowed))]
+    CpuNotAllowed {
+        /// The CPU.
+        cpu: usize,
+        /// Those that this process may use (sched_getaffinity(2)).
+        allowed: Vec<usize>,
+    },
+    /// Only the weaker backend is available, and the caller did not choose it by name.
+    #[error(
+        "the limits of a judge need cgroups, and there are none ({}); choose --backend rlimit to limit single processes \
+         instead, or see `millibox doctor`", .declined.join("; ")
+    )]
+    NeedsCgroups {
+        /// Why each better backend was not taken.
+        declined: Vec<String>,
+    },
+}
+
+fn list(cpus: &[usize]) -> String {
+    cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
 /// Where programs run: a supervisor, and the CPUs of its workers.
 ///
 /// If the supervisor is killed, a second one takes its place, and what it was doing is done again; once that is killed
@@ -32,11 +62,10 @@ impl Machine {
     /// # Errors
     /// The supervisor cannot be started, a CPU may not be used, or limits could only be held by the
     /// weaker backend and nobody has chosen that by name.
-    pub fn start(builder: Builder, jobs: Option<usize>, cpus: &[usize]) -> Result<Machine, Error> {
+    pub fn start(builder: Builder, jobs: Option<usize>, cpus: &[usize]) -> Result<Machine, MachineError> {
         let allowed = allowed_cpus()?;
         if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-            let all: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-            return Err(Error::Request(format!("CPU {cpu} may not be used here; those that may: {}", all.join(","))));
+            return Err(MachineError::CpuNotAllowed { cpu: *cpu, allowed });
         }
         let cpus = if cpus.is_empty() { &allowed } else { cpus };
         let jobs = jobs.unwrap_or(cpus.len()).max(1);
@@ -44,11 +73,7 @@ impl Machine {
         let supervisor = builder.clone().start()?;
         // A supervisor that was told to do without has declined nothing.
         if supervisor.backend() == Backend::Rlimit && !supervisor.declined().is_empty() {
-            return Err(Error::Request(format!(
-                "the limits of a judge need cgroups, and there are none ({}); choose --backend rlimit to take limits \
-                 of single processes instead, or see `millibox doctor`",
-                supervisor.declined().join("; ")
-            )));
+            return Err(MachineError::NeedsCgroups { declined: supervisor.declined().to_vec() });
         }
         let supervisors = [OnceLock::from(supervisor), OnceLock::new()];
         let workers = cpus.iter().copied().cycle().take(jobs).collect();

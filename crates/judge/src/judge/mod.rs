@@ -36,7 +36,7 @@ mod pressure;
 mod submission;
 
 pub use choose::choose;
-pub use machine::Machine;
+pub use machine::{Machine, MachineError};
 pub use prepare::{Prepared, TimeLimit, Unjudgeable};
 
 use crate::cache::Cache;

@@ -1,7 +1,7 @@
 //! Tools for problem setters: begin a package, make its tests, validate it, find its limits, pack
 //! it and clean it.
 //!
-//! docs/problem.md describes the tools for setters.
+//! docs/guide/problem.md describes the tools for setters.
 //!
 //! | module | content |
 //! | --- | --- |

@@ -1,6 +1,6 @@
 //! Language suites: what a language needs to be compiled and run, as data.
 //!
-//! A suite file (TOML) describes one language; docs/suites.md explains each key. A file with
+//! A suite file (TOML) describes one language; docs/reference/suites.md explains each key. A file with
 //! variants, such as the standards of C++, makes one [`Suite`] for each of them.
 //!
 //! | file | what |

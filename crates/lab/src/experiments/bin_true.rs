@@ -1,8 +1,8 @@
-//! /bin/true, bare and through the sandbox: what a run costs.
+//! The experiment `true`: the cost of a run of /bin/true, bare and in the sandbox.
 //!
-//! Bare and sandboxed runs alternate in short blocks, so that both see the same machine;
-//! the first run of each block is not counted, as it still feels the block before it.
-//! Ratios and medians count, not microseconds.
+//! Bare and sandboxed runs alternate in short blocks, so that both see the same machine. The first
+//! run of each block is not counted, as it still feels the previous block. Compare ratios and
+//! medians, not microseconds.
 
 use super::Experiment;
 use crate::table::Samples;
@@ -14,33 +14,34 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// See the module.
+/// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "true",
     title: "What a run costs",
-    about: "posix_spawn and wait of /bin/true, against the same through the sandbox, which does all of its work for \
-            every run: fresh user, PID, mount and IPC namespaces and a fresh tmpfs, the default seccomp profile, limits \
-            on memory, processes and time, all figures read. One after another with one slot, then as many at once as \
-            there are CPUs. Wanted: at most 1.15 and at most 1.3 times the bare program.",
+    about: "posix_spawn and wait of /bin/true, against the same in the sandbox. The sandbox does \
+            all of its work for every run: fresh user, PID, mount and IPC namespaces and a fresh \
+            tmpfs, the default seccomp profile, limits on memory, processes and time, all \
+            figures read. One after another with one slot, then as many at once as CPUs. Target: \
+            at most 1.15 and at most 1.3 times the bare program.",
     run,
 };
 
-/// How much [`measure`] measures.
+/// The amount that [`measure`] measures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Amount {
-    /// Runs of each kind, one after another; at least 20.
+    /// Runs of each variant, one after another; at least 20.
     pub runs: u32,
-    /// Seconds that each of four kinds is measured on all CPUs, in a few turns.
+    /// Seconds for each of the four variants on all CPUs, in nine turns.
     pub seconds: f64,
 }
 
-/// Turns on all CPUs.
-const ROUNDS: u32 = 9;
-/// Runs that are asked for ahead, for each CPU.
-const AHEAD: usize = 4;
+/// Turns of each variant on all CPUs.
+const ALL_CPUS_ROUNDS: u32 = 9;
+/// Runs that are requested ahead, for each CPU.
+const RUNS_AHEAD_PER_CPU: usize = 4;
 
-/// Samples in one block.
-const BLOCK: u32 = 20;
+/// Counted runs in one block.
+const BLOCK_RUNS: u32 = 20;
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let amount = lab.scale().pick(
@@ -48,12 +49,12 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         Amount { runs: 2000, seconds: 4.5 },
         Amount { runs: 20_000, seconds: 30.0 },
     );
-    report_of(lab, report, &measure(lab, amount)?);
+    fill_report(lab, report, &measure(lab, amount)?);
     Ok(())
 }
 
-/// Puts what was measured into a report.
-pub fn report_of(lab: &Lab, report: &mut Report, measured: &Measured) {
+/// Adds the figures to a report.
+pub fn fill_report(lab: &Lab, report: &mut Report, measured: &TrueFigures) {
     let named = |name: &str, about: &str, values: Vec<Vec<f64>>| Samples {
         name: name.to_owned(),
         about: about.to_owned(),
@@ -63,12 +64,13 @@ pub fn report_of(lab: &Lab, report: &mut Report, measured: &Measured) {
     let one = &measured.samples;
     let samples = [
         named("bare", "posix_spawn and wait", vec![one.bare.clone()]),
-        named("millibox", "1 slot, everything limited", vec![one.boxed.clone()]),
+        named("millibox", "1 slot, everything limited", vec![one.sandboxed.clone()]),
     ];
     let real = || Metric::new("real time", Unit::Nanoseconds);
-    let table = Table::new("one", "/bin/true, one after another", vec![real()], &samples, BLOCK as usize, lab.seed());
-    report.claim("/bin/true, one after another", &table, "millibox", "real time", 1.15);
-    report.table(table);
+    let table =
+        Table::new("one", "/bin/true, one after another", vec![real()], &samples, BLOCK_RUNS as usize, lab.seed());
+    report.add_claim("/bin/true, one after another", &table, "millibox", "real time", 1.15);
+    report.add_table(table);
 
     let of_rates = |rates: &[Rate]| {
         vec![
@@ -78,9 +80,9 @@ pub fn report_of(lab: &Lab, report: &mut Report, measured: &Measured) {
     };
     let samples = [
         named("bare", "a loop of posix_spawn and wait for each CPU", of_rates(&one.bare_rates)),
-        named("millibox, pool", "a supervisor for each CPU, held on it with its one slot", of_rates(&one.pool_rates)),
-        named("millibox, pinned", "one supervisor, a slot for each CPU, held on it", of_rates(&one.pinned_rates)),
-        named("millibox", "one supervisor, a slot for each CPU, held nowhere", of_rates(&one.unpinned_rates)),
+        named("millibox, pool", "a supervisor for each CPU, pinned to it with its one slot", of_rates(&one.pool_rates)),
+        named("millibox, pinned", "one supervisor, a slot for each CPU, pinned to it", of_rates(&one.pinned_rates)),
+        named("millibox", "one supervisor, a slot for each CPU, not pinned", of_rates(&one.unpinned_rates)),
     ];
     let metrics = vec![
         Metric::new("wall time for each run", Unit::Nanoseconds),
@@ -88,39 +90,39 @@ pub fn report_of(lab: &Lab, report: &mut Report, measured: &Measured) {
     ];
     let title = format!("/bin/true on {} CPUs at once", measured.cpus);
     let table = Table::new("all-cpus", title, metrics, &samples, 1, lab.seed());
-    report.claim("/bin/true on all CPUs", &table, "millibox, pool", "wall time for each run", 1.3);
-    report.table(table);
+    report.add_claim("/bin/true on all CPUs", &table, "millibox, pool", "wall time for each run", 1.3);
+    report.add_table(table);
 }
 
-/// What one caller and what all CPUs gave, as it came.
+/// The samples of one caller and of all CPUs, in order of time.
 #[derive(Debug, Clone, Default)]
-struct Raw {
+struct RawSamples {
     bare: Vec<f64>,
-    boxed: Vec<f64>,
+    sandboxed: Vec<f64>,
     bare_rates: Vec<Rate>,
     pool_rates: Vec<Rate>,
     pinned_rates: Vec<Rate>,
     unpinned_rates: Vec<Rate>,
 }
 
-/// What was measured. Times are in nanoseconds.
+/// The figures of the experiment. Times are in nanoseconds.
 #[derive(Debug, Clone, Serialize)]
-pub struct Measured {
+pub struct TrueFigures {
     /// Median round trip of one caller / median posix_spawn and wait.
     ratio_1_slot: f64,
     /// Runs per second of as many posix_spawn loops as CPUs / runs per second of a pool: a supervisor for
     /// each CPU.
     ratio_all_cpus: f64,
-    /// The same of one supervisor with as many slots, each held on its CPU.
+    /// The same for one supervisor with as many slots, each pinned to its CPU.
     ratio_all_cpus_one_supervisor: f64,
-    /// The same without holding slots on CPUs.
+    /// The same without pinned slots.
     ratio_all_cpus_unpinned: f64,
     posix_spawn_median_ns: u64,
     posix_spawn_mean_ns: u64,
     sandbox_median_ns: u64,
     sandbox_mean_ns: u64,
     sandbox_p99_ns: u64,
-    /// The sandbox's, on all CPUs.
+    /// Runs per second of the pool, on all CPUs.
     runs_per_second: f64,
     posix_spawn_per_second: f64,
     /// CPU time of client, supervisor, homes, pid1s and programs together, on all CPUs.
@@ -131,11 +133,11 @@ pub struct Measured {
     backend: String,
     kernel: String,
     #[serde(skip)]
-    samples: Raw,
+    samples: RawSamples,
 }
 
-/// A table for a person.
-impl fmt::Display for Measured {
+/// Prints a table for readers.
+impl fmt::Display for TrueFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micros = |ns: u64| ns as f64 / 1000.0;
         writeln!(f, "/bin/true, backend {}, Linux {}, {} CPUs", self.backend, self.kernel, self.cpus)?;
@@ -175,36 +177,36 @@ impl fmt::Display for Measured {
     }
 }
 
-/// Measures.
+/// Runs the experiment.
 ///
 /// # Errors
 /// A run fails, or no supervisor can be started.
-pub fn measure(lab: &Lab, amount: Amount) -> Result<Measured, Error> {
+pub fn measure(lab: &Lab, amount: Amount) -> Result<TrueFigures, Error> {
     let progress = lab.progress("/bin/true");
     let begin = Instant::now();
     let cpus = lab.cpus();
     let one = lab.supervisor(1)?;
-    let request = lab.limited(Request::new("/bin/true"));
+    let request = lab.limit(Request::new("/bin/true"));
     let backend = one.backend();
-    let mut raw = Raw::default();
+    let mut raw = RawSamples::default();
     for _ in 0..amount.runs.min(50) {
         bare::spawn("/bin/true")?;
         bare::sandboxed(&one, &request)?;
     }
     while (raw.bare.len() as u32) < amount.runs {
         progress.show("one after another", raw.bare.len() as f64 / f64::from(amount.runs));
-        for turn in 0..=BLOCK {
+        for turn in 0..=BLOCK_RUNS {
             let begin = Instant::now();
             bare::spawn("/bin/true")?;
             if turn > 0 {
                 raw.bare.push(begin.elapsed().as_nanos() as f64);
             }
         }
-        for turn in 0..=BLOCK {
+        for turn in 0..=BLOCK_RUNS {
             let begin = Instant::now();
             bare::sandboxed(&one, &request)?;
             if turn > 0 {
-                raw.boxed.push(begin.elapsed().as_nanos() as f64);
+                raw.sandboxed.push(begin.elapsed().as_nanos() as f64);
             }
         }
     }
@@ -214,13 +216,13 @@ pub fn measure(lab: &Lab, amount: Amount) -> Result<Measured, Error> {
     let pinned = lab.builder().slots(cpus).pin_slots(true).start()?;
     let pool = Pool::with(&lab.builder())?;
     let which = super::conversation::cpus()?;
-    let for_long = Duration::from_secs_f64(amount.seconds.clamp(0.05, 600.0)) / ROUNDS;
-    for round in 0..ROUNDS {
-        progress.show("on all CPUs", f64::from(round) / f64::from(ROUNDS));
-        raw.bare_rates.push(bare_on_all_cpus(&which, for_long)?);
-        raw.pool_rates.push(pool_on_all_cpus(&pool, &request, &which, for_long)?);
-        raw.pinned_rates.push(sandbox_on_all_cpus(&pinned, &request, cpus, for_long)?);
-        raw.unpinned_rates.push(sandbox_on_all_cpus(&unpinned, &request, cpus, for_long)?);
+    let duration = Duration::from_secs_f64(amount.seconds.clamp(0.05, 600.0)) / ALL_CPUS_ROUNDS;
+    for round in 0..ALL_CPUS_ROUNDS {
+        progress.show("on all CPUs", f64::from(round) / f64::from(ALL_CPUS_ROUNDS));
+        raw.bare_rates.push(bare_on_all_cpus(&which, duration)?);
+        raw.pool_rates.push(pool_on_all_cpus(&pool, &request, &which, duration)?);
+        raw.pinned_rates.push(sandbox_on_all_cpus(&pinned, &request, cpus, duration)?);
+        raw.unpinned_rates.push(sandbox_on_all_cpus(&unpinned, &request, cpus, duration)?);
     }
     progress.done(begin.elapsed());
     let sorted = |all: &[f64]| {
@@ -228,21 +230,21 @@ pub fn measure(lab: &Lab, amount: Amount) -> Result<Measured, Error> {
         sorted.sort_unstable();
         sorted
     };
-    let (bare, boxed) = (sorted(&raw.bare), sorted(&raw.boxed));
+    let (bare, sandboxed) = (sorted(&raw.bare), sorted(&raw.sandboxed));
     let middle = |all: &[Rate]| median(all.iter().map(|rate| rate.per_second).collect());
     let cpu = |all: &[Rate]| median(all.iter().map(|rate| rate.cpu_ns as f64).collect()) as u64;
     let mean = |all: &[u64]| all.iter().sum::<u64>() / all.len().max(1) as u64;
     let at = |all: &[u64], part: f64| all[((all.len() - 1) as f64 * part) as usize];
-    Ok(Measured {
-        ratio_1_slot: at(&boxed, 0.5) as f64 / at(&bare, 0.5) as f64,
+    Ok(TrueFigures {
+        ratio_1_slot: at(&sandboxed, 0.5) as f64 / at(&bare, 0.5) as f64,
         ratio_all_cpus: middle(&raw.bare_rates) / middle(&raw.pool_rates),
         ratio_all_cpus_one_supervisor: middle(&raw.bare_rates) / middle(&raw.pinned_rates),
         ratio_all_cpus_unpinned: middle(&raw.bare_rates) / middle(&raw.unpinned_rates),
         posix_spawn_median_ns: at(&bare, 0.5),
         posix_spawn_mean_ns: mean(&bare),
-        sandbox_median_ns: at(&boxed, 0.5),
-        sandbox_mean_ns: mean(&boxed),
-        sandbox_p99_ns: at(&boxed, 0.99),
+        sandbox_median_ns: at(&sandboxed, 0.5),
+        sandbox_mean_ns: mean(&sandboxed),
+        sandbox_p99_ns: at(&sandboxed, 0.99),
         runs_per_second: middle(&raw.pool_rates),
         posix_spawn_per_second: middle(&raw.bare_rates),
         cpu_ns_per_request: cpu(&raw.pool_rates),
@@ -260,22 +262,22 @@ fn expect_success(handle: &Handle) -> Result<(), Error> {
     if result.outcome == millibox::Outcome::Exited(0) {
         Ok(())
     } else {
-        Err(Error::says(format!("/bin/true in the sandbox: {result}")))
+        Err(Error::other(format!("/bin/true in the sandbox: {result}")))
     }
 }
 
-/// How a measurement on all CPUs went.
+/// The result of a measurement on all CPUs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rate {
     pub per_second: f64,
     cpu_ns: u64,
 }
 
-pub(super) fn bare_on_all_cpus(cpus: &[usize], for_long: Duration) -> Result<Rate, Error> {
-    rate(&[], for_long, |for_long| {
-        at_once(cpus, || {
+pub(super) fn bare_on_all_cpus(cpus: &[usize], duration: Duration) -> Result<Rate, Error> {
+    rate(&[], duration, |duration| {
+        count_on_each(cpus, || {
             let (begin, mut count) = (Instant::now(), 0);
-            while begin.elapsed() < for_long {
+            while begin.elapsed() < duration {
                 bare::spawn("/bin/true")?;
                 count += 1;
             }
@@ -284,40 +286,44 @@ pub(super) fn bare_on_all_cpus(cpus: &[usize], for_long: Duration) -> Result<Rat
     })
 }
 
-/// A thread of ours on each CPU, as bare has them, and as a server for very many runs would.
+/// Drives the pool from a client thread on each CPU, like the bare loops and like a busy server.
 pub(super) fn pool_on_all_cpus(
     pool: &Pool,
     request: &Request,
     cpus: &[usize],
-    for_long: Duration,
+    duration: Duration,
 ) -> Result<Rate, Error> {
     let pids: Vec<u32> = pool.members().map(Supervisor::pid).collect();
-    rate(&pids, for_long, |for_long| at_once(cpus, || drive(|| pool.run(request), AHEAD, for_long)))
+    rate(&pids, duration, |duration| {
+        count_on_each(cpus, || keep_busy(|| pool.run(request), RUNS_AHEAD_PER_CPU, duration))
+    })
 }
 
 fn sandbox_on_all_cpus(
     supervisor: &Supervisor,
     request: &Request,
     cpus: usize,
-    for_long: Duration,
+    duration: Duration,
 ) -> Result<Rate, Error> {
-    rate(&[supervisor.pid()], for_long, |for_long| drive(|| supervisor.run(request), cpus * AHEAD, for_long))
+    rate(&[supervisor.pid()], duration, |duration| {
+        keep_busy(|| supervisor.run(request), cpus * RUNS_AHEAD_PER_CPU, duration)
+    })
 }
 
-/// Runs for each second of what does and counts them, and what each took.
+/// Runs per second of `runs`, which counts them, and the CPU time of each.
 ///
-/// Before it counts it runs for a while: what the sandbox's last runs leave to be taken apart would else be the next
-/// kind's, and the bare loop's most of all.
-fn rate(supervisors: &[u32], for_long: Duration, runs: impl Fn(Duration) -> Result<u64, Error>) -> Result<Rate, Error> {
-    runs(for_long / 5)?;
+/// An uncounted start comes first. Otherwise the tear-down of the previous variant's last runs would
+/// slow this variant down, and the bare loop most of all.
+fn rate(supervisors: &[u32], duration: Duration, runs: impl Fn(Duration) -> Result<u64, Error>) -> Result<Rate, Error> {
+    runs(duration / 5)?;
     let (begin, cpu) = (Instant::now(), busy_ns(supervisors));
-    let count = runs(for_long)?.max(1);
+    let count = runs(duration)?.max(1);
     let per_second = count as f64 / begin.elapsed().as_secs_f64();
     Ok(Rate { per_second, cpu_ns: busy_ns(supervisors).saturating_sub(cpu) / count })
 }
 
-/// A thread on each of these CPUs that counts; their sum.
-fn at_once(cpus: &[usize], counts: impl Fn() -> Result<u64, Error> + Sync) -> Result<u64, Error> {
+/// Runs `counts` in a thread pinned to each of these CPUs. Returns the sum.
+fn count_on_each(cpus: &[usize], counts: impl Fn() -> Result<u64, Error> + Sync) -> Result<u64, Error> {
     let counts_on = |cpu: usize| {
         let mut one = CpuSet::new();
         one.set(cpu);
@@ -327,17 +333,21 @@ fn at_once(cpus: &[usize], counts: impl Fn() -> Result<u64, Error> + Sync) -> Re
     std::thread::scope(|scope| {
         let all: Vec<_> = cpus.iter().map(|&cpu| scope.spawn(move || counts_on(cpu))).collect();
         all.into_iter().try_fold(0, |sum, thread| {
-            Ok(sum + thread.join().unwrap_or_else(|_| Err(Error::says("a thread of the measurement panicked")))?)
+            Ok(sum + thread.join().unwrap_or_else(|_| Err(Error::other("a thread of the measurement panicked")))?)
         })
     })
 }
 
-/// Asks for runs, so many ahead that a slot always finds one waiting; how many there were.
-fn drive(run: impl Fn() -> Result<Handle, millibox::Error>, ahead: usize, for_long: Duration) -> Result<u64, Error> {
+/// Requests runs, `ahead` at a time, so that a slot always finds one waiting. Returns their number.
+fn keep_busy(
+    run: impl Fn() -> Result<Handle, millibox::Error>,
+    ahead: usize,
+    duration: Duration,
+) -> Result<u64, Error> {
     let begin = Instant::now();
     let mut outstanding: VecDeque<Handle> = VecDeque::new();
     let mut count = 0;
-    while begin.elapsed() < for_long {
+    while begin.elapsed() < duration {
         while outstanding.len() < ahead {
             outstanding.push_back(run()?);
         }
@@ -353,8 +363,8 @@ fn drive(run: impl Fn() -> Result<Handle, millibox::Error>, ahead: usize, for_lo
     Ok(count)
 }
 
-/// CPU time of this process and of the children it waited for; of supervisors and
-/// their homes as well (proc_pid_stat(5): utime, stime, cutime, cstime, in ticks of 10 ms).
+/// CPU time of this process, its waited-for children, the supervisors and their homes
+/// (proc_pid_stat(5): utime, stime, cutime, cstime, in ticks of 10 ms).
 fn busy_ns(supervisors: &[u32]) -> u64 {
     let ticks = |pid: &str| -> u64 {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

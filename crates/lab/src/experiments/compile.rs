@@ -1,7 +1,7 @@
-//! Compiling a C++ program with many system calls.
+//! The experiment `compile`: a C++ compilation with many system calls.
 
 use super::Experiment;
-use crate::lab::find;
+use crate::lab::find_executable;
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant, bare};
 use millibox::{Mount, Request, World};
 use std::fmt::Write;
@@ -12,34 +12,36 @@ use std::time::{Duration, Instant};
 pub const EXPERIMENT: Experiment = Experiment {
     name: "compile",
     title: "Compiling C++",
-    about: "Thesis, chapter 5: g++ compiles and links a program of a few hundred headers, looked for in eight \
-            directories each, so that it makes many system calls; bare, in the sandbox, and in the sandbox without a \
-            seccomp program. Wanted: at most 2 % more than bare (the thesis found 14 %, all of it by its seccomp \
-            program). All write to a tmpfs, where there is one outside.",
+    about: "Thesis, chapter 5: g++ compiles and links a program with a few hundred headers, each \
+            searched for in eight directories, so it makes many system calls. Bare, in the \
+            sandbox, and in the sandbox without a seccomp program. Target: at most 2 % more than \
+            bare (the thesis found 14 %, all of it due to its seccomp program). All variants \
+            write to a tmpfs, if the host has one.",
     run,
 };
 
-/// Where headers are looked for; each is in one of these.
-const DIRECTORIES: usize = 8;
+/// Number of directories that the compiler searches for a header; each header is in one of them.
+const HEADER_DIRECTORIES: usize = 8;
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
-    let compiler = find("g++").ok_or_else(|| Error::says("there is no g++ on PATH; install it (Debian: g++)"))?;
+    let compiler =
+        find_executable("g++").ok_or_else(|| Error::other("there is no g++ on PATH; install it (Debian: g++)"))?;
     let headers = lab.scale().pick(10, 250, 250);
     let sources = lab.directory().join("compile");
     write_sources(&sources, headers)?;
-    let output = Output::new()?;
+    let output = OutputDirectory::new()?;
     let options = |sources: &Path, output: &Path| {
         let mut words: Vec<PathBuf> = ["-std=c++17", "-O1", "-pipe", "-o"].map(PathBuf::from).into();
         words.extend([output.join("out"), sources.join("main.cpp")]);
         words.extend(
-            (0..DIRECTORIES).map(|at| PathBuf::from(format!("-I{}", sources.join(format!("d{at}")).display()))),
+            (0..HEADER_DIRECTORIES).map(|at| PathBuf::from(format!("-I{}", sources.join(format!("d{at}")).display()))),
         );
         words
     };
     let supervisor = lab.supervisor(1)?;
     let world = World::minimal().mount(Mount::read_only(sources.display().to_string(), "/src"));
     let request = Request::new(&compiler).args(options(Path::new("/src"), Path::new("/tmp")));
-    let request = lab.limited_by(request.env("PATH", "/usr/bin:/bin"), 2 << 30, 64, Duration::from_secs(300));
+    let request = lab.limit_to(request.env("PATH", "/usr/bin:/bin"), 2 << 30, 64, Duration::from_secs(300));
     let inside = |world: World| {
         let (supervisor, request) = (&supervisor, request.clone().world(&world));
         move || {
@@ -66,35 +68,35 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         .plan(Plan {
             rounds: lab.scale().pick(2, 40, 100),
             budget: lab.scale().pick(Duration::from_secs(20), Duration::from_secs(60), Duration::from_secs(1200)),
-            at_least: 2,
+            min_rounds: 2,
             ..Plan::default()
         })
         .measure(lab)?;
-    report.claim("compiling C++, real time", &table, "millibox", "real time", 1.02);
-    report.test(&table, "real time", ["bare", "millibox"])?;
-    report.test(&table, "real time", ["millibox without seccomp", "millibox"])?;
-    report.table(table);
+    report.add_claim("compiling C++, real time", &table, "millibox", "real time", 1.02);
+    report.add_test(&table, "real time", ["bare", "millibox"])?;
+    report.add_test(&table, "real time", ["millibox without seccomp", "millibox"])?;
+    report.add_table(table);
     report.versions.push(("g++".to_owned(), super::version(&compiler, &["--version"])));
     if !output.in_memory {
-        report.note("There is no /dev/shm here: the bare compiler writes to a disk and the sandbox to a tmpfs.");
+        report.add_note("There is no /dev/shm here: the bare compiler writes to a disk and the sandbox to a tmpfs.");
     }
     Ok(())
 }
 
-/// A directory for what the bare compiler writes.
-struct Output {
+/// The directory that the bare compiler writes to.
+struct OutputDirectory {
     directory: tempfile::TempDir,
     in_memory: bool,
 }
 
-impl Output {
-    fn new() -> Result<Output, Error> {
+impl OutputDirectory {
+    fn new() -> Result<OutputDirectory, Error> {
         let make = |at: &Path| tempfile::Builder::new().prefix("millibox-lab.").tempdir_in(at);
         match make(Path::new("/dev/shm")) {
-            Ok(directory) => Ok(Output { directory, in_memory: true }),
+            Ok(directory) => Ok(OutputDirectory { directory, in_memory: true }),
             Err(_) => {
-                let directory = make(&std::env::temp_dir()).map_err(Error::system("make a directory for objects"))?;
-                Ok(Output { directory, in_memory: false })
+                let directory = make(&std::env::temp_dir()).map_err(Error::system("create a directory for objects"))?;
+                Ok(OutputDirectory { directory, in_memory: false })
             }
         }
     }
@@ -104,12 +106,12 @@ impl Output {
     }
 }
 
-/// main.cpp, and its headers in `DIRECTORIES` directories.
+/// Writes main.cpp, and its headers into [`HEADER_DIRECTORIES`] directories.
 fn write_sources(at: &Path, headers: usize) -> Result<(), Error> {
     let put = |path: PathBuf, text: &str| {
         std::fs::write(&path, text).map_err(Error::system(format!("write {}", path.display())))
     };
-    for directory in 0..DIRECTORIES {
+    for directory in 0..HEADER_DIRECTORIES {
         let path = at.join(format!("d{directory}"));
         std::fs::create_dir_all(&path).map_err(Error::system(format!("make {}", path.display())))?;
     }
@@ -117,7 +119,7 @@ fn write_sources(at: &Path, headers: usize) -> Result<(), Error> {
     let mut body = String::new();
     for number in 0..headers {
         let text = format!("#pragma once\ninline int f{number}(int x) {{ return x * {number} + 1; }}\n");
-        put(at.join(format!("d{}/h{number}.h", number % DIRECTORIES)), &text)?;
+        put(at.join(format!("d{}/h{number}.h", number % HEADER_DIRECTORIES)), &text)?;
         let _ = writeln!(main, "#include <h{number}.h>");
         let _ = writeln!(body, "    sum[f{number}({number})] += {number};");
     }

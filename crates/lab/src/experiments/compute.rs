@@ -1,4 +1,4 @@
-//! CPU time of a compute-bound solution, bare and inside.
+//! The experiment `compute`: CPU time of a compute-bound solution, bare and inside.
 
 use super::Experiment;
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant, bare};
@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 pub const EXPERIMENT: Experiment = Experiment {
     name: "compute",
     title: "A compute-bound solution",
-    about: "Thesis, chapter 5: a solution that computes and makes next to no system calls takes the same CPU time \
-            inside as outside. Wanted: within 0.3 %. CPU time is user and system time of the program, by wait4(2) \
-            outside and by the sandbox's own figures inside.",
+    about: "Thesis, chapter 5: a solution that computes and makes next to no system calls uses \
+            the same CPU time inside as outside. Target: within 0.3 %. CPU time is the program's \
+            user and system time, from wait4(2) outside and from the sandbox's result inside.",
     run,
 };
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let program = lab.compile("compute", include_str!("../../programs/compute.cpp"), &["-O2", "-static"])?;
-    // 14 queens take a fifth of a second or so, each queen more about six times as long.
+    // 14 queens take about 0.2 s; each further queen takes about six times as long.
     let queens = lab.scale().pick("8", "14", "15");
     let supervisor = lab.supervisor(1)?;
     let world = World::minimal().read_only(&program, "/compute");
-    let request = lab.limited(Request::new("/compute").arg(queens).world(&world));
+    let request = lab.limit(Request::new("/compute").arg(queens).world(&world));
     let unfiltered = request.clone().world(&world.without_seccomp());
     let inside = |request: Request| {
         let supervisor = &supervisor;
@@ -51,8 +51,8 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             ..Plan::default()
         })
         .measure(lab)?;
-    report.claim("a compute-bound solution inside, CPU time", &table, "millibox", "CPU time", 1.003);
-    report.test(&table, "CPU time", ["bare", "millibox"])?;
-    report.table(table);
+    report.add_claim("a compute-bound solution inside, CPU time", &table, "millibox", "CPU time", 1.003);
+    report.add_test(&table, "CPU time", ["bare", "millibox"])?;
+    report.add_table(table);
     Ok(())
 }

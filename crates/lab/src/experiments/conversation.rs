@@ -1,8 +1,8 @@
-//! Two programs that talk: `ask` and `answer`, with something around them or nothing.
+//! A conversation of the programs `ask` and `answer`, bare, observed or sandboxed.
 
 use crate::programs::{
-    MARK, executable, sys, talk,
-    under::{Around, Used},
+    PROGRAM_ARGUMENT, executable, sys, talk,
+    under::{Observer, Usage},
 };
 use crate::{Error, bare};
 use millibox::{Handle, Outcome, Request, RunResult, Supervisor, World};
@@ -15,9 +15,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The CPUs that we may use.
+/// The CPUs that the lab may use.
 pub fn cpus() -> Result<Vec<usize>, Error> {
-    let all = sched_getaffinity(None).map_err(Error::system("ask for the CPUs that we may use"))?;
+    let all = sched_getaffinity(None).map_err(Error::system("get the CPU affinity"))?;
     Ok((0..CpuSet::MAX_CPU).filter(|&cpu| all.is_set(cpu)).collect())
 }
 
@@ -27,7 +27,7 @@ pub fn spawn_on(cpus: &[usize], command: &mut Command) -> Result<Child, Error> {
     let before = sched_getaffinity(None).map_err(failed)?;
     let mut few = CpuSet::new();
     cpus.iter().for_each(|&cpu| few.set(cpu));
-    // It inherits them.
+    // The child inherits the affinity.
     sched_setaffinity(None, &few).map_err(failed)?;
     let child = command.spawn();
     sched_setaffinity(None, &before).map_err(failed)?;
@@ -35,97 +35,101 @@ pub fn spawn_on(cpus: &[usize], command: &mut Command) -> Result<Child, Error> {
     child.map_err(Error::system(format!("run {name}")))
 }
 
-/// Where the two run. With more than two CPUs, "anywhere" is any of them.
+/// The CPUs of the two programs.
 #[derive(Debug, Clone)]
-pub struct Places {
-    /// In a table's name.
+pub struct Placement {
+    /// The name in a table's id.
     pub id: &'static str,
-    /// For a person.
+    /// The description, for readers.
     pub what: &'static str,
-    /// CPUs of who asks.
+    /// CPUs of the interactor.
     pub ask: Vec<usize>,
-    /// CPUs of the solution and of what watches it.
+    /// CPUs of the solution and of its observer.
     pub answer: Vec<usize>,
 }
 
-/// The ways that there are here to place two programs.
-pub fn places() -> Result<Vec<Places>, Error> {
+/// The possible placements on this machine.
+pub fn placements() -> Result<Vec<Placement>, Error> {
     let all = cpus()?;
-    let mut ways = vec![Places { id: "anywhere", what: "no affinity", ask: all.clone(), answer: all.clone() }];
+    let mut ways = vec![Placement { id: "anywhere", what: "no affinity", ask: all.clone(), answer: all.clone() }];
     if let [first, .., last] = all[..] {
-        ways.push(Places { id: "separate", what: "separate CPUs", ask: vec![first], answer: vec![last] });
+        ways.push(Placement { id: "separate", what: "separate CPUs", ask: vec![first], answer: vec![last] });
     }
     let first = all[..1].to_vec();
-    ways.push(Places { id: "same", what: "the same CPU", ask: first.clone(), answer: first });
+    ways.push(Placement { id: "same", what: "the same CPU", ask: first.clone(), answer: first });
     Ok(ways)
 }
 
-/// What came of one conversation.
+/// The times of one conversation, per query.
 #[derive(Debug, Clone, Copy)]
-pub struct Talked {
-    /// From the first answer to the last, for each query, in nanoseconds.
+pub struct QueryTimes {
+    /// Real time from the first answer to the last, in nanoseconds.
     pub query_ns: f64,
-    /// CPU time of the solution, for each query, in nanoseconds.
+    /// CPU time of the solution, in nanoseconds.
     pub cpu_ns: f64,
-    /// The same of the solution and of what watches it.
+    /// CPU time of the solution and of its observer, in nanoseconds.
     pub all_cpu_ns: f64,
 }
 
-/// How conversations are made.
+/// Starts conversations.
 #[derive(Debug)]
-pub struct Table<'a> {
+pub struct Conversation<'a> {
     program: PathBuf,
     descriptor: Arc<OwnedFd>,
     supervisor: &'a Supervisor,
     queries: u64,
 }
 
-impl<'a> Table<'a> {
-    /// With so many queries each.
-    pub fn new(supervisor: &'a Supervisor, queries: u64) -> Result<Table<'a>, Error> {
+impl<'a> Conversation<'a> {
+    /// Conversations of this number of queries.
+    pub fn new(supervisor: &'a Supervisor, queries: u64) -> Result<Conversation<'a>, Error> {
         let program = executable().map_err(Error::system("find the lab's programs"))?;
         let descriptor = File::open(&program).map_err(Error::system(format!("open {}", program.display())))?;
-        Ok(Table { program, descriptor: Arc::new(descriptor.into()), supervisor, queries })
+        Ok(Conversation { program, descriptor: Arc::new(descriptor.into()), supervisor, queries })
     }
 
     fn command(&self, before: &[&str], last: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.arg(MARK).args(before);
+        command.arg(PROGRAM_ARGUMENT).args(before);
         if !before.is_empty() {
-            command.arg(&self.program).arg(MARK);
+            command.arg(&self.program).arg(PROGRAM_ARGUMENT);
         }
         command.args(last).env_clear();
         command
     }
 
-    /// One of the programs in the sandbox.
+    /// A request for one of the lab's programs.
     pub fn request(&self, arguments: &[&str], cpus: &[usize], world: &World) -> Result<Request, Error> {
         Ok(Request::from_descriptor(self.descriptor.clone())
-            .args(["millibox", MARK])
+            .args(["millibox-lab", PROGRAM_ARGUMENT])
             .args(arguments.iter().copied())
             .world(world)
-            .cpus(cpus.iter().copied())?)
+            .cpus(cpus.iter().copied()))
     }
 
-    /// A solution with `around` around it, in a session of its own if so wanted, asked by a bare program.
-    pub fn under(&self, around: Around, session: bool, places: &Places) -> Result<Talked, Error> {
+    /// Runs a solution under an observer, in its own session if `session`, with a bare interactor.
+    pub fn under(&self, observer: Observer, session: bool, places: &Placement) -> Result<QueryTimes, Error> {
         let queries = self.queries.to_string();
         let program = self.program.to_string_lossy();
-        let apart = ["place", "session", "--", &program, MARK];
+        let apart = ["place", "session", "--", &program, PROGRAM_ARGUMENT];
         let before = if session { &apart[..] } else { &[] };
-        let mut solution = self.command(&[before, &["under", around.name()]].concat(), &["answer", &queries]);
+        let mut solution = self.command(&[before, &["under", observer.name()]].concat(), &["answer", &queries]);
         let solution = solution.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut solution = spawn_on(&places.answer, solution)?;
         let (to, from) = (solution.stdin.take(), solution.stdout.take());
-        let (Some(to), Some(from)) = (to, from) else { return Err(Error::says("no pipes")) };
+        let (Some(to), Some(from)) = (to, from) else { return Err(Error::other("no pipes")) };
         let [query_ns, _] = self.ask(from.into(), to.into(), places)?;
-        let (used, all) = used(solution, around)?;
+        let (used, all) = used(solution, observer)?;
         let queries = self.queries as f64;
-        Ok(Talked { query_ns, cpu_ns: cpu(&used) / queries, all_cpu_ns: all / queries })
+        Ok(QueryTimes { query_ns, cpu_ns: cpu(&used) / queries, all_cpu_ns: all / queries })
     }
 
-    /// A solution in the sandbox, asked by a bare program.
-    pub fn solution_sandboxed(&self, limit: impl Fn(Request) -> Request, places: &Places) -> Result<Talked, Error> {
+    /// Runs a solution in the sandbox with a bare interactor.
+    pub fn solution_sandboxed(
+        &self,
+        limit: impl Fn(Request) -> Request,
+        places: &Placement,
+    ) -> Result<QueryTimes, Error> {
         let (to_read, to) = pipe()?;
         let (from, from_write) = pipe()?;
         let queries = self.queries.to_string();
@@ -135,33 +139,33 @@ impl<'a> Table<'a> {
         let result = handle.wait()?;
         expect(&result, 0)?;
         let cpu_ns = (result.figures.cpu_user_ns + result.figures.cpu_system_ns) as f64 / self.queries as f64;
-        Ok(Talked { query_ns, cpu_ns, all_cpu_ns: cpu_ns })
+        Ok(QueryTimes { query_ns, cpu_ns, all_cpu_ns: cpu_ns })
     }
 
-    /// Runs the bare `ask`; see `asked`.
-    fn ask(&self, from: Stdio, to: Stdio, places: &Places) -> Result<[f64; 2], Error> {
+    /// Runs the bare interactor and returns the times of `asked`.
+    fn ask(&self, from: Stdio, to: Stdio, places: &Placement) -> Result<[f64; 2], Error> {
         let mut command = self.command(&[], &["ask", &self.queries.to_string()]);
         let mut asks = spawn_on(&places.ask, command.stdin(from).stdout(to).stderr(Stdio::piped()))?;
-        // Our ends of the pipes go with the command.
+        // This closes the lab's ends of the pipes.
         drop(command);
         let said = read_end(asks.stderr.take())?;
         let status = asks.wait().map_err(Error::system("wait for the program that asks"))?;
         self.asked(&said, status.code())
     }
 
-    /// What `ask` said, for each query: real time, and its own CPU time.
+    /// Parses the interactor's report: real time and its own CPU time per query.
     fn asked(&self, said: &str, code: Option<i32>) -> Result<[f64; 2], Error> {
         let numbers: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let queries = self.queries.saturating_sub(1).max(1) as f64;
         match (code, &numbers[..]) {
             (Some(42), [real, cpu]) => Ok([real / queries, cpu / queries]),
-            _ => Err(Error::says(format!("the program that asks exited with {code:?}: {}", said.trim()))),
+            _ => Err(Error::other(format!("the program that asks exited with {code:?}: {}", said.trim()))),
         }
     }
 
-    /// Both bare, each in the places that are named (see the program `place`). Nanoseconds for a query, of real time
-    /// and of CPU time of the one who asks.
-    pub fn bare_pair(&self, ask: &[&str], answer: &[&str], places: &Places) -> Result<[f64; 2], Error> {
+    /// Runs both programs bare, each in the given places (see the program `place`). Returns
+    /// nanoseconds per query: real time, and the interactor's CPU time.
+    pub fn bare_pair(&self, ask: &[&str], answer: &[&str], places: &Placement) -> Result<[f64; 2], Error> {
         let queries = self.queries.to_string();
         let of = |place: &[&str], what: &[&str]| match place {
             [] => self.command(&[], what),
@@ -173,7 +177,7 @@ impl<'a> Table<'a> {
         let mut solution = of(answer, &["answer", &queries]);
         let mut solution = spawn_on(&places.answer, solution.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
         let (to, from) = (solution.stdin.take(), solution.stdout.take());
-        let (Some(to), Some(from)) = (to, from) else { return Err(Error::says("no pipes")) };
+        let (Some(to), Some(from)) = (to, from) else { return Err(Error::other("no pipes")) };
         let mut command = of(ask, &["ask", &queries]);
         let mut asks = spawn_on(&places.ask, command.stdin(from).stdout(to).stderr(Stdio::piped()))?;
         drop(command);
@@ -183,11 +187,11 @@ impl<'a> Table<'a> {
         self.asked(&said, status.code())
     }
 
-    /// The same of both in the sandbox.
+    /// Like [`Conversation::bare_pair`], with both programs in the sandbox.
     pub fn sandboxed_pair(
         &self,
         limit: impl Fn(Request) -> Request,
-        places: &Places,
+        places: &Placement,
         world: &World,
     ) -> Result<[f64; 2], Error> {
         let (to_read, to) = pipe()?;
@@ -207,24 +211,24 @@ impl<'a> Table<'a> {
         self.asked(&said, Some(42))
     }
 
-    /// The batch form with `around` around the solution, from start to end.
-    pub fn batch_under(&self, around: Around, files: &Files, cpus: &[usize]) -> Result<[f64; 3], Error> {
-        let mut command = self.command(&["under", around.name()], &["batch"]);
+    /// Runs the batch solution under an observer: real time, CPU time, CPU time with the observer's.
+    pub fn batch_under(&self, observer: Observer, files: &BatchFiles, cpus: &[usize]) -> Result<[f64; 3], Error> {
+        let mut command = self.command(&["under", observer.name()], &["batch"]);
         let output = files.output()?;
         let command = command.stdin(files.input()?).stdout(files.writer(&output)?).stderr(Stdio::piped());
         let begin = Instant::now();
         let child = spawn_on(cpus, command)?;
-        let (used, all) = used(child, around)?;
+        let (used, all) = used(child, observer)?;
         let real = begin.elapsed().as_nanos() as f64;
         files.check(output, self.queries)?;
         Ok([real, cpu(&used), all])
     }
 
-    /// The batch form in the sandbox, from the call to the result.
+    /// Runs the batch solution in the sandbox, timed from the call to the result.
     pub fn batch_sandboxed(
         &self,
         limit: impl Fn(Request) -> Request,
-        files: &Files,
+        files: &BatchFiles,
         cpus: &[usize],
     ) -> Result<[f64; 3], Error> {
         let output = files.output()?;
@@ -239,27 +243,27 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The batch form's input.
+/// The input and output of the batch solution.
 #[derive(Debug)]
-pub struct Files {
+pub struct BatchFiles {
     input: PathBuf,
     directory: PathBuf,
 }
 
-impl Files {
-    /// Writes all questions into a file in `directory`.
-    pub fn new(directory: &Path, queries: u64) -> Result<Files, Error> {
-        let input = directory.join("questions");
-        std::fs::write(&input, talk::questions(queries)).map_err(Error::system("write the questions"))?;
-        Ok(Files { input, directory: directory.to_owned() })
+impl BatchFiles {
+    /// Writes all queries into a file in `directory`.
+    pub fn new(directory: &Path, queries: u64) -> Result<BatchFiles, Error> {
+        let input = directory.join("queries");
+        std::fs::write(&input, talk::queries(queries)).map_err(Error::system("write the queries"))?;
+        Ok(BatchFiles { input, directory: directory.to_owned() })
     }
 
     fn input(&self) -> Result<File, Error> {
-        File::open(&self.input).map_err(Error::system("open the questions"))
+        File::open(&self.input).map_err(Error::system("open the queries"))
     }
 
     fn output(&self) -> Result<File, Error> {
-        tempfile::tempfile_in(&self.directory).map_err(Error::system("make a file for the answers"))
+        tempfile::tempfile_in(&self.directory).map_err(Error::system("create a file for the answers"))
     }
 
     fn writer(&self, output: &File) -> Result<File, Error> {
@@ -270,49 +274,54 @@ impl Files {
         let mut text = String::new();
         let read = output.rewind().and_then(|()| output.read_to_string(&mut text));
         read.map_err(Error::system("read the answers"))?;
-        if talk::is_right(&text, queries) { Ok(()) } else { Err(Error::says("the batch's answers are wrong")) }
+        if talk::is_correct(&text, queries) { Ok(()) } else { Err(Error::other("the batch's answers are wrong")) }
     }
 }
 
-/// What a command with something around it used: the program by itself, and all in nanoseconds.
-fn used(mut child: Child, around: Around) -> Result<(Used, f64), Error> {
+/// The CPU time of an observed command: the program's, and the total in nanoseconds.
+fn used(mut child: Child, observer: Observer) -> Result<(Usage, f64), Error> {
     let said = read_end(child.stderr.take())?;
     let all = sys::wait(child.id() as i32).map_err(Error::system("wait for a program"))?;
     let line = said.lines().last().unwrap_or("");
-    let used: Used = serde_json::from_str(line)
-        .map_err(|error| Error::says(format!("{}: {error}: {}", around.name(), said.trim())))?;
+    let used: Usage = serde_json::from_str(line)
+        .map_err(|error| Error::other(format!("{}: {error}: {}", observer.name(), said.trim())))?;
     if used.code != 0 {
-        return Err(Error::says(format!("{}: the program exited with {}: {}", around.name(), used.code, said.trim())));
+        return Err(Error::other(format!(
+            "{}: the program exited with {}: {}",
+            observer.name(),
+            used.code,
+            said.trim()
+        )));
     }
-    let all = match around {
-        Around::Ptrace | Around::Notify | Around::NotifySync => (all.user_us + all.system_us) as f64 * 1000.0,
-        // Nobody watches: what is around has started the program, and waits.
+    let all = match observer {
+        Observer::Ptrace | Observer::Notify | Observer::NotifySync => (all.user_us + all.system_us) as f64 * 1000.0,
+        // No watcher: the observer has started the program, and sleeps.
         _ => cpu(&used),
     };
     Ok((used, all))
 }
 
-fn cpu(used: &Used) -> f64 {
+fn cpu(used: &Usage) -> f64 {
     (used.user_us + used.system_us) as f64 * 1000.0
 }
 
-/// Reads to the end.
+/// Reads to the end of the file.
 pub fn read_end(from: Option<impl Into<OwnedFd>>) -> Result<String, Error> {
     let mut text = String::new();
     if let Some(from) = from {
-        File::from(from.into()).read_to_string(&mut text).map_err(Error::system("read what a program said"))?;
+        File::from(from.into()).read_to_string(&mut text).map_err(Error::system("read a program's output"))?;
     }
     Ok(text)
 }
 
-/// A pipe: reading end, writing end.
+/// A pipe: its reading end and its writing end.
 pub fn pipe() -> Result<(OwnedFd, OwnedFd), Error> {
-    rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(Error::system("make a pipe"))
+    rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(Error::system("create a pipe"))
 }
 
 fn expect(result: &RunResult, code: i32) -> Result<(), Error> {
     match &result.outcome {
         Outcome::Exited(exited) if *exited == code => Ok(()),
-        _ => Err(Error::says(format!("in the sandbox: {result}"))),
+        _ => Err(Error::other(format!("in the sandbox: {result}"))),
     }
 }

@@ -1,7 +1,7 @@
-//! Whether a run gets dearer with what is around it.
+//! The experiment `growth`: the cost of a run over the size of its surroundings.
 
 use super::Experiment;
-use crate::table::{Figure, Samples, Table};
+use crate::table::{PlotKind, Samples, Table};
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant, bare, statistics};
 use millibox::{Handle, Mount, Request, World};
 use std::collections::VecDeque;
@@ -12,38 +12,38 @@ use std::time::{Duration, Instant};
 pub const EXPERIMENT: Experiment = Experiment {
     name: "growth",
     title: "Growth",
-    about: "The cost of a run of /bin/true over the number of mounts of its world, over the caller's memory, over the \
-            bytes of its environment, over the number of slots, and over many runs: through one supervisor, do the \
-            last ones take as long as the first?",
+    about: "The cost of a run of /bin/true over the number of mounts of its world, over the \
+            bytes of its environment, over the number of slots, over many runs through one \
+            supervisor, and over the caller's memory.",
     run,
 };
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
-    report.table(mounts(lab)?);
-    report.table(sizes(lab)?);
-    report.table(slots(lab)?);
+    report.add_table(mounts(lab)?);
+    report.add_table(sizes(lab)?);
+    report.add_table(slots(lab)?);
     many(lab, report)?;
     memory(lab, report)
 }
 
-const REAL: &str = "real time";
+const REAL_TIME: &str = "real time";
 
 fn real() -> Metric {
-    Metric::new(REAL, Unit::Nanoseconds)
+    Metric::new(REAL_TIME, Unit::Nanoseconds)
 }
 
-fn over(x: &str) -> Figure {
-    Figure::Lines { x: x.to_owned(), logarithmic: true }
+fn over(x: &str) -> PlotKind {
+    PlotKind::Lines { x: x.to_owned(), logarithmic: true }
 }
 
 fn plan(lab: &Lab, short: u64, full: u64) -> Plan {
     Plan {
         rounds: lab.scale().pick(2, 120, 400),
         block: lab.scale().pick(2, 10, 20),
-        settle: 2,
-        warm_up: 3,
+        settle_runs: 2,
+        warm_up_runs: 3,
         budget: Duration::from_secs(lab.scale().pick(10, short, full)),
-        at_least: 2,
+        min_rounds: 2,
     }
 }
 
@@ -53,13 +53,13 @@ fn mounts(lab: &Lab) -> Result<Table, Error> {
     std::fs::create_dir_all(&source).map_err(Error::system("make a directory to mount"))?;
     let mut comparison = Comparison::new("mounts", "Over the number of mounts")
         .metric(real())
-        .drawn(over("bind mounts beside those of the minimal world"))
+        .plotted_as(over("bind mounts beside those of the minimal world"))
         .plan(plan(lab, 12, 120));
     for count in lab.scale().pick(vec![1, 10], vec![1, 10, 100], vec![1, 3, 10, 30, 100, 300]) {
         let world = (0..count).fold(World::minimal(), |world, at| {
             world.mount(Mount::read_only(source.display().to_string(), format!("/mnt/{at}")))
         });
-        let request = lab.limited(Request::new("/bin/true").world(&world));
+        let request = lab.limit(Request::new("/bin/true").world(&world));
         let supervisor = &supervisor;
         comparison = comparison.variant(
             Variant::timed(format!("{count} mounts"), move || bare::sandboxed(supervisor, &request).map(drop))
@@ -73,9 +73,9 @@ fn sizes(lab: &Lab) -> Result<Table, Error> {
     let supervisor = lab.supervisor(1)?;
     let mut comparison = Comparison::new("request-size", "Over the bytes of the environment")
         .metric(real())
-        .drawn(over("bytes"))
+        .plotted_as(over("bytes"))
         .plan(plan(lab, 10, 120));
-    // One variable has less than 4 KiB, as in life; a request takes 128 KiB in all.
+    // Each variable has less than 4 KiB, as is usual; a request takes 128 KiB in all.
     let sizes: &[usize] =
         lab.scale().pick(&[100, 1000], &[100, 1000, 10_000, 100_000], &[100, 1000, 10_000, 30_000, 100_000]);
     for &size in sizes {
@@ -92,7 +92,7 @@ fn sizes(lab: &Lab) -> Result<Table, Error> {
         );
         let request =
             variables.iter().fold(Request::new("/bin/true"), |request, (name, value)| request.env(name, value));
-        let request = lab.limited(request);
+        let request = lab.limit(request);
         let supervisor = &supervisor;
         comparison = comparison.variant(
             Variant::timed(format!("millibox, {size} bytes"), move || bare::sandboxed(supervisor, &request).map(drop))
@@ -109,12 +109,12 @@ fn slots(lab: &Lab) -> Result<Table, Error> {
     while counts[counts.len() - 1] < 4 * lab.cpus() {
         counts.push((counts[counts.len() - 1] * 2).min(4 * lab.cpus()));
     }
-    let request = lab.limited(Request::new("/bin/true"));
+    let request = lab.limit(Request::new("/bin/true"));
     let supervisors = counts.iter().map(|&slots| lab.supervisor(slots)).collect::<Result<Vec<_>, Error>>()?;
     let mut comparison = Comparison::new("slots", format!("Over the number of slots, on {} CPUs", lab.cpus()))
         .metric(Metric::new("wall time for each run", Unit::Nanoseconds))
-        .drawn(over("slots, or loops of posix_spawn and wait"))
-        .plan(Plan { rounds: lab.scale().pick(2, 12, 60), block: 1, settle: 0, ..plan(lab, 15, 200) });
+        .plotted_as(over("slots, or loops of posix_spawn and wait"))
+        .plan(Plan { rounds: lab.scale().pick(2, 12, 60), block: 1, settle_runs: 0, ..plan(lab, 15, 200) });
     for (&slots, supervisor) in counts.iter().zip(&supervisors) {
         comparison = comparison.variant(
             Variant::new(format!("bare, {slots} loops"), move || {
@@ -135,7 +135,7 @@ fn slots(lab: &Lab) -> Result<Table, Error> {
                 let begin = Instant::now();
                 let mut outstanding: VecDeque<Handle> = VecDeque::new();
                 for _ in 0..runs {
-                    // More than slots: a slot always finds a run waiting.
+                    // More runs than slots, so that a slot always finds one waiting.
                     if outstanding.len() >= 4 * slots
                         && let Some(first) = outstanding.pop_front()
                     {
@@ -157,67 +157,61 @@ fn succeeded(handle: &Handle) -> Result<(), Error> {
     let result = handle.wait()?;
     match result.outcome {
         millibox::Outcome::Exited(0) => Ok(()),
-        _ => Err(Error::says(format!("in the sandbox: {result}"))),
+        _ => Err(Error::other(format!("in the sandbox: {result}"))),
     }
 }
 
-/// Many runs through one supervisor, with a bare one now and then, which tells how the machine was.
+/// Many runs through one supervisor, with bare runs between them as a control for the machine.
 fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
-    const BARE_EACH: usize = 20;
-    const WINDOWS: usize = 20;
+    const RUNS_PER_BARE_RUN: usize = 20;
+    const WINDOW_COUNT: usize = 20;
     let wanted: usize = lab.scale().pick(400, 20_000, 1_000_000);
     let budget = Duration::from_secs(lab.scale().pick(60, 30, 3600));
     let supervisor = lab.supervisor(1)?;
-    let request = lab.limited(Request::new("/bin/true"));
+    let request = lab.limit(Request::new("/bin/true"));
     let progress = lab.progress("Over many runs");
     for _ in 0..wanted.min(100) {
         bare::sandboxed(&supervisor, &request)?;
     }
-    let before = Held::by(supervisor.pid());
-    let (mut boxed, mut bare_runs) = (Vec::with_capacity(wanted), Vec::new());
+    let before = ProcessResources::of(supervisor.pid());
+    let (mut sandboxed, mut bare_runs) = (Vec::with_capacity(wanted), Vec::new());
     let begin = Instant::now();
     for at in 0..wanted {
-        // So that each window, and each tenth, has its bare runs.
-        if at % (WINDOWS * BARE_EACH) == 0 && at > 0 && begin.elapsed() > budget {
-            report.note(format!("After {} s there were {at} runs of {wanted}; no more were made.", budget.as_secs()));
+        // Only here, so that each window, and each tenth, has its bare runs.
+        if at % (WINDOW_COUNT * RUNS_PER_BARE_RUN) == 0 && at > 0 && begin.elapsed() > budget {
+            report.add_note(format!("Stopped after {} s, at {at} of {wanted} runs.", budget.as_secs()));
             break;
         }
-        if at % BARE_EACH == 0 {
+        if at % RUNS_PER_BARE_RUN == 0 {
             progress.show("/bin/true", at as f64 / wanted as f64);
             let begin = Instant::now();
             bare::spawn("/bin/true")?;
             bare_runs.push(begin.elapsed().as_nanos() as f64);
-            // Not counted: it feels the bare one before it.
+            // Not counted, as it still feels the bare run.
             bare::sandboxed(&supervisor, &request)?;
         }
         let begin = Instant::now();
         bare::sandboxed(&supervisor, &request)?;
-        boxed.push(begin.elapsed().as_nanos() as f64);
+        sandboxed.push(begin.elapsed().as_nanos() as f64);
     }
     progress.done(begin.elapsed());
-    let after = Held::by(supervisor.pid());
-    let runs = boxed.len();
+    let after = ProcessResources::of(supervisor.pid());
+    let runs = sandboxed.len();
     let title = format!("Over {runs} runs");
 
     let mut lines = Vec::new();
-    let window = runs / WINDOWS;
+    let window = runs / WINDOW_COUNT;
     for (series, part) in [("median", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
-        for (at, values) in boxed.chunks_exact(window).enumerate() {
+        for (at, values) in sandboxed.chunks_exact(window).enumerate() {
             lines.push(point(series, part, (at + 1) * window, values));
         }
     }
-    for (at, values) in bare_runs.chunks_exact(window / BARE_EACH).enumerate() {
+    for (at, values) in bare_runs.chunks_exact(window / RUNS_PER_BARE_RUN).enumerate() {
         lines.push(point("bare, median", 0.5, (at + 1) * window, values));
     }
-    // Each point is one number, so there is nothing to compare by a bootstrap.
-    let mut steady = Table::new(
-        "many-windows",
-        format!("{title}, each {window} by themselves"),
-        vec![real()],
-        &lines,
-        1,
-        lab.seed(),
-    );
+    // Each point is one number, so a bootstrap has nothing to compare.
+    let mut steady =
+        Table::new("many-windows", format!("{title}, in windows of {window}"), vec![real()], &lines, 1, lab.seed());
     for figures in steady.variants.iter_mut().flat_map(|variant| &mut variant.figures) {
         figures.ratio = None;
     }
@@ -228,9 +222,9 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         ..Samples::default()
     };
     let parts = [
-        tenth("first tenth", "of the runs through one supervisor", &boxed[..runs / 10]),
-        tenth("last tenth", "", &boxed[runs - runs / 10..]),
-        tenth("all", "", &boxed),
+        tenth("first tenth", "of the runs through one supervisor", &sandboxed[..runs / 10]),
+        tenth("last tenth", "", &sandboxed[runs - runs / 10..]),
+        tenth("all", "", &sandboxed),
         tenth("bare, first tenth", "posix_spawn and wait, once for 20 runs", &bare_runs[..bare_runs.len() / 10]),
         Samples {
             against: Some("bare, first tenth".to_owned()),
@@ -238,10 +232,10 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         },
     ];
     let whole = Table::new("many", title, vec![real()], &parts, (window / 10).clamp(1, 10), lab.seed());
-    report.claim("the last tenth of many runs against the first, real time", &whole, "last tenth", REAL, 1.05);
-    report.table(whole);
-    report.table(steady.drawn(Figure::Lines { x: "runs".to_owned(), logarithmic: false }));
-    report.note(format!("The supervisor before and after {runs} runs: {before}; {after}."));
+    report.add_claim("the last tenth of many runs against the first, real time", &whole, "last tenth", REAL_TIME, 1.05);
+    report.add_table(whole);
+    report.add_table(steady.plotted_as(PlotKind::Lines { x: "runs".to_owned(), logarithmic: false }));
+    report.add_note(format!("The supervisor before and after {runs} runs: {before}; {after}."));
     Ok(())
 }
 
@@ -257,46 +251,46 @@ fn point(series: &str, part: f64, x: usize, values: &[f64]) -> Samples {
     }
 }
 
-/// What a process holds.
-struct Held {
+/// The memory and descriptors of a process.
+struct ProcessResources {
     descriptors: Option<usize>,
     resident_kib: u64,
 }
 
-impl Held {
-    fn by(pid: u32) -> Held {
+impl ProcessResources {
+    fn of(pid: u32) -> ProcessResources {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let resident =
             status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok());
-        Held {
-            // Only root may look: the supervisor is not dumpable.
+        ProcessResources {
+            // Only root may read this: the supervisor is not dumpable.
             descriptors: std::fs::read_dir(format!("/proc/{pid}/fd")).ok().map(Iterator::count),
             resident_kib: resident.unwrap_or(0),
         }
     }
 }
 
-impl std::fmt::Display for Held {
+impl std::fmt::Display for ProcessResources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} KiB resident", self.resident_kib)?;
         self.descriptors.map_or(Ok(()), |count| write!(f, ", {count} descriptors"))
     }
 }
 
-/// The caller grows from size to size; at each size three ways to run take turns.
+/// The caller's memory grows; at each size, three ways to run a program alternate.
 fn memory(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     const MIB: usize = 1 << 20;
     let wanted = lab.scale().pick(vec![10, 20], vec![10, 100, 1024], vec![10, 100, 1024, 4096, 8192]);
     let supervisor = lab.supervisor(1)?;
-    let request = lab.limited(Request::new("/bin/true"));
+    let request = lab.limit(Request::new("/bin/true"));
     let uid = rustix::process::geteuid().as_raw();
     let mut samples = Vec::new();
     let mut ballast: Vec<Vec<u8>> = Vec::new();
     let mut missing = Vec::new();
     for size in wanted {
-        let there = available() / 2;
-        if (size * MIB) as u64 > there {
-            missing.push(format!("{size} MiB (half of the memory that is free is {} MiB)", there >> 20));
+        let limit = available() / 2;
+        if (size * MIB) as u64 > limit {
+            missing.push(format!("{size} MiB (half of the free memory is {} MiB)", limit >> 20));
             continue;
         }
         let have: usize = ballast.iter().map(Vec::len).sum();
@@ -310,7 +304,7 @@ fn memory(lab: &Lab, report: &mut Report) -> Result<(), Error> {
                 Variant::timed(format!("posix_spawn, {size} MiB"), || bare::spawn("/bin/true")).at("posix_spawn", x),
             )
             .variant(
-                // Asked to set a user id, std forks.
+                // std forks if a user id is set.
                 Variant::timed(format!("fork and exec, {size} MiB"), || {
                     let mut command = Command::new("/bin/true");
                     bare::success(command.env_clear().stdin(Stdio::inherit()).uid(uid))
@@ -328,14 +322,14 @@ fn memory(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     drop(ballast);
     let block = plan(lab, 1, 1).block;
     let table = Table::new("memory", "Over the caller's memory", vec![real()], &samples, block, lab.seed());
-    report.table(table.drawn(over("bytes of the caller's memory, all of it touched")));
+    report.add_table(table.plotted_as(over("bytes of the caller's memory, all of it touched")));
     if !missing.is_empty() {
-        report.note(format!("Not measured for lack of memory: a caller of {}.", missing.join(", ")));
+        report.add_note(format!("Not measured for lack of memory: a caller of {}.", missing.join(", ")));
     }
     Ok(())
 }
 
-/// Memory that could be used, in bytes.
+/// Available memory in bytes.
 fn available() -> u64 {
     let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));

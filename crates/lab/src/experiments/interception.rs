@@ -1,11 +1,11 @@
-//! What it costs to look at a system call.
+//! The experiment `interception`: the cost of observing system calls.
 
 use super::Experiment;
 use super::conversation::{pipe, read_end};
 use crate::programs::calls::Calls;
-use crate::programs::under::Around;
-use crate::programs::{MARK, executable, sys};
-use crate::table::Figure;
+use crate::programs::under::Observer;
+use crate::programs::{PROGRAM_ARGUMENT, executable, sys};
+use crate::table::PlotKind;
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant, bare, statistics};
 use millibox::Request;
 use std::fs::File;
@@ -16,18 +16,19 @@ use std::time::Duration;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "interception",
-    title: "System calls, and who looks at them",
-    about: "Zinke 2009: open(2), write(2), close(2) and the three in sequence, valid and not, each 51 times with a \
-            clock around it; a sample is the median of the 51. Plain; with a seccomp program whose answer the kernel \
-            knows beforehand (its bitmap, Linux 5.11); with one that looks at an argument of each call; in millibox; \
-            with seccomp user notification; with ptrace(2). Cycles are those of the time stamp counter.",
+    title: "System calls and their observers",
+    about: "Zinke 2009: open(2), write(2), close(2) and the three in sequence, valid and \
+            invalid, each 51 times with a clock around it; a sample is the median of the 51. \
+            Plain; with a seccomp program whose answer the kernel knows beforehand (its bitmap, \
+            Linux 5.11); with one that reads an argument of each call; in millibox; with seccomp \
+            user notification; with ptrace(2). Cycles are those of the time stamp counter.",
     run,
 };
 
 /// Repetitions in one run of the program.
 const REPETITIONS: usize = 51;
 
-/// A row's name, and its repetitions.
+/// A row's name and its samples.
 type Row = (&'static str, fn(&Calls) -> &Vec<u64>);
 
 const ROWS: [Row; 9] = [
@@ -42,13 +43,13 @@ const ROWS: [Row; 9] = [
     ("nothing", |calls| &calls.nothing),
 ];
 
-const VARIANTS: [(&str, Around, &str); 6] = [
-    ("plain", Around::Nothing, ""),
-    ("seccomp, allow", Around::SeccompAllow, "answered from the kernel's bitmap"),
-    ("seccomp, argument", Around::SeccompArgument, "four instructions, run for each call"),
-    ("user notification", Around::Notify, "asked for and continued"),
-    ("user notification, sync", Around::NotifySync, "the same, woken on the caller's CPU (Linux 6.6)"),
-    ("ptrace", Around::Ptrace, "two stops for each call"),
+const VARIANTS: [(&str, Observer, &str); 6] = [
+    ("plain", Observer::None, ""),
+    ("seccomp, allow", Observer::SeccompAllow, "answered from the kernel's bitmap"),
+    ("seccomp, argument", Observer::SeccompArgument, "four instructions, run for each call"),
+    ("user notification", Observer::Notify, "each call notified and continued"),
+    ("user notification, sync", Observer::NotifySync, "the same, woken on the caller's CPU (Linux 6.6)"),
+    ("ptrace", Observer::Ptrace, "two stops for each call"),
 ];
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
@@ -58,7 +59,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let descriptor: Arc<OwnedFd> = Arc::new(file.into());
     let repetitions = REPETITIONS.to_string();
     let unit = if sys::TICKS == "cycles" { Unit::Cycles } else { Unit::Nanoseconds };
-    let mut comparison = Comparison::new("calls", "One system call").drawn(Figure::Ratios).plan(Plan {
+    let mut comparison = Comparison::new("calls", "One system call").plotted_as(PlotKind::Ratios).plan(Plan {
         rounds: lab.scale().pick(2, 30, 200),
         budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(20), Duration::from_secs(600)),
         ..Plan::default()
@@ -66,46 +67,50 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     for (name, _) in ROWS {
         comparison = comparison.metric(Metric::new(name, unit));
     }
-    let under = |around: Around| {
+    let under = |observer: Observer| {
         let (program, repetitions) = (&program, &repetitions);
         move || {
             let mut command = Command::new(program);
-            command.args([MARK, "under", around.name()]).arg(program).args([MARK, "calls", repetitions]);
+            command.args([PROGRAM_ARGUMENT, "under", observer.name()]).arg(program).args([
+                PROGRAM_ARGUMENT,
+                "calls",
+                repetitions,
+            ]);
             let output = command.stdin(Stdio::null()).output().map_err(Error::system("run the lab's program"))?;
             if !output.status.success() {
-                return Err(Error::says(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+                return Err(Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
             }
             medians(&String::from_utf8_lossy(&output.stdout))
         }
     };
-    for (name, around, about) in VARIANTS {
-        let variant = Variant::new(name, under(around)).about(about);
-        comparison = comparison.variant(if around == Around::Nothing { variant } else { variant.optional() });
+    for (name, observer, about) in VARIANTS {
+        let variant = Variant::new(name, under(observer)).about(about);
+        comparison = comparison.variant(if observer == Observer::None { variant } else { variant.optional() });
     }
     comparison = comparison.variant(
         Variant::new("millibox", || {
             let (said, write) = pipe()?;
             let request = Request::from_descriptor(descriptor.clone());
-            let request = lab.limited(request.args(["millibox", MARK, "calls", &repetitions]).stdout(write));
-            // What it says fits into the pipe.
+            let request = lab.limit(request.args(["millibox", PROGRAM_ARGUMENT, "calls", &repetitions]).stdout(write));
+            // The output fits into the pipe.
             bare::sandboxed(&supervisor, &request)?;
             drop(request);
             medians(&read_end(Some(said))?)
         })
         .about("the default profile; another file system's /dev/null"),
     );
-    report.table(comparison.measure(lab)?);
-    report.note("The clock's own cost is the row \"nothing\"; it is in all the others.");
-    report.note(
-        "What is not there is looked for in the root directory, which is a tmpfs in the sandbox: it does not remember \
-         the names that it does not have, as other file systems do. That, and no filter, is the row's difference.",
+    report.add_table(comparison.measure(lab)?);
+    report.add_note("The row \"nothing\" is the cost of the clock, which all rows include.");
+    report.add_note(
+        "The missing file is looked up in the root directory, which is a tmpfs in the sandbox. A tmpfs does not cache \
+         missing names, unlike other file systems. This, and no filter, explains the difference of that row.",
     );
     Ok(())
 }
 
 fn medians(said: &str) -> Result<Vec<f64>, Error> {
     let calls: Calls =
-        serde_json::from_str(said.trim()).map_err(|error| Error::says(format!("{error}: {}", said.trim())))?;
+        serde_json::from_str(said.trim()).map_err(|error| Error::other(format!("{error}: {}", said.trim())))?;
     Ok(ROWS.iter().map(|(_, of)| median(of(&calls))).collect())
 }
 

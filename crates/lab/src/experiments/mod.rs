@@ -20,17 +20,17 @@ use std::time::Instant;
 /// A question, and how to answer it.
 #[derive(Debug, Clone, Copy)]
 pub struct Experiment {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// For a person.
+    /// The title, for readers.
     pub title: &'static str,
-    /// What it does and which paper it repeats, in a few sentences.
+    /// What the experiment does and which paper it repeats, in a few sentences.
     pub about: &'static str,
-    /// Fills the report; everything that is found before an error stays in it.
+    /// Fills the report, which keeps the results before an error.
     pub run: fn(&Lab, &mut Report) -> Result<(), Error>,
 }
 
-/// All of them, in the order in which `all` runs them.
+/// All experiments, in the order in which `all` runs them.
 pub const ALL: &[Experiment] = &[
     bin_true::EXPERIMENT,
     compile::EXPERIMENT,
@@ -45,41 +45,42 @@ pub const ALL: &[Experiment] = &[
     scalability::EXPERIMENT,
 ];
 
-/// Names of executables that [`crate::Options::peers`] can say the places of.
+/// The names that [`crate::Options::peers`] knows.
 pub fn peers() -> impl Iterator<Item = &'static str> {
     peers::names().chain([scalability::HACKBENCH])
 }
 
 impl Experiment {
-    /// The one of this name.
-    pub fn find(name: &str) -> Option<&'static Experiment> {
+    /// The experiment of this name.
+    pub fn find_executable(name: &str) -> Option<&'static Experiment> {
         ALL.iter().find(|experiment| experiment.name == name)
     }
 
-    /// Makes the experiment. If it fails, the report has what was found until then, and the error as a note.
+    /// Runs the experiment. If it fails, the report has the results before the error, and the error as
+    /// a note.
     pub fn report(&self, lab: &Lab) -> (Report, Result<(), Error>) {
         let begin = Instant::now();
         let mut report = Report::new(self, lab);
         let done = (self.run)(lab, &mut report);
         if let Err(error) = &done {
-            report.note(format!("It ended early: {error}."));
+            report.add_note(format!("The experiment ended early: {error}."));
         }
         (report.finish(begin.elapsed()), done)
     }
 }
 
-/// The first line of what a program says of its version.
+/// The first line of a program's version message.
 pub(crate) fn version(executable: &std::path::Path, arguments: &[&str]) -> String {
     let first_line = || {
         let mut said = tempfile::tempfile().ok()?;
         let mut command = std::process::Command::new(executable);
         command.args(arguments).stdin(std::process::Stdio::null());
         command.stdout(said.try_clone().ok()?).stderr(said.try_clone().ok()?);
-        crate::bare::success_in_time(&mut command).ok()?;
+        crate::bare::success_with_timeout(&mut command).ok()?;
         let mut bytes = Vec::new();
         said.rewind().and_then(|()| said.read_to_end(&mut bytes)).ok()?;
         let text = String::from_utf8_lossy(&bytes);
         text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
     };
-    first_line().unwrap_or_else(|| "it does not say".to_owned())
+    first_line().unwrap_or_else(|| "unknown".to_owned())
 }

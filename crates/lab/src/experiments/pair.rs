@@ -1,7 +1,7 @@
-//! Two sandboxed programs that talk, and where the cost of a round trip comes from.
+//! The experiment `pair`: a query between two sandboxed programs, and the causes of its cost.
 
 use super::Experiment;
-use super::conversation::{Places, Table, places};
+use super::conversation::{Conversation, Placement, placements};
 use crate::statistics::{Centre, ratio};
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant};
 use millibox::World;
@@ -11,27 +11,28 @@ use std::time::Duration;
 pub const EXPERIMENT: Experiment = Experiment {
     name: "pair",
     title: "A reactive task without a relay",
-    about: "The round trip of one query between two programs on two pipes: both bare, in one session and in two (the \
-            scheduler groups processes by session where kernel.sched_autogroup_enabled is 1); both in the sandbox as \
-            an interactive problem's solution and interactor are. Then, as root, bare with one thing at a time of \
-            what holds a run: cgroups of their own or a common one. Wanted: at most 1.05 of bare.",
+    about: "The round trip of one query between two programs on two pipes: both bare, in one \
+            session and in two (the scheduler groups processes by session if \
+            kernel.sched_autogroup_enabled is 1); both in the sandbox, like an interactive \
+            problem's solution and interactor. Then, as root, bare in cgroups of one controller \
+            after another, separate or common. Target: at most 1.05 times bare.",
     run,
 };
 
 const ONE_SESSION: &str = "bare";
-const SESSIONS: &str = "bare, two sessions";
+const TWO_SESSIONS: &str = "bare, two sessions";
 const PAIR: &str = "millibox";
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let queries = lab.scale().pick(200, 5_000, 200_000);
     let supervisor = lab.supervisor(1)?;
-    let table = Table::new(&supervisor, queries)?;
+    let conversation = Conversation::new(&supervisor, queries)?;
     let cgroups = Cgroups::make();
     if let Err(why) = &cgroups {
-        report.note(format!("Nothing bare was put into cgroups: {why}."));
+        report.add_note(format!("No bare program ran in cgroups: {why}."));
     }
-    for way in places()? {
-        one(lab, report, &table, &way, cgroups.as_ref().ok(), queries)?;
+    for way in placements()? {
+        one(lab, report, &conversation, &way, cgroups.as_ref().ok(), queries)?;
     }
     Ok(())
 }
@@ -39,36 +40,39 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
 fn one(
     lab: &Lab,
     report: &mut Report,
-    table: &Table<'_>,
-    way: &Places,
+    conversation: &Conversation<'_>,
+    way: &Placement,
     cgroups: Option<&Cgroups>,
     queries: u64,
 ) -> Result<(), Error> {
-    let limited = |request| lab.limited_by(request, 256 << 20, 1, Duration::from_secs(600));
+    let limited = |request| lab.limit_to(request, 256 << 20, 1, Duration::from_secs(600));
     let (usual, open) = (World::minimal(), World::minimal().without_seccomp());
     let mut comparison =
         Comparison::new(format!("pair-{}", way.id), format!("{queries} queries, {}: one query", way.what))
             .metric(Metric::new("real time", Unit::Nanoseconds))
-            .metric(Metric::new("CPU time of who asks", Unit::Nanoseconds))
+            .metric(Metric::new("CPU time of the interactor", Unit::Nanoseconds))
             .plan(Plan {
                 rounds: lab.scale().pick(2, 40, 200),
                 budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(20), Duration::from_secs(1800)),
                 ..Plan::default()
             })
-            .variant(Variant::new(ONE_SESSION, || Ok(table.bare_pair(&[], &[], way)?.to_vec())).about("in our session"))
             .variant(
-                Variant::new(SESSIONS, || Ok(table.bare_pair(&["session"], &["session"], way)?.to_vec()))
-                    .about("each in a session of its own, as programs that are held apart must be"),
+                Variant::new(ONE_SESSION, || Ok(conversation.bare_pair(&[], &[], way)?.to_vec()))
+                    .about("both in the lab's session"),
             )
-            .variant(Variant::new(PAIR, || Ok(table.sandboxed_pair(limited, way, &usual)?.to_vec())))
+            .variant(
+                Variant::new(TWO_SESSIONS, || Ok(conversation.bare_pair(&["session"], &["session"], way)?.to_vec()))
+                    .about("each in a session of its own, as isolated programs must be"),
+            )
+            .variant(Variant::new(PAIR, || Ok(conversation.sandboxed_pair(limited, way, &usual)?.to_vec())))
             .variant(Variant::new("millibox without seccomp", || {
-                Ok(table.sandboxed_pair(limited, way, &open)?.to_vec())
+                Ok(conversation.sandboxed_pair(limited, way, &open)?.to_vec())
             }))
             .variant(
                 Variant::new("millibox without limits", || {
-                    Ok(table.sandboxed_pair(|request| request, way, &usual)?.to_vec())
+                    Ok(conversation.sandboxed_pair(|request| request, way, &usual)?.to_vec())
                 })
-                .about("the cgroups are there"),
+                .about("in the same cgroups"),
             );
     for (name, controllers, common) in [
         ("bare, cpu cgroups", &["cpu"][..], false),
@@ -79,44 +83,45 @@ fn one(
         ("bare, cgroups of all, one of cpu", &["cpu", "cpuacct", "memory", "pids"], true),
     ] {
         let Some(cgroups) = cgroups else {
-            comparison = comparison.missing(name, "no cgroups could be made");
+            comparison = comparison.missing(name, "no cgroups could be created");
             continue;
         };
         match cgroups.of(controllers, common) {
             Ok([ask, answer]) => {
-                let run = move || Ok(table.bare_pair(&words(&ask), &words(&answer), way)?.to_vec());
+                let run = move || Ok(conversation.bare_pair(&words(&ask), &words(&answer), way)?.to_vec());
                 comparison = comparison.variant(Variant::new(name, run).optional());
             }
             Err(why) => comparison = comparison.missing(name, why),
         }
     }
     let found = comparison.measure(lab)?;
-    report.claim(format!("a query, {}", way.what), &found, PAIR, "real time", 1.05);
+    report.add_claim(format!("a query, {}", way.what), &found, PAIR, "real time", 1.05);
     let samples = |name| found.figures(name, "real time").map(|figures| figures.samples.as_slice());
-    if let (Some(pair), Some(sessions)) = (samples(PAIR), samples(SESSIONS))
+    if let (Some(pair), Some(sessions)) = (samples(PAIR), samples(TWO_SESSIONS))
         && let Some(ratio) = ratio(pair, sessions, found.block, Centre::Median, lab.seed())
     {
-        report.claim_of(format!("a query, {}, against bare in two sessions", way.what), ratio, 1.05);
+        report.add_ratio_claim(format!("a query, {}, against bare in two sessions", way.what), ratio, 1.05);
     }
-    report.test(&found, "real time", [SESSIONS, PAIR])?;
-    report.table(found);
+    report.add_test(&found, "real time", [TWO_SESSIONS, PAIR])?;
+    report.add_table(found);
     Ok(())
 }
 
-/// Words of the program `place`: these cgroups, in a session of its own.
+/// Arguments of the program `place`: a session of its own and these cgroups.
 fn words(cgroups: &[String]) -> Vec<&str> {
     std::iter::once("session").chain(cgroups.iter().map(String::as_str)).collect()
 }
 
-/// Version 1 cgroups of ours: two of each controller, `a` and `b`. They go when they are dropped.
+/// The lab's version 1 cgroups: two of each controller, `a` and `b`. They are removed on drop.
 struct Cgroups {
     name: String,
-    /// Controller and where its hierarchy is mounted.
+    /// Each controller, with the mount point of its hierarchy.
     mounts: Vec<(String, PathBuf)>,
 }
 
 impl Cgroups {
-    /// Not named as a supervisor names its own: others sweep those that nobody has locked.
+    /// Creates the cgroups. Their names differ from a supervisor's, as other supervisors remove unlocked
+    /// cgroups with such names.
     fn make() -> Result<Cgroups, String> {
         let mounts = std::fs::read_to_string("/proc/self/mounts").map_err(|error| error.to_string())?;
         let wanted = ["cpu", "cpuacct", "memory", "pids"];
@@ -151,8 +156,8 @@ impl Cgroups {
         [top.clone(), top.join("a"), top.join("b")]
     }
 
-    /// Where the two programs join: each its own cgroup of each controller, or, if `common`, both
-    /// the same of cpu.
+    /// The `cgroup.procs` files that the two programs join: one cgroup of each controller for each
+    /// program, or, if `common`, one cpu cgroup for both.
     fn of(&self, controllers: &[&str], common: bool) -> Result<[Vec<String>; 2], String> {
         let mut all = [Vec::new(), Vec::new()];
         for &controller in controllers {

@@ -1,52 +1,53 @@
-//! Reactive tasks, with what one could put around the solution.
+//! The experiment `reactive`: a reactive task's solution under different observers.
 
 use super::Experiment;
-use super::conversation::{Files, Places, Table, Talked, places};
-use crate::programs::under::Around;
+use super::conversation::{BatchFiles, Conversation, Placement, QueryTimes, placements};
+use crate::programs::under::Observer;
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant};
 use std::time::Duration;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "reactive",
     title: "Reactive tasks",
-    about: "Merry 2010: a solution answers 200,000 queries over pipes (fewer at smaller scales), each answer flushed, \
-            and once more as a batch, from a file and buffered. Bare; with ptrace(2) at every system call; in \
-            millibox; with seccomp user notification, every call answered \"continue\". Without affinity, with \
-            solution and questioner on separate CPUs, and with both on one; tracers are where the solution is. The \
-            questioner is bare in all of them. Welch's t-test says whether millibox adds anything.",
+    about: "Merry 2010: a solution answers 200,000 queries over pipes (fewer at smaller scales), \
+            each answer flushed, and once more as a batch from a file, buffered. Bare; with \
+            ptrace(2) at every system call; in millibox; with seccomp user notification, every \
+            call answered \"continue\". Without affinity, with solution and interactor on \
+            separate CPUs, and with both on one; observers run where the solution does. The \
+            interactor is always bare. Welch's t-test compares millibox with bare.",
     run,
 };
 
 const BARE: &str = "bare";
-const APART: &str = "bare, own session";
+const OWN_SESSION: &str = "bare, own session";
 const MILLIBOX: &str = "millibox";
 
-/// What there is besides the bare program and millibox.
-const OTHERS: [(&str, Around, &str); 3] = [
-    ("ptrace", Around::Ptrace, "two stops for each call, its number and arguments read"),
-    ("user notification", Around::Notify, "each call asked for and continued"),
-    ("user notification, sync", Around::NotifySync, "the same, woken on the caller's CPU (Linux 6.6)"),
+/// The variants besides the bare program and millibox.
+const OBSERVED_VARIANTS: [(&str, Observer, &str); 3] = [
+    ("ptrace", Observer::Ptrace, "two stops for each call, its number and arguments read"),
+    ("user notification", Observer::Notify, "each call notified and continued"),
+    ("user notification, sync", Observer::NotifySync, "the same, woken on the caller's CPU (Linux 6.6)"),
 ];
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let queries = lab.scale().pick(200, 5_000, 200_000);
     let supervisor = lab.supervisor(1)?;
-    let table = Table::new(&supervisor, queries)?;
-    let ways = places()?;
+    let conversation = Conversation::new(&supervisor, queries)?;
+    let ways = placements()?;
     if ways.len() < 3 {
-        report.note("There is one CPU here, so nothing runs on separate ones.");
+        report.add_note("There is one CPU here, so there is no table for separate CPUs.");
     }
     for way in &ways {
-        reactive(lab, report, &table, way, queries)?;
+        reactive(lab, report, &conversation, way, queries)?;
     }
-    // All of them even if it is to be short: a batch is quick, and its start is to be little of it.
+    // As many at scale short: a batch is quick, and its start must be a small part of it.
     let queries = lab.scale().pick(200, 200_000, 200_000);
-    let files = Files::new(lab.directory(), queries)?;
-    batch(lab, report, &Table::new(&supervisor, queries)?, &files, &ways[0], queries)?;
-    report.note(
-        "CPU time is the solution's, from start to end; with its watcher, that of tracer or notification's \
-         supervisor is added, which for bare and millibox there is none: millibox's supervisor sleeps. A bare program \
-         starts with its fork, one in the sandbox with its exec: that makes some dozen microseconds.",
+    let files = BatchFiles::new(lab.directory(), queries)?;
+    batch(lab, report, &Conversation::new(&supervisor, queries)?, &files, &ways[0], queries)?;
+    report.add_note(
+        "CPU time is the solution's, from start to end. CPU time with its watcher adds that of the tracer or of the \
+         notification's supervisor. Bare programs and millibox have no watcher: millibox's supervisor sleeps. The CPU \
+         time of a bare program starts at its fork, in the sandbox at its exec: a few dozen microseconds.",
     );
     Ok(())
 }
@@ -60,47 +61,53 @@ fn plan(lab: &Lab) -> Plan {
 }
 
 fn limited<'a>(lab: &'a Lab) -> impl Fn(millibox::Request) -> millibox::Request + Copy + 'a {
-    |request| lab.limited_by(request, 256 << 20, 1, Duration::from_secs(600))
+    |request| lab.limit_to(request, 256 << 20, 1, Duration::from_secs(600))
 }
 
-fn reactive(lab: &Lab, report: &mut Report, table: &Table<'_>, way: &Places, queries: u64) -> Result<(), Error> {
-    let numbers = |talked: Talked| vec![talked.query_ns, talked.cpu_ns, talked.all_cpu_ns];
+fn reactive(
+    lab: &Lab,
+    report: &mut Report,
+    conversation: &Conversation<'_>,
+    way: &Placement,
+    queries: u64,
+) -> Result<(), Error> {
+    let numbers = |talked: QueryTimes| vec![talked.query_ns, talked.cpu_ns, talked.all_cpu_ns];
     let id = format!("reactive-{}", way.id);
     let title = format!("{queries} queries, {}: one query", way.what);
-    let mut comparison =
-        Comparison::new(id, title)
-            .metric(Metric::new("real time", Unit::Nanoseconds))
-            .metric(Metric::new("CPU time", Unit::Nanoseconds))
-            .metric(Metric::new("CPU time with its watcher", Unit::Nanoseconds))
-            .plan(plan(lab))
-            .variant(Variant::new(BARE, move || Ok(numbers(table.under(Around::Nothing, false, way)?))))
-            .variant(Variant::new(APART, move || Ok(numbers(table.under(Around::Nothing, true, way)?))).about(
-                "the solution in a session of its own: to the scheduler a group of its own, as the sandbox's is",
-            ))
-            .variant(
-                Variant::new(MILLIBOX, move || Ok(numbers(table.solution_sandboxed(limited(lab), way)?)))
-                    .about("namespaces, seccomp, limits; nothing between the programs"),
-            );
-    for (name, around, about) in OTHERS {
-        let run = move || Ok(numbers(table.under(around, false, way)?));
+    let mut comparison = Comparison::new(id, title)
+        .metric(Metric::new("real time", Unit::Nanoseconds))
+        .metric(Metric::new("CPU time", Unit::Nanoseconds))
+        .metric(Metric::new("CPU time with its watcher", Unit::Nanoseconds))
+        .plan(plan(lab))
+        .variant(Variant::new(BARE, move || Ok(numbers(conversation.under(Observer::None, false, way)?))))
+        .variant(
+            Variant::new(OWN_SESSION, move || Ok(numbers(conversation.under(Observer::None, true, way)?)))
+                .about("the solution in its own session, and so in its own scheduling group, as in the sandbox"),
+        )
+        .variant(
+            Variant::new(MILLIBOX, move || Ok(numbers(conversation.solution_sandboxed(limited(lab), way)?)))
+                .about("namespaces, seccomp, limits; nothing between the programs"),
+        );
+    for (name, observer, about) in OBSERVED_VARIANTS {
+        let run = move || Ok(numbers(conversation.under(observer, false, way)?));
         comparison = comparison.variant(Variant::new(name, run).about(about).optional());
     }
     let found = comparison.measure(lab)?;
     for metric in ["real time", "CPU time"] {
-        for bare in [BARE, APART] {
-            report.test(&found, metric, [bare, MILLIBOX])?;
+        for bare in [BARE, OWN_SESSION] {
+            report.add_test(&found, metric, [bare, MILLIBOX])?;
         }
     }
-    report.table(found);
+    report.add_table(found);
     Ok(())
 }
 
 fn batch(
     lab: &Lab,
     report: &mut Report,
-    table: &Table<'_>,
-    files: &Files,
-    way: &Places,
+    conversation: &Conversation<'_>,
+    files: &BatchFiles,
+    way: &Placement,
     queries: u64,
 ) -> Result<(), Error> {
     let cpus = &way.answer;
@@ -109,14 +116,14 @@ fn batch(
         .metric(Metric::new("CPU time", Unit::Nanoseconds))
         .metric(Metric::new("CPU time with its watcher", Unit::Nanoseconds))
         .plan(plan(lab))
-        .variant(Variant::new(BARE, move || Ok(table.batch_under(Around::Nothing, files, cpus)?.to_vec())))
-        .variant(Variant::new(MILLIBOX, move || Ok(table.batch_sandboxed(limited(lab), files, cpus)?.to_vec())));
-    for (name, around, about) in OTHERS {
-        let run = move || Ok(table.batch_under(around, files, cpus)?.to_vec());
+        .variant(Variant::new(BARE, move || Ok(conversation.batch_under(Observer::None, files, cpus)?.to_vec())))
+        .variant(Variant::new(MILLIBOX, move || Ok(conversation.batch_sandboxed(limited(lab), files, cpus)?.to_vec())));
+    for (name, observer, about) in OBSERVED_VARIANTS {
+        let run = move || Ok(conversation.batch_under(observer, files, cpus)?.to_vec());
         comparison = comparison.variant(Variant::new(name, run).about(about).optional());
     }
     let found = comparison.measure(lab)?;
-    report.test(&found, "CPU time", [BARE, MILLIBOX])?;
-    report.table(found);
+    report.add_test(&found, "CPU time", [BARE, MILLIBOX])?;
+    report.add_table(found);
     Ok(())
 }

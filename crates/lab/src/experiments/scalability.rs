@@ -1,10 +1,10 @@
-//! What isolation costs a program that does nothing but call the kernel, and whether that grows
-//! with CPUs.
+//! The experiment `scalability`: the cost of isolation for a program that only calls the kernel, on
+//! one CPU and on more.
 
 use super::conversation::{cpus, pipe, read_end, spawn_on};
 use super::{Experiment, version};
-use crate::programs::{MARK, executable, table};
-use crate::table::Figure;
+use crate::programs::{PROGRAM_ARGUMENT, executable, table};
+use crate::table::PlotKind;
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant};
 use millibox::{Outcome, Request, Supervisor, World};
 use std::fs::File;
@@ -14,15 +14,16 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Another tool than a sandbox, in its package rt-tests.
+/// The benchmark of chat rooms (Debian: rt-tests).
 pub(super) const HACKBENCH: &str = "hackbench";
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "scalability",
     title: "Isolation and CPUs",
-    about: "Franke et al. 2001: chat rooms (hackbench of rt-tests: 20 senders and 20 receivers in each) over rooms, \
-            messages and CPUs, and a table like lmbench's with as many copies at once as CPUs; bare and in the \
-            sandbox. A ratio that is greater on more CPUs would mean that something is shared which should not be.",
+    about: "Franke et al. 2001: chat rooms (hackbench of rt-tests: 20 senders and 20 receivers \
+            in each) over rooms, messages and CPUs, and a table like lmbench's with as many \
+            copies at once as CPUs; bare and in the sandbox. A greater ratio on more CPUs means \
+            that runs share something they should not.",
     run,
 };
 
@@ -32,7 +33,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     rooms(lab, report, &cpus)
 }
 
-/// 1, 2, 4, ... and all.
+/// The powers of two below the number of CPUs, and that number.
 fn steps(cpus: usize) -> Vec<usize> {
     let mut steps: Vec<usize> = (0..).map(|power| 1 << power).take_while(|&count| count < cpus).collect();
     steps.push(cpus);
@@ -41,12 +42,12 @@ fn steps(cpus: usize) -> Vec<usize> {
 
 // --- the table ----------------------------------------------------------------------------------
 
-/// So many copies of the program `table` at once, each on a CPU of its own.
+/// Copies of the program `table` that run at once, each pinned to its own CPU.
 struct Copies<'a> {
     program: &'a Path,
     descriptor: Arc<OwnedFd>,
     milliseconds: String,
-    /// On a tmpfs, for those outside.
+    /// A directory on a tmpfs, for the copies outside.
     directory: &'a Path,
     cpus: &'a [usize],
 }
@@ -56,14 +57,14 @@ impl Copies<'_> {
         let mut children = Vec::new();
         for cpu in &self.cpus[..count] {
             let mut command = Command::new(self.program);
-            command.args([MARK, "table", &self.milliseconds]).arg(self.directory).env_clear();
+            command.args([PROGRAM_ARGUMENT, "table", &self.milliseconds]).arg(self.directory).env_clear();
             children.push(spawn_on(&[*cpu], command.stdin(Stdio::null()).stdout(Stdio::piped()))?);
         }
         let mut said = Vec::new();
         for child in children {
             let output = child.wait_with_output().map_err(Error::system("wait for the lab's program"))?;
             if !output.status.success() {
-                return Err(Error::says(format!("the table outside: {}", output.status)));
+                return Err(Error::other(format!("the table outside: {}", output.status)));
             }
             said.push(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -80,15 +81,15 @@ impl Copies<'_> {
         for cpu in &self.cpus[..count] {
             let (said, write) = pipe()?;
             let program = Request::from_descriptor(self.descriptor.clone());
-            let program = program.args(["millibox", MARK, "table", &self.milliseconds, "/tmp"]);
-            let program = request(program.stdout(write)).cpus([*cpu])?;
+            let program = program.args(["millibox", PROGRAM_ARGUMENT, "table", &self.milliseconds, "/tmp"]);
+            let program = request(program.stdout(write)).cpus([*cpu]);
             runs.push((supervisor.run(&program)?, said));
         }
         let mut all = Vec::new();
         for (run, said) in runs {
             let result = run.wait()?;
             if result.outcome != Outcome::Exited(0) {
-                return Err(Error::says(format!("the table in the sandbox: {result}")));
+                return Err(Error::other(format!("the table in the sandbox: {result}")));
             }
             all.push(read_end(Some(said))?);
         }
@@ -96,14 +97,14 @@ impl Copies<'_> {
     }
 }
 
-/// The mean of the copies, for each row.
+/// The mean over the copies, for each row.
 fn means(said: &[String]) -> Result<Vec<f64>, Error> {
     let mut sums = vec![0.0; table::ROWS.len()];
     for said in said {
         let figures: serde_json::Value =
-            serde_json::from_str(said).map_err(|error| Error::says(format!("{error}: {said}")))?;
+            serde_json::from_str(said).map_err(|error| Error::other(format!("{error}: {said}")))?;
         for (sum, row) in sums.iter_mut().zip(&table::ROWS) {
-            *sum += figures[row.name].as_f64().ok_or_else(|| Error::says(format!("no {} in {said}", row.name)))?;
+            *sum += figures[row.name].as_f64().ok_or_else(|| Error::other(format!("no {} in {said}", row.name)))?;
         }
     }
     Ok(sums.into_iter().map(|sum| sum / said.len().max(1) as f64).collect())
@@ -114,7 +115,8 @@ fn kernel(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
     let file = File::open(&program).map_err(Error::system(format!("open {}", program.display())))?;
     let directory = tmpfs()?;
     if directory.is_none() {
-        report.note("There is no tmpfs at /dev/shm: files outside were made in the lab's directory.");
+        report
+            .add_note("There is no tmpfs at /dev/shm: the copies outside created their files in the lab's directory.");
     }
     let copies = Copies {
         program: &program,
@@ -131,28 +133,29 @@ fn kernel(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
             1 => "What the kernel does, on one CPU".to_owned(),
             count => format!("The same, {count} copies on {count} CPUs"),
         };
-        let mut comparison = Comparison::new(format!("kernel-{count}"), title).drawn(Figure::Ratios).plan(Plan {
-            rounds: lab.scale().pick(2, 15, 100),
-            budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(600)),
-            ..Plan::default()
-        });
+        let mut comparison =
+            Comparison::new(format!("kernel-{count}"), title).plotted_as(PlotKind::Ratios).plan(Plan {
+                rounds: lab.scale().pick(2, 15, 100),
+                budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(600)),
+                ..Plan::default()
+            });
         for row in &table::ROWS {
             comparison = comparison.metric(Metric::new(row.what, Unit::Nanoseconds));
         }
         let supervisor = &supervisor;
         let found = comparison
             .variant(Variant::new("bare", move || copies.bare(count)))
-            .variant(Variant::new("millibox", || copies.sandboxed(supervisor, count, |request| lab.limited(request))))
+            .variant(Variant::new("millibox", || copies.sandboxed(supervisor, count, |request| lab.limit(request))))
             .variant(Variant::new("millibox without seccomp", || {
-                copies.sandboxed(supervisor, count, |request| lab.limited(request.world(&open)))
+                copies.sandboxed(supervisor, count, |request| lab.limit(request.world(&open)))
             }))
             .measure(lab)?;
-        report.table(found);
+        report.add_table(found);
     }
     Ok(())
 }
 
-/// A directory on a tmpfs, as the sandbox's /tmp is.
+/// A directory on a tmpfs, like the sandbox's /tmp.
 fn tmpfs() -> Result<Option<tempfile::TempDir>, Error> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let there = mounts
@@ -161,14 +164,14 @@ fn tmpfs() -> Result<Option<tempfile::TempDir>, Error> {
     if !there {
         return Ok(None);
     }
-    tempfile::tempdir_in("/dev/shm").map(Some).map_err(Error::system("make a directory in /dev/shm"))
+    tempfile::tempdir_in("/dev/shm").map(Some).map_err(Error::system("create a directory in /dev/shm"))
 }
 
 // --- chat rooms ---------------------------------------------------------------------------------
 
 fn rooms(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
-    let Some(hackbench) = lab.peer(HACKBENCH, HACKBENCH) else {
-        report.note("Chat rooms are missing: there is no hackbench on PATH (Debian: rt-tests), nor given by --peer hackbench=PATH.");
+    let Some(hackbench) = lab.find_peer(HACKBENCH, HACKBENCH) else {
+        report.add_note("Chat rooms are missing: install hackbench (Debian: rt-tests), or pass --peer hackbench=PATH.");
         return Ok(());
     };
     report.versions.push(("hackbench".to_owned(), version(&hackbench, &["--version"])));
@@ -179,7 +182,7 @@ fn rooms(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
         let combinations: Vec<(u32, u32)> =
             rooms.iter().flat_map(|&rooms| messages.iter().map(move |&messages| (rooms, messages))).collect();
         let title = format!("Chat rooms, {count} {}", if count == 1 { "CPU" } else { "CPUs" });
-        let mut comparison = Comparison::new(format!("rooms-{count}"), title).drawn(Figure::Ratios).plan(Plan {
+        let mut comparison = Comparison::new(format!("rooms-{count}"), title).plotted_as(PlotKind::Ratios).plan(Plan {
             rounds: lab.scale().pick(2, 12, 50),
             budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(900)),
             ..Plan::default()
@@ -198,19 +201,24 @@ fn rooms(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
             .variant(
                 Variant::new("millibox", || {
                     all(&|arguments| {
-                        let request = lab.limited_by(chat_inside(hackbench, &arguments, cpus)?, 2 << 30, 4000, MINUTES);
+                        let request = lab.limit_to(
+                            chat_inside(hackbench, &arguments, cpus)?,
+                            2 << 30,
+                            4000,
+                            HACKBENCH_TIME_LIMIT,
+                        );
                         run_inside(supervisor, request)
                     })
                 })
                 .optional(),
             )
             .measure(lab)?;
-        report.table(found);
+        report.add_table(found);
     }
     Ok(())
 }
 
-const MINUTES: Duration = Duration::from_secs(300);
+const HACKBENCH_TIME_LIMIT: Duration = Duration::from_secs(300);
 
 fn arguments(rooms: u32, messages: u32) -> [String; 6] {
     ["-g", &rooms.to_string(), "-l", &messages.to_string(), "-s", "100"].map(str::to_owned)
@@ -221,14 +229,14 @@ fn chat(hackbench: &Path, arguments: &[String], cpus: &[usize]) -> Result<String
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = spawn_on(cpus, &mut command)?.wait_with_output().map_err(Error::system("wait for hackbench"))?;
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    if output.status.success() { Ok(said) } else { Err(Error::says(format!("hackbench: {}", said.trim()))) }
+    if output.status.success() { Ok(said) } else { Err(Error::other(format!("hackbench: {}", said.trim()))) }
 }
 
 fn chat_inside(hackbench: &Path, arguments: &[String], cpus: &[usize]) -> Result<Request, Error> {
-    const AT: &str = "/hackbench";
+    const HACKBENCH_PATH: &str = "/hackbench";
     let source: PathBuf = std::fs::canonicalize(hackbench).map_err(Error::system("find hackbench"))?;
-    let world = World::minimal().read_only(source, AT);
-    Ok(Request::new(AT).args(arguments.iter().cloned()).world(&world).cpus(cpus.iter().copied())?)
+    let world = World::minimal().read_only(source, HACKBENCH_PATH);
+    Ok(Request::new(HACKBENCH_PATH).args(arguments.iter().cloned()).world(&world).cpus(cpus.iter().copied()))
 }
 
 fn run_inside(supervisor: &Supervisor, request: Request) -> Result<String, Error> {
@@ -240,12 +248,12 @@ fn run_inside(supervisor: &Supervisor, request: Request) -> Result<String, Error
     if result.outcome == Outcome::Exited(0) {
         Ok(said)
     } else {
-        Err(Error::says(format!("hackbench inside: {result}")))
+        Err(Error::other(format!("hackbench inside: {result}")))
     }
 }
 
-/// What hackbench says it took, in nanoseconds: "Time: 0.123".
+/// The time that hackbench prints ("Time: 0.123"), in nanoseconds.
 fn seconds(said: &str) -> Result<f64, Error> {
     let time = said.lines().find_map(|line| line.strip_prefix("Time:")?.trim().parse::<f64>().ok());
-    time.map(|seconds| seconds * 1e9).ok_or_else(|| Error::says(format!("hackbench says no time: {}", said.trim())))
+    time.map(|seconds| seconds * 1e9).ok_or_else(|| Error::other(format!("hackbench printed no time: {}", said.trim())))
 }

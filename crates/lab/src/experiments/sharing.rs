@@ -1,4 +1,4 @@
-//! What each thing that is shared or prepared ahead saves.
+//! The experiment `sharing`: the savings of each shared or prepared thing.
 
 use super::Experiment;
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant, bare, sys};
@@ -9,14 +9,15 @@ use std::time::Duration;
 pub const EXPERIMENT: Experiment = Experiment {
     name: "sharing",
     title: "What sharing saves",
-    about: "Thesis, chapter 5: the sandbox as it is, and then without one after another of what makes it cheap: \
-            templates, places for runs used in turn, a network shared by a home's runs, pid1 in its home's memory, a \
-            seccomp program that is searched as a tree. Then what a new namespace of each kind costs by itself.",
+    about: "Thesis, chapter 5: the sandbox as it is, then without one of its savings at a time: \
+            templates, several homes for each slot, a network shared by a home's runs, pid1 in \
+            its home's memory, a seccomp program that is searched as a tree. Then the cost of \
+            one new namespace of each kind.",
     run,
 };
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
-    let request = lab.limited(Request::new("/bin/true"));
+    let request = lab.limit(Request::new("/bin/true"));
     let usual = lab.supervisor(1)?;
     let apart = lab.builder().slots(1).separate_pid1(true).start()?;
     let one_home = lab.builder().slots(1).homes_per_slot(1).start()?;
@@ -24,7 +25,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let loopback = minimal.clone().network(Network::Loopback);
     let linear = minimal.clone().seccomp_program(&linear(Arch::native())?.as_bytes())?;
     let bare_calls = minimal.clone().without_seccomp();
-    // A world nobody has seen: its template is made for this run.
+    // A world that no earlier run had: its template is made for this run.
     let mut number = 0u64;
     let mut unseen = || {
         number += 1;
@@ -33,13 +34,13 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let of = |name: &str, about: &str, supervisor, world: &World| {
         plain(name, about, supervisor, request.clone().world(world))
     };
-    let table = Comparison::new("sharing", "/bin/true, with one thing less shared or prepared")
+    let table = Comparison::new("sharing", "/bin/true, with one thing not shared or not prepared")
         .metric(Metric::new("real time", Unit::Nanoseconds))
         .variant(of("millibox", "as it is: 1 slot, 3 homes", &usual, &minimal))
         .variant(of("new network", "a network namespace with a loopback for each run", &usual, &loopback))
         .variant(
             Variant::timed("no template", || bare::sandboxed(&usual, &request.clone().world(&unseen())).map(drop))
-                .about("a world that no run had before, so its mounts are made for this run"),
+                .about("a new world for each run, so its mounts are made for this run"),
         )
         .variant(of("one home", "the next run is prepared when this one has ended", &one_home, &minimal))
         .variant(of(
@@ -60,21 +61,21 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         .plan(Plan {
             rounds: lab.scale().pick(2, 100, 500),
             block: lab.scale().pick(2, 10, 20),
-            settle: 2,
-            warm_up: 3,
+            settle_runs: 2,
+            warm_up_runs: 3,
             budget: lab.scale().pick(Duration::from_secs(10), Duration::from_secs(40), Duration::from_secs(900)),
-            at_least: 2,
+            min_rounds: 2,
         })
         .measure(lab)?;
-    report.table(table);
+    report.add_table(table);
     let (tree, list) = (of_default(Arch::native())?.len(), self::linear(Arch::native())?.len());
-    report.note(format!("The default profile has {tree} instructions as a tree, {list} as a list."));
-    report.note(
-        "IPC, PID, mount and user namespaces are new for every run and cannot be shared; UTS, time and cgroup \
-         namespaces are shared by a home's runs, nothing inside may change them, and no option makes them new: \
-         the table of single namespaces says what that would cost at least.",
+    report.add_note(format!("The default profile has {tree} instructions as a tree, {list} as a list."));
+    report.add_note(
+        "IPC, PID, mount and user namespaces are fresh in every run and cannot be shared. A home's runs share UTS, \
+         time and cgroup namespaces, which no program can change, and no option makes them fresh. The table of \
+         single namespaces has the least cost of that.",
     );
-    report.table(namespaces(lab)?);
+    report.add_table(namespaces(lab)?);
     Ok(())
 }
 
@@ -82,19 +83,19 @@ fn plain<'a>(name: &str, about: &str, supervisor: &'a Supervisor, request: Reque
     Variant::timed(name, move || bare::sandboxed(supervisor, &request).map(drop)).about(about)
 }
 
-/// What the kernel takes for a new namespace by itself: a thread is started, takes it, and ends. What is taken apart
-/// later, by the kernel's own threads, is not in it.
+/// The kernel's time for one new namespace: a thread starts, creates it, and ends. The later tear-down
+/// by kernel threads is not included.
 fn namespaces(lab: &Lab) -> Result<crate::Table, Error> {
     let mut comparison = Comparison::new("namespaces", "One new namespace, by itself")
         .metric(Metric::new("real time", Unit::Nanoseconds))
         .plan(Plan {
             rounds: lab.scale().pick(2, 50, 500),
             block: lab.scale().pick(2, 10, 20),
-            settle: 2,
+            settle_runs: 2,
             budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(10), Duration::from_secs(300)),
             ..Plan::default()
         })
-        .variant(taking("none", 0).about("a thread that is started and ends"));
+        .variant(taking("none", 0).about("a thread that starts and ends"));
     let kinds = [
         ("UTS", libc::CLONE_NEWUTS),
         ("IPC", libc::CLONE_NEWIPC),
@@ -107,7 +108,7 @@ fn namespaces(lab: &Lab) -> Result<crate::Table, Error> {
         if lab.machine().root {
             comparison = comparison.variant(taking(name, flags).optional());
         } else {
-            comparison = comparison.missing(name, "only root may take one without a user namespace");
+            comparison = comparison.missing(name, "only root can create one without a user namespace");
         }
     }
     comparison.measure(lab)
@@ -116,17 +117,17 @@ fn namespaces(lab: &Lab) -> Result<crate::Table, Error> {
 fn taking(name: &'static str, flags: i32) -> Variant<'static> {
     Variant::timed(name, move || {
         let taken = std::thread::spawn(move || if flags == 0 { Ok(()) } else { sys::unshare(flags) }).join();
-        taken.unwrap_or(Ok(())).map_err(Error::system(format!("take a new {name} namespace")))
+        taken.unwrap_or(Ok(())).map_err(Error::system(format!("create a new {name} namespace")))
     })
 }
 
 fn of_default(arch: Arch) -> Result<Program, Error> {
-    let policy = profile("default").ok_or_else(|| Error::says("there is no default profile"))?;
-    compile(&policy, arch).map_err(|error| Error::says(error.to_string()))
+    let policy = profile("default").ok_or_else(|| Error::other("there is no default profile"))?;
+    compile(&policy, arch).map_err(|error| Error::other(error.to_string()))
 }
 
-/// The default profile as a list: each number that is always allowed is compared with, one after another, and what is
-/// left goes to the tree. It answers as the tree does.
+/// The default profile as a list: it compares with each number that is always allowed, one after
+/// another, and falls back to the tree. Its answers are the tree's.
 fn linear(arch: Arch) -> Result<Program, Error> {
     const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
     const EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
@@ -140,7 +141,7 @@ fn linear(arch: Arch) -> Result<Program, Error> {
     let mut list = vec![
         of(LOAD, 0, 0, 4),
         of(EQUAL, 1, 0, arch.audit_value()),
-        // Another architecture: past the list.
+        // Another architecture skips the list.
         of(JUMP, 0, 0, 1 + 2 * allowed.len() as u32),
         of(LOAD, 0, 0, 0),
     ];
@@ -148,7 +149,7 @@ fn linear(arch: Arch) -> Result<Program, Error> {
         list.extend([of(EQUAL, 0, 1, nr), of(RETURN, 0, 0, allow)]);
     }
     list.extend_from_slice(tree.instructions());
-    Program::new(list).map_err(|error| Error::says(format!("the list: {error}")))
+    Program::new(list).map_err(|error| Error::other(format!("the list: {error}")))
 }
 
 #[cfg(test)]
@@ -157,7 +158,7 @@ mod tests {
     use millibox_seccomp::{Data, run};
 
     #[test]
-    fn the_list_answers_as_the_tree_does() {
+    fn linear_list_answers_like_the_tree() {
         let arch = Arch::native();
         let (tree, list) = (of_default(arch).expect("the tree"), linear(arch).expect("the list"));
         assert!(list.len() > 2 * tree.len());

@@ -1,16 +1,16 @@
-//! One page for all reports. It stands alone and loads nothing.
+//! One page for all reports, which loads no other file.
 
 use super::plot::Plot;
 use super::{claim_words, rows};
-use crate::{Holds, Report};
+use crate::{ClaimStatus, Report};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
 
-/// The heading of what criterion says.
-pub const PIECES: &str = "Pieces inside one process";
+/// The heading of criterion's output.
+pub const PIECES_HEADING: &str = "Pieces inside one process";
 
-/// The page; for each report, the plots of all its tables in a row. `pieces` is what criterion says.
+/// The page. `plots` has for each report the plots of each table; `pieces` is criterion's output.
 pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>], pieces: Option<&str>) -> String {
     let page = html! {
         (DOCTYPE)
@@ -25,18 +25,18 @@ pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>], pieces: Option<&str>) 
             body {
                 h1 { "millibox: the lab" }
                 @if let Some(first) = reports.first() { (machine(first)) }
-                (wanted(reports))
+                (claims_table(reports))
                 nav {
                     ul {
                         @for report in reports { li { a href={ "#" (report.experiment) } { (report.title) } } }
-                        @if pieces.is_some() { li { a href="#pieces" { (PIECES) } } }
+                        @if pieces.is_some() { li { a href="#pieces" { (PIECES_HEADING) } } }
                     }
                 }
                 @for (report, plots) in reports.iter().zip(plots) { (experiment(report, plots)) }
                 @if let Some(pieces) = pieces {
-                    section id="pieces" { h2 { (PIECES) } pre { (pieces) } }
+                    section id="pieces" { h2 { (PIECES_HEADING) } pre { (pieces) } }
                 }
-                (how())
+                (reading_guide())
             }
         }
     };
@@ -47,20 +47,20 @@ fn machine(report: &Report) -> Markup {
     let machine = &report.machine;
     let busy = machine.load_before.is_some_and(|load| load > 0.5);
     html! {
-        p { (machine.line()) ", backend " (report.backend) ", millibox " (report.millibox) "." }
-        p { "Begun " (report.started) " by " code { (report.command) } ", scale " (report.scale) ", seed " (report.seed) "." }
+        p { (machine.summary_line()) ", backend " (report.backend) ", millibox " (report.millibox) "." }
+        p { "Started " (report.started) " by " code { (report.command) } ", scale " (report.scale) ", seed " (report.seed) "." }
         @if busy {
-            p.warning { "The machine was busy before anything was measured: ratios can be trusted more than times, and neither much." }
+            p.warning { "The machine was busy before the measurement. Trust the ratios more than the times, and neither much." }
         }
     }
 }
 
-fn wanted(reports: &[Report]) -> Markup {
+fn claims_table(reports: &[Report]) -> Markup {
     html! {
         @if reports.iter().any(|report| !report.claims.is_empty()) {
-            h2 { "What is wanted, and what was found" }
+            h2 { "Targets" }
             table {
-                thead { tr { th { "ratio" } th.number { "at most" } th.number { "found [95 %]" } th { "holds" } } }
+                thead { tr { th { "target" } th.number { "at most" } th.number { "found [95 %]" } th { "holds" } } }
                 tbody {
                     @for report in reports {
                         @for claim in &report.claims {
@@ -78,11 +78,11 @@ fn wanted(reports: &[Report]) -> Markup {
     }
 }
 
-fn class(holds: Holds) -> &'static str {
+fn class(holds: ClaimStatus) -> &'static str {
     match holds {
-        Holds::Yes => "yes",
-        Holds::No => "no",
-        Holds::Unclear => "unclear",
+        ClaimStatus::Yes => "yes",
+        ClaimStatus::No => "no",
+        ClaimStatus::Unclear => "unclear",
     }
 }
 
@@ -91,7 +91,7 @@ fn experiment(report: &Report, plots: &[Vec<Plot>]) -> Markup {
         section id=(report.experiment) {
             h2 { (report.title) }
             p { (report.about) }
-            p.small { code { "millibox bench " (report.experiment) } ": " (format!("{:.0}", report.seconds)) " s, " (report.started) }
+            p.small { code { "millibox-lab " (report.experiment) } ": " (format!("{:.0}", report.seconds)) " s, " (report.started) }
             @for note in &report.notes { p.note { (note) } }
             @for (table, plots) in report.tables.iter().zip(plots) {
                 h3 { (table.title) }
@@ -126,16 +126,17 @@ fn experiment(report: &Report, plots: &[Vec<Plot>]) -> Markup {
     }
 }
 
-fn how() -> Markup {
+fn reading_guide() -> Markup {
     html! {
         section {
             h2 { "How to read this" }
             p {
-                "Variants of one comparison are measured by turns, in an order drawn anew for each round, so that all see the \
-                 same machine. A box reaches from the first to the third quartile, its bar is the median, whiskers end at \
-                 the last sample within 1.5 times the box, points are samples beyond. Ratios are to the first variant, \
-                 with the 95 % percentile interval of a bootstrap that draws whole rounds; no difference is seen if 1 lies \
-                 within. A claim holds if the whole interval is below the bound, and is unclear if the bound lies within."
+                "Variants of one comparison alternate, in an order drawn anew for each round, so that all see the same \
+                 machine. A box reaches from the first to the third quartile, its bar is the median, whiskers end at the \
+                 last sample within 1.5 times the box, points are samples beyond. Ratios are to the first variant, with \
+                 the 95 % percentile interval of a bootstrap that draws whole rounds; no difference is seen if the \
+                 interval contains 1. A target holds if the whole interval is at or below the bound, and is unclear if \
+                 the interval contains the bound."
             }
         }
     }

@@ -4,7 +4,7 @@ use super::{claim_words, rows};
 use crate::Report;
 use std::fmt::Write;
 
-/// One report, its heading at level two.
+/// One report, with a heading of level two.
 pub fn report(report: &Report) -> String {
     let mut text = String::new();
     let mut line = |words: &str| {
@@ -23,10 +23,10 @@ pub fn report(report: &Report) -> String {
         report.seconds,
         report.backend,
         report.millibox,
-        report.machine.line()
+        report.machine.summary_line()
     ));
     if !report.claims.is_empty() {
-        line("\n| wanted | at most | found [95 %] | holds |\n| --- | --- | --- | --- |");
+        line("\n| target | at most | found [95 %] | holds |\n| --- | --- | --- | --- |");
         for claim in &report.claims {
             line(&format!("| {} | {} | {} | {} |", cell(&claim.what), claim.at_most, claim.found, claim_words(claim)));
         }
@@ -59,7 +59,7 @@ pub fn report(report: &Report) -> String {
     text
 }
 
-fn rows_of(rows: &rows::Rows) -> String {
+fn rows_of(rows: &rows::TextTable) -> String {
     let mut text = String::new();
     let row = |cells: &[String]| cells.iter().map(|words| cell(words)).collect::<Vec<_>>().join(" | ");
     let _ = writeln!(text, "| {} |", row(&rows.columns));
@@ -70,7 +70,7 @@ fn rows_of(rows: &rows::Rows) -> String {
     text
 }
 
-/// What cannot be mistaken for the end of a cell or line.
+/// Text for a cell: without line breaks, with escaped pipes.
 fn cell(words: &str) -> String {
     words.replace('|', "\\|").split_whitespace().collect::<Vec<_>>().join(" ")
 }

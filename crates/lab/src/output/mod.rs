@@ -1,10 +1,10 @@
-//! Writing what was found.
+//! Results in files.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `words` | numbers as a person reads them |
-//! | `rows` | tables in words |
-//! | `markdown`, `html`, `plot` | the three ways to look at them |
+//! | `words` | numbers in text |
+//! | `rows` | tables as text |
+//! | `markdown`, `html`, `plot` | the three presentations |
 
 mod html;
 mod markdown;
@@ -12,27 +12,27 @@ mod plot;
 mod rows;
 mod words;
 
-use crate::{Claim, Error, Holds, Report};
+use crate::{Claim, ClaimStatus, Error, Report};
 use std::path::Path;
 
-/// What `make bench` has criterion say of pieces inside one process. If it is in a directory of results it is shown with
-/// them.
-const PIECES: &str = "pieces.txt";
+/// Criterion's output for the pieces inside one process, by `make bench`. If a directory of results has
+/// this file, the page and the summary show it.
+const PIECES_FILE: &str = "pieces.txt";
 
-/// Writes all reports into a directory, which is made if it is not there: `NAME.json` for each experiment,
+/// Writes all reports into a directory, and creates it if necessary: `NAME.json` for each experiment,
 /// `NAME-TABLE-METRIC.svg` for each plot, and `summary.md` and `index.html` for all of them.
 ///
 /// # Errors
-/// Something cannot be written.
+/// A file cannot be written, or a plot drawn.
 pub fn write(reports: &[Report], directory: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(directory).map_err(Error::system(format!("make {}", directory.display())))?;
+    std::fs::create_dir_all(directory).map_err(Error::system(format!("create {}", directory.display())))?;
     let put = |name: &str, content: &str| {
         let path = directory.join(name);
         std::fs::write(&path, content).map_err(Error::system(format!("write {}", path.display())))
     };
     let mut plots = Vec::new();
     for report in reports {
-        let json = serde_json::to_string_pretty(report).map_err(|error| Error::says(error.to_string()))?;
+        let json = serde_json::to_string_pretty(report).map_err(|error| Error::other(error.to_string()))?;
         put(&format!("{}.json", report.experiment), &(json + "\n"))?;
         let of_report = report.tables.iter().map(plot::of).collect::<Result<Vec<_>, Error>>()?;
         for plot in of_report.iter().flatten() {
@@ -40,8 +40,8 @@ pub fn write(reports: &[Report], directory: &Path) -> Result<(), Error> {
         }
         plots.push(of_report);
     }
-    let pieces = std::fs::read_to_string(directory.join(PIECES)).ok();
-    let in_summary = pieces.as_ref().map(|pieces| format!("\n## {}\n\n```text\n{pieces}```\n", html::PIECES));
+    let pieces = std::fs::read_to_string(directory.join(PIECES_FILE)).ok();
+    let in_summary = pieces.as_ref().map(|pieces| format!("\n## {}\n\n```text\n{pieces}```\n", html::PIECES_HEADING));
     put("summary.md", &format!("# millibox: the lab\n\n{}{}", markdown(reports), in_summary.unwrap_or_default()))?;
     put("index.html", &html::page(reports, &plots, pieces.as_deref()))
 }
@@ -53,9 +53,9 @@ pub fn markdown(reports: &[Report]) -> String {
 
 fn claim_words(claim: &Claim) -> &'static str {
     match claim.holds {
-        Holds::Yes => "yes",
-        Holds::No => "no",
-        Holds::Unclear => "unclear",
+        ClaimStatus::Yes => "yes",
+        ClaimStatus::No => "no",
+        ClaimStatus::Unclear => "unclear",
     }
 }
 
@@ -64,14 +64,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_criterion_says_is_shown_if_it_is_there() {
+    fn pieces_file_is_shown_if_it_exists() {
         let directory = tempfile::tempdir().expect("a directory");
         let shown = || {
             write(&[], directory.path()).expect("written");
             ["summary.md", "index.html"].map(|name| std::fs::read_to_string(directory.path().join(name)).expect("read"))
         };
-        assert!(shown().iter().all(|text| !text.contains(html::PIECES)));
-        std::fs::write(directory.path().join(PIECES), "test wire/encode ... 5 < 6\n").expect("a file");
+        assert!(shown().iter().all(|text| !text.contains(html::PIECES_HEADING)));
+        std::fs::write(directory.path().join(PIECES_FILE), "test wire/encode ... 5 < 6\n").expect("a file");
         let [summary, page] = shown();
         assert!(summary.contains("\n```text\ntest wire/encode ... 5 < 6\n```\n"), "{summary}");
         assert!(page.contains("<pre>test wire/encode ... 5 &lt; 6\n</pre>"), "{page}");

@@ -1,10 +1,10 @@
 //! Tables as plots (SVG).
 //!
-//! Text is laid out by estimated widths, so no fonts are needed to make a plot.
+//! Text is laid out by estimated widths, so that plots need no fonts.
 
 use super::rows;
 use super::words::slug;
-use crate::table::{Figure, Figures, Table};
+use crate::table::{PlotKind, Summary, Table};
 use crate::{Error, statistics};
 use plotters::chart::MeshStyle;
 use plotters::coord::Shift;
@@ -14,8 +14,8 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use std::ops::Range;
 
-const WIDTH: u32 = 860;
-/// Colours that can be told apart by the colour-blind, too (Okabe and Ito).
+const WIDTH_PIXELS: u32 = 860;
+/// Colours that colour-blind readers can distinguish (Okabe and Ito).
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -25,39 +25,39 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(86, 180, 233),
     RGBColor(90, 90, 90),
 ];
-/// More than so many outliers are thinned: a plot is to be looked at, not kept.
-const POINTS: usize = 200;
-/// Beyond this ratio of the greatest to the least, an axis has logarithmic steps.
-const WIDE: f64 = 8.0;
+/// A plot with more outliers shows only some of them.
+const MAX_OUTLIER_POINTS: usize = 200;
+/// The ratio of maximum to minimum beyond which an axis is logarithmic.
+const LOG_AXIS_RATIO: f64 = 8.0;
 
-/// A plot, and the end of its file's name.
+/// A plot, with the end of its file name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plot {
-    /// Of letters, digits and dashes.
+    /// The end of the file name: letters, digits and dashes.
     pub name: String,
-    /// What it shows.
+    /// The caption.
     pub caption: String,
-    /// The file.
+    /// The content of the file.
     pub svg: String,
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
-type Done = Result<(), Box<dyn std::error::Error>>;
+type DrawResult = Result<(), Box<dyn std::error::Error>>;
 
-/// The plots of a table: one for each metric, or one for all.
+/// The plots of a table: one for each metric, or one for all metrics.
 ///
 /// # Errors
-/// One cannot be drawn.
+/// A plot cannot be drawn.
 pub fn of(table: &Table) -> Result<Vec<Plot>, Error> {
-    if table.variants.is_empty() || table.figure == Figure::None {
+    if table.variants.is_empty() || table.figure == PlotKind::None {
         return Ok(Vec::new());
     }
-    if table.figure == Figure::Ratios {
+    if table.figure == PlotKind::Ratios {
         let bars = table.metrics.len() * table.variants.len().saturating_sub(1);
         let height = 90 + 16 * bars as u32 + 10 * table.metrics.len() as u32;
         let caption = format!("{}: ratios of medians to {}", table.title, table.variants[0].name);
-        let svg = draw(height, |area| ratios(area, table, &caption)).map_err(says(&caption))?;
+        let svg = draw(height, |area| ratios(area, table, &caption)).map_err(draw_error(&caption))?;
         return Ok(vec![Plot { name: slug(&table.id), caption, svg }]);
     }
     table
@@ -68,26 +68,26 @@ pub fn of(table: &Table) -> Result<Vec<Plot>, Error> {
         .map(|(at, metric)| {
             let caption = format!("{}: {}", table.title, metric.name);
             let svg = match &table.figure {
-                Figure::Lines { x, logarithmic } => {
-                    draw(380, |area| lines(area, table, at, &caption, x, *logarithmic)).map_err(says(&caption))?
+                PlotKind::Lines { x, logarithmic } => {
+                    draw(380, |area| lines(area, table, at, &caption, x, *logarithmic)).map_err(draw_error(&caption))?
                 }
                 _ => draw(80 + 34 * table.variants.len() as u32, |area| boxes(area, table, at, &caption))
-                    .map_err(says(&caption))?,
+                    .map_err(draw_error(&caption))?,
             };
             Ok(Plot { name: slug(&format!("{} {}", table.id, metric.name)), caption, svg })
         })
         .collect()
 }
 
-fn says(caption: &str) -> impl FnOnce(Box<dyn std::error::Error>) -> Error + use<> {
+fn draw_error(caption: &str) -> impl FnOnce(Box<dyn std::error::Error>) -> Error + use<> {
     let caption = caption.to_owned();
-    move |error| Error::says(format!("cannot draw {caption}: {error}"))
+    move |error| Error::other(format!("cannot draw {caption}: {error}"))
 }
 
-fn draw(height: u32, how: impl FnOnce(&Area) -> Done) -> Result<String, Box<dyn std::error::Error>> {
+fn draw(height: u32, how: impl FnOnce(&Area) -> DrawResult) -> Result<String, Box<dyn std::error::Error>> {
     let mut svg = String::new();
     {
-        let area = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+        let area = SVGBackend::with_string(&mut svg, (WIDTH_PIXELS, height)).into_drawing_area();
         area.fill(&WHITE)?;
         how(&area)?;
         area.present()?;
@@ -96,7 +96,7 @@ fn draw(height: u32, how: impl FnOnce(&Area) -> Done) -> Result<String, Box<dyn 
 }
 
 /// The ends of the whiskers: the last samples within 1.5 times the box (Tukey).
-fn whiskers(figures: &Figures) -> (f64, f64) {
+fn whiskers(figures: &Summary) -> (f64, f64) {
     let reach = 1.5 * (figures.q3 - figures.q1);
     if figures.samples.is_empty() {
         return ((figures.q1 - reach).max(figures.min), (figures.q3 + reach).min(figures.max));
@@ -105,7 +105,7 @@ fn whiskers(figures: &Figures) -> (f64, f64) {
     within.fold((figures.q1, figures.q3), |(low, high), at| (low.min(at), high.max(at)))
 }
 
-/// An axis of either kind, so that what is drawn need not know which.
+/// A linear or a logarithmic axis, so that drawing code handles both alike.
 enum Axis {
     Linear(RangedCoordf64),
     Logarithmic(LogCoord<f64>),
@@ -149,7 +149,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// An axis from the least to the greatest with some room; logarithmic if they lie far apart.
+/// An axis from minimum to maximum with some margin; logarithmic if they lie far apart.
 fn axis(values: impl Iterator<Item = f64>) -> Axis {
     let (low, high) = values
         .filter(|value| value.is_finite())
@@ -157,22 +157,22 @@ fn axis(values: impl Iterator<Item = f64>) -> Axis {
     if !low.is_finite() {
         return Axis::new(0.0..1.0, false);
     }
-    if low > 0.0 && high / low > WIDE {
+    if low > 0.0 && high / low > LOG_AXIS_RATIO {
         return Axis::new(low / 1.15..high * 1.15, true);
     }
     let room = ((high - low) * 0.06).max(high.abs() * 1e-3).max(1e-9);
     Axis::new(low - room..high + room, false)
 }
 
-/// The room that names at the left take.
+/// The width of the names at the left, in pixels.
 fn room_for<'n>(names: impl Iterator<Item = &'n str>) -> u32 {
     (names.map(|name| name.chars().count() as u32).max().unwrap_or(0) * 7 + 16).clamp(60, 330)
 }
 
-/// How many labels plotters puts on an axis at most, if it is not told.
-const MOST_LABELS: usize = 11;
+/// The number of labels that plotters puts on an axis by default.
+const MAX_AXIS_LABELS: usize = 11;
 
-/// An empty chart with one row for each name, which the caller writes beside it.
+/// An empty chart with one row for each name; the caller writes the names beside it.
 fn chart_of_rows<'a, 'b>(
     area: &'a Area<'b>,
     caption: &str,
@@ -199,7 +199,7 @@ fn chart<'a, 'b>(
     Ok(chart.build_cartesian_2d(x, y)?)
 }
 
-/// The lines behind what is drawn, and the letters at the axes.
+/// The grid lines and the labels of the axes.
 fn mesh<'a, 'b, 'c>(chart: &'c mut Chart<'a, 'b>) -> MeshStyle<'a, 'c, Axis, Axis, SVGBackend<'b>> {
     let mut mesh = chart.configure_mesh();
     mesh.max_light_lines(4)
@@ -210,11 +210,11 @@ fn mesh<'a, 'b, 'c>(chart: &'c mut Chart<'a, 'b>) -> MeshStyle<'a, 'c, Axis, Axi
     mesh
 }
 
-fn boxes(area: &Area, table: &Table, metric: usize, caption: &str) -> Done {
-    let shown = rows::shown(table, metric);
-    let far = |figures: &Figures| {
+fn boxes(area: &Area, table: &Table, metric: usize, caption: &str) -> DrawResult {
+    let shown = rows::display_unit(table, metric);
+    let far = |figures: &Summary| {
         let (low, high) = whiskers(figures);
-        // Outliers are shown as far as the 99th percentile; a single sample far out would press the boxes flat.
+        // The axis ends at the 99th percentile, as a single far outlier would flatten the boxes.
         [shown.scale(low.min(figures.min)), shown.scale(high.max(figures.p99))]
     };
     let axis = axis(table.variants.iter().flat_map(|variant| far(&variant.figures[metric])));
@@ -242,7 +242,7 @@ fn boxes(area: &Area, table: &Table, metric: usize, caption: &str) -> Done {
         chart.draw_series([Rectangle::new(corners, colour.stroke_width(1))])?;
         chart.draw_series([bar(at(figures.median), y - 0.28, at(figures.median), y + 0.28, 3)])?;
         let outside: Vec<f64> = figures.samples.iter().copied().filter(|value| *value < low || *value > high).collect();
-        let step = outside.len().div_ceil(POINTS).max(1);
+        let step = outside.len().div_ceil(MAX_OUTLIER_POINTS).max(1);
         let points = outside.iter().step_by(step).map(|value| shown.scale(*value));
         chart.draw_series(
             points.filter(|x| range.contains(x)).map(|x| Circle::new((x, y), 2, colour.mix(0.35).filled())),
@@ -253,28 +253,28 @@ fn boxes(area: &Area, table: &Table, metric: usize, caption: &str) -> Done {
 }
 
 /// Writes a name to the left of a point.
-fn name(area: &Area, &(x, y): &(i32, i32), name: &str) -> Done {
+fn name(area: &Area, &(x, y): &(i32, i32), name: &str) -> DrawResult {
     use plotters::style::text_anchor::{HPos, Pos, VPos};
     let style = ("sans-serif", 13).into_text_style(area).pos(Pos::new(HPos::Right, VPos::Center));
     area.draw_text(name, &style, (x - 8, y))?;
     Ok(())
 }
 
-fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, logarithmic: bool) -> Done {
+fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, logarithmic: bool) -> DrawResult {
     let xs = || table.variants.iter().filter_map(|variant| variant.x);
     let (low, high) = xs().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
     if !low.is_finite() {
         return Ok(());
     }
-    let shown = rows::shown(table, metric);
+    let shown = rows::display_unit(table, metric);
     let ends = table.variants.iter().flat_map(|variant| {
         let figures = &variant.figures[metric];
         [shown.scale(figures.q1), shown.scale(figures.q3)]
     });
     let (least, most) =
         ends.fold((f64::INFINITY, 0.0), |(least, most), end| (f64::min(least, end), f64::max(most, end)));
-    // From 0, so that what grows does not look as if it grew more; but what lies very far apart could not be seen.
-    let y_axis = if least > 0.0 && most / least > 3.0 * WIDE {
+    // From 0, so that growth is not exaggerated, unless the values lie too far apart for that.
+    let y_axis = if least > 0.0 && most / least > 3.0 * LOG_AXIS_RATIO {
         Axis::new(least / 2.0..most * 4.0, true)
     } else {
         Axis::new(0.0..(most * 1.3).max(1e-9), false)
@@ -296,7 +296,7 @@ fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, loga
     }
     for (index, series) in names.iter().enumerate() {
         let colour = COLOURS[index % COLOURS.len()];
-        let of_it: Vec<(f64, &Figures)> = table
+        let of_it: Vec<(f64, &Summary)> = table
             .variants
             .iter()
             .filter(|variant| variant.series.as_deref().unwrap_or_default() == *series)
@@ -322,7 +322,7 @@ fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, loga
     Ok(())
 }
 
-/// A number at an axis: no digits that say nothing, and 1M rather than 1000000.
+/// A label of an axis: without trailing zeros, and 1M instead of 1000000.
 fn tick(value: f64) -> String {
     let (divisor, suffix) = match value.abs() {
         size if size >= 1e9 => (1e9, "G"),
@@ -330,13 +330,13 @@ fn tick(value: f64) -> String {
         size if size >= 1e4 => (1e3, "k"),
         _ => (1.0, ""),
     };
-    // Steps are short numbers, up to what is lost in adding them up.
+    // Steps are short numbers; rounding removes the error of their sums.
     let rounded = format!("{:.4}", value / divisor);
     let short = rounded.trim_end_matches('0').trim_end_matches('.');
     format!("{}{suffix}", if short.is_empty() || short == "-0" { "0" } else { short })
 }
 
-fn ratios(area: &Area, table: &Table, caption: &str) -> Done {
+fn ratios(area: &Area, table: &Table, caption: &str) -> DrawResult {
     let others = &table.variants[1..];
     let all = || {
         others
@@ -350,7 +350,7 @@ fn ratios(area: &Area, table: &Table, caption: &str) -> Done {
     let rows = table.metrics.len() as f64;
     let names = table.metrics.iter().map(|metric| metric.name.as_str());
     let unit = format!("times {}", table.variants[0].name);
-    let mut chart = chart_of_rows(area, caption, names, &unit, MOST_LABELS, axis, rows)?;
+    let mut chart = chart_of_rows(area, caption, names, &unit, MAX_AXIS_LABELS, axis, rows)?;
     chart.draw_series([PathElement::new(vec![(1.0, 0.0), (1.0, rows)], BLACK.mix(0.5).stroke_width(1))])?;
     let thick = 0.8 / others.len().max(1) as f64;
     for (index, variant) in others.iter().enumerate() {
@@ -390,7 +390,7 @@ mod tests {
     use super::tick;
 
     #[test]
-    fn ticks_are_short() {
+    fn tick_is_short() {
         for (value, shown) in [
             (0.0, "0"),
             (1.0, "1"),

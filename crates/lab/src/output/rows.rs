@@ -1,34 +1,34 @@
-//! Tables as rows of words, for Markdown and HTML alike.
+//! Tables as rows of text, for Markdown and HTML.
 
-use super::words::{Shown, number};
+use super::words::{DisplayUnit, number};
 use crate::statistics::Interval;
-use crate::table::{Figure, Table};
-use crate::{Report, Test, Unit};
+use crate::table::{PlotKind, Table};
+use crate::{Report, Unit, WelchTest};
 
-/// One table in words: a heading, columns, rows. The first column is text, the others numbers.
+/// One table as text. The first column is a name, the others are numbers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rows {
+pub struct TextTable {
     pub heading: String,
     pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }
 
-/// All that is told of a table of a report: its figures, and the tests of them.
-pub fn of(report: &Report, table: &Table) -> Vec<Rows> {
+/// The text tables of a table: its figures and its t-tests.
+pub fn of(report: &Report, table: &Table) -> Vec<TextTable> {
     let mut all = of_figures(table);
-    let tests: Vec<&Test> = report.tests.iter().filter(|test| test.table == table.id).collect();
+    let tests: Vec<&WelchTest> = report.tests.iter().filter(|test| test.table == table.id).collect();
     if !tests.is_empty() {
         all.push(of_tests(table, &tests));
     }
     all
 }
 
-/// A table for each metric, or one for all if the table is drawn as ratios.
-fn of_figures(table: &Table) -> Vec<Rows> {
-    if table.figure == Figure::Ratios {
+/// One text table for each metric, or one for all metrics if the plot is of ratios.
+fn of_figures(table: &Table) -> Vec<TextTable> {
+    if table.figure == PlotKind::Ratios {
         return vec![by_metric(table)];
     }
-    if let Figure::Lines { x, .. } = &table.figure
+    if let PlotKind::Lines { x, .. } = &table.figure
         && table.variants.iter().flat_map(|variant| &variant.figures).all(|figures| figures.n == 1)
     {
         return (0..table.metrics.len()).map(|metric| by_x(table, metric, x)).collect();
@@ -36,14 +36,14 @@ fn of_figures(table: &Table) -> Vec<Rows> {
     (0..table.metrics.len()).map(|metric| by_variant(table, metric)).collect()
 }
 
-/// How numbers of one metric are shown.
-pub fn shown(table: &Table, metric: usize) -> Shown {
+/// The unit in which one metric is displayed.
+pub fn display_unit(table: &Table, metric: usize) -> DisplayUnit {
     let medians = table.variants.iter().map(|variant| variant.figures[metric].median);
-    Shown::of(table.metrics[metric].unit, medians.fold(f64::INFINITY, f64::min))
+    DisplayUnit::for_values(table.metrics[metric].unit, medians.fold(f64::INFINITY, f64::min))
 }
 
-fn by_variant(table: &Table, metric: usize) -> Rows {
-    let shown = shown(table, metric);
+fn by_variant(table: &Table, metric: usize) -> TextTable {
+    let shown = display_unit(table, metric);
     let of_tails = table.variants.iter().any(|variant| variant.figures[metric].n >= 1000);
     let mut columns: Vec<String> = ["", "n", "median", "mean", "deviation", "p99"].map(str::to_owned).into();
     if of_tails {
@@ -77,10 +77,11 @@ fn by_variant(table: &Table, metric: usize) -> Rows {
             row
         })
         .collect();
-    Rows { heading: shown.heading(&table.metrics[metric].name), columns, rows }
+    TextTable { heading: shown.heading(&table.metrics[metric].name), columns, rows }
 }
 
-/// A ratio, to the variant of this name. One that may as well be 1 is not to be read as a gain or a loss.
+/// A ratio to the variant of this name. If its interval contains 1, the text says so, lest it be read
+/// as a gain or a loss.
 fn against(ratio: Interval, name: Option<&str>) -> String {
     let mut words = ratio.to_string();
     if let Some(name) = name {
@@ -92,14 +93,14 @@ fn against(ratio: Interval, name: Option<&str>) -> String {
     words
 }
 
-/// Welch's t-tests: a row for each.
-fn of_tests(table: &Table, tests: &[&Test]) -> Rows {
-    let row = |test: &&Test| {
+/// Welch's t-tests, a row for each.
+fn of_tests(table: &Table, tests: &[&WelchTest]) -> TextTable {
+    let row = |test: &&WelchTest| {
         let [base, other] = &test.variants;
         let welch = &test.welch;
         let difference = welch.difference;
         let metric = table.metrics.iter().position(|metric| metric.name == test.metric);
-        let shown = metric.map_or(Shown::of(Unit::Count, 1.0), |metric| shown(table, metric));
+        let shown = metric.map_or(DisplayUnit::for_values(Unit::Count, 1.0), |metric| display_unit(table, metric));
         let of_base = |value: f64| match table.figures(base, &test.metric) {
             Some(figures) => number(100.0 * value / figures.mean),
             None => String::new(),
@@ -118,16 +119,16 @@ fn of_tests(table: &Table, tests: &[&Test]) -> Rows {
         ]
     };
     let columns = ["", "difference of means [95 %]", "the same in %", "t", "degrees of freedom", "p", ""];
-    Rows {
+    TextTable {
         heading: "Welch's t-test".to_owned(),
         columns: columns.map(str::to_owned).into(),
         rows: tests.iter().map(row).collect(),
     }
 }
 
-/// Single numbers: a row for each x, a column for each line.
-fn by_x(table: &Table, metric: usize, x: &str) -> Rows {
-    let shown = shown(table, metric);
+/// Single numbers, with a row for each x and a column for each line.
+fn by_x(table: &Table, metric: usize, x: &str) -> TextTable {
+    let shown = display_unit(table, metric);
     let mut lines: Vec<&str> = Vec::new();
     let mut xs: Vec<f64> = Vec::new();
     for variant in &table.variants {
@@ -146,14 +147,14 @@ fn by_x(table: &Table, metric: usize, x: &str) -> Rows {
         let cells = lines.iter().map(|line| at(line, *x).unwrap_or_default());
         std::iter::once(x.to_string()).chain(cells).collect()
     };
-    Rows {
+    TextTable {
         heading: shown.heading(&table.metrics[metric].name),
         columns: std::iter::once(x).chain(lines.iter().copied()).map(str::to_owned).collect(),
         rows: xs.iter().map(row).collect(),
     }
 }
 
-fn by_metric(table: &Table) -> Rows {
+fn by_metric(table: &Table) -> TextTable {
     let mut columns = vec![String::new()];
     for (index, variant) in table.variants.iter().enumerate() {
         columns.push(variant.name.clone());
@@ -163,7 +164,7 @@ fn by_metric(table: &Table) -> Rows {
     }
     let rows = (0..table.metrics.len())
         .map(|metric| {
-            let shown = shown(table, metric);
+            let shown = display_unit(table, metric);
             let mut row = vec![shown.heading(&table.metrics[metric].name)];
             for (index, variant) in table.variants.iter().enumerate() {
                 let figures = &variant.figures[metric];
@@ -175,7 +176,7 @@ fn by_metric(table: &Table) -> Rows {
             row
         })
         .collect();
-    Rows { heading: "medians".to_owned(), columns, rows }
+    TextTable { heading: "medians".to_owned(), columns, rows }
 }
 
 #[cfg(test)]
@@ -185,9 +186,9 @@ mod tests {
     use crate::{Lab, Options, experiments};
 
     #[test]
-    fn what_may_as_well_be_equal_is_named_so() {
+    fn equal_variants_are_marked_no_difference_seen() {
         let of = |name: &str, by: f64| {
-            // As much noise in each, in another order.
+            // The same noise in each, in another order.
             let noise = |at: u32| f64::from((at * if by == 1.0 { 7 } else { 11 }) % 30) / 10.0;
             let values = (0..30).map(|at| (1000.0 + noise(at)) * by).collect();
             Samples { name: name.to_owned(), values: vec![values], ..Samples::default() }
@@ -196,10 +197,10 @@ mod tests {
         let table = Table::new("t", "T", vec![Metric::new("real time", Unit::Nanoseconds)], &samples, 1, 1);
         let lab = Lab::new(Options::quiet()).expect("a lab");
         let mut report = Report::new(&experiments::ALL[0], &lab);
-        report.test(&table, "real time", ["bare", "alike"]).expect("a test");
-        report.test(&table, "real time", ["bare", "dearer"]).expect("a test");
-        for figure in [Figure::Boxes, Figure::Ratios] {
-            let words = format!("{:?}", of_figures(&table.clone().drawn(figure)));
+        report.add_test(&table, "real time", ["bare", "alike"]).expect("a test");
+        report.add_test(&table, "real time", ["bare", "dearer"]).expect("a test");
+        for figure in [PlotKind::Boxes, PlotKind::Ratios] {
+            let words = format!("{:?}", of_figures(&table.clone().plotted_as(figure)));
             assert_eq!(words.matches("no difference seen").count(), 1, "{words}");
         }
         let all = super::of(&report, &table);

@@ -1,18 +1,18 @@
-//! Numbers as a person reads them.
+//! Numbers in text.
 
 use crate::Unit;
 
-/// Divides numbers of one unit so that they are short, and names what is left.
+/// The unit in which numbers are displayed, so that they are short.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shown {
+pub struct DisplayUnit {
     divisor: f64,
-    /// For a heading: "ms"; may be empty.
+    /// The name for a heading, for example "ms"; may be empty.
     pub unit: &'static str,
 }
 
-impl Shown {
-    /// For numbers of about this size.
-    pub fn of(unit: Unit, typical: f64) -> Shown {
+impl DisplayUnit {
+    /// The unit for numbers of about this size.
+    pub fn for_values(unit: Unit, typical: f64) -> DisplayUnit {
         let steps: &[(f64, &str)] = match unit {
             Unit::Nanoseconds => &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")],
             Unit::Bytes => &[(1073741824.0, "GiB"), (1048576.0, "MiB"), (1024.0, "KiB"), (1.0, "bytes")],
@@ -20,18 +20,18 @@ impl Shown {
             Unit::PerSecond => &[(1.0, "per second")],
             Unit::Count => &[(1.0, "")],
         };
-        // 1500 us rather than 1.5 ms: neighbours are compared more easily.
+        // 1500 us, not 1.5 ms, as neighbouring numbers are then easier to compare.
         let fits = steps.iter().find(|(divisor, _)| typical.abs() >= divisor * 2.0).or(steps.last());
         let &(divisor, unit) = fits.unwrap_or(&(1.0, ""));
-        Shown { divisor, unit }
+        DisplayUnit { divisor, unit }
     }
 
-    /// The number that is shown.
+    /// The number in this unit.
     pub fn scale(self, value: f64) -> f64 {
         value / self.divisor
     }
 
-    /// The number in words, with four digits that count.
+    /// The number in this unit as text, with four significant digits.
     pub fn number(self, value: f64) -> String {
         number(self.scale(value))
     }
@@ -42,7 +42,7 @@ impl Shown {
     }
 }
 
-/// A number with four digits that count.
+/// A number with four significant digits.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();
@@ -56,7 +56,7 @@ pub fn number(value: f64) -> String {
     format!("{value:.places$}")
 }
 
-/// The name of a file: letters, digits and dashes.
+/// A name for a file: letters, digits and dashes.
 pub fn slug(name: &str) -> String {
     let mut slug = String::new();
     for letter in name.chars() {
@@ -74,16 +74,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short() {
+    fn numbers_have_four_significant_digits() {
         let of = |typical, value| {
-            let shown = Shown::of(Unit::Nanoseconds, typical);
+            let shown = DisplayUnit::for_values(Unit::Nanoseconds, typical);
             format!("{} {}", shown.number(value), shown.unit)
         };
         assert_eq!(of(486_000.0, 486_123.0), "486.1 us");
         assert_eq!(of(1_500_000.0, 1_500_000.0), "1500 us");
         assert_eq!(of(25_000_000.0, 2_100_000.0), "2.100 ms");
         assert_eq!(of(0.0, 0.0), "0 ns");
-        assert_eq!(Shown::of(Unit::Bytes, 5e6).number(5e6), "4.768");
+        assert_eq!(DisplayUnit::for_values(Unit::Bytes, 5e6).number(5e6), "4.768");
         assert_eq!(number(f64::NAN), "-");
         assert_eq!(slug("CPU time, 2 slots (pinned)"), "cpu-time-2-slots-pinned");
     }

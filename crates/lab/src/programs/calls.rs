@@ -1,38 +1,38 @@
-//! Single system calls, with a clock around each: the experiment of Zinke 2009.
+//! The program `calls`: single system calls with a clock around each, as in Zinke 2009.
 
-use super::{Failed, sys};
+use super::{ProgramError, sys};
 use serde::{Deserialize, Serialize};
 
-/// What was called; ticks of `sys::ticks`, one number for each repetition.
+/// The time of each call in ticks of `sys::ticks`, one number for each repetition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Calls {
     /// The clock's unit.
     pub unit: String,
-    /// Nothing between two looks at the clock.
+    /// Two readings of the clock with nothing between them.
     pub nothing: Vec<u64>,
     /// open(2) of /dev/null.
     pub open: Vec<u64>,
-    /// open(2) of what is not there.
+    /// open(2) of a missing file.
     pub open_invalid: Vec<u64>,
     /// write(2) of one byte to /dev/null.
     pub write: Vec<u64>,
-    /// write(2) to a number that is no descriptor.
+    /// write(2) to an invalid descriptor.
     pub write_invalid: Vec<u64>,
     /// close(2).
     pub close: Vec<u64>,
-    /// close(2) of a number that is no descriptor.
+    /// close(2) of an invalid descriptor.
     pub close_invalid: Vec<u64>,
     /// All three in sequence.
     pub sequence: Vec<u64>,
-    /// All three in sequence: not there, and no descriptor twice.
+    /// All three in sequence, each of them invalid.
     pub sequence_invalid: Vec<u64>,
 }
 
-/// No descriptor has this number.
-const INVALID: i32 = -1;
+/// An invalid descriptor.
+const INVALID_FD: i32 = -1;
 
-/// Calls each so many times, in turn, after as many that are not counted (the first calls pay for
-/// caches and page tables).
+/// Makes each call `repetitions` times, in turn, after as many uncounted ones, as the first calls fill
+/// caches and page tables.
 pub fn measure(repetitions: usize) -> Calls {
     let mut calls = Calls {
         unit: sys::TICKS.to_owned(),
@@ -54,7 +54,7 @@ pub fn measure(repetitions: usize) -> Calls {
     let there = c"/dev/null";
     let not_there = c"/millibox-lab-has-no-such-file";
     for turn in 0..repetitions * 2 {
-        let mut fd = INVALID;
+        let mut fd = INVALID_FD;
         let nothing = time(&mut || {});
         let open = time(&mut || fd = sys::open(there));
         let write = time(&mut || {
@@ -67,10 +67,10 @@ pub fn measure(repetitions: usize) -> Calls {
             sys::open(not_there);
         });
         let write_invalid = time(&mut || {
-            sys::write_byte(INVALID);
+            sys::write_byte(INVALID_FD);
         });
         let close_invalid = time(&mut || {
-            sys::close(INVALID);
+            sys::close(INVALID_FD);
         });
         let three = |path| {
             let fd = sys::open(path);
@@ -94,9 +94,9 @@ pub fn measure(repetitions: usize) -> Calls {
     calls
 }
 
-/// The same, told on standard output.
-pub fn tell(repetitions: usize) -> Result<u8, Failed> {
-    // Where the calls cannot work, their times say nothing.
+/// Prints the times on standard output.
+pub fn print(repetitions: usize) -> Result<u8, ProgramError> {
+    // Times of calls that cannot succeed mean nothing.
     let fd = sys::open(c"/dev/null");
     if fd < 0 {
         return Err(format!("open /dev/null: {}", std::io::Error::last_os_error()).into());

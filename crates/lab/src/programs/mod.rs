@@ -1,20 +1,20 @@
-//! The programs that the lab runs, inside the sandbox and outside.
+//! The programs that experiments run, inside the sandbox and outside.
 //!
-//! They are hidden in the command: `millibox lab-program NAME ...` is one of them. So there is
-//! nothing to build or install besides, and the sandbox takes it as it is, by an open descriptor.
+//! They are hidden in the command, as `millibox-lab lab-program NAME ...`. So nothing else must be
+//! built or installed, and the sandbox executes the same file through an open descriptor.
 //!
 //! | name | what it does | file |
 //! | --- | --- | --- |
 //! | `ask N`, `answer N` | a reactive task's interactor and solution | `talk` |
-//! | `batch` | the same solution, all questions in a file | `talk` |
-//! | `calls N` | single system calls, a clock around each | `calls` |
-//! | `table MS DIR [ROW...]` | what the kernel does for a program, each thing on its own | `table` |
-//! | `place PLACE... -- COMMAND...` | a command in cgroups or a session of its own | `place` |
-//! | `under WHAT COMMAND...` | a command, with something else than millibox around it | `under` |
+//! | `batch` | the same solution, with all queries in a file | `talk` |
+//! | `calls N` | single system calls with a clock around each | `calls` |
+//! | `table MS DIR [ROW...]` | single services of the kernel, each timed on its own | `table` |
+//! | `place PLACE... -- COMMAND...` | a command in given cgroups or in its own session | `place` |
+//! | `under WHAT COMMAND...` | a command under an observer other than millibox | `under` |
 
 pub mod calls;
 mod place;
-#[allow(unsafe_code, reason = "the lab's one room for it")]
+#[allow(unsafe_code, reason = "the programs' one module for it")]
 pub(crate) mod sys;
 pub mod table;
 pub mod talk;
@@ -25,58 +25,58 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Why one of them could not do its work.
-type Failed = Box<dyn std::error::Error + Send + Sync>;
+/// Why a program failed.
+type ProgramError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The first argument by which the command knows that it is to be one of them.
-pub const MARK: &str = "lab-program";
+/// The first argument that selects one of these programs.
+pub const PROGRAM_ARGUMENT: &str = "lab-program";
 
-/// Is one of the programs, if the arguments (the command's own name before them) say so.
+/// Runs one of the programs if the first argument after the command's name is [`PROGRAM_ARGUMENT`].
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut arguments = arguments.into_iter().skip(1);
-    if arguments.next()? != MARK {
+    if arguments.next()? != PROGRAM_ARGUMENT {
         return None;
     }
     let arguments: Vec<String> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     Some(match run(&arguments) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("millibox {MARK} {}: {error}", arguments.join(" "));
-            // Of no use to anybody who counts on a program's own codes.
+            eprintln!("millibox-lab {PROGRAM_ARGUMENT} {}: {error}", arguments.join(" "));
+            // No program of the lab exits with this code itself.
             ExitCode::from(99)
         }
     })
 }
 
-fn run(arguments: &[String]) -> Result<u8, Failed> {
+fn run(arguments: &[String]) -> Result<u8, ProgramError> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["ask", queries] => talk::ask(queries.parse()?),
         ["answer", queries] => talk::answer(queries.parse()?, true),
         ["batch"] => talk::answer(u64::MAX, false),
-        ["calls", repetitions] => calls::tell(repetitions.parse()?),
+        ["calls", repetitions] => calls::print(repetitions.parse()?),
         ["table", milliseconds, directory, ref rows @ ..] => {
             let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
-            table::tell(&rows, Duration::from_millis(milliseconds.parse()?), Path::new(directory))
+            table::print(&rows, Duration::from_millis(milliseconds.parse()?), Path::new(directory))
         }
         ["place", ref arguments @ ..] => {
             let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
             place::run(&arguments)
         }
-        ["under", around, ref command @ ..] => {
+        ["under", observer, ref command @ ..] => {
             let command: Vec<String> = command.iter().map(ToString::to_string).collect();
-            under::run(around.parse()?, &command)
+            under::run(observer.parse()?, &command)
         }
         _ => Err("there is no such program".into()),
     }
 }
 
-/// The command that has the programs in it: this one, or the one built beside it (for tests).
+/// The executable with the programs: this one, or the one beside it (for tests).
 ///
 /// # Errors
-/// It is not there.
+/// The executable does not exist.
 pub fn executable() -> std::io::Result<PathBuf> {
-    const NAME: &str = "millibox";
+    const NAME: &str = "millibox-lab";
     let own = std::env::current_exe()?;
     let beside = [own.parent(), own.parent().and_then(Path::parent)].into_iter().flatten();
     let mut places = std::iter::once(own.clone())

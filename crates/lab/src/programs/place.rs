@@ -1,12 +1,12 @@
-//! A command in a place of its own: one thing at a time of what holding a program takes.
+//! The program `place`: a command in given cgroups or in its own session.
 
-use super::Failed;
+use super::ProgramError;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Becomes a command, after it has taken the places that are named before `--`: `session`, or
-/// a path of a `cgroup.procs`.
-pub fn run(arguments: &[String]) -> Result<u8, Failed> {
+/// Joins the places before `--`, each `session` or the path of a `cgroup.procs`, and executes the
+/// command after it.
+pub fn run(arguments: &[String]) -> Result<u8, ProgramError> {
     let mut parts = arguments.splitn(2, |argument| argument == "--");
     let (Some(places), Some([program, arguments @ ..])) = (parts.next(), parts.next()) else {
         return Err("place PLACE... -- COMMAND...".into());

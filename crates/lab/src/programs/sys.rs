@@ -1,4 +1,4 @@
-//! The lab's hand-written system calls, and all of its `unsafe`.
+//! Hand-written system calls of the lab's programs, with their `unsafe`.
 //!
 //! rustix has none of these: fork(2), ptrace(2), seccomp(2) with a listener, the time stamp
 //! counter, and calls on descriptors that are not open.
@@ -11,20 +11,20 @@ use std::process::Command;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Turns a C library's answer into a result.
+/// Turns a C library's return value into a result.
 fn checked(answer: libc::c_long) -> io::Result<libc::c_long> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// Reads a clock that is as fine as the machine has one: the time stamp counter, in cycles of
-/// its own constant rate, where there is one; else the monotonic clock, in nanoseconds.
+/// Reads the machine's finest clock: the time stamp counter, in cycles of its constant rate, or
+/// otherwise the monotonic clock, in nanoseconds.
 #[inline]
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
-        // Waits for what was before it; see Intel's manual on RDTSC.
+        // Waits for the preceding instructions; see Intel's manual on RDTSC.
         // SAFETY: neither instruction touches memory; every x86-64 processor has them, and Linux
-        // takes them from nobody who has not asked for that (PR_SET_TSC).
+        // disables them only on request (PR_SET_TSC).
         unsafe {
             core::arch::x86_64::_mm_lfence();
             let now = core::arch::x86_64::_rdtsc();
@@ -39,70 +39,70 @@ pub fn ticks() -> u64 {
     }
 }
 
-/// What [`ticks`] counts.
+/// The unit of [`ticks`].
 pub const TICKS: &str = if cfg!(target_arch = "x86_64") { "cycles" } else { "ns" };
 
-/// open(2) for writing, as a program calls it; the descriptor, or -1.
+/// open(2) for writing; returns the descriptor, or -1.
 #[inline]
 pub fn open(path: &CStr) -> i32 {
     // SAFETY: the path ends with NUL and outlives the call.
     unsafe { libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) }
 }
 
-/// write(2) of one byte, on any number.
+/// write(2) of one byte to any descriptor, valid or not.
 #[inline]
 pub fn write_byte(fd: i32) -> isize {
     // SAFETY: the byte outlives the call.
     unsafe { libc::write(fd, [b'.'].as_ptr().cast(), 1) }
 }
 
-/// close(2), on any number: the caller made it by [`open`], or it is no descriptor.
+/// close(2) of a descriptor from [`open`], or of an invalid one.
 #[inline]
 pub fn close(fd: i32) -> i32 {
     // SAFETY: no owned descriptor has this number, by the above.
     unsafe { libc::close(fd) }
 }
 
-/// fork(2); `None` in the child.
+/// fork(2); returns `None` in the child.
 ///
 /// # Errors
 /// The kernel's.
 pub fn fork() -> io::Result<Option<i32>> {
-    // SAFETY: the programs of the lab that call it have one thread, so the child's memory is in
-    // order.
+    // SAFETY: the programs of the lab that call it have one thread, so the child's memory is
+    // consistent.
     let pid = checked(unsafe { libc::fork() }.into())? as i32;
     Ok((pid != 0).then_some(pid))
 }
 
-/// Ends a forked child at once, without the C library's end of a process.
+/// Ends a forked child at once, without the C library's exit handlers.
 pub fn exit_child(code: i32) -> ! {
     // SAFETY: it does not return and touches no memory.
     unsafe { libc::_exit(code) }
 }
 
-/// How a child ended, or stopped.
+/// How a child ended or stopped.
 #[derive(Debug, Clone, Copy)]
 pub struct Waited {
-    /// Its process id (or that of its thread).
+    /// The process or thread id.
     pub pid: i32,
-    /// As wait4(2) has it.
+    /// The status from wait4(2).
     pub status: i32,
-    /// CPU time in user space, of it and of the children that it waited for, in microseconds.
+    /// CPU time in user space, of the child and its waited-for children, in microseconds.
     pub user_us: u64,
-    /// The same in the kernel.
+    /// The same, in the kernel.
     pub system_us: u64,
 }
 
-/// wait4(2) for a child, or for any (-1), threads and clones included.
+/// wait4(2) for a child, or for any child (-1), including threads and clones.
 ///
 /// # Errors
-/// The kernel's; `ECHILD` when there is none.
+/// The kernel's; `ECHILD` if there is no child.
 pub fn wait(pid: i32) -> io::Result<Waited> {
     let mut status = 0;
     // SAFETY: zeros are a valid rusage, a plain structure of numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: both places are ours and outlive the call.
+        // SAFETY: both pointers are to local variables that outlive the call.
         let answer = unsafe { libc::wait4(pid, &mut status, libc::__WALL, &mut usage) };
         match checked(answer.into()) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -116,7 +116,7 @@ pub fn wait(pid: i32) -> io::Result<Waited> {
     }
 }
 
-/// Attaches a seccomp program to this thread, for good.
+/// Attaches a seccomp program to this thread, which cannot be undone.
 ///
 /// # Errors
 /// The kernel's.
@@ -124,13 +124,13 @@ pub fn attach(program: &millibox_seccomp::Program) -> io::Result<()> {
     seccomp(program, 0).map(|_| ())
 }
 
-/// The same, and gives the descriptor on which its `SECCOMP_RET_USER_NOTIF` is heard.
+/// Like [`attach`], and returns the descriptor that receives its notifications.
 ///
 /// # Errors
-/// The kernel's; `EBUSY` if there is such a program already.
+/// The kernel's; `EBUSY` if there already is such a program.
 pub fn attach_with_listener(program: &millibox_seccomp::Program) -> io::Result<OwnedFd> {
     let fd = seccomp(program, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)?;
-    // SAFETY: the kernel has just made it for us.
+    // SAFETY: the kernel has just created this descriptor, and no other code owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
@@ -143,8 +143,8 @@ fn seccomp(program: &millibox_seccomp::Program, flags: libc::c_ulong) -> io::Res
     checked(unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &program) })
 }
 
-/// Lets every notification that comes on a listener go on, and counts them. Ends when nobody is
-/// left whom it is for, where the kernel tells (Linux 6.11).
+/// Continues every call that a listener is notified of, and counts them. Returns when the listener's
+/// last process is gone, if the kernel reports that (Linux 6.11).
 ///
 /// # Errors
 /// The kernel's.
@@ -157,7 +157,7 @@ pub fn continue_all(listener: &OwnedFd, answered: &AtomicU64) -> io::Result<()> 
         // SAFETY: the structure is the kernel's own for this request, and outlives the call.
         let received = checked(unsafe { libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_RECV as _, &mut asked) }.into());
         match received {
-            // Who asked has been killed meanwhile; or, since Linux 6.11, there is nobody left.
+            // The caller was killed meanwhile; or, since Linux 6.11, no process is left.
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
                 if hung_up(listener)? {
                     return Ok(());
@@ -182,7 +182,7 @@ pub fn continue_all(listener: &OwnedFd, answered: &AtomicU64) -> io::Result<()> 
     }
 }
 
-/// Whether a listener's last program user is gone.
+/// Whether the last process of a listener's program is gone.
 fn hung_up(listener: &OwnedFd) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut ready = [PollFd::new(listener, PollFlags::empty())];
@@ -190,16 +190,16 @@ fn hung_up(listener: &OwnedFd) -> io::Result<bool> {
     Ok(ready[0].revents().contains(PollFlags::HUP))
 }
 
-/// Makes the listener's notifications wake the one who answers on the CPU of the one who asks
-/// (Linux 6.6); whether the kernel can.
+/// Makes notifications wake the supervisor on the caller's CPU (Linux 6.6). Returns whether the
+/// kernel supports that.
 pub fn answer_on_the_same_cpu(listener: &OwnedFd) -> bool {
     /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`
     const SYNC_WAKE_UP: libc::c_ulong = 1;
-    // SAFETY: the request takes a number.
+    // SAFETY: the request takes a number, not a pointer.
     unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS as _, SYNC_WAKE_UP) == 0 }
 }
 
-/// The command's process will ask to be traced by its parent, and stops at its exec.
+/// Makes the command's process request to be traced by its parent; it then stops at its exec.
 pub fn trace_me(command: &mut Command) {
     let ask = || {
         // SAFETY: the request has no arguments.
@@ -209,8 +209,8 @@ pub fn trace_me(command: &mut Command) {
     unsafe { command.pre_exec(ask) };
 }
 
-/// Has a stopped child and all that it will start killed with us, and its stops at system calls
-/// marked as such.
+/// Sets the tracing options of a stopped child: it and its descendants are killed with the tracer,
+/// and stops at system calls are marked.
 ///
 /// # Errors
 /// The kernel's.
@@ -221,25 +221,25 @@ pub fn trace_options(pid: i32) -> io::Result<()> {
         | libc::PTRACE_O_TRACEVFORK
         | libc::PTRACE_O_TRACECLONE
         | libc::PTRACE_O_TRACEEXEC;
-    // SAFETY: the request takes a number.
+    // SAFETY: the request takes a number, not a pointer.
     checked(unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, pid, 0, options as libc::c_long) }).map(|_| ())
 }
 
-/// Lets a stopped child go on to its next system call, with a signal or without (0).
+/// Continues a stopped child to its next system call, with a signal or without (0).
 ///
 /// # Errors
-/// The kernel's; `ESRCH` if it was killed meanwhile.
+/// The kernel's; `ESRCH` if the child was killed meanwhile.
 pub fn trace_on(pid: i32, signal: i32) -> io::Result<()> {
-    // SAFETY: the request takes a number.
+    // SAFETY: the request takes a number, not a pointer.
     checked(unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid, 0, libc::c_long::from(signal)) }).map(|_| ())
 }
 
-/// The number of the system call that a child is about to make; `None` at the call's end.
+/// The number of the system call that a child is about to make, or `None` at a call's end.
 ///
 /// # Errors
-/// The kernel's; `ESRCH` if it was killed meanwhile.
+/// The kernel's; `ESRCH` if the child was killed meanwhile.
 pub fn traced_call(pid: i32) -> io::Result<Option<u64>> {
-    /// `struct ptrace_syscall_info`, as far as the entry's number.
+    /// `struct ptrace_syscall_info`, up to the call's number.
     #[repr(C)]
     #[derive(Default)]
     struct Info {
@@ -248,7 +248,7 @@ pub fn traced_call(pid: i32) -> io::Result<Option<u64>> {
         arch: u32,
         instruction_pointer: u64,
         stack_pointer: u64,
-        /// Of an entry: the number. Arguments would follow, and are asked for as a sandbox must.
+        /// At an entry: the number. The arguments follow; they are read, as a sandbox must.
         number: u64,
         arguments: [u64; 6],
     }
@@ -260,7 +260,7 @@ pub fn traced_call(pid: i32) -> io::Result<Option<u64>> {
     Ok((info.op == ENTRY).then_some(info.number))
 }
 
-/// Anonymous memory, untouched, of its own mapping.
+/// A mapping of untouched anonymous memory.
 #[derive(Debug)]
 pub struct Mapping {
     address: *mut u8,
@@ -268,17 +268,17 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Maps so many bytes.
+    /// Maps this number of bytes.
     ///
     /// # Errors
     /// The kernel's.
     pub fn new(length: usize) -> io::Result<Mapping> {
         use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
-        // SAFETY: where it is is the kernel's choice.
+        // SAFETY: the kernel chooses the address, so no existing mapping changes.
         let address = unsafe { mmap_anonymous(std::ptr::null_mut(), length, protection, flags) }?;
-        // Not every kernel has huge pages, by which one fault would do for many pages.
-        // SAFETY: the memory is ours.
+        // With a huge page, one fault would serve many pages. Not every kernel has them.
+        // SAFETY: the range is this mapping.
         let _ = unsafe { madvise(address, length, Advice::LinuxNoHugepage) };
         Ok(Mapping { address: address.cast(), length })
     }
@@ -286,18 +286,18 @@ impl Mapping {
     /// Writes a byte at an offset.
     ///
     /// # Panics
-    /// There is no such offset.
+    /// The offset is outside of the mapping.
     #[inline]
     pub fn touch(&self, offset: usize) {
         assert!(offset < self.length);
-        // SAFETY: inside of the mapping, by the above, and nobody has a reference into it.
+        // SAFETY: the assertion keeps the offset inside the mapping, to which there are no references.
         unsafe { self.address.add(offset).write_volatile(1) };
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody has a reference into it.
+        // SAFETY: this value owns the mapping, and there are no references to it.
         let _ = unsafe { rustix::mm::munmap(self.address.cast(), self.length) };
     }
 }

@@ -1,7 +1,7 @@
-//! What the kernel does for a program, each thing on its own: a table like lmbench's (McVoy and
-//! Staelin 1996).
+//! The program `table`: single services of the kernel, each timed on its own, like lmbench's table
+//! (McVoy and Staelin 1996).
 
-use super::{Failed, sys};
+use super::{ProgramError, sys};
 use rustix::fs::{Mode, OFlags};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 /// A row of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// On the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// For people.
+    /// The description, for readers.
     pub what: &'static str,
-    /// How often it is done between two looks at the clock.
+    /// Repetitions between two readings of the clock.
     batch: u32,
-    work: fn(u32) -> Result<(), Failed>,
+    work: fn(u32) -> Result<(), ProgramError>,
 }
 
 /// All rows.
@@ -35,14 +35,14 @@ pub const ROWS: [Row; 10] = [
     Row { name: "create-delete", what: "create, write 1 KiB, delete (tmpfs)", batch: 100, work: create_delete },
 ];
 
-/// The row of a name.
+/// Finds a row by name.
 pub fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }
 
-/// Does a row's work again and again for so long; nanoseconds for one, the median of the batches.
-pub fn measure(row: &Row, time: Duration) -> Result<f64, Failed> {
-    // Caches and page tables are filled.
+/// Repeats a row's work for this time. Returns nanoseconds per repetition, as the median of batches.
+pub fn measure(row: &Row, time: Duration) -> Result<f64, ProgramError> {
+    // Fill caches and page tables first.
     (row.work)(row.batch)?;
     let begin = Instant::now();
     let mut batches = Vec::new();
@@ -55,10 +55,10 @@ pub fn measure(row: &Row, time: Duration) -> Result<f64, Failed> {
     Ok(batches[batches.len() / 2])
 }
 
-/// Tells the figures of these rows (all, if there are none) on standard output, one JSON object.
-/// `directory` is on a tmpfs.
-pub fn tell(rows: &[String], time: Duration, directory: &Path) -> Result<u8, Failed> {
-    // Files have short names in it: how deep it lies is not in the figures.
+/// Prints the times of these rows (of all, if none is given) on standard output, as one JSON object.
+/// `directory` must be on a tmpfs.
+pub fn print(rows: &[String], time: Duration, directory: &Path) -> Result<u8, ProgramError> {
+    // Relative file names keep the directory's depth out of the times.
     std::env::set_current_dir(directory)?;
     let mut figures = serde_json::Map::new();
     for wanted in &ROWS {
@@ -73,29 +73,29 @@ pub fn tell(rows: &[String], time: Duration, directory: &Path) -> Result<u8, Fai
 
 const PROGRAM: &str = "/usr/bin/true";
 
-fn null(times: u32) -> Result<(), Failed> {
+fn null(times: u32) -> Result<(), ProgramError> {
     for _ in 0..times {
-        // The C library keeps none of it, unlike getpid(2) in old ones.
+        // No C library caches getppid(2), unlike old ones getpid(2).
         std::hint::black_box(rustix::process::getppid());
     }
     Ok(())
 }
 
-fn stat(times: u32) -> Result<(), Failed> {
+fn stat(times: u32) -> Result<(), ProgramError> {
     for _ in 0..times {
         rustix::fs::stat(PROGRAM)?;
     }
     Ok(())
 }
 
-fn open_close(times: u32) -> Result<(), Failed> {
+fn open_close(times: u32) -> Result<(), ProgramError> {
     for _ in 0..times {
         drop(rustix::fs::open(PROGRAM, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?);
     }
     Ok(())
 }
 
-fn fork(times: u32) -> Result<(), Failed> {
+fn fork(times: u32) -> Result<(), ProgramError> {
     for _ in 0..times {
         match sys::fork()? {
             None => sys::exit_child(0),
@@ -105,7 +105,7 @@ fn fork(times: u32) -> Result<(), Failed> {
     Ok(())
 }
 
-fn exec(times: u32) -> Result<(), Failed> {
+fn exec(times: u32) -> Result<(), ProgramError> {
     for _ in 0..times {
         let status = Command::new(PROGRAM).stdin(Stdio::inherit()).status()?;
         if !status.success() {
@@ -116,9 +116,13 @@ fn exec(times: u32) -> Result<(), Failed> {
 }
 
 /// Round trips of one byte to a child and back. The child lives for one batch.
-fn round_trips(times: u32, mut ours: (impl Read, impl Write), mut its: (impl Read, impl Write)) -> Result<(), Failed> {
+fn round_trips(
+    times: u32,
+    mut ours: (impl Read, impl Write),
+    mut its: (impl Read, impl Write),
+) -> Result<(), ProgramError> {
     let Some(child) = sys::fork()? else {
-        // It ends when we have closed our end, or after so many.
+        // The child ends when the parent closes its end, or after all round trips.
         let mut byte = [0];
         for _ in 0..times {
             if its.0.read_exact(&mut byte).and_then(|()| its.1.write_all(&byte)).is_err() {
@@ -138,18 +142,18 @@ fn round_trips(times: u32, mut ours: (impl Read, impl Write), mut its: (impl Rea
     Ok(())
 }
 
-fn pipe(times: u32) -> Result<(), Failed> {
+fn pipe(times: u32) -> Result<(), ProgramError> {
     let (there_read, there_write) = std::io::pipe()?;
     let (back_read, back_write) = std::io::pipe()?;
     round_trips(times, (back_read, there_write), (there_read, back_write))
 }
 
-fn socket(times: u32) -> Result<(), Failed> {
+fn socket(times: u32) -> Result<(), ProgramError> {
     let (ours, its) = UnixStream::pair()?;
     round_trips(times, (&ours, &ours), (&its, &its))
 }
 
-fn fault(times: u32) -> Result<(), Failed> {
+fn fault(times: u32) -> Result<(), ProgramError> {
     let page = rustix::param::page_size();
     let length = times as usize * page;
     let memory = sys::Mapping::new(length)?;
@@ -159,7 +163,7 @@ fn fault(times: u32) -> Result<(), Failed> {
     Ok(())
 }
 
-fn create(times: u32) -> Result<(), Failed> {
+fn create(times: u32) -> Result<(), ProgramError> {
     let names: Vec<_> = (0..times).map(|index| format!("lab-{}-{index}", std::process::id())).collect();
     for name in &names {
         drop(std::fs::File::create_new(name)?);
@@ -170,7 +174,7 @@ fn create(times: u32) -> Result<(), Failed> {
     Ok(())
 }
 
-fn create_delete(times: u32) -> Result<(), Failed> {
+fn create_delete(times: u32) -> Result<(), ProgramError> {
     let name = format!("lab-{}", std::process::id());
     for _ in 0..times {
         std::fs::File::create_new(&name)?.write_all(&[b'.'; 1024])?;

@@ -1,65 +1,65 @@
-//! The reactive task: one program asks, the other answers, line by line.
+//! The programs `ask`, `answer` and `batch`: the interactor and the solution of a reactive task.
 
-use super::Failed;
+use super::ProgramError;
 use rustix::fd::AsFd;
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::time::Instant;
 
-/// What is asked for the `index`th time.
-fn question(index: u64) -> u64 {
+/// The query with this index.
+fn query(index: u64) -> u64 {
     index.wrapping_mul(2_654_435_761) % 1_000_003
 }
 
-/// What has to be answered.
-fn answer_to(question: u64) -> u64 {
-    question * question % 1_000_003
+/// The correct answer to a query.
+fn answer_to(query: u64) -> u64 {
+    query * query % 1_000_003
 }
 
-/// All questions, as a file has them.
-pub fn questions(queries: u64) -> String {
-    (0..queries).map(|index| format!("{}\n", question(index))).collect()
+/// The input file of the batch solution: all queries.
+pub fn queries(count: u64) -> String {
+    (0..count).map(|index| format!("{}\n", query(index))).collect()
 }
 
-/// Whether a solution's output is right.
-pub fn is_right(output: &str, queries: u64) -> bool {
+/// Whether a solution's output is correct.
+pub fn is_correct(output: &str, queries: u64) -> bool {
     let mut lines = output.lines();
-    (0..queries).all(|index| lines.next() == Some(answer_to(question(index)).to_string().as_str()))
+    (0..queries).all(|index| lines.next() == Some(answer_to(query(index)).to_string().as_str()))
         && lines.next().is_none()
 }
 
-/// Standard streams, without the library's locks and line buffers: how much is written at a time
-/// is what is measured.
-fn streams() -> Result<(BufReader<File>, BufWriter<File>), Failed> {
+/// The standard streams without the library's locks and line buffers, as the experiment measures how
+/// much a program writes at a time.
+fn streams() -> Result<(BufReader<File>, BufWriter<File>), ProgramError> {
     let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     Ok((BufReader::new(input), BufWriter::new(output)))
 }
 
-/// Our own CPU time, in nanoseconds.
+/// The CPU time of this process, in nanoseconds.
 fn cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Asks and checks the answers; says on standard error how long that took and how much CPU time of
-/// its own, in nanoseconds from the first question's answer to the last one's. Exits as an interactor
-/// does: 42 or 43.
-pub fn ask(queries: u64) -> Result<u8, Failed> {
+/// The interactor: sends queries and checks the answers. Prints on standard error the real time and
+/// its own CPU time from the first answer to the last, in nanoseconds. Exits with 42 if all answers
+/// are correct, otherwise with 43.
+pub fn ask(queries: u64) -> Result<u8, ProgramError> {
     let (mut input, mut output) = streams()?;
     let mut line = String::new();
     let (mut begin, mut cpu) = (Instant::now(), cpu_ns());
     for index in 0..queries {
-        writeln!(output, "{}", question(index))?;
+        writeln!(output, "{}", query(index))?;
         output.flush()?;
         line.clear();
         input.read_line(&mut line)?;
-        if line.trim_end().parse() != Ok(answer_to(question(index))) {
+        if line.trim_end().parse() != Ok(answer_to(query(index))) {
             return Ok(43);
         }
         if index == 0 {
-            // The other program may have been started after us.
+            // The solution may have started later than this program.
             (begin, cpu) = (Instant::now(), cpu_ns());
         }
     }
@@ -67,10 +67,10 @@ pub fn ask(queries: u64) -> Result<u8, Failed> {
     Ok(42)
 }
 
-/// The solution: answers so many questions, or all that there are.
+/// The solution: answers this number of queries, or all until the end of the input.
 ///
-/// `flush`: each answer on its own, as one must who is asked on; else when there is enough.
-pub fn answer(queries: u64, flush: bool) -> Result<u8, Failed> {
+/// `flush` writes each answer at once, as a reactive solution must; otherwise writes are buffered.
+pub fn answer(queries: u64, flush: bool) -> Result<u8, ProgramError> {
     let (mut input, mut output) = streams()?;
     let mut line = String::new();
     for _ in 0..queries {

@@ -1,7 +1,7 @@
-//! What a user could put around a program instead: ptrace(2), or seccomp user notification, or a
-//! seccomp program alone. Each is a process that runs a command and says what it used.
+//! The program `under`: a command under an observer other than millibox: ptrace(2), seccomp user
+//! notification, or a seccomp program alone. Each reports what the command used.
 
-use super::{Failed, sys};
+use super::{ProgramError, sys};
 use millibox_seccomp::{Action, Arch, Instruction, Policy, Program};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -12,101 +12,101 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 
-/// What is around a program.
+/// What observes the system calls of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Around {
-    /// Nothing.
-    Nothing,
+pub enum Observer {
+    /// No observer.
+    None,
     /// ptrace(2), with a stop before and after every system call.
     Ptrace,
-    /// Seccomp user notification: every system call is asked for, and let go on.
+    /// Seccomp user notification: a supervisor continues every system call.
     Notify,
-    /// The same, and who answers is woken on the CPU of who asks (Linux 6.6).
+    /// The same, with the supervisor woken on the caller's CPU (Linux 6.6).
     NotifySync,
-    /// A seccomp program that allows everything without a look at arguments, so that the kernel
-    /// answers from its bitmap (Linux 5.11).
+    /// A seccomp program that allows everything without reading arguments, so that the kernel answers
+    /// from its bitmap (Linux 5.11).
     SeccompAllow,
-    /// A seccomp program that looks at an argument of every system call before it allows it, so
+    /// A seccomp program that reads an argument of every system call before it allows the call, so
     /// that the kernel runs it every time.
     SeccompArgument,
 }
 
-impl Around {
-    /// As the command line has it.
-    pub const ALL: [(&'static str, Around); 6] = [
-        ("nothing", Around::Nothing),
-        ("ptrace", Around::Ptrace),
-        ("notify", Around::Notify),
-        ("notify-sync", Around::NotifySync),
-        ("seccomp-allow", Around::SeccompAllow),
-        ("seccomp-argument", Around::SeccompArgument),
+impl Observer {
+    /// The names on the command line.
+    pub const NAMES: [(&'static str, Observer); 6] = [
+        ("nothing", Observer::None),
+        ("ptrace", Observer::Ptrace),
+        ("notify", Observer::Notify),
+        ("notify-sync", Observer::NotifySync),
+        ("seccomp-allow", Observer::SeccompAllow),
+        ("seccomp-argument", Observer::SeccompArgument),
     ];
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
-        Around::ALL.iter().find(|(_, around)| *around == self).map_or("nothing", |(name, _)| name)
+        Observer::NAMES.iter().find(|(_, observer)| *observer == self).map_or("nothing", |(name, _)| name)
     }
 }
 
-impl FromStr for Around {
+impl FromStr for Observer {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Around, String> {
-        let found = Around::ALL.iter().find(|(name, _)| *name == text);
-        found.map(|(_, around)| *around).ok_or_else(|| format!("{text:?} is nothing that can be put around a program"))
+    fn from_str(text: &str) -> Result<Observer, String> {
+        let found = Observer::NAMES.iter().find(|(name, _)| *name == text);
+        found.map(|(_, observer)| *observer).ok_or_else(|| format!("{text:?} is no observer"))
     }
 }
 
-/// What the program used, and what came of it.
+/// The CPU time and the exit status of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Used {
-    /// The program's CPU time in user space, microseconds.
+pub struct Usage {
+    /// CPU time in user space, in microseconds.
     pub user_us: u64,
-    /// The same in the kernel.
+    /// CPU time in the kernel, in microseconds.
     pub system_us: u64,
-    /// How it exited; 128+N: killed by signal N.
+    /// The exit status, or 128+N after signal N.
     pub code: u8,
-    /// System calls that were seen, where somebody looks.
+    /// The system calls that the observer saw.
     pub calls: u64,
 }
 
-/// Runs a command with `around` around it. What it used goes to standard error, as one line of
-/// JSON, after all that it writes there itself.
-pub fn run(around: Around, command: &[String]) -> Result<u8, Failed> {
+/// Runs a command under an observer. Prints its [`Usage`] as one line of JSON on standard error, after
+/// the command's own output.
+pub fn run(observer: Observer, command: &[String]) -> Result<u8, ProgramError> {
     let [program, arguments @ ..] = command else { return Err("no command".into()) };
     let mut command = Command::new(program);
     command.args(arguments);
-    let used = match around {
-        Around::Nothing => plain(command)?,
-        Around::SeccompAllow => {
-            sys::attach(&millibox_seccomp::compile(&EVERYTHING.parse::<Policy>()?, Arch::native())?)?;
+    let used = match observer {
+        Observer::None => plain(command)?,
+        Observer::SeccompAllow => {
+            sys::attach(&millibox_seccomp::compile(&ALLOW_ALL_POLICY.parse::<Policy>()?, Arch::native())?)?;
             plain(command)?
         }
-        Around::SeccompArgument => {
-            sys::attach(&looks_at_an_argument()?)?;
+        Observer::SeccompArgument => {
+            sys::attach(&argument_program()?)?;
             plain(command)?
         }
-        Around::Ptrace => ptraced(command)?,
-        Around::Notify => notified(command, false)?,
-        Around::NotifySync => notified(command, true)?,
+        Observer::Ptrace => ptraced(command)?,
+        Observer::Notify => notified(command, false)?,
+        Observer::NotifySync => notified(command, true)?,
     };
     writeln!(std::io::stderr(), "{}", serde_json::to_string(&used)?)?;
     Ok(used.code)
 }
 
-const EVERYTHING: &str = r#"
+const ALLOW_ALL_POLICY: &str = r#"
     name = "everything"
     description = "Allows every call, whatever its arguments."
     default = "allow"
 "#;
 
-/// A rule by which no call is refused, but which the kernel cannot know without looking: whether
-/// the first argument is a number that nobody uses.
-fn looks_at_an_argument() -> Result<Program, Failed> {
+/// A program that rejects no call in practice, but whose answer the kernel cannot know beforehand: it
+/// compares the first argument with an unused number.
+fn argument_program() -> Result<Program, ProgramError> {
     const LOAD: u16 = 0x20;
     const JUMP_IF_EQUAL: u16 = 0x15;
     const RETURN: u16 = 0x06;
-    /// Of the first argument, in `struct seccomp_data`.
+    /// The offset of the first argument in `struct seccomp_data`.
     const ARGUMENT: u32 = 16;
     Ok(Program::new(vec![
         plain_instruction(LOAD, ARGUMENT),
@@ -116,34 +116,34 @@ fn looks_at_an_argument() -> Result<Program, Failed> {
     ])?)
 }
 
-/// One that does not jump.
+/// An instruction that does not jump.
 fn plain_instruction(code: u16, k: u32) -> Instruction {
     Instruction { code, jt: 0, jf: 0, k }
 }
 
-/// Asks a listener about every call.
-fn asks() -> Result<Program, Failed> {
+/// A program that notifies a listener of every call.
+fn notify_program() -> Result<Program, ProgramError> {
     const RETURN: u16 = 0x06;
     Ok(Program::new(vec![plain_instruction(RETURN, libc::SECCOMP_RET_USER_NOTIF)])?)
 }
 
-fn plain(mut command: Command) -> Result<Used, Failed> {
+fn plain(mut command: Command) -> Result<Usage, ProgramError> {
     let child = command.spawn()?;
-    Ok(used(sys::wait(child.id() as i32)?, 0))
+    Ok(usage(sys::wait(child.id() as i32)?, 0))
 }
 
-fn used(waited: sys::Waited, calls: u64) -> Used {
+fn usage(waited: sys::Waited, calls: u64) -> Usage {
     let code = match (libc::WIFEXITED(waited.status), libc::WIFSIGNALED(waited.status)) {
         (true, _) => libc::WEXITSTATUS(waited.status),
         (_, true) => 128 + libc::WTERMSIG(waited.status),
         _ => 255,
     };
-    Used { user_us: waited.user_us, system_us: waited.system_us, code: code as u8, calls }
+    Usage { user_us: waited.user_us, system_us: waited.system_us, code: code as u8, calls }
 }
 
-/// The tracer: stops the command and all that it starts at the beginning and end of each system
-/// call, and reads its number and arguments, as one must who decides by them.
-fn ptraced(mut command: Command) -> Result<Used, Failed> {
+/// The tracer: stops the command and its descendants at the start and end of each system call, and
+/// reads number and arguments, as a sandbox that decides by them must.
+fn ptraced(mut command: Command) -> Result<Usage, ProgramError> {
     sys::trace_me(&mut command);
     let first = command.spawn()?.id() as i32;
     let mut calls = 0;
@@ -152,12 +152,12 @@ fn ptraced(mut command: Command) -> Result<Used, Failed> {
         let waited = sys::wait(-1)?;
         if !libc::WIFSTOPPED(waited.status) {
             if waited.pid == first {
-                return Ok(used(waited, calls));
+                return Ok(usage(waited, calls));
             }
             continue;
         }
         if !options_set {
-            // It stands after its exec.
+            // The first stop is after the exec.
             sys::trace_options(waited.pid)?;
             options_set = true;
         }
@@ -171,7 +171,7 @@ fn ptraced(mut command: Command) -> Result<Used, Failed> {
                 }
                 0
             }
-            // Of ptrace(2): events, and the first stop of what was started.
+            // ptrace(2)'s own stops: events, and the first stop of a new process.
             libc::SIGTRAP | libc::SIGSTOP => 0,
             signal => signal,
         };
@@ -182,18 +182,18 @@ fn ptraced(mut command: Command) -> Result<Used, Failed> {
     }
 }
 
-/// The supervisor of a program whose every call is asked for: one thread attaches the program to
-/// itself and starts the command, another answers. They share their descriptors, so the listener
-/// need not be sent, which would have to be asked for as well.
-fn notified(mut command: Command, sync: bool) -> Result<Used, Failed> {
-    let asks = asks()?;
+/// The supervisor of user notifications. One thread attaches the program to itself and starts the
+/// command, another answers. The threads share descriptors, so the listener need not be sent, which
+/// would be a call that waits for an answer.
+fn notified(mut command: Command, sync: bool) -> Result<Usage, ProgramError> {
+    let notify_program = notify_program()?;
     let place: Arc<OnceLock<OwnedFd>> = Arc::default();
     let calls: Arc<AtomicU64> = Arc::default();
     let asking = {
         let place = place.clone();
         std::thread::spawn(move || -> std::io::Result<u32> {
-            // From here on each of its calls waits for an answer.
-            let _ = place.set(sys::attach_with_listener(&asks)?);
+            // From here on each call of this thread waits for an answer.
+            let _ = place.set(sys::attach_with_listener(&notify_program)?);
             Ok(command.spawn()?.id())
         })
     };
@@ -209,8 +209,8 @@ fn notified(mut command: Command, sync: bool) -> Result<Used, Failed> {
             sys::answer_on_the_same_cpu(listener);
         }
         if let Err(error) = sys::continue_all(listener, &answering) {
-            // Nobody would answer any more.
-            eprintln!("millibox: the listener: {error}");
+            // Without answers the program would wait without end.
+            eprintln!("millibox-lab: the listener of notifications: {error}");
             std::process::exit(1);
         }
     });
@@ -219,5 +219,5 @@ fn notified(mut command: Command, sync: bool) -> Result<Used, Failed> {
         Err(_) => return Err("the thread that starts the program panicked".into()),
     };
     let waited = sys::wait(child as i32)?;
-    Ok(used(waited, calls.load(Relaxed)))
+    Ok(usage(waited, calls.load(Relaxed)))
 }

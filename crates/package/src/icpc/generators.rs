@@ -1,6 +1,6 @@
 //! generators/generators.yaml: how tests are made.
 //!
-//! The format is that of BAPCtools, whose packages are many; docs/problem.md says which part of it is
+//! The format is that of BAPCtools, whose packages are many; docs/guide/problem.md says which part of it is
 //! understood. What is not is a fault: a test that is silently not made would be missed much later.
 
 use crate::fault::{Log, Place, Severity, did_you_mean};

@@ -11,7 +11,7 @@ use crate::tree::Tree;
 use crate::yaml::{self, Node, Value};
 use std::collections::BTreeMap;
 
-/// Why packages with static validators are refused; docs/packages.md has it at length.
+/// Why packages with static validators are refused; docs/reference/packages.md has it at length.
 pub const NO_STATIC_VALIDATORS: &str =
     "static validators are not supported: the format contradicts itself in how they are asked for and counted";
 

@@ -4,13 +4,13 @@
 //! critical path.
 
 use crate::launch::{End, Failure, Launch, Start, UNLIMITED};
-use crate::step::Step;
 use crate::sys::ascii::{Decimal, Line, keyed_number, leading_number};
 use crate::sys::process::Clone;
 use crate::sys::{Errno, Result, calls};
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicI32, AtomicU64};
+use millibox_wire::Step;
 
 /// Processes in the run's cgroup that are not the run's: pid1.
 const OWN_PROCESSES: u64 = 1;

@@ -15,12 +15,12 @@
 //! tracee could open them, whatever they see of /sys/fs/cgroup.
 
 use crate::launch::{End, Failure, Launch, Shared, Standing, Start, UNLIMITED, message};
-use crate::step::Step;
 use crate::sys::ascii::{Decimal, keyed_number, leading_number};
 use crate::sys::calls::Received;
 use crate::sys::{self, Errno, calls};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicI32};
+use millibox_wire::Step;
 use serde::{Deserialize, Serialize};
 
 /// Open files of one home's cgroups, as descriptor numbers.
@@ -183,7 +183,7 @@ impl Home {
             let _ = calls::close(fd);
         }
         for fd in self.files.of_homes() {
-            *fd = calls::move_down(*fd).map_err(|errno| Failure::new(Step::Home, errno))?;
+            *fd = calls::move_down(*fd).map_err(|errno| Failure::new(Step::Runner, errno))?;
         }
         Ok(())
     }

@@ -20,9 +20,9 @@ pub mod hybrid;
 pub mod rlimit;
 
 use crate::launch::{End, Failure, Launch, Shared, Start, UNLIMITED, message};
-use crate::step::Step;
 use crate::sys::process::{Clone, Waited};
 use crate::sys::{self, Errno, calls};
+use millibox_wire::Step;
 use serde::{Deserialize, Serialize};
 
 /// What the keeper hands to the supervisor, by descriptor number.

@@ -12,10 +12,10 @@
 //!   the processes that it has then.
 
 use crate::launch::{End, Failure, Launch, Start, UNLIMITED};
-use crate::step::Step;
 use crate::sys::process::Waited;
 use crate::sys::{Errno, calls};
 use crate::tree;
+use millibox_wire::Step;
 
 /// Processes of the run's user namespace that are not the run's: pid1.
 const OWN_PROCESSES: u64 = 1;
@@ -60,6 +60,7 @@ pub fn tree_cpu_ns(root: i32) -> u64 {
         let ticks = tree::stat(pid).map_or(0, |stat| stat.childrens_user + stat.childrens_system);
         ticks * (1_000_000_000 / TICKS_PER_SECOND)
     };
+    // pid1 comes first.
     let below = tree::below(root, MAX_COUNTED_PROCESSES + 1).into_iter().skip(1);
     collected(root) + below.map(|pid| tree::cpu_ns(pid) + collected(pid)).sum::<u64>()
 }

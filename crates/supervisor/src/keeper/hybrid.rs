@@ -179,7 +179,9 @@ impl MemoryFiles {
             event_control.as_raw_fd(),
             format!("{} {}", oom_event.as_raw_fd(), oom_control.as_raw_fd()).as_bytes(),
         )
-        .map_err(|errno| format!("cannot watch {directory} for out of memory: {}", crate::step::errno_text(errno)))?;
+        .map_err(|errno| {
+            format!("cannot watch {directory} for out of memory: {}", crate::messages::errno_text(errno))
+        })?;
         Ok(MemoryFiles {
             join: control("cgroup.procs", OFlags::WRONLY)?,
             limit: control("memory.limit_in_bytes", OFlags::WRONLY)?,

@@ -21,9 +21,9 @@ pub use remove::sweep;
 
 use crate::backend::Handover;
 use crate::confine;
+use crate::messages::complain;
 use crate::options::{BackendChoice, Options};
 use crate::start::{self, Inheritance};
-use crate::step::complain;
 use crate::sys::{self, calls, process};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -88,7 +88,12 @@ fn fresh_name() -> String {
 /// The keeper's whole life. Returns the exit code.
 pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, String> {
     // Ctrl-C at the client's terminal is the client's business.
-    let _ = rustix::process::setsid();
+    if rustix::process::setsid().is_ok() {
+        // Where the kernel schedules by sessions (autogroup, sched(7)), the session needs the priority, too: nice values only
+        // count within one. Else 64 threads that sleep for 10 us each starved the supervisor, which then enforced no limit
+        // for as long as they went on. Only root may lower the value.
+        let _ = calls::write_file(libc::AT_FDCWD, c"/proc/self/autogroup", b"-20");
+    }
     // It may have been moved from where the command line says.
     let options = &Options { socket: socket.as_raw_fd(), ..options.clone() };
     start::raise_limits(options)?;
@@ -123,7 +128,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
         Supervisor::Beside(_) => None,
     };
     let forked = born.map_or_else(process::fork, Ok);
-    let supervisor = match forked.map_err(|errno| format!("cannot fork: {}", crate::step::errno_text(errno))) {
+    let supervisor = match forked.map_err(|errno| format!("cannot fork: {}", crate::messages::errno_text(errno))) {
         Ok(Some(pid)) => pid,
         Ok(None) => {
             let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
@@ -133,7 +138,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
             if let (Supervisor::Inside(directory), None) = (&made.supervisor, born)
                 && let Err(errno) = calls::write_file(directory.as_raw_fd(), c"cgroup.procs", b"0")
             {
-                complain(format_args!("cannot enter the supervisor's cgroup: {}", crate::step::errno_text(errno)));
+                complain(format_args!("cannot enter the supervisor's cgroup: {}", crate::messages::errno_text(errno)));
                 calls::exit(1);
             }
             let why = start::execute(options, inheritance);
@@ -183,7 +188,7 @@ fn watch(supervisor: i32) -> Result<(), String> {
     let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
         .map_err(|errno| failed(errno.to_string()))?;
     let placed = calls::dup3(pidfd.as_raw_fd(), SUPERVISOR, libc::O_CLOEXEC);
-    placed.map(drop).map_err(|errno| failed(crate::step::errno_text(errno)))
+    placed.map(drop).map_err(|errno| failed(crate::messages::errno_text(errno)))
 }
 
 /// Serves homes until the supervisor is dead; its wait status. One that does not end when its client has, since
@@ -293,7 +298,7 @@ impl Refusal {
         use rustix::io::Errno;
         let why = format!("{what}: {errno}");
         match errno {
-            Errno::MFILE => Refusal::Short(why + crate::step::MORE_FILES),
+            Errno::MFILE => Refusal::Short(why + crate::messages::MORE_FILES),
             Errno::NFILE | Errno::NOMEM | Errno::AGAIN => Refusal::Short(why),
             _ => Refusal::NotHere(why),
         }

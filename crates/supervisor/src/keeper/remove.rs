@@ -1,7 +1,7 @@
 //! Removing cgroups: our own at the end, and those of supervisors that died with their
 //! keepers.
 
-use crate::step::complain;
+use crate::messages::complain;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;

@@ -6,11 +6,11 @@ use super::{Fatal, Request, Supervisor, Token, fatal};
 use crate::backend::Handover;
 use crate::home::default_nofile;
 use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, STRINGS, UNLIMITED};
-use crate::step::{self, Step};
 use crate::sys::{Errno, calls};
 use millibox_wire::frame::{Header, Kind, MAX_BODY, MAX_DESCRIPTORS};
 use millibox_wire::{
-    Backend, DEFAULT_PROCESS_LIMIT, Figures, Hello, Kill, KillReason, Outcome, Run, RunError, RunResult, decode, encode,
+    Backend, DEFAULT_PROCESS_LIMIT, DecodeError, Figures, FrameProblem, Hello, Hint, Kill, KillReason, Outcome, Run,
+    RunError, RunResult, Step, decode, encode,
 };
 use rustix::event::epoll;
 use rustix::fs::SealFlags;
@@ -54,7 +54,7 @@ impl Supervisor {
                 Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => break,
                 // The client has gone; the next read will say so.
                 Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.unsent.clear(),
-                Err(errno) => return Err(format!("cannot answer the client: {}", crate::step::errno_text(errno))),
+                Err(errno) => return Err(format!("cannot answer the client: {}", crate::messages::errno_text(errno))),
             }
         }
         if self.wants_room == self.unsent.is_empty() {
@@ -110,7 +110,10 @@ impl Supervisor {
                         received.descriptors.into_iter().filter_map(crate::sys::adopt).collect();
                     match buffer.get(..received.length) {
                         Some(frame) => self.client_frame(frame, descriptors),
-                        None => self.refuse(None, format!("a frame of {} bytes is too long", received.length)),
+                        None => {
+                            let (bytes, max_bytes) = (received.length as u64, buffer.len() as u64);
+                            self.refuse(None, FrameProblem::TooLong { bytes, max_bytes });
+                        }
                     }
                     Ok(true)
                 }
@@ -120,7 +123,7 @@ impl Supervisor {
                 }
                 // The client died with our answers unread.
                 Err(Errno(libc::ECONNRESET)) => Ok(false),
-                Err(errno) => Err(format!("cannot read from the client: {}", crate::step::errno_text(errno))),
+                Err(errno) => Err(format!("cannot read from the client: {}", crate::messages::errno_text(errno))),
             };
             self.buffer = buffer;
             match answer {
@@ -130,20 +133,21 @@ impl Supervisor {
         }
     }
 
-    fn refuse(&mut self, id: Option<u64>, why: String) {
-        // Without an id the refusal cannot be about a certain run; 0 is never one.
-        self.answer_error(id.unwrap_or(0), Outcome::NotStarted(Step::Request.says(why)));
+    fn refuse(&mut self, id: Option<u64>, problem: FrameProblem) {
+        let error = RunError::new(Step::Request).with_hint(Hint::Frame(problem));
+        // Without an id the refusal cannot be about a certain run; no run has the id 0.
+        self.answer_error(id.unwrap_or(0), Outcome::failed(error));
     }
 
     fn client_frame(&mut self, frame: &[u8], mut descriptors: Vec<OwnedFd>) {
         let (header, inline) = match Header::decode(frame) {
             Ok(parts) => parts,
-            Err((id, error)) => return self.refuse(id, error.to_string()),
+            Err((id, error)) => return self.refuse(id, malformed(&error)),
         };
         let outside;
         let body = if header.in_memfd {
             if descriptors.is_empty() {
-                return self.refuse(Some(header.id), "the frame's memfd is missing".to_owned());
+                return self.refuse(Some(header.id), FrameProblem::MemfdMissing);
             }
             match read_memfd(&descriptors.remove(0)) {
                 Ok(bytes) => outside = bytes,
@@ -156,16 +160,16 @@ impl Supervisor {
         match header.kind {
             Kind::Run => match decode::<Run>(body) {
                 Ok(run) => self.request(header.id, run, descriptors),
-                Err(error) => self.refuse(Some(header.id), error.to_string()),
+                Err(error) => self.refuse(Some(header.id), malformed(&error)),
             },
             Kind::Kill => match decode::<Kill>(body) {
                 Ok(Kill { reason: KillReason::Caller }) => self.end(header.id, Cause::Caller),
                 Ok(Kill { reason: KillReason::OutputLimit }) => self.end(header.id, Cause::Output),
-                Err(error) => self.refuse(Some(0), error.to_string()),
+                Err(error) => self.refuse(Some(0), malformed(&error)),
             },
             Kind::Cancel => self.end(header.id, Cause::Cancelled),
             Kind::Hello | Kind::Result => {
-                self.refuse(Some(0), "the client sent what only a supervisor may".to_owned());
+                self.refuse(Some(0), FrameProblem::WrongDirection);
             }
         }
     }
@@ -184,7 +188,7 @@ impl Supervisor {
     fn take_in(&mut self, id: u64, run: Run, descriptors: Vec<OwnedFd>) {
         let checked = check(&run, &descriptors).and_then(|launch| {
             if self.requests.contains_key(&id) {
-                return Err(Step::Request.says(format!("id {id} is in use by another run")));
+                return Err(RunError::new(Step::Request).with_hint(Hint::IdInUse));
             }
             self.check_partner(id, run.partner)?;
             Ok(launch)
@@ -200,31 +204,19 @@ impl Supervisor {
             launch.cpus[..mask.len()].copy_from_slice(mask);
         }
         if run.limits.cpu_time_ns.is_some() && !self.sees_runs {
-            let error = Step::Request.says(
-                "a CPU-time limit cannot be kept here: without cgroups it is kept by looking at the processes, and \
-                 /proc does not show them (it is mounted with hidepid, or belongs to another PID namespace): mount \
-                 /proc without that, or start where there are cgroups",
-            );
+            let error = RunError::new(Step::Request).with_hint(Hint::ProcHidesProcesses);
             return self.answer_error(id, Outcome::NotStarted(error));
         }
         if run.limits.swap.is_some() && matches!(self.setup.handover, Handover::Rlimit) {
-            let error =
-                Step::SwapLimit.says("without cgroups no process's swap can be limited: leave the swap limit out");
+            let error = RunError::new(Step::SwapLimit).with_hint(Hint::SwapNeedsCgroups);
             return self.answer_error(id, Outcome::NotStarted(error));
-        }
-        if run.limits.processes == Some(0) {
-            let error = Step::ProcessLimit.says("a process limit of 0 leaves no room for the program itself");
-            return self.answer_error(id, Outcome::NotStarted(error));
-        }
-        if run.limits.real_time_ns == Some(0) {
-            return self.answer_error(id, Outcome::RealTimeLimit);
-        }
-        if run.limits.cpu_time_ns == Some(0) {
-            return self.answer_error(id, Outcome::CpuTimeLimit);
         }
         let world = match self.worlds.find_or_add(run.world, self.setup.devices.as_deref()) {
             Ok(world) => world,
-            Err(why) => return self.answer_error(id, Outcome::NotStarted(Step::World.says(why))),
+            Err(error) => {
+                let error = RunError::new(Step::World).with_hint(Hint::World(error));
+                return self.answer_error(id, Outcome::NotStarted(error));
+            }
         };
         self.requests.insert(
             id,
@@ -252,19 +244,15 @@ impl Supervisor {
     /// A run with a partner waits for it, so the partner must come or be there.
     fn check_partner(&self, id: u64, partner: Option<u64>) -> Result<(), RunError> {
         let Some(partner) = partner else { return Ok(()) };
+        let refused = |hint| Err(RunError::new(Step::Request).with_hint(hint));
         if self.setup.homes_per_slot < 2 {
-            return Err(Step::Request.says(
-                "two runs that start together need two homes in a slot, and this supervisor has one; start it with \
-                 more homes per slot",
-            ));
+            return refused(Hint::PairNeedsTwoRunners);
         }
         if partner == id {
-            return Err(Step::Request.says(format!("run {id} cannot start together with itself")));
+            return refused(Hint::PartnerIsItself);
         }
         match self.requests.get(&partner) {
-            Some(request) if request.partner != Some(id) => {
-                Err(Step::Request.says(format!("run {partner} does not want to start together with run {id}")))
-            }
+            Some(request) if request.partner != Some(id) => refused(Hint::PartnerNotMutual { partner }),
             Some(_) if !self.queue.contains(&partner) => Err(partner_is_gone()),
             None if partner < id => Err(partner_is_gone()),
             _ => Ok(()),
@@ -299,65 +287,65 @@ impl Supervisor {
 }
 
 pub(super) fn partner_is_gone() -> RunError {
-    Step::Request.says("the run that it was to start together with is not started")
+    RunError::new(Step::Request).with_hint(Hint::PartnerNotStarted)
 }
 
 /// Reads a body that came in a memfd. It must be sealed, so that reading cannot wait
 /// and the bytes cannot change meanwhile (memfd_create(2)).
-fn read_memfd(memfd: &OwnedFd) -> Result<Vec<u8>, String> {
-    let seals = rustix::fs::fcntl_get_seals(memfd).map_err(|_| "the frame's body is not in a memfd".to_owned())?;
+fn read_memfd(memfd: &OwnedFd) -> Result<Vec<u8>, FrameProblem> {
+    let seals = rustix::fs::fcntl_get_seals(memfd).map_err(|_| FrameProblem::NotMemfd)?;
     if !seals.contains(SealFlags::WRITE | SealFlags::SHRINK) {
-        return Err("the frame's memfd is not sealed against writing and shrinking".to_owned());
+        return Err(FrameProblem::MemfdNotSealed);
     }
-    let size = rustix::fs::fstat(memfd).map_err(|errno| errno.to_string())?.st_size as usize;
+    let unreadable = |errno: rustix::io::Errno| FrameProblem::MemfdUnreadable { errno: errno.raw_os_error() };
+    let size = rustix::fs::fstat(memfd).map_err(unreadable)?.st_size as usize;
     if size > MAX_BODY {
-        return Err(format!("the request has {size} bytes, at most {MAX_BODY} are taken"));
+        return Err(FrameProblem::TooLong { bytes: size as u64, max_bytes: MAX_BODY as u64 });
     }
     let mut bytes = vec![0; size];
     let mut filled = 0;
     while filled < size {
         match rustix::io::pread(memfd.as_fd(), &mut bytes[filled..], filled as u64) {
-            Ok(0) => return Err("the frame's memfd ended early".to_owned()),
+            Ok(0) => return Err(FrameProblem::MemfdTruncated),
             Ok(read) => filled += read,
-            Err(errno) => return Err(errno.to_string()),
+            Err(errno) => return Err(unreadable(errno)),
         }
     }
     Ok(bytes)
 }
 
+fn malformed(error: &DecodeError) -> FrameProblem {
+    FrameProblem::Malformed(error.to_string())
+}
+
 /// Checks a run's numbers and puts them in the form that the tracee reads.
 fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
-    let says = |why: String| Err(Step::Request.says(why));
-    if descriptors.len() != run.descriptors.count() || descriptors.len() > MAX_DESCRIPTORS {
-        let (announced, came) = (run.descriptors.count(), descriptors.len());
-        // The kernel leaves out those for which we have no room.
-        let remedy = if came < announced { step::MORE_FILES } else { "" };
-        return says(format!("{announced} descriptors were announced and {came} came{remedy}"));
+    let refused = |hint| Err(RunError::new(Step::Request).with_hint(hint));
+    let (announced, received) = (run.descriptors.count(), descriptors.len());
+    if received != announced || received > MAX_DESCRIPTORS {
+        return refused(Hint::DescriptorCount { announced: announced as u32, received: received as u32 });
     }
     let strings = 1 + run.paths as usize + run.arguments as usize + run.environment as usize;
     if strings > MAX_STRINGS || run.strings.len() > STRINGS {
-        let remedy = format!(
-            "; a run takes {MAX_STRINGS} arguments, variables and paths, and {STRINGS} bytes of them, each with its NUL: \
-             this one has {strings}, and {} bytes",
-            run.strings.len()
-        );
-        return Err(Step::Arguments.error_with(Errno(libc::E2BIG), "", &remedy));
+        let hint = Hint::TooManyStrings {
+            strings: strings as u64,
+            max_strings: MAX_STRINGS as u64,
+            bytes: run.strings.len() as u64,
+            max_bytes: STRINGS as u64,
+        };
+        return Err(RunError::new(Step::Arguments).with_errno(libc::E2BIG).with_hint(hint));
     }
     if run.strings.iter().filter(|&&byte| byte == 0).count() != strings || run.strings.last() != Some(&0) {
-        return says("the number of strings is not the one announced".to_owned());
+        return refused(Hint::Frame(FrameProblem::StringCount));
     }
     if (run.paths == 0) != run.descriptors.program {
-        return says("a program is given by path or by descriptor, not both".to_owned());
+        return refused(Hint::Frame(FrameProblem::ProgramCount));
     }
     if run.cpus.len() > CPU_WORDS {
-        return says(format!("CPU numbers end at {}", millibox_wire::MOST_CPUS - 1));
+        return refused(Hint::Frame(FrameProblem::CpuNumber));
     }
     let limits = &run.limits;
-    if let Some(bandwidth) = limits.cpu_bandwidth
-        && (bandwidth.max_us < 1000 || !(1000..=1_000_000).contains(&bandwidth.period_us))
-    {
-        return Err(Step::CpuBandwidth.error(Errno(libc::EINVAL), ""));
-    }
+    limits.check().map_err(|error| RunError::new(error.step()).with_hint(Hint::Limit(error)))?;
     let mut launch = Launch {
         strings_length: run.strings.len() as u32,
         paths: run.paths,
@@ -385,7 +373,7 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
     };
     for &(number, value) in &run.rlimits {
         let Some(place) = launch.rlimits.get_mut(number as usize) else {
-            return says(format!("there is no resource limit {number}"));
+            return refused(Hint::Frame(FrameProblem::RlimitNumber(number)));
         };
         *place = value;
         launch.rlimit_mask |= 1 << number;

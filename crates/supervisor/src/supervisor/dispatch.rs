@@ -5,18 +5,19 @@ use super::limits::{Cause, SHORTEST_WAIT_NS};
 use super::{Supervisor, Token};
 use crate::locks;
 use crate::slot::{Home, State};
-use crate::step::Step;
 use crate::sys::{Errno, calls};
 use crate::world::WorldId;
-use millibox_wire::Outcome;
+use millibox_wire::{Hint, Outcome, RunError, Step};
 use rustix::event::epoll;
 use std::os::fd::AsRawFd;
 
 impl Supervisor {
     pub(super) fn build_if_new(&mut self, world: WorldId) -> Result<(), Outcome> {
         if let Some(socket) = self.worlds.start_builder(world, &self.setup, &self.nursery)? {
-            self.watch(socket, Token::Builder(world), epoll::EventFlags::IN)
-                .map_err(|why| Step::Template.outcome(Step::Template.says(why)))?;
+            self.try_watch(socket, Token::Builder(world), epoll::EventFlags::IN).map_err(|errno| {
+                let hint = Hint::Unwatchable { errno: errno.raw_os_error() };
+                Outcome::failed(RunError::new(Step::Template).with_hint(hint))
+            })?;
         }
         Ok(())
     }
@@ -282,8 +283,7 @@ impl Supervisor {
             }
             Err(errno) => {
                 self.forget(id);
-                let error = Step::Home.error(errno, "");
-                self.answer_error(id, Outcome::SandboxError(error));
+                self.answer_error(id, Outcome::failed(RunError::new(Step::Runner).with_errno(errno.0)));
             }
         }
         sent.is_ok()

@@ -6,10 +6,10 @@ use crate::backend::{self, Handover};
 use crate::launch::{End, Failure, Memory, Report, Shared, Start, UNLIMITED, message};
 use crate::slot::{Home, State};
 use crate::sockets::{self, Sockets};
-use crate::step::Step;
 use crate::sys::{Errno, calls, process};
 use crate::world::WorldId;
-use millibox_wire::Outcome;
+use millibox_wire::Step;
+use millibox_wire::{Hint, Outcome, ProcessEnd, RunError};
 use rustix::event::epoll;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
@@ -58,7 +58,7 @@ impl Supervisor {
                 Ok(received) => received,
                 Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => return Ok(()),
                 Err(Errno(libc::ECONNRESET)) => return self.home_died(index),
-                Err(errno) => return Err(format!("cannot read from a home: {}", crate::step::errno_text(errno))),
+                Err(errno) => return Err(format!("cannot read from a home: {}", crate::messages::errno_text(errno))),
             };
             let mut descriptors = received.descriptors.into_iter().map(crate::sys::adopt);
             let report = || Report::read_from_bytes(bytes.get(1..received.length).unwrap_or(&[])).unwrap_or_default();
@@ -201,7 +201,7 @@ impl Supervisor {
         let waiting = self.queue.iter().copied().find(|id| self.requests.get(id).map(|request| request.world) == world);
         let Some(id) = waiting else { return };
         let error = self.failure(&report.failure_parts(), world);
-        self.turn_away(id, Step::from_number(report.failure.step).outcome(error));
+        self.turn_away(id, Outcome::failed(error));
         if let Some(world) = world {
             self.may_be_stale(world, &report);
         }
@@ -225,11 +225,7 @@ impl Supervisor {
     fn home_died(&mut self, index: usize) -> Result<(), Fatal> {
         let home = &mut self.homes[index];
         let status = home.reap();
-        let how = match process::decode_status(status) {
-            Ok(crate::home::ZYGOTE_LOST) => "lost its zygote".to_owned(),
-            Ok(code) => format!("exited with {code}"),
-            Err(signal) => format!("was killed by signal {signal}"),
-        };
+        let how = process::end_of(status);
         if home.state == State::Settling {
             // Somebody may have killed it; but not again and again. What it cannot do itself it
             // has told.
@@ -274,9 +270,13 @@ impl Supervisor {
             if ended || report.end.oom_kills > 0 {
                 self.finish(id, &report);
             } else {
-                let begun = if self.homes[index].is_launched() { "" } else { "; nothing of the run has begun" };
+                let hint = match how {
+                    ProcessEnd::Exited(crate::home::ZYGOTE_LOST) => Hint::ZygoteLost,
+                    how if self.homes[index].is_launched() => Hint::Ended(how),
+                    how => Hint::NotBegun(how),
+                };
                 self.forget(id);
-                self.answer_error(id, Outcome::SandboxError(Step::Home.says(format!("it {how}{begun}"))));
+                self.answer_error(id, Outcome::failed(RunError::new(Step::Runner).with_hint(hint)));
             }
         }
         let home = &mut self.homes[index];
@@ -388,7 +388,7 @@ impl Unsettled {
 /// A home that has died.
 struct Dead {
     index: usize,
-    how: String,
+    how: ProcessEnd,
     /// How long it is waited for what it left, before its run is answered (`CLOCK_MONOTONIC_RAW`).
     until_ns: u64,
 }

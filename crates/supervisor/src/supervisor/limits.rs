@@ -4,10 +4,9 @@ use super::{Ended, Fatal, Supervisor};
 use crate::backend::Handover;
 use crate::locks::{self, Locks};
 use crate::slot::{Home, State};
-use crate::step::Step;
 use crate::sys::calls;
 use core::sync::atomic::Ordering::SeqCst;
-use millibox_wire::Outcome;
+use millibox_wire::{Hint, Outcome, RunError, Step};
 
 /// Time between two looks for what will be there soon.
 pub(super) const SHORTEST_WAIT_NS: u64 = 1_000_000;
@@ -41,14 +40,8 @@ impl Cause {
     pub(super) fn outcome(self) -> Outcome {
         match self {
             Cause::RealTime => Outcome::RealTimeLimit,
-            Cause::NotTaken => Outcome::SandboxError(Step::Receive.says(
-                "nothing of the run has begun: nobody in its home came to take it in time; what an earlier run left there \
-                 may still be being taken apart",
-            )),
-            Cause::NotExecuted => Outcome::SandboxError(Step::Exec.says(
-                "nothing of the program has begun in time: the file system that it or its working directory is on may \
-                 hang",
-            )),
+            Cause::NotTaken => Outcome::SandboxError(RunError::new(Step::Receive).with_hint(Hint::NotTaken)),
+            Cause::NotExecuted => Outcome::SandboxError(RunError::new(Step::Exec).with_hint(Hint::NotExecuted)),
             Cause::CpuTime { .. } => Outcome::CpuTimeLimit,
             Cause::Memory => Outcome::MemoryLimit,
             Cause::Output => Outcome::OutputLimit,

@@ -167,7 +167,7 @@ impl Token {
 pub type Fatal = String;
 
 fn fatal(what: &'static str) -> impl Fn(Error) -> Fatal {
-    move |errno| format!("cannot {what}: {}", crate::step::errno_text(errno.into()))
+    move |errno| format!("cannot {what}: {}", crate::messages::errno_text(errno.into()))
 }
 
 impl Supervisor {
@@ -214,8 +214,11 @@ impl Supervisor {
     }
 
     fn watch(&self, fd: i32, token: Token, events: epoll::EventFlags) -> Result<(), Fatal> {
-        let fd = crate::sys::borrow(fd);
-        epoll::add(&self.epoll, fd, token.data(), events).map_err(fatal("watch a descriptor"))
+        self.try_watch(fd, token, events).map_err(fatal("watch a descriptor"))
+    }
+
+    fn try_watch(&self, fd: i32, token: Token, events: epoll::EventFlags) -> rustix::io::Result<()> {
+        epoll::add(&self.epoll, crate::sys::borrow(fd), token.data(), events)
     }
 
     /// Serves until the client is gone.

@@ -4,11 +4,10 @@ use super::limits::Cause;
 use super::{Request, Supervisor};
 use crate::backend::{self, Handover};
 use crate::launch::{Report, UNLIMITED};
-use crate::step::Step;
 use crate::sys::{Errno, process};
 use crate::world::WorldId;
 use millibox_wire::path;
-use millibox_wire::{Figures, Outcome, RunError, RunResult};
+use millibox_wire::{Figures, Hint, Outcome, RunError, RunResult, Step};
 
 /// How far a peak may lie below the limit that was reached: what an earlier run left behind
 /// is not in the figure (see backend/hybrid.rs), and the kernel charges in batches.
@@ -28,14 +27,13 @@ impl Supervisor {
             Step::Rlimit => {
                 millibox_wire::RLIMITS.get(*object as usize).map(|name| format!("RLIMIT_{name}")).unwrap_or_default()
             }
-            Step::Exec if *interpreter => {
-                let object = "the program: it is there, but the interpreter or loader that it names is not";
-                return step.error_with(*errno, object, "; the run's world must have that, too");
-            }
-            Step::Exec => "the program".to_owned(),
             _ => String::new(),
         };
-        step.error(*errno, &object)
+        let error = RunError::new(*step).with_errno(errno.0).with_subject(object);
+        match step {
+            Step::Exec if *interpreter => error.with_hint(Hint::InterpreterMissing),
+            _ => error,
+        }
     }
 
     pub(super) fn finish(&mut self, id: u64, report: &Report) {
@@ -140,9 +138,7 @@ impl Supervisor {
             return if its_own {
                 Outcome::MemoryLimit
             } else {
-                Outcome::SandboxError(Step::Home.says(
-                    "the memory of the host, or of the cgroup around the run, ran out, and the kernel killed for it",
-                ))
+                Outcome::failed(RunError::new(Step::Runner).with_hint(Hint::HostOutOfMemory))
             };
         }
         if let Some(cause) = cause.filter(|_| ended) {
@@ -159,17 +155,13 @@ impl Supervisor {
                 return Outcome::MemoryLimit;
             }
             let error = self.failure(&report.failure_parts(), Some(request.world));
-            return step.outcome(error);
+            return Outcome::failed(error);
         }
         // Of pid1's limits nobody but the run can have made others: then its end is the program's doing, and all of it was killed.
         let by_itself = end.pid1_limited == 1 && process::decode_status(end.pid1_status) == Err(libc::SIGKILL);
         if end.pid1_died == 1 && !by_itself {
-            let how = match process::decode_status(end.pid1_status) {
-                Ok(code) => format!("it exited with {code}"),
-                Err(libc::SIGSYS) => format!("it was {}", crate::confine::killed_by(libc::SIGSYS)),
-                Err(signal) => format!("it was killed by signal {signal} from outside"),
-            };
-            return Outcome::SandboxError(Step::Pid1.says(how));
+            let how = process::end_of(end.pid1_status);
+            return Outcome::failed(RunError::new(Step::Pid1).with_hint(Hint::Ended(how)));
         }
         if limits.cpu_time_ns.is_some_and(|limit| figures.cpu_user_ns + figures.cpu_system_ns > limit) {
             return Outcome::CpuTimeLimit;
@@ -180,7 +172,7 @@ impl Supervisor {
         match (exit_code, signal) {
             (Some(code), _) => Outcome::Exited(code),
             (None, Some(signal)) => Outcome::Signaled(signal),
-            (None, None) => Outcome::SandboxError(Step::Pid1.says("it reported no status")),
+            (None, None) => Outcome::failed(RunError::new(Step::Pid1).with_hint(Hint::NoStatus)),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::{Errno, Result, raw};
 use core::convert::Infallible;
 use core::sync::atomic::AtomicI32;
 use core::sync::atomic::Ordering::SeqCst;
+use millibox_wire::ProcessEnd;
 
 /// clone(2), Linux 5.7 (libc's constant overflows).
 const CLONE_INTO_CGROUP: u64 = 1 << 33;
@@ -215,6 +216,14 @@ fn from_usage(usage: &libc::rusage) -> Waited {
         user_us: micros(usage.ru_utime),
         system_us: micros(usage.ru_stime),
         max_rss_kib: usage.ru_maxrss as u64,
+    }
+}
+
+/// How the process with this wait status ended.
+pub fn end_of(status: i32) -> ProcessEnd {
+    match decode_status(status) {
+        Ok(code) => ProcessEnd::Exited(code),
+        Err(signal) => ProcessEnd::Killed(signal),
     }
 }
 

@@ -37,5 +37,4 @@ static void attack(void)
         broken("FIONREAD");
     must(ioctl(ends[0], FIONBIO, &number));
     must(ioctl(ends[0], FIOCLEX));
-    must(ioctl(ends[0], FIOASYNC, &number));
 }

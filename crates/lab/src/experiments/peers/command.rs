@@ -1,14 +1,14 @@
-//! Sandboxes that are one command for one run.
+//! Sandboxes that run one command for each run.
 
-use super::{Ready, system, tried};
+use super::{PreparedPeer, system, tried};
 use crate::{Error, Lab};
 use std::path::Path;
 use std::process::Command;
 
-/// nsjail, once, without a configuration file.
-pub fn nsjail(lab: &Lab, path: &Path) -> Result<Ready, Error> {
+/// nsjail in its mode for one run, without a configuration file.
+pub fn nsjail(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let path = path.to_owned();
-    // Started by root it is to become somebody else outside, too: inside, outside, how many.
+    // Started by root, nsjail must switch to another user outside, too: inside, outside, count.
     let user = if lab.machine().root { "60578:60578:1" } else { "60578" };
     let make = move || {
         let mut command = Command::new(&path);
@@ -29,13 +29,13 @@ pub fn nsjail(lab: &Lab, path: &Path) -> Result<Ready, Error> {
     };
     tried(
         make,
-        "all namespaces anew, binds read-only, tmpfs, no loopback, resource limits of single processes (no cgroups, no \
+        "all namespaces fresh, binds read-only, tmpfs, no loopback, resource limits of single processes (no cgroups, no \
          seccomp program)",
     )
 }
 
 /// bubblewrap.
-pub fn bubblewrap(_lab: &Lab, path: &Path) -> Result<Ready, Error> {
+pub fn bubblewrap(_lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let path = path.to_owned();
     let make = move || {
         let mut command = Command::new(&path);
@@ -49,11 +49,11 @@ pub fn bubblewrap(_lab: &Lab, path: &Path) -> Result<Ready, Error> {
         command.args(["--dev", "/dev", "--tmpfs", "/tmp", "--", "/bin/true"]);
         command
     };
-    tried(make, "all namespaces anew, binds read-only, its /dev, tmpfs (it has no limits; no seccomp program)")
+    tried(make, "all namespaces fresh, binds read-only, its /dev, tmpfs (it has no limits; no seccomp program)")
 }
 
 /// firejail, without a profile.
-pub fn firejail(_lab: &Lab, path: &Path) -> Result<Ready, Error> {
+pub fn firejail(_lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let path = path.to_owned();
     let make = move || {
         let mut command = Command::new(&path);
@@ -66,8 +66,8 @@ pub fn firejail(_lab: &Lab, path: &Path) -> Result<Ready, Error> {
     };
     tried(
         make,
-        "PID, mount, IPC and network namespace anew, the host's root read-only, its seccomp program, resource limits of \
-         single processes (no user namespace for root; no cgroups; no limit on real time: with --timeout it looks only each \
+        "PID, mount, IPC and network namespaces fresh, the host's root read-only, its seccomp program, resource limits of \
+         single processes (no user namespace for root; no cgroups; no limit on real time: with --timeout it checks only every \
          second whether the program has ended)",
     )
 }

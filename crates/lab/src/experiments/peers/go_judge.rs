@@ -1,6 +1,6 @@
-//! go-judge, a server that is asked over HTTP; one connection is kept.
+//! go-judge, a server with an HTTP interface. The lab keeps one connection.
 
-use super::Ready;
+use super::PreparedPeer;
 use crate::{Error, Lab};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What is asked for: /bin/true, with limits.
-const BODY: &str = r#"{"cmd":[{"args":["/bin/true"],"env":["PATH=/usr/bin:/bin"],"files":[{"content":""},{"name":"stdout","max":1024},{"name":"stderr","max":1024}],"cpuLimit":10000000000,"clockLimit":10000000000,"memoryLimit":268435456,"procLimit":16}]}"#;
+/// The request: /bin/true, with limits.
+const REQUEST_BODY: &str = r#"{"cmd":[{"args":["/bin/true"],"env":["PATH=/usr/bin:/bin"],"files":[{"content":""},{"name":"stdout","max":1024},{"name":"stderr","max":1024}],"cpuLimit":10000000000,"clockLimit":10000000000,"memoryLimit":268435456,"procLimit":16}]}"#;
 
-/// The server goes with this.
+/// The server, which ends on drop.
 struct Server {
     child: Child,
     connection: Option<BufReader<TcpStream>>,
@@ -19,7 +19,7 @@ struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Asked kindly it takes its cgroups along.
+        // After SIGTERM it removes its cgroups.
         if let Some(pid) = rustix::process::Pid::from_raw(self.child.id() as i32) {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
@@ -29,17 +29,17 @@ impl Drop for Server {
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // The server leaves its own; those of its containers are empty by now.
+        // The server leaves its own cgroups; those of its containers are empty by now.
         super::remove_cgroups(&super::cgroups_of("go-judge"), &["api", "containers", ""]);
     }
 }
 
 /// Starts the server and waits until it answers.
-pub fn prepare(lab: &Lab, path: &Path) -> Result<Ready, Error> {
+pub fn prepare(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let directory = lab.directory().join("go-judge");
-    std::fs::create_dir_all(&directory).map_err(Error::system("make a directory for go-judge"))?;
+    std::fs::create_dir_all(&directory).map_err(Error::system("create a directory for go-judge"))?;
     let failed = |what: &'static str| Error::system::<std::io::Error>(what);
-    // A port that is free now; nobody else here is likely to want it in between.
+    // A free port. Another process could take it before go-judge does, which is unlikely.
     let listener = TcpListener::bind("127.0.0.1:0").map_err(failed("find a port"))?;
     let address = listener.local_addr().map_err(failed("find a port"))?;
     drop(listener);
@@ -70,38 +70,37 @@ pub fn prepare(lab: &Lab, path: &Path) -> Result<Ready, Error> {
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }
         if let Ok(Some(status)) = server.child.try_wait() {
-            return Err(Error::says(format!("go-judge did not start: {status}")));
+            return Err(Error::other(format!("go-judge did not start: {status}")));
         }
     };
     stream.set_nodelay(true).map_err(failed("set a socket's option"))?;
     stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(failed("set a socket's option"))?;
     server.connection = Some(BufReader::new(stream));
     ask(&mut server)?;
-    Ok(Ready {
+    Ok(PreparedPeer {
         run: Box::new(move || ask(&mut server)),
-        about: "a server, asked over HTTP on one connection: a prepared container is taken, the program is run in it, \
-                limits and figures by cgroups where it finds them (the container, with its namespaces, is used again; no \
-                seccomp program)",
+        about: "a server, over HTTP on one connection: it runs the program in a prepared container, with limits and \
+                figures by cgroups where it finds them (it reuses the container with its namespaces; no seccomp program)",
     })
 }
 
-/// One request and its answer.
+/// Sends one request and reads the answer.
 fn ask(server: &mut Server) -> Result<(), Error> {
     let failed = |what: &'static str| Error::system::<std::io::Error>(what);
-    let Some(connection) = &mut server.connection else { return Err(Error::says("go-judge is not connected")) };
+    let Some(connection) = &mut server.connection else { return Err(Error::other("go-judge is not connected")) };
     let head = format!(
         "POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-        BODY.len()
+        REQUEST_BODY.len()
     );
     connection
         .get_mut()
-        .write_all([head.as_bytes(), BODY.as_bytes()].concat().as_slice())
-        .map_err(failed("ask go-judge"))?;
+        .write_all([head.as_bytes(), REQUEST_BODY.as_bytes()].concat().as_slice())
+        .map_err(failed("send go-judge a request"))?;
     let mut length = None;
     loop {
         let mut line = String::new();
         if connection.read_line(&mut line).map_err(failed("read go-judge's answer"))? == 0 {
-            return Err(Error::says("go-judge has closed its connection"));
+            return Err(Error::other("go-judge closed its connection"));
         }
         let line = line.trim_end();
         if line.is_empty() {
@@ -114,9 +113,9 @@ fn ask(server: &mut Server) -> Result<(), Error> {
         }
     }
     let length =
-        length.filter(|length| *length < 1 << 20).ok_or_else(|| Error::says("go-judge answers without a length"))?;
+        length.filter(|length| *length < 1 << 20).ok_or_else(|| Error::other("go-judge's answer has no length"))?;
     let mut body = vec![0; length];
     connection.read_exact(&mut body).map_err(failed("read go-judge's answer"))?;
     let body = String::from_utf8_lossy(&body);
-    if body.contains("\"Accepted\"") { Ok(()) } else { Err(Error::says(format!("go-judge answers {body}"))) }
+    if body.contains("\"Accepted\"") { Ok(()) } else { Err(Error::other(format!("go-judge answered {body}"))) }
 }

@@ -23,19 +23,20 @@ use std::time::Duration;
 pub const EXPERIMENT: Experiment = Experiment {
     name: "peers",
     title: "Beside other sandboxes",
-    about: "Thesis, chapter 5: /bin/true bare, in millibox, and in every other sandbox that is installed, each with \
-            settings as near to each other as it has them: namespaces, a read-only root of the system's files, an empty \
-            tmpfs, no network, limits where it has them. What each does is said below its table; what is not there is \
-            named. All that a run needs is in its time: a server (millibox, go-judge) is asked by a client; of isolate, \
-            whose box a judge makes once for many runs, only the run.",
+    about: "Thesis, chapter 5: /bin/true bare, in millibox, and in every other installed \
+            sandbox. Settings are as similar as the sandboxes allow: namespaces, a read-only \
+            root of the system's files, an empty tmpfs, no network, and limits. Below the table \
+            is what each sandbox does, and which are missing. The time covers everything that a \
+            run needs: a client's request to a server (millibox, go-judge), or a whole command; \
+            of isolate, whose box a judge creates once for many runs, only the run.",
     run,
 };
 
 /// Another sandbox, ready to run /bin/true.
-struct Ready {
-    /// Runs it once; it must succeed.
+struct PreparedPeer {
+    /// Runs /bin/true once.
     run: Box<dyn FnMut() -> Result<(), Error>>,
-    /// What it does for a run.
+    /// What the sandbox does for a run.
     about: &'static str,
 }
 
@@ -43,9 +44,9 @@ struct Ready {
 struct Peer {
     name: &'static str,
     executable: &'static str,
-    /// How it is asked for its version.
+    /// The arguments that print its version.
     version: &'static [&'static str],
-    prepare: fn(&Lab, &Path) -> Result<Ready, Error>,
+    prepare: fn(&Lab, &Path) -> Result<PreparedPeer, Error>,
 }
 
 const PEERS: [Peer; 7] = [
@@ -58,40 +59,40 @@ const PEERS: [Peer; 7] = [
     Peer { name: "go-judge", executable: "go-judge", version: &["-version"], prepare: go_judge::prepare },
 ];
 
-/// Names of them all.
+/// The names of all peers.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     PEERS.iter().map(|peer| peer.name)
 }
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
-    let request = lab.limited(Request::new("/bin/true"));
+    let request = lab.limit(Request::new("/bin/true"));
     let usual = lab.supervisor(1)?;
     let apart = lab.builder().slots(1).separate_pid1(true).start()?;
     let sandboxed = |supervisor| {
         let request = &request;
         move || bare::sandboxed(supervisor, request).map(drop)
     };
-    let mut comparison = Comparison::new("peers", "/bin/true in one sandbox and another")
+    let mut comparison = Comparison::new("peers", "/bin/true in different sandboxes")
         .metric(Metric::new("real time", Unit::Nanoseconds))
         .plan(Plan {
             rounds: lab.scale().pick(2, 60, 500),
             block: lab.scale().pick(1, 5, 20),
-            settle: 1,
-            warm_up: 2,
+            settle_runs: 1,
+            warm_up_runs: 2,
             budget: lab.scale().pick(Duration::from_secs(10), Duration::from_secs(45), Duration::from_secs(900)),
-            at_least: 2,
+            min_rounds: 2,
         })
         .variant(Variant::timed("bare", || bare::spawn("/bin/true")).about("posix_spawn and wait"))
         .variant(Variant::timed("millibox", sandboxed(&usual)).about(
-            "through its library: user, PID, mount and IPC namespaces anew, no network, read-only root, tmpfs, seccomp, \
+            "through its library: fresh user, PID, mount and IPC namespaces, no network, read-only root, tmpfs, seccomp, \
              limits on memory, processes, CPU and real time, all figures read",
         ))
         .variant(
             Variant::timed("millibox --separate-pid1", sandboxed(&apart))
-                .about("the same, with pid1 in an address space of its own"),
+                .about("the same, with pid1 in its own address space"),
         );
     if let Some(path) = &lab.options().millibox {
-        let limits: &[&str] = if lab.holds_trees() {
+        let limits: &[&str] = if lab.limits_process_trees() {
             &["--memory-limit=256M", "--process-limit=16", "--cpu-time-limit=10s"]
         } else {
             &[]
@@ -103,15 +104,20 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         };
         comparison = comparison.variant(
             Variant::timed("millibox run", run)
-                .about("the command, which starts a supervisor with its cgroups for one run, and ends it")
+                .about("the command, which starts and ends a supervisor with its cgroups for one run")
                 .optional(),
         );
+    } else {
+        let why = "there is no command millibox beside millibox-lab or on PATH";
+        comparison = comparison.missing("millibox run", why);
     }
     for peer in PEERS {
-        let Some(path) = lab.peer(peer.name, peer.executable) else {
+        let Some(path) = lab.find_peer(peer.name, peer.executable) else {
             let why = match lab.options().peers.get(peer.name) {
                 Some(path) => format!("there is no {}", path.display()),
-                None => format!("there is no {} on PATH; --peer {}=PATH says where it is", peer.executable, peer.name),
+                None => {
+                    format!("there is no {} on PATH; install it, or pass --peer {}=PATH", peer.executable, peer.name)
+                }
             };
             comparison = comparison.missing(peer.name, why);
             continue;
@@ -119,66 +125,67 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         let said = super::version(&path, peer.version);
         report.versions.push((peer.name.to_owned(), said));
         match (peer.prepare)(lab, &path) {
-            Ok(Ready { run, about }) => {
+            Ok(PreparedPeer { run, about }) => {
                 comparison = comparison.variant(Variant::timed(peer.name, run).about(about).optional());
             }
             Err(error) => comparison = comparison.missing(peer.name, error.to_string()),
         }
     }
     let table = comparison.measure(lab)?;
-    report.table(table);
+    report.add_table(table);
     Ok(())
 }
 
-/// Directories and links at the top that programs of the system need: (path, where a link leads).
+/// The top-level directories and links that system programs need: path, and target of a link.
 fn system() -> Vec<(PathBuf, Option<PathBuf>)> {
     let all = ["/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin"].map(PathBuf::from);
     let there = all.into_iter().filter(|path| path.symlink_metadata().is_ok());
     there.map(|path| (path.clone(), std::fs::read_link(&path).ok())).collect()
 }
 
-/// A command that runs /bin/true in a sandbox; if it fails, its own words are the error.
+/// Runs a peer's command. If it fails, the error has the end of its standard error.
 fn quiet(command: &mut Command) -> Result<(), Error> {
-    // A pipe would have to be read; a file is looked at only if there is a reason to.
-    let mut words = tempfile::tempfile().map_err(Error::system("make a temporary file"))?;
+    // A file, not a pipe, as it is read only after a failure.
+    let mut words = tempfile::tempfile().map_err(Error::system("create a temporary file"))?;
     let for_it = words.try_clone().map_err(Error::system("copy a descriptor"))?;
     let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(for_it);
-    let Err(error) = bare::success_in_time(command) else { return Ok(()) };
+    let Err(error) = bare::success_with_timeout(command) else { return Ok(()) };
     let mut said = String::new();
     let _ = words.rewind();
     let _ = words.read_to_string(&mut said);
     let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let from = said.len().saturating_sub(3);
-    if from == said.len() { Err(error) } else { Err(Error::says(format!("{error}: {}", said[from..].join("; ")))) }
+    if from == said.len() { Err(error) } else { Err(Error::other(format!("{error}: {}", said[from..].join("; ")))) }
 }
 
-/// Tries a command once with its words caught, then runs it with none: a run that is measured opens no file of ours.
-fn tried(mut make: impl FnMut() -> Command + 'static, about: &'static str) -> Result<Ready, Error> {
+/// Tries a command once with its standard error caught, then measures it with /dev/null, so that a
+/// measured run opens no file of the lab.
+fn tried(mut make: impl FnMut() -> Command + 'static, about: &'static str) -> Result<PreparedPeer, Error> {
     quiet(&mut make())?;
     let run = move || {
         let mut command = make();
         let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        bare::success_in_time(command).map_err(|error| match error {
-            Error::NoEnd { .. } | Error::Interrupted => error,
-            // Once more, for its words.
+        bare::success_with_timeout(command).map_err(|error| match error {
+            Error::Timeout { .. } | Error::Interrupted => error,
+            // Run again, for its standard error.
             error => match quiet(&mut make()) {
                 Err(words) => words,
-                Ok(()) => Error::says(format!("{error}, after runs that succeeded and before one that did")),
+                Ok(()) => Error::other(format!("{error}, between runs that succeeded")),
             },
         })
     };
-    Ok(Ready { run: Box::new(run), about })
+    Ok(PreparedPeer { run: Box::new(run), about })
 }
 
-/// A name for a peer's cgroups, at the top of each hierarchy: no other lab has it. It must not begin as those of a
-/// supervisor do: each one that starts removes what has such a name, is empty, and was left by the dead, as the peer's
-/// seem to be between two runs.
+/// The unique name of a peer's cgroups at the top of each hierarchy. It must not begin like a
+/// supervisor's: a starting supervisor removes empty cgroups with such names whose owner is dead, and
+/// the peer's look like that between two runs.
 fn cgroups_of(peer: &str) -> String {
     format!("lab-of-millibox-{}-{peer}", std::process::id())
 }
 
-/// Removes cgroups that a peer made at the top of each hierarchy and left: directories below `name`, one after another.
-/// The kernel removes only such as have no processes and no children.
+/// Removes the cgroups that a peer left at the top of each hierarchy: these directories in `name`, in
+/// this order. The kernel removes only cgroups without processes and children.
 fn remove_cgroups(name: &str, below: &[&str]) {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     for line in mounts.lines() {

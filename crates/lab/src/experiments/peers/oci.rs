@@ -1,13 +1,13 @@
 //! crun and runc, which run bundles of the Open Container Initiative.
 
-use super::{Ready, system, tried};
+use super::{PreparedPeer, system, tried};
 use crate::{Error, Lab};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// crun, with its cgroups left alone.
-pub fn crun(lab: &Lab, path: &Path) -> Result<Ready, Error> {
+/// crun, without cgroups.
+pub fn crun(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let bundle = bundle(lab, "crun")?;
     let (path, mut number) = (path.to_owned(), 0u32);
     let root = lab.directory().join("crun-state");
@@ -25,20 +25,20 @@ pub fn crun(lab: &Lab, path: &Path) -> Result<Ready, Error> {
     };
     tried(
         make,
-        "PID, mount, IPC, UTS and network namespace anew, binds read-only, tmpfs, no capabilities, resource limits of \
+        "PID, mount, IPC, UTS and network namespaces fresh, binds read-only, tmpfs, no capabilities, resource limits of \
          single processes (cgroups disabled; no user namespace; no seccomp program)",
     )
 }
 
-/// runc; its cgroups are made at the top of each hierarchy, and removed by it.
-pub fn runc(lab: &Lab, path: &Path) -> Result<Ready, Error> {
+/// runc, which creates its cgroups at the top of each hierarchy and removes them.
+pub fn runc(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     if !lab.machine().root {
-        return Err(Error::says("it makes cgroups, which only root can here"));
+        return Err(Error::other("runc creates cgroups, which needs root here"));
     }
     let bundle = bundle(lab, "runc")?;
     let (path, mut number) = (path.to_owned(), 0u32);
     let root = lab.directory().join("runc-state");
-    let made = std::rc::Rc::new(Parent);
+    let made = std::rc::Rc::new(RuncCgroups);
     let make = move || {
         let _ = &made;
         number += 1;
@@ -50,21 +50,21 @@ pub fn runc(lab: &Lab, path: &Path) -> Result<Ready, Error> {
     };
     tried(
         make,
-        "PID, mount, IPC, UTS and network namespace anew, binds read-only, tmpfs, no capabilities, a cgroup with limits on \
+        "PID, mount, IPC, UTS and network namespaces fresh, binds read-only, tmpfs, no capabilities, a cgroup with limits on \
          memory and processes (no user namespace; no seccomp program)",
     )
 }
 
-/// What runc leaves of its cgroups goes with this: directories that it made for us, empty ones only.
-struct Parent;
+/// The cgroup directories that runc leaves. On drop, empty ones are removed.
+struct RuncCgroups;
 
-impl Drop for Parent {
+impl Drop for RuncCgroups {
     fn drop(&mut self) {
         super::remove_cgroups(&super::cgroups_of("runc"), &["run", ""]);
     }
 }
 
-/// A directory with config.json and an empty root.
+/// Creates a bundle: a directory with config.json and an empty root.
 fn bundle(lab: &Lab, name: &str) -> Result<PathBuf, Error> {
     let bundle = lab.directory().join(format!("bundle-{name}"));
     let made = |what: &Path| std::fs::create_dir_all(what).map_err(Error::system(format!("make {}", what.display())));

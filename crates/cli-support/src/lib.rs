@@ -1,0 +1,17 @@
+//! Code that the executables `millibox` and `millibox-lab` share.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `failure` | why a command has no result, its exit status, and how to print without a panic |
+//! | `machine` | the options of every command that starts a supervisor |
+//! | `signals` | Ctrl-C and other signals that end a command in order |
+//! | `usage` | clap's errors in one line |
+//! | `values` | parsers of option values that both executables need |
+#![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic if the stream is closed")]
+
+pub mod failure;
+pub mod machine;
+pub mod signals;
+pub mod usage;
+pub mod values;

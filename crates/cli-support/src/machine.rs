@@ -1,0 +1,79 @@
+//! The options of every command that starts a supervisor.
+
+use crate::values;
+use clap::ValueEnum;
+use millibox::{BackendChoice, Builder, Supervisor};
+
+const HEADING: &str = "Machine";
+
+/// How to start a supervisor on this machine.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = HEADING)]
+pub struct Options {
+    /// How runs are limited and measured
+    ///
+    /// `auto` rejects limits that rlimit would enforce less strictly than they say;
+    /// `--backend rlimit` accepts that.
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t, hide_possible_values = false)]
+    pub backend: Backend,
+    /// The user that the sandbox switches to if root starts it
+    ///
+    /// This user must have access to the files that the program uses. Default: an unused number,
+    /// 60578. A sandbox that another user starts keeps that user.
+    ///
+    /// Example: --user 65534:65534
+    #[arg(long, value_name = "UID:GID", value_parser = values::ids)]
+    pub user: Option<(u32, u32)>,
+    /// The cgroup below which cgroups are created
+    ///
+    /// An absolute path from the top of each hierarchy as it is mounted here. Default: the value of
+    /// the environment variable MILLIBOX_CGROUP_PARENT, otherwise millibox's own cgroup.
+    ///
+    /// Example: --cgroup-parent /judge
+    #[arg(long, value_name = "PATH", value_parser = values::cgroup_parent)]
+    pub cgroup_parent: Option<String>,
+    /// Give the init process of each run an address space of its own
+    ///
+    /// Stricter and slower; see SECURITY.md.
+    #[arg(long)]
+    pub separate_pid1: bool,
+}
+
+/// Values of `--backend`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// The best backend that works here
+    #[default]
+    Auto,
+    /// Version 2 cgroups: a delegated subtree
+    Cgroup2,
+    /// Version 1 cgroups, for root
+    Hybrid,
+    /// Resource limits of single processes, weaker: memory is each process's address space
+    Rlimit,
+}
+
+impl From<Backend> for BackendChoice {
+    fn from(backend: Backend) -> BackendChoice {
+        match backend {
+            Backend::Auto => BackendChoice::Auto,
+            Backend::Cgroup2 => BackendChoice::Cgroup2,
+            Backend::Hybrid => BackendChoice::Hybrid,
+            Backend::Rlimit => BackendChoice::Rlimit,
+        }
+    }
+}
+
+impl Options {
+    /// A builder of supervisors with these options.
+    pub fn builder(&self) -> Builder {
+        let mut builder = Supervisor::builder().backend(self.backend.into()).separate_pid1(self.separate_pid1);
+        if let Some((uid, gid)) = self.user {
+            builder = builder.user(uid, gid);
+        }
+        if let Some(parent) = &self.cgroup_parent {
+            builder = builder.cgroup_parent(parent);
+        }
+        builder
+    }
+}

@@ -1,0 +1,101 @@
+//! Parsers of option values. An error is half a sentence: clap puts the option's name and the
+//! value before it.
+
+use std::time::Duration;
+
+const NO_TIME: &str = "a time is a number with a unit (us, ms, s, m, h), for example 500ms";
+
+/// Whether the text consists of decimal digits only.
+pub fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A parser of whole numbers from `least` to `most`.
+pub fn number<T: TryFrom<u64>>(least: u64, most: u64) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| match text.parse::<u64>() {
+        Ok(number) if number > most => Err(format!("too large: it can be {most} at most")),
+        Err(_) if is_number(text) => Err(format!("too large: it can be {most} at most")),
+        Ok(number) if number >= least => T::try_from(number).map_err(|_| "too large".to_owned()),
+        _ => Err(format!("must be a whole number from {least}{}", up_to(most))),
+    }
+}
+
+fn up_to(most: u64) -> String {
+    if most == u64::MAX { String::new() } else { format!(" to {most}") }
+}
+
+/// `1s`, `500ms`, `1.5s`, `1m 30s`; not 0.
+pub fn time(text: &str) -> Result<Duration, String> {
+    // humantime reads `5M` as five months; a user who writes it means minutes.
+    if text.split(|letter: char| !letter.is_alphabetic()).any(|unit| unit == "M") {
+        return Err(NO_TIME.to_owned());
+    }
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("must be more than 0".to_owned()),
+        Ok(time) => Ok(time),
+        Err(humantime::DurationError::NumberOverflow) => Err("too large".to_owned()),
+        Err(_) => Err(NO_TIME.to_owned()),
+    }
+}
+
+/// `1000:1000`: user and group id, neither of them root's.
+pub fn ids(text: &str) -> Result<(u32, u32), String> {
+    let ids = text.split_once(':').and_then(|(uid, gid)| Some((id(uid).ok()?, id(gid).ok()?)));
+    match ids {
+        Some((0, _) | (_, 0)) => Err("must not be root's: the sandbox refuses the superuser".to_owned()),
+        Some(ids) => Ok(ids),
+        None => Err("must be UID:GID, two numbers".to_owned()),
+    }
+}
+
+/// A user or group id. The kernel reads an id of all ones as "no id".
+pub fn id(text: &str) -> Result<u32, String> {
+    number(0, u64::from(u32::MAX) - 1)(text)
+}
+
+/// A path in the cgroup hierarchies: absolute, without `..`.
+pub fn cgroup_parent(text: &str) -> Result<String, String> {
+    if !text.starts_with('/') || text.split('/').any(|part| part == "..") {
+        return Err("must be an absolute path without `..`".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn number_out_of_range_is_rejected_with_the_range() {
+        let small = number::<u32>(1, 512);
+        assert_eq!((small("1"), small("512"), small("007")), (Ok(1), Ok(512), Ok(7)));
+        for text in ["513", "99999999999999999999"] {
+            assert_eq!(small(text), Err("too large: it can be 512 at most".to_owned()), "{text}");
+        }
+        for text in ["", "0", "x", "-1", "1.5", "1 "] {
+            assert_eq!(small(text), Err("must be a whole number from 1 to 512".to_owned()), "{text}");
+        }
+        assert_eq!(number(0, u64::MAX)("18446744073709551615"), Ok(u64::MAX));
+    }
+
+    #[test]
+    fn time_without_unit_or_zero_is_rejected() {
+        assert_eq!(time("1s"), Ok(Duration::from_secs(1)));
+        assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(time("1m 30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(time("20µs 2min"), Ok(Duration::from_micros(120_000_020)));
+        for text in ["", "1", "0s", "0", "-1s", "1 parsec", "s", "5M", "1h 5M"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+        assert!(time("99999999999999999999s").is_err_and(|why| why.contains("too large")));
+    }
+
+    #[test]
+    fn ids_of_root_are_rejected() {
+        assert_eq!(ids("7:8"), Ok((7, 8)));
+        for text in ["0:0", "7", "a:b", "7:8:9", "-1:1", "7:4294967295", "4294967295:7"] {
+            assert!(ids(text).is_err(), "{text}");
+        }
+        assert!(id("4294967295").is_err_and(|why| why.contains("too large")));
+    }
+}

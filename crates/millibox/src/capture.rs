@@ -1,0 +1,144 @@
+//! Runs with input from memory and captured output.
+
+use crate::{Error, Handle, Outcome, Request, RunResult, Supervisor};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::io::{Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+/// Bytes that are read from a stream with one system call.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// The result of [`Supervisor::output`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Output {
+    /// How the run ended, and what it used.
+    pub result: RunResult,
+    /// What the program wrote to standard output, up to the limit.
+    pub stdout: Vec<u8>,
+    /// What the program wrote to standard error, up to the limit.
+    pub stderr: Vec<u8>,
+    /// The program wrote more than the limit allows, and the rest is lost.
+    pub truncated: bool,
+}
+
+impl Output {
+    /// Whether the program exited with status 0, and all its output is here.
+    pub fn is_success(&self) -> bool {
+        self.result.outcome == Outcome::Exited(0) && !self.truncated
+    }
+}
+
+impl Supervisor {
+    /// Runs a program to its end and returns its output. [`Request::input`] sets its standard input.
+    ///
+    /// Standard output and standard error together may have `max_bytes` bytes. If the program writes
+    /// more, the run ends with [`Outcome::OutputLimit`], and exactly `max_bytes` bytes are returned.
+    ///
+    /// ```no_run
+    /// use millibox::{Request, Supervisor};
+    ///
+    /// let supervisor = Supervisor::start()?;
+    /// let sort = Request::new("/usr/bin/sort").arg("-n").input("10\n9\n1\n");
+    /// let output = supervisor.output(&sort, 1 << 20)?;
+    /// assert_eq!(output.stdout, b"1\n9\n10\n");
+    /// # Ok::<(), millibox::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`Supervisor::run`] and [`Handle::wait`], or no pipe can be created.
+    pub fn output(&self, request: &Request, max_bytes: u64) -> Result<Output, Error> {
+        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(Error::system("create a pipe"));
+        let ((stdout, write_stdout), (stderr, write_stderr)) = (pipe()?, pipe()?);
+        let request = request.clone().stdout(write_stdout).stderr(write_stderr);
+        let handle = self.run(&request)?;
+        // The request holds write ends of the pipes; with them open the pipes would never end.
+        drop(request);
+        let mut streams = [Stream::new(stdout), Stream::new(stderr)];
+        let truncated = read_all(&mut streams, max_bytes, &handle)?;
+        let [stdout, stderr] = streams.map(|stream| stream.bytes);
+        Ok(Output { result: handle.wait()?, stdout, stderr, truncated })
+    }
+}
+
+struct Stream {
+    /// `None` after its end.
+    pipe: Option<OwnedFd>,
+    bytes: Vec<u8>,
+}
+
+impl Stream {
+    fn new(pipe: OwnedFd) -> Stream {
+        Stream { pipe: Some(pipe), bytes: Vec::new() }
+    }
+
+    /// Reads what is available, at most `max_bytes` bytes.
+    fn read(&mut self, max_bytes: u64) -> rustix::io::Result<()> {
+        let Some(pipe) = &self.pipe else { return Ok(()) };
+        let chunk = usize::try_from(max_bytes).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
+        let length = self.bytes.len();
+        self.bytes.resize(length + chunk, 0);
+        let read = rustix::io::read(pipe, &mut self.bytes[length..]);
+        self.bytes.truncate(length + *read.as_ref().unwrap_or(&0));
+        match read {
+            Ok(0) => self.pipe = None,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+        Ok(())
+    }
+}
+
+/// Reads both streams until they end or have `max_bytes` bytes together. In the second case the run is
+/// ended; returns whether that happened.
+fn read_all(streams: &mut [Stream; 2], max_bytes: u64, handle: &Handle) -> Result<bool, Error> {
+    let failed = Error::system("read the output of the program");
+    loop {
+        let read: u64 = streams.iter().map(|stream| stream.bytes.len() as u64).sum();
+        let ready: Vec<usize> = {
+            let open: Vec<(usize, &OwnedFd)> =
+                streams.iter().enumerate().filter_map(|(index, stream)| Some((index, stream.pipe.as_ref()?))).collect();
+            if open.is_empty() {
+                return Ok(false);
+            }
+            let mut polled: Vec<PollFd> = open.iter().map(|(_, pipe)| PollFd::new(pipe, PollFlags::IN)).collect();
+            match poll(&mut polled, None) {
+                Err(Errno::INTR) => continue,
+                polled => polled.map_err(&failed)?,
+            };
+            let is_ready = polled.iter().map(|polled| !polled.revents().is_empty());
+            open.iter().zip(is_ready).filter(|(_, ready)| *ready).map(|((index, _), _)| *index).collect()
+        };
+        for index in ready {
+            let left = max_bytes.saturating_sub(streams.iter().map(|stream| stream.bytes.len() as u64).sum());
+            if left > 0 {
+                streams[index].read(left).map_err(&failed)?;
+                continue;
+            }
+            // A byte more tells output beyond the limit from the end of the stream.
+            let before = streams[index].bytes.len();
+            streams[index].read(1).map_err(&failed)?;
+            if streams[index].bytes.len() > before {
+                streams[index].bytes.truncate(before);
+                handle.kill_for_output();
+                return Ok(true);
+            }
+        }
+        debug_assert!(read <= max_bytes);
+    }
+}
+
+/// A file in memory with these bytes, for standard input: the program may read it at its own pace, and
+/// nothing can change it.
+pub(crate) fn sealed_file(bytes: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
+    let file = memfd_create("millibox-input", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    let mut file = std::fs::File::from(file);
+    file.write_all(bytes)?;
+    file.seek(SeekFrom::Start(0))?;
+    fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    Ok(Arc::new(file.into()))
+}

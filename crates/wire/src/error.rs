@@ -1,0 +1,386 @@
+//! Why a run could not be carried out.
+
+use crate::step::Step;
+use crate::{LimitError, WorldError};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The step of a run that failed, and what is known about the cause.
+///
+/// [`Display`](fmt::Display) renders it as one sentence: what could not be done, with what object,
+/// why, and what to do about it.
+///
+/// ```
+/// use millibox_wire::{RunError, Step};
+/// let error = RunError::new(Step::Exec).with_errno(13).with_subject("/data");
+/// assert!(error.to_string().starts_with("cannot execute the program /data: Permission denied (os error 13); "));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RunError {
+    /// The step that failed.
+    pub step: Step,
+    /// The kernel's error number (errno(3)), if a system call failed.
+    pub errno: Option<i32>,
+    /// What the step worked on, for example a path or the name of a resource limit.
+    pub subject: Option<String>,
+    /// What is known beyond step and errno: the cause, or what to do.
+    pub hint: Option<Hint>,
+}
+
+impl RunError {
+    /// An error of this step about which nothing else is known.
+    pub fn new(step: Step) -> RunError {
+        RunError { step, errno: None, subject: None, hint: None }
+    }
+
+    /// Adds the error number; 0 means there is none.
+    #[must_use]
+    pub fn with_errno(mut self, errno: i32) -> RunError {
+        self.errno = (errno != 0).then_some(errno);
+        self
+    }
+
+    /// Names the object; an empty name means there is none.
+    #[must_use]
+    pub fn with_subject(mut self, subject: impl Into<String>) -> RunError {
+        self.subject = Some(subject.into()).filter(|subject| !subject.is_empty());
+        self
+    }
+
+    /// What failed and why, rendered without hint and remedy.
+    pub fn cause(&self) -> Cause<'_> {
+        Cause(self)
+    }
+
+    /// Adds a hint.
+    #[must_use]
+    pub fn with_hint(mut self, hint: Hint) -> RunError {
+        self.hint = Some(hint);
+        self
+    }
+}
+
+/// Renders a [`RunError`] without hint and remedy, for callers that know better what to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Cause<'a>(&'a RunError);
+
+impl fmt::Display for Cause<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RunError { step, errno, subject, .. } = self.0;
+        write!(f, "cannot {}", step.action())?;
+        if let Some(subject) = subject {
+            write!(f, " {subject}")?;
+        }
+        if let Some(errno) = errno {
+            // "No such file or directory (os error 2)": people search for both.
+            write!(f, ": {}", std::io::Error::from_raw_os_error(*errno))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause().fmt(f)?;
+        let separator = if self.errno.is_some() { "; " } else { ": " };
+        match (&self.hint, self.errno) {
+            (Some(hint), _) => write!(f, "{separator}{hint}"),
+            (None, Some(errno)) => match remedy(self.step, errno) {
+                "" => Ok(()),
+                remedy => write!(f, "{separator}{remedy}"),
+            },
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ProcessEnd {
+    /// It exited with this status.
+    Exited(i32),
+    /// This signal killed it.
+    Killed(i32),
+}
+
+impl fmt::Display for ProcessEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProcessEnd::Exited(status) => write!(f, "exited with status {status}"),
+            // Its seccomp policy allows all calls that it makes.
+            ProcessEnd::Killed(libc::SIGSYS) => f.write_str(
+                "was killed by signal SYS: it made a system call that its policy forbids, so it has a bug or was taken \
+                 over; the kernel's log names the call (type=1326)",
+            ),
+            ProcessEnd::Killed(signal) => write!(f, "was killed by signal {}", crate::result::signal_name(*signal)),
+        }
+    }
+}
+
+/// What is known about the cause of a [`RunError`] beyond its step and errno.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Hint {
+    /// The request's frame cannot be read.
+    Frame(FrameProblem),
+    /// Fewer or more descriptors arrived than the request announced.
+    DescriptorCount {
+        /// Descriptors that the request announced.
+        announced: u32,
+        /// Descriptors that arrived.
+        received: u32,
+    },
+    /// Another run has the request's id.
+    IdInUse,
+    /// A limit has a value that no run can have.
+    Limit(LimitError),
+    /// The world is not valid.
+    World(WorldError),
+    /// Arguments, variables and paths are too many or too long.
+    TooManyStrings {
+        /// Arguments, variables and paths of the request.
+        strings: u64,
+        /// The most that a run can have.
+        max_strings: u64,
+        /// Bytes of all strings, each with its NUL.
+        bytes: u64,
+        /// The most bytes that a run can have.
+        max_bytes: u64,
+    },
+    /// A pair needs a slot with two runners.
+    PairNeedsTwoRunners,
+    /// A run names itself as its partner.
+    PartnerIsItself,
+    /// The partner does not name this run as its partner.
+    PartnerNotMutual {
+        /// The partner's id.
+        partner: u64,
+    },
+    /// The run's partner is not started.
+    PartnerNotStarted,
+    /// Without cgroups, CPU time is limited by looking at the processes, which /proc hides.
+    ProcHidesProcesses,
+    /// Without cgroups, swap cannot be limited.
+    SwapNeedsCgroups,
+    /// The program's file exists, but not the interpreter or loader that it names.
+    InterpreterMissing,
+    /// A name without `/` was taken for a path.
+    NameTakenAsPath,
+    /// A helper process of the sandbox ended before it was done.
+    Ended(ProcessEnd),
+    /// The runner's zygote ended.
+    ZygoteLost,
+    /// A runner or pid1 ended from outside before the run had begun.
+    NotBegun(ProcessEnd),
+    /// No target took the run in time.
+    NotTaken,
+    /// A target took the run but did not execute the program in time.
+    NotExecuted,
+    /// The host, or a cgroup around the run, ran out of memory.
+    HostOutOfMemory,
+    /// pid1 reported no exit status.
+    NoStatus,
+    /// The supervisor cannot watch a socket.
+    Unwatchable {
+        /// The kernel's error number.
+        errno: i32,
+    },
+}
+
+/// Why a request's frame cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum FrameProblem {
+    /// The frame or its body is too long.
+    TooLong {
+        /// Its bytes.
+        bytes: u64,
+        /// The most bytes that are accepted.
+        max_bytes: u64,
+    },
+    /// The body is announced in a memfd that did not arrive.
+    MemfdMissing,
+    /// The descriptor of the body is not a memfd.
+    NotMemfd,
+    /// The memfd is not sealed against writing and shrinking.
+    MemfdNotSealed,
+    /// The memfd has fewer bytes than its size says.
+    MemfdTruncated,
+    /// The memfd cannot be read.
+    MemfdUnreadable {
+        /// The kernel's error number.
+        errno: i32,
+    },
+    /// The bytes do not encode what they should.
+    Malformed(String),
+    /// Only a supervisor may send this kind of frame.
+    WrongDirection,
+    /// The number of strings is not the announced one.
+    StringCount,
+    /// The program is given both by path and by descriptor, or by neither.
+    ProgramCount,
+    /// A CPU number is beyond the largest one.
+    CpuNumber,
+    /// There is no resource limit with this number.
+    RlimitNumber(u8),
+}
+
+impl fmt::Display for FrameProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FrameProblem::TooLong { bytes, max_bytes } => {
+                write!(f, "its message has {bytes} bytes, and at most {max_bytes} are accepted")
+            }
+            FrameProblem::MemfdMissing => f.write_str("the memfd with its body is missing"),
+            FrameProblem::NotMemfd => f.write_str("the descriptor of its body is not a memfd"),
+            FrameProblem::MemfdNotSealed => f.write_str("its memfd is not sealed against writing and shrinking"),
+            FrameProblem::MemfdTruncated => f.write_str("its memfd ended early"),
+            FrameProblem::MemfdUnreadable { errno } => {
+                write!(f, "its memfd cannot be read: {}", std::io::Error::from_raw_os_error(*errno))
+            }
+            FrameProblem::Malformed(why) => f.write_str(why),
+            FrameProblem::WrongDirection => f.write_str("only a supervisor may send a message of this kind"),
+            FrameProblem::StringCount => f.write_str("the number of its strings is not the announced one"),
+            FrameProblem::ProgramCount => {
+                f.write_str("the program must be given by path or by descriptor, and not by both")
+            }
+            FrameProblem::CpuNumber => write!(f, "the largest CPU number is {}", crate::MOST_CPUS - 1),
+            FrameProblem::RlimitNumber(number) => write!(f, "there is no resource limit with the number {number}"),
+        }
+    }
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Hint::Frame(problem) => problem.fmt(f),
+            Hint::DescriptorCount { announced, received } => {
+                write!(f, "{announced} descriptors were announced and {received} arrived")?;
+                // The kernel drops those for which the receiver has no room.
+                if received < announced { write!(f, "; {MORE_FILES}") } else { Ok(()) }
+            }
+            Hint::IdInUse => f.write_str("another run has the same id"),
+            Hint::Limit(error) => error.fmt(f),
+            Hint::World(error) => error.fmt(f),
+            Hint::TooManyStrings { strings, max_strings, bytes, max_bytes } => write!(
+                f,
+                "the run has {strings} arguments, variables and paths with {bytes} bytes, and at most {max_strings} \
+                 with {max_bytes} bytes are accepted, each counted with its NUL"
+            ),
+            Hint::PairNeedsTwoRunners => f.write_str(
+                "two runs that start together need two runners in one slot, and this supervisor has one per slot; \
+                 start it with more runners per slot",
+            ),
+            Hint::PartnerIsItself => f.write_str("a run cannot start together with itself"),
+            Hint::PartnerNotMutual { partner } => write!(f, "run {partner} is not paired with this run"),
+            Hint::PartnerNotStarted => f.write_str("its partner, with which it was to start together, is not started"),
+            Hint::ProcHidesProcesses => f.write_str(
+                "without cgroups a CPU-time limit is enforced by looking at the processes, and /proc does not show \
+                 them: it is mounted with hidepid, or belongs to another PID namespace; mount /proc without hidepid, or \
+                 use cgroups",
+            ),
+            Hint::SwapNeedsCgroups => f.write_str("swap cannot be limited without cgroups; remove the swap limit"),
+            Hint::InterpreterMissing => f.write_str(
+                "the file exists, but the interpreter or loader that it names does not; add that to the run's world",
+            ),
+            Hint::NameTakenAsPath => f.write_str(
+                "the run's world has no such file; a name without / is taken for a path, Program::Search looks it up in \
+                 directories",
+            ),
+            Hint::Ended(end) => write!(f, "it {end}"),
+            Hint::ZygoteLost => f.write_str("it lost its zygote"),
+            Hint::NotBegun(end) => write!(f, "it {end}, and nothing of the run has begun"),
+            Hint::NotTaken => f.write_str(
+                "nothing of the run has begun: its runner did not take it in time; the kernel may still be cleaning up \
+                 after an earlier run",
+            ),
+            Hint::NotExecuted => f.write_str(
+                "it was not executed in time; the file system of the program or of its working directory may hang",
+            ),
+            Hint::HostOutOfMemory => f.write_str(
+                "the host, or the cgroup around the run, ran out of memory, and the kernel killed a process of the run",
+            ),
+            Hint::NoStatus => f.write_str("it reported no exit status"),
+            Hint::Unwatchable { errno } => {
+                write!(f, "its socket cannot be watched: {}", std::io::Error::from_raw_os_error(*errno))
+            }
+        }
+    }
+}
+
+const MORE_FILES: &str = "raise the limit on open files (ulimit -n) of the process that starts millibox";
+const MORE_PROCESSES: &str = "raise the process limit (ulimit -u, pids.max) of the process that starts millibox";
+const HOST_FILE_SYSTEM: &str = "this file system is the host's, and millibox creates nothing on those; create the path first, or choose another one";
+
+/// What to do about this error number in this step; empty if nothing is known.
+fn remedy(step: Step, errno: i32) -> &'static str {
+    match (step, errno) {
+        (Step::Exec, libc::ENOENT) => "the run's world has no such file; its paths are not the host's",
+        (Step::Exec, libc::ENOEXEC) => "it is neither an ELF program for this machine nor a script with #!",
+        (Step::Exec, libc::EACCES) => "it is a directory, lacks the x permission, or is on a noexec mount",
+        (Step::Exec, libc::E2BIG) => {
+            "arguments and environment are too long: each string may have 128 KiB, and all together a quarter of the \
+             stack limit (execve(2)), which is 8 MiB by default"
+        }
+        (Step::Exec, libc::ETXTBSY) => "a process has it open for writing; close it first",
+        (Step::MountSource, libc::ENOENT) => "the host has no such path",
+        (Step::MountSource, libc::EACCES) => {
+            "the sandbox's unprivileged user may not reach it; give others x permission on the directories above it"
+        }
+        (Step::MountSource, libc::ELOOP) => {
+            "the path contains a symbolic link that is not followed: with no_follow none is, and links in /proc to \
+             open files never are"
+        }
+        (Step::MountSource, libc::ESTALE) => {
+            "the path leads to another file than when the run was requested; try again"
+        }
+        (Step::MountSource, libc::EINVAL) => "it has mounts below it that cannot be left out; bind it recursively",
+        (Step::MountPoint, libc::ENOTDIR | libc::EISDIR) => {
+            "a directory can only be mounted on a directory, and a file on a file"
+        }
+        (Step::MountPoint, libc::EXDEV) | (Step::Mount, libc::ENOENT) => HOST_FILE_SYSTEM,
+        (Step::MountPoint, libc::EROFS | libc::EACCES | libc::EPERM) => {
+            "the file system there is not writable; choose a path that exists on it"
+        }
+        (Step::Mount, libc::ESTALE) => {
+            "another run has moved or removed the mount point, which is in a directory that runs may write to; try \
+             again, and choose a path that they may not write to"
+        }
+        (Step::Mount, libc::EPERM) => {
+            "mounting a procfs needs a /proc of the host that nothing covers in part, as containers do (docker run \
+             --security-opt systempaths=unconfined)"
+        }
+        (Step::NewRoot, libc::EINVAL) => "it is not a mount point; mount something there first",
+        (Step::WorkingDirectory, libc::ENOENT) => "the run's world has no such directory",
+        (Step::WorkingDirectory, libc::EACCES) => {
+            "the sandbox's unprivileged user may not enter it; give others x permission on it and on the directories \
+             above it"
+        }
+        (Step::Seccomp, libc::EINVAL) => "the kernel rejects the program as malformed",
+        (Step::Affinity, libc::EINVAL) => "none of these CPUs may be used here",
+        (Step::Clone, libc::ENOSPC | libc::EUSERS) => {
+            "raise the limits in /proc/sys/user (user.max_user_namespaces ...)"
+        }
+        // Of the system calls that runs make, only those that create a process and execve(2) fail so.
+        (_, libc::EAGAIN) => MORE_PROCESSES,
+        (Step::ProcessLimit, libc::EPERM) => {
+            "it is above the process limit that millibox was started with; raise that (ulimit -u)"
+        }
+        (Step::Clone, libc::EPERM) => "user namespaces are forbidden here; see `millibox doctor`",
+        (Step::Rlimit, libc::EPERM) => {
+            "it is above the hard limit of runs: 4096 open files, no core dumps, another limit of the request, or what \
+             millibox was started with"
+        }
+        (_, libc::EMFILE) => MORE_FILES,
+        (Step::OtherCgroupNamespaces, _) => {
+            "where /proc/sys is not writable, version 2 cgroups must be mounted with nsdelegate (mount -o \
+             remount,nsdelegate /sys/fs/cgroup)"
+        }
+        (Step::CpuBandwidth, libc::EOPNOTSUPP) => "it needs a cgroup with the cpu controller",
+        (Step::SwapLimit, libc::EOPNOTSUPP) => "the kernel does not account swap; boot with swapaccount=1",
+        _ => "",
+    }
+}

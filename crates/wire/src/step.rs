@@ -1,0 +1,171 @@
+//! The steps of a run.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Declares [`Step`] with each step's name in reports and what it does, for a sentence that begins
+/// "cannot ".
+macro_rules! steps {
+    ($($(#[$doc:meta])* $variant:ident, $name:literal, $action:literal;)*) => {
+        /// A step of a run that can fail, in the order of a run.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[repr(u32)]
+        #[non_exhaustive]
+        pub enum Step {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Step {
+            /// All steps, in the order of their numbers.
+            pub const ALL: &'static [Step] = &[$(Step::$variant),*];
+
+            /// The name in reports, for example `mount_source`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Step::$variant => $name,)*
+                }
+            }
+
+            /// What the step does, as the predicate of "cannot ...".
+            pub(crate) fn action(self) -> &'static str {
+                match self {
+                    $(Step::$variant => $action,)*
+                }
+            }
+        }
+    };
+}
+
+steps! {
+    /// The client sends the request to the supervisor.
+    Send, "send", "send the run to the supervisor";
+    /// The supervisor reads and checks the request.
+    Request, "request", "accept the request";
+    /// The supervisor reads and checks the request's world.
+    World, "world", "accept the request's world";
+    /// A mounter prepares the world's mount namespace.
+    Template, "template", "prepare the mount namespace";
+    /// A mounter opens the source of a bind mount.
+    MountSource, "mount_source", "open the source of the mount";
+    /// A mounter or pid1 creates a mount point.
+    MountPoint, "mount_point", "create the mount point";
+    /// A mounter or pid1 mounts.
+    Mount, "mount", "mount";
+    /// A mounter sets a mount's attributes.
+    MountAttributes, "mount_attributes", "set read-only, noexec, nosuid or nodev on";
+    /// A mounter changes the root.
+    NewRoot, "new_root", "change the root to";
+    /// pid1's cgroup is created.
+    Cgroup, "cgroup", "create the run's cgroup";
+    /// A network namespace is created for the run.
+    Network, "network", "create the run's network namespace";
+    /// The zygote clones pid1.
+    Clone, "clone", "clone pid1 into new namespaces";
+    /// pid1 asks to be killed when its parent dies.
+    ParentDeath, "parent_death", "bind pid1's life to its parent's";
+    /// pid1 creates a cgroup namespace.
+    CgroupNamespace, "cgroup_namespace", "create the run's cgroup namespace";
+    /// pid1 forbids further cgroup namespaces.
+    OtherCgroupNamespaces, "other_cgroup_namespaces", "forbid the run to create cgroup namespaces";
+    /// The user id is mapped.
+    UidMap, "uid_map", "map the user id";
+    /// The group id is mapped.
+    GidMap, "gid_map", "map the group id";
+    /// The target drops its capabilities.
+    Capabilities, "capabilities", "drop capabilities";
+    /// pid1 clones the target.
+    CloneTarget, "clone_target", "clone the process of the program";
+    /// pid1 confines itself.
+    Confinement, "confinement", "confine pid1";
+    /// The target starts a session.
+    Session, "session", "start a session";
+    /// The target or its zygote attaches the seccomp program.
+    Seccomp, "seccomp", "attach the seccomp program";
+    /// The target receives the run's descriptors.
+    Receive, "receive", "receive the run's descriptors";
+    /// The target puts the standard streams in place.
+    Descriptors, "descriptors", "put the standard streams in place";
+    /// The target changes its working directory.
+    WorkingDirectory, "working_directory", "change to the working directory";
+    /// The target sets a resource limit.
+    Rlimit, "rlimit", "set the resource limit";
+    /// The target sets its CPU affinity.
+    Affinity, "affinity", "set the CPU affinity";
+    /// The memory limit is set.
+    MemoryLimit, "memory_limit", "set the memory limit";
+    /// The swap limit is set.
+    SwapLimit, "swap_limit", "set the swap limit";
+    /// The process limit is set.
+    ProcessLimit, "process_limit", "set the process limit";
+    /// The CPU bandwidth is set.
+    CpuBandwidth, "cpu_bandwidth", "set the CPU bandwidth";
+    /// The resource backend prepares the run's limits.
+    Backend, "backend", "enforce the run's limits";
+    /// The arguments and the environment are passed on.
+    Arguments, "arguments", "pass the arguments";
+    /// The target executes the program.
+    Exec, "exec", "execute the program";
+    /// pid1 reads or resets the run's counters.
+    Counters, "counters", "read or reset the run's counters";
+    /// pid1 supervises the run.
+    Pid1, "pid1", "keep pid1 alive";
+    /// The runner starts a zygote.
+    Zygote, "zygote", "start the runner's zygote";
+    /// A runner serves the run.
+    Runner, "runner", "keep the runner alive";
+}
+
+impl Step {
+    /// The step with this number. An unknown number becomes [`Step::Runner`]: only a runner that has
+    /// gone wrong writes one.
+    pub fn from_number(number: u32) -> Step {
+        Step::ALL.get(number as usize).copied().unwrap_or(Step::Runner)
+    }
+
+    /// Whether an error in this step says nothing about the request: the sandbox failed, not the run.
+    pub fn is_sandbox_failure(self) -> bool {
+        matches!(
+            self,
+            Step::Send
+                | Step::Template
+                | Step::Cgroup
+                | Step::Network
+                | Step::Clone
+                | Step::ParentDeath
+                | Step::CgroupNamespace
+                | Step::OtherCgroupNamespaces
+                | Step::UidMap
+                | Step::GidMap
+                | Step::Capabilities
+                | Step::CloneTarget
+                | Step::Confinement
+                | Step::Session
+                | Step::Receive
+                | Step::Descriptors
+                | Step::Counters
+                | Step::Pid1
+                | Step::Zygote
+                | Step::Runner
+        )
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn step_number_is_its_place() {
+        for (number, step) in Step::ALL.iter().enumerate() {
+            assert_eq!(*step as usize, number);
+            assert_eq!(Step::from_number(number as u32), *step);
+        }
+        assert_eq!(Step::from_number(4000), Step::Runner);
+    }
+}
