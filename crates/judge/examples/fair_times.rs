@@ -1,5 +1,5 @@
-//! Measures how much parallel judging changes CPU times: the same tests judged one at a time, and on
-//! all CPUs in parallel.
+//! Measures how much parallel judging changes CPU times: the same tests judged one at a time, and
+//! on all CPUs in parallel.
 //!
 //! ```text
 //! cargo build --release --bin millibox-supervisor
@@ -8,7 +8,8 @@
 //!
 //! Rounds of both kinds alternate, so both see the same machine. Compare the ratio, not the
 //! milliseconds. One program computes in registers, one in 128 KiB and one in 16 MiB of memory. The
-//! last one shows how CPUs that share a cache and a bus disturb each other, with or without a judge.
+//! last one shows how CPUs that share a cache and a bus disturb each other, with or without a
+//! judge.
 
 use millibox::{Backend, BackendChoice, Supervisor};
 use millibox_judge::cache::Cache;
@@ -25,8 +26,8 @@ const PROGRAMS: [(&str, &str); 3] = [
     ("memory.c", "static unsigned all[1 << 22];\n#define STEP sum += all[x >> 10]++\n#define TIMES 20000000\n"),
     ("registers.c", "#define STEP sum ^= x\n#define TIMES 100000000\n"),
 ];
-const MAIN: &str = "#include <stdio.h>\nint main(void) {\n    unsigned x = 1, sum = 0;\n    for (long i = 0; i < TIMES; i++) \
-                    { x = x * 1664525 + 1013904223; STEP; }\n    printf(\"%u\\n\", sum);\n}\n";
+const MAIN: &str = "#include <stdio.h>\nint main(void) {\n    unsigned x = 1, sum = 0;\n    for (long i = 0; i < \
+                    TIMES; i++) { x = x * 1664525 + 1013904223; STEP; }\n    printf(\"%u\\n\", sum);\n}\n";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let package = tempfile::tempdir()?;
@@ -60,7 +61,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (program, (name, _)) in PROGRAMS.iter().enumerate() {
         let [alone, busy] = [0, 1].map(|kind| quartiles(&mut times[kind][program]));
         println!(
-            "  {name:12} one at a time {:6.1} ms ({:.1} to {:.1})   {cpus} at a time {:6.1} ms ({:.1} to {:.1})   ratio {:.3}",
+            "  {name:12} one at a time {:6.1} ms ({:.1} to {:.1})   \
+             {cpus} at a time {:6.1} ms ({:.1} to {:.1})   ratio {:.3}",
             alone[1],
             alone[0],
             alone[2],

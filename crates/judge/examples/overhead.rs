@@ -6,8 +6,8 @@
 //! cargo run --release -p millibox-judge --example overhead
 //! ```
 //!
-//! Loop and judge alternate, so both see the same machine. Compare ratios, not milliseconds. The loop
-//! limits and measures nothing. Where the judge runs a checker, the loop runs one as well. The
+//! Loop and judge alternate, so both see the same machine. Compare ratios, not milliseconds. The
+//! loop limits and measures nothing. Where the judge runs a checker, the loop runs one as well. The
 //! program is this one, started with `work`: it copies its input and uses CPU time.
 
 use millibox::{BackendChoice, Supervisor, World};

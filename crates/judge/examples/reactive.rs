@@ -1,10 +1,10 @@
-//! Measures the cost of a message: queries and answers between two programs, without a sandbox on two
-//! pipes, in the sandbox on the same pipes, and in the sandbox through the relay.
+//! Measures the cost of a message: queries and answers between two programs, without a sandbox on
+//! two pipes, in the sandbox on the same pipes, and in the sandbox through the relay.
 //!
 //! There are two variants without a sandbox. If the scheduler groups tasks by session
-//! (`kernel.sched_autogroup_enabled`), two programs of one session (setsid(2)) are one group. A switch
-//! within a group is cheaper than one between groups. A sandbox that limits and measures two programs
-//! separately needs two groups, so it is compared with programs in separate sessions.
+//! (`kernel.sched_autogroup_enabled`), two programs of one session (setsid(2)) are one group. A
+//! switch within a group is cheaper than one between groups. A sandbox that limits and measures two
+//! programs separately needs two groups, so it is compared with programs in separate sessions.
 //!
 //! The work of B. Merry, "Performance Analysis of Sandboxes for Reactive Tasks" (2010): 200,000
 //! queries. The variants alternate in each round, so other work on the machine affects all of them

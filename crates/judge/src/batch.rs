@@ -51,8 +51,8 @@ pub struct CompletedRun {
 /// Runs a program with its input and output in pipes, which can be read and written once.
 ///
 /// Standard error is /dev/null, because it may repeat a secret input and has no limit. More output
-/// than the limit ends the run. The function returns when the run's result arrives, whatever the
-/// program does with its descriptors.
+/// than the limit ends the run. The function returns when the run's result arrives, even if
+/// descriptors of the run outlive it.
 ///
 /// # Errors
 /// The input cannot be read, the output cannot be stored, or the supervisor is dead.

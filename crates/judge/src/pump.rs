@@ -2,8 +2,8 @@
 //!
 //! The judge waits for a run at its pipes, because their end is the run's end. The pump does as
 //! little as possible while the program runs: a program that wakes the judge in write(2) pays for
-//! the wake-up with its own CPU time. Input that fits in its pipe is there before the program
-//! starts. Small outputs gather for a while before the pump moves them.
+//! the wake-up with its own CPU time. Input that fits in its pipe is written before the
+//! program starts. Small outputs gather for a while before the pump moves them.
 //!
 //! Splicing to a pipe without a reader raises SIGPIPE. Rust's runtime ignores SIGPIPE before
 //! `main`. A process that restores the default action ends here.

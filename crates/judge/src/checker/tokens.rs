@@ -360,7 +360,8 @@ mod tests {
                 answer.into_iter().collect()
             };
             let options = Options { case_sensitive, space_change_sensitive, absolute, relative, hexadecimal: false };
-            let difference = compare(Pieces(output.as_bytes(), pieces), Pieces(answer.as_bytes(), 5), &options).unwrap();
+            let (output_pieces, answer_pieces) = (Pieces(output.as_bytes(), pieces), Pieces(answer.as_bytes(), 5));
+            let difference = compare(output_pieces, answer_pieces, &options).unwrap();
             prop_assert_eq!(difference.is_none(), model(&output, &answer, &options), "{:?}", difference);
         }
     }

@@ -18,7 +18,7 @@ pub const END_GRACE: Duration = Duration::from_millis(100);
 /// The interactor can read the output of a failed solution for this time after it has learned of
 /// the end. Then the judge discards the rest.
 ///
-/// The solution's failure is the verdict, whatever the interactor answers. A pipe full of queries
+/// The solution's failure is the verdict for any answer of the interactor. A pipe full of queries
 /// could take the interactor longer than its limits allow. If the judge discarded the rest at once,
 /// an interactor that had no time to read a line would miss it, and one that needs the line would
 /// fail.

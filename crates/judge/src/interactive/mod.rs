@@ -6,15 +6,15 @@
 //!             └←────────────── pipe ───────────────┘
 //! ```
 //!
-//! The program that ends first decides the verdict. An interactor that rejects has rejected,
-//! whatever its exit does to the solution. A solution that crashes has crashed, whatever the
-//! interactor concludes from the silence.
+//! The program that ends first decides the verdict. The verdict of an interactor that rejects
+//! stands, even if its exit makes the solution crash. The verdict of a solution that crashes
+//! stands, even if the interactor then rejects its silence.
 //!
 //! The programs learn of each other's end only by their pipes, so the judge decides *when* they
 //! learn it. The judge keeps a descriptor of every end of every pipe. It closes the descriptors of
 //! a program's ends only when the time of that program's end is known. So a program's reaction to
-//! the other's end is certainly later than that end. `docs/guide/interactive.md` has the rules and their
-//! reasons.
+//! the other's end is certainly later than that end. `docs/guide/interactive.md` has the
+//! rules and their reasons.
 //!
 //! | file | content |
 //! | --- | --- |

@@ -142,7 +142,7 @@ impl Plan {
             (Scoring::PassFail, ..) => Worth::Nothing,
             (_, ScoreMode::PassFail, _, None) => return refused("it is all or nothing, but it states no points"),
             (_, ScoreMode::PassFail, _, Some(_)) => Worth::AllOrNothing,
-            // A sample gives no points, whatever the checker writes.
+            // A sample gives no points, even if the checker writes some.
             (_, _, Some(0.0), None) if format == Format::Icpc2023 && group.sample => Worth::Nothing,
             (_, _, Some(most), Some(_)) => Worth::UpTo(most),
             (_, _, Some(usual), None) => Worth::Usually(usual),

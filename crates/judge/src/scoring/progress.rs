@@ -39,8 +39,8 @@ impl<'p> Progress<'p> {
     }
 
     /// Ends judging at the first test that is not accepted, or at the first group that its grader
-    /// does not accept, whatever the groups' rules say. The points are then those of the judged
-    /// tests.
+    /// does not accept, and ignores the groups' rules about it. The points are then those of the
+    /// judged tests.
     #[must_use]
     pub fn fail_fast(mut self) -> Progress<'p> {
         self.results.fail_fast = true;
@@ -115,7 +115,7 @@ impl<'p> Progress<'p> {
         self.settled() == self.results.plan.len() && self.walk.grading.is_none()
     }
 
-    /// Number of tests, from the first in order, whose state is final, whatever results arrive.
+    /// Number of tests, from the first in order, whose state no later result can change.
     pub fn settled(&self) -> usize {
         self.walk.settled
     }

@@ -2,7 +2,7 @@
 //!
 //! The walk does what judging one test after another does, and continues where a result is open.
 //! From there on nothing is settled. The walk still finds tests that need not run: tests of a group
-//! that an earlier part ends, whatever the open results are.
+//! that an earlier part ends for any values of the open results.
 
 use super::grading::{self, Grade, Grading};
 use super::outcome::{GroupResult, PartResult, RecordedTest, Results, Skip, SkipCause, TestState};
@@ -32,7 +32,7 @@ enum Obstacle {
 /// The known state of a part that is not skipped.
 #[derive(Debug, Clone, Copy, Default)]
 struct PartState {
-    /// Whether the part cannot be accepted, whatever the open results are.
+    /// Whether the part cannot be accepted, for any values of the open results.
     rejected: bool,
     /// The result. `None` while it is open, or if no test of the part was judged.
     result: Option<PartResult>,
@@ -240,7 +240,7 @@ impl<'a> Walker<'a> {
         let rejected = || parts.iter().filter(|part| part.verdict != Verdict::Accepted);
         let first_of = |verdict: Verdict| parts.iter().find(move |part| part.verdict == verdict);
         let worst = parts.iter().map(|part| part.verdict).max().unwrap_or(Verdict::Accepted);
-        // A judge error in a part is a judge error of the group, whatever the rules say.
+        // A judge error in a part is a judge error of the group under all rules.
         let decisive = match mode {
             _ if worst == Verdict::JudgeError => first_of(worst),
             VerdictMode::Worst => first_of(worst),

@@ -177,7 +177,7 @@ fn write(
         let source = File::open(path).map_err(unreadable)?;
         let metadata = source.metadata().map_err(unreadable)?;
         let mode = if metadata.permissions().mode() & 0o100 != 0 { 0o755 } else { 0o644 };
-        // A fixed time, the first of the format's calendar, whatever zip's default is.
+        // A fixed time, the first of the format's calendar. zip's default may change.
         let options = SimpleFileOptions::default()
             .last_modified_time(zip::DateTime::default())
             .unix_permissions(mode)

@@ -62,7 +62,7 @@ impl fmt::Display for Lines<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The package is an archive, and its files are to be changed.
+    /// The package is an archive, whose files cannot be changed.
     #[error("{} is an archive; unpack it, and name the directory", .0.display())]
     Archive(PathBuf),
     /// A name of tests is not a valid pattern.

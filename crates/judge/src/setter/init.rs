@@ -123,7 +123,8 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
         let tests = either(
             "    1a-c gen.cpp 10 100\n    2a-c gen.cpp 1000 1000000000\n    3a gen.cpp 1000 +1000000000\n    3b-d \
              gen.cpp 100000 1000000000",
-            "    1a gen.cpp 1\n    1b gen.cpp 20\n    1c gen.cpp 1000\n    2a-c gen.cpp 1000000000\n    2d gen.cpp 1000000000 last",
+            "    1a gen.cpp 1\n    1b gen.cpp 20\n    1c gen.cpp 1000\n    2a-c gen.cpp 1000000000\n    2d \
+             gen.cpp 1000000000 last",
         );
         file("Sipfile", fill(template!("Sipfile"), &[("seed", seed.to_string()), ("tests", tests.to_owned())]));
         file("doc/statement.md", format!("# {name}\n\n{statement}"));
@@ -163,8 +164,9 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
     file("generators/generators.yaml", fill(template!("generators.yaml"), &values));
     file("generators/gen.cpp", generator.to_owned());
     let input_code = either(
-        "    const long long n = number(1, 100000);\n    character('\\n');\n    for (long long i = 1; i <= n; i++) {\n        \
-         number(-1000000000, 1000000000);\n        character(i < n ? ' ' : '\\n');\n    }\n",
+        "    const long long n = number(1, 100000);\n    character('\\n');\n    for (long long i = 1; i <= n; i++) \
+         {\n        number(-1000000000, 1000000000);\n        \
+         character(i < n ? ' ' : '\\n');\n    }\n",
         "    const long long n = number(1, 1000000000);\n    character(' ');\n    number(1, n);\n    \
          character('\\n');\n",
     );

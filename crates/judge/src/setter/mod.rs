@@ -64,7 +64,7 @@ impl<'s> Setter<'s> {
     }
 }
 
-/// Reads a package whose files are to be changed. Rejects archives, which are unpacked elsewhere.
+/// Reads a package in order to change its files. Rejects archives, which are unpacked elsewhere.
 fn read_directory(package: &Path) -> Result<Problem, SetterError> {
     let problem = millibox_package::read_unfinished(package).map_err(SetterError::Package)?;
     match problem.unpacked {

@@ -28,12 +28,12 @@ fn legacy_problem() -> Problem {
         group("sample", Rules::default(), 1, vec![]),
         group(
             "secret",
-            goes_on(),
+            continuing(),
             0,
-            vec![group("secret/a", Rules::default(), 3, vec![]), group("secret/b", goes_on(), 2, vec![])],
+            vec![group("secret/a", Rules::default(), 3, vec![]), group("secret/b", continuing(), 2, vec![])],
         ),
     ];
-    problem(Format::Legacy, Scoring::PassFail, goes_on(), groups)
+    problem(Format::Legacy, Scoring::PassFail, continuing(), groups)
 }
 
 fn scored_problem() -> Problem {
@@ -41,7 +41,7 @@ fn scored_problem() -> Problem {
     let mut groups =
         vec![group("0", sim(0.0), 1, vec![]), group("1", sim(40.0), 2, vec![]), group("2", sim(60.0), 2, vec![])];
     groups[0].sample = true;
-    problem(Format::Sim, points, goes_on(), groups)
+    problem(Format::Sim, points, continuing(), groups)
 }
 
 fn figures(ms: u64) -> Figures {
@@ -462,7 +462,7 @@ fn report_of_a_compile_error_has_no_tests_and_messages() {
         (report.verdict, report.score, report.as_expected),
         (Some(Verdict::CompileError), Some(0.0), Some(false))
     );
-    let report = SubmissionReport::not_run(about, &plan, Verdict::JudgeError, "the compiler is not there");
+    let report = SubmissionReport::not_run(about, &plan, Verdict::JudgeError, "the compiler does not exist");
     assert_eq!((report.verdict, report.score, report.as_expected), (Some(Verdict::JudgeError), None, None));
     let whole = self::report(&problem, vec![report]);
     assert!(whole.failed());

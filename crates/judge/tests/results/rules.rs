@@ -17,7 +17,7 @@ fn one_group(rules: Rules, tests: usize) -> Problem {
 
 /// A legacy scoring problem with one group.
 fn scored(rules: Rules, tests: usize) -> Problem {
-    problem(Format::Legacy, POINTS, goes_on(), vec![group("secret", rules, tests, vec![])])
+    problem(Format::Legacy, POINTS, continuing(), vec![group("secret", rules, tests, vec![])])
 }
 
 #[track_caller]
@@ -51,7 +51,7 @@ fn fault(problem: &Problem, words: &str, reason: &str) {
 fn stop_at_first_failure_skips_the_rest() {
     verdict(Rules::default(), "AC AC AC", Accepted, None);
     verdict(Rules::default(), "AC WA - -", WrongAnswer, Some(1));
-    verdict(goes_on(), "AC WA AC TL", TimeLimit, Some(3));
+    verdict(continuing(), "AC WA AC TL", TimeLimit, Some(3));
 }
 
 #[test]
@@ -73,16 +73,16 @@ fn failed_group_ends_its_parent() {
 #[test]
 fn worst_takes_the_gravest_verdict() {
     // The format's order is RTE, MLE, TLE, OLE, WA. Among equals the first decides.
-    verdict(goes_on(), "WA OL WA", OutputLimit, Some(1));
-    verdict(goes_on(), "OL TL WA", TimeLimit, Some(1));
-    verdict(goes_on(), "TL ML TL", MemoryLimit, Some(1));
-    verdict(goes_on(), "ML RE AC RE", RunTimeError, Some(1));
-    verdict(goes_on(), "RE JE", JudgeError, Some(1));
+    verdict(continuing(), "WA OL WA", OutputLimit, Some(1));
+    verdict(continuing(), "OL TL WA", TimeLimit, Some(1));
+    verdict(continuing(), "TL ML TL", MemoryLimit, Some(1));
+    verdict(continuing(), "ML RE AC RE", RunTimeError, Some(1));
+    verdict(continuing(), "RE JE", JudgeError, Some(1));
 }
 
 #[test]
 fn first_takes_the_first_rejection() {
-    let first = Rules { verdict: VerdictMode::First, ..goes_on() };
+    let first = Rules { verdict: VerdictMode::First, ..continuing() };
     verdict(first.clone(), "AC WA RE", WrongAnswer, Some(1));
     verdict(first.clone(), "AC AC", Accepted, None);
     verdict(first, "WA JE", JudgeError, Some(1));
@@ -90,7 +90,7 @@ fn first_takes_the_first_rejection() {
 
 #[test]
 fn any_accepted_needs_one_accepted_test() {
-    let any = Rules { verdict: VerdictMode::AnyAccepted, ..goes_on() };
+    let any = Rules { verdict: VerdictMode::AnyAccepted, ..continuing() };
     verdict(any.clone(), "WA AC RE", Accepted, None);
     verdict(any.clone(), "WA RE TL", RunTimeError, Some(1));
     verdict(any.clone(), "AC JE", JudgeError, Some(1));
@@ -99,7 +99,7 @@ fn any_accepted_needs_one_accepted_test() {
 
 #[test]
 fn always_accept_ignores_rejections() {
-    let always = Rules { verdict: VerdictMode::AlwaysAccept, ..goes_on() };
+    let always = Rules { verdict: VerdictMode::AlwaysAccept, ..continuing() };
     verdict(always.clone(), "WA RE", Accepted, None);
     verdict(always.clone(), "WA JE", JudgeError, Some(1));
     verdict(Rules { stop_at_first_failure: true, ..always.clone() }, "AC WA - ", Accepted, None);
@@ -115,12 +115,12 @@ fn always_accept_ignores_rejections() {
 
 #[test]
 fn judge_error_counts_only_if_its_test_counts() {
-    let ignoring = Rules { ignore_sample: true, ..goes_on() };
-    let groups = || vec![group("sample", goes_on(), 1, vec![]), group("secret", goes_on(), 2, vec![])];
+    let ignoring = Rules { ignore_sample: true, ..continuing() };
+    let groups = || vec![group("sample", continuing(), 1, vec![]), group("secret", continuing(), 2, vec![])];
     let problem = problem(Format::Legacy, Scoring::PassFail, ignoring, groups());
     let plan = plan(&problem);
     assert_eq!(judge(&plan, "JE AC WA").submission().verdict, Some(WrongAnswer));
-    let counted = self::problem(Format::Legacy, Scoring::PassFail, goes_on(), groups());
+    let counted = self::problem(Format::Legacy, Scoring::PassFail, continuing(), groups());
     let plan = Plan::new(&counted).unwrap();
     let progress = judge(&plan, "JE AC WA");
     assert_eq!(progress.submission().verdict, Some(JudgeError));
@@ -131,11 +131,11 @@ fn judge_error_counts_only_if_its_test_counts() {
 fn ignored_samples_do_not_count() {
     let groups = || vec![group("sample", legacy(1.0), 1, vec![]), group("secret", legacy(10.0), 2, vec![])];
     let of = |rules| problem(Format::Legacy, POINTS, rules, groups());
-    let ignoring = of(Rules { ignore_sample: true, ..goes_on() });
+    let ignoring = of(Rules { ignore_sample: true, ..continuing() });
     points(&ignoring, "WA AC AC", Accepted, Some(20.0));
     points(&ignoring, "AC AC AC", Accepted, Some(20.0));
     points(&ignoring, "AC AC WA", WrongAnswer, Some(10.0));
-    points(&of(goes_on()), "AC AC AC", Accepted, Some(21.0));
+    points(&of(continuing()), "AC AC AC", Accepted, Some(21.0));
     // With on_reject: break, only the sample has a result.
     points(&of(Rules { ignore_sample: true, ..Rules::default() }), "RE - -", RunTimeError, Some(0.0));
 }
@@ -214,8 +214,8 @@ fn successor(mode: ScoreMode, most: Option<f64>, tests: usize) -> Rules {
 /// A scoring problem of the successor format, with one sample.
 fn successor_problem(most: Option<f64>, groups: Vec<Group>) -> Problem {
     let secret = Rules { stop_at_first_failure: false, ..successor(ScoreMode::Sum, most, 1) };
-    let sample = Rules { accept_score: Some(0.0), reject_score: Some(0.0), ..goes_on() };
-    let root = Rules { ignore_sample: true, ..goes_on() };
+    let sample = Rules { accept_score: Some(0.0), reject_score: Some(0.0), ..continuing() };
+    let root = Rules { ignore_sample: true, ..continuing() };
     let groups = vec![group("sample", sample, 1, vec![]), group("secret", secret, 0, groups)];
     problem(Format::Icpc2023, POINTS, root, groups)
 }
@@ -304,7 +304,7 @@ fn sim_problem(points: &[(f64, usize)]) -> Problem {
         group.rules.stop_at_first_failure = number != 0;
         group
     });
-    problem(Format::Sim, POINTS, goes_on(), groups.collect())
+    problem(Format::Sim, POINTS, continuing(), groups.collect())
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn points_of_a_test_are_those_for_it_alone() {
     let points: Vec<_> = (0..3).map(|test| progress.points(test).unwrap()).collect();
     assert_eq!(points[..2], [0.0, 20.0]);
     assert!((points[2] - 12.0).abs() < 1e-6, "{points:?}");
-    let plain = one_group(goes_on(), 1);
+    let plain = one_group(continuing(), 1);
     let plan = Plan::new(&plain).unwrap();
     assert_eq!(judge(&plan, "AC=5").points(0), None);
 }
@@ -352,7 +352,7 @@ fn fail_fast_ends_at_the_first_rejection() {
             group("c", legacy(5.0), 1, vec![]),
         ]
     };
-    let problem = problem(Format::Legacy, POINTS, Rules { score: ScoreMode::Minimum, ..goes_on() }, groups());
+    let problem = problem(Format::Legacy, POINTS, Rules { score: ScoreMode::Minimum, ..continuing() }, groups());
     let plan = plan(&problem);
     let progress = judge_with(Progress::new(&plan).fail_fast(), "AC AC AC WA - -");
     let submission = progress.submission();
@@ -369,7 +369,7 @@ fn empty_groups_do_not_count() {
         group("a", Rules { range: Some((1.0, 2.0)), ..legacy(5.0) }, 0, vec![]),
         group("b", Rules { score: ScoreMode::Average, ..legacy(5.0) }, 2, vec![]),
     ];
-    let mut problem = problem(Format::Legacy, POINTS, Rules { score: ScoreMode::Minimum, ..goes_on() }, groups);
+    let mut problem = problem(Format::Legacy, POINTS, Rules { score: ScoreMode::Minimum, ..continuing() }, groups);
     points(&problem, "AC AC", Accepted, Some(5.0));
     problem.root.groups[1].rules.require_pass = vec!["a".to_owned()];
     points(&problem, "AC AC", Accepted, Some(5.0));
@@ -439,7 +439,7 @@ fn own_grader_of_nested_groups_runs_innermost_first() {
     let inner = |name| group(name, graded(legacy(4.0)), 2, vec![]);
     let stops = Rules { ..legacy(1.0) };
     let secret = |rules| group("secret", rules, 0, vec![inner("secret/a"), inner("secret/b")]);
-    let of = |rules| problem(Format::Legacy, POINTS, graded(goes_on()), vec![secret(rules)]);
+    let of = |rules| problem(Format::Legacy, POINTS, graded(continuing()), vec![secret(rules)]);
     // Innermost groups come first, in order. Each grader gets the results of its group's parts.
     let a = ("AC 4\nAC 4\n", "AC 8");
     assert_eq!(
@@ -452,8 +452,8 @@ fn own_grader_of_nested_groups_runs_innermost_first() {
         (WrongAnswer, Some(1.0), "test secret/a/1".to_owned())
     );
     // An outer group may have the package's own grader while inner groups have the default one.
-    let plain = group("secret", graded(goes_on()), 0, vec![group("secret/a", legacy(4.0), 2, vec![])]);
-    let problem = problem(Format::Legacy, POINTS, goes_on(), vec![plain]);
+    let plain = group("secret", graded(continuing()), 0, vec![group("secret/a", legacy(4.0), 2, vec![])]);
+    let problem = problem(Format::Legacy, POINTS, continuing(), vec![plain]);
     assert_eq!(grades(&problem, "AC AC", &[("AC 8\n", "AC 1")]), (Accepted, Some(1.0), String::new()));
 }
 
@@ -474,18 +474,18 @@ fn plan_rejects_what_cannot_be_scored() {
     assert_eq!(refused(&later), "group secret requires group z, which is not judged before it");
     let own = one_group(Rules { require_pass: vec!["secret".to_owned()], ..Rules::default() }, 1);
     assert!(matches!(Plan::new(&own), Err(PlanError::RequiredGroup { .. })));
-    let parent = group("a", goes_on(), 1, vec![]);
-    let mut parent = problem(Format::Legacy, POINTS, goes_on(), vec![group("x", goes_on(), 0, vec![parent])]);
+    let parent = group("a", continuing(), 1, vec![]);
+    let mut parent = problem(Format::Legacy, POINTS, continuing(), vec![group("x", continuing(), 0, vec![parent])]);
     parent.root.groups[0].groups[0].rules.require_pass = vec!["x".to_owned()];
     assert!(matches!(Plan::new(&parent), Err(PlanError::RequiredGroup { .. })));
     let nothing = scored(Rules { score: ScoreMode::PassFail, ..Rules::default() }, 1);
     assert_eq!(refused(&nothing), "group secret cannot be scored: it is all or nothing, but it states no points");
-    assert_eq!(Plan::new(&one_group(goes_on(), 0)).unwrap_err(), PlanError::NoTests);
+    assert_eq!(Plan::new(&one_group(continuing(), 0)).unwrap_err(), PlanError::NoTests);
 }
 
 #[test]
 fn second_result_of_a_test_is_ignored() {
-    let problem = one_group(goes_on(), 1);
+    let problem = one_group(continuing(), 1);
     let plan = plan(&problem);
     let mut progress = judge(&plan, "WA");
     progress.record(0, word("AC").unwrap());
@@ -494,16 +494,16 @@ fn second_result_of_a_test_is_ignored() {
 
 #[test]
 fn failure_ends_later_tests_while_earlier_results_are_open() {
-    let inner = vec![group("x/a", goes_on(), 2, vec![]), group("x/b", Rules::default(), 1, vec![])];
+    let inner = vec![group("x/a", continuing(), 2, vec![]), group("x/b", Rules::default(), 1, vec![])];
     let mut problem =
-        problem(Format::Legacy, Scoring::PassFail, goes_on(), vec![group("x", Rules::default(), 1, inner)]);
+        problem(Format::Legacy, Scoring::PassFail, continuing(), vec![group("x", Rules::default(), 1, inner)]);
     let requiring = Rules { require_pass: vec!["x/a".to_owned()], ..Rules::default() };
     problem.root.groups.push(group("y", requiring, 1, vec![]));
     let plan = plan(&problem);
     let mut progress = Progress::new(&plan);
     assert_eq!((0..4).filter_map(|_| progress.next_test()).collect::<Vec<_>>(), [0, 1, 2, 3]);
     progress.record(1, word("WA").unwrap());
-    // Group a continues. Neither b nor y will be judged, whatever x/1 and a/2 give.
+    // Group a continues. Neither b nor y will be judged for any result of x/1 and a/2.
     let needed: Vec<_> = (0..5).filter(|test| progress.is_needed(*test)).collect();
     assert_eq!((needed, progress.settled(), progress.next_test()), (vec![0, 2], 0, None));
     progress.record(0, word("TL").unwrap());

@@ -13,7 +13,7 @@ pub const LIMIT: Duration = Duration::from_millis(1000);
 pub const POINTS: Scoring = Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max };
 
 /// Rules that continue after a failure.
-pub fn goes_on() -> Rules {
+pub fn continuing() -> Rules {
     Rules { stop_at_first_failure: false, ..Rules::default() }
 }
 

@@ -29,7 +29,8 @@ int main(int argc, char **argv) {
     const bool greatest = argv[2][0] == '+';
     std::cout << n << '\n';
     for (long long i = 0; i < n; i++) {
-        const long long number = greatest ? limit : static_cast<long long>(next() % (2 * limit + 1)) - limit;
+        const long long number =
+            greatest ? limit : static_cast<long long>(next() % (2 * limit + 1)) - limit;
         std::cout << number << (i + 1 < n ? ' ' : '\n');
     }
 }
