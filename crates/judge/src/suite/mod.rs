@@ -304,9 +304,13 @@ impl Suite {
             || self.sources.files.iter().any(|known| name == known.as_str())
     }
 
-    /// Whether its compiler makes the one file that is run.
-    pub(crate) fn wants_executable(&self) -> bool {
-        self.compile.is_some() && self.run.command.first().is_some_and(|program| program == "{executable}")
+    /// The file of the product that is executed; `None`: the suite runs a program of the system.
+    pub(crate) fn own_program(&self) -> Option<&str> {
+        match self.run.command.first()?.strip_prefix("{directory}/") {
+            Some(name) if template::names(name).next().is_none() => Some(name),
+            Some(_) => None,
+            None => (self.compile.is_some() && self.run.command.first()? == "{executable}").then_some("program"),
+        }
     }
 
     /// Whether the file is one to be included by others.

@@ -293,16 +293,16 @@ impl<'d> Reading<'_, '_, 'd> {
     fn compile(&mut self, key: &'d str, filled: &[String], own: &[&str]) -> Option<Compile> {
         let section = self.reader.table(self.top, key)?;
         self.reader.only(section, &[SURROUNDINGS, COMPILE].concat());
-        let (command, surroundings) = self.command(section, filled, own, Usual { scratch: 256, proc: false });
+        let (command, surroundings) = self.command(section, filled, own, Usual { scratch: 640, proc: false });
         let reader = &mut *self.reader;
         Some(Compile {
             command,
             surroundings,
             product: reader.word(section, "product", &[("output", Product::Output), ("sources", Product::Sources)]),
             cpu_time: Duration::from_secs(reader.number(section, "cpu_seconds", 30, 1..3601) as u64),
-            memory: mebibytes(reader.number(section, "memory_mib", 1024, MEBIBYTES)),
+            memory: mebibytes(reader.number(section, "memory_mib", 2048, MEBIBYTES)),
             processes: reader.number(section, "processes", 32, 1..100_001) as u32,
-            output: mebibytes(reader.number(section, "output_mib", 32, MEBIBYTES)),
+            output: mebibytes(reader.number(section, "output_mib", 576, MEBIBYTES)),
         })
     }
 
