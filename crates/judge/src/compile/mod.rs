@@ -198,7 +198,7 @@ impl<'s> Toolbox<'s> {
         let in_sources = (!options.constants_in_include_only).then_some(&options.constants);
         let root = options.root.as_deref();
         let files = sources::read(sources, suite, options.headers_beside, root)
-            .map(|files| sources::fill(files, in_sources))
+            .and_then(|files| sources::fill(files, in_sources))
             .and_then(|files| {
                 let mut include = options.include.iter();
                 include.try_fold(files, |files, next| sources::include(files, next, &options.constants, root))
