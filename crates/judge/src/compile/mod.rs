@@ -8,6 +8,7 @@
 //! | `sources` | sources, read from the host |
 //! | `world` | what compilers and programs see |
 //! | `build` | one compiler run: product, or why there is none |
+//! | `linked` | static or dynamic programs |
 //! | `captured` | one run with its output kept |
 //! | `product` | what comes out of the sandbox, distrusted |
 //! | `messages` | what the compiler said, made safe to be shown |
@@ -17,6 +18,7 @@
 mod build;
 mod captured;
 mod class;
+mod linked;
 mod memo;
 mod messages;
 mod product;
@@ -24,6 +26,7 @@ mod sources;
 mod tools;
 mod world;
 
+pub use linked::{Fallback, Linked};
 pub use messages::MESSAGES_LIMIT;
 pub(crate) use sources::headers_in;
 pub use tools::Availability;
@@ -32,7 +35,7 @@ use crate::cache::{Cache, Entry, Key, Keying};
 use crate::files::{self, File, Store, StoreError, Stored};
 use crate::program::{self, Executable};
 use crate::suite::template::Values;
-use crate::suite::{Compile, Entry as EntryPoint, Product, Suite, Suites};
+use crate::suite::{Compile, Entry as EntryPoint, Link, Product, Suite, Suites};
 use build::{Built, Job};
 use memo::Memo;
 use millibox::{Backend, Figures, Outcome, Supervisor};
@@ -55,6 +58,8 @@ pub struct Toolbox<'s> {
     /// By language, as its variants use the same tools.
     tools: Memo<Result<Arc<Tools>, Availability>>,
     prepared: Memo<Result<Arc<TempDir>, String>>,
+    /// By language: why its programs cannot be linked statically, if they cannot.
+    links: Memo<Result<Option<Fallback>, String>>,
     /// By suite: whether it has ever compiled anything; if not, what came of its example.
     proven: Memo<Result<(), String>>,
     /// By suite: its example, compiled.
@@ -170,8 +175,16 @@ struct Input {
 impl<'s> Toolbox<'s> {
     /// One that keeps what it compiles in `cache`.
     pub fn new(supervisor: &'s Supervisor, suites: Suites, cache: Cache) -> Toolbox<'s> {
-        let (tools, prepared) = (Memo::default(), Memo::default());
-        Toolbox { supervisor, suites, cache, tools, prepared, proven: Memo::default(), examples: Memo::default() }
+        Toolbox {
+            supervisor,
+            suites,
+            cache,
+            tools: Memo::default(),
+            prepared: Memo::default(),
+            links: Memo::default(),
+            proven: Memo::default(),
+            examples: Memo::default(),
+        }
     }
 
     /// Its suites.
@@ -245,7 +258,7 @@ impl<'s> Toolbox<'s> {
         let in_sources = (!options.constants_in_include_only).then_some(&options.constants);
         let root = options.root.as_deref();
         let files = sources::read(sources, suite, options.headers_beside, root)
-            .map(|files| sources::fill(files, in_sources))
+            .and_then(|files| sources::fill(files, in_sources).map_err(CompileError::Refused))
             .and_then(|files| {
                 let mut include = options.include.iter();
                 include
@@ -274,13 +287,18 @@ impl<'s> Toolbox<'s> {
             Ok(input) => input,
             Err(why) => return Compilation::none(CompileError::Refused(why)),
         };
-        let key = key(suite, &tools, &input, options);
+        let linked = match self.linked(suite, &tools) {
+            Ok(linked) => linked,
+            Err(why) => return Compilation::none(CompileError::Judge(why)),
+        };
+        let key = key(suite, &tools, &input, options, linked.as_ref().map(|linked| linked.link));
         let cached = suite.compile.as_ref().and_then(|_| self.cache.get(&key, || self.store().ok()));
         let from_cache = cached.is_some();
-        let (messages, figures, is_doubtful, product) = match cached {
+        let (mut messages, figures, is_doubtful, product) = match cached {
             Some(entry) => (entry.messages, entry.figures, false, Ok(entry.files)),
             None => {
-                let Built { messages, figures, files, is_doubtful } = self.build(suite, &tools, &input, options);
+                let Built { messages, figures, files, is_doubtful } =
+                    self.build_linked(suite, &tools, &input, options, linked.as_ref());
                 let files = files.map(|files| {
                     let entry = Entry { messages: messages.clone(), figures, files };
                     if suite.compile.is_some() {
@@ -301,6 +319,11 @@ impl<'s> Toolbox<'s> {
                 Err(why) => Err(CompileError::Judge(format!("{} does not work here: {why}", suite.title))),
             },
         };
+        if result.is_ok()
+            && let Some(fallback) = linked.and_then(|linked| linked.fallback)
+        {
+            messages.insert_str(0, &fallback.note());
+        }
         Compilation { messages, from_cache, figures, result }
     }
 
@@ -312,21 +335,29 @@ impl<'s> Toolbox<'s> {
     fn prove(&self, suite: &Suite, tools: &Tools, afresh: bool) -> Result<(), String> {
         let prove = || {
             let input = Input::new(&example(suite), suite, &Options::default())?;
-            let built = self.build_unproven(suite, tools, &input, &Options::default());
+            let link = suite.linking.as_ref().map(|_| Link::Dynamic);
+            let built = self.build_unproven(suite, tools, &input, &Options::default(), link);
             built.files.map(|_| ()).map_err(|error| with_first_line(&error, &built.messages))
         };
         if afresh { prove() } else { self.proven.get(&suite.name, prove) }
     }
 
-    fn build(&self, suite: &Suite, tools: &Tools, input: &Input, options: &Options) -> Built {
-        let built = self.build_unproven(suite, tools, input, options);
+    fn build(&self, suite: &Suite, tools: &Tools, input: &Input, options: &Options, link: Option<Link>) -> Built {
+        let built = self.build_unproven(suite, tools, input, options, link);
         if built.files.is_ok() {
             self.proven.set(&suite.name, Ok(()));
         }
         built
     }
 
-    fn build_unproven(&self, suite: &Suite, tools: &Tools, input: &Input, options: &Options) -> Built {
+    fn build_unproven(
+        &self,
+        suite: &Suite,
+        tools: &Tools,
+        input: &Input,
+        options: &Options,
+        link: Option<Link>,
+    ) -> Built {
         let Some(compile) = &suite.compile else {
             let files = self.stored(&input.files);
             return Built { messages: String::new(), figures: None, files, is_doubtful: false };
@@ -342,6 +373,9 @@ impl<'s> Toolbox<'s> {
         let mut values = values(suite, tools);
         values.set("executable", format!("{OUTPUT}/{EXECUTABLE}"));
         values.set("main", sources::argument(&input.main));
+        if let (Some(linking), Some(link)) = (&suite.linking, link) {
+            values.set_linking(linking.arguments(link));
+        }
         values.set_sources(input.compiled.iter().map(|name| sources::argument(name)).collect());
         let mut shown = vec![(source.directory.path(), SOURCE)];
         shown.extend(prepared.iter().map(|prepared| (prepared.path(), PREPARED)));
@@ -528,9 +562,10 @@ fn set(env: &mut Vec<(OsString, OsString)>, more: impl Iterator<Item = (OsString
 }
 
 /// All that a program is made of.
-fn key(suite: &Suite, tools: &Tools, input: &Input, options: &Options) -> Key {
+fn key(suite: &Suite, tools: &Tools, input: &Input, options: &Options, link: Option<Link>) -> Key {
     let mut keying = Keying::new().with("program").with(&suite.text).with(&suite.name).with(&tools.identity);
     keying = keying.with(format!("{:?} {:?} {:?}", options.cpu_time, options.memory, options.output));
+    keying = keying.with(link.map_or_else(String::new, |link| link.to_string()));
     keying = keying.with(input.main.as_os_str().as_encoded_bytes());
     for file in &input.files {
         keying =

@@ -50,14 +50,21 @@ pub(super) fn read(
     read_below(&base, &paths, root)
 }
 
+/// Bytes that the sources with constants in them may have together, with the values filled in.
+const MOST_FILLED: usize = 64 << 20;
+
 /// Puts constants' values in the place of their names.
-pub(super) fn fill(mut files: Vec<File>, constants: Option<&Constants>) -> Vec<File> {
+pub(super) fn fill(mut files: Vec<File>, constants: Option<&Constants>) -> Result<Vec<File>, String> {
+    let Some(constants) = constants else { return Ok(files) };
+    let mut left = MOST_FILLED;
     for file in &mut files {
-        if let Some(filled) = constants.and_then(|constants| constants.fill(&file.bytes)) {
+        let filled = constants.fill(&file.bytes, left);
+        if let Some(filled) = filled.map_err(|error| format!("{}: {error}", file.name.display()))? {
+            left -= filled.len();
             file.bytes = filled;
         }
     }
-    files
+    Ok(files)
 }
 
 /// Adds the files of a directory, and of those in it, in place of those of the same names. Links are followed as by
@@ -96,9 +103,9 @@ pub(super) fn include(
     }
     // The order of the files is what a compiler is told, and what the cache knows.
     paths.sort();
-    // They are the package's: what is wrong with them is nothing that a submission did.
-    let included = read_below(&directory, &paths, root).map_err(|error| error.to_string())?;
-    let included = fill(included, Some(constants));
+    // The files are the package's: an error in them is not the submission's.
+    let included = read_below(&directory, &paths, root).map_err(|error| error.to_string());
+    let included = fill(included?, Some(constants))?;
     files.retain(|file| included.iter().all(|other| other.name != file.name));
     files.extend(included);
     Ok(files)
