@@ -13,8 +13,8 @@ pub(super) struct Interval {
 
 /// The maximum number of consecutive tests where a tree would take more instructions.
 ///
-/// Measured: attaching is fastest with 2 to 6. Without chains, programs have 10 % more instructions.
-/// With unlimited chains, attaching takes 50 % longer.
+/// Measured: attaching is fastest with 2 to 6. Without chains, programs have 10 % more
+/// instructions. With unlimited chains, attaching takes 50 % longer.
 const MAX_CHAIN_TESTS: usize = 4;
 
 const NUMBER: Source = Source { offset: offset::NR, mask: u32::MAX };
