@@ -41,7 +41,7 @@ pub struct Coverage {
 
 impl Coverage {
     /// An empty coverage.
-    pub fn new() -> Coverage {
+    pub fn empty() -> Coverage {
         let counters = COUNTERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
         let seen = vec![0; counters.iter().map(|part| part.len()).sum()];
         Coverage { counters, seen }

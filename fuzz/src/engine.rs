@@ -95,7 +95,7 @@ pub fn check(target: &Target, input: &[u8]) -> Option<String> {
 pub fn fuzz(target: &Target, seed: u64, time: Duration, max_inputs: u64) -> Result<Summary, Violation> {
     let begin = Instant::now();
     let mut random = Random(seed);
-    let mut coverage = Coverage::new();
+    let mut coverage = Coverage::empty();
     let mut summary = Summary::default();
     let mut inputs: Vec<Vec<u8>> = target.corpus().into_iter().map(|(_, bytes)| bytes).collect();
     let corpus = inputs.len();
