@@ -10,8 +10,8 @@
 //! - The **program** ([`Program`]) searches for the interval of a number, then tests the
 //!   conditions. It consists of classic BPF instructions, which seccomp(2) attaches to a thread.
 //!
-//! [`compile`] turns a policy into a program. [`run`] interprets a program for one call.
-//! [`constant_action`] computes the result that does not depend on arguments. [`validate`] checks
+//! [`compile()`] turns a policy into a program. [`run`] interprets a program for one call.
+//! [`constant_action`] computes the result that does not depend on arguments. [`validate()`] checks
 //! whether the kernel would accept a program. [`profile`] returns the built-in policies. This crate
 //! makes no system call.
 //!

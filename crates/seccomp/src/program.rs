@@ -78,7 +78,7 @@ impl Instruction {
 
 /// A program that the kernel would accept as a seccomp filter.
 ///
-/// Only [`compile`](crate::compile) and the checked constructors create programs, so a `Program`
+/// Only [`compile`](crate::compile()) and the checked constructors create programs, so a `Program`
 /// needs no further validation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program {
