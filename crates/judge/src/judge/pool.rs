@@ -11,8 +11,8 @@ use super::machine::stay_on;
 use super::prepare::{Prepared, Referee};
 use super::pressure;
 use crate::batch::{self, Case, Trial, Worker};
-use crate::compile::{Compilation, CompileError};
-use crate::failure::{JudgeFailure, Step};
+use crate::compile::{Compilation, CompileError, Toolbox};
+use crate::failure::JudgeFailure;
 use crate::feedback::Feedback;
 use crate::interactive;
 use crate::passes;
@@ -20,7 +20,7 @@ use crate::program::{Executable, Limits};
 use crate::report::{CompilationReport, SubmissionInfo};
 use crate::scoring::{Grade, Grading, JudgedTest, Progress};
 use crate::verdict::{TestResult, Verdict};
-use millibox::{Outcome, RunResult, Supervisor};
+use millibox::{Outcome, RunResult, Step};
 use millibox_package::model::{Kind, Submission, Test};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::Builder;
@@ -168,7 +168,8 @@ impl<'a> Pool<'a, '_> {
                                     Some(known) if known.0 == generation => worker.insert(known),
                                     _ => worker.insert((generation, Worker::new(supervisor).cpus([cpu]))),
                                 };
-                                self.test(worker, supervisor, &executable, test, tests[test])
+                                let toolbox = self.judge.toolbox(generation, supervisor);
+                                self.test(worker, toolbox, &executable, test, tests[test])
                             },
                         )
                     };
@@ -206,7 +207,7 @@ impl<'a> Pool<'a, '_> {
     fn test(
         &self,
         worker: &mut Worker<'_>,
-        supervisor: &Supervisor,
+        toolbox: &Toolbox<'_>,
         executable: &Executable,
         number: usize,
         test: &Test,
@@ -215,24 +216,28 @@ impl<'a> Pool<'a, '_> {
         let with_files;
         let executable = match &self.prepared.files[number] {
             None => executable,
-            Some(files) => match executable.beside(files.path(), supervisor.ids()) {
+            Some(files) => match executable.beside(files.path(), worker.supervisor.ids()) {
                 Ok(executable) => {
                     with_files = executable;
                     &with_files
                 }
                 Err(error) => {
-                    return TestResult::judge_error(JudgeFailure::step(Step::PlaceTestFiles, error).to_string());
+                    return TestResult::judge_error(
+                        JudgeFailure::step(crate::failure::Step::PlaceTestFiles, error).to_string(),
+                    );
                 }
             },
         };
         let trial = Trial { executable, case, limits: &self.limits[number] };
-        let pass =
-            |worker: &mut Worker<'_>, trial: &Trial<'_>, feedback: Option<&Feedback>| match &self.prepared.referee {
+        let pass = |worker: &mut Worker<'_>, trial: &Trial<'_>, feedback: Option<&Feedback>| {
+            let result = match &self.prepared.referee {
                 Referee::Checker(checker) => batch::judge_pass(worker, trial, checker, feedback),
                 Referee::Interactor(interactor) => {
                     interactive::judge_pass(worker, trial, interactor, self.judge.options.mode, feedback)
                 }
             };
+            if cannot_be_executed(&result) && is_machine_fit(worker, toolbox, trial) { broken(result) } else { result }
+        };
         match self.prepared.problem.kind {
             Kind::MultiPass { passes, .. } => {
                 passes::judge(worker, &trial, passes, |worker, trial, feedback| pass(worker, trial, Some(feedback)))
@@ -240,6 +245,26 @@ impl<'a> Pool<'a, '_> {
             Kind::Batch | Kind::Interactive => pass(worker, &trial, None),
         }
     }
+}
+
+/// Whether the kernel has refused to execute the submission. What came of that is a judge error so far.
+fn cannot_be_executed(result: &TestResult) -> bool {
+    let outcome = result.run.as_ref().map(|run| &run.outcome);
+    matches!(outcome, Some(Outcome::NotStarted(error)) if error.step == Step::Exec)
+}
+
+/// Whether a program of the same language that is known to be good can be executed in the submission's place. The
+/// errno does not tell: ENOENT may be an interpreter that the submission made up, or a C library that the machine lacks;
+/// EACCES an interpreter without x permission, or a directory for temporary files on a noexec mount.
+fn is_machine_fit(worker: &Worker<'_>, toolbox: &Toolbox<'_>, trial: &Trial<'_>) -> bool {
+    let suite = toolbox.suites().named(&trial.executable.suite);
+    suite.is_ok_and(|suite| toolbox.starts_example(suite, trial.limits, &trial.arguments(), &worker.cpus))
+}
+
+/// The result of a submission that is itself the reason why it cannot be executed.
+fn broken(result: TestResult) -> TestResult {
+    let reason = result.run.as_ref().map(ToString::to_string).unwrap_or_default();
+    TestResult { verdict: Verdict::RunTimeError, reason, comment: String::new(), score: None, ..result }
 }
 
 impl<'a, 't> Shared<'a, 't> {

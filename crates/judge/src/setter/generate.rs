@@ -347,7 +347,14 @@ impl Setter<'_> {
                     task.by
                 );
                 let (path, severity) = (task.place, Severity::Warning);
-                workspace.report.warnings.push(Fault { path, line: None, column: None, severity, message });
+                workspace.report.warnings.push(Fault {
+                    path,
+                    line: None,
+                    column: None,
+                    severity,
+                    message,
+                    bound: None,
+                });
                 continue;
             }
             ready.push(PendingFile { task, digest, bytes, changed });

@@ -43,6 +43,7 @@ fn messages_of_the_setter_match_the_golden_file() {
         column: None,
         severity: Severity::Error,
         message: "it cannot be compiled".to_owned(),
+        bound: None,
     };
     let unjudgeable = Unjudgeable { faults: vec![fault], messages: Vec::new() };
     let at = |action: FileAction, fault: FileFault| file(action, Path::new("p/a"), fault);

@@ -43,7 +43,7 @@ impl Report {
 
     fn add(&mut self, severity: Severity, path: &Path, message: impl Into<String>) {
         let message = one_line(&message.into());
-        self.faults.push(Fault { path: path.to_owned(), line: None, column: None, severity, message });
+        self.faults.push(Fault { path: path.to_owned(), line: None, column: None, severity, message, bound: None });
     }
 
     /// Adds the remarks of parallel work.
@@ -123,7 +123,14 @@ impl Setter<'_> {
             for (scan, path) in std::iter::once((input, &*test.input)).chain(answer) {
                 for (line, message) in scan.remarks {
                     let path = path.to_owned();
-                    report.faults.push(Fault { path, line, column: None, severity: Severity::Warning, message });
+                    report.faults.push(Fault {
+                        path,
+                        line,
+                        column: None,
+                        severity: Severity::Warning,
+                        message,
+                        bound: None,
+                    });
                 }
             }
         }
