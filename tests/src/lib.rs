@@ -3,6 +3,7 @@
 //! * [`builder`], [`supervisor`]: a sandbox with the best backend that this machine gives;
 //! * [`request`]: a run of the [`probe`], by descriptor, in the minimal world;
 //! * [`run`]: do it, and have its [`Output`];
+//! * [`not_started`], [`sandbox_error`]: the error of a result, which tests compare by its fields;
 //! * [`needs_cgroups`], [`skip`]: a test that cannot be done here says so, and is counted:
 //!   a line `SKIPPED: ...` on standard error, and in the file named by `MILLIBOX_SKIPS`;
 //! * [`eventually`], [`descendants`], [`Gone`]: that nothing is left.
@@ -10,7 +11,7 @@
 //! The tests need no privileges; what root must be able to do to be sandboxed (read a bound
 //! file as another user) they arrange by permissions ([`directory`]).
 
-use millibox::{Backend, BackendChoice, Builder, Handle, Outcome, Request, RunResult, Supervisor, World};
+use millibox::{Backend, BackendChoice, Builder, Handle, Outcome, Request, RunError, RunResult, Supervisor, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write;
@@ -181,6 +182,18 @@ pub fn probe_run(supervisor: &Supervisor, arguments: &[&str]) -> Output {
 /// Runs without looking at its output.
 pub fn result(supervisor: &Supervisor, request: &Request) -> RunResult {
     wait(&supervisor.run(request).unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// The error of a run that was not started.
+pub fn not_started(result: &RunResult) -> &RunError {
+    let Outcome::NotStarted(error) = &result.outcome else { panic!("{result}") };
+    error
+}
+
+/// The error of a run in which the sandbox failed.
+pub fn sandbox_error(result: &RunResult) -> &RunError {
+    let Outcome::SandboxError(error) = &result.outcome else { panic!("{result}") };
+    error
 }
 
 /// Waits for a result, but not for ever.

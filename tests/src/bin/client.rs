@@ -4,7 +4,8 @@
 //! `client CHANGE... -- PROBE-ARGUMENT...` changes its circumstances, starts a supervisor,
 //! and runs the probe in it, in a world with a procfs. It prints
 //! `error=...` (the supervisor could not be started), or `pid=`, `cgroups=`, `backend=`,
-//! `outcome=` and what the probe wrote.
+//! `outcome=`, `outcome_name=` (with `step=` and `errno=` if there is an error) and what the probe
+//! wrote.
 //!
 //! The changes:
 //!
@@ -477,7 +478,11 @@ fn main() {
         }
     }
     let output = run(&supervisor, &request);
-    println!("outcome={}\n{}", output.result, output.text());
+    println!("outcome={}\noutcome_name={}", output.result, output.result.outcome.name());
+    if let Some(error) = output.result.outcome.error() {
+        println!("step={}\nerrno={}", error.step, error.errno.unwrap_or(0));
+    }
+    println!("{}", output.text());
     if plan.careless {
         millibox_tests::kill(supervisor.pid() as i32, rustix::process::Signal::KILL);
         println!(
