@@ -44,6 +44,8 @@
 mod connection;
 mod error;
 mod handle;
+#[cfg(test)]
+mod messages;
 mod output;
 mod pool;
 mod request;
