@@ -49,7 +49,7 @@ fn compare(path: &Path, text: &str) {
     );
 }
 
-fn line(error: &(impl std::error::Error + std::fmt::Debug)) -> String {
+fn line(error: &impl std::error::Error) -> String {
     let sentence = error.to_string();
     assert!(!sentence.contains('\n'), "{error:?} has more than one line: {sentence}");
     format!("{error:?} => {sentence}")
