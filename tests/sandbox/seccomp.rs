@@ -462,6 +462,6 @@ fn a_program_that_forbids_execveat_by_its_arguments() {
     let world = World::minimal().seccomp_descriptor(memfd(&program)).unwrap();
     let by_descriptor = result(&supervisor, &request(["exit", "0"]).world(&world));
     let Outcome::NotStarted(error) = &by_descriptor.outcome else { panic!("{by_descriptor}") };
-    assert_eq!((error.step.name(), error.errno), ("exec", Some(95)));
+    assert_eq!((error.step, error.errno), (millibox::Step::Exec, Some(95)));
     assert_eq!(result(&supervisor, &Request::new("/bin/true").world(&world)).outcome, Outcome::Exited(0));
 }
