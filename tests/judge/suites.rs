@@ -710,7 +710,7 @@ fn shell_suites(script: &str) -> Suites {
 #[test]
 fn missing_static_libraries_make_programs_dynamic_with_a_remedy() {
     let supervisor = supervisor();
-    let script = r#"[ $3 = dynamic ] || { echo no libown.a; exit 1; }; echo $3 >$2"#;
+    let script = r#"[ $3 = dynamic ] || { echo no libown.a; exit 1; }; echo $3 >$2 && chmod +x $2"#;
     let toolbox = Toolbox::new(&supervisor, shell_suites(script), Cache::none());
     let suite = toolbox.suites().named("own").unwrap();
     let found = toolbox.linking(suite).unwrap().unwrap();
@@ -731,7 +731,8 @@ fn missing_static_libraries_make_programs_dynamic_with_a_remedy() {
 #[test]
 fn source_that_cannot_be_linked_statically_is_linked_dynamically_and_says_so() {
     let supervisor = supervisor();
-    let script = r#"case $(cat $1) in bad) exit 1;; shared) [ $3 = dynamic ] || exit 1;; esac; echo $3 >$2"#;
+    let script =
+        r#"case $(cat $1) in bad) exit 1;; shared) [ $3 = dynamic ] || exit 1;; esac; echo $3 >$2 && chmod +x $2"#;
     let toolbox = Toolbox::new(&supervisor, shell_suites(script), Cache::none());
     let product = |compilation: Compilation| {
         let messages = compilation.messages.clone();
@@ -749,7 +750,7 @@ fn source_that_cannot_be_linked_statically_is_linked_dynamically_and_says_so() {
 fn cache_keeps_static_and_dynamic_programs_apart() {
     let supervisor = supervisor();
     let directory = tempfile::tempdir().unwrap();
-    let script = r#"echo $3 >$2"#;
+    let script = r#"echo $3 >$2 && chmod +x $2"#;
     let from = |link: Link| {
         let cache = Cache::in_directory(&directory.path().join("cache"), 1 << 30).unwrap();
         let toolbox = Toolbox::new(&supervisor, shell_suites(script).with_linking(link), cache);

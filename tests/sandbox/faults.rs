@@ -363,7 +363,10 @@ fn ask(supervisor: &Supervisor) -> Came {
                 assert!(figures.peak_processes.is_none_or(|peak| peak == 1), "{result:?}");
                 Came::Ran(walls(&String::from_utf8_lossy(&millibox_tests::read_all(read))))
             }
-            Outcome::NotStarted(error) | Outcome::SandboxError(error) => Came::Refused(error.to_string()),
+            Outcome::NotStarted(error) | Outcome::SandboxError(error) => {
+                assert!(error.errno.is_some() || error.hint.is_some(), "no cause: {error:?}");
+                Came::Refused(error.to_string())
+            }
             // Whoever killed it was not of the run.
             Outcome::Signaled(9) => Came::Refused("killed by signal KILL".to_owned()),
             _ => panic!("no error, and not what the program did: {result}"),
@@ -457,10 +460,7 @@ fn a_fault_at_every_call_of_a_request() {
                     same_walls(&what, walls, &expected);
                 }
                 Came::Refused(ref why) | Came::Died(ref why) if !fired => panic!("{what}: not made, and yet {why}"),
-                Came::Refused(ref why) => {
-                    tally.refused += 1;
-                    assert!(why.starts_with("cannot ") || why.contains("killed"), "{what}: {why:?}");
-                }
+                Came::Refused(_) => tally.refused += 1,
                 Came::Died(ref why) => {
                     tally.died += 1;
                     assert!(why.contains("signal") || why.contains("cannot "), "{what}: {why:?}");
@@ -476,7 +476,6 @@ fn a_fault_at_every_call_of_a_request() {
                 match ask(&supervisor) {
                     Came::Ran(walls) => same_walls(&what, &walls, &expected),
                     Came::Refused(why) => {
-                        assert!(why.starts_with("cannot ") || why.contains("killed"), "{what}: {why:?}");
                         assert!(!told, "{what}: told again: {why:?}");
                         told = true;
                     }

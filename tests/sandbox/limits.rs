@@ -1,7 +1,7 @@
 //! Limits: memory, processes, CPU bandwidth, real time, CPU time.
 
 use crate::{builder, supervisor};
-use millibox::{Backend, BackendChoice, Error, Outcome, Request, RequestError, World};
+use millibox::{Backend, BackendChoice, Error, Outcome, Request, RequestError, Step, World};
 use millibox_tests::{
     NURSERY, eventually, name, needs_cgroups, probe_run, processes_that_say, request, result, run, sleeper, start,
     token, wait,
@@ -298,7 +298,7 @@ fn swap_is_refused_or_held() {
     match &result.outcome {
         Outcome::Exited(0) => {}
         Outcome::NotStarted(error) => {
-            assert_eq!((error.step.name(), error.errno), ("swap_limit", Some(libc::EOPNOTSUPP)))
+            assert_eq!((error.step, error.errno), (Step::SwapLimit, Some(libc::EOPNOTSUPP)))
         }
         _ => panic!("{result}"),
     }
@@ -563,10 +563,7 @@ fn limits_of_the_rlimit_backend() {
     }
     let bandwidth = request(["exit", "0"]).cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(2));
     let refused = result(&supervisor, &bandwidth);
-    assert!(
-        matches!(&refused.outcome, Outcome::NotStarted(error) if error.step.name() == "cpu_bandwidth"),
-        "{refused}"
-    );
+    assert!(matches!(&refused.outcome, Outcome::NotStarted(error) if error.step == Step::CpuBandwidth), "{refused}");
     let real = result(&supervisor, &request(["sleep", "60000"]).real_time_limit(Duration::from_millis(10)));
     assert_eq!(real.outcome, Outcome::RealTimeLimit);
     assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
@@ -593,6 +590,6 @@ fn real_time_of_a_run_that_never_comes_to_its_exec() {
     let run = supervisor.run(&request(["exit", "0"]).real_time_limit(Duration::from_millis(50))).unwrap();
     let result = wait(&run);
     let Outcome::SandboxError(error) = &result.outcome else { panic!("{result}") };
-    assert_eq!(error.step.name(), "receive", "{error}");
+    assert_eq!(error.step, Step::Receive, "{error}");
     probe_run(&supervisor, &["exit", "0"]);
 }

@@ -3,9 +3,12 @@
 #![allow(unsafe_code, reason = "plain system calls that make what is to be seen")]
 
 use crate::{builder, supervisor};
-use millibox::{Mount, Outcome, Request, Supervisor, World};
+use millibox::{
+    Error, Hint, Mount, Outcome, Request, RequestError, RunError, Step, Supervisor, World, WorldError, WorldProblem,
+};
 use millibox_tests::{
-    copy_probe, directory, executable, is_root, probe_run, request, result, run, share, skip, start, world_with_proc,
+    copy_probe, directory, executable, is_root, not_started, probe_run, request, result, run, share, skip, start,
+    world_with_proc,
 };
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::ffi::OsStringExt;
@@ -51,22 +54,36 @@ fn number(supervisor: &Supervisor, world: &World, arguments: &[&str], key: &str)
     output.number(key)
 }
 
-fn error(supervisor: &Supervisor, world: &World, step: &str, errno: Option<i32>, names: &str) {
+/// A run in this world is not started because a mount fails, and the error names its `subject`.
+fn fails(supervisor: &Supervisor, world: &World, step: Step, errno: i32, subject: &str) {
+    let error = failure(supervisor, world);
+    assert_eq!((error.step, error.errno), (step, Some(errno)), "{error}");
+    let named = error.subject.as_deref().unwrap_or_default();
+    assert!(named.contains(subject), "{named:?} does not name {subject:?}");
+}
+
+/// The supervisor rejects the world.
+fn rejected(supervisor: &Supervisor, world: &World, path: &str, problem: WorldProblem) {
+    let error = WorldError::at(path.as_bytes(), problem);
+    assert_eq!(failure(supervisor, world), RunError::new(Step::World).with_hint(Hint::World(error)));
+}
+
+/// The error of a run in this world. The next run works, and the same run fails in the same way.
+fn failure(supervisor: &Supervisor, world: &World) -> RunError {
     let result = result(supervisor, &request(["exit", "0"]).world(world));
-    let Outcome::NotStarted(error) = &result.outcome else { panic!("{names}: {result}") };
-    assert_eq!((error.step.name(), error.errno), (step, errno), "{error}");
-    assert!(error.to_string().contains(names), "{error} does not name {names}");
-    // The next one works, and the same again says the same.
     assert_eq!(self::result(supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
     let again = self::result(supervisor, &request(["exit", "0"]).world(world));
     assert_eq!(again.outcome, result.outcome);
+    not_started(&result).clone()
 }
 
-/// The client itself says so, before anything is sent.
-fn refused(supervisor: &Supervisor, world: &World, says: &str) {
+/// The client rejects the world before it sends anything.
+fn refused(supervisor: &Supervisor, world: &World, path: &str, problem: WorldProblem) {
     match supervisor.run(&request(["exit", "0"]).world(world)) {
-        Err(millibox::Error::Request(why)) => assert!(why.to_string().contains(says), "{why} does not say {says}"),
-        other => panic!("{says}: {other:?}"),
+        Err(Error::Request(RequestError::World(error))) => {
+            assert_eq!(error, WorldError::at(path.as_bytes(), problem));
+        }
+        other => panic!("{path}: {other:?}"),
     }
     assert_eq!(result(supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
 }
@@ -151,9 +168,8 @@ fn tmpfs_without_limits() {
         assert_eq!(number(&supervisor, &world, &["statvfs", "/large"], what), 0, "{what}");
         assert_ne!(number(&supervisor, &World::minimal().mount(limited), &["statvfs", "/large"], what), 0, "{what}");
     }
-    for at in [sized("/x", Some(0), None), sized("/x", None, Some(0))] {
-        refused(&supervisor, &World::minimal().mount(at), "/x");
-    }
+    refused(&supervisor, &World::minimal().mount(sized("/x", Some(0), None)), "/x", WorldProblem::ZeroSize);
+    refused(&supervisor, &World::minimal().mount(sized("/x", None, Some(0))), "/x", WorldProblem::ZeroInodes);
 }
 
 #[test]
@@ -264,15 +280,15 @@ fn bind_below_a_tmpfs_and_over_others() {
 fn a_source_that_has_a_very_long_name() {
     let supervisor = supervisor();
     let long = |step: &str, length: usize| format!("/{}/end", step.repeat(length / step.len()));
-    // The message holds it, and bytes that are no text become three each.
+    // The error holds the path, in which bytes that are no text become three each.
     let strange = std::ffi::OsString::from_vec(b"/\xff\xfe\xfd".repeat(900));
-    error(&supervisor, &World::minimal().read_only(strange, "/x"), "mount_source", Some(libc::ENOENT), "\u{fffd}");
+    fails(&supervisor, &World::minimal().read_only(strange, "/x"), Step::MountSource, libc::ENOENT, "\u{fffd}");
     for length in [3000, 9000, 30_000] {
         let world = World::minimal().read_only(long("a/", length), "/x");
         let errno = if length < 4096 { libc::ENOENT } else { libc::ENAMETOOLONG };
-        error(&supervisor, &world, "mount_source", Some(errno), "/end");
-        let world = World::minimal().mount(Mount::tmpfs(long("../", length)));
-        refused(&supervisor, &world, "/end: the path must not contain ..");
+        fails(&supervisor, &world, Step::MountSource, errno, "/end");
+        let up = long("../", length);
+        refused(&supervisor, &World::minimal().mount(Mount::tmpfs(up.as_str())), &up, WorldProblem::PathHasDotDot);
     }
 }
 
@@ -280,22 +296,22 @@ fn a_source_that_has_a_very_long_name() {
 fn bind_of_what_is_not_there() {
     let supervisor = supervisor();
     let missing = World::minimal().read_only("/no/such/source", "/x");
-    error(&supervisor, &missing, "mount_source", Some(libc::ENOENT), "/no/such/source");
+    fails(&supervisor, &missing, Step::MountSource, libc::ENOENT, "/no/such/source");
     let relative = World::minimal().read_only("relative", "/x");
-    refused(&supervisor, &relative, "relative");
+    refused(&supervisor, &relative, "/x", WorldProblem::SourceNotAbsolute("relative".to_owned()));
     let up = World::minimal().read_only("/usr", "/x/../y");
-    refused(&supervisor, &up, "..");
+    refused(&supervisor, &up, "/x/../y", WorldProblem::PathHasDotDot);
     // A source that only others may reach.
     let directory = directory();
     let inner = directory.path().join("private/inner");
     std::fs::create_dir_all(&inner).unwrap();
     share(&directory.path().join("private"), 0);
-    error(&supervisor, &World::minimal().read_only(&inner, "/x"), "mount_source", Some(libc::EACCES), "inner");
+    fails(&supervisor, &World::minimal().read_only(&inner, "/x"), Step::MountSource, libc::EACCES, "inner");
     share(&directory.path().join("private"), 0o755);
     // Over a mount point of the wrong type.
     let wrong = World::minimal().read_only("/usr", "/dev/null");
-    let wrong = result(&supervisor, &request(["exit", "0"]).world(&wrong));
-    assert!(matches!(&wrong.outcome, Outcome::NotStarted(error) if error.to_string().contains("/dev/null")), "{wrong}");
+    let error = failure(&supervisor, &wrong);
+    assert!(error.subject.as_ref().is_some_and(|subject| subject.contains("/dev/null")), "{error}");
 }
 
 #[test]
@@ -307,13 +323,13 @@ fn bind_that_does_not_follow() {
     let followed = World::minimal().mount(bind(&link, "/x", Bind { recursive: true, ..PLAIN }));
     assert_eq!(number(&supervisor, &followed, &["stat", "/x/bin"], "errno"), 0);
     let refused = World::minimal().mount(bind(&link, "/x", Bind { recursive: true, no_follow: true, ..PLAIN }));
-    error(&supervisor, &refused, "mount_source", Some(libc::ELOOP), "link");
+    fails(&supervisor, &refused, Step::MountSource, libc::ELOOP, "link");
     // Nor one further up: an earlier run may have put it there.
     let through = link.join("bin");
     let followed = World::minimal().mount(bind(&through, "/x", Bind { recursive: true, ..PLAIN }));
     assert_eq!(number(&supervisor, &followed, &["stat", "/x/env"], "errno"), 0);
     let refused = World::minimal().mount(bind(&through, "/x", Bind { recursive: true, no_follow: true, ..PLAIN }));
-    error(&supervisor, &refused, "mount_source", Some(libc::ELOOP), "link");
+    fails(&supervisor, &refused, Step::MountSource, libc::ELOOP, "link");
     let straight = bind(directory.path(), "/x", Bind { recursive: true, no_follow: true, ..PLAIN });
     assert_eq!(number(&supervisor, &World::minimal().mount(straight), &["stat", "/x/link"], "errno"), 0);
 }
@@ -329,7 +345,7 @@ fn bind_through_what_a_process_has_open() {
         std::os::unix::fs::symlink(target, &link).unwrap();
         for source in [Path::new(target), &link, &link.join("usr")] {
             let world = World::minimal().mount(bind(source, "/x", Bind { recursive: true, ..PLAIN }));
-            error(&supervisor, &world, "mount_source", Some(libc::ELOOP), "never one in /proc");
+            fails(&supervisor, &world, Step::MountSource, libc::ELOOP, source.to_str().unwrap());
         }
     }
     // A link in /proc that is none of those.
@@ -400,8 +416,8 @@ fn bind_without_submounts() {
     // The submount is the client's, whose user namespace the supervisor is below: it may
     // not be left out (mount_namespaces(7)), and that must be said and not be done.
     let Some(said) = with_submount("", &["statvfs", "/x/sub"]) else { return };
-    let outcome = said.value("outcome");
-    assert!(outcome.contains("could not be started") && outcome.contains("recursively"), "{said:?}");
+    let error = ["outcome_name", "step", "errno"].map(|key| said.value(key));
+    assert_eq!(error, ["not_started", "mount_source", &libc::EINVAL.to_string()], "{said:?}");
     // Where there is none below it works.
     let supervisor = supervisor();
     let directory = directory();
@@ -420,7 +436,7 @@ fn a_new_root() {
     let world = World::empty().read_only(root.path(), "/new").mount(Mount::NewRoot { path: "/new".into() });
     let output = run(&supervisor, &request(["ls", "/"]).world(&world));
     // The probe is dynamic and there is no loader: so only that is seen here.
-    assert!(matches!(&output.result.outcome, Outcome::NotStarted(error) if error.to_string().contains("loader")));
+    assert_eq!(not_started(&output.result).hint, Some(Hint::InterpreterMissing));
     for name in ["usr", "lib", "lib64"] {
         std::fs::create_dir_all(root.path().join(name)).unwrap();
     }
@@ -442,11 +458,11 @@ fn a_new_root_that_is_no_mount_point() {
     let supervisor = supervisor();
     let directory = Mount::CreateDir { path: "/plain".into(), mode: 0o755 };
     let world = World::empty().mount(directory).mount(Mount::NewRoot { path: "/plain".into() });
-    error(&supervisor, &world, "new_root", Some(libc::EINVAL), "/plain");
+    fails(&supervisor, &world, Step::NewRoot, libc::EINVAL, "/plain");
     let missing = World::empty().mount(Mount::NewRoot { path: "/missing".into() });
-    error(&supervisor, &missing, "new_root", Some(libc::ENOENT), "/missing");
+    fails(&supervisor, &missing, Step::NewRoot, libc::ENOENT, "/missing");
     let late = World::empty().mount(tmpfs("/t")).mount(Mount::NewRoot { path: "/t".into() });
-    error(&supervisor, &late, "world", None, "/t");
+    rejected(&supervisor, &late, "/t", WorldProblem::NewRootTooLate);
 }
 
 #[test]
@@ -462,7 +478,8 @@ fn proc_is_read_only_and_noexec() {
     assert_eq!(number(&supervisor, &only, &["stat", "/proc/self"], "errno"), 0);
     assert_eq!(number(&supervisor, &only, &["stat", "/proc/meminfo"], "errno"), i64::from(libc::ENOENT));
     assert_eq!(number(&supervisor, &only, &["stat", "/proc/sys"], "errno"), i64::from(libc::ENOENT));
-    error(&supervisor, &World::minimal().mount(Mount::proc("/tmp/proc")), "world", None, "/tmp/proc");
+    let below = World::minimal().mount(Mount::proc("/tmp/proc"));
+    rejected(&supervisor, &below, "/tmp/proc", WorldProblem::ProcfsBelowTmpfs);
 }
 
 #[test]
@@ -494,18 +511,18 @@ fn what_exists_cannot_be_made() {
         ] {
             let world = World::minimal().mount(mount.clone());
             let result = result(&supervisor, &request(["exit", "0"]).world(&world));
-            let Outcome::NotStarted(error) = &result.outcome else { panic!("{mount:?}: {result}") };
-            assert!(error.to_string().contains(path), "{error}");
+            let error = not_started(&result);
+            assert!(error.subject.as_ref().is_some_and(|subject| subject.contains(path)), "{error}");
             assert_eq!(error.errno, Some(libc::EEXIST), "{mount:?}: {error}");
         }
     }
     let inside = World::minimal()
         .mount(Mount::CreateDir { path: "/tmp/a".into(), mode: 0o755 })
         .mount(Mount::CreateDir { path: "/tmp/a".into(), mode: 0o755 });
-    error(&supervisor, &inside, "mount_point", Some(libc::EEXIST), "/tmp/a");
+    fails(&supervisor, &inside, Step::MountPoint, libc::EEXIST, "/tmp/a");
     // Nor on a file system that is not ours.
     let foreign = World::minimal().mount(Mount::CreateDir { path: "/usr/millibox-was-here".into(), mode: 0o755 });
-    error(&supervisor, &foreign, "mount_point", Some(libc::EROFS), "/usr/millibox-was-here");
+    fails(&supervisor, &foreign, Step::MountPoint, libc::EROFS, "/usr/millibox-was-here");
     assert!(!Path::new("/usr/millibox-was-here").exists());
 }
 
@@ -528,25 +545,25 @@ fn nothing_is_made_on_a_file_system_of_the_host() {
         nested,
     ];
     for make in makers {
-        error(&supervisor, &add("/x", make), "mount_point", Some(libc::EXDEV), "/x/missing");
+        fails(&supervisor, &add("/x", make), Step::MountPoint, libc::EXDEV, "/x/missing");
         // Below the run's own tmpfs it is the run's first process that mounts.
-        error(&supervisor, &add("/tmp/x", make), "mount", Some(libc::ENOENT), "/tmp/x/missing");
+        fails(&supervisor, &add("/tmp/x", make), Step::Mount, libc::ENOENT, "/tmp/x/missing");
     }
-    error(&supervisor, &add("/x", Mount::proc), "mount_point", Some(libc::EXDEV), "/x/missing");
+    fails(&supervisor, &add("/x", Mount::proc), Step::MountPoint, libc::EXDEV, "/x/missing");
     let asked: [fn(String) -> Mount; 3] = [
         |path| Mount::CreateDir { path: path.into(), mode: 0o755 },
         |path| Mount::CreateFile { path: path.into(), mode: 0o644 },
         |path| Mount::Symlink { target: "/".into(), path: path.into() },
     ];
     for make in asked {
-        error(&supervisor, &add("/x", make), "mount_point", Some(libc::EXDEV), "/x/missing");
-        error(&supervisor, &add("/tmp/x", make), "world", None, "/tmp/x/missing");
+        fails(&supervisor, &add("/x", make), Step::MountPoint, libc::EXDEV, "/x/missing");
+        rejected(&supervisor, &add("/tmp/x", make), "/tmp/x/missing", WorldProblem::OnHostFileSystem);
     }
     let root = World::empty()
         .read_write(host.path(), "/x")
         .mount(Mount::NewRoot { path: "/x".into() })
         .mount(Mount::proc("/missing/proc"));
-    error(&supervisor, &root, "mount_point", Some(libc::EXDEV), "/missing/proc");
+    fails(&supervisor, &root, Step::MountPoint, libc::EXDEV, "/missing/proc");
     assert_eq!(listing(host.path()), before);
     // What is there can be mounted on, and a tmpfs of the world's on it is the world's again.
     for at in ["/x", "/tmp/x"] {
@@ -586,12 +603,15 @@ fn a_mount_point_that_another_run_moves() {
                 let output = shell(world, what);
                 match &output.result.outcome {
                     Outcome::NotStarted(error) => {
-                        assert_eq!(error.step.name(), "mount", "{error}");
+                        assert_eq!(error.step, Step::Mount, "{error}");
                         match error.errno {
                             Some(libc::ESTALE) => {
-                                assert!(error.to_string().contains("another run has moved"), "{error}")
+                                assert!(
+                                    error.subject.as_ref().is_some_and(|path| path.starts_with("/work/")),
+                                    "{error}"
+                                )
                             }
-                            // A home was being prepared when there was nothing there for a moment.
+                            // A runner was being prepared while nothing was there for a moment.
                             Some(libc::ENOENT) if time < 3 => {}
                             _ => panic!("{error}"),
                         }
@@ -654,7 +674,8 @@ fn nothing_is_placed_by_a_link_of_the_world() {
         Mount::CreateDir { path: "/tmp/l/made".into(), mode: 0o755 },
         bind(Path::new("/etc/hostname"), "/tmp/l/deep/file", PLAIN),
     ] {
-        error(&supervisor, &linked(mount), "world", None, "/tmp/l is a link");
+        let path = String::from_utf8(mount.path().to_vec()).unwrap();
+        rejected(&supervisor, &linked(mount), &path, WorldProblem::BelowLink("/tmp/l".to_owned()));
     }
     assert_eq!(listing(host.path()), Vec::<std::path::PathBuf>::new());
 }

@@ -413,8 +413,8 @@ fn the_tables_in_the_security_document() {
 mod taken_over {
     use super::*;
     use crate::builder;
-    use millibox::{Error, Outcome, Supervisor};
-    use millibox_tests::{Gone, PATIENCE, request, sleeper, start, wait};
+    use millibox::{Error, Hint, Outcome, ProcessEnd, RunError, Step, Supervisor};
+    use millibox_tests::{Gone, PATIENCE, request, sandbox_error, sleeper, start, wait};
     use std::os::unix::fs::FileExt;
 
     #[derive(Debug, PartialEq, Eq)]
@@ -727,9 +727,8 @@ mod taken_over {
                 answer => assert_eq!(answer, Answer::Ended(libc::SIGSYS), "{what}"),
             }
             let result = wait(&running);
-            let Outcome::SandboxError(error) = &result.outcome else { panic!("{what}: {result}") };
-            assert_eq!(error.step.name(), "pid1");
-            says_why(&error.to_string());
+            let forbidden = Hint::Ended(ProcessEnd::Killed(libc::SIGSYS));
+            assert_eq!(*sandbox_error(&result), RunError::new(Step::Pid1).with_hint(forbidden), "{what}");
             // The next run has another.
             assert_eq!(millibox_tests::result(&supervisor, &request(["exit", "3"])).outcome, Outcome::Exited(3));
         }

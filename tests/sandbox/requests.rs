@@ -1,7 +1,10 @@
 //! Asking for runs: programs, arguments, many at once, and requests that cannot start.
 
 use crate::{builder, supervisor};
-use millibox::{Error, Mount, Outcome, Program, Request, RequestError, Supervisor, World};
+use millibox::{
+    Error, Hint, Limit, LimitError, Mount, Outcome, Program, Request, RequestError, RunError, Step, Supervisor, World,
+    WorldError, WorldProblem,
+};
 use millibox_tests::{
     copy_probe, directory, eventually, needs_cgroups, pipe, probe, probe_run, processes_that_say, request, result, run,
     share, sleeper, start, token, wait,
@@ -11,19 +14,24 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The request could not start for this reason; and the next one works.
-fn not_started(supervisor: &Supervisor, request: &Request, step: &str, errno: Option<i32>, says: &str) {
+/// The request is not started because of this error, and the next request works.
+fn not_started(supervisor: &Supervisor, request: &Request, expected: &RunError) {
     let result = result(supervisor, request);
-    let Outcome::NotStarted(error) = &result.outcome else { panic!("{result}") };
-    assert_eq!((error.step.name(), error.errno), (step, errno), "{error}");
-    assert!(error.to_string().contains(says), "{error} does not say {says:?}");
+    let error = millibox_tests::not_started(&result);
+    assert_eq!(error, expected, "{error}");
     assert_eq!((result.exit_code, result.signal), (None, None));
     assert_eq!(self::result(supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0), "after {error}");
 }
 
-fn refused(supervisor: &Supervisor, request: &Request, says: &str) {
+/// The program cannot be executed.
+fn exec(errno: i32) -> RunError {
+    RunError::new(Step::Exec).with_errno(errno)
+}
+
+/// The client rejects the request before it sends anything.
+fn refused(supervisor: &Supervisor, request: &Request, expected: &RequestError) {
     match supervisor.run(request) {
-        Err(Error::Request(why)) => assert!(why.to_string().contains(says), "{why} does not say {says:?}"),
+        Err(Error::Request(error)) => assert_eq!(error, *expected),
         other => panic!("{other:?}"),
     }
     assert_eq!(result(supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
@@ -139,18 +147,17 @@ fn a_result_can_be_polled_for() {
 fn a_program_that_is_not_there() {
     let supervisor = supervisor();
     let missing = Request::new("/bin/no-such-program");
-    not_started(&supervisor, &missing, "exec", Some(libc::ENOENT), "cannot execute /bin/no-such-program: ");
-    let Outcome::NotStarted(error) = result(&supervisor, &missing).outcome else { panic!() };
-    assert!(!error.to_string().contains("interpreter"), "{error}");
-    not_started(&supervisor, &Request::new("/bin/true/deeper"), "exec", Some(libc::ENOTDIR), "");
+    not_started(&supervisor, &missing, &exec(libc::ENOENT).with_subject("/bin/no-such-program"));
+    let deeper = exec(libc::ENOTDIR).with_subject("/bin/true/deeper");
+    not_started(&supervisor, &Request::new("/bin/true/deeper"), &deeper);
 }
 
 #[test]
 fn a_directory_is_no_program() {
     let supervisor = supervisor();
-    not_started(&supervisor, &Request::new("/usr"), "exec", Some(libc::EACCES), "directory");
+    not_started(&supervisor, &Request::new("/usr"), &exec(libc::EACCES).with_subject("/usr"));
     let directory = millibox_tests::open(std::path::Path::new("/usr"));
-    not_started(&supervisor, &Request::from_descriptor(directory).arg("x"), "exec", Some(libc::EACCES), "directory");
+    not_started(&supervisor, &Request::from_descriptor(directory).arg("x"), &exec(libc::EACCES));
 }
 
 #[test]
@@ -160,7 +167,8 @@ fn a_program_without_permission() {
     let copy = copy_probe(directory.path());
     share(&copy, 0o644);
     let world = World::minimal().read_only(&copy, "/probe");
-    not_started(&supervisor, &Request::new("/probe").world(&world), "exec", Some(libc::EACCES), "x permission");
+    let request = Request::new("/probe").world(&world);
+    not_started(&supervisor, &request, &exec(libc::EACCES).with_subject("/probe"));
 }
 
 #[test]
@@ -171,7 +179,8 @@ fn a_file_that_is_no_program() {
     std::fs::write(&file, b"\x01\x02\x03 this is no program").unwrap();
     share(&file, 0o755);
     let world = World::minimal().read_only(&file, "/garbage");
-    not_started(&supervisor, &Request::new("/garbage").world(&world), "exec", Some(libc::ENOEXEC), "neither an ELF");
+    let request = Request::new("/garbage").world(&world);
+    not_started(&supervisor, &request, &exec(libc::ENOEXEC).with_subject("/garbage"));
 }
 
 #[test]
@@ -183,7 +192,8 @@ fn a_missing_interpreter_is_told_apart() {
     share(&script, 0o755);
     let world = World::minimal().read_only(&script, "/script");
     let script = Request::new("/script").world(&world);
-    not_started(&supervisor, &script, "exec", Some(libc::ENOENT), "world must have that");
+    let expected = exec(libc::ENOENT).with_subject("/script").with_hint(Hint::InterpreterMissing);
+    not_started(&supervisor, &script, &expected);
 }
 
 #[test]
@@ -192,12 +202,13 @@ fn a_missing_loader_is_told_apart() {
     let directory = directory();
     let world = World::empty().read_only(copy_probe(directory.path()), "/probe");
     let by_path = Request::new("/probe").world(&world);
-    not_started(&supervisor, &by_path, "exec", Some(libc::ENOENT), "loader");
+    let expected = exec(libc::ENOENT).with_hint(Hint::InterpreterMissing);
+    not_started(&supervisor, &by_path, &expected.clone().with_subject("/probe"));
     let by_descriptor = request(["exit", "0"]).world(&world);
-    not_started(&supervisor, &by_descriptor, "exec", Some(libc::ENOENT), "loader");
+    not_started(&supervisor, &by_descriptor, &expected);
     let missing = Request::new("/missing").world(&world);
-    let Outcome::NotStarted(error) = result(&supervisor, &missing).outcome else { panic!() };
-    assert!(!error.to_string().contains("loader"), "{error}");
+    let result = result(&supervisor, &missing);
+    assert_eq!(*millibox_tests::not_started(&result), exec(libc::ENOENT).with_subject("/missing"));
 }
 
 #[test]
@@ -232,11 +243,11 @@ fn argv_may_be_empty_only_by_descriptor() {
     let supervisor = supervisor();
     // The probe exits with 42 without a command.
     assert_eq!(result(&supervisor, &Request::from_descriptor(probe())).outcome, Outcome::Exited(42));
-    refused(&supervisor, &Request::of(Program::Path("/bin/true".into())), "name the program as the first argument");
-    refused(&supervisor, &Request::new("/bin/true").argv([""]), "argv[0]");
-    refused(&supervisor, &Request::new(""), "path is empty");
-    refused(&supervisor, &Request::new("/bin/true").arg("a\0b"), "NUL");
-    refused(&supervisor, &Request::new("/bin/\0true"), "NUL");
+    refused(&supervisor, &Request::of(Program::Path("/bin/true".into())), &RequestError::NoArgv0);
+    refused(&supervisor, &Request::new("/bin/true").argv([""]), &RequestError::NoArgv0);
+    refused(&supervisor, &Request::new(""), &RequestError::EmptyPath);
+    refused(&supervisor, &Request::new("/bin/true").arg("a\0b"), &RequestError::HasNul("a\0b".into()));
+    refused(&supervisor, &Request::new("/bin/\0true"), &RequestError::HasNul("/bin/\0true".into()));
 }
 
 #[test]
@@ -264,16 +275,26 @@ fn long_arguments() {
         assert!(output.text().lines().all(|line| line.starts_with(&format!("{length}:"))));
     }
     // One string is at most 128 KiB, all together a quarter of the stack limit (execve(2)).
-    not_started(&supervisor, &request(["args", &"x".repeat(200_000)]), "exec", Some(libc::E2BIG), "too long");
+    not_started(&supervisor, &request(["args", &"x".repeat(200_000)]), &exec(libc::E2BIG));
     let many = request(["args"]).args(vec!["x".repeat(100_000); 25]);
-    not_started(&supervisor, &many, "exec", Some(libc::E2BIG), "too long");
+    not_started(&supervisor, &many, &exec(libc::E2BIG));
     let more = request(["args"]).args(vec!["x".repeat(100_000); 35]);
-    let result = result(&supervisor, &more);
-    let Outcome::NotStarted(error) = result.outcome else { panic!("{result}") };
-    assert_eq!(error.errno, Some(libc::E2BIG), "{error}");
-    assert!(error.to_string().contains("3145728 bytes of them"), "{error}");
-    not_started(&supervisor, &request(["args"]).args(vec!["x"; 140_000]), "arguments", Some(libc::E2BIG), "has 14000");
-    refused(&supervisor, &request(["args"]).args(vec!["x".repeat(100_000); 50]), "at most");
+    // Each string has its NUL. "/" is the working directory.
+    let too_many = |strings: u64, bytes: u64| {
+        let hint = Hint::TooManyStrings { strings, max_strings: 131_072, bytes, max_bytes: 3 << 20 };
+        RunError::new(Step::Arguments).with_errno(libc::E2BIG).with_hint(hint)
+    };
+    let own = ("/\0probe\0args\0".len()) as u64;
+    not_started(&supervisor, &more, &too_many(3 + 35, own + 35 * 100_001));
+    let short = request(["args"]).args(vec!["x"; 140_000]);
+    not_started(&supervisor, &short, &too_many(3 + 140_000, own + 140_000 * 2));
+    let longest = request(["args"]).args(vec!["x".repeat(100_000); 50]);
+    match supervisor.run(&longest) {
+        Err(Error::Request(RequestError::TooLong { bytes, max_bytes })) => {
+            assert!(bytes > 5_000_000 && max_bytes < bytes, "{bytes} bytes of {max_bytes}");
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -286,29 +307,28 @@ fn a_program_is_looked_for() {
     let found = search("true", &["/nowhere", "/tmp", "/usr/bin", "/bin"]);
     assert_eq!(result(&supervisor, &found).outcome, Outcome::Exited(0));
     let missing = search("no-such-program", &["/usr/bin", "/bin"]);
-    let says = "cannot execute no-such-program (looked for in /usr/bin:/bin): No such file";
-    not_started(&supervisor, &missing, "exec", Some(libc::ENOENT), says);
+    let subject = "no-such-program (looked up in /usr/bin:/bin)";
+    not_started(&supervisor, &missing, &exec(libc::ENOENT).with_subject(subject));
     // A directory of that name is passed over, and told when nothing else is found (execvp(3)).
-    not_started(&supervisor, &search("bin", &["/nowhere", "/usr"]), "exec", Some(libc::EACCES), "");
-    refused(&supervisor, &search("a/b", &["/bin"]), "Program::Path");
-    refused(&supervisor, &search("", &["/bin"]), "empty");
-    refused(&supervisor, &search("true", &[]), "name at least one directory");
+    let directory = exec(libc::EACCES).with_subject("bin (looked up in /nowhere:/usr)");
+    not_started(&supervisor, &search("bin", &["/nowhere", "/usr"]), &directory);
+    refused(&supervisor, &search("a/b", &["/bin"]), &RequestError::NameHasSlash("a/b".into()));
+    refused(&supervisor, &search("", &["/bin"]), &RequestError::EmptyName);
+    refused(&supervisor, &search("true", &[]), &RequestError::NoDirectories("true".into()));
     // Nobody looks for the name of one that is to be at a path.
-    not_started(&supervisor, &Request::new("true"), "exec", Some(libc::ENOENT), "cannot execute true: No such file");
-    not_started(&supervisor, &Request::new("true"), "exec", Some(libc::ENOENT), "Program::Search");
+    let bare_name = exec(libc::ENOENT).with_subject("true").with_hint(Hint::NameTakenAsPath);
+    not_started(&supervisor, &Request::new("true"), &bare_name);
     // One that somebody still writes to.
     let mut writing = tempfile::tempfile().unwrap();
     std::io::Write::write_all(&mut writing, &std::fs::read("/bin/true").unwrap()).unwrap();
     rustix::fs::fchmod(&writing, rustix::fs::Mode::from_raw_mode(0o755)).unwrap();
     let program = Request::of(Program::Descriptor(std::sync::Arc::new(writing.into())));
-    not_started(&supervisor, &program, "exec", Some(libc::ETXTBSY), "open for writing");
+    not_started(&supervisor, &program, &exec(libc::ETXTBSY));
     // Of two, each has its own.
     let pair = supervisor.run_pair([&Request::new("/missing"), &search("none", &["/bin"])]).unwrap();
-    let said = pair.map(|handle| handle.wait().unwrap().to_string());
-    assert!(
-        said[0].contains("cannot execute /missing: ") && said[1].contains("cannot execute none (looked"),
-        "{said:?}"
-    );
+    let outcomes = pair.map(|handle| handle.wait().unwrap().outcome);
+    let expected = ["/missing", "none (looked up in /bin)"];
+    assert_eq!(outcomes, expected.map(|subject| Outcome::NotStarted(exec(libc::ENOENT).with_subject(subject))));
 }
 
 #[test]
@@ -317,16 +337,10 @@ fn the_working_directory() {
     assert_eq!(probe_run(&supervisor, &["cwd"]).value("cwd"), "/");
     assert_eq!(run(&supervisor, &request(["cwd"]).current_dir("/usr/lib")).value("cwd"), "/usr/lib");
     let nowhere = request(["cwd"]).current_dir("/nowhere");
-    not_started(&supervisor, &nowhere, "working_directory", Some(libc::ENOENT), "not in the run's world");
-    not_started(
-        &supervisor,
-        &nowhere,
-        "working_directory",
-        Some(libc::ENOENT),
-        "the working directory /nowhere: No such",
-    );
+    let expected = |errno, path: &str| RunError::new(Step::WorkingDirectory).with_errno(errno).with_subject(path);
+    not_started(&supervisor, &nowhere, &expected(libc::ENOENT, "/nowhere"));
     let file = request(["cwd"]).current_dir("/bin/true");
-    not_started(&supervisor, &file, "working_directory", Some(libc::ENOTDIR), "");
+    not_started(&supervisor, &file, &expected(libc::ENOTDIR, "/bin/true"));
 }
 
 #[test]
@@ -335,17 +349,21 @@ fn values_that_the_kernel_would_refuse() {
     let micros = Duration::from_micros;
     let bandwidth = |max, period| request(["exit", "0"]).cpu_bandwidth(micros(max), micros(period));
     if supervisor.backend() != millibox::Backend::Rlimit {
-        refused(&supervisor, &bandwidth(5000, 999), "period");
-        refused(&supervisor, &bandwidth(5000, 1_000_001), "period");
-        refused(&supervisor, &bandwidth(999, 5000), "1000 us");
+        for period_us in [999, 1_000_001] {
+            let expected = RequestError::Limit(LimitError::BandwidthPeriod { period_us });
+            refused(&supervisor, &bandwidth(5000, period_us), &expected);
+        }
+        let expected = RequestError::Limit(LimitError::BandwidthMax { max_us: 999 });
+        refused(&supervisor, &bandwidth(999, 5000), &expected);
     }
-    refused(&supervisor, &request(["exit", "0"]).swap_limit(1 << 20), "memory limit");
+    let swap = request(["exit", "0"]).swap_limit(1 << 20);
+    refused(&supervisor, &swap, &RequestError::Limit(LimitError::SwapWithoutMemory));
     assert_eq!(request(["x"]).rlimit("BOGUS", 1).check(), Err(RequestError::UnknownRlimit("BOGUS".to_owned())));
     assert_eq!(request(["x"]).cpus([]).check(), Err(RequestError::NoCpus));
     assert_eq!(request(["x"]).cpus([1024]).check(), Err(RequestError::CpuNumber(1024)));
-    refused(&supervisor, &request(["x"]).cpus([1024]), "1023");
+    refused(&supervisor, &request(["x"]).cpus([1024]), &RequestError::CpuNumber(1024));
     let no_such_cpu = request(["exit", "0"]).cpus([1023]);
-    not_started(&supervisor, &no_such_cpu, "affinity", Some(libc::EINVAL), "CPU");
+    not_started(&supervisor, &no_such_cpu, &RunError::new(Step::Affinity).with_errno(libc::EINVAL));
     for mode in [0o10000, u32::MAX] {
         for mount in [
             Mount::CreateDir { path: "/a".into(), mode },
@@ -353,20 +371,22 @@ fn values_that_the_kernel_would_refuse() {
             Mount::Tmpfs { at: "/a".into(), size: None, inodes: None, mode, read_only: false, no_exec: false },
         ] {
             let world = World::minimal().mount(mount);
-            refused(&supervisor, &request(["exit", "0"]).world(&world), "mode");
+            let expected = RequestError::World(WorldError::at(b"/a", WorldProblem::Mode(mode)));
+            refused(&supervisor, &request(["exit", "0"]).world(&world), &expected);
         }
     }
     // What the kernel would take for another number, or refuse without saying why.
-    for (size, inodes, says) in [
-        (Some(u64::MAX), None, "for no limit leave it out"),
-        (Some(1 << 63), None, "too large"),
-        (None, Some(u64::MAX), "for none leave it out"),
-        (None, Some(1 << 54), "too large"),
-        (Some(0), None, "no limit to the kernel"),
+    for (size, inodes, problem) in [
+        (Some(u64::MAX), None, WorldProblem::Size(u64::MAX)),
+        (Some(1 << 63), None, WorldProblem::Size(1 << 63)),
+        (None, Some(u64::MAX), WorldProblem::Inodes(u64::MAX)),
+        (None, Some(1 << 54), WorldProblem::Inodes(1 << 54)),
+        (Some(0), None, WorldProblem::ZeroSize),
     ] {
         for at in ["/a", "/tmp/a"] {
             let tmpfs = Mount::Tmpfs { at: at.into(), size, inodes, mode: 0o755, read_only: false, no_exec: false };
-            refused(&supervisor, &request(["exit", "0"]).world(&World::minimal().mount(tmpfs)), says);
+            let expected = RequestError::World(WorldError::at(at.as_bytes(), problem.clone()));
+            refused(&supervisor, &request(["exit", "0"]).world(&World::minimal().mount(tmpfs)), &expected);
         }
     }
     for (size, inodes) in [((1 << 63) - 1, (1 << 54) - 1), (1, 1)] {
@@ -376,7 +396,8 @@ fn values_that_the_kernel_would_refuse() {
         assert_eq!(result(&supervisor, &request(["exit", "0"]).world(&world)).outcome, Outcome::Exited(0));
     }
     let hard = request(["exit", "0"]).rlimit("NICE", 40);
-    not_started(&supervisor, &hard, "rlimit", Some(libc::EPERM), "RLIMIT_NICE");
+    let expected = RunError::new(Step::Rlimit).with_errno(libc::EPERM).with_subject("RLIMIT_NICE");
+    not_started(&supervisor, &hard, &expected);
 }
 
 #[test]
@@ -450,7 +471,7 @@ fn a_descriptor_that_cannot_be_executed() {
     let supervisor = supervisor();
     let (read, write) = pipe();
     assert!(read.as_raw_fd() > 2);
-    not_started(&supervisor, &Request::from_descriptor(write).arg("x"), "exec", Some(libc::EACCES), "the program");
+    not_started(&supervisor, &Request::from_descriptor(write).arg("x"), &exec(libc::EACCES));
 }
 
 #[test]
@@ -458,10 +479,13 @@ fn a_variable_that_is_set_twice_has_the_last_value() {
     let supervisor = supervisor();
     let request = Request::new("/usr/bin/env").env("A", "1").env("B", "2").env("A", "3");
     assert_eq!(run(&supervisor, &request).text(), "B=2\nA=3\n");
-    refused(&supervisor, &Request::new("/bin/true").env("", "x"), "has no name");
+    let unnamed = RequestError::UnnamedVariable("=x".into());
+    refused(&supervisor, &Request::new("/bin/true").env("", "x"), &unnamed);
     // It would be another variable, and there twice after the next.
-    refused(&supervisor, &Request::new("/bin/true").env("A=B", "c").env("A", "1"), "\"A=B\"");
-    refused(&supervisor, &Request::new("/bin/true").env("A\0B", "c"), "\"A\\0B\"");
+    let equals = RequestError::VariableHasEquals("A=B".into());
+    refused(&supervisor, &Request::new("/bin/true").env("A=B", "c").env("A", "1"), &equals);
+    let nul = RequestError::VariableHasNul("A\0B".into());
+    refused(&supervisor, &Request::new("/bin/true").env("A\0B", "c"), &nul);
     let request = Request::new("/usr/bin/env").env("A", "=1").env("A1", "2").env("A", "B=3");
     assert_eq!(run(&supervisor, &request).text(), "A1=2\nA=B=3\n");
 }
@@ -470,7 +494,8 @@ fn a_variable_that_is_set_twice_has_the_last_value() {
 fn a_script_by_descriptor() {
     let script = rustix::fs::memfd_create("script", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
     rustix::io::write(&script, b"#!/bin/sh\nexit 3\n").unwrap();
-    refused(&supervisor(), &Request::from_descriptor(script).arg("script"), "is a script");
+    let request = Request::from_descriptor(script).arg("script");
+    refused(&supervisor(), &request, &RequestError::ScriptByDescriptor);
 }
 
 #[test]
@@ -489,7 +514,8 @@ fn the_smaller_of_two_limits_on_files() {
 fn more_processes_than_there_can_be() {
     let supervisor = supervisor();
     for limit in [Request::MAX_PROCESS_LIMIT + 1, 5_000_000] {
-        refused(&supervisor, &Request::new("/bin/true").process_limit(limit), "is above 4194301");
+        let expected = RequestError::Limit(LimitError::TooManyProcesses { limit });
+        refused(&supervisor, &Request::new("/bin/true").process_limit(limit), &expected);
     }
     if needs_cgroups(&supervisor) {
         let most = Request::new("/bin/true").process_limit(Request::MAX_PROCESS_LIMIT);
@@ -501,13 +527,13 @@ fn more_processes_than_there_can_be() {
 fn limits_that_leave_room_for_no_program() {
     let supervisor = supervisor();
     let request = || Request::new("/bin/true");
-    for (request, says) in [
-        (request().process_limit(0), "process_limit is 0"),
-        (request().memory_limit(0), "memory_limit is 0"),
-        (request().real_time_limit(Duration::ZERO), "real_time_limit is 0"),
-        (request().cpu_time_limit(Duration::ZERO), "cpu_time_limit is 0"),
+    for (request, limit) in [
+        (request().process_limit(0), Limit::Processes),
+        (request().memory_limit(0), Limit::Memory),
+        (request().real_time_limit(Duration::ZERO), Limit::RealTime),
+        (request().cpu_time_limit(Duration::ZERO), Limit::CpuTime),
     ] {
-        refused(&supervisor, &request, says);
+        refused(&supervisor, &request, &RequestError::Limit(LimitError::Zero(limit)));
     }
 }
 
@@ -530,11 +556,11 @@ fn more_places_than_there_can_be() {
 #[test]
 fn ids_that_are_none() {
     let supervisor = supervisor();
-    for (world, says) in [
-        (World::minimal().uid(u32::MAX), "World::uid: 4294967295 means no id"),
-        (World::minimal().gid(u32::MAX), "World::gid: 4294967295 means no id"),
-    ] {
-        refused(&supervisor, &Request::new("/bin/true").world(&world), says);
+    for (world, method) in
+        [(World::minimal().uid(u32::MAX), "World::uid"), (World::minimal().gid(u32::MAX), "World::gid")]
+    {
+        let expected = RequestError::from(WorldProblem::NoId { method: method.to_owned() });
+        refused(&supervisor, &Request::new("/bin/true").world(&world), &expected);
     }
 }
 
@@ -543,6 +569,11 @@ fn more_mounts_than_can_be_said() {
     let supervisor = supervisor();
     let many = (0..2500).fold(World::minimal(), |world, n| world.mount(Mount::tmpfs(format!("/m{n}"))));
     let result = result(&supervisor, &Request::new("/bin/true").world(&many));
-    let Outcome::NotStarted(error) = &result.outcome else { panic!("{result}") };
-    assert!(error.to_string().contains("use fewer mounts"), "{error}");
+    let error = millibox_tests::not_started(&result);
+    let Some(Hint::World(WorldError { problem, .. })) = &error.hint else { panic!("{error:?}") };
+    let (WorldProblem::TooLong { bytes, max_bytes } | WorldProblem::RunMountsTooLong { bytes, max_bytes }) = problem
+    else {
+        panic!("{error:?}")
+    };
+    assert!(bytes > max_bytes, "{error}");
 }

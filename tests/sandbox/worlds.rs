@@ -1,8 +1,8 @@
 //! Worlds in turn, many worlds, and worlds that cannot be had.
 
 use crate::{builder, supervisor};
-use millibox::{Mount, Outcome, Request, Supervisor, World};
-use millibox_tests::{Gone, directory, request, result, run, share, sleeper, start, wait};
+use millibox::{Mount, Outcome, Request, Step, Supervisor, World};
+use millibox_tests::{Gone, directory, not_started, request, result, run, share, sleeper, start, wait};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -112,9 +112,9 @@ fn a_world_whose_mounts_fail_in_each_run() {
         .mount(Mount::CreateDir { path: "/s/no-room".into(), mode: 0o755 });
     for _ in 0..5 {
         let result = result(&supervisor, &request(["exit", "0"]).world(&full));
-        let Outcome::NotStarted(error) = &result.outcome else { panic!("{result}") };
-        assert_eq!((error.step.name(), error.errno), ("mount_point", Some(libc::ENOSPC)));
-        assert!(error.to_string().contains("/s/no-room"), "{error}");
+        let error = not_started(&result);
+        assert_eq!((error.step, error.errno), (Step::MountPoint, Some(libc::ENOSPC)));
+        assert_eq!(error.subject.as_deref(), Some("/s/no-room"));
         is_marked(&supervisor, 1);
     }
 }
@@ -202,7 +202,10 @@ fn what_was_put_in_a_sources_place_is_seen() {
     std::fs::rename(path("new"), path("file")).unwrap();
     assert_eq!(read(&supervisor, &world, "/seen"), "two");
     std::fs::remove_file(path("file")).unwrap();
-    assert!(read(&supervisor, &world, "/seen").contains("no such path on the host"));
+    let removed = result(&supervisor, &request(["cat", "/seen"]).world(&world));
+    let error = not_started(&removed);
+    assert_eq!((error.step, error.errno), (Step::MountSource, Some(libc::ENOENT)), "{error}");
+    assert_eq!(error.subject.as_deref(), path("file").to_str());
     write("file", "three");
     assert_eq!(read(&supervisor, &world, "/seen"), "three");
 

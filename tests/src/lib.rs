@@ -3,6 +3,7 @@
 //! * [`builder`], [`supervisor`]: a sandbox with the best backend of this machine;
 //! * [`request`]: a request to run the [`probe`], by descriptor, in the minimal world;
 //! * [`run`]: runs a request and returns its [`Output`];
+//! * [`not_started`], [`sandbox_error`]: the error of a result, which tests compare by its fields;
 //! * [`needs_cgroups`], [`skip`]: report a test that cannot run here. They write `SKIPPED: ...` to
 //!   standard error, and a line to the file that `MILLIBOX_SKIPS` names;
 //! * [`eventually`], [`descendants`], [`Gone`]: check that no process or cgroup is left.
@@ -10,7 +11,7 @@
 //! The tests need no privileges. Started by root, the sandbox runs as another user, so tests set
 //! the permissions of bound files ([`directory`]).
 
-use millibox::{Backend, BackendChoice, Builder, Handle, Outcome, Request, RunResult, Supervisor, World};
+use millibox::{Backend, BackendChoice, Builder, Handle, Outcome, Request, RunError, RunResult, Supervisor, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write;
@@ -184,7 +185,19 @@ pub fn result(supervisor: &Supervisor, request: &Request) -> RunResult {
     wait(&supervisor.run(request).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Waits for a result. Panics after [`PATIENCE`].
+/// The error of a run that was not started.
+pub fn not_started(result: &RunResult) -> &RunError {
+    let Outcome::NotStarted(error) = &result.outcome else { panic!("{result}") };
+    error
+}
+
+/// The error of a run in which the sandbox failed.
+pub fn sandbox_error(result: &RunResult) -> &RunError {
+    let Outcome::SandboxError(error) = &result.outcome else { panic!("{result}") };
+    error
+}
+
+/// Waits for a result, but not for ever.
 pub fn wait(handle: &Handle) -> RunResult {
     match handle.wait_timeout(PATIENCE) {
         Ok(Some(result)) => {

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 pub enum Error {
     /// The supervisor's executable was not found in any of these places.
     #[error(
-        "cannot find millibox-supervisor (looked at {}); build it in a checkout of millibox (cargo build --release --bin \
-         millibox-supervisor), and put it beside this program or set MILLIBOX_SUPERVISOR to its path; or make install \
-         there, which puts it on PATH", shown(.0)
+        "cannot find millibox-supervisor at {}; build it in a checkout of millibox (cargo build --release --bin \
+         millibox-supervisor), then put it beside this program or set MILLIBOX_SUPERVISOR to its path; or run make \
+         install there, which puts it on PATH", shown(.0)
     )]
     NoSupervisor(Vec<PathBuf>),
     /// The supervisor's executable cannot be executed.
@@ -28,7 +28,7 @@ pub enum Error {
         error: std::io::Error,
     },
     /// What was executed is no supervisor, or not of this version.
-    #[error("{} is no millibox-supervisor of this version: {why}", named(.path, *.named_by))]
+    #[error("{} is not a millibox-supervisor of this version: {why}", named(.path, *.named_by))]
     NotSupervisor {
         /// The executable.
         path: PathBuf,
@@ -73,10 +73,10 @@ pub enum RequestError {
     #[error("{0}")]
     World(WorldError),
     /// The path of the program is empty.
-    #[error("the path of the program is empty")]
+    #[error("the path of the program is empty; name a program")]
     EmptyPath,
     /// The name of the program to look up is empty.
-    #[error("the name of the program to look up is empty")]
+    #[error("the name of the program to look up is empty; name a program")]
     EmptyName,
     /// A name with `/` cannot be looked up.
     #[error("{0:?} contains a / and cannot be looked up; use Program::Path")]
@@ -106,7 +106,10 @@ pub enum RequestError {
     #[error("{0:?} contains a NUL byte")]
     HasNul(OsString),
     /// Arguments, environment and world are too long.
-    #[error("arguments, environment and world have {bytes} bytes, and at most {max_bytes} are accepted")]
+    #[error(
+        "arguments, environment and world have {bytes} bytes, and at most {max_bytes} are accepted; pass long data in a \
+         file"
+    )]
     TooLong {
         /// Their bytes.
         bytes: usize,
@@ -123,7 +126,7 @@ pub enum RequestError {
     #[error("cannot keep the input in memory: {}{}", error_text(*.0), remedy(&error_text(*.0), None))]
     Input(i32),
     /// The list of CPUs is empty.
-    #[error("the list of CPUs is empty")]
+    #[error("the list of CPUs is empty; name at least one, or omit it")]
     NoCpus,
     /// The supervisor's slots have one runner each, and a pair needs two.
     #[error("a pair needs a slot with two runners; start the supervisor with Builder::homes_per_slot(2) or more")]
@@ -194,7 +197,7 @@ pub(crate) const MORE_FILES: &str = "; raise the limit on open files (ulimit -n)
 /// What to do about a path that leads to no file, or too many files.
 fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
     match (Errno::from_io_error(error), named_by) {
-        (Some(Errno::NOENT), Some(by)) => format!("; {by} must name a millibox-supervisor, or be left out"),
+        (Some(Errno::NOENT), Some(by)) => format!("; {by} must name a millibox-supervisor, or be omitted"),
         (Some(Errno::MFILE), _) => MORE_FILES.to_owned(),
         _ => String::new(),
     }

@@ -45,6 +45,8 @@ mod capture;
 mod connection;
 mod error;
 mod handle;
+#[cfg(test)]
+mod messages;
 mod output;
 mod pool;
 mod request;

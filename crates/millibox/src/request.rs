@@ -209,7 +209,7 @@ impl Request {
     /// Swap is none unless [`Request::swap_limit`] gives some.
     ///
     /// Without cgroups (backend rlimit) it is the address space of each process, and who has used it up is told so by the
-    /// kernel: the run then ends in its own way, not by [`Outcome::MemoryLimit`](crate::Outcome::MemoryLimit).
+    /// kernel: the run then ends in its own way, not by [`Outcome::MemoryLimit`].
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Request {
         self.limits.memory = Some(bytes);
@@ -293,7 +293,7 @@ impl Request {
     }
 
     /// Bytes that the run may write to any one file (`RLIMIT_FSIZE`). If going beyond it ends the first process (SIGXFSZ)
-    /// that is [`Outcome::OutputLimit`](crate::Outcome::OutputLimit); who ignores the signal, as Python does, is refused
+    /// that is [`Outcome::OutputLimit`]; who ignores the signal, as Python does, is refused
     /// the rest (EFBIG), and ends as it will. A pipe is no file: whoever
     /// moves its bytes counts them, see [`move_output`](crate::move_output).
     #[must_use]

@@ -13,7 +13,7 @@ use std::fmt;
 /// ```
 /// use millibox_wire::{RunError, Step};
 /// let error = RunError::new(Step::Exec).with_errno(13).with_subject("/data");
-/// assert!(error.to_string().starts_with("cannot execute the program /data: Permission denied (os error 13); "));
+/// assert!(error.to_string().starts_with("cannot execute /data: Permission denied (os error 13); "));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -68,9 +68,9 @@ pub struct Cause<'a>(&'a RunError);
 impl fmt::Display for Cause<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RunError { step, errno, subject, .. } = self.0;
-        write!(f, "cannot {}", step.action())?;
-        if let Some(subject) = subject {
-            write!(f, " {subject}")?;
+        match subject {
+            Some(subject) => write!(f, "cannot {} {subject}", step.action_on())?,
+            None => write!(f, "cannot {}", step.action())?,
         }
         if let Some(errno) = errno {
             // "No such file or directory (os error 2)": people search for both.
@@ -85,6 +85,10 @@ impl fmt::Display for RunError {
         self.cause().fmt(f)?;
         let separator = if self.errno.is_some() { "; " } else { ": " };
         match (&self.hint, self.errno) {
+            // "It" would be the mount namespace.
+            (Some(Hint::Ended(end)), _) if self.step == Step::Template => {
+                write!(f, "{separator}its mounter {end}")
+            }
             (Some(hint), _) => write!(f, "{separator}{hint}"),
             (None, Some(errno)) => match remedy(self.step, errno) {
                 "" => Ok(()),
@@ -247,7 +251,7 @@ impl fmt::Display for FrameProblem {
             FrameProblem::ProgramCount => {
                 f.write_str("the program must be given by path or by descriptor, and not by both")
             }
-            FrameProblem::CpuNumber => write!(f, "the largest CPU number is {}", crate::MOST_CPUS - 1),
+            FrameProblem::CpuNumber => write!(f, "a CPU number is above {}, the largest", crate::MOST_CPUS - 1),
             FrameProblem::RlimitNumber(number) => write!(f, "there is no resource limit with the number {number}"),
         }
     }
@@ -258,7 +262,7 @@ impl fmt::Display for Hint {
         match self {
             Hint::Frame(problem) => problem.fmt(f),
             Hint::DescriptorCount { announced, received } => {
-                write!(f, "{announced} descriptors were announced and {received} arrived")?;
+                write!(f, "descriptors announced: {announced}, arrived: {received}")?;
                 // The kernel drops those for which the receiver has no room.
                 if received < announced { write!(f, "; {MORE_FILES}") } else { Ok(()) }
             }
@@ -294,8 +298,8 @@ impl fmt::Display for Hint {
             Hint::ZygoteLost => f.write_str("it lost its zygote"),
             Hint::NotBegun(end) => write!(f, "it {end}, and nothing of the run has begun"),
             Hint::NotTaken => f.write_str(
-                "nothing of the run has begun: its runner did not take it in time; the kernel may still be cleaning up \
-                 after an earlier run",
+                "its runner did not take the run in time, and nothing of it has begun; the kernel may still be \
+                 cleaning up after an earlier run",
             ),
             Hint::NotExecuted => f.write_str(
                 "it was not executed in time; the file system of the program or of its working directory may hang",
@@ -305,7 +309,8 @@ impl fmt::Display for Hint {
             ),
             Hint::NoStatus => f.write_str("it reported no exit status"),
             Hint::Unwatchable { errno } => {
-                write!(f, "its socket cannot be watched: {}", std::io::Error::from_raw_os_error(*errno))
+                let error = std::io::Error::from_raw_os_error(*errno);
+                write!(f, "the supervisor cannot watch the socket of its mounter: {error}")
             }
         }
     }
@@ -313,7 +318,8 @@ impl fmt::Display for Hint {
 
 const MORE_FILES: &str = "raise the limit on open files (ulimit -n) of the process that starts millibox";
 const MORE_PROCESSES: &str = "raise the process limit (ulimit -u, pids.max) of the process that starts millibox";
-const HOST_FILE_SYSTEM: &str = "this file system is the host's, and millibox creates nothing on those; create the path first, or choose another one";
+pub(crate) const HOST_FILE_SYSTEM: &str = "this file system is the host's, and millibox creates nothing on those; create \
+                                          the path first, or choose another one";
 
 /// What to do about this error number in this step; empty if nothing is known.
 fn remedy(step: Step, errno: i32) -> &'static str {

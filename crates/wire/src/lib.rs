@@ -21,6 +21,8 @@
 mod error;
 pub mod frame;
 mod limits;
+#[cfg(test)]
+mod messages;
 pub mod path;
 mod request;
 mod result;

@@ -120,7 +120,7 @@ pub enum LimitError {
         limit: u32,
     },
     /// The bandwidth's CPU time is too small.
-    #[error("a CPU bandwidth of {max_us} us is below {MIN_BANDWIDTH_US} us")]
+    #[error("a CPU bandwidth of {max_us} us in each period is below {MIN_BANDWIDTH_US} us")]
     BandwidthMax {
         /// CPU time in each period, in microseconds.
         max_us: u64,
@@ -134,7 +134,7 @@ pub enum LimitError {
         period_us: u64,
     },
     /// Swap is limited on top of a memory limit that is missing.
-    #[error("a swap limit needs a memory limit")]
+    #[error("a swap limit needs a memory limit; set one too")]
     SwapWithoutMemory,
 }
 

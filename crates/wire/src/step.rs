@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Declares [`Step`] with each step's name in reports and what it does, for a sentence that begins
-/// "cannot ".
+/// "cannot ". A second text is for sentences in which the name of the subject follows.
 macro_rules! steps {
-    ($($(#[$doc:meta])* $variant:ident, $name:literal, $action:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident, $name:literal, $action:literal $(, $on:literal)?;)*) => {
         /// A step of a run that can fail, in the order of a run.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[repr(u32)]
@@ -26,14 +26,25 @@ macro_rules! steps {
                 }
             }
 
-            /// What the step does, as the predicate of "cannot ...".
+            /// What the step does, as the predicate of "cannot ...", if no subject is known.
             pub(crate) fn action(self) -> &'static str {
                 match self {
                     $(Step::$variant => $action,)*
                 }
             }
+
+            /// The same, if the name of the subject follows.
+            pub(crate) fn action_on(self) -> &'static str {
+                match self {
+                    $(Step::$variant => last(&[$action $(, $on)?]),)*
+                }
+            }
         }
     };
+}
+
+const fn last(texts: &[&'static str]) -> &'static str {
+    texts[texts.len() - 1]
 }
 
 steps! {
@@ -46,15 +57,15 @@ steps! {
     /// A mounter prepares the world's mount namespace.
     Template, "template", "prepare the mount namespace";
     /// A mounter opens the source of a bind mount.
-    MountSource, "mount_source", "open the source of the mount";
+    MountSource, "mount_source", "open the source of a mount", "open the mount source";
     /// A mounter or pid1 creates a mount point.
-    MountPoint, "mount_point", "create the mount point";
+    MountPoint, "mount_point", "create a mount point", "create the mount point";
     /// A mounter or pid1 mounts.
-    Mount, "mount", "mount";
+    Mount, "mount", "carry out a mount", "mount";
     /// A mounter sets a mount's attributes.
-    MountAttributes, "mount_attributes", "set read-only, noexec, nosuid or nodev on";
+    MountAttributes, "mount_attributes", "set the attributes of a mount", "set read-only, noexec, nosuid or nodev on";
     /// A mounter changes the root.
-    NewRoot, "new_root", "change the root to";
+    NewRoot, "new_root", "change the root", "change the root to";
     /// pid1's cgroup is created.
     Cgroup, "cgroup", "create the run's cgroup";
     /// A network namespace is created for the run.
@@ -88,7 +99,7 @@ steps! {
     /// The target changes its working directory.
     WorkingDirectory, "working_directory", "change to the working directory";
     /// The target sets a resource limit.
-    Rlimit, "rlimit", "set the resource limit";
+    Rlimit, "rlimit", "set a resource limit", "set the resource limit";
     /// The target sets its CPU affinity.
     Affinity, "affinity", "set the CPU affinity";
     /// The memory limit is set.
@@ -104,7 +115,7 @@ steps! {
     /// The arguments and the environment are passed on.
     Arguments, "arguments", "pass the arguments";
     /// The target executes the program.
-    Exec, "exec", "execute the program";
+    Exec, "exec", "execute the program", "execute";
     /// pid1 reads or resets the run's counters.
     Counters, "counters", "read or reset the run's counters";
     /// pid1 supervises the run.

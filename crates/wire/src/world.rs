@@ -1,5 +1,6 @@
 //! All of a run's surroundings that do not depend on the program.
 
+use crate::error::HOST_FILE_SYSTEM;
 use crate::path::{normal, shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -344,10 +345,7 @@ pub enum WorldProblem {
     #[error("binds below more than one tmpfs are not supported; put them below one tmpfs, or elsewhere")]
     BindsBelowTwoTmpfs,
     /// The path is on a file system of the host.
-    #[error(
-        "this file system is the host's, and millibox creates nothing on those; create the path first, or choose another \
-         one"
-    )]
+    #[error("{HOST_FILE_SYSTEM}")]
     OnHostFileSystem,
     /// A new root comes after mounts that each run makes for itself.
     #[error("a new root must come before any writable tmpfs and any procfs")]
@@ -365,7 +363,7 @@ pub enum WorldProblem {
     #[error("seccomp program: {0}")]
     Seccomp(String),
     /// The world takes too many bytes.
-    #[error("it takes {bytes} bytes, and at most {max_bytes} are accepted; use fewer mounts")]
+    #[error("the world takes {bytes} bytes, and at most {max_bytes} are accepted; use fewer mounts")]
     TooLong {
         /// Its bytes.
         bytes: u64,
@@ -374,7 +372,7 @@ pub enum WorldProblem {
     },
     /// What each run has to mount takes too many bytes.
     #[error(
-        "its mounts for each run take {bytes} bytes, and at most {max_bytes} are accepted; use fewer mounts, or binds \
+        "the mounts that each run makes take {bytes} bytes, and at most {max_bytes} are accepted; use fewer mounts, or binds \
          instead of tmpfs and procfs"
     )]
     RunMountsTooLong {

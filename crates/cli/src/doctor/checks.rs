@@ -1,7 +1,7 @@
 //! What is tried.
 
 use super::remedies::{self, Facts};
-use super::trial::{Trial, run, run_with, shell};
+use super::trial::{Trial, TrialError, run, run_with, shell};
 use crate::machine;
 use crate::values::shown_size;
 use millibox::{Backend, BackendChoice, Error, Mount, Network, Outcome, Request, Supervisor, World};
@@ -70,14 +70,13 @@ impl Checkup<'_> {
         &mut self,
         name: &'static str,
         needed: bool,
-        outcome: Result<String, String>,
+        outcome: Result<String, TrialError>,
         remedy: Option<String>,
     ) -> bool {
-        let (ok, detail) = match outcome {
-            Ok(detail) => (true, detail),
-            Err(why) => (false, why),
+        let (ok, detail, remedy) = match outcome {
+            Ok(detail) => (true, detail, None),
+            Err(error) => (false, error.to_string(), self.facts.rlimits(&error).or(remedy)),
         };
-        let remedy = if ok { None } else { self.facts.rlimits(&detail).or(remedy) };
         let check = Check { name, ok, detail, remedy, needed };
         (self.told)(&check);
         self.found.checks.push(check);
@@ -89,33 +88,33 @@ impl Checkup<'_> {
         let started = machine.builder().slots(1).homes_per_slot(1).backend(BackendChoice::Rlimit).start();
         let renamed = |by: &str| format!("set {by} to the path of a millibox-supervisor of this version, or unset it");
         let elsewhere = "install millibox-supervisor beside millibox, or set MILLIBOX_SUPERVISOR to its path";
-        let (found, remedy) = match &started {
-            Err(error @ Error::NotExecuted { named_by: Some(by), error: why, .. })
-                if why.kind() == std::io::ErrorKind::NotFound =>
+        let remedy = match &started {
+            Err(Error::NotExecuted { named_by: Some(by), error, .. })
+                if error.kind() == std::io::ErrorKind::NotFound =>
             {
-                (Err(error.to_string()), renamed(by))
+                Some(renamed(by))
             }
-            Err(error @ Error::NotExecuted { path, .. }) => {
+            Err(Error::NotExecuted { path, .. }) => {
                 let remedy = format!("chmod 755 {} (on a file system that is not mounted noexec)", path.display());
-                (Err(error.to_string()), format!("{remedy}, or {elsewhere}"))
+                Some(format!("{remedy}, or {elsewhere}"))
             }
-            Err(error @ Error::NotSupervisor { named_by, .. }) => {
-                (Err(error.to_string()), named_by.map_or(elsewhere.to_owned(), renamed))
-            }
-            Err(error @ Error::NoSupervisor(_)) => (Err(error.to_string()), elsewhere.to_owned()),
-            _ => (Ok("found, and executed".to_owned()), String::new()),
+            Err(Error::NotSupervisor { named_by, .. }) => Some(named_by.map_or(elsewhere.to_owned(), renamed)),
+            Err(Error::NoSupervisor(_)) => Some(elsewhere.to_owned()),
+            _ => None,
         };
-        if !self.note("supervisor", true, found, Some(remedy)) {
-            return false;
-        }
+        let started = started.map_err(TrialError::from);
+        let started = match (started, remedy) {
+            (Err(error), Some(remedy)) => return self.note("supervisor", true, Err(error), Some(remedy)),
+            (started, _) => started,
+        };
+        self.note("supervisor", true, Ok("found, and executed".to_owned()), None);
         let remedy = self.facts.namespaces();
         let supervisor = match started {
             Ok(supervisor) => supervisor,
             Err(error) => {
-                let why = error.to_string();
-                // It did not come as far as namespaces.
-                let remedy = remedies::cgroup_parent(&why).or(remedy);
-                return self.note("user namespaces", true, Err(why), remedy);
+                // A wrong cgroup is found before namespaces are created.
+                let remedy = remedies::cgroup_parent(&error).or(remedy);
+                return self.note("user namespaces", true, Err(error), remedy);
             }
         };
         let (uid, gid) = supervisor.ids();
@@ -144,7 +143,7 @@ impl Checkup<'_> {
                 .homes_per_slot(1)
                 .backend(choice)
                 .start()
-                .map_err(|error| error.to_string())
+                .map_err(TrialError::from)
                 .and_then(|supervisor| sane(&supervisor));
             if tried.is_ok() {
                 self.found.working.push(backend);
@@ -155,9 +154,9 @@ impl Checkup<'_> {
             outcomes.push((name, backend, choice, tried));
         }
         // One of the two that use cgroups is enough, or would be but for a limit around us; told once, at the first.
-        let enough = |tried: &Result<String, String>| match tried {
+        let enough = |tried: &Result<String, TrialError>| match tried {
             Ok(_) => true,
-            Err(why) => self.facts.rlimits(why).is_some(),
+            Err(error) => self.facts.rlimits(error).is_some(),
         };
         let trees = outcomes.iter().take(2).any(|(.., tried)| enough(tried));
         let mut remedy = if trees { None } else { self.facts.cgroups() };
@@ -165,7 +164,7 @@ impl Checkup<'_> {
         for (name, backend, choice, tried) in outcomes {
             let instead = better.filter(|_| wanted == choice);
             let instead = instead.map(|better| format!("leave --backend {backend} out: {better} works here"));
-            let named = tried.as_ref().err().and_then(|why| remedies::cgroup_parent(why));
+            let named = tried.as_ref().err().and_then(remedies::cgroup_parent);
             self.note(name, false, tried, named.or_else(|| remedy.take()).or(instead));
         }
     }
@@ -182,7 +181,7 @@ impl Checkup<'_> {
         let supervisor = match started {
             Ok(supervisor) => supervisor,
             Err(error) => {
-                self.note("start again", true, Err(error.to_string()), None);
+                self.note("start again", true, Err(error.into()), None);
                 return;
             }
         };
@@ -206,14 +205,17 @@ impl Checkup<'_> {
         let landlock = its
             .landlock()
             .map(|version| format!("version {version}: the supervisor opens no files but those below /proc"))
-            .ok_or_else(|| "the kernel has none; the supervisor is held by its seccomp program alone".to_owned());
+            .ok_or_else(|| {
+                TrialError::unexpected("the kernel has none; the supervisor is held by its seccomp program alone")
+            });
         let remedy = "a second wall: Linux 5.13 with CONFIG_SECURITY_LANDLOCK, and landlock in the kernel's lsm= list";
         self.note("landlock", false, landlock, Some(remedy.to_owned()));
         let counted = if its.counts_file_locks() {
             Ok("counted: what a run has of them is held by its memory limit".to_owned())
         } else {
-            Err("not counted: the kernel charges nobody for them, so only limits on time hold what a run has of them"
-                .to_owned())
+            Err(TrialError::unexpected(
+                "not counted: the kernel charges nobody for them, so only limits on time hold what a run has of them",
+            ))
         };
         let remedy = "mount /proc without subset=pid and hidepid, and for the PID namespace that millibox is in";
         self.note("file locks", false, counted, Some(remedy.to_owned()));
@@ -230,14 +232,14 @@ impl Checkup<'_> {
         let clean = if left.is_empty() {
             Ok("nothing is left of the supervisor".to_owned())
         } else {
-            Err(format!("left behind: {}", left.join(", ")))
+            Err(TrialError::unexpected(format!("left behind: {}", left.join(", "))))
         };
         self.note("clean end", true, clean, None);
     }
 }
 
 /// Whether none are set apart, as the kernel tells it in a directory for each size.
-fn huge_pages(directory: &Path) -> Result<String, String> {
+fn huge_pages(directory: &Path) -> Result<String, TrialError> {
     let mut all = 0u64;
     for size in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = size.file_name();
@@ -251,12 +253,15 @@ fn huge_pages(directory: &Path) -> Result<String, String> {
     }
     match all {
         0 => Ok("none are set apart".to_owned()),
-        all => Err(format!("{} are set apart, which runs can take beyond their memory limit", shown_size(all))),
+        all => Err(TrialError::unexpected(format!(
+            "{} are set apart, which runs can take beyond their memory limit",
+            shown_size(all)
+        ))),
     }
 }
 
 /// A trivial program with limits: it must run, and its figures must be possible ones.
-fn sane(supervisor: &Supervisor) -> Result<String, String> {
+fn sane(supervisor: &Supervisor) -> Result<String, TrialError> {
     let mut request = Request::new("/bin/true").real_time_limit(Duration::from_secs(5));
     // An address space, where that is what is limited, has more in it than memory.
     request = request.memory_limit(64 * MIB).process_limit(8).cpu_time_limit(Duration::from_secs(5));
@@ -264,7 +269,9 @@ fn sane(supervisor: &Supervisor) -> Result<String, String> {
     let figures = trial.result.figures;
     let cpu = Duration::from_nanos(figures.cpu_user_ns.saturating_add(figures.cpu_system_ns));
     let real = Duration::from_nanos(figures.real_time_ns);
-    let wrong = |what: &str, value: String| Err(format!("/bin/true is said to have used {value} of {what}"));
+    let wrong = |what: &str, value: String| {
+        Err(TrialError::unexpected(format!("/bin/true is reported to have used {value} of {what}")))
+    };
     if real.is_zero() || real > Duration::from_secs(5) {
         return wrong("real time", format!("{real:?}"));
     }
@@ -289,7 +296,7 @@ fn sane(supervisor: &Supervisor) -> Result<String, String> {
     ))
 }
 
-fn memory_limit(supervisor: &Supervisor, trees: bool) -> Result<String, String> {
+fn memory_limit(supervisor: &Supervisor, trees: bool) -> Result<String, TrialError> {
     // tail(1) keeps a line whole, however long.
     let eater = shell("head -c 300000000 /dev/zero | tail | wc -c").memory_limit(32 * MIB);
     let trial = run(supervisor, eater)?;
@@ -305,7 +312,7 @@ fn memory_limit(supervisor: &Supervisor, trees: bool) -> Result<String, String> 
     }
 }
 
-fn process_limit(supervisor: &Supervisor) -> Result<String, String> {
+fn process_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
     let request = |limit| {
         let five = "sleep 0.3 & sleep 0.3 & sleep 0.3 & sleep 0.3 & echo started; wait";
         shell(five).process_limit(limit).real_time_limit(Duration::from_millis(900))
@@ -318,12 +325,13 @@ fn process_limit(supervisor: &Supervisor) -> Result<String, String> {
     let held = run(supervisor, request(3))?;
     let peak = held.result.figures.peak_processes;
     if held.output.contains("started") || peak.is_some_and(|peak| peak > 3) {
-        return Err(format!("a limit of 3 did not hold: {}, {peak:?} processes", held.unexpected()));
+        let detail = format!("a limit of 3 did not hold: {}, {peak:?} processes", held.ending());
+        return Err(TrialError::unexpected(detail));
     }
     Ok("a program that wanted 5 processes got 3".to_owned())
 }
 
-fn cpu_time_limit(supervisor: &Supervisor, trees: bool) -> Result<String, String> {
+fn cpu_time_limit(supervisor: &Supervisor, trees: bool) -> Result<String, TrialError> {
     let limit = Duration::from_millis(100);
     let trial = run(supervisor, shell("while :; do :; done").cpu_time_limit(limit))?;
     let figures = trial.result.figures;
@@ -334,11 +342,11 @@ fn cpu_time_limit(supervisor: &Supervisor, trees: bool) -> Result<String, String
         }
         // Without cgroups, only what processes have used that were waited for is known.
         Outcome::CpuTimeLimit if !trees => Ok("a busy loop with 100ms was ended".to_owned()),
-        _ => Err(format!("{}, after {used:.1?} of CPU time", trial.unexpected())),
+        _ => Err(TrialError::unexpected(format!("{}, after {used:.1?} of CPU time", trial.ending()))),
     }
 }
 
-fn real_time_limit(supervisor: &Supervisor) -> Result<String, String> {
+fn real_time_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
     let limit = Duration::from_millis(100);
     let trial = run(supervisor, shell("sleep 5").real_time_limit(limit))?;
     let used = Duration::from_nanos(trial.result.figures.real_time_ns);
@@ -346,20 +354,20 @@ fn real_time_limit(supervisor: &Supervisor) -> Result<String, String> {
         Outcome::RealTimeLimit if used >= limit && used < limit + SLACK => {
             Ok(format!("a sleeper with 100ms was ended after {used:.1?}"))
         }
-        _ => Err(format!("{}, after {used:.1?}", trial.unexpected())),
+        _ => Err(TrialError::unexpected(format!("{}, after {used:.1?}", trial.ending()))),
     }
 }
 
-fn output_limit(supervisor: &Supervisor) -> Result<String, String> {
+fn output_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
     let trial = run_with(supervisor, shell("head -c 1000000 /dev/zero"), 1000)?;
     if trial.cut && trial.output.len() == 1000 {
         Ok("of a million bytes exactly 1000 came out".to_owned())
     } else {
-        Err(format!("{}, {} bytes came out", trial.unexpected(), trial.output.len()))
+        Err(TrialError::unexpected(format!("{}, {} bytes came out", trial.ending(), trial.output.len())))
     }
 }
 
-fn cpu_bandwidth(supervisor: &Supervisor) -> Result<String, String> {
+fn cpu_bandwidth(supervisor: &Supervisor) -> Result<String, TrialError> {
     let (max, period) = (Duration::from_millis(10), Duration::from_millis(100));
     let busy = shell("while :; do :; done").cpu_bandwidth(max, period).real_time_limit(Duration::from_millis(500));
     let trial = run(supervisor, busy)?;
@@ -368,17 +376,18 @@ fn cpu_bandwidth(supervisor: &Supervisor) -> Result<String, String> {
     if trial.result.outcome == Outcome::RealTimeLimit && used < Duration::from_millis(150) {
         Ok(format!("a busy loop with a tenth of a CPU got {used:.1?} in 500ms"))
     } else {
-        Err(format!("{}, and got {used:.1?} of CPU time in 500ms", trial.unexpected()))
+        Err(TrialError::unexpected(format!("{}, and got {used:.1?} of CPU time in 500ms", trial.ending())))
     }
 }
 
 /// A policy that forbids one call that is easy to try, on top of what every trial has
 /// shown: that the default profile can be attached.
-fn seccomp(supervisor: &Supervisor) -> Result<String, String> {
+fn seccomp(supervisor: &Supervisor) -> Result<String, TrialError> {
     let policy = "name = 'doctor'\ndescription = 'no directories'\ndefault = 'allow'\n\
                   [[rule]]\naction = 'errno:EXDEV'\nwhy = 'to see it refused'\nsyscalls = ['mkdir', 'mkdirat']\n";
-    let policy: millibox_seccomp::Policy = policy.parse().map_err(|error| format!("{error}"))?;
-    let world = World::minimal().seccomp(&policy).map_err(|error| error.to_string())?;
+    let policy: millibox_seccomp::Policy =
+        policy.parse().map_err(|error| TrialError::unexpected(format!("{error}")))?;
+    let world = World::minimal().seccomp(&policy)?;
     let mkdir = || shell("mkdir /tmp/a");
     run(supervisor, mkdir())?.succeeded()?;
     let refused = run(supervisor, mkdir().world(&world))?;
@@ -386,11 +395,11 @@ fn seccomp(supervisor: &Supervisor) -> Result<String, String> {
         Outcome::Exited(code) if code != 0 => {
             Ok("the default profile is attached, and a call that a policy forbids is refused".to_owned())
         }
-        _ => Err(format!("a forbidden call was not refused: {}", refused.unexpected())),
+        _ => Err(TrialError::unexpected(format!("a forbidden call was not refused: {}", refused.ending()))),
     }
 }
 
-fn tmpfs_limit(supervisor: &Supervisor) -> Result<String, String> {
+fn tmpfs_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
     let mut mount = Mount::tmpfs("/small");
     if let Mount::Tmpfs { size, .. } = &mut mount {
         *size = Some(MIB);
@@ -400,11 +409,11 @@ fn tmpfs_limit(supervisor: &Supervisor) -> Result<String, String> {
         run(supervisor, shell("head -c 3000000 /dev/zero > /small/f; wc -c < /small/f").world(&world))?.succeeded()?;
     match trial.output.lines().last().and_then(|line| line.trim().parse::<u64>().ok()) {
         Some(MIB) => Ok("a file system of 1 MiB took 1 MiB".to_owned()),
-        _ => Err(format!("a file system of 1 MiB: {}", trial.unexpected())),
+        _ => Err(TrialError::unexpected(format!("a file system of 1 MiB: {}", trial.ending()))),
     }
 }
 
-fn procfs(supervisor: &Supervisor) -> Result<String, String> {
+fn procfs(supervisor: &Supervisor) -> Result<String, TrialError> {
     let world = World::minimal().mount(Mount::proc("/proc"));
     let trial = run(supervisor, shell("echo /proc/[0-9]*").world(&world))?.succeeded()?;
     // pid1 and the shell.
@@ -412,11 +421,11 @@ fn procfs(supervisor: &Supervisor) -> Result<String, String> {
         1 | 2 if trial.output.starts_with("/proc/") && !trial.output.contains('*') => {
             Ok("it shows the run's own processes only".to_owned())
         }
-        _ => Err(format!("it shows {}", trial.output.trim())),
+        _ => Err(TrialError::unexpected(format!("it shows {}", trial.output.trim()))),
     }
 }
 
-fn loopback(supervisor: &Supervisor) -> Result<String, String> {
+fn loopback(supervisor: &Supervisor) -> Result<String, TrialError> {
     let world = World::minimal().network(Network::Loopback);
     run(supervisor, shell("exit 0").world(&world))?.succeeded()?;
     // Where there is bash: nobody listens, which only a network that is up can tell.
@@ -445,10 +454,10 @@ mod tests {
             set(size, "nr_hugepages", "0");
             set(size, "nr_overcommit_hugepages", "0");
         }
-        assert_eq!(huge_pages(directory.path()), Ok("none are set apart".to_owned()));
+        assert_eq!(huge_pages(directory.path()).unwrap(), "none are set apart");
         set("hugepages-2048kB", "nr_overcommit_hugepages", "3");
-        assert!(huge_pages(directory.path()).is_err_and(|why| why.starts_with("6 MiB are")));
+        assert!(huge_pages(directory.path()).is_err_and(|error| error.to_string().starts_with("6 MiB are")));
         set("hugepages-1048576kB", "nr_hugepages", "1");
-        assert!(huge_pages(directory.path()).is_err_and(|why| why.starts_with("1030 MiB are")));
+        assert!(huge_pages(directory.path()).is_err_and(|error| error.to_string().starts_with("1030 MiB are")));
     }
 }

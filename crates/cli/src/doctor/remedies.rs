@@ -1,15 +1,83 @@
 //! What is likely to be in the way here, and the command that mends it. Only asked once
 //! something has been tried and does not work.
 
+use super::trial::TrialError;
+use millibox::{Error, FrameProblem, Hint, RunError, Step};
 use std::path::{Path, PathBuf};
 
 /// A supervisor with one slot opens no more files than this.
 const ENOUGH_FILES: u64 = 64;
 
-/// What the environment says of cgroups is wrong, and that is what failed.
-pub fn cgroup_parent(why: &str) -> Option<String> {
-    let to_blame = why.contains("MILLIBOX_CGROUP_PARENT");
-    to_blame.then(|| "set MILLIBOX_CGROUP_PARENT to a cgroup that is there, or unset it".to_owned())
+/// The remedy if the supervisor did not start because of MILLIBOX_CGROUP_PARENT.
+pub fn cgroup_parent(error: &TrialError) -> Option<String> {
+    let text = start_text(error)?;
+    // The supervisor's start error is text so far.
+    let is_cause = text.contains("MILLIBOX_CGROUP_PARENT");
+    is_cause.then(|| "set MILLIBOX_CGROUP_PARENT to an existing cgroup, or unset it".to_owned())
+}
+
+/// The words of a supervisor that did not start or died.
+fn start_text(error: &TrialError) -> Option<&str> {
+    let TrialError::Start(error) = error else { return None };
+    match &**error {
+        Error::Start(text) | Error::Died(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// A resource limit of the process that starts millibox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OwnLimit {
+    OpenFiles,
+    Processes,
+}
+
+impl OwnLimit {
+    /// The limit that an error number names.
+    fn of_errno(errno: i32) -> Option<OwnLimit> {
+        match errno {
+            libc::EMFILE => Some(OwnLimit::OpenFiles),
+            libc::EAGAIN => Some(OwnLimit::Processes),
+            _ => None,
+        }
+    }
+
+    /// The limit that made a run fail. `few_files`: few files may be open.
+    fn of_run(error: &RunError, few_files: bool) -> Option<OwnLimit> {
+        // Without room for one more descriptor, a descriptor that was sent does not arrive or cannot
+        // have its number.
+        let lost_descriptor = matches!(error.step, Step::Receive | Step::Descriptors)
+            || matches!(error.hint, Some(Hint::DescriptorCount { .. } | Hint::Frame(FrameProblem::MemfdMissing)));
+        match (error.step, error.errno) {
+            (_, Some(errno)) if OwnLimit::of_errno(errno).is_some() => OwnLimit::of_errno(errno),
+            _ if few_files && lost_descriptor => Some(OwnLimit::OpenFiles),
+            // No run can have a limit above that of the process that starts millibox.
+            (Step::ProcessLimit, Some(libc::EPERM)) => Some(OwnLimit::Processes),
+            _ => None,
+        }
+    }
+
+    /// The limit that made the supervisor fail. Its start error is text so far.
+    fn of_start_text(text: &str, few_files: bool) -> Option<OwnLimit> {
+        let has_errno = |errno: i32| text.contains(&format!("(os error {errno})"));
+        let named = [libc::EMFILE, libc::EAGAIN].into_iter().find(|errno| has_errno(*errno));
+        let lost_descriptor = few_files && text.contains("descriptor");
+        named.and_then(OwnLimit::of_errno).or(lost_descriptor.then_some(OwnLimit::OpenFiles))
+    }
+
+    fn of(error: &TrialError, few_files: bool) -> Option<OwnLimit> {
+        let of_io = |error: &std::io::Error| OwnLimit::of_errno(error.raw_os_error()?);
+        match error {
+            TrialError::Run(error) => OwnLimit::of_run(error, few_files),
+            TrialError::Io { error, .. } => of_io(error),
+            TrialError::Start(error) => match &**error {
+                Error::Start(text) | Error::Died(text) => OwnLimit::of_start_text(text, few_files),
+                Error::NotExecuted { error, .. } | Error::System { error, .. } => of_io(error),
+                _ => None,
+            },
+            TrialError::Unexpected { .. } => None,
+        }
+    }
 }
 
 /// What there is to know of a machine.
@@ -67,18 +135,16 @@ impl Facts {
         }
     }
 
-    /// A resource limit around us is what is in the way, whatever it is that failed.
-    pub fn rlimits(&self, why: &str) -> Option<String> {
-        let says = |errno: i32| why.contains(&format!("(os error {errno})"));
-        // Without room for one more, a descriptor that was sent does not come, or cannot have its number.
-        if says(libc::EMFILE) || (self.few_files && why.contains("descriptor")) {
-            return Some(format!(
-                "raise the limit on open files around millibox: ulimit -n 1024 ({ENOUGH_FILES} at least)"
-            ));
-        }
-        // And where fewer are allowed, no run can be allowed more.
-        (says(libc::EAGAIN) || (why.contains("set the process limit") && says(libc::EPERM)))
-            .then(|| "raise the limit on processes around millibox: ulimit -u, or pids.max of its cgroup".to_owned())
+    /// The remedy if a resource limit of the process that starts millibox made a check fail.
+    pub fn rlimits(&self, error: &TrialError) -> Option<String> {
+        Some(match OwnLimit::of(error, self.few_files)? {
+            OwnLimit::OpenFiles => {
+                format!("raise the limit on open files around millibox: ulimit -n 1024 ({ENOUGH_FILES} at least)")
+            }
+            OwnLimit::Processes => {
+                "raise the limit on processes around millibox: ulimit -u, or pids.max of its cgroup".to_owned()
+            }
+        })
     }
 
     /// No namespaces can be made, or nothing can be mounted in them.
@@ -192,19 +258,40 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_up_is_told_by_the_kernels_answer() {
-        let says = |facts: &Facts, why: &str| facts.rlimits(why).unwrap_or_default();
+    fn exhausted_limit_is_known_from_step_and_errno() {
+        use OwnLimit::{OpenFiles, Processes};
+        let run = |step, errno| TrialError::Run(RunError::new(step).with_errno(errno));
+        for (error, limit) in [
+            (run(Step::Clone, libc::EAGAIN), Some(Processes)),
+            (run(Step::ProcessLimit, libc::EPERM), Some(Processes)),
+            (run(Step::Clone, libc::EPERM), None),
+            (run(Step::Template, libc::EMFILE), Some(OpenFiles)),
+            (TrialError::Io { action: "create a pipe", error: std::io::Error::from_raw_os_error(24) }, Some(OpenFiles)),
+            (TrialError::unexpected("(os error 24)"), None),
+        ] {
+            assert_eq!(OwnLimit::of(&error, false), limit, "{error}");
+        }
+        let count = Hint::DescriptorCount { announced: 2, received: 1 };
+        for lost in [
+            run(Step::Descriptors, libc::EBADF),
+            run(Step::Receive, libc::EPROTO),
+            TrialError::Run(RunError::new(Step::Request).with_hint(count)),
+        ] {
+            assert_eq!(OwnLimit::of(&lost, false), None, "{lost}");
+            assert_eq!(OwnLimit::of(&lost, true), Some(OpenFiles), "{lost}");
+        }
+    }
+
+    #[test]
+    fn exhausted_limit_is_known_from_start_error() {
+        let error = |text: &str| TrialError::from(Error::Start(text.to_owned()));
         let usual = Facts::default();
-        assert!(says(&usual, "cannot make a socket: Too many open files (os error 24)").contains("ulimit -n"));
-        let clone = "cannot clone pid1: Resource temporarily unavailable (os error 11)";
-        assert!(says(&usual, clone).contains("ulimit -u"));
-        assert!(
-            says(&usual, "cannot set the process limit: Operation not permitted (os error 1)").contains("ulimit -u")
-        );
-        assert_eq!(usual.rlimits("cannot clone pid1: Operation not permitted (os error 1)"), None);
-        let numbers = "cannot put the standard descriptors in place: Bad file descriptor (os error 9)";
-        assert_eq!(usual.rlimits(numbers), None);
-        assert!(says(&Facts { few_files: true, ..usual }, numbers).contains("ulimit -n"));
+        let files = usual.rlimits(&error("cannot make a socket: Too many open files (os error 24)"));
+        assert!(files.is_some_and(|remedy| remedy.contains("ulimit -n")));
+        let processes = usual.rlimits(&error("cannot clone: Resource temporarily unavailable (os error 11)"));
+        assert!(processes.is_some_and(|remedy| remedy.contains("ulimit -u")));
+        assert_eq!(usual.rlimits(&error("cannot clone: Operation not permitted (os error 1)")), None);
+        assert!(cgroup_parent(&error("MILLIBOX_CGROUP_PARENT=a: must be an absolute path")).is_some());
     }
 
     #[test]

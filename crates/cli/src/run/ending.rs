@@ -28,8 +28,10 @@ impl Ending {
     /// The exit status. `caught`: the signal that made us end the run.
     pub fn status(&self, caught: Option<i32>) -> u8 {
         match self {
-            Ending::CannotExecute(error) if error.errno() == Some(libc::ENOENT) => failure::NOT_FOUND,
-            Ending::CannotExecute(_) => failure::CANNOT_EXECUTE,
+            Ending::CannotExecute(error) => match error.errno() {
+                Some(libc::ENOENT | libc::ENOTDIR) => failure::NOT_FOUND,
+                _ => failure::CANNOT_EXECUTE,
+            },
             Ending::Failed { failure, .. } => failure.status,
             Ending::Result(result, _) => match &result.outcome {
                 // The kernel keeps eight bits of an exit code.

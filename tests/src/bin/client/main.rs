@@ -3,8 +3,8 @@
 //!
 //! `client CHANGE... -- PROBE-ARGUMENT...` changes its circumstances, starts a supervisor, and runs
 //! the probe in a world with a procfs. It prints `error=...` if the supervisor cannot start.
-//! Otherwise it prints `pid=`, `cgroups=`, `backend=`, `outcome=` and the probe's output. It prints
-//! `unable=...` if a change fails.
+//! Otherwise it prints `pid=`, `cgroups=`, `backend=`, `outcome=`, `outcome_name=` (with `step=` and
+//! `errno=` if there is an error) and the probe's output. It prints `unable=...` if a change fails.
 //!
 //! | change | effect |
 //! | --- | --- |
@@ -126,7 +126,11 @@ fn main() {
         }
     }
     let output = run(&supervisor, &request);
-    println!("outcome={}\n{}", output.result, output.text());
+    println!("outcome={}\noutcome_name={}", output.result, output.result.outcome.name());
+    if let Some(error) = output.result.outcome.error() {
+        println!("step={}\nerrno={}", error.step, error.errno.unwrap_or(0));
+    }
+    println!("{}", output.text());
     if plan.careless {
         millibox_tests::kill(supervisor.pid() as i32, rustix::process::Signal::KILL);
         println!(

@@ -1,0 +1,264 @@
+//! Compares the text of every message with `tests/golden/messages.txt`.
+//!
+//! The samples are checked for completeness: a new variant without a sample does not compile.
+
+use crate::*;
+use std::fmt::Display;
+use std::path::Path;
+
+/// Samples of an enum, at least one for each variant.
+macro_rules! samples {
+    ($type:ty { $($pattern:pat => [$($sample:expr),+ $(,)?]),+ $(,)? }) => {{
+        let _complete = |value: &$type| match value {
+            $($pattern => (),)+
+        };
+        let mut all: Vec<$type> = Vec::new();
+        $($(
+            let sample: $type = $sample;
+            assert!(matches!(sample, $pattern), "{sample:?} is not a {}", stringify!($pattern));
+            all.push(sample);
+        )+)+
+        all
+    }};
+}
+
+#[test]
+fn messages_match_the_golden_file() {
+    let mut text = String::new();
+    let mut section = |title: &str, lines: Vec<String>| {
+        text += &format!("# {title}\n{}\n\n", lines.join("\n"));
+    };
+    section("Each step without and with a subject", Step::ALL.iter().flat_map(|step| of_step(*step)).collect());
+    section("Remedies for a step and an error number", Step::ALL.iter().flat_map(|step| remedies(*step)).collect());
+    section("Hints", hints().into_iter().map(|hint| line(&hint.clone(), step_of(&hint).with_hint(hint))).collect());
+    section("Frame problems", frame_problems().iter().map(|problem| line(problem, problem)).collect());
+    section("Limits", limits().iter().map(|error| line(error, error)).collect());
+    section("Worlds", world_problems().into_iter().map(|problem| line(&problem.clone(), at(problem))).collect());
+    section("Ends of helper processes", process_ends().iter().map(|end| line(end, end)).collect());
+    section("Results", outcomes().into_iter().map(|outcome| line(&outcome.clone(), result(outcome))).collect());
+    compare(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/messages.txt"), &text);
+}
+
+/// Compares, or rewrites the golden file if `MILLIBOX_UPDATE_GOLDEN` is 1.
+fn compare(path: &Path, text: &str) {
+    let text = format!("{}\n", text.trim_end());
+    if std::env::var_os("MILLIBOX_UPDATE_GOLDEN").is_some_and(|value| value == "1") {
+        std::fs::write(path, text).unwrap();
+        return;
+    }
+    let golden = std::fs::read_to_string(path).unwrap_or_default();
+    let changed: Vec<&str> = text.lines().filter(|line| !golden.lines().any(|old| old == *line)).collect();
+    assert!(
+        golden == text,
+        "messages differ from {}; if that is intended, rewrite it with MILLIBOX_UPDATE_GOLDEN=1. New lines:\n{}",
+        path.display(),
+        changed.join("\n")
+    );
+}
+
+fn line(value: &dyn std::fmt::Debug, sentence: impl Display) -> String {
+    let sentence = sentence.to_string();
+    assert!(!sentence.contains('\n'), "{value:?} has more than one line: {sentence}");
+    format!("{value:?} => {sentence}")
+}
+
+fn of_step(step: Step) -> Vec<String> {
+    let mut lines = vec![format!("{step} => {}", RunError::new(step))];
+    if let Some(error) = with_subject(step) {
+        lines.push(format!("{step}, subject => {}", error.with_errno(libc::EIO)));
+    }
+    lines
+}
+
+/// An error of a step that names its subject.
+fn with_subject(step: Step) -> Option<RunError> {
+    let subject = match step {
+        Step::MountSource | Step::MountPoint | Step::Mount | Step::MountAttributes | Step::NewRoot => "/data",
+        Step::WorkingDirectory | Step::Exec => "/data",
+        Step::Rlimit => "RLIMIT_NOFILE",
+        _ => return None,
+    };
+    Some(RunError::new(step).with_subject(subject))
+}
+
+fn remedies(step: Step) -> Vec<String> {
+    let errnos: Vec<i32> = match step {
+        // This remedy belongs to every error number.
+        Step::OtherCgroupNamespaces => vec![libc::EROFS],
+        // The remedies for EAGAIN and EMFILE belong to every step.
+        Step::Clone => (1..134).collect(),
+        _ => (1..134).filter(|errno| !matches!(*errno, libc::EAGAIN | libc::EMFILE)).collect(),
+    };
+    let error = with_subject(step).unwrap_or_else(|| RunError::new(step));
+    let with_remedy = |errno: &i32| {
+        let error = error.clone().with_errno(*errno);
+        (error.to_string() != error.cause().to_string()).then(|| format!("{step}, errno {errno} => {error}"))
+    };
+    errnos.iter().filter_map(with_remedy).collect()
+}
+
+/// The error that a hint belongs to.
+fn step_of(hint: &Hint) -> RunError {
+    match hint {
+        Hint::Frame(_)
+        | Hint::DescriptorCount { .. }
+        | Hint::IdInUse
+        | Hint::PairNeedsTwoRunners
+        | Hint::PartnerIsItself
+        | Hint::PartnerNotMutual { .. }
+        | Hint::PartnerNotStarted
+        | Hint::ProcHidesProcesses => RunError::new(Step::Request),
+        Hint::Limit(error) => RunError::new(error.step()),
+        Hint::World(_) => RunError::new(Step::World),
+        Hint::TooManyStrings { .. } => RunError::new(Step::Arguments).with_errno(libc::E2BIG),
+        Hint::SwapNeedsCgroups => RunError::new(Step::SwapLimit),
+        Hint::InterpreterMissing | Hint::NameTakenAsPath => {
+            RunError::new(Step::Exec).with_errno(libc::ENOENT).with_subject("program")
+        }
+        Hint::NotExecuted => RunError::new(Step::Exec),
+        Hint::NotTaken => RunError::new(Step::Receive),
+        Hint::Ended(ProcessEnd::Exited(_)) | Hint::Unwatchable { .. } => RunError::new(Step::Template),
+        Hint::Ended(_) | Hint::NoStatus => RunError::new(Step::Pid1),
+        Hint::ZygoteLost | Hint::NotBegun(_) | Hint::HostOutOfMemory => RunError::new(Step::Runner),
+    }
+}
+
+fn hints() -> Vec<Hint> {
+    samples!(Hint {
+        Hint::Frame(_) => [Hint::Frame(FrameProblem::MemfdMissing)],
+        Hint::DescriptorCount { .. } => [
+            Hint::DescriptorCount { announced: 2, received: 1 },
+            Hint::DescriptorCount { announced: 1, received: 2 },
+        ],
+        Hint::IdInUse => [Hint::IdInUse],
+        Hint::Limit(_) => [Hint::Limit(LimitError::Zero(Limit::Processes)), Hint::Limit(LimitError::Zero(Limit::RealTime))],
+        Hint::World(_) => [
+            Hint::World(WorldError::at(b"/x", WorldProblem::PathHasDotDot)),
+            Hint::World(WorldProblem::Seccomp("empty".to_owned()).into()),
+        ],
+        Hint::TooManyStrings { .. } => [
+            Hint::TooManyStrings { strings: 140_000, max_strings: 131_072, bytes: 280_000, max_bytes: 3_145_728 },
+        ],
+        Hint::PairNeedsTwoRunners => [Hint::PairNeedsTwoRunners],
+        Hint::PartnerIsItself => [Hint::PartnerIsItself],
+        Hint::PartnerNotMutual { .. } => [Hint::PartnerNotMutual { partner: 8 }],
+        Hint::PartnerNotStarted => [Hint::PartnerNotStarted],
+        Hint::ProcHidesProcesses => [Hint::ProcHidesProcesses],
+        Hint::SwapNeedsCgroups => [Hint::SwapNeedsCgroups],
+        Hint::InterpreterMissing => [Hint::InterpreterMissing],
+        Hint::NameTakenAsPath => [Hint::NameTakenAsPath],
+        Hint::Ended(_) => [Hint::Ended(ProcessEnd::Exited(101)), Hint::Ended(ProcessEnd::Killed(9))],
+        Hint::ZygoteLost => [Hint::ZygoteLost],
+        Hint::NotBegun(_) => [Hint::NotBegun(ProcessEnd::Killed(9))],
+        Hint::NotTaken => [Hint::NotTaken],
+        Hint::NotExecuted => [Hint::NotExecuted],
+        Hint::HostOutOfMemory => [Hint::HostOutOfMemory],
+        Hint::NoStatus => [Hint::NoStatus],
+        Hint::Unwatchable { .. } => [Hint::Unwatchable { errno: libc::ENOMEM }],
+    })
+}
+
+fn frame_problems() -> Vec<FrameProblem> {
+    samples!(FrameProblem {
+        FrameProblem::TooLong { .. } => [FrameProblem::TooLong { bytes: 70_000, max_bytes: 65_536 }],
+        FrameProblem::MemfdMissing => [FrameProblem::MemfdMissing],
+        FrameProblem::NotMemfd => [FrameProblem::NotMemfd],
+        FrameProblem::MemfdNotSealed => [FrameProblem::MemfdNotSealed],
+        FrameProblem::MemfdTruncated => [FrameProblem::MemfdTruncated],
+        FrameProblem::MemfdUnreadable { .. } => [FrameProblem::MemfdUnreadable { errno: libc::EIO }],
+        FrameProblem::Malformed(_) => [FrameProblem::Malformed(DecodeError::Trailing(4).to_string())],
+        FrameProblem::WrongDirection => [FrameProblem::WrongDirection],
+        FrameProblem::StringCount => [FrameProblem::StringCount],
+        FrameProblem::ProgramCount => [FrameProblem::ProgramCount],
+        FrameProblem::CpuNumber => [FrameProblem::CpuNumber],
+        FrameProblem::RlimitNumber(_) => [FrameProblem::RlimitNumber(16)],
+    })
+}
+
+fn limits() -> Vec<LimitError> {
+    let zero = samples!(Limit {
+        Limit::Processes => [Limit::Processes],
+        Limit::Memory => [Limit::Memory],
+        Limit::RealTime => [Limit::RealTime],
+        Limit::CpuTime => [Limit::CpuTime],
+    });
+    let others = samples!(LimitError {
+        LimitError::Zero(_) => [LimitError::Zero(Limit::Processes)],
+        LimitError::TooManyProcesses { .. } => [LimitError::TooManyProcesses { limit: 5_000_000 }],
+        LimitError::BandwidthMax { .. } => [LimitError::BandwidthMax { max_us: 999 }],
+        LimitError::BandwidthPeriod { .. } => [LimitError::BandwidthPeriod { period_us: 1_000_001 }],
+        LimitError::SwapWithoutMemory => [LimitError::SwapWithoutMemory],
+    });
+    zero.into_iter().map(LimitError::Zero).chain(others.into_iter().skip(1)).collect()
+}
+
+/// Problems of the whole world have no path.
+fn at(problem: WorldProblem) -> WorldError {
+    match problem {
+        WorldProblem::BindsBelowTwoTmpfs
+        | WorldProblem::NoId { .. }
+        | WorldProblem::Seccomp(_)
+        | WorldProblem::TooLong { .. }
+        | WorldProblem::RunMountsTooLong { .. }
+        | WorldProblem::Malformed(_)
+        | WorldProblem::Internal(_) => problem.into(),
+        _ => WorldError::at(b"/x", problem),
+    }
+}
+
+fn world_problems() -> Vec<WorldProblem> {
+    samples!(WorldProblem {
+        WorldProblem::PathNotAbsolute => [WorldProblem::PathNotAbsolute],
+        WorldProblem::PathHasDotDot => [WorldProblem::PathHasDotDot],
+        WorldProblem::PathHasNul => [WorldProblem::PathHasNul],
+        WorldProblem::Mode(_) => [WorldProblem::Mode(0o10000)],
+        WorldProblem::ZeroSize => [WorldProblem::ZeroSize],
+        WorldProblem::ZeroInodes => [WorldProblem::ZeroInodes],
+        WorldProblem::Size(_) => [WorldProblem::Size(u64::MAX)],
+        WorldProblem::Inodes(_) => [WorldProblem::Inodes(u64::MAX)],
+        WorldProblem::MountPointIsRoot => [WorldProblem::MountPointIsRoot],
+        WorldProblem::SourceNotAbsolute(_) => [WorldProblem::SourceNotAbsolute("usr".to_owned())],
+        WorldProblem::SourceHasNul(_) => [WorldProblem::SourceHasNul("/us\\0r".to_owned())],
+        WorldProblem::TargetHasNul => [WorldProblem::TargetHasNul],
+        WorldProblem::BelowLink(_) => [WorldProblem::BelowLink("/l".to_owned())],
+        WorldProblem::ProcfsBelowTmpfs => [WorldProblem::ProcfsBelowTmpfs],
+        WorldProblem::BindsBelowTwoTmpfs => [WorldProblem::BindsBelowTwoTmpfs],
+        WorldProblem::OnHostFileSystem => [WorldProblem::OnHostFileSystem],
+        WorldProblem::NewRootTooLate => [WorldProblem::NewRootTooLate],
+        WorldProblem::NoId { .. } => [WorldProblem::NoId { method: "World::uid".to_owned() }],
+        WorldProblem::Seccomp(_) => [WorldProblem::Seccomp("it has no instructions".to_owned())],
+        WorldProblem::TooLong { .. } => [WorldProblem::TooLong { bytes: 300_000, max_bytes: 131_072 }],
+        WorldProblem::RunMountsTooLong { .. } => [WorldProblem::RunMountsTooLong { bytes: 70_000, max_bytes: 65_536 }],
+        WorldProblem::Malformed(_) => [WorldProblem::Malformed(DecodeError::Trailing(4).to_string())],
+        WorldProblem::Internal(_) => [WorldProblem::Internal("a mount has no place".to_owned())],
+    })
+}
+
+fn process_ends() -> Vec<ProcessEnd> {
+    samples!(ProcessEnd {
+        ProcessEnd::Exited(_) => [ProcessEnd::Exited(1)],
+        ProcessEnd::Killed(_) => [ProcessEnd::Killed(libc::SIGKILL), ProcessEnd::Killed(libc::SIGSYS)],
+    })
+}
+
+fn outcomes() -> Vec<Outcome> {
+    let exec = RunError::new(Step::Exec).with_errno(libc::ENOENT).with_subject("/missing");
+    let pid1 = RunError::new(Step::Pid1).with_hint(Hint::Ended(ProcessEnd::Killed(9)));
+    samples!(Outcome {
+        Outcome::Exited(_) => [Outcome::Exited(7)],
+        Outcome::Signaled(_) => [Outcome::Signaled(11), Outcome::Signaled(34), Outcome::Signaled(64)],
+        Outcome::RealTimeLimit => [Outcome::RealTimeLimit],
+        Outcome::CpuTimeLimit => [Outcome::CpuTimeLimit],
+        Outcome::MemoryLimit => [Outcome::MemoryLimit],
+        Outcome::OutputLimit => [Outcome::OutputLimit],
+        Outcome::Cancelled => [Outcome::Cancelled],
+        Outcome::Killed => [Outcome::Killed],
+        Outcome::NotStarted(_) => [Outcome::NotStarted(exec.clone())],
+        Outcome::SandboxError(_) => [Outcome::SandboxError(pid1.clone())],
+    })
+}
+
+fn result(outcome: Outcome) -> RunResult {
+    let (backend, figures) = (Backend::Rlimit, Figures::default());
+    RunResult { outcome, exit_code: None, signal: None, figures, ended_ns: None, backend }
+}
