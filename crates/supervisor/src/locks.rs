@@ -10,10 +10,12 @@
 //! thread of the supervisor does it: for runs that have gone on for a while, and again every so often. A run with
 //! more than [`MOST_LOCKS`] ends by its memory limit. Short runs pay nothing.
 //!
-//! What is not in that list under the number of a process that lives is refused by the profiles, or bounded otherwise:
-//! locks of open files (`F_OFD_SETLK`) have no process; those of processes that share a table of descriptors and are no
-//! threads (`CLONE_FILES`) outlive who made them; leases are refused; and one of flock(2), which may outlive its maker, goes
-//! with an open file, for which the run is charged more than the lock takes. But it makes the list longer.
+//! Only locks of fcntl(2) count. One of flock(2) goes with an open file, for which the run is charged more than the lock
+//! takes. It also outlives the process that made it, as long as another one has the file open, and is then listed under a
+//! number that the kernel may have given to a process of another run. (`locks_translate_pid()` in fs/locks.c looks up the
+//! number, not the process.) Locks of fcntl(2) end with the process, unless processes that are no threads share a table of
+//! descriptors (`CLONE_FILES`): the profiles refuse that, as they refuse locks of open files (`F_OFD_SETLK`), which name no
+//! process, and leases.
 
 use crate::step::{self, MORE_PROCESSES};
 use crate::sys::calls;
@@ -150,13 +152,13 @@ fn read(list: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// How many locks each process has made. A line is `12: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; one that is
-/// waited for has `->` before its kind.
+/// How many locks of fcntl(2) each process has made. A line is `12: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; one
+/// that is waited for has `->` before its kind.
 fn makers(text: &[u8]) -> HashMap<i32, usize> {
     let mut makers = HashMap::new();
     for line in text.split(|&byte| byte == b'\n') {
         let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty()).skip(1);
-        if !matches!(words.next(), Some(b"POSIX" | b"FLOCK")) {
+        if words.next() != Some(b"POSIX") {
             continue;
         }
         let pid = words.nth(2).and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
@@ -205,7 +207,7 @@ mod tests {
 
     #[test]
     fn locks_count_for_who_has_made_them() {
-        assert_eq!(makers(LIST.as_bytes()), HashMap::from([(4711, 2), (4713, 1), (12, 1)]));
+        assert_eq!(makers(LIST.as_bytes()), HashMap::from([(4711, 2), (12, 1)]));
         assert_eq!(makers(b""), HashMap::new());
     }
 
@@ -238,6 +240,16 @@ mod tests {
         assert_eq!(have_too_many(&list(MOST_LOCKS, 1), &[other, run]), [run]);
         assert_eq!(have_too_many(&list(MOST_LOCKS, 0), &[run]), []);
         assert_eq!(have_too_many(&list(MOST_LOCKS + 1, 0), &[Run { id: 9, pid1: i32::MAX }]), []);
+    }
+
+    /// As if the kernel had given our number to us after the process had died that made these locks.
+    #[test]
+    fn flocks_of_a_process_that_had_the_same_number_before_do_not_count() {
+        let ours = std::process::id();
+        let line = format!("1: FLOCK  ADVISORY  READ  {ours} fe:00:12 0 EOF\n");
+        let file = rustix::fs::memfd_create(c"list", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        rustix::io::pwrite(&file, line.repeat(2 * MOST_LOCKS).as_bytes(), 0).unwrap();
+        assert_eq!(have_too_many(&file, &[Run { id: 7, pid1: ours as i32 }]), []);
     }
 
     #[test]
