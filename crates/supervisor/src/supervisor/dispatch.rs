@@ -264,6 +264,7 @@ impl Supervisor {
     /// answered.
     fn launch(&mut self, index: usize, id: u64) -> bool {
         let now = calls::monotonic_raw_ns();
+        self.remember_locks(now);
         let Some(request) = self.requests.get_mut(&id) else { return false };
         let home = &mut self.homes[index];
         let descriptors: Vec<i32> = request.descriptors.iter().map(|fd| fd.as_raw_fd()).collect();

@@ -113,7 +113,19 @@ impl Supervisor {
             }
         }
         if locks.is_free() {
+            self.locks_asked_ns = now;
             locks.ask(runs);
+        }
+    }
+
+    /// Before a launch: has the file locks remembered that are there already, if that is long ago.
+    pub(super) fn remember_locks(&mut self, now: u64) {
+        if let Some(locks) = &self.locks
+            && now.saturating_sub(self.locks_asked_ns) >= locks::LONGEST_PAUSE_NS
+            && locks.is_free()
+        {
+            self.locks_asked_ns = now;
+            locks.ask(Vec::new());
         }
     }
 

@@ -139,6 +139,8 @@ pub struct Supervisor {
     try_again_ns: Option<u64>,
     /// `None`: nobody can count them here.
     locks: Option<Locks>,
+    /// When a look at file locks was last asked for (`CLOCK_MONOTONIC_RAW`).
+    locks_asked_ns: u64,
 }
 
 /// What an epoll event is about.
@@ -214,6 +216,7 @@ impl Supervisor {
             has_setbacks: false,
             try_again_ns: None,
             locks,
+            locks_asked_ns: 0,
         };
         supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
         supervisor.watch(supervisor.setup.client.as_raw_fd(), Token::ClientDeath, epoll::EventFlags::IN)?;
