@@ -25,6 +25,7 @@ mod requests;
 mod results;
 mod rlimits;
 mod seccomp;
+mod setbacks;
 mod supervisor_arguments;
 mod worlds;
 

@@ -470,6 +470,12 @@ fn command_line(command: &str, arguments: &Arguments) {
         "ipc" => ipc(&arguments.text(0), number(1)),
 
         // resource limits
+        "leave-socket" => say(format!("errno={}", code(leave_socket()))),
+        "sockstat" => {
+            let text = std::fs::read_to_string("/proc/net/sockstat").unwrap_or_default();
+            let used = text.lines().find_map(|line| line.strip_prefix("sockets: used "));
+            say(format!("used={}", used.unwrap_or("unknown")));
+        }
         "circle" => say(format!("errno={}", code(circle(number(0))))),
         "stack" => say(format!("deep={}", deep(number(0) * 1024))),
         "descriptors" => {
@@ -672,15 +678,23 @@ fn circle(mib: usize) -> Result<usize, i32> {
     for _ in 0..mib {
         write_all(memory, &chunk)?;
     }
-    let send = |through: i32, fd: u64| {
-        let control = [16 + 4, (libc::SOL_SOCKET as u64) | (libc::SCM_RIGHTS as u64) << 32, fd];
-        let one = [c"x".as_ptr() as usize, 1];
-        let message = [0, 0, one.as_ptr() as usize, 1, control.as_ptr() as usize, 16 + 4, 0];
-        sys(libc::SYS_sendmsg, [through as usize, message.as_ptr() as usize, 0])
-    };
+    let send = send_descriptor;
     send(ends[0], ends[1] as u64)?;
     send(ends[1], ends[0] as u64)?;
     send(ends[1], memory as u64)
+}
+
+fn send_descriptor(through: i32, fd: u64) -> Result<usize, i32> {
+    let control = [16 + 4, (libc::SOL_SOCKET as u64) | (libc::SCM_RIGHTS as u64) << 32, fd];
+    let one = [c"x".as_ptr() as usize, 1];
+    let message = [0, 0, one.as_ptr() as usize, 1, control.as_ptr() as usize, 16 + 4, 0];
+    sys(libc::SYS_sendmsg, [through as usize, message.as_ptr() as usize, 0])
+}
+
+/// Sends a socket through standard input, which is one, where it stays.
+fn leave_socket() -> Result<usize, i32> {
+    let socket = sys(libc::SYS_socket, [libc::AF_UNIX as usize, libc::SOCK_DGRAM as usize, 0])?;
+    send_descriptor(0, socket as u64)
 }
 
 /// Page cache, pipes, sockets, shared memory: kernel memory that is not in one's own mappings.
