@@ -14,6 +14,7 @@ mod inheritance;
 mod isolation_between_runs;
 mod leftovers;
 mod limits;
+mod locks;
 mod mounts;
 mod namespaces;
 mod network;
