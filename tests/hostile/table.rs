@@ -91,7 +91,11 @@ pub fn table(programs: &[Program], records: &[Record]) -> Result<String, String>
     for class in programs.chunk_by(|a, b| a.header.class == b.header.class) {
         let name = class.first().map_or("", |program| &program.header.class);
         let _ = writeln!(text, "\n## {name}\n");
-        let _ = writeln!(text, "| program | tries | held by | {} | longest neighbour | seen failing without |", names.join(" | "));
+        let _ = writeln!(
+            text,
+            "| program | tries | held by | {} | longest neighbour | seen failing without |",
+            names.join(" | ")
+        );
         let _ = writeln!(text, "| --- | --- | --- |{} --- | --- |", " --- |".repeat(backends.len()));
         for program in class {
             let header = &program.header;

@@ -3,8 +3,8 @@
 use crate::{builder, supervisor};
 use millibox::{Figures, Outcome, Request};
 use millibox_tests::{
-    PATIENCE, eventually, kill, needs_cgroups, probe_run, process, processes_that_say, request, result, run, start, token,
-    wait,
+    PATIENCE, eventually, kill, needs_cgroups, probe_run, process, processes_that_say, request, result, run, start,
+    token, wait,
 };
 use rustix::process::Signal;
 use std::time::Duration;

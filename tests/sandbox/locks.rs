@@ -20,11 +20,9 @@ fn locked_by_a_dead_process(files: &[OwnedFd]) -> i32 {
     let mut command = Command::new("/bin/true");
     // SAFETY: flock(2) allocates nothing and takes no lock of this process.
     unsafe {
-        command.pre_exec(move || {
-            match numbers.iter().all(|&fd| libc::flock(fd, libc::LOCK_SH) == 0) {
-                true => Ok(()),
-                false => Err(std::io::Error::last_os_error()),
-            }
+        command.pre_exec(move || match numbers.iter().all(|&fd| libc::flock(fd, libc::LOCK_SH) == 0) {
+            true => Ok(()),
+            false => Err(std::io::Error::last_os_error()),
         });
     }
     let mut child = command.spawn().expect("a child");

@@ -3,8 +3,8 @@
 use crate::builder;
 use millibox::{Backend, Handle, Outcome, Request, Supervisor};
 use millibox_tests::{
-    NURSERY, PATIENCE, Process, Random, descendants, eventually, kill, name, pipe, process, processes_that_say, read_all,
-    request, result, run, skip, start, token, wait, world_with_proc,
+    NURSERY, PATIENCE, Process, Random, descendants, eventually, kill, name, pipe, process, processes_that_say,
+    read_all, request, result, run, skip, start, token, wait, world_with_proc,
 };
 use rustix::process::Signal;
 use std::os::fd::OwnedFd;
