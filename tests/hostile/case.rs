@@ -14,7 +14,8 @@ use std::io::{Read, Seek};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A program, and how it is run.
@@ -25,6 +26,8 @@ pub struct Case<'a> {
     pub profile: Profile,
     /// What is taken out, to see that the program notices.
     pub without: Option<Control>,
+    /// Only what comes of a neighbour is looked at: see [`Case::neighbour`].
+    pub beside: bool,
 }
 
 /// What came of a case.
@@ -61,6 +64,7 @@ const LATE: Duration = Duration::from_secs(6);
 impl Case<'_> {
     pub fn name(&self) -> String {
         let profile = match (self.without, self.profile) {
+            _ if self.beside => "beside",
             (Some(_), _) => "control",
             (None, Profile::Separate) => "separate",
             (None, profile) => profile.name(),
@@ -89,12 +93,29 @@ impl Case<'_> {
         self.program.header.with.contains(&what)
     }
 
-    /// Does it.
-    pub fn run(&self, machine: &Machine) -> Result<Held, Trouble> {
-        let built = compile::build(self.program, &machine.executables).map_err(|failure| match failure {
+    /// Runs the program in one slot, and `/bin/true` over and over in the other slot of the same supervisor: the longest
+    /// time that one of these took, as their caller sees it. None may fail. What comes of the program is looked at elsewhere.
+    pub fn neighbour(&self, machine: &Machine) -> Result<Duration, Trouble> {
+        let built = self.build(machine)?;
+        let mut scene = Scene::new(self, machine, built)?;
+        let kind = Kind { backend: self.backend, separate_pid1: self.profile == Profile::Separate, slots: 2 };
+        let supervisor = machine.supervisor(kind)?;
+        let longest = scene.beside(&supervisor)?;
+        scene.aftermath(&supervisor)?;
+        machine.give_back(kind, supervisor);
+        Ok(longest)
+    }
+
+    fn build(&self, machine: &Machine) -> Result<Built, Trouble> {
+        compile::build(self.program, &machine.executables).map_err(|failure| match failure {
             Failure::Missing(why) => Trouble::Skipped(why),
             Failure::Wrong(why) => Trouble::Failed(why),
-        })?;
+        })
+    }
+
+    /// Does it.
+    pub fn run(&self, machine: &Machine) -> Result<Held, Trouble> {
+        let built = self.build(machine)?;
         let mut scene = Scene::new(self, machine, built)?;
         if self.without == Some(Control::Bare) {
             return scene.bare();
@@ -373,6 +394,36 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// See [`Case::neighbour`].
+    fn beside(&mut self, supervisor: &Supervisor) -> Result<Duration, Trouble> {
+        let role = if self.case.program.header.pair.is_some() { "plant" } else { "run" };
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let neighbour = scope.spawn(|| {
+                let innocent = innocent();
+                let mut longest = Duration::ZERO;
+                loop {
+                    // Once more after the end: what the program left is being taken apart then.
+                    let is_last = is_over.load(SeqCst);
+                    let begin = Instant::now();
+                    let handle = supervisor.run(&innocent).map_err(|error| format!("the neighbour: {error}"))?;
+                    let result = wait(&handle);
+                    longest = longest.max(begin.elapsed());
+                    if Ending::of(&result.outcome) != Some(Ending::Contained) {
+                        return Err(Trouble::Failed(format!("the neighbour: {result}")));
+                    }
+                    if is_last {
+                        return Ok(longest);
+                    }
+                }
+            });
+            let hostile = self.once(supervisor, role);
+            is_over.store(true, SeqCst);
+            let longest = neighbour.join().expect("no panic")?;
+            hostile.map(|_| longest)
+        })
+    }
+
     /// Looks more often than there are homes, of which one that is still being cleaned up is left out. Without what holds
     /// it, it need not get through but where it has planted something.
     fn looks(&mut self, supervisor: &Supervisor) -> Result<Held, Trouble> {
@@ -511,11 +562,7 @@ impl<'a> Scene<'a> {
             return Err(harmed.join("; ").into());
         }
         for _ in 0..2 {
-            let next = Request::new("/bin/true")
-                .memory_limit(64 << 20)
-                .process_limit(1)
-                .real_time_limit(Duration::from_secs(20));
-            let handle = supervisor.run(&next).map_err(|error| format!("the next run: {error}"))?;
+            let handle = supervisor.run(&innocent()).map_err(|error| format!("the next run: {error}"))?;
             let result = wait(&handle);
             if Ending::of(&result.outcome) != Some(Ending::Contained) {
                 return Err(format!("the next run: {result}").into());
@@ -523,6 +570,11 @@ impl<'a> Scene<'a> {
         }
         Ok(())
     }
+}
+
+/// A run that harms nobody.
+fn innocent() -> Request {
+    Request::new("/bin/true").memory_limit(64 << 20).process_limit(1).real_time_limit(Duration::from_secs(20))
 }
 
 impl Drop for Scene<'_> {

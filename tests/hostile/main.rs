@@ -10,7 +10,8 @@
 //! | `table` | docs/hostile.md |
 //!
 //! `cargo test --test hostile NAME` runs those with NAME in `CLASS::PROGRAM::BACKEND::PROFILE`; `::control` is the
-//! program without what holds it, when it must get through. Variables of the environment, `MILLIBOX_HOSTILE` and:
+//! program without what holds it, when it must get through; `::beside` runs `/bin/true` beside it, which must not fail.
+//! Variables of the environment, `MILLIBOX_HOSTILE` and:
 //!
 //! | variable | what |
 //! | --- | --- |
@@ -34,7 +35,7 @@ use millibox_tests::skip_named;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock};
-use table::{Record, Results};
+use table::{Neighbours, Record, Results};
 
 fn main() -> ExitCode {
     let directory = std::env::var_os("MILLIBOX_HOSTILE").map(PathBuf::from);
@@ -64,16 +65,26 @@ fn main() -> ExitCode {
         }
     }
     let results: Arc<Mutex<Results>> = Arc::default();
+    let neighbours: Arc<Mutex<Neighbours>> = Arc::default();
     let failures: Arc<Mutex<Vec<String>>> = Arc::default();
     let mut trials = Vec::new();
     for index in 0..programs.len() {
         for (backend, profile, without) in ways(&programs[index], &backends) {
             let (programs, machine) = (programs.clone(), machine.clone());
             let (results, failures) = (results.clone(), failures.clone());
-            let name = Case { program: &programs[index], backend, profile, without }.name();
+            let name = Case { program: &programs[index], backend, profile, without, beside: false }.name();
             trials.push(Trial::ignorable_test(name, move || {
-                let case = Case { program: &programs[index], backend, profile, without };
+                let case = Case { program: &programs[index], backend, profile, without, beside: false };
                 one(&case, &machine, &results, &failures)
+            }));
+        }
+        for backend in backends.iter().copied() {
+            let (programs, machine, neighbours) = (programs.clone(), machine.clone(), neighbours.clone());
+            let profile = programs[index].header.profiles.first().copied().unwrap_or(Profile::Default);
+            let name = Case { program: &programs[index], backend, profile, without: None, beside: true }.name();
+            trials.push(Trial::ignorable_test(name, move || {
+                let case = Case { program: &programs[index], backend, profile, without: None, beside: true };
+                beside(&case, &machine, &neighbours)
             }));
         }
     }
@@ -95,7 +106,8 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let results = std::mem::take(&mut *results.lock().expect("no panic"));
-    if let Err(why) = write(&programs, Record::of_here(results)) {
+    let neighbours = std::mem::take(&mut *neighbours.lock().expect("no panic"));
+    if let Err(why) = write(&programs, Record::of_here(results, neighbours)) {
         println!("nothing written of {count} cases: {why}");
         return ExitCode::FAILURE;
     }
@@ -145,7 +157,6 @@ fn one(
     results: &Mutex<Results>,
     failures: &Mutex<Vec<String>>,
 ) -> Result<Completion, Failed> {
-    static SKIPPING: OnceLock<Mutex<()>> = OnceLock::new();
     let key = (case.program.full_name(), case.backend, case.profile);
     let outcome = case.run(machine);
     let keep = |result| {
@@ -162,11 +173,28 @@ fn one(
             Ok(Completion::Completed)
         }
         Err(Trouble::Skipped(why)) => {
-            let _one = SKIPPING.get_or_init(Mutex::default).lock();
-            skip_named(&case.name(), &why);
             keep(Err(why.clone()));
-            Ok(Completion::ignored_with(why))
+            Ok(skipped(case, why))
         }
         Err(Trouble::Failed(why)) => Err(Failed::from(why)),
     }
+}
+
+fn beside(case: &Case<'_>, machine: &Machine, neighbours: &Mutex<Neighbours>) -> Result<Completion, Failed> {
+    match case.neighbour(machine) {
+        Ok(longest) => {
+            let key = (case.program.full_name(), case.backend);
+            neighbours.lock().expect("no panic").insert(key, longest.as_micros() as u64);
+            Ok(Completion::Completed)
+        }
+        Err(Trouble::Skipped(why)) => Ok(skipped(case, why)),
+        Err(Trouble::Failed(why)) => Err(Failed::from(why)),
+    }
+}
+
+fn skipped(case: &Case<'_>, why: String) -> Completion {
+    static SKIPPING: OnceLock<Mutex<()>> = OnceLock::new();
+    let _one = SKIPPING.get_or_init(Mutex::default).lock();
+    skip_named(&case.name(), &why);
+    Completion::ignored_with(why)
 }

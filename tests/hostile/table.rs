@@ -12,6 +12,9 @@ pub type Results = BTreeMap<Key, Result<Held, String>>;
 /// A case: the program's full name, and how it was run.
 pub type Key = (String, BackendKey, Profile);
 
+/// The longest time of a neighbour beside each program, in microseconds.
+pub type Neighbours = BTreeMap<(String, BackendKey), u64>;
+
 /// A run of the tests, as a file can keep it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Record {
@@ -19,15 +22,19 @@ pub struct Record {
     machine: String,
     /// [`Results`]; keys of objects are strings in JSON.
     cases: Vec<(Key, Result<Held, String>)>,
+    /// [`Neighbours`].
+    #[serde(default)]
+    neighbours: Vec<((String, BackendKey), u64)>,
 }
 
 impl Record {
-    pub fn of_here(results: Results) -> Record {
+    pub fn of_here(results: Results, neighbours: Neighbours) -> Record {
         let kernel = rustix::system::uname();
         let who = if millibox_tests::is_root() { "root" } else { "an unprivileged user" };
         Record {
             machine: format!("Linux {}, started by {who}", kernel.release().to_string_lossy()),
             cases: results.into_iter().collect(),
+            neighbours: neighbours.into_iter().collect(),
         }
     }
 
@@ -57,12 +64,16 @@ keep their limits and are not below what the program has seen itself, no process
 processes and names are as they were, the next runs on the same slot work; in the end no process and no cgroup of the
 supervisors is left. *seen failing without*: what was taken out to see that the program then gets through; this is part of
 each run, too.
+
+*longest neighbour*: `/bin/true` ran over and over in the other slot of the same supervisor while the program ran in
+one. All of these runs exited with 0. The time is the longest that one of them took, as its caller saw it, in milliseconds, for
+each backend; it includes what else the machine did, as two tests run at the same time.
 ";
 
 /// The table of all records, or what is missing for it.
 pub fn table(programs: &[Program], records: &[Record]) -> Result<String, String> {
     let mut text = HEAD.to_owned();
-    let (mut backends, mut results) = (BTreeSet::new(), Results::new());
+    let (mut backends, mut results, mut neighbours) = (BTreeSet::new(), Results::new(), Neighbours::new());
     let names = |backends: &BTreeSet<BackendKey>| -> Vec<String> {
         backends.iter().map(|backend| format!("`{}`", backend.name())).collect()
     };
@@ -72,6 +83,7 @@ pub fn table(programs: &[Program], records: &[Record]) -> Result<String, String>
         // What was tried here counts before what was tried elsewhere.
         let new = record.cases.iter().filter(|((_, backend, _), _)| !backends.contains(backend));
         results.extend(new.cloned());
+        neighbours.extend(record.neighbours.iter().filter(|((_, backend), _)| !backends.contains(backend)).cloned());
         backends.extend(record.backends());
     }
     let _ = write!(text, "\n{KEY}");
@@ -79,8 +91,12 @@ pub fn table(programs: &[Program], records: &[Record]) -> Result<String, String>
     for class in programs.chunk_by(|a, b| a.header.class == b.header.class) {
         let name = class.first().map_or("", |program| &program.header.class);
         let _ = writeln!(text, "\n## {name}\n");
-        let _ = writeln!(text, "| program | tries | held by | {} | seen failing without |", names.join(" | "));
-        let _ = writeln!(text, "| --- | --- | --- |{} --- |", " --- |".repeat(backends.len()));
+        let _ = writeln!(
+            text,
+            "| program | tries | held by | {} | longest neighbour | seen failing without |",
+            names.join(" | ")
+        );
+        let _ = writeln!(text, "| --- | --- | --- |{} --- | --- |", " --- |".repeat(backends.len()));
         for program in class {
             let header = &program.header;
             let cells = backends
@@ -89,11 +105,12 @@ pub fn table(programs: &[Program], records: &[Record]) -> Result<String, String>
                 .collect::<Result<Vec<String>, String>>()?;
             let _ = writeln!(
                 text,
-                "| `{}` | {} | {} | {} | {} |",
+                "| `{}` | {} | {} | {} | {} | {} |",
                 program.name,
                 header.tries,
                 header.held_by,
                 cells.join(" | "),
+                longest(program, &backends, &neighbours),
                 header.control.as_ref().map_or(String::new(), Control::to_string),
             );
         }
@@ -132,6 +149,15 @@ fn cell(program: &Program, backend: BackendKey, results: &Results) -> Result<Str
         });
     }
     Ok(texts.join("; "))
+}
+
+/// Milliseconds for each backend.
+fn longest(program: &Program, backends: &BTreeSet<BackendKey>, neighbours: &Neighbours) -> String {
+    let shown = |backend: &BackendKey| match neighbours.get(&(program.full_name(), *backend)) {
+        Some(micros) => format!("{:.1}", *micros as f64 / 1000.0),
+        None => "not tried".to_owned(),
+    };
+    backends.iter().map(shown).collect::<Vec<_>>().join(" / ")
 }
 
 fn effect(ending: &Ending) -> String {

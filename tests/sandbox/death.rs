@@ -322,7 +322,7 @@ fn a_home_or_zygote_that_is_killed() {
     gone.assert();
 }
 
-/// Who builds a world is ours: its death is no fault of the request.
+/// A builder's death is no fault of the request, which gets another one.
 #[test]
 fn a_builder_that_is_killed() {
     let supervisor = supervisor();
@@ -341,20 +341,13 @@ fn a_builder_that_is_killed() {
             found = builder();
             found.is_some() || run.try_wait().is_ok_and(|result| result.is_some())
         });
-        if let Some(builder) = found {
-            kill(builder.pid, Signal::KILL);
-        }
+        // It may have ended meanwhile; then the number is still its own, as the supervisor has not waited for it, or free.
+        killed += found.map_or(0, |builder| {
+            let pid = rustix::process::Pid::from_raw(builder.pid).expect("a process id");
+            usize::from(rustix::process::kill_process(pid, Signal::KILL).is_ok())
+        });
         let result = wait(&run);
-        match &result.outcome {
-            Outcome::Exited(0) => {}
-            Outcome::SandboxError(error) => {
-                let mounter_killed = Hint::Ended(ProcessEnd::Killed(libc::SIGKILL));
-                assert_eq!(*error, RunError::new(Step::Template).with_hint(mounter_killed));
-                killed += 1;
-                assert_eq!(self::result(&supervisor, &request).outcome, Outcome::Exited(0), "the same world again");
-            }
-            _ => panic!("{result}"),
-        }
+        assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
         if killed == 3 {
             return;
         }

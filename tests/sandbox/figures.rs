@@ -2,7 +2,11 @@
 
 use crate::{builder, supervisor};
 use millibox::{Figures, Outcome, Request};
-use millibox_tests::{needs_cgroups, probe_run, request, result, run, start};
+use millibox_tests::{
+    PATIENCE, eventually, kill, needs_cgroups, probe_run, process, processes_that_say, request, result, run, start,
+    token, wait,
+};
+use rustix::process::Signal;
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
@@ -244,4 +248,23 @@ fn a_run_that_did_not_start_used_no_time() {
     let result = result(&supervisor, &Request::new("/missing"));
     assert!(matches!(result.outcome, Outcome::NotStarted(_)));
     assert!(result.figures.real_time_ns < 1_000_000_000, "{:?}", result.figures);
+}
+
+/// A process that is killed may live on for long in the kernel. Nobody knows of a call that does so on every machine, so
+/// the zygote, which sees the end, sees it late here.
+#[test]
+fn real_time_of_a_run_that_was_ended_is_until_its_last_process_is_gone() {
+    let supervisor = supervisor();
+    let token = token();
+    let limit = Duration::from_millis(300);
+    let run = supervisor.run(&request(["sleep", "100000", &token]).real_time_limit(limit)).unwrap();
+    assert!(eventually(PATIENCE, || !processes_that_say(&token).is_empty()));
+    let target = processes_that_say(&token).remove(0);
+    let zygote = process(target.parent).expect("pid1").parent;
+    kill(zygote, Signal::STOP);
+    std::thread::sleep(Duration::from_millis(1000));
+    kill(zygote, Signal::CONT);
+    let result = wait(&run);
+    assert_eq!(result.outcome, Outcome::RealTimeLimit);
+    assert!(result.figures.real_time_ns >= 900_000_000, "{result:?}");
 }

@@ -1,10 +1,9 @@
 //! What a run leaves may take long to be taken apart: that is nobody else's fault.
 
 use crate::builder;
-use millibox::{Figures, Handle, Hint, Outcome, Request, RunError, Step, Supervisor};
+use millibox::{Figures, Handle, Outcome, Request, Supervisor};
 use millibox_tests::{
-    PATIENCE, eventually, kill, pipe, process, processes_that_say, request, result, sandbox_error, skip, start, token,
-    wait,
+    PATIENCE, eventually, kill, pipe, process, processes_that_say, request, result, skip, start, token, wait,
 };
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
@@ -74,9 +73,9 @@ fn the_only_home_is_waited_for() {
     }
 }
 
-/// Its clock has run out, but not by its doing.
+/// The only home is given up after 10 s, and the run has another. Its own clock begins there.
 #[test]
-fn a_run_that_never_began_has_reached_no_limit() {
+fn run_that_has_not_begun_reaches_no_limit() {
     let supervisor = start(builder().slots(1).homes_per_slot(1));
     // So little that the next launch is sent before its end.
     let (zygote, figures) = stuck(&supervisor, ":");
@@ -84,11 +83,9 @@ fn a_run_that_never_began_has_reached_no_limit() {
         kill(zygote, Signal::CONT);
         return skip("this machine is so slow that a shell that does nothing could have left much");
     }
-    let result = self::result(&supervisor, &request(["exit", "0"]).real_time_limit(Duration::from_millis(100)));
-    assert_eq!(*sandbox_error(&result), RunError::new(Step::Receive).with_hint(Hint::NotTaken));
-    assert_eq!((result.exit_code, result.signal, result.figures.real_time_ns), (None, None, 0));
-    // The home has been ended, and another is there.
-    assert_eq!(self::result(&supervisor, &request(["exit", "0"])).outcome, Outcome::Exited(0));
+    let result = self::result(&supervisor, &request(["exit", "0"]).real_time_limit(Duration::from_secs(2)));
+    assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
+    assert!(result.figures.real_time_ns < 2_000_000_000, "{result:?}");
 }
 
 /// The kernel lets go of a file of memory before it lets go of the sockets that it was on its way through, and takes its

@@ -147,6 +147,9 @@ pub struct Home {
     pub backend: Backend,
     /// This home's end of the socket to the supervisor; pid1 and tracee have it as well.
     pub socket: i32,
+    /// Where the target receives its launch. The supervisor holds the same end, to take back a launch that no target has
+    /// received.
+    pub launches: i32,
     /// The host's /proc (`O_PATH`).
     pub procfs: i32,
     /// The network namespace of runs without network.
@@ -180,6 +183,7 @@ pub struct Birth {
     pub shared: &'static Shared,
     pub backend: Backend,
     pub socket: i32,
+    pub launches: i32,
     pub procfs: i32,
     pub uid: u32,
     pub gid: u32,
@@ -266,6 +270,7 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
     }
     birth.socket = calls::move_down(birth.socket).map_err(failed)?;
+    birth.launches = calls::move_down(birth.launches).map_err(failed)?;
     // A pid1 with memory of its own is the stricter variant, which trusts no secret.
     let pass = if birth.share_memory { Some(secret().map_err(failed)?) } else { None };
     if let Some(pass) = pass {
@@ -275,6 +280,7 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         shared: birth.shared,
         backend: std::mem::replace(&mut birth.backend, Backend::Rlimit),
         socket: birth.socket,
+        launches: birth.launches,
         procfs: birth.procfs,
         network,
         sockstat,
@@ -367,22 +373,12 @@ impl Home {
         }
     }
 
-    /// The next message that is an order. A launch before it was for a pid1 that did not
-    /// live to take it: its run has been told ended, its descriptors go.
+    /// Waits for the supervisor's next message.
     fn next_order(&self, buffer: &mut [u8]) -> calls::Received {
-        loop {
-            match calls::receive(self.socket, buffer, 0) {
-                Ok(received) if received.length > 0 => {
-                    if buffer.first() != Some(&message::LAUNCH) {
-                        return received;
-                    }
-                    for fd in received.descriptors.into_iter().filter(|&fd| fd >= 0) {
-                        let _ = calls::close(fd);
-                    }
-                }
-                // The supervisor is gone.
-                _ => calls::exit(0),
-            }
+        match calls::receive(self.socket, buffer, 0) {
+            Ok(received) if received.length > 0 => received,
+            // The supervisor is gone.
+            _ => calls::exit(0),
         }
     }
 }

@@ -256,6 +256,6 @@ pub mod message {
     pub const ENDED: u8 = b'E';
     /// Supervisor → home: prepare this world (its description follows, the template comes along).
     pub const PREPARE: u8 = b'P';
-    /// Supervisor → tracee: launch; the run's descriptors come along.
+    /// Supervisor → tracee, on a socket of its own: launch; the run's descriptors come along.
     pub const LAUNCH: u8 = b'L';
 }

@@ -12,8 +12,15 @@
 //!
 //! What is not in that list under the number of a process that lives is refused by the profiles, or bounded otherwise:
 //! locks of open files (`F_OFD_SETLK`) have no process; those of processes that share a table of descriptors and are no
-//! threads (`CLONE_FILES`) outlive who made them; leases are refused; and one of flock(2), which may outlive its maker, goes
-//! with an open file, for which the run is charged more than the lock takes. But it makes the list longer.
+//! threads (`CLONE_FILES`) outlive the process that made them; leases are refused; and one of flock(2), which may outlive
+//! that process, too, goes with an open file, for which the run is charged more than the lock takes. But it makes the list
+//! longer.
+//!
+//! A lock that outlives its process is listed under a number that the kernel may give to a process of another run
+//! (`locks_translate_pid()` in fs/locks.c looks up the number, not the process). So each look remembers how many locks of
+//! flock(2) stood under a number and which process had it, by the time of its start. What stood there before a process was
+//! seen with the number is not counted as that process's ([`History`]). A look without runs precedes a launch after
+//! [`LONGEST_PAUSE_NS`] without one, so that the memory is not much older than any process of a run.
 
 use crate::messages::{self, MORE_PROCESSES};
 use crate::sys::calls;
@@ -35,6 +42,11 @@ pub const PERIOD_NS: u64 = 100_000_000;
 const LOOKS_APART: u32 = 10;
 /// More of the list is not read: some 80,000 locks. For each page of it the kernel walks through all that come before.
 const MOST_READ: usize = 4 << 20;
+
+/// A launch after so long without a look asks for one, to know which locks are there already.
+pub const LONGEST_PAUSE_NS: u64 = 1_000_000_000;
+/// Fewer locks of flock(2) under one number are not remembered: they decide nothing.
+const FEW: usize = MOST_LOCKS / 16;
 
 /// A run that goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,9 +86,10 @@ impl Locks {
         let look_on = move || {
             // Once libc has set the thread up, with calls that the supervisor's seccomp program will refuse.
             let mut goes_on = answer.send(Vec::new());
+            let mut history = History::default();
             while let (Ok(()), Ok(runs)) = (goes_on, asked.recv()) {
                 let before = calls::thread_cpu_ns();
-                goes_on = answer.send(have_too_many(&list, &runs));
+                goes_on = answer.send(have_too_many(&list, &runs, &mut history));
                 let _ = rustix::io::write(&*tell, &1u64.to_ne_bytes());
                 let took = Duration::from_nanos(calls::thread_cpu_ns().saturating_sub(before));
                 std::thread::sleep(took * LOOKS_APART);
@@ -116,11 +129,50 @@ impl Locks {
     }
 }
 
+/// What stood in the list at the last look: locks of flock(2) under each number.
+#[derive(Default)]
+struct History(HashMap<i32, Entry>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Entry {
+    /// When the process with the number was started; `None`: it had ended.
+    started: Option<u64>,
+    locks: usize,
+    /// How many of them stood there before that process.
+    inherited: usize,
+}
+
+impl History {
+    /// How many of a number's locks the process did not make that has it now, for all numbers at this look.
+    fn look(&mut self, flocks: &HashMap<i32, usize>, started: impl Fn(i32) -> Option<u64>) {
+        let entry = |(&pid, &locks): (&i32, &usize)| {
+            let started = started(pid);
+            let inherited = match self.0.get(&pid) {
+                Some(before) if before.started == started => before.inherited,
+                // What stood there was another process's, or that of one that has ended.
+                Some(before) => before.locks,
+                None => 0,
+            };
+            (pid, Entry { started, locks, inherited: inherited.min(locks) })
+        };
+        let many = flocks.iter().filter(|&(_, &locks)| locks > FEW);
+        self.0 = many.map(entry).collect();
+    }
+
+    fn inherited(&self, pid: i32) -> usize {
+        self.0.get(&pid).map_or(0, |entry| entry.inherited)
+    }
+}
+
 /// Those runs that have more locks than they may.
-fn have_too_many(list: &OwnedFd, runs: &[Run]) -> Vec<Run> {
+fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run> {
     // For want of memory, say: then the next time.
     let Ok(text) = read(list) else { return Vec::new() };
-    let makers = makers(&text);
+    let Makers { mut makers, flocks } = makers(&text);
+    history.look(&flocks, |pid| Some(tree::stat(pid)?.started));
+    for (pid, locks) in &mut makers {
+        *locks -= history.inherited(*pid);
+    }
     if makers.values().sum::<usize>() <= MOST_LOCKS {
         return Vec::new();
     }
@@ -151,21 +203,34 @@ fn read(list: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// How many locks each process has made. A line is `12: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; one that is
-/// waited for has `->` before its kind.
-fn makers(text: &[u8]) -> HashMap<i32, usize> {
-    let mut makers = HashMap::new();
+/// How many locks stand under each number.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Makers {
+    makers: HashMap<i32, usize>,
+    /// Those of flock(2) among them.
+    flocks: HashMap<i32, usize>,
+}
+
+/// Reads the list. A line is `12: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; one that is waited for has `->` before
+/// its kind.
+fn makers(text: &[u8]) -> Makers {
+    let mut found = Makers::default();
     for line in text.split(|&byte| byte == b'\n') {
         let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty()).skip(1);
-        if !matches!(words.next(), Some(b"POSIX" | b"FLOCK")) {
-            continue;
-        }
+        let is_flock = match words.next() {
+            Some(b"POSIX") => false,
+            Some(b"FLOCK") => true,
+            _ => continue,
+        };
         let pid = words.nth(2).and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
         if let Some(pid) = pid.filter(|&pid: &i32| pid > 0) {
-            *makers.entry(pid).or_default() += 1;
+            *found.makers.entry(pid).or_default() += 1;
+            if is_flock {
+                *found.flocks.entry(pid).or_default() += 1;
+            }
         }
     }
-    makers
+    found
 }
 
 /// Which of the known processes this one descends from. Who is in a PID namespace has its first process above it
@@ -193,7 +258,7 @@ fn whose(pid: i32, known: &mut HashMap<i32, Option<usize>>, parent: impl Fn(i32)
 
 #[cfg(test)]
 mod tests {
-    use super::{Locks, MOST_LOCKS, Run, have_too_many, makers, whose};
+    use super::{Entry, FEW, History, Locks, MOST_LOCKS, Makers, Run, have_too_many, makers, whose};
     use std::collections::HashMap;
 
     const LIST: &str = "1: POSIX  ADVISORY  WRITE 4711 fe:00:12 4 4\n\
@@ -206,8 +271,10 @@ mod tests {
 
     #[test]
     fn locks_count_for_who_has_made_them() {
-        assert_eq!(makers(LIST.as_bytes()), HashMap::from([(4711, 2), (4713, 1), (12, 1)]));
-        assert_eq!(makers(b""), HashMap::new());
+        let expected =
+            Makers { makers: HashMap::from([(4711, 2), (4713, 1), (12, 1)]), flocks: HashMap::from([(4713, 1)]) };
+        assert_eq!(makers(LIST.as_bytes()), expected);
+        assert_eq!(makers(b""), Makers::default());
     }
 
     #[test]
@@ -236,9 +303,43 @@ mod tests {
         };
         let run = Run { id: 7, pid1: parent as i32 };
         let other = Run { id: 8, pid1: 1 };
-        assert_eq!(have_too_many(&list(MOST_LOCKS, 1), &[other, run]), [run]);
-        assert_eq!(have_too_many(&list(MOST_LOCKS, 0), &[run]), []);
-        assert_eq!(have_too_many(&list(MOST_LOCKS + 1, 0), &[Run { id: 9, pid1: i32::MAX }]), []);
+        let too_many = |list, runs: &[Run]| have_too_many(&list, runs, &mut History::default());
+        assert_eq!(too_many(list(MOST_LOCKS, 1), &[other, run]), [run]);
+        assert_eq!(too_many(list(MOST_LOCKS, 0), &[run]), []);
+        assert_eq!(too_many(list(MOST_LOCKS + 1, 0), &[Run { id: 9, pid1: i32::MAX }]), []);
+    }
+
+    #[test]
+    fn flocks_of_an_earlier_process_with_the_same_number_do_not_count() {
+        let mut history = History::default();
+        let mut look = |locks: usize, started: Option<u64>| {
+            history.look(&HashMap::from([(30, locks)]), |_| started);
+            locks - history.inherited(30)
+        };
+        // Made by a process that lives; it ends; another one has its number, and makes some itself.
+        assert_eq!(look(1000, Some(7)), 1000);
+        assert_eq!(look(2000, Some(7)), 2000);
+        look(3000, None);
+        assert_eq!(look(3000, Some(9)), 0);
+        assert_eq!(look(3500, Some(9)), 500);
+        // Some of the old ones have gone, or some of the new ones: the process is not charged for what may be either.
+        assert_eq!(look(3100, Some(9)), 100);
+        // The process has ended unseen, and a third has its number.
+        assert_eq!(look(3100, Some(12)), 0);
+        assert_eq!(look(FEW, Some(12)), FEW, "so few are not remembered");
+    }
+
+    /// As if the process that made these locks had had our number before us.
+    #[test]
+    fn run_with_inherited_flocks_has_not_too_many() {
+        let ours = std::process::id() as i32;
+        let line = format!("1: FLOCK  ADVISORY  READ  {ours} fe:00:12 0 EOF\n");
+        let file = rustix::fs::memfd_create(c"list", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        rustix::io::pwrite(&file, line.repeat(2 * MOST_LOCKS).as_bytes(), 0).unwrap();
+        let run = Run { id: 7, pid1: ours };
+        let before = Entry { started: None, locks: 2 * MOST_LOCKS, inherited: 0 };
+        assert_eq!(have_too_many(&file, &[run], &mut History(HashMap::from([(ours, before)]))), []);
+        assert_eq!(have_too_many(&file, &[run], &mut History::default()), [run], "of its own");
     }
 
     #[test]

@@ -32,7 +32,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// Supervisor → nursery: a home; a [`HomeOrder`] follows, its socket and its memory come along.
+/// Supervisor → nursery: a home; a [`HomeOrder`] follows, and [`HomeFiles`] come along.
 const HOME: u8 = b'H';
 /// Supervisor → nursery: a builder; the bytes of a world follow, its socket comes along.
 const BUILDER: u8 = b'B';
@@ -45,6 +45,16 @@ const LONGEST: usize = millibox_wire::frame::MAX_INLINE;
 struct HomeOrder {
     index: usize,
     again: bool,
+}
+
+/// Descriptors that a new home is given.
+pub struct HomeFiles<'a> {
+    /// The home's end of its socket to the supervisor.
+    pub socket: &'a OwnedFd,
+    /// Where its targets receive their launches.
+    pub launches: &'a OwnedFd,
+    /// The memory that it shares with the supervisor.
+    pub memory: &'a OwnedFd,
 }
 
 /// The nursery, from the supervisor's side.
@@ -73,10 +83,10 @@ impl Nursery {
     }
 
     /// Has home `index` forked; its process id. It is our child.
-    pub fn home(&self, index: usize, again: bool, socket: &OwnedFd, memory: &OwnedFd, client: &OwnedFd) -> Result<i32> {
+    pub fn home(&self, index: usize, again: bool, files: &HomeFiles, client: &OwnedFd) -> Result<i32> {
         let mut bytes = vec![HOME];
         bytes.extend_from_slice(&encode(&HomeOrder { index, again }));
-        self.ask(&bytes, &[socket.as_raw_fd(), memory.as_raw_fd()], client)
+        self.ask(&bytes, &[files.socket, files.launches, files.memory].map(AsRawFd::as_raw_fd), client)
     }
 
     /// Has the builder of a world forked; its process id. It is our child.
@@ -188,9 +198,9 @@ impl Crib<'_> {
     fn child(&self, message: &[u8], descriptors: &[i32]) -> ! {
         die_with(self.supervisor);
         match (message, descriptors) {
-            ([HOME, order @ ..], &[socket, memory, ..]) if socket >= 0 && memory >= 0 => {
+            ([HOME, order @ ..], &[socket, launches, memory, ..]) if socket.min(launches).min(memory) >= 0 => {
                 if let Ok(order) = decode::<HomeOrder>(order) {
-                    self.home(&order, socket, memory);
+                    self.home(&order, socket, launches, memory);
                 }
             }
             ([BUILDER, world @ ..], &[socket, ..]) if socket >= 0 => self.builder(world, socket),
@@ -199,12 +209,12 @@ impl Crib<'_> {
         calls::exit(1)
     }
 
-    fn home(&self, order: &HomeOrder, socket: i32, memory: i32) {
+    fn home(&self, order: &HomeOrder, socket: i32, launches: i32, memory: i32) {
         let setup = self.setup;
         let Some(backend) = Backend::for_home(&setup.handover, order.index) else { return };
         let mapped = memory::map_shared(sys::borrow(memory));
         let mut keep = backend.descriptors();
-        keep.extend([0, 1, 2, socket, self.procfs.as_raw_fd()]);
+        keep.extend([0, 1, 2, socket, launches, self.procfs.as_raw_fd()]);
         let closed = close_all_but(keep);
         let shared: &'static Shared = match mapped.map_err(Errno::from).and_then(|shared| closed.map(|()| shared)) {
             Ok(shared) => shared,
@@ -218,6 +228,7 @@ impl Crib<'_> {
             shared,
             backend,
             socket,
+            launches,
             procfs: self.procfs.as_raw_fd(),
             uid: setup.uid,
             gid: setup.gid,

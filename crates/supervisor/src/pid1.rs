@@ -109,7 +109,7 @@ fn watch(prepared: &Prepared, tracee: i32) -> ! {
 fn confine(prepared: &Prepared) -> Result<()> {
     let home = prepared.home;
     home.backend.close_limits();
-    for fd in [home.procfs, home.network, home.sockstat, home.own_pidfd, prepared.parent_pidfd] {
+    for fd in [home.launches, home.procfs, home.network, home.sockstat, home.own_pidfd, prepared.parent_pidfd] {
         let _ = calls::close(fd);
     }
     calls::attach_seccomp(crate::confine::PID1)

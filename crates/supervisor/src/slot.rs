@@ -8,10 +8,13 @@
 //!                                 └───────────────────────┘
 //! ```
 //!
-//! A home that has a world takes a launch while its next pid1 is still being prepared, too: the launch
-//! waits in its socket. So nobody need be woken only to hear that all is ready. But a home whose last run
-//! used much takes none before all is ready ([`Home::takes_launch`]): what that run left may take seconds to be
-//! taken apart, and who waits in a socket cannot go to another home.
+//! A home that has a world takes a launch while its next pid1 is still being prepared, too: the launch waits in a socket.
+//! So the supervisor need not be woken only to hear that all is ready. But a home whose last run used much is sent no
+//! launch before all is ready ([`Home::takes_launch`]): the kernel may take seconds to take apart what that run left.
+//!
+//! A launch has begun when a target has received it. The supervisor holds both ends of that socket, so it can receive the
+//! launch itself, with the run's descriptors, as long as no target has ([`Home::take_back`]): exactly one of the two gets
+//! it. That costs an ordinary run nothing, and a run whose home dies, hangs or cannot prepare goes to another home.
 
 use crate::backend::{
     self, Handover,
@@ -20,7 +23,7 @@ use crate::backend::{
 use crate::cpus::mask_of;
 use crate::home::Order;
 use crate::launch::{End, Launch, Memory, Shared, Start, message};
-use crate::nursery::Nursery;
+use crate::nursery::{HomeFiles, Nursery};
 use crate::sockets::Sockets;
 use crate::supervisor::{Fatal, Setup};
 use crate::sys::ascii::{keyed_number, leading_number};
@@ -34,6 +37,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// Attempts, a millisecond apart, to end a run whose launch has not reached its tracee, before
 /// whatever is there is ended.
 const MOST_KILLS: u32 = 1000;
+/// A home that has not become idle this long after it was told to is killed, and started again.
+const LONGEST_SWITCH_NS: u64 = 10_000_000_000;
 
 /// What a home is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +73,9 @@ pub struct Rest {
 pub struct Home {
     pub state: State,
     pub socket: OwnedFd,
+    /// Both ends of the socket for launches: where they are sent, and where targets receive them.
+    launches_in: OwnedFd,
+    launches_out: OwnedFd,
     pub shared: &'static Shared,
     /// What `shared` is a mapping of.
     pub memory: Memory,
@@ -80,6 +88,10 @@ pub struct Home {
     pub cpu_deadline: Option<u64>,
     /// When to look at its file locks (the same clock).
     pub locks_deadline: Option<u64>,
+    /// When to look whether a target has received the launch (the same clock).
+    pub receipt_deadline: Option<u64>,
+    /// When to kill the home if it has not become idle (the same clock).
+    pub switch_deadline: Option<u64>,
     /// pid1 could not yet be killed.
     pub kill_again: bool,
     /// The run has been killed, and may have processes left.
@@ -124,13 +136,20 @@ impl Home {
             };
             format!("cannot start a home: {}{remedy}", crate::messages::errno_text(errno))
         };
-        let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-            .map_err(|errno| failed(errno.into()))?;
-        let process = nursery.home(index, again, &its, &memory.file, &setup.client).map_err(failed)?;
+        let pair = || {
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+                .map_err(|errno| failed(errno.into()))
+        };
+        let (ours, its) = pair()?;
+        let (launches_in, launches_out) = pair()?;
+        let files = HomeFiles { socket: &its, launches: &launches_out, memory: &memory.file };
+        let process = nursery.home(index, again, &files, &setup.client).map_err(failed)?;
         let shared = memory.shared;
         Ok(Home {
             state: State::Settling,
             socket: ours,
+            launches_in,
+            launches_out,
             shared,
             memory,
             world: None,
@@ -138,6 +157,8 @@ impl Home {
             real_deadline: None,
             cpu_deadline: None,
             locks_deadline: None,
+            receipt_deadline: None,
+            switch_deadline: None,
             kill_again: false,
             rest: None,
             kills: 0,
@@ -177,6 +198,7 @@ impl Home {
         }
         self.state = state;
         self.stop_clocks();
+        self.switch_deadline = None;
         self.kill_again = false;
         self.rest = None;
         self.kills = 0;
@@ -189,6 +211,7 @@ impl Home {
         self.real_deadline = None;
         self.cpu_deadline = None;
         self.locks_deadline = None;
+        self.receipt_deadline = None;
         self.sockets = None;
     }
 
@@ -245,10 +268,11 @@ impl Home {
         }
     }
 
-    /// Makes a ready home idle.
+    /// Makes a home idle in which nothing runs.
     pub fn switch(&mut self) {
         self.shared.stay_idle.store(1, SeqCst);
         self.state = State::Switching;
+        self.switch_deadline = Some(calls::monotonic_raw_ns().saturating_add(LONGEST_SWITCH_NS));
         self.kill_pid1(false);
     }
 
@@ -265,7 +289,14 @@ impl Home {
         }
         self.launches += 1;
         self.shared.launch.set(Launch { number: self.launches, ..*launch });
-        calls::send_descriptors(self.socket.as_raw_fd(), &[message::LAUNCH], descriptors)
+        calls::send_descriptors(self.launches_in.as_raw_fd(), &[message::LAUNCH], descriptors)
+    }
+
+    /// Receives the latest launch back: its descriptors. `None`: a target has received it, so the run has begun.
+    pub fn take_back(&self) -> Option<Vec<OwnedFd>> {
+        // While the kernel is short of memory it says nothing of whether the launch is there: the next look may tell.
+        let received = calls::receive(self.launches_out.as_raw_fd(), &mut [0], libc::MSG_DONTWAIT).ok()?;
+        Some(received.descriptors.into_iter().filter_map(sys::adopt).collect())
     }
 
     /// Has pid1 and tracee, who are prepared and wait, wake up on this CPU; before the launch.

@@ -17,7 +17,7 @@
 //! than the run's memory limit, it ends by it.
 
 use crate::sys::ascii::keyed_number;
-use crate::sys::{Errno, Result, calls};
+use crate::sys::{Result, calls};
 use crate::{home, launch};
 use std::os::fd::OwnedFd;
 
@@ -85,18 +85,22 @@ pub fn hand_over(home: &home::Home) -> Result<()> {
     answer
 }
 
-/// How often a socket is looked for that is not there any more: for a good second.
-const MOST_LOOKS: u32 = 500;
+/// How often the zygote looks whether the sockets of a run are gone: for 60 ms.
+const MOST_LOOKS: u32 = 100;
 /// Time between two looks at first; later more.
 const PAUSE_NS: u32 = 200_000;
 /// After so many looks the time between them is longer by [`PAUSE_NS`].
 const LOOKS_ALIKE: u32 = 20;
 
-/// Zygote, when a run is over: nothing that it left in sockets is there for the next one, or the answer is an error.
+/// Zygote, when a run is over: nothing that it left in sockets can be reached by the next one, or the answer is an error.
 ///
 /// Sockets that are on their way through each other outlive who made them, with all else that is on its way there: memory,
 /// and names that the next run in the namespace could call. The kernel looks for such when a socket of this family is closed
 /// (`unix_gc()` in net/unix/garbage.c), and a work queue lets go of them, a moment later; of gigabytes, half a second.
+///
+/// A socket that lies in a socket of the caller's, such as the run's standard input, stays until the caller receives or
+/// closes it. So the home does not wait for long: it takes a fresh network namespace, where the names of the old one do not
+/// exist.
 pub fn clear(home: &home::Home, loopback: bool) -> Result<()> {
     if loopback {
         // Nobody else will have this namespace; its connections take their time to end.
@@ -111,7 +115,27 @@ pub fn clear(home: &home::Home, loopback: bool) -> Result<()> {
         let _ = collect();
         calls::sleep_ns(PAUSE_NS * (1 + look / LOOKS_ALIKE));
     }
-    Err(Errno(libc::EBUSY))
+    renew(home)
+}
+
+/// Zygote: a fresh network namespace in place of the one that runs without network have had so far.
+fn renew(home: &home::Home) -> Result<()> {
+    calls::unshare(libc::CLONE_NEWNET)?;
+    limit_options(home.procfs);
+    limit_backlogs(home.procfs);
+    // The table of descriptors is the home's, too, and its numbers stay.
+    for (path, place) in [(c"self/ns/net", home.network), (c"self/net/sockstat", home.sockstat)] {
+        let fresh = calls::openat(home.procfs, path, libc::O_RDONLY, 0)?;
+        let replaced = calls::dup3(fresh, place, libc::O_CLOEXEC);
+        let _ = calls::close(fresh);
+        replaced?;
+    }
+    Ok(())
+}
+
+/// Zygote, at its start: in the namespace that runs without network have, which may not be the home's own any more.
+pub fn enter(home: &home::Home) -> Result<()> {
+    calls::setns(home.network, libc::CLONE_NEWNET).map(drop)
 }
 
 /// Closes a socket.

@@ -76,7 +76,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
 
     // Part two: what the launch says.
     let mut byte = [0; 1];
-    let received = calls::receive(home.socket, &mut byte, 0).map_err(at(Step::Receive))?;
+    let received = calls::receive(home.launches, &mut byte, 0).map_err(at(Step::Receive))?;
     if received.length != 1 || byte[0] != message::LAUNCH {
         return Err(Failure::new(Step::Receive, Errno(libc::EPROTO)));
     }

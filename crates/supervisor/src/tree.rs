@@ -69,6 +69,8 @@ pub struct Stat {
     /// Of those that it has waited for.
     pub childrens_user: u64,
     pub childrens_system: u64,
+    /// When it was started, after the boot. Tells it from an earlier process with the same number.
+    pub started: u64,
 }
 
 /// `None`: it is gone.
@@ -82,7 +84,10 @@ pub fn stat(pid: i32) -> Option<Stat> {
     let parent = fields.nth(1)?.parse().ok()?;
     let mut times = fields.skip(9).map(|ticks| ticks.parse().unwrap_or(0));
     let mut next = || times.next().unwrap_or(0);
-    Some(Stat { parent, user: next(), system: next(), childrens_user: next(), childrens_system: next() })
+    let [user, system, childrens_user, childrens_system] = [next(), next(), next(), next()];
+    // Field 22.
+    let started = times.nth(4)?;
+    Some(Stat { parent, user, system, childrens_user, childrens_system, started })
 }
 
 /// CPU time of a process, all its threads, by the last tick of each.

@@ -128,6 +128,7 @@ impl Zygote<'_> {
             makes_namespaces: self.order.makes_namespaces,
             seccomp: self.order.seccomp.as_deref().filter(|_| self.shared_program.is_none()),
         };
+        sockets::enter(home).map_err(|errno| Failure::new(Step::Network, errno))?;
         home.backend.look_from_here()?;
         let attached = match self.shared_program {
             Some(program) => calls::attach_seccomp(program).map_err(|errno| Failure::new(Step::Seccomp, errno)),

@@ -26,12 +26,14 @@ pub struct RunError {
     pub subject: Option<String>,
     /// What is known beyond step and errno: the cause, or what to do.
     pub hint: Option<Hint>,
+    /// In how many runners the run could not begin; 0 if it began, or was not tried again.
+    pub attempts: u32,
 }
 
 impl RunError {
     /// An error of this step about which nothing else is known.
     pub fn new(step: Step) -> RunError {
-        RunError { step, errno: None, subject: None, hint: None }
+        RunError { step, errno: None, subject: None, hint: None, attempts: 0 }
     }
 
     /// Adds the error number; 0 means there is none.
@@ -45,6 +47,13 @@ impl RunError {
     #[must_use]
     pub fn with_subject(mut self, subject: impl Into<String>) -> RunError {
         self.subject = Some(subject.into()).filter(|subject| !subject.is_empty());
+        self
+    }
+
+    /// Says that nothing of the run has begun in this many attempts.
+    #[must_use]
+    pub fn after_attempts(mut self, attempts: u32) -> RunError {
+        self.attempts = attempts;
         self
     }
 
@@ -87,14 +96,18 @@ impl fmt::Display for RunError {
         match (&self.hint, self.errno) {
             // "It" would be the mount namespace.
             (Some(Hint::Ended(end)), _) if self.step == Step::Template => {
-                write!(f, "{separator}its mounter {end}")
+                write!(f, "{separator}its mounter {end}")?;
             }
-            (Some(hint), _) => write!(f, "{separator}{hint}"),
+            (Some(hint), _) => write!(f, "{separator}{hint}")?,
             (None, Some(errno)) => match remedy(self.step, errno) {
-                "" => Ok(()),
-                remedy => write!(f, "{separator}{remedy}"),
+                "" => {}
+                remedy => write!(f, "{separator}{remedy}")?,
             },
-            (None, None) => Ok(()),
+            (None, None) => {}
+        }
+        match self.attempts {
+            0 => Ok(()),
+            attempts => write!(f, "; nothing of the run has begun in {attempts} attempts"),
         }
     }
 }
@@ -177,10 +190,10 @@ pub enum Hint {
     Ended(ProcessEnd),
     /// The runner's zygote ended.
     ZygoteLost,
-    /// A runner or pid1 ended from outside before the run had begun.
-    NotBegun(ProcessEnd),
-    /// No target took the run in time.
-    NotTaken,
+    /// It ended before it could receive the run.
+    EndedUnready,
+    /// No target received the run in time.
+    NotReceived,
     /// A target took the run but did not execute the program in time.
     NotExecuted,
     /// The host, or a cgroup around the run, ran out of memory.
@@ -296,10 +309,10 @@ impl fmt::Display for Hint {
             ),
             Hint::Ended(end) => write!(f, "it {end}"),
             Hint::ZygoteLost => f.write_str("it lost its zygote"),
-            Hint::NotBegun(end) => write!(f, "it {end}, and nothing of the run has begun"),
-            Hint::NotTaken => f.write_str(
-                "its runner did not take the run in time, and nothing of it has begun; the kernel may still be \
-                 cleaning up after an earlier run",
+            Hint::EndedUnready => f.write_str("it ended before it could receive the run"),
+            Hint::NotReceived => f.write_str(
+                "its runner did not receive it in time; the kernel may still be cleaning up after an earlier run, or \
+                 another run may keep the CPU",
             ),
             Hint::NotExecuted => f.write_str(
                 "it was not executed in time; the file system of the program or of its working directory may hang",

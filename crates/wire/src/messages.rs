@@ -31,6 +31,8 @@ fn messages_match_the_golden_file() {
     section("Each step without and with a subject", Step::ALL.iter().flat_map(|step| of_step(*step)).collect());
     section("Remedies for a step and an error number", Step::ALL.iter().flat_map(|step| remedies(*step)).collect());
     section("Hints", hints().into_iter().map(|hint| line(&hint.clone(), step_of(&hint).with_hint(hint))).collect());
+    let unbegun = RunError::new(Step::Receive).with_hint(Hint::NotReceived).after_attempts(13);
+    section("A run that began in no runner", vec![line(&Hint::NotReceived, unbegun)]);
     section("Frame problems", frame_problems().iter().map(|problem| line(problem, problem)).collect());
     section("Limits", limits().iter().map(|error| line(error, error)).collect());
     section("Worlds", world_problems().into_iter().map(|problem| line(&problem.clone(), at(problem))).collect());
@@ -116,10 +118,10 @@ fn step_of(hint: &Hint) -> RunError {
             RunError::new(Step::Exec).with_errno(libc::ENOENT).with_subject("program")
         }
         Hint::NotExecuted => RunError::new(Step::Exec),
-        Hint::NotTaken => RunError::new(Step::Receive),
+        Hint::NotReceived => RunError::new(Step::Receive),
         Hint::Ended(ProcessEnd::Exited(_)) | Hint::Unwatchable { .. } => RunError::new(Step::Template),
-        Hint::Ended(_) | Hint::NoStatus => RunError::new(Step::Pid1),
-        Hint::ZygoteLost | Hint::NotBegun(_) | Hint::HostOutOfMemory => RunError::new(Step::Runner),
+        Hint::Ended(_) | Hint::EndedUnready | Hint::NoStatus => RunError::new(Step::Pid1),
+        Hint::ZygoteLost | Hint::HostOutOfMemory => RunError::new(Step::Runner),
     }
 }
 
@@ -149,8 +151,8 @@ fn hints() -> Vec<Hint> {
         Hint::NameTakenAsPath => [Hint::NameTakenAsPath],
         Hint::Ended(_) => [Hint::Ended(ProcessEnd::Exited(101)), Hint::Ended(ProcessEnd::Killed(9))],
         Hint::ZygoteLost => [Hint::ZygoteLost],
-        Hint::NotBegun(_) => [Hint::NotBegun(ProcessEnd::Killed(9))],
-        Hint::NotTaken => [Hint::NotTaken],
+        Hint::EndedUnready => [Hint::EndedUnready],
+        Hint::NotReceived => [Hint::NotReceived],
         Hint::NotExecuted => [Hint::NotExecuted],
         Hint::HostOutOfMemory => [Hint::HostOutOfMemory],
         Hint::NoStatus => [Hint::NoStatus],

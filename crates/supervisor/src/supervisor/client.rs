@@ -2,7 +2,7 @@
 
 use super::homes::Orphans;
 use super::limits::Cause;
-use super::{Fatal, Request, Supervisor, Token, fatal};
+use super::{Fatal, Request, Setbacks, Supervisor, Token, fatal};
 use crate::backend::Handover;
 use crate::home::default_nofile;
 use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, STRINGS, UNLIMITED};
@@ -231,6 +231,8 @@ impl Supervisor {
                     .at_once((!run.cpus.is_empty()).then_some(&run.cpus), self.worlds.may_choose_cpus(world)),
                 limits: run.limits,
                 partner: run.partner,
+                begun_partner: None,
+                setbacks: Setbacks::default(),
                 ended: None,
             },
         );

@@ -1,11 +1,11 @@
 //! Which waiting run goes to which home, and when.
 
 use super::client::partner_is_gone;
-use super::limits::{Cause, SHORTEST_WAIT_NS};
-use super::{Supervisor, Token};
+use super::limits::SHORTEST_WAIT_NS;
+use super::{Request, Supervisor, Token};
 use crate::locks;
 use crate::slot::{Home, State};
-use crate::sys::{Errno, calls};
+use crate::sys::calls;
 use crate::world::WorldId;
 use millibox_wire::{Hint, Outcome, RunError, Step};
 use rustix::event::epoll;
@@ -28,12 +28,17 @@ impl Supervisor {
         }
     }
 
-    /// Every waiting run of a world that cannot be had fails; the next one tries again.
+    /// Every waiting run of a world that cannot be had fails, or is set back, if that says nothing about the world; the
+    /// next one tries again.
     pub(super) fn fail_world(&mut self, world: WorldId, outcome: Outcome) {
         let failed: Vec<u64> =
             self.queue.iter().copied().filter(|id| self.requests.get(id).is_some_and(|r| r.world == world)).collect();
-        for id in failed {
-            self.turn_away(id, outcome.clone());
+        // The last one first: each that is set back goes to the front.
+        for id in failed.into_iter().rev() {
+            match &outcome {
+                Outcome::SandboxError(why) => self.set_back(id, why.clone()),
+                _ => self.turn_away(id, outcome.clone()),
+            }
         }
         self.worlds.drop_failed(world);
     }
@@ -42,6 +47,7 @@ impl Supervisor {
     /// is there.
     pub(super) fn dispatch(&mut self) {
         let mut at = 0;
+        self.rebuild_for_setbacks();
         // Before anybody is given to homes: one that takes launches by now has been seen to.
         self.looks_again = !self.queue.is_empty() && self.clears_up();
         // Slots where a pair will start as soon as both homes are ready.
@@ -50,7 +56,7 @@ impl Supervisor {
             at += 1;
             let Some(request) = self.requests.get(&id) else { continue };
             let world = request.world;
-            if !self.worlds.is_built(world) {
+            if !self.worlds.is_built(world) || self.has_setbacks && self.pauses(request) {
                 continue;
             }
             if let Some(partner) = request.partner {
@@ -60,11 +66,15 @@ impl Supervisor {
                 }
                 continue;
             }
-            match self.pick(world, &claimed) {
+            let begun_partner = request.begun_partner;
+            match self.pick(world, &claimed, begun_partner) {
                 Pick::Launch(index) => {
                     at -= 1;
                     self.queue.remove(at);
-                    self.launch(index, id);
+                    if !self.launch(index, id) {
+                        // It is in the queue again, and its pause has begun, or it is answered.
+                        continue;
+                    }
                     self.latest = Some((index, world));
                     self.prepare_another(index, world);
                 }
@@ -74,6 +84,8 @@ impl Supervisor {
                 }
                 Pick::Switch(index) => self.homes[index].switch(),
                 Pick::Wait => {}
+                // A run whose partner has begun may use a slot that others may not.
+                Pick::AllBusy if self.has_setbacks => {}
                 Pick::AllBusy => break,
             }
         }
@@ -86,7 +98,7 @@ impl Supervisor {
     /// Whether there is a home in a free slot that will take launches without a word.
     fn clears_up(&self) -> bool {
         let clears = |home: &Home| home.state == State::Ready && !home.takes_launch();
-        self.free_slots(&[]).any(|slot| self.homes[self.setup.homes_of(slot)].iter().any(clears))
+        self.free_slots(&[], None).any(|slot| self.homes[self.setup.homes_of(slot)].iter().any(clears))
     }
 
     fn prepare(&mut self, index: usize, world: WorldId) {
@@ -135,7 +147,7 @@ impl Supervisor {
         }
         let setup = &self.setup;
         let best = self
-            .free_slots(claimed)
+            .free_slots(claimed, None)
             .flat_map(|slot| setup.homes_of(slot).flat_map(move |a| setup.homes_of(slot).map(move |b| [a, b])))
             .filter(|[a, b]| a != b)
             .min_by_key(|&[a, b]| {
@@ -160,16 +172,23 @@ impl Supervisor {
             return false;
         }
         for (index, id) in homes.into_iter().zip(ids) {
-            // If the first could not be launched, the second has gone with it.
             let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else { break };
             self.queue.remove(place);
             if !self.launch(index, id) {
-                let [first, second] = ids;
-                self.part(second, first);
-                self.end(first, Cause::Caller);
+                // It waits again, and its partner with it; or both have been answered.
+                return false;
             }
         }
         true
+    }
+
+    /// Whether a run that was set back is not to be tried again yet.
+    fn pauses(&self, request: &Request) -> bool {
+        let pauses = |request: &Request| {
+            let setbacks = &request.setbacks;
+            setbacks.count > 0 && setbacks.try_at_ns > calls::monotonic_raw_ns()
+        };
+        pauses(request) || request.partner.and_then(|partner| self.requests.get(&partner)).is_some_and(pauses)
     }
 
     /// How far a home is from running something in a world: 0 is at once.
@@ -186,16 +205,17 @@ impl Supervisor {
         }
     }
 
-    /// Slots where nothing runs and that no pair has claimed.
-    fn free_slots(&self, claimed: &[usize]) -> impl Iterator<Item = usize> {
-        let is_busy =
-            |slot| self.homes[self.setup.homes_of(slot)].iter().any(|home| matches!(home.state, State::Running(_)));
+    /// Slots where nothing runs but this one, and that no pair has claimed.
+    fn free_slots(&self, claimed: &[usize], but: Option<u64>) -> impl Iterator<Item = usize> {
+        let is_other = move |home: &Home| matches!(home.state, State::Running(id) if Some(id) != but);
+        let is_busy = move |slot| self.homes[self.setup.homes_of(slot)].iter().any(is_other);
         (0..self.setup.slots).filter(move |slot| !claimed.contains(slot) && !is_busy(*slot))
     }
 
-    /// The best home for a world, in a slot that no pair has claimed.
-    fn pick(&self, world: WorldId, claimed: &[usize]) -> Pick {
-        let free: Vec<usize> = self.free_slots(claimed).flat_map(|slot| self.setup.homes_of(slot)).collect();
+    /// The best home for a world, in a slot that no pair has claimed. The slot of a run's `begun_partner` is free for it.
+    fn pick(&self, world: WorldId, claimed: &[usize], begun_partner: Option<u64>) -> Pick {
+        let free: Vec<usize> =
+            self.free_slots(claimed, begun_partner).flat_map(|slot| self.setup.homes_of(slot)).collect();
         if free.is_empty() {
             return Pick::AllBusy;
         }
@@ -241,10 +261,11 @@ impl Supervisor {
         }
     }
 
-    /// Launches in a home that takes launches; false: it did not take this one, which is answered, or, if it is no
-    /// pair's, in the queue again.
+    /// Launches in a home that takes launches; false: the launch could not be sent, and the run is in the queue again, or
+    /// answered.
     fn launch(&mut self, index: usize, id: u64) -> bool {
         let now = calls::monotonic_raw_ns();
+        self.remember_locks(now);
         let Some(request) = self.requests.get_mut(&id) else { return false };
         let home = &mut self.homes[index];
         let descriptors: Vec<i32> = request.descriptors.iter().map(|fd| fd.as_raw_fd()).collect();
@@ -255,22 +276,13 @@ impl Supervisor {
             home.bring_to(cpu);
         }
         let sent = home.launch(&request.launch, &request.strings, &descriptors);
-        if let Err(Errno(libc::EPIPE | libc::ECONNRESET)) = sent
-            && request.partner.is_none()
-        {
-            // The home has died, which we shall hear next. Nothing of the run has begun, and it is all still here: it
-            // goes to another home, or to this one's successor.
-            home.state = State::Ending;
-            self.queue.push_front(id);
-            return false;
-        }
-        // From here the pipes' ends are the tracee's alone.
-        request.descriptors.clear();
-        request.strings = Vec::new();
         match sent {
             Ok(()) => {
+                // From here the pipes' ends are the tracee's alone.
+                request.descriptors.clear();
                 home.state = State::Running(id);
                 home.last_used = now;
+                home.receipt_deadline = Some(now.saturating_add(request.setbacks.receipt_ns()));
                 if let Some(latest) = self.setup.cpus.of_home(index).and_then(|cpu| self.launched_on.get_mut(cpu)) {
                     *latest = now;
                 }
@@ -281,10 +293,7 @@ impl Supervisor {
                 home.locks_deadline =
                     limits.memory.filter(|_| self.locks.is_some()).map(|_| now.saturating_add(locks::PERIOD_NS));
             }
-            Err(errno) => {
-                self.forget(id);
-                self.answer_error(id, Outcome::failed(RunError::new(Step::Runner).with_errno(errno.0)));
-            }
+            Err(errno) => self.set_back(id, RunError::new(Step::Runner).with_errno(errno.0)),
         }
         sent.is_ok()
     }

@@ -120,8 +120,12 @@ impl Supervisor {
                         let error = self.failure(&report().failure_parts(), None);
                         return Err(format!("a home cannot be set up: {error}"));
                     }
-                    match self.homes[index].state {
+                    let state = self.homes[index].state;
+                    match state {
                         // The launch had been sent ahead.
+                        State::Running(_) if self.move_on_after(index, &report()) => {
+                            self.homes[index].over(&self.epoll, State::Ending);
+                        }
                         State::Running(id) => {
                             self.homes[index].over(&self.epoll, State::Ending);
                             self.finish(id, &Report { failure: report().failure, ..Report::default() });
@@ -162,6 +166,10 @@ impl Supervisor {
 
     /// A pid1 is over, by its own word or its home's.
     fn pid1_ended(&mut self, index: usize, mut report: Report) {
+        if report.end.launch == 0 && self.move_on_after(index, &report) {
+            // A launch that was sent ahead, and that no target has received: pid1 ended before.
+            return self.homes[index].over(&self.epoll, State::Ending);
+        }
         let home = &mut self.homes[index];
         match (home.state, report.end.launch) {
             (State::Running(id), launch) if launch == 0 || launch == home.launch_number() => {
@@ -184,7 +192,7 @@ impl Supervisor {
         }
     }
 
-    /// A home could not prepare its world: the first run that waits for it is told.
+    /// A home could not prepare its world: the first run that waits for it is told, or set back.
     fn unprepared(&mut self, index: usize, report: &Report) {
         let world = self.homes[index].world;
         self.homes[index].over(&self.epoll, State::Ending);
@@ -199,11 +207,8 @@ impl Supervisor {
         }
         self.homes[index].unexplained = 0;
         let waiting = self.queue.iter().copied().find(|id| self.requests.get(id).map(|request| request.world) == world);
-        let Some(id) = waiting else { return };
-        let error = self.failure(&report.failure_parts(), world);
-        self.turn_away(id, Outcome::failed(error));
-        if let Some(world) = world {
-            self.may_be_stale(world, &report);
+        if let Some(id) = waiting {
+            self.not_prepared(id, &report);
         }
     }
 
@@ -237,6 +242,9 @@ impl Supervisor {
         }
         // It has been closed at the other end, and would say so for as long as it is watched.
         let _ = epoll::delete(&self.epoll, &home.socket);
+        // What no target has received goes to another home, or to this one's successor.
+        self.move_on(index, RunError::new(Step::Runner).with_hint(ended_hint(how)));
+        let home = &mut self.homes[index];
         // pid1 dies with its home, and the program with pid1; the figures are whole when pid1 can be waited for.
         let patience = if matches!(home.state, State::Running(_)) { LONGEST_DEATH_NS } else { 0 };
         let until_ns = calls::monotonic_raw_ns().saturating_add(patience);
@@ -270,13 +278,9 @@ impl Supervisor {
             if ended || report.end.oom_kills > 0 {
                 self.finish(id, &report);
             } else {
-                let hint = match how {
-                    ProcessEnd::Exited(crate::home::ZYGOTE_LOST) => Hint::ZygoteLost,
-                    how if self.homes[index].is_launched() => Hint::Ended(how),
-                    how => Hint::NotBegun(how),
-                };
                 self.forget(id);
-                self.answer_error(id, Outcome::failed(RunError::new(Step::Runner).with_hint(hint)));
+                let error = RunError::new(Step::Runner).with_hint(ended_hint(how));
+                self.answer_error(id, Outcome::failed(error));
             }
         }
         let home = &mut self.homes[index];
@@ -363,6 +367,13 @@ impl Supervisor {
         // All else there is the dead home's own word, which did not come to an end.
         let failure = if failure.step == Step::Counters as u32 { failure } else { Failure::default() };
         Report { start, end, failure }
+    }
+}
+
+fn ended_hint(how: ProcessEnd) -> Hint {
+    match how {
+        ProcessEnd::Exited(crate::home::ZYGOTE_LOST) => Hint::ZygoteLost,
+        how => Hint::Ended(how),
     }
 }
 

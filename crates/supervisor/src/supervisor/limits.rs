@@ -22,8 +22,6 @@ const EXEC_GRACE_NS: u64 = 2_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     RealTime,
-    /// No tracee has taken its launch.
-    NotTaken,
     /// Its tracee has taken the launch and does not come to its exec.
     NotExecuted,
     /// What was seen of it: a second look at many processes that come and go may see less.
@@ -40,7 +38,6 @@ impl Cause {
     pub(super) fn outcome(self) -> Outcome {
         match self {
             Cause::RealTime => Outcome::RealTimeLimit,
-            Cause::NotTaken => Outcome::SandboxError(RunError::new(Step::Receive).with_hint(Hint::NotTaken)),
             Cause::NotExecuted => Outcome::SandboxError(RunError::new(Step::Exec).with_hint(Hint::NotExecuted)),
             Cause::CpuTime { .. } => Outcome::CpuTimeLimit,
             Cause::Memory => Outcome::MemoryLimit,
@@ -58,7 +55,7 @@ impl Supervisor {
             .filter(|home| matches!(home.state, State::Running(_)))
             .flat_map(|home| {
                 let sockets = home.sockets.as_ref().map(|its| its.look_at_ns);
-                [home.real_deadline, home.cpu_deadline, home.locks_deadline, sockets]
+                [home.real_deadline, home.cpu_deadline, home.locks_deadline, home.receipt_deadline, sockets]
             })
             .chain(
                 self.homes
@@ -67,6 +64,8 @@ impl Supervisor {
             )
             .chain(self.dying.iter().map(|dying| Some(calls::monotonic_raw_ns().saturating_add(dying.wait_ns()))))
             .chain(self.homes.iter().map(|home| home.rest.as_ref().map(|rest| rest.look_at_ns)))
+            .chain(self.homes.iter().map(|home| home.switch_deadline))
+            .chain([self.try_again_ns])
             .flatten()
             .chain(self.gone.iter().map(|gone| gone.at_ns))
             .chain(self.looks_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS)))
@@ -110,7 +109,19 @@ impl Supervisor {
             }
         }
         if locks.is_free() {
+            self.locks_asked_ns = now;
             locks.ask(runs);
+        }
+    }
+
+    /// Before a launch: has the file locks remembered that are there already, if that is long ago.
+    pub(super) fn remember_locks(&mut self, now: u64) {
+        if let Some(locks) = &self.locks
+            && now.saturating_sub(self.locks_asked_ns) >= locks::LONGEST_PAUSE_NS
+            && locks.is_free()
+        {
+            self.locks_asked_ns = now;
+            locks.ask(Vec::new());
         }
     }
 
@@ -127,6 +138,15 @@ impl Supervisor {
         for index in 0..self.homes.len() {
             if self.homes[index].kill_again {
                 self.homes[index].kill_pid1(false);
+            }
+            let is_due = |deadline: Option<u64>| deadline.is_some_and(|at_ns| calls::monotonic_raw_ns() >= at_ns);
+            if is_due(self.homes[index].switch_deadline) {
+                // Its zygote hangs, or the kernel does not come to an end of what a run left. Another home can serve.
+                self.homes[index].switch_deadline = None;
+                self.homes[index].kill_process();
+            }
+            if is_due(self.homes[index].receipt_deadline) {
+                self.look_for_receipt(index);
             }
             let home = &mut self.homes[index];
             let State::Running(id) = home.state else { continue };
@@ -150,18 +170,23 @@ impl Supervisor {
             {
                 // The clock runs from the exec, which was after the launch.
                 let reached = match start.exec_ns {
+                    // What has not begun is not late: see `setbacks`.
+                    0 if !home.is_launched() => u64::MAX,
                     0 => home.last_used.saturating_add(limit).saturating_add(EXEC_GRACE_NS),
                     exec => exec.saturating_add(limit),
                 };
                 if now >= reached {
                     // Whatever it is that hangs before the exec, it is not the program.
                     let cause = match start.exec_ns {
-                        0 if home.is_launched() => Cause::NotExecuted,
-                        0 => Cause::NotTaken,
+                        0 => Cause::NotExecuted,
                         _ => Cause::RealTime,
                     };
                     self.end(id, cause);
                     continue;
+                }
+                if reached == u64::MAX {
+                    // Its way to the exec is still to come.
+                    home.last_used = now;
                 }
                 let again = if start.exec_ns == 0 { now + SHORTEST_WAIT_NS } else { reached };
                 self.homes[index].real_deadline = Some(again);
@@ -213,7 +238,12 @@ impl Supervisor {
         if request.ended.is_some() && cause != Cause::Cancelled {
             return;
         }
-        if let Some(home) = self.homes.iter_mut().find(|home| home.state == State::Running(id)) {
+        if let Some(index) = self.homes.iter().position(|home| home.state == State::Running(id)) {
+            if !self.homes[index].is_launched() && self.end_unbegun(index, cause.outcome()) {
+                return;
+            }
+            let Some(request) = self.requests.get_mut(&id) else { return };
+            let home = &mut self.homes[index];
             // A killed pid1 does not wait for its children, so nobody sums up what they used.
             let used_ns = match (cause, &self.setup.handover) {
                 (Cause::CpuTime { used_ns }, _) => used_ns,

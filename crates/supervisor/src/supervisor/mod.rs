@@ -7,7 +7,8 @@
 //!
 //! A request's way: [`Supervisor::client_frame`] (`client.rs`) → the queue → [`Supervisor::dispatch`] →
 //! [`Supervisor::launch`] (`dispatch.rs`) → (tracee, pid1) → [`Supervisor::home_message`] (`homes.rs`) →
-//! [`Supervisor::finish`] (`results.rs`) → the client. `limits.rs` watches meanwhile.
+//! [`Supervisor::finish`] (`results.rs`) → the client. `limits.rs` watches meanwhile. A run that could not begin in a home
+//! goes back to the queue (`setbacks.rs`).
 //!
 //! It never waits for anything but events: mounts are made by builders, runs are cloned by
 //! homes, cgroups are made by the keeper. Homes and builders are forked by the nursery, which does
@@ -20,6 +21,7 @@ mod dispatch;
 mod homes;
 mod limits;
 mod results;
+mod setbacks;
 
 use crate::backend::Handover;
 use crate::cpus::Cpus;
@@ -76,7 +78,18 @@ struct Request {
     cpus: u64,
     /// Starts together with this one.
     partner: Option<u64>,
+    /// The partner that has begun without it, whose slot it may use.
+    begun_partner: Option<u64>,
+    setbacks: Setbacks,
     ended: Option<Ended>,
+}
+
+/// The homes that a run was given to, or that were prepared for it, without it having begun there.
+#[derive(Default)]
+struct Setbacks {
+    count: u32,
+    /// When to try the next one (`CLOCK_MONOTONIC_RAW`).
+    try_at_ns: u64,
 }
 
 /// How we ended a run, and what can be seen of it only before.
@@ -120,8 +133,14 @@ pub struct Supervisor {
     gone: Vec<Gone>,
     /// Somebody waits, and a home may take launches by and by, of which nobody tells.
     looks_again: bool,
+    /// Runs may be waiting that were set back before.
+    has_setbacks: bool,
+    /// When the first of those may be tried again that may not be yet (`CLOCK_MONOTONIC_RAW`).
+    try_again_ns: Option<u64>,
     /// `None`: nobody can count them here.
     locks: Option<Locks>,
+    /// When a look at file locks was last asked for (`CLOCK_MONOTONIC_RAW`).
+    locks_asked_ns: u64,
 }
 
 /// What an epoll event is about.
@@ -194,7 +213,10 @@ impl Supervisor {
             unsettled: Vec::new(),
             gone: Vec::new(),
             looks_again: false,
+            has_setbacks: false,
+            try_again_ns: None,
             locks,
+            locks_asked_ns: 0,
         };
         supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
         supervisor.watch(supervisor.setup.client.as_raw_fd(), Token::ClientDeath, epoll::EventFlags::IN)?;

@@ -64,6 +64,7 @@ impl Supervisor {
             };
             figures.cpu_system_ns = cpu_ns - figures.cpu_user_ns;
         }
+        let mut ended_ns = started.saturating_add(figures.real_time_ns);
         let (exit_code, signal) = match (end.status, end.pid1_died) {
             (_, 1) => (None, (started != 0).then_some(libc::SIGKILL)),
             (status, _) => match process::decode_status(status) {
@@ -75,9 +76,10 @@ impl Supervisor {
             && end.pid1_died == 1
             && started != 0
         {
-            // Until pid1 could be waited for its namespaces had to be taken apart; the
-            // program was dead before.
-            figures.real_time_ns = ended.at_ns.saturating_sub(started);
+            // The kernel may take long to end the last process: what it computes meanwhile is in the CPU time, so it
+            // belongs in the real time, too.
+            figures.real_time_ns = end.end_ns.max(ended.at_ns).saturating_sub(started);
+            ended_ns = ended.at_ns.max(started);
             // What pid1 left without its report is its own.
             if ended.used.peak_memory != 0 {
                 figures.peak_memory_bytes = ended.used.peak_memory;
@@ -95,7 +97,7 @@ impl Supervisor {
             outcome,
             exit_code: exit_code.filter(|_| began),
             signal: signal.filter(|_| !not_started),
-            ended_ns: began.then(|| started.saturating_add(figures.real_time_ns)),
+            ended_ns: began.then_some(ended_ns),
             figures,
             backend: self.backend(),
         };

@@ -7,6 +7,12 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
     let number = |index| arguments.number(index);
     match command {
         "circle" => print_line(format!("errno={}", errno_or_0(create_descriptor_cycle(number(0))))),
+        "leave-socket" => print_line(format!("errno={}", errno_or_0(leave_socket()))),
+        "sockstat" => {
+            let text = std::fs::read_to_string("/proc/net/sockstat").unwrap_or_default();
+            let used = text.lines().find_map(|line| line.strip_prefix("sockets: used "));
+            print_line(format!("used={}", used.unwrap_or("unknown")));
+        }
         "stack" => print_line(format!("deep={}", recurse(number(0) * 1024))),
         "descriptors" => {
             let mut errno = 0;
@@ -71,15 +77,23 @@ fn create_descriptor_cycle(mib: usize) -> Result<usize, i32> {
     for _ in 0..mib {
         write_all(memory, &chunk)?;
     }
-    let send = |through: i32, fd: u64| {
-        let control = [16 + 4, (libc::SOL_SOCKET as u64) | (libc::SCM_RIGHTS as u64) << 32, fd];
-        let data = [c"x".as_ptr() as usize, 1];
-        let message = [0, 0, data.as_ptr() as usize, 1, control.as_ptr() as usize, 16 + 4, 0];
-        syscall(libc::SYS_sendmsg, [through as usize, message.as_ptr() as usize, 0])
-    };
-    send(ends[0], ends[1] as u64)?;
-    send(ends[1], ends[0] as u64)?;
-    send(ends[1], memory as u64)
+    send_descriptor(ends[0], ends[1] as u64)?;
+    send_descriptor(ends[1], ends[0] as u64)?;
+    send_descriptor(ends[1], memory as u64)
+}
+
+/// Sends a descriptor in a message of one byte.
+fn send_descriptor(through: i32, fd: u64) -> Result<usize, i32> {
+    let control = [16 + 4, (libc::SOL_SOCKET as u64) | (libc::SCM_RIGHTS as u64) << 32, fd];
+    let data = [c"x".as_ptr() as usize, 1];
+    let message = [0, 0, data.as_ptr() as usize, 1, control.as_ptr() as usize, 16 + 4, 0];
+    syscall(libc::SYS_sendmsg, [through as usize, message.as_ptr() as usize, 0])
+}
+
+/// Sends a socket through standard input, which is a socket, and leaves it there.
+fn leave_socket() -> Result<usize, i32> {
+    let socket = syscall(libc::SYS_socket, [libc::AF_UNIX as usize, libc::SOCK_DGRAM as usize, 0])?;
+    send_descriptor(0, socket as u64)
 }
 
 /// Recurses with about one KiB of stack per step. Returns the depth.

@@ -1,0 +1,212 @@
+//! Runs that could not begin in a home: they go back to the front of the queue.
+//!
+//! Nothing of a run has begun until a target has received its launch. Until then the supervisor can take the launch back,
+//! with the run's descriptors, and give the run to another home. It does so when the home dies, cannot prepare a target, or
+//! has no target that receives the launch in time: the kernel may be taking apart what an earlier run left there, or a
+//! neighbour may keep the home from its CPU.
+//!
+//! The patience is bounded, so that a broken machine yields an error that names the cause: a run is set back
+//! [`MOST_SETBACKS`] times. The first home has [`FIRST_RECEIPT_NS`] to receive it, each further one twice as long as the one
+//! before, up to 5 s: 26 s in all. A pause comes before each attempt, too, from the third on: a second and a half in all, in
+//! which a machine that was out of processes or memory may recover. The run's own clocks begin at its exec, so none of this
+//! counts towards its limits.
+
+use super::limits::LONGEST_TICK_NS;
+use super::{Setbacks, Supervisor};
+use crate::launch::Report;
+use crate::slot::State;
+use crate::sys::{Errno, calls};
+use millibox_wire::{Hint, Outcome, RunError, Step};
+use std::os::fd::OwnedFd;
+
+/// How often a run is set back at most, before it ends with an error.
+const MOST_SETBACKS: u32 = 12;
+/// How long the first home has to receive a run.
+const FIRST_RECEIPT_NS: u64 = 20_000_000;
+/// How often that time is doubled at most: 5 s.
+const MOST_DOUBLINGS: u32 = 8;
+/// The pause before the third attempt; it is doubled each time, too.
+const FIRST_PAUSE_NS: u64 = 1_000_000;
+
+impl Setbacks {
+    /// How long the next home has to receive the run.
+    pub(super) fn receipt_ns(&self) -> u64 {
+        FIRST_RECEIPT_NS << self.count.min(MOST_DOUBLINGS)
+    }
+
+    fn pause_ns(&self) -> u64 {
+        match self.count {
+            0 | 1 => 0,
+            more => FIRST_PAUSE_NS << (more - 2).min(MOST_DOUBLINGS),
+        }
+    }
+}
+
+impl Supervisor {
+    /// Takes the launch of a home's run back, if no target has received it: the run. The caller says what becomes of
+    /// the home.
+    fn unlaunch(&mut self, index: usize) -> Option<(u64, Vec<OwnedFd>)> {
+        let home = &mut self.homes[index];
+        let State::Running(id) = home.state else { return None };
+        let descriptors = home.take_back()?;
+        home.stop_clocks();
+        Some((id, descriptors))
+    }
+
+    /// Takes back the launch that this home has not received, and gives its run to another. False: a target has
+    /// received it. The caller says what becomes of the home.
+    pub(super) fn move_on(&mut self, index: usize, why: RunError) -> bool {
+        let Some((id, descriptors)) = self.unlaunch(index) else { return false };
+        // Not a run's any more, which those that look for it by its id must not find.
+        self.homes[index].state = State::Ending;
+        self.return_descriptors(id, descriptors);
+        self.set_back(id, why);
+        true
+    }
+
+    /// The same, where the home has said why it could not prepare a target. What is the request's own fault, or its
+    /// world's, would be so in every home: the run is told at once.
+    pub(super) fn move_on_after(&mut self, index: usize, report: &Report) -> bool {
+        let Some((id, descriptors)) = self.unlaunch(index) else { return false };
+        self.homes[index].state = State::Ending;
+        self.return_descriptors(id, descriptors);
+        self.not_prepared(id, report);
+        true
+    }
+
+    /// A home could not prepare what this run waits for.
+    pub(super) fn not_prepared(&mut self, id: u64, report: &Report) {
+        let Some(world) = self.requests.get(&id).map(|request| request.world) else { return };
+        let step = Step::from_number(report.failure.step);
+        let error = match report.failure.step {
+            0 => RunError::new(Step::Pid1).with_hint(Hint::EndedUnready),
+            _ => self.failure(&report.failure_parts(), Some(world)),
+        };
+        let stale = (step, Errno(report.failure.errno)) == (Step::Mount, Errno(libc::ESTALE));
+        match (report.failure.step, Outcome::failed(error.clone())) {
+            (1.., outcome @ Outcome::NotStarted(_)) if !stale => {
+                self.dequeue(id);
+                let partner = self.forget(id).and_then(|request| request.partner);
+                self.answer_error(id, outcome);
+                if let Some(partner) = partner {
+                    self.part(partner, id);
+                }
+            }
+            // A template that is not any more what it was is made anew.
+            _ => self.set_back(id, error),
+        }
+        self.may_be_stale(world, report);
+    }
+
+    fn return_descriptors(&mut self, id: u64, descriptors: Vec<OwnedFd>) {
+        if let Some(request) = self.requests.get_mut(&id) {
+            request.descriptors = descriptors;
+        }
+    }
+
+    fn dequeue(&mut self, id: u64) {
+        if let Some(place) = self.queue.iter().position(|&waiting| waiting == id) {
+            self.queue.remove(place);
+        }
+    }
+
+    /// Puts a run that could not begin at the front of the queue; or ends it with an error, if that has happened too often.
+    /// A partner that has not begun either waits with it.
+    pub(super) fn set_back(&mut self, id: u64, why: RunError) {
+        let Some(request) = self.requests.get_mut(&id) else { return };
+        request.setbacks.count += 1;
+        request.setbacks.try_at_ns = calls::monotonic_raw_ns().saturating_add(request.setbacks.pause_ns());
+        // The kernel leaves out descriptors for which we have no room.
+        let complete = request.descriptors.len() == request.launch.descriptors.count_ones() as usize;
+        let goes_on = complete && request.setbacks.count <= MOST_SETBACKS;
+        let count = request.setbacks.count;
+        let partner = request.partner;
+        let try_at_ns = request.setbacks.try_at_ns;
+        self.dequeue(id);
+        self.queue.push_front(id);
+        self.has_setbacks = true;
+        self.try_again_ns = Some(self.try_again_ns.map_or(try_at_ns, |at_ns| at_ns.min(try_at_ns)));
+        if let Some(partner) = partner {
+            self.rejoin(id, partner);
+        }
+        if !goes_on {
+            let error = match complete {
+                true => why.after_attempts(count),
+                false => RunError::new(Step::Descriptors).with_errno(libc::EMFILE),
+            };
+            self.turn_away(id, Outcome::SandboxError(error));
+        }
+    }
+
+    /// The partner of a run that is set back: it waits as well, if it has not begun. If it has, the two cannot start
+    /// together any more, and the run follows as soon as it can.
+    fn rejoin(&mut self, id: u64, partner: u64) {
+        if self.queue.contains(&partner) {
+            return;
+        }
+        let its_home = self.homes.iter().position(|home| home.state == State::Running(partner));
+        if let Some(index) = its_home
+            && let Some((_, descriptors)) = self.unlaunch(index)
+        {
+            // Nothing is wrong with that home.
+            self.homes[index].state = State::Ready;
+            self.return_descriptors(partner, descriptors);
+            self.queue.push_front(partner);
+        } else if let Some(request) = self.requests.get_mut(&id) {
+            request.partner = None;
+            request.begun_partner = Some(partner);
+        }
+    }
+
+    /// A run that is to end and that no target has received: it leaves its home as it was. False: it has begun.
+    pub(super) fn end_unbegun(&mut self, index: usize, outcome: Outcome) -> bool {
+        let Some((id, descriptors)) = self.unlaunch(index) else { return false };
+        drop(descriptors);
+        self.homes[index].state = State::Ready;
+        let partner = self.forget(id).and_then(|request| request.partner);
+        self.answer_error(id, outcome);
+        if let Some(partner) = partner {
+            self.part(partner, id);
+        }
+        true
+    }
+
+    /// A home has had its time to receive its run.
+    pub(super) fn look_for_receipt(&mut self, index: usize) {
+        self.homes[index].receipt_deadline = None;
+        if self.homes[index].is_launched() {
+            return;
+        }
+        let now = calls::monotonic_raw_ns();
+        let why = RunError::new(Step::Receive).with_hint(Hint::NotReceived);
+        if self.move_on(index, why) {
+            self.homes[index].switch();
+        } else {
+            // A target has received it just now and will say so, or the kernel was short of memory.
+            self.homes[index].receipt_deadline = Some(now.saturating_add(LONGEST_TICK_NS));
+        }
+    }
+
+    /// Before waiting runs are given to homes: worlds that could not be built, and that runs wait for that may be tried
+    /// again, are built again.
+    pub(super) fn rebuild_for_setbacks(&mut self) {
+        self.try_again_ns = None;
+        if !self.has_setbacks {
+            return;
+        }
+        let now = calls::monotonic_raw_ns();
+        let set_back: Vec<_> = (self.queue.iter())
+            .filter_map(|id| self.requests.get(id))
+            .filter(|request| request.setbacks.count > 0)
+            .map(|request| (request.world, request.setbacks.try_at_ns))
+            .collect();
+        self.has_setbacks = !set_back.is_empty();
+        self.try_again_ns = set_back.iter().map(|(_, at_ns)| *at_ns).filter(|&at_ns| at_ns > now).min();
+        for (world, _) in set_back.into_iter().filter(|(_, at_ns)| *at_ns <= now) {
+            // It says itself when to try again if that fails.
+            if let Err(outcome) = self.build_if_new(world) {
+                self.fail_world(world, outcome);
+            }
+        }
+    }
+}

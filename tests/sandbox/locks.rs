@@ -1,0 +1,78 @@
+//! File locks that count for a run are its own.
+
+#![allow(unsafe_code, reason = "a child locks files between fork and exec")]
+
+use crate::builder;
+use millibox::{Outcome, Request};
+use millibox_tests::{directory, is_root, kill, process, processes_that_say, skip, start, token, wait};
+use rustix::fs::{Mode, OFlags};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// More than a run may have.
+const LOCKS: usize = 2000;
+
+/// Files that a process has locked by flock(2) which has ended since: its number.
+fn locked_by_a_dead_process(files: &[OwnedFd]) -> i32 {
+    let numbers: Vec<i32> = files.iter().map(AsRawFd::as_raw_fd).collect();
+    let mut command = Command::new("/bin/true");
+    // SAFETY: flock(2) allocates nothing and takes no lock of this process.
+    unsafe {
+        command.pre_exec(move || match numbers.iter().all(|&fd| libc::flock(fd, libc::LOCK_SH) == 0) {
+            true => Ok(()),
+            false => Err(std::io::Error::last_os_error()),
+        });
+    }
+    let mut child = command.spawn().expect("a child");
+    child.wait().expect("its end");
+    child.id() as i32
+}
+
+#[test]
+fn flocks_of_a_dead_process_do_not_count_for_the_next_one_with_its_number() {
+    const LAST: &str = "/proc/sys/kernel/ns_last_pid";
+    let last = || std::fs::read_to_string(LAST).ok()?.trim().parse::<i32>().ok();
+    if !is_root() || last().is_none_or(|last| std::fs::write(LAST, last.to_string()).is_err()) {
+        return skip("the number of the next process cannot be chosen");
+    }
+    let supervisor = start(builder().slots(1));
+    let place = directory();
+    let open = || {
+        let flags = OFlags::RDONLY | OFlags::CREATE | OFlags::CLOEXEC;
+        rustix::fs::open(place.path().join("file"), flags, Mode::RUSR).expect("a file")
+    };
+    let mut limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current = limit.maximum;
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).expect("more open files");
+    let files: Vec<OwnedFd> = (0..LOCKS).map(|_| open()).collect();
+    let dead = locked_by_a_dead_process(&files);
+    let token = token();
+    let script = "while :; do sleep 0.1; done";
+    let innocent = Request::new("/bin/sh").args(["-c", script, &token]).memory_limit(64 << 20);
+    let run = supervisor.run(&innocent).unwrap();
+    // The shell's next child is to have the number, for at least one look.
+    let begin = Instant::now();
+    let mut seen = 0;
+    while seen < 10 && begin.elapsed() < Duration::from_secs(20) && run.try_wait().unwrap().is_none() {
+        let shell = processes_that_say(&token).first().map(|shell| shell.pid);
+        let has_it = process(dead).is_some_and(|process| Some(process.parent) == shell);
+        seen += usize::from(has_it);
+        if has_it {
+            // It stays until it has been looked at.
+            kill(dead, rustix::process::Signal::STOP);
+            std::thread::sleep(Duration::from_millis(50));
+        } else {
+            std::fs::write(LAST, (dead - 1).to_string()).expect("a number");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let ended = run.try_wait().unwrap();
+    assert_eq!(ended.map(|result| result.outcome), None, "it was ended for another's locks");
+    if seen < 10 {
+        skip("the number was not given again");
+    }
+    run.kill();
+    assert_eq!(wait(&run).outcome, Outcome::Killed);
+}
