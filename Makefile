@@ -77,7 +77,7 @@ miri: ## what has no system calls, under an interpreter that sees undefined beha
 		{ echo 'miri: not found: rustup component add --toolchain nightly miri rust-src' >&2; exit 1; }
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 \
 		cargo +nightly miri test --locked -p millibox-wire -p millibox-seccomp --lib \
-		--target-dir '$(or $(CARGO_TARGET_DIR),target)/miri' -- --skip near_misses --skip refuses_everything --skip only_the_word $(ARGS)
+		--target-dir '$(or $(CARGO_TARGET_DIR),target)/miri' -- --skip nearest_name --skip kills_everything --skip pass_allows_only $(ARGS)
 
 sanitize: ## the crates' and the sandbox's tests with AddressSanitizer, ThreadSanitizer (nightly Rust), valgrind
 	@$(need)

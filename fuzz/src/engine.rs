@@ -1,57 +1,68 @@
-//! The loop, and what becomes of what it finds.
+//! The fuzzing loop, and the handling of violations.
 
-use crate::coverage::Reached;
+use crate::coverage::Coverage;
 use crate::mutate::{Random, mutate};
-use crate::{MOST_MEMORY, PATIENCE, Target, memory};
+use crate::{INPUT_TIMEOUT, MAX_HEAP_BYTES, Target, memory};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, Once};
+use std::sync::{Mutex, MutexGuard, Once};
 use std::time::{Duration, Instant};
 
-/// Most inputs that are kept for being changed, beside the corpus.
-const MOST_KEPT: usize = 4000;
+/// The maximum number of inputs to mutate, including the corpus.
+const MAX_KEPT_INPUTS: usize = 4000;
 
-/// What is being looked at: the target's name and the input, and how many seconds the watching thread has seen it. That
-/// thread stands still with the others, so a fuzzer that is stopped and continued has not found anything.
-static PRESENT: Mutex<Option<(&str, Vec<u8>, u64)>> = Mutex::new(None);
+/// The time limit for shortening an input that violates a property.
+const SHORTENING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// An input for which something did not hold.
-#[derive(Debug)]
-pub struct Broken {
-    /// The shortest one found.
-    pub input: Vec<u8>,
-    /// What the target said.
-    pub why: String,
+/// An input that a target is processing.
+struct Current {
+    target: &'static str,
+    input: Vec<u8>,
+    /// The number of seconds that the watchdog has counted. The watchdog stops together with the
+    /// other threads, so stopping and continuing the fuzzer causes no timeout.
+    seconds: u64,
 }
 
-/// What a time of fuzzing came to.
+static CURRENT: Mutex<Option<Current>> = Mutex::new(None);
+
+/// An input that violates a property of a target.
+#[derive(Debug)]
+pub struct Violation {
+    /// The shortest such input found.
+    pub input: Vec<u8>,
+    /// The violated property.
+    pub message: String,
+}
+
+/// The statistics of a fuzzing run.
 #[derive(Debug, Default)]
-pub struct Done {
-    /// Inputs that were looked at.
+pub struct Summary {
+    /// The number of processed inputs.
     pub inputs: u64,
-    /// Branches that were taken; 0: they are not counted.
+    /// The number of branches taken, or 0 if the code was compiled without counters.
     pub edges: usize,
-    /// Inputs that reached something new.
+    /// The number of new inputs that reached new code.
     pub kept: usize,
 }
 
-fn present() -> std::sync::MutexGuard<'static, Option<(&'static str, Vec<u8>, u64)>> {
-    PRESENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+fn current() -> MutexGuard<'static, Option<Current>> {
+    CURRENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// A thread that ends the process when an input takes too long, and says which.
-fn watch() {
+/// Starts the watchdog thread once. It saves an input that takes longer than [`INPUT_TIMEOUT`] and
+/// ends the process.
+fn start_watchdog() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         std::thread::spawn(|| {
             loop {
                 std::thread::sleep(Duration::from_secs(1));
-                let mut present = present();
-                let Some((name, input, seconds)) = &mut *present else { continue };
+                let mut current = current();
+                let Some(Current { target, input, seconds }) = &mut *current else { continue };
                 *seconds += 1;
-                if *seconds > PATIENCE.as_secs() {
-                    let path = save(Path::new(env!("CARGO_MANIFEST_DIR")), name, input);
-                    eprintln!("{name}: an input takes longer than {PATIENCE:?}: {}", path.display());
+                if *seconds > INPUT_TIMEOUT.as_secs() {
+                    let path = save(Path::new(env!("CARGO_MANIFEST_DIR")), target, input);
+                    eprintln!("{target}: an input takes longer than {INPUT_TIMEOUT:?}: {}", path.display());
                     std::process::exit(1);
                 }
             }
@@ -59,80 +70,80 @@ fn watch() {
     });
 }
 
-/// Looks at one input; what did not hold, if anything.
-pub fn look(target: &Target, input: &[u8]) -> Option<String> {
-    watch();
-    *present() = Some((target.name, input.to_vec(), 0));
+/// Processes one input. Returns the violated property, if any.
+pub fn check(target: &Target, input: &[u8]) -> Option<String> {
+    start_watchdog();
+    *current() = Some(Current { target: target.name, input: input.to_vec(), seconds: 0 });
     let mut outcome = Ok(());
     let peak = memory::peak(|| outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(input))));
-    *present() = None;
+    *current() = None;
     match outcome {
-        Ok(()) if peak > MOST_MEMORY => Some(format!("it takes {} MiB", peak >> 20)),
+        Ok(()) if peak > MAX_HEAP_BYTES => Some(format!("the heap grew by {} MiB", peak >> 20)),
         Ok(()) => None,
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            Some(text.unwrap_or_else(|| "it panics".to_owned()))
+            Some(text.unwrap_or_else(|| "panic without a message".to_owned()))
         }
     }
 }
 
-/// Looks at the corpus, and then at new inputs until the time is over, or there were `most` of them.
+/// Processes the corpus, then new inputs until `time` has passed or `max_inputs` are processed.
 ///
 /// # Errors
-/// The first input for which something does not hold.
-pub fn fuzz(target: &Target, seed: u64, time: Duration, most: u64) -> Result<Done, Broken> {
+/// The first input that violates a property.
+pub fn fuzz(target: &Target, seed: u64, time: Duration, max_inputs: u64) -> Result<Summary, Violation> {
     let begin = Instant::now();
     let mut random = Random(seed);
-    let mut reached = Reached::nothing();
-    let mut done = Done::default();
+    let mut coverage = Coverage::empty();
+    let mut summary = Summary::default();
     let mut inputs: Vec<Vec<u8>> = target.corpus().into_iter().map(|(_, bytes)| bytes).collect();
     let corpus = inputs.len();
     let mut next = 0;
-    while next < corpus || (begin.elapsed() < time && done.inputs < most) {
-        let input = if next < corpus { inputs[next].clone() } else { mutate(&mut random, &inputs, target.words) };
-        reached.clear();
-        if let Some(why) = look(target, &input) {
-            return Err(shorten(target, Broken { input, why }));
+    while next < corpus || (begin.elapsed() < time && summary.inputs < max_inputs) {
+        let input = if next < corpus { inputs[next].clone() } else { mutate(&mut random, &inputs, target.dictionary) };
+        coverage.reset_counters();
+        if let Some(message) = check(target, &input) {
+            return Err(shorten(target, Violation { input, message }));
         }
-        if reached.add() && next >= corpus && inputs.len() < MOST_KEPT {
-            done.kept += 1;
+        if coverage.add_counts() && next >= corpus && inputs.len() < MAX_KEPT_INPUTS {
+            summary.kept += 1;
             inputs.push(input);
         }
         next += 1;
-        done.inputs += 1;
+        summary.inputs += 1;
     }
-    done.edges = reached.edges();
-    Ok(done)
+    summary.edges = coverage.edges();
+    Ok(summary)
 }
 
-/// Takes parts away as long as something still does not hold.
-fn shorten(target: &Target, mut broken: Broken) -> Broken {
+/// Removes parts of the input as long as the rest still violates a property.
+fn shorten(target: &Target, mut violation: Violation) -> Violation {
     let begin = Instant::now();
-    let mut part = broken.input.len().div_ceil(2);
+    let mut part = violation.input.len().div_ceil(2);
     while part > 0 {
         let mut at = 0;
-        while at < broken.input.len() && begin.elapsed() < Duration::from_secs(20) {
-            let mut shorter = broken.input.clone();
+        while at < violation.input.len() && begin.elapsed() < SHORTENING_TIMEOUT {
+            let mut shorter = violation.input.clone();
             shorter.drain(at..(at + part).min(shorter.len()));
-            match look(target, &shorter) {
-                Some(why) => broken = Broken { input: shorter, why },
+            match check(target, &shorter) {
+                Some(message) => violation = Violation { input: shorter, message },
                 None => at += part,
             }
         }
         part /= 2;
     }
-    broken
+    violation
 }
 
-/// Leaves an input below `directory`; where.
+/// Writes an input to `directory/found` and returns its path.
 ///
 /// # Panics
-/// It cannot be written.
+/// The file cannot be written.
 pub fn save(directory: &Path, target: &str, input: &[u8]) -> PathBuf {
     let found = directory.join("found");
     std::fs::create_dir_all(&found).unwrap_or_else(|error| panic!("{}: {error}", found.display()));
-    // FNV-1a: the same input has the same name.
+    // FNV-1a, so that equal inputs have the same name.
     let hash = input
         .iter()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));

@@ -1,31 +1,32 @@
-//! Whatever bytes a stranger, a problem setter or a mistake gives: what must hold of them.
+//! Fuzzes the parsers, the policy compiler and the checkers of millibox.
 //!
-//! The words of this world:
-//!
-//! * a [`Target`] takes bytes and panics if something does not hold: a round trip, agreement with
-//!   a slow and obvious model, an error that names its line; not only that nothing panics by itself;
-//! * its **corpus** (`fuzz/corpus/TARGET/`) is real input, and every input that ever broke it;
-//! * an input is made by changing others ([`mutate`]). Built with counters in every branch, as
-//!   `make fuzz` does, an input that reaches something new joins those that are changed
-//!   ([`coverage`]); built without, only the corpus is;
-//! * an input may take [`MOST_MEMORY`] and [`PATIENCE`].
+//! * A [`Target`] processes bytes and panics if a property is violated. Properties are round
+//!   trips, agreement with a slow and simple model, errors that name their line, and the absence of
+//!   panics.
+//! * The **corpus** of a target (`fuzz/corpus/TARGET/`) contains real input and every input that
+//!   ever violated a property.
+//! * The fuzzer creates new inputs by mutating others ([`mutate`]). `make fuzz` compiles the code
+//!   with a counter in every branch. Then inputs that reach new code are mutated too
+//!   ([`coverage`]). Without counters, the fuzzer mutates only the corpus.
+//! * Processing an input may take at most [`MAX_HEAP_BYTES`] and [`INPUT_TIMEOUT`].
 //!
 //! ```text
-//! make fuzz ARGS='--seconds 600'               # all targets in turn, ten minutes together
-//! make fuzz ARGS='--seconds 600 tokens zip'    # these two
-//! make fuzz ARGS='--input FILE tokens'         # one input again
+//! make fuzz ARGS='--seconds 600'               # all targets, ten minutes in total
+//! make fuzz ARGS='--seconds 600 tokens zip'    # two targets
+//! make fuzz ARGS='--input FILE tokens'         # one input
 //! ```
 //!
-//! An input that breaks a target is made shorter, and left in `fuzz/found/`. Once mended, it moves
-//! to the corpus, which `make test` runs, with some seconds of new inputs for each target.
+//! The fuzzer shortens an input that violates a property and writes it to `fuzz/found/`. After the
+//! bug is fixed, move the input to the corpus. `make test` processes the corpus, and new inputs for
+//! some seconds per target.
 //!
-//! | file | what |
+//! | module | contents |
 //! | --- | --- |
-//! | `targets` | the targets, one file for each part of the project |
-//! | `mutate` | new inputs from old ones |
-//! | `engine` | the loop, and what becomes of what it finds |
-//! | `coverage` | which branches an input took |
-//! | `memory` | how much memory an input took |
+//! | [`targets`] | the targets, one file for each part of the project |
+//! | [`mutate`] | creates new inputs from old ones |
+//! | [`engine`] | the fuzzing loop, and the handling of violations |
+//! | [`coverage`] | records the branches that an input took |
+//! | [`memory`] | measures the heap memory that an input took |
 
 pub mod coverage;
 pub mod engine;
@@ -36,43 +37,43 @@ pub mod targets;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Bytes that the heap may grow by while one input is looked at.
-pub const MOST_MEMORY: usize = 256 << 20;
+/// The maximum growth of the heap in bytes while a target processes one input.
+pub const MAX_HEAP_BYTES: usize = 256 << 20;
 
-/// Longer than any input takes on a slow and busy machine: only a hang reaches it.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// The time limit for one input. It is generous, so that only a hang exceeds it on a slow machine.
+pub const INPUT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Longest input in bytes that is made.
-pub const LONGEST: usize = 8 << 10;
+/// The maximum length of a new input.
+pub const MAX_INPUT_BYTES: usize = 8 << 10;
 
-/// Something that takes bytes.
+/// A function to fuzz, with its properties.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// Its name, and that of its directory in the corpus.
+    /// The name of the target and of its directory in the corpus.
     pub name: &'static str,
-    /// Takes one input; panics if what must hold does not.
+    /// Processes one input; panics if a property is violated.
     pub run: fn(&[u8]),
-    /// Words that its inputs have.
-    pub words: &'static [&'static str],
+    /// Strings that are typical for the target's inputs.
+    pub dictionary: &'static [&'static str],
 }
 
 impl Target {
-    /// Its corpus: every file, by name.
+    /// Reads the target's corpus: the path and content of every file, sorted by path.
     ///
     /// # Panics
-    /// There is none, or it cannot be read.
+    /// The corpus is empty or cannot be read.
     pub fn corpus(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus").join(self.name);
         let entries = std::fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
         let mut files: Vec<_> = entries
             .map(|entry| {
-                let path = entry.expect("an entry").path();
+                let path = entry.expect("a directory entry").path();
                 let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
                 (path, bytes)
             })
             .collect();
         files.sort();
-        assert!(!files.is_empty(), "{} is empty", directory.display());
+        assert!(!files.is_empty(), "the corpus {} is empty", directory.display());
         files
     }
 }

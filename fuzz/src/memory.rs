@@ -1,51 +1,51 @@
-//! How much memory an input took.
+//! Measures the heap memory that an input takes.
 
-#![allow(unsafe_code, reason = "an allocator has no other way")]
+#![allow(unsafe_code, reason = "GlobalAlloc is an unsafe trait")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATED_BYTES: AtomicUsize = AtomicUsize::new(0);
+static PEAK_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// The system's allocator, which counts.
+/// The system's allocator with a count of the allocated bytes.
 #[derive(Debug)]
-pub struct Counting;
+pub struct CountingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-fn more(bytes: usize) {
-    let now = NOW.fetch_add(bytes, Relaxed).wrapping_add(bytes);
-    PEAK.fetch_max(now, Relaxed);
+fn count_allocation(bytes: usize) {
+    let allocated = ALLOCATED_BYTES.fetch_add(bytes, Relaxed).wrapping_add(bytes);
+    PEAK_BYTES.fetch_max(allocated, Relaxed);
 }
 
-// SAFETY: every call goes to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
+// SAFETY: every method passes its arguments unchanged to the system's allocator.
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        more(layout.size());
-        // SAFETY: the caller's promise is the same.
+        count_allocation(layout.size());
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promise is the same.
+        ALLOCATED_BYTES.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        more(size);
-        NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promise is the same.
+        count_allocation(size);
+        ALLOCATED_BYTES.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
 
-/// Bytes by which the heap grew, at the most, while `work` was done.
+/// Runs `work` and returns the maximum growth of the heap meanwhile, in bytes.
 pub fn peak(work: impl FnOnce()) -> usize {
-    let before = NOW.load(Relaxed);
-    PEAK.store(before, Relaxed);
+    let before = ALLOCATED_BYTES.load(Relaxed);
+    PEAK_BYTES.store(before, Relaxed);
     work();
-    PEAK.load(Relaxed).saturating_sub(before)
+    PEAK_BYTES.load(Relaxed).saturating_sub(before)
 }

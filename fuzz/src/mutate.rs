@@ -1,13 +1,14 @@
-//! New inputs from old ones.
+//! Creates new inputs from old ones.
 
-use crate::LONGEST;
+use crate::MAX_INPUT_BYTES;
 
-/// A small random number generator (splitmix64): a run can be repeated by its seed.
+/// A small random number generator (splitmix64). The seed determines all numbers, so a run can be
+/// repeated.
 #[derive(Debug, Clone)]
 pub struct Random(pub u64);
 
 impl Random {
-    /// Any number.
+    /// A uniformly distributed number.
     pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
@@ -16,7 +17,7 @@ impl Random {
         word ^ word >> 31
     }
 
-    /// A number below `end`; 0 if `end` is 0.
+    /// A number below `end`, or 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.word() % end.max(1) as u64) as usize
     }
@@ -25,17 +26,17 @@ impl Random {
         from.get(self.below(from.len()))
     }
 
-    /// A part of something of this length; mostly a short one.
-    fn part(&mut self, length: usize) -> std::ops::Range<usize> {
+    /// A range within `length`, usually of at most 16 elements.
+    fn range(&mut self, length: usize) -> std::ops::Range<usize> {
         let begin = self.below(length + 1);
-        let most = if self.below(4) == 0 { length } else { 16 };
-        let end = begin + self.below((length - begin).min(most) + 1);
+        let max_length = if self.below(4) == 0 { length } else { 16 };
+        let end = begin + self.below((length - begin).min(max_length) + 1);
         begin..end
     }
 }
 
-/// Numbers at which something changes.
-const NUMBERS: [&str; 16] = [
+/// Numbers near common limits of number types, and special numbers.
+const BOUNDARY_NUMBERS: [&str; 16] = [
     "0",
     "-1",
     "1",
@@ -54,19 +55,20 @@ const NUMBERS: [&str; 16] = [
     "inf",
 ];
 
-/// Changes a copy of one of `inputs`, once or some times.
-pub fn mutate(random: &mut Random, inputs: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
+/// Copies one of `inputs` and changes the copy 1, 2, 4 or 8 times.
+pub fn mutate(random: &mut Random, inputs: &[Vec<u8>], dictionary: &[&str]) -> Vec<u8> {
     let mut bytes = random.choose(inputs).cloned().unwrap_or_default();
     for _ in 0..1 << random.below(4) {
-        change(random, &mut bytes, inputs, words);
+        change(random, &mut bytes, inputs, dictionary);
     }
-    bytes.truncate(LONGEST);
+    bytes.truncate(MAX_INPUT_BYTES);
     bytes
 }
 
-fn change(random: &mut Random, bytes: &mut Vec<u8>, inputs: &[Vec<u8>], words: &[&str]) {
+/// Changes `bytes` once, in one of twelve ways.
+fn change(random: &mut Random, bytes: &mut Vec<u8>, inputs: &[Vec<u8>], dictionary: &[&str]) {
     let at = random.below(bytes.len() + 1);
-    let part = random.part(bytes.len());
+    let part = random.range(bytes.len());
     match random.below(12) {
         0 => {
             if let Some(byte) = bytes.get_mut(at) {
@@ -84,18 +86,18 @@ fn change(random: &mut Random, bytes: &mut Vec<u8>, inputs: &[Vec<u8>], words: &
             let copy = bytes[part].to_vec();
             insert(bytes, at, &copy);
         }
-        // Over and over: what grows with its input shows.
+        // Repetition shows costs that grow with the length of the input.
         5 => {
             let copy = bytes[part].repeat(1 + random.below(64));
             insert(bytes, at, &copy);
         }
         6 | 7 => {
-            let word = random.choose(words).copied().unwrap_or_default();
+            let word = random.choose(dictionary).copied().unwrap_or_default();
             insert(bytes, at, word.as_bytes());
         }
         8 => {
-            let number = NUMBERS[random.below(NUMBERS.len())];
-            // In the place of a number, if there is one behind.
+            let number = BOUNDARY_NUMBERS[random.below(BOUNDARY_NUMBERS.len())];
+            // Usually replace the next number in the input, if the input has one.
             let digit = |byte: &u8| byte.is_ascii_digit();
             match bytes.iter().skip(at).position(digit) {
                 Some(offset) if random.below(4) > 0 => {
@@ -108,8 +110,8 @@ fn change(random: &mut Random, bytes: &mut Vec<u8>, inputs: &[Vec<u8>], words: &
         }
         9 => {
             if let Some(other) = random.choose(inputs) {
-                let theirs = random.part(other.len());
-                insert(bytes, at, &other[theirs]);
+                let range = random.range(other.len());
+                insert(bytes, at, &other[range]);
             }
         }
         10 => {
@@ -118,7 +120,7 @@ fn change(random: &mut Random, bytes: &mut Vec<u8>, inputs: &[Vec<u8>], words: &
                 bytes.extend_from_slice(&other[random.below(other.len() + 1)..]);
             }
         }
-        // A line goes, comes twice, or moves.
+        // Remove a line, copy a line, or swap two lines.
         _ => {
             let mut lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
             let from = random.below(lines.len());
@@ -135,8 +137,9 @@ fn change(random: &mut Random, bytes: &mut Vec<u8>, inputs: &[Vec<u8>], words: &
     }
 }
 
-fn insert(bytes: &mut Vec<u8>, at: usize, more: &[u8]) {
-    if bytes.len() + more.len() <= 2 * LONGEST {
-        bytes.splice(at..at, more.iter().copied());
+/// Inserts `inserted` unless the result is much too long.
+fn insert(bytes: &mut Vec<u8>, at: usize, inserted: &[u8]) {
+    if bytes.len() + inserted.len() <= 2 * MAX_INPUT_BYTES {
+        bytes.splice(at..at, inserted.iter().copied());
     }
 }

@@ -1,37 +1,39 @@
-//! The corpus, and some new inputs, the same ones each time: what is new is found by `make fuzz`, and not
-//! by whoever runs the tests next. `MILLIBOX_FUZZ_SECONDS` says how long for each target,
-//! `MILLIBOX_SEED` where the random numbers begin.
+//! Processes the corpus and some new inputs.
+//!
+//! The seed is constant by default, so every test run processes the same inputs. `make fuzz` uses
+//! others. `MILLIBOX_FUZZ_SECONDS` sets the seconds per target (default: 2), and `MILLIBOX_SEED`
+//! the seed (default: 1).
 
-use millibox_fuzz::engine::{fuzz, look};
+use millibox_fuzz::engine::{check, fuzz};
 use millibox_fuzz::targets::ALL;
 use std::time::Duration;
 
-/// Inputs for each target at most, so that a faster machine does not look at others.
-const MOST: u64 = 20_000;
+/// The maximum number of inputs per target. It makes fast machines process the same inputs.
+const MAX_INPUTS: u64 = 20_000;
 
-fn number(variable: &str) -> Option<u64> {
+fn environment_number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
 #[test]
-fn every_target_holds() {
-    let seed = number("MILLIBOX_SEED").unwrap_or(1);
-    let seconds = number("MILLIBOX_FUZZ_SECONDS").unwrap_or(2);
+fn corpus_and_new_inputs_violate_no_property() {
+    let seed = environment_number("MILLIBOX_SEED").unwrap_or(1);
+    let seconds = environment_number("MILLIBOX_FUZZ_SECONDS").unwrap_or(2);
     eprintln!("MILLIBOX_SEED={seed}");
-    let mut broken = Vec::new();
+    let mut violations = Vec::new();
     for target in &ALL {
         for (path, bytes) in target.corpus() {
-            if let Some(why) = look(target, &bytes) {
-                broken.push(format!("{}: {why}", path.display()));
+            if let Some(message) = check(target, &bytes) {
+                violations.push(format!("{}: {message}", path.display()));
             }
         }
-        match fuzz(target, seed, Duration::from_secs(seconds), MOST) {
-            Ok(done) => eprintln!("{}: {} inputs", target.name, done.inputs),
-            Err(found) => {
-                let shown = String::from_utf8_lossy(&found.input).escape_debug().to_string();
-                broken.push(format!("{} with \"{shown}\": {}", target.name, found.why));
+        match fuzz(target, seed, Duration::from_secs(seconds), MAX_INPUTS) {
+            Ok(summary) => eprintln!("{}: {} inputs", target.name, summary.inputs),
+            Err(violation) => {
+                let shown = String::from_utf8_lossy(&violation.input).escape_debug().to_string();
+                violations.push(format!("{} with \"{shown}\": {}", target.name, violation.message));
             }
         }
     }
-    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
 }

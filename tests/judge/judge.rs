@@ -7,8 +7,9 @@ use crate::package::{Judged, Package, has_cgroups};
 use crate::setting::supervisor;
 use millibox::{BackendChoice, Supervisor};
 use millibox_judge::cache::Cache;
+use millibox_judge::compile::{Linked, Toolbox};
 use millibox_judge::judge::{Judge, Machine, Options};
-use millibox_judge::suite::Suites;
+use millibox_judge::suite::{Link, Suites};
 use millibox_judge::verdict::Verdict;
 use millibox_tests::{
     descendants, ends_within, eventually, executable, is_root, needs_cgroups, processes_that_say, skip, token,
@@ -449,6 +450,27 @@ fn a_time_limit_is_measured_where_nobody_states_one() {
     endless.exits_with(125).says("--time-limit").says("must be at most a day");
     fs::remove_dir_all(package.path().join("submissions/accepted")).unwrap();
     package.judge(&[]).exits_with(2).says("there is no submission that must be accepted; give --time-limit");
+}
+
+#[test]
+fn time_limit_is_measured_with_the_linking_of_submissions() {
+    let supervisor = supervisor();
+    // AT_BASE, 7, is where the dynamic linker is: a static program has none.
+    const SOURCE: &str = "#include <stdio.h>\n#include <sys/auxv.h>\nint main(void) {\n    int n;\n    \
+                          return scanf(\"%d\", &n) != 1 || printf(\"%d\\n\", getauxval(7) == 0 ? 2 * n : 0) < 0;\n}\n";
+    let toolbox = Toolbox::new(&supervisor, Suites::builtin(), Cache::none());
+    match toolbox.linking(toolbox.suites().named("c").unwrap()).unwrap().unwrap() {
+        Linked { link: Link::Static, .. } => {}
+        other => return skip(&format!("{other:?}")),
+    }
+    let package = Package::new("");
+    fs::remove_file(package.path().join("domjudge-problem.ini")).unwrap();
+    package.submission("accepted/model.c", SOURCE).submission("accepted/other.c", SOURCE);
+    let judged = package.judge(&["--linking", "static"]);
+    judged.exits_with(0);
+    assert_eq!((judged.verdict("model.c"), judged.verdict("other.c")), ("accepted", "accepted"));
+    // The model is the first to be dynamic.
+    package.judge(&["--linking", "dynamic"]).exits_with(2);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod checkers;
 mod interactive;
 mod judge;
 mod overload;
+mod own_failures;
 mod package;
 mod passes;
 mod problem;

@@ -1,14 +1,14 @@
-//! What the tests of the sandbox have in common.
+//! Helpers of the sandbox's tests.
 //!
-//! * [`builder`], [`supervisor`]: a sandbox with the best backend that this machine gives;
-//! * [`request`]: a run of the [`probe`], by descriptor, in the minimal world;
-//! * [`run`]: do it, and have its [`Output`];
-//! * [`needs_cgroups`], [`skip`]: a test that cannot be done here says so, and is counted:
-//!   a line `SKIPPED: ...` on standard error, and in the file named by `MILLIBOX_SKIPS`;
-//! * [`eventually`], [`descendants`], [`Gone`]: that nothing is left.
+//! * [`builder`], [`supervisor`]: a sandbox with the best backend of this machine;
+//! * [`request`]: a request to run the [`probe`], by descriptor, in the minimal world;
+//! * [`run`]: runs a request and returns its [`Output`];
+//! * [`needs_cgroups`], [`skip`]: report a test that cannot run here. They write `SKIPPED: ...` to
+//!   standard error, and a line to the file that `MILLIBOX_SKIPS` names;
+//! * [`eventually`], [`descendants`], [`Gone`]: check that no process or cgroup is left.
 //!
-//! The tests need no privileges; what root must be able to do to be sandboxed (read a bound
-//! file as another user) they arrange by permissions ([`directory`]).
+//! The tests need no privileges. Started by root, the sandbox runs as another user, so tests set
+//! the permissions of bound files ([`directory`]).
 
 use millibox::{Backend, BackendChoice, Builder, Handle, Outcome, Request, RunResult, Supervisor, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,39 +21,40 @@ use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes on a slow and busy machine: only a hang reaches it.
+/// A timeout so long that only a hang exceeds it, even on a slow and busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A supervisor's builder, with the best backend there is.
+/// A builder for a supervisor with two slots and the best available backend.
 pub fn builder() -> Builder {
     Supervisor::builder().backend(BackendChoice::Auto).slots(2)
 }
 
-/// A supervisor that chooses for itself.
+/// A supervisor with the best available backend.
 pub fn supervisor() -> Supervisor {
     start(builder())
 }
 
-/// Starts a supervisor, or says why it could not.
+/// Starts a supervisor. Panics with the error if it cannot.
 pub fn start(builder: Builder) -> Supervisor {
     builder.start().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whether runs are held by cgroups; if not, the test that asks is to end: it is skipped.
+/// Returns whether the backend uses cgroups. If not, reports the test as skipped; the caller must
+/// return.
 pub fn needs_cgroups(supervisor: &Supervisor) -> bool {
     let there = supervisor.backend() != Backend::Rlimit;
     if !there {
-        skip(&format!("there are no cgroups: {}", supervisor.declined().join("; ")));
+        skip(&format!("no cgroups are available: {}", supervisor.declined().join("; ")));
     }
     there
 }
 
-/// Says, and counts, that a test could not be done here.
+/// Reports that the current test cannot run here.
 pub fn skip(reason: &str) {
     skip_named(std::thread::current().name().unwrap_or("a test"), reason);
 }
 
-/// The same for a test that is not named after its thread.
+/// Like [`skip`], for a test that does not run in a thread of its name.
 pub fn skip_named(test: &str, reason: &str) {
     let reason = reason.trim().replace('\n', "; ");
     eprintln!("SKIPPED: {test}: {reason}");
@@ -64,24 +65,24 @@ pub fn skip_named(test: &str, reason: &str) {
     }
 }
 
-/// Whether we are root, as far as that goes.
+/// Returns whether the effective user is root, possibly of a user namespace.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Whether we may raise hard limits: CAP_SYS_RESOURCE, which is the 24th.
+/// Returns whether this process may raise hard limits: CAP_SYS_RESOURCE, number 24.
 pub fn may_raise_limits() -> bool {
     mask("self", "CapEff").is_some_and(|set| set & 1 << 24 != 0)
 }
 
-/// A mask of a process, or of `self`, as /proc/PID/status has it.
+/// Reads a hexadecimal mask from /proc/PID/status. `process` is a PID or `self`.
 pub fn mask(process: &str, name: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let mask = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     u64::from_str_radix(mask.trim(), 16).ok()
 }
 
-/// An executable of this package, or of the supervisor's, built beside the test.
+/// The path of an executable of this package or of the supervisor, beside the test executable.
 pub fn executable(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap_or_default();
     let beside = test.parent().unwrap_or(Path::new("/"));
@@ -92,18 +93,18 @@ pub fn executable(name: &str) -> PathBuf {
     }
 }
 
-/// The probe, open: it needs no place in the world.
+/// A descriptor of the probe, so that the world need not contain it.
 pub fn probe() -> Arc<OwnedFd> {
     open(&executable("probe"))
 }
 
-/// A file of ours, open for reading.
+/// Opens a file for reading.
 pub fn open(path: &Path) -> Arc<OwnedFd> {
     let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Arc::new(OwnedFd::from(file))
 }
 
-/// A run of the probe with these arguments, in the minimal world.
+/// A request to run the probe with these arguments in the minimal world.
 pub fn request<S: Into<OsString>>(arguments: impl IntoIterator<Item = S>) -> Request {
     Request::from_descriptor(probe()).arg("probe").args(arguments)
 }
@@ -113,7 +114,7 @@ pub fn world_with_proc() -> World {
     World::minimal().mount(millibox::Mount::proc("/proc"))
 }
 
-/// What came of a run, and what it wrote to standard output.
+/// The result and standard output of a run.
 #[derive(Debug)]
 pub struct Output {
     /// The result.
@@ -128,33 +129,33 @@ impl Output {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// What the probe said after `key=`.
+    /// The value of the output line `key=value`. Panics if the line is missing.
     pub fn value(&self, key: &str) -> String {
         let text = self.text();
         let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
         line.unwrap_or_else(|| panic!("no {key}= in {text:?} ({})", self.result)).to_owned()
     }
 
-    /// The same as a number.
+    /// The value of the output line `key=value` as a number.
     pub fn number(&self, key: &str) -> i64 {
         let value = self.value(key);
-        value.parse().unwrap_or_else(|_| panic!("{key}={value} is no number"))
+        value.parse().unwrap_or_else(|_| panic!("{key}={value} is not a number"))
     }
 
-    /// All lines `key=value`.
+    /// All output lines `key=value`.
     pub fn values(&self) -> BTreeMap<String, String> {
         let split = |line: &str| line.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned()));
         self.text().lines().filter_map(split).collect()
     }
 }
 
-/// A pipe: reading end, writing end.
+/// Creates a pipe and returns its reading end and its writing end.
 pub fn pipe() -> (OwnedFd, Arc<OwnedFd>) {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).expect("a pipe");
     (read, Arc::new(write))
 }
 
-/// Runs to the end, with standard output read by us.
+/// Runs a request to its end and reads its standard output.
 pub fn run(supervisor: &Supervisor, request: &Request) -> Output {
     let (read, write) = pipe();
     let request = request.clone().stdout(write);
@@ -165,7 +166,7 @@ pub fn run(supervisor: &Supervisor, request: &Request) -> Output {
     Output { result, stdout: reader.join().expect("the reader") }
 }
 
-/// Runs a command of the probe, which must exit with 0.
+/// Runs the probe, which must exit with status 0.
 pub fn probe_run(supervisor: &Supervisor, arguments: &[&str]) -> Output {
     let output = run(supervisor, &request(arguments));
     assert_eq!(
@@ -178,16 +179,16 @@ pub fn probe_run(supervisor: &Supervisor, arguments: &[&str]) -> Output {
     output
 }
 
-/// Runs without looking at its output.
+/// Runs a request to its end, without redirecting its output.
 pub fn result(supervisor: &Supervisor, request: &Request) -> RunResult {
     wait(&supervisor.run(request).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Waits for a result, but not for ever.
+/// Waits for a result. Panics after [`PATIENCE`].
 pub fn wait(handle: &Handle) -> RunResult {
     match handle.wait_timeout(PATIENCE) {
         Ok(Some(result)) => {
-            assert_whole(&result);
+            assert_consistent(&result);
             result
         }
         Ok(None) => panic!("no result after {PATIENCE:?}"),
@@ -195,8 +196,8 @@ pub fn wait(handle: &Handle) -> RunResult {
     }
 }
 
-/// What holds for every result.
-fn assert_whole(result: &RunResult) {
+/// Asserts the properties of every result.
+fn assert_consistent(result: &RunResult) {
     let figures = &result.figures;
     match &result.outcome {
         Outcome::Exited(code) => {
@@ -216,16 +217,16 @@ fn assert_whole(result: &RunResult) {
         Outcome::SandboxError(_) => {}
         _ => assert!(figures.real_time_ns > 0 || result.exit_code.is_none(), "{result:?}"),
     }
-    // As many CPUs as there are, and what processes use that outlive the first one until pid1, which they may have slowed,
-    // comes to end them.
+    // The bound is the time of all CPUs, plus a margin. Processes that outlive the first one use
+    // CPU time until pid1 ends them, and they may delay pid1.
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64).max(2);
     assert!(
         figures.cpu_user_ns + figures.cpu_system_ns <= figures.real_time_ns * cpus + 1_000_000_000,
-        "more CPU time than there was: {result:?}"
+        "more CPU time than the CPUs can provide: {result:?}"
     );
 }
 
-/// Reads until the end, or panics when that does not come.
+/// Reads to the end of file. Panics if no data arrives for [`PATIENCE`].
 pub fn read_all(from: impl AsFd) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut chunk = vec![0; 1 << 16];
@@ -244,14 +245,14 @@ pub fn read_all(from: impl AsFd) -> Vec<u8> {
     }
 }
 
-/// Reads one line, which must come.
+/// Reads one line. Panics if no data arrives for [`PATIENCE`].
 pub fn read_line(from: impl AsFd) -> String {
     let mut line = Vec::new();
     let mut byte = [0];
     loop {
         assert!(readable(&from, PATIENCE), "no line after {PATIENCE:?}");
         match rustix::io::read(&from, &mut byte) {
-            Ok(0) => panic!("the end came before the line: {:?}", String::from_utf8_lossy(&line)),
+            Ok(0) => panic!("end of file within a line: {:?}", String::from_utf8_lossy(&line)),
             Ok(_) if byte == *b"\n" => return String::from_utf8_lossy(&line).into_owned(),
             Ok(_) => line.push(byte[0]),
             Err(errno) => panic!("{errno}"),
@@ -259,14 +260,14 @@ pub fn read_line(from: impl AsFd) -> String {
     }
 }
 
-/// Whether there is something to read (or the end) within a time.
+/// Returns whether data or the end of file arrives within `time`.
 pub fn readable(from: impl AsFd, time: Duration) -> bool {
     let mut ready = [rustix::event::PollFd::new(&from, rustix::event::PollFlags::IN)];
     let time = rustix::event::Timespec::try_from(time).expect("a time");
     rustix::event::poll(&mut ready, Some(&time)) == Ok(1)
 }
 
-/// A started probe that has said that it is there, and then sleeps.
+/// Starts a probe that sleeps, and waits until it is running.
 pub fn sleeper(supervisor: &Supervisor, more: &[&str]) -> (Handle, OwnedFd) {
     let (read, write) = pipe();
     let request = request(["ready-sleep", "100000"]).args(more.iter().copied()).stdout(write);
@@ -276,19 +277,19 @@ pub fn sleeper(supervisor: &Supervisor, more: &[&str]) -> (Handle, OwnedFd) {
     (handle, read)
 }
 
-/// A directory that the sandbox's user may use as well.
+/// A temporary directory that every user may read and write.
 pub fn directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a temporary directory");
     share(directory.path(), 0o777);
     directory
 }
 
-/// Sets a mode.
+/// Sets the mode of a file.
 pub fn share(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("chmod");
 }
 
-/// Copies the probe to where a world can bind it.
+/// Copies the probe into a directory that a world can bind.
 pub fn copy_probe(directory: &Path) -> PathBuf {
     let copy = directory.join("probe");
     std::fs::copy(executable("probe"), &copy).expect("a copy of the probe");
@@ -296,7 +297,7 @@ pub fn copy_probe(directory: &Path) -> PathBuf {
     copy
 }
 
-/// Waits until something holds; false if it does not within `time`.
+/// Waits until `holds` returns true. Returns false if it does not within `time`.
 pub fn eventually(time: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let begin = Instant::now();
     while !holds() {
@@ -308,7 +309,7 @@ pub fn eventually(time: Duration, mut holds: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// How a child ended, if it did within `time`; else it is killed.
+/// The exit status of a child that ends within `time`. Otherwise kills the child.
 pub fn ends_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
     let mut ended = None;
     eventually(time, || {
@@ -322,18 +323,18 @@ pub fn ends_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
     ended
 }
 
-/// A process, told apart from a later one with the same number.
+/// A process. Its start time distinguishes it from a later process with the same PID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Process {
-    /// Process id.
+    /// The process id.
     pub pid: i32,
-    /// Its parent's.
+    /// The parent's process id.
     pub parent: i32,
     started: u64,
 }
 
 impl Process {
-    /// Whether it still lives. Its parent may be another by now: it changes when one dies before the other.
+    /// Returns whether the process is alive. Its parent may have changed if the old one died.
     pub fn is_there(&self) -> bool {
         process(self.pid).is_some_and(|now| now.started == self.started)
     }
@@ -349,7 +350,7 @@ pub fn processes() -> Vec<Process> {
     all
 }
 
-/// One process, if it is there and no zombie.
+/// The process with this PID, unless it is a zombie.
 pub fn process(pid: i32) -> Option<Process> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // After the last ')': state is field 3, ppid 4, starttime 22 (proc_pid_stat(5)).
@@ -360,15 +361,15 @@ pub fn process(pid: i32) -> Option<Process> {
     Some(Process { pid, parent: fields.get(1)?.parse().ok()?, started: fields.get(19)?.parse().ok()? })
 }
 
-/// A process's name (proc_pid_comm(5)).
+/// The name of a process (proc_pid_comm(5)).
 pub fn name(pid: i32) -> String {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
 }
 
-/// Name of the nursery, a child of the supervisor like its homes.
+/// The name of the spawner process, a child of the supervisor like the runners.
 pub const NURSERY: &str = "millibox-nurse";
 
-/// A process and all below it.
+/// A process and all its descendants.
 pub fn descendants(root: u32) -> Vec<Process> {
     let all = processes();
     let mut family: Vec<Process> = all.iter().copied().filter(|process| process.pid == root as i32).collect();
@@ -381,7 +382,7 @@ pub fn descendants(root: u32) -> Vec<Process> {
     family
 }
 
-/// Processes whose command line holds this text.
+/// The processes with this command line argument.
 pub fn processes_that_say(text: &str) -> Vec<Process> {
     let says = |process: &Process| {
         let line = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
@@ -390,14 +391,14 @@ pub fn processes_that_say(text: &str) -> Vec<Process> {
     processes().into_iter().filter(says).collect()
 }
 
-/// A text that stands in no other process's command line.
+/// A text that no other process has as an argument.
 pub fn token() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("token-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// What must be gone once a supervisor is: gathered while it lives.
+/// The processes and cgroups of a supervisor, which must disappear with it.
 #[derive(Debug)]
 pub struct Gone {
     processes: BTreeSet<Process>,
@@ -405,16 +406,16 @@ pub struct Gone {
 }
 
 impl Gone {
-    /// Everything that a supervisor has now.
+    /// The current processes and cgroups of a supervisor.
     pub fn of(supervisor: &Supervisor) -> Gone {
         Gone::new(supervisor.pid(), supervisor.cgroups().collect())
     }
 
-    /// The same, for one that is known by its numbers.
+    /// The current processes of the supervisor with this PID, and these cgroups.
     pub fn new(supervisor: u32, cgroups: Vec<PathBuf>) -> Gone {
         let mut processes: BTreeSet<Process> = descendants(supervisor).into_iter().collect();
-        assert!(!processes.is_empty(), "the supervisor is not there");
-        // Its keeper, where there is one, and it is not us.
+        assert!(!processes.is_empty(), "the supervisor is not running");
+        // With cgroups, the parent is the keeper, unless it is this process.
         if !cgroups.is_empty() {
             processes.extend(
                 process(supervisor as i32)
@@ -425,7 +426,7 @@ impl Gone {
         Gone { processes, cgroups }
     }
 
-    /// What of it is still there.
+    /// Describes the remaining processes and cgroups; empty if none remain.
     pub fn left(&self) -> String {
         let processes: Vec<i32> =
             self.processes.iter().filter(|process| process.is_there()).map(|process| process.pid).collect();
@@ -437,10 +438,10 @@ impl Gone {
         }
     }
 
-    /// It must be gone within five seconds.
+    /// Asserts that all of them disappear within five seconds.
     pub fn assert(&self) {
         eventually(Duration::from_secs(5), || self.left().is_empty());
-        assert_eq!(self.left(), "", "left after five seconds");
+        assert_eq!(self.left(), "", "remaining after five seconds");
     }
 }
 
@@ -451,12 +452,12 @@ pub fn kill(pid: i32, signal: rustix::process::Signal) {
     }
 }
 
-/// A small random number generator: tests that do things at random moments say their seed.
+/// A small random number generator, whose seed is printed so that a test can be repeated.
 #[derive(Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// One with a seed that is printed, and can be given by `MILLIBOX_SEED`.
+    /// A generator with the seed in `MILLIBOX_SEED`, or a seed from the clock.
     pub fn new() -> Random {
         let given = std::env::var("MILLIBOX_SEED").ok().and_then(|text| text.parse().ok());
         let now =
@@ -482,7 +483,7 @@ impl Default for Random {
     }
 }
 
-/// Runs the `client` executable with arguments; its standard output and error.
+/// Runs the `client` executable and returns its output.
 pub fn client<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Said {
     let output = std::process::Command::new(executable("client")).args(arguments).output().expect("the client");
     Said {
@@ -491,7 +492,7 @@ pub fn client<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>)
     }
 }
 
-/// What a helper process wrote.
+/// The output of a helper process.
 #[derive(Debug)]
 pub struct Said {
     /// Standard output.
@@ -501,7 +502,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// What it said after `key=`.
+    /// The value of the output line `key=value`. Panics if the line is missing.
     pub fn value(&self, key: &str) -> String {
         let line = self.stdout.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
         line.unwrap_or_else(|| panic!("no {key}= in {self:?}")).to_owned()

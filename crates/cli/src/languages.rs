@@ -4,10 +4,11 @@ use crate::PROGRAM;
 use crate::failure::{Failure, answer, complain, unwritten};
 use crate::machine;
 use crate::signals::Signals;
+use crate::values;
 use millibox::{Backend, BackendChoice, Supervisor};
 use millibox_judge::cache::Cache;
-use millibox_judge::compile::{Availability, Toolbox};
-use millibox_judge::suite::{Suite, Suites};
+use millibox_judge::compile::{Availability, Linked, Toolbox};
+use millibox_judge::suite::{Link, Suite, Suites};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,15 +31,22 @@ pub struct Args {
     /// Add the suites of a directory's files *.toml, in place of ours for the same language
     #[arg(long, value_name = "DIR")]
     pub suites: Option<PathBuf>,
+    /// How programs of compiled languages are to be linked: static or dynamic
+    ///
+    /// Without it each suite says.
+    #[arg(long, value_name = "HOW", value_parser = values::link)]
+    pub linking: Option<Link>,
     /// Compile and run an example in each language, too
     ///
-    /// Without it only compilers and interpreters are started, and asked for their versions.
+    /// Without it compilers and interpreters are asked for their versions, and where programs are linked statically, one
+    /// is linked.
     #[arg(long = "try")]
     pub try_out: bool,
     /// Print a JSON array
     ///
     /// [{"name", "title", "names", "state": "available", "missing", "unreachable" or "broken", "detail",
-    /// "remedy"}]; remedy is null where there is none.
+    /// "linking": "static" or "dynamic", "fallback", "remedy"}]; linking is null where programs are not linked,
+    /// fallback says why they are not linked statically, and remedy is null where there is none.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -54,12 +62,15 @@ struct Line<'s> {
     state: &'static str,
     /// The version, or what is wrong.
     detail: String,
+    linking: Option<Link>,
+    /// Why programs are not linked statically.
+    fallback: Option<String>,
     remedy: Option<String>,
 }
 
 /// The whole subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
-    let suites = suites(args.suites.as_deref())?;
+    let suites = suites(args.suites.as_deref(), args.linking)?;
     let chosen: Vec<&Suite> = match &args.names[..] {
         [] => suites.iter().collect(),
         names => names.iter().map(|name| suites.named(name)).collect::<Result<_, _>>().map_err(Failure::option)?,
@@ -96,8 +107,18 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// Ours, and those of a directory. Every fault of its files is told in a line of its own.
-pub fn suites(directory: Option<&Path>) -> Result<Suites, Failure> {
-    let Some(directory) = directory else { return Ok(Suites::builtin()) };
+pub fn suites(directory: Option<&Path>, linking: Option<Link>) -> Result<Suites, Failure> {
+    let suites = match directory {
+        None => Suites::builtin(),
+        Some(directory) => of_directory(directory)?,
+    };
+    Ok(match linking {
+        None => suites,
+        Some(link) => suites.with_linking(link),
+    })
+}
+
+fn of_directory(directory: &Path) -> Result<Suites, Failure> {
     Suites::with_directory(directory).map_err(|faults| {
         for fault in &faults.0 {
             complain(format_args!("millibox: {fault}"));
@@ -130,8 +151,21 @@ fn look_at<'s>(toolbox: &Toolbox<'_>, suite: &'s Suite, try_out: bool) -> Line<'
             Availability::Broken { .. } => "broken",
         },
         detail: availability.to_string(),
+        linking: None,
+        fallback: None,
         remedy: availability.remedy().map(str::to_owned),
     };
+    if availability.is_available() {
+        match toolbox.linking(suite) {
+            Ok(None) => {}
+            Ok(Some(Linked { link, fallback })) => {
+                line.linking = Some(link);
+                line.fallback = fallback.as_ref().map(|fallback| fallback.to_string());
+                line.remedy = fallback.map(|fallback| fallback.remedy);
+            }
+            Err(why) => (line.state, line.detail) = ("broken", format!("{}: {why}", line.detail)),
+        }
+    }
     if try_out
         && availability.is_available()
         && let Err(why) = toolbox.try_out(suite)
@@ -144,7 +178,11 @@ fn look_at<'s>(toolbox: &Toolbox<'_>, suite: &'s Suite, try_out: bool) -> Line<'
 fn show(line: &Line<'_>, (name, title): (usize, usize)) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let mark = if line.state == "available" { '✓' } else { '✗' };
-    writeln!(out, "{mark} {:name$}  {:title$}  {}", line.name, line.title, line.detail)?;
+    let linking = line.linking.map_or_else(String::new, |link| format!(" ({link})"));
+    writeln!(out, "{mark} {:name$}  {:title$}  {}{linking}", line.name, line.title, line.detail)?;
+    if let Some(fallback) = &line.fallback {
+        writeln!(out, "{:1$}{fallback}; to mend it:", "", name + title + 6)?;
+    }
     if let Some(remedy) = &line.remedy {
         writeln!(out, "{:1$}{remedy}", "", name + title + 6)?;
     }

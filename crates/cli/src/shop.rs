@@ -8,7 +8,7 @@ use crate::values;
 use millibox::Builder;
 use millibox_judge::cache::Cache;
 use millibox_judge::judge::{Machine, MachineError};
-use millibox_judge::suite::Suites;
+use millibox_judge::suite::{Link, Suites};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,6 +28,12 @@ pub struct Work {
     /// ~/.cache/millibox, if that can be had.
     #[arg(long, help_heading = MACHINE)]
     pub no_cache: bool,
+    /// How programs of compiled languages are linked
+    ///
+    /// Without it each suite says: static where C, C++ and Rust can, which starts faster. Where the static libraries
+    /// are missing, programs are linked dynamically; `millibox languages` tells.
+    #[arg(long, value_name = "HOW", value_parser = values::link, help_heading = MACHINE)]
+    pub linking: Option<Link>,
     /// Add the suites of a directory's files *.toml, in place of ours for the same language
     #[arg(long, value_name = "DIR", help_heading = MACHINE)]
     pub suites: Option<PathBuf>,
@@ -63,7 +69,7 @@ pub struct Shop {
 impl Shop {
     /// Starts the machine, which `signals` will stop. `jobs` is for who says nothing, and so are no `cpus`.
     pub fn open(work: &Work, jobs: Option<u16>, cpus: &[usize], signals: &Signals) -> Result<Shop, Failure> {
-        let suites = suites(work.suites.as_deref())?;
+        let suites = suites(work.suites.as_deref(), work.linking)?;
         let cache = if work.no_cache { Cache::none() } else { cache() };
         let jobs = work.jobs.or(jobs).map(usize::from);
         let machine = Machine::start(work.machine.builder(), jobs, cpus).map_err(|error| match error {

@@ -5,10 +5,20 @@ use millibox::Request;
 use millibox_cli_support::values::is_number;
 pub use millibox_cli_support::values::{id, number, time};
 use millibox_judge::report::counted;
+use millibox_judge::suite::Link;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, PathBuf};
 use std::time::Duration;
+
+/// `static`, `dynamic`.
+pub fn link(text: &str) -> Result<Link, String> {
+    match text {
+        "static" => Ok(Link::Static),
+        "dynamic" => Ok(Link::Dynamic),
+        _ => Err("programs are linked static or dynamic".to_owned()),
+    }
+}
 
 /// `64M`, `1.5GiB`, `4096`: units are powers of 1024.
 pub fn size(text: &str) -> Result<u64, String> {

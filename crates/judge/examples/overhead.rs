@@ -7,20 +7,24 @@
 //! ```
 //!
 //! Loop and judge take turns, so that both see the same machine; ratios count, not milliseconds.
-//! The loop limits and measures nothing; where the judge runs a checker, it runs one as well. The program is this one, started with `work`:
-//! it copies its input and uses CPU time.
+//! The loop limits and measures nothing; where the judge runs a checker, it runs one as well. The program is this one,
+//! started with `work`: it copies its input and uses CPU time. A C++ program that does the same is compiled as a
+//! submission would be, once for each way to link it, and measured as well.
 
 use millibox::{BackendChoice, Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker, judge};
+use millibox_judge::cache::Cache;
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::checker::custom::Custom;
+use millibox_judge::compile::{Options, Toolbox};
 use millibox_judge::program::{Executable, Limits};
 use millibox_judge::staging::private_directory;
+use millibox_judge::suite::{Link, Suites};
 use millibox_judge::verdict::Verdict;
 use millibox_package::model::{self, Convention};
 use std::error::Error;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,6 +35,23 @@ const ROUNDS: usize = 7;
 const LOOP: &str = r#"i=0; while [ $i -lt $1 ]; do "$2" work <"$3" >"$4" && $5 || exit 1; i=$((i+1)); done"#;
 /// The loop's checker when it is to have none, and the smallest that there is.
 const CHECKERS: [&str; 2] = [":", "/bin/true"];
+
+/// Copies its input with iostream, and uses CPU time.
+const CPP: &str = r#"
+#include <ctime>
+#include <iostream>
+#include <string>
+
+int main() {
+    std::ios::sync_with_stdio(false);
+    std::string input, line;
+    while (std::getline(std::cin, line))
+        input += line + "\n";
+    for (timespec used{}; used.tv_sec * 1000000000L + used.tv_nsec < WORK;)
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    std::cout << input;
+}
+"#;
 
 fn main() -> Result<(), Box<dyn Error>> {
     if std::env::args().nth(1).as_deref() == Some("work") {
@@ -66,9 +87,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let accept = Custom::new(&supervisor, accept, Convention::Testlib, data.path(), &model::Limits::default())?;
     let custom = CheckerInstance::Custom(Arc::new(accept));
 
+    let compiled = [Link::Dynamic, Link::Static].map(|link| compiled(&supervisor, link));
+    let [dynamic, statically] = compiled;
+    let (dynamic, statically) = (dynamic?, statically?);
+
     println!("{TESTS} tests of {WORK:?}, backend {}, {cpus} CPUs, medians of {ROUNDS}", supervisor.backend());
     for threads in if cpus > 1 { vec![1, cpus] } else { vec![1] } {
-        let mut all = [const { Vec::new() }; 4];
+        let mut all = [const { Vec::new() }; 8];
         for round in 0..=ROUNDS {
             let output = |thread| place.join(format!("output{thread}"));
             let times = [
@@ -76,6 +101,10 @@ fn main() -> Result<(), Box<dyn Error>> {
                 at_once(threads, |_| judged(&supervisor, &executable, &input, &CheckerInstance::Tokens))?,
                 at_once(threads, |thread| shell(&program, &input, &output(thread), CHECKERS[1]))?,
                 at_once(threads, |_| judged(&supervisor, &executable, &input, &custom))?,
+                at_once(threads, |thread| shell(&on_host(&dynamic), &input, &output(thread), CHECKERS[0]))?,
+                at_once(threads, |_| judged(&supervisor, &dynamic, &input, &CheckerInstance::Tokens))?,
+                at_once(threads, |thread| shell(&on_host(&statically), &input, &output(thread), CHECKERS[0]))?,
+                at_once(threads, |_| judged(&supervisor, &statically, &input, &CheckerInstance::Tokens))?,
             ];
             // The first round prepares what the others find.
             if round > 0 {
@@ -84,15 +113,38 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         println!("{threads} at once, for each test:");
         let per_test = |time: Duration| time.as_secs_f64() * 1000.0 / TESTS as f64;
-        let [bare, boxed, bare_checked, boxed_checked] = all.map(median);
-        for (what, bare, boxed) in
-            [("tokens compared", bare, boxed), ("and a checker that is a program", bare_checked, boxed_checked)]
-        {
+        let [bare, boxed, bare_checked, boxed_checked, bare_dynamic, boxed_dynamic, bare_static, boxed_static] =
+            all.map(median);
+        for (what, bare, boxed) in [
+            ("tokens compared", bare, boxed),
+            ("and a checker that is a program", bare_checked, boxed_checked),
+            ("C++, dynamic", bare_dynamic, boxed_dynamic),
+            ("C++, static", bare_static, boxed_static),
+            ("C++, static; loop: dynamic", bare_dynamic, boxed_static),
+        ] {
             let (bare, boxed) = (per_test(bare), per_test(boxed));
             println!("  {what:32} loop {bare:6.2} ms   judge {boxed:6.2} ms   ratio {:.2}", boxed / bare);
         }
     }
     Ok(())
+}
+
+/// The C++ program as a submission, linked this way.
+fn compiled(supervisor: &Supervisor, link: Link) -> Result<Executable, Box<dyn Error>> {
+    let directory = tempfile::tempdir()?;
+    let source = directory.path().join("main.cpp");
+    std::fs::write(&source, CPP.replace("WORK", &WORK.as_nanos().to_string()))?;
+    let toolbox = Toolbox::new(supervisor, Suites::builtin().with_linking(link), Cache::none());
+    let suite = toolbox.suites().named("cpp")?;
+    if toolbox.linking(suite)?.is_none_or(|linked| linked.link != link) {
+        return Err(format!("a {link} program cannot be linked here").into());
+    }
+    Ok(toolbox.compile(suite, &[source], &Options::default()).result?)
+}
+
+/// Where its one file is outside of the sandbox.
+fn on_host(executable: &Executable) -> PathBuf {
+    executable.files.path().join("program")
 }
 
 fn work() -> Result<(), Box<dyn Error>> {

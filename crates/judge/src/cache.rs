@@ -5,17 +5,17 @@
 //! name and renamed: who reads finds all of it or nothing, however many judges share the directory.
 //! The directory is ours alone: who could write there could choose what other submissions run.
 
-use crate::files::{File, stays_below};
+use crate::files::{Store, Stored};
 use millibox::Figures;
 use rustix::fs::{Mode, OFlags, Timestamps};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::io::{Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-const MAGIC: &[u8; 16] = b"millibox-cache 1";
+const MAGIC: &[u8; 16] = b"millibox-cache 2";
 const DIGEST: usize = 32;
 /// Files that are being written when a judge is killed are left; after a day nobody writes them.
 const ABANDONED: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
@@ -35,12 +35,17 @@ struct Place {
 /// Bytes that a cache has by default.
 pub const CACHE_SIZE: u64 = 1 << 30;
 
+/// The part of a cache that one program may have. A few large ones must not push out all others.
+const MOST_PART: u64 = 4;
+/// Bytes that the header of an entry may have: messages and names.
+const MOST_HEADER_BYTES: u64 = 32 << 20;
+
 /// A compiled program.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) messages: String,
     pub(crate) figures: Option<Figures>,
-    pub(crate) files: Vec<File>,
+    pub(crate) files: Stored,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -161,39 +166,35 @@ impl Cache {
         Ok(Cache { place: Some(Place { directory: real, most }) })
     }
 
-    /// The entry, if it is there and whole. It counts as used now.
-    pub(crate) fn get(&self, key: &Key) -> Option<Entry> {
+    /// The entry, if it is there and whole, with its files put into `store`. It counts as used now.
+    pub(crate) fn get(&self, key: &Key, store: impl FnOnce() -> Option<Store>) -> Option<Entry> {
         let path = self.place.as_ref()?.directory.join(&key.0);
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let file = rustix::fs::open(&path, flags, Mode::empty()).ok()?;
         let mut file = std::fs::File::from(file);
-        let mut bytes = Vec::new();
-        if !file.metadata().ok()?.is_file() || file.read_to_end(&mut bytes).is_err() {
+        if !file.metadata().ok()?.is_file() {
             return None;
         }
-        match decode(&bytes) {
-            Some(entry) => {
-                // If the time cannot be set the entry is only forgotten earlier.
-                let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
-                let _ = rustix::fs::futimens(&file, &Timestamps { last_access: now, last_modification: now });
-                Some(entry)
-            }
-            None => {
-                let _ = std::fs::remove_file(&path);
-                None
-            }
-        }
+        let Ok(header) = decode_header(&mut file) else {
+            let _ = std::fs::remove_file(&path);
+            return None;
+        };
+        // If the time cannot be set the entry is only forgotten earlier.
+        let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+        let _ = rustix::fs::futimens(&file, &Timestamps { last_access: now, last_modification: now });
+        // The entry is whole: if this fails, the place for its files does.
+        let files = decode_files(&mut file, &header.files, store()?)?;
+        Some(Entry { messages: header.messages, figures: header.figures, files })
     }
 
     /// Keeps the entry if that can be done. That it cannot (a full disk) costs a compilation, later.
     pub(crate) fn put(&self, key: &Key, entry: &Entry) {
         let Some(place) = &self.place else { return };
-        let bytes = encode(entry);
-        if bytes.len() as u64 > place.most / 2 {
+        if entry.files.bytes().saturating_add(entry.messages.len() as u64) > place.most / MOST_PART {
             return;
         }
         let written = tempfile::Builder::new().prefix(".new-").tempfile_in(&place.directory).and_then(|mut file| {
-            file.write_all(&bytes)?;
+            encode(entry, file.as_file_mut())?;
             file.persist(place.directory.join(&key.0)).map_err(|error| error.error)?;
             Ok(())
         });
@@ -232,61 +233,131 @@ impl Place {
 }
 
 /// Magic, digest of what follows, length of the header, header, the files one after another.
-fn encode(entry: &Entry) -> Vec<u8> {
-    let files = entry.files.iter().map(|file| FileHeader {
+fn encode(entry: &Entry, to: &mut std::fs::File) -> io::Result<()> {
+    let files = entry.files.files.iter().map(|file| FileHeader {
         name: file.name.clone(),
         executable: file.executable,
-        length: file.bytes.len() as u64,
+        length: file.length,
     });
     let header = Header { messages: entry.messages.clone(), figures: entry.figures, files: files.collect() };
-    // Only a name that is no UTF-8 cannot be written; compilers make none.
-    let header = postcard::to_stdvec(&header).unwrap_or_default();
-    let mut bytes = Vec::new();
-    bytes.extend_from_slice(MAGIC);
-    bytes.extend_from_slice(&[0; DIGEST]);
-    bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(&header);
-    for file in &entry.files {
-        bytes.extend_from_slice(&file.bytes);
+    // A name that is no UTF-8 cannot be written. Compilers make none, and such a program is just not kept.
+    let header = postcard::to_stdvec(&header).map_err(io::Error::other)?;
+    to.write_all(MAGIC)?;
+    to.write_all(&[0; DIGEST])?;
+    let mut to = Digesting { inner: BufWriter::new(to), digest: Sha256::new() };
+    to.write_all(&(header.len() as u64).to_le_bytes())?;
+    to.write_all(&header)?;
+    for file in &entry.files.files {
+        let mut from = std::fs::File::open(entry.files.directory.path().join(&file.name))?;
+        io::copy(&mut from, &mut to)?;
     }
-    let digest = Sha256::digest(&bytes[MAGIC.len() + DIGEST..]);
-    bytes[MAGIC.len()..MAGIC.len() + DIGEST].copy_from_slice(&digest);
-    bytes
+    let digest = to.digest.finalize();
+    let to = to.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
+    to.seek(SeekFrom::Start(MAGIC.len() as u64))?;
+    to.write_all(&digest)
 }
 
-fn decode(bytes: &[u8]) -> Option<Entry> {
-    let rest = bytes.strip_prefix(MAGIC)?;
-    let (digest, rest) = rest.split_at_checked(DIGEST)?;
-    if Sha256::digest(rest)[..] != *digest {
-        return None;
+/// The header of an entry whose digest is right; the file stands where its files begin.
+fn decode_header(from: &mut std::fs::File) -> io::Result<Header> {
+    let wrong = || io::Error::from(io::ErrorKind::InvalidData);
+    let mut begin = [0; MAGIC.len() + DIGEST];
+    from.read_exact(&mut begin)?;
+    let (magic, digest) = begin.split_at(MAGIC.len());
+    if magic != MAGIC {
+        return Err(wrong());
     }
-    let (length, rest) = rest.split_at_checked(8)?;
-    let length = usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()?;
-    let (header, mut rest) = rest.split_at_checked(length)?;
-    let header: Header = postcard::from_bytes(header).ok()?;
-    let mut files = Vec::new();
-    for file in header.files {
-        let bytes;
-        (bytes, rest) = rest.split_at_checked(usize::try_from(file.length).ok()?)?;
-        if !stays_below(&file.name) {
+    let mut actual = Digesting { inner: io::sink(), digest: Sha256::new() };
+    let rest = io::copy(from, &mut actual)?;
+    if actual.digest.finalize()[..] != *digest {
+        return Err(wrong());
+    }
+    from.seek(SeekFrom::Start(begin.len() as u64))?;
+    let mut length = [0; 8];
+    from.read_exact(&mut length)?;
+    let length = u64::from_le_bytes(length);
+    if length > MOST_HEADER_BYTES.min(rest) {
+        return Err(wrong());
+    }
+    let mut header = Vec::new();
+    from.take(length).read_to_end(&mut header)?;
+    let header: Header = postcard::from_bytes(&header).map_err(|_| wrong())?;
+    let bytes = header.files.iter().try_fold(0u64, |sum, file| sum.checked_add(file.length));
+    match bytes == rest.checked_sub(8 + length) {
+        true => Ok(header),
+        false => Err(wrong()),
+    }
+}
+
+fn decode_files(from: &mut std::fs::File, files: &[FileHeader], mut store: Store) -> Option<Stored> {
+    let mut from = BufReader::new(from);
+    for file in files {
+        let mut bytes = Read::take(&mut from, file.length);
+        if store.add(&file.name, file.executable, &mut bytes, file.length).ok()? != file.length {
             return None;
         }
-        files.push(File { name: file.name, executable: file.executable, bytes: bytes.to_vec() });
     }
-    rest.is_empty().then_some(Entry { messages: header.messages, figures: header.figures, files })
+    Some(store.finish())
+}
+
+/// Digests what is written.
+struct Digesting<W> {
+    inner: W,
+    digest: Sha256,
+}
+
+impl<W: Write> Write for Digesting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.digest.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::File;
     use std::os::unix::fs::PermissionsExt;
 
     fn entry(length: usize) -> Entry {
-        let file = |name: &str, executable| File { name: name.into(), executable, bytes: vec![7; length] };
+        entry_of(&vec![7; length])
+    }
+
+    fn entry_of(bytes: &[u8]) -> Entry {
+        let file = |name: &str, executable| File { name: name.into(), executable, bytes: bytes.to_vec() };
         Entry {
             messages: "a warning".to_owned(),
             figures: Some(Figures { real_time_ns: 5, ..Figures::default() }),
-            files: vec![file("program", true), file("d/x", false)],
+            files: {
+                let mut store = Store::new(ids()).unwrap();
+                store.add_all(&[file("program", true), file("d/x", false)]).unwrap();
+                store.finish()
+            },
+        }
+    }
+
+    fn ids() -> (u32, u32) {
+        (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+    }
+
+    fn get(cache: &Cache, key: &Key) -> Option<Entry> {
+        cache.get(key, || Store::new(ids()).ok())
+    }
+
+    #[track_caller]
+    fn assert_same(found: Option<Entry>, put: &Entry) {
+        let found = found.expect("an entry");
+        assert_eq!(
+            (&found.messages, &found.figures, &found.files.files),
+            (&put.messages, &put.figures, &put.files.files)
+        );
+        for file in &put.files.files {
+            let content = |entry: &Entry| std::fs::read(entry.files.directory.path().join(&file.name)).unwrap();
+            assert_eq!(content(&found), content(put));
         }
     }
 
@@ -302,15 +373,19 @@ mod tests {
     fn what_was_put_can_be_had() {
         let directory = private();
         let cache = Cache::in_directory(&directory.path().join("a/b"), 1 << 20).unwrap();
-        assert_eq!(cache.get(&key(1)), None);
-        cache.put(&key(1), &entry(100));
-        assert_eq!(cache.get(&key(1)), Some(entry(100)));
-        assert_eq!(cache.get(&key(2)), None);
+        assert!(get(&cache, &key(1)).is_none());
+        let put = entry_of(b"12345");
+        cache.put(&key(1), &put);
+        assert_same(get(&cache, &key(1)), &put);
+        assert!(get(&cache, &key(2)).is_none());
+        // Without a place for its files there is no entry, and yet it stays.
+        assert!(cache.get(&key(1), || None).is_none());
+        assert!(get(&cache, &key(1)).is_some());
         assert_eq!((cache.clear(true), cache.clear(false), cache.clear(false)), (Ok(1), Ok(1), Ok(0)));
-        assert_eq!(cache.get(&key(1)), None);
+        assert!(get(&cache, &key(1)).is_none());
         let none = Cache::none();
         none.put(&key(1), &entry(100));
-        assert_eq!(none.get(&key(1)), None);
+        assert!(get(&none, &key(1)).is_none());
     }
 
     #[test]
@@ -323,21 +398,28 @@ mod tests {
         let directory = private();
         let cache = Cache::in_directory(directory.path(), 1 << 20).unwrap();
         let path = directory.path().join(key(1).0);
-        let whole = encode(&entry(3));
+        let mut file = tempfile::tempfile().unwrap();
+        encode(&entry(3), &mut file).unwrap();
+        let mut whole = Vec::new();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        file.read_to_end(&mut whole).unwrap();
+        std::fs::write(&path, &whole).unwrap();
+        assert_same(get(&cache, &key(1)), &entry(3));
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
             std::fs::write(&path, &damaged).unwrap();
-            assert_eq!(cache.get(&key(1)), None, "{at}");
+            assert!(get(&cache, &key(1)).is_none(), "{at}");
             assert!(!path.exists(), "{at}");
         }
         for length in 0..whole.len() {
-            assert_eq!(decode(&whole[..length]), None);
+            std::fs::write(&path, &whole[..length]).unwrap();
+            assert!(get(&cache, &key(1)).is_none() && !path.exists(), "{length}");
         }
         // No link is followed, not even to a whole entry.
         std::fs::write(directory.path().join("elsewhere"), &whole).unwrap();
         std::os::unix::fs::symlink("elsewhere", &path).unwrap();
-        assert_eq!(cache.get(&key(1)), None);
+        assert!(get(&cache, &key(1)).is_none());
     }
 
     #[test]
@@ -360,13 +442,13 @@ mod tests {
             used(number, 1000 + i64::from(number));
         }
         // An old one is used: now it is the newest.
-        assert!(cache.get(&key(0)).is_some());
+        assert!(get(&cache, &key(0)).is_some());
         cache.put(&key(4), &entry(1000));
-        let there: Vec<u32> = (0..5).filter(|number| cache.get(&key(*number)).is_some()).collect();
+        let there: Vec<u32> = (0..5).filter(|number| get(&cache, &key(*number)).is_some()).collect();
         assert_eq!(there, [0, 2, 3, 4]);
-        // One that would push out all others is not kept.
-        cache.put(&key(5), &entry(4000));
-        assert_eq!(cache.get(&key(5)), None);
+        // One that would push out most others is not kept.
+        cache.put(&key(5), &entry(1300));
+        assert!(get(&cache, &key(5)).is_none());
         assert!(std::fs::read_dir(directory.path()).unwrap().count() == 4);
     }
 
@@ -399,8 +481,8 @@ mod tests {
                 scope.spawn(move || {
                     for round in 0..50 {
                         let number = (thread + round) % 12;
-                        match cache.get(&key(number)) {
-                            Some(found) => assert_eq!(found, entry(1000)),
+                        match get(cache, &key(number)) {
+                            Some(found) => assert_same(Some(found), &entry(1000)),
                             None => cache.put(&key(number), &entry(1000)),
                         }
                     }

@@ -1,6 +1,8 @@
 //! A package in a `.zip` (or `.kpp`), unpacked into a temporary directory.
 
+use crate::bound::{Bound, DEEPEST_ARCHIVED, MOST_ARCHIVED, MOST_LINKS, MOST_UNPACKED};
 use crate::fault::{Fault, Log};
+use crate::tree::MOST_ENTRIES;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -8,10 +10,6 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use zip::ZipArchive;
 
-/// Bytes that an archive may have, unpacked.
-const MOST_BYTES: u64 = 4 << 30;
-/// Files and directories that an archive may have.
-const MOST_ENTRIES: usize = 100_000;
 /// Longest text of a symbolic link.
 const LONGEST_LINK: u64 = 4096;
 
@@ -56,19 +54,51 @@ impl Unpacked {
 
 /// Unpacks an archive; `None`: it cannot be, and the log says why.
 pub fn unpack(archive: &Path, log: &Log) -> Option<Unpacked> {
-    let directory = unpack_at_most(archive, MOST_BYTES, log)?;
+    let directory = unpack_at_most(archive, MOST_UNPACKED, log)?;
     Some(Unpacked { directory, archive: archive.to_owned() })
 }
 
 fn unpack_at_most(archive: &Path, bytes: u64, log: &Log) -> Option<TempDir> {
-    let unpacked = File::open(archive).map_err(|error| format!("cannot be read: {error}")).and_then(|file| {
-        let archive = ZipArchive::new(io::BufReader::new(file))
-            .map_err(|error| format!("neither a directory nor a zip archive: {error}"))?;
-        let directory = directory().map_err(|error| format!("no temporary directory to unpack it: {error}"))?;
-        Unpacking { archive, directory: directory.path(), links: Vec::new(), left: bytes }.all(log)?;
-        Ok(directory)
-    });
-    unpacked.map_err(|message| log.error("", message)).ok()
+    let unpacked =
+        File::open(archive).map_err(|error| Stop::Wrong(format!("cannot be read: {error}"))).and_then(|file| {
+            let archive = ZipArchive::new(io::BufReader::new(file))
+                .map_err(|error| format!("neither a directory nor a zip archive: {error}"))?;
+            let directory = directory().map_err(|error| format!("no temporary directory to unpack it: {error}"))?;
+            Unpacking {
+                archive,
+                directory: directory.path(),
+                links: Vec::new(),
+                link_bytes: 0,
+                directories: 0,
+                last: PathBuf::new(),
+                left: bytes,
+            }
+            .all(log)?;
+            Ok(directory)
+        });
+    match unpacked {
+        Ok(directory) => Some(directory),
+        Err(Stop::Wrong(message)) => {
+            log.error("", message);
+            None
+        }
+        Err(Stop::Exceeds(bound)) => {
+            log.exceeds("", bound);
+            None
+        }
+    }
+}
+
+/// Why the unpacking ended.
+enum Stop {
+    Wrong(String),
+    Exceeds(Bound),
+}
+
+impl From<String> for Stop {
+    fn from(message: String) -> Stop {
+        Stop::Wrong(message)
+    }
 }
 
 /// Started by root, the sandbox's programs are another user's, and must find the files.
@@ -86,14 +116,19 @@ struct Unpacking<'a> {
     /// Name and target of each symbolic link. They are made when everything else is there, so
     /// that nothing can be written through them.
     links: Vec<(PathBuf, PathBuf)>,
+    link_bytes: usize,
+    /// Directories that were made.
+    directories: usize,
+    /// The one that is there for the last entry.
+    last: PathBuf,
     /// Bytes that may still be written.
     left: u64,
 }
 
 impl Unpacking<'_> {
-    fn all(&mut self, log: &Log) -> Result<(), String> {
-        if self.archive.len() > MOST_ENTRIES {
-            return Err(format!("the archive has {} entries, at most {MOST_ENTRIES} are unpacked", self.archive.len()));
+    fn all(&mut self, log: &Log) -> Result<(), Stop> {
+        if self.archive.len() > MOST_ARCHIVED {
+            return Err(Stop::Exceeds(Bound::Archived));
         }
         if self.archive.has_duplicate_names() {
             log.error("", "the archive has two entries of one name; pack it anew");
@@ -110,7 +145,7 @@ impl Unpacking<'_> {
     }
 
     /// What is wrong with one entry alone goes to the log; an error ends the unpacking.
-    fn entry(&mut self, index: usize, log: &Log) -> Result<(), String> {
+    fn entry(&mut self, index: usize, log: &Log) -> Result<(), Stop> {
         let mut entry = match self.archive.by_index(index) {
             Ok(entry) => entry,
             Err(error) => {
@@ -126,10 +161,25 @@ impl Unpacking<'_> {
         };
         let cannot = |error: &dyn std::fmt::Display| format!("{text:?} cannot be unpacked: {error}");
         let place = self.directory.join(&name);
-        let parent = if entry.is_dir() { Some(&*place) } else { place.parent() };
-        if let Some(parent) = parent {
-            let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(parent);
-            made.map_err(|error| cannot(&error))?;
+        let parent = if entry.is_dir() { Some(&*name) } else { name.parent() };
+        if let Some(parent) = parent.filter(|parent| **parent != self.last) {
+            // One after the other, since an entry of a few bytes may ask for thousands.
+            if parent.iter().count() > DEEPEST_ARCHIVED {
+                return Err(Stop::Exceeds(Bound::Directories));
+            }
+            let mut made = self.directory.to_owned();
+            for part in parent {
+                made.push(part);
+                match fs::DirBuilder::new().mode(0o755).create(&made) {
+                    Ok(()) => self.directories += 1,
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists && made.is_dir() => {}
+                    Err(error) => return Err(cannot(&error).into()),
+                }
+                if self.directories > MOST_ENTRIES {
+                    return Err(Stop::Exceeds(Bound::Directories));
+                }
+            }
+            parent.clone_into(&mut self.last);
         }
         if entry.is_dir() {
             return Ok(());
@@ -140,6 +190,10 @@ impl Unpacking<'_> {
             if target.starts_with('/') {
                 log.error("", format!("the archive has a symbolic link {text:?} to {target:?}, which leads outside"));
             } else {
+                self.link_bytes += target.len();
+                if self.link_bytes > MOST_LINKS {
+                    return Err(Stop::Exceeds(Bound::Links));
+                }
                 self.links.push((name, target.into()));
             }
             return Ok(());
@@ -151,7 +205,7 @@ impl Unpacking<'_> {
         // The size that the archive names is not to be trusted; what comes out is counted.
         let written = io::copy(&mut entry.by_ref().take(self.left + 1), &mut file).map_err(|error| cannot(&error))?;
         if written > self.left {
-            return Err(format!("the archive has more bytes unpacked than the {MOST_BYTES} that are taken"));
+            return Err(Stop::Exceeds(Bound::Unpacked));
         }
         self.left -= written;
         Ok(())
@@ -201,7 +255,7 @@ mod tests {
         assert!(log.finish().unwrap().is_empty());
         let log = Log::new(&path);
         assert!(unpack_at_most(&path, 1999, &log).is_none());
-        let faults = log.finish().unwrap_err().to_string();
-        assert!(faults.contains("more bytes unpacked than"), "{faults}");
+        let faults = log.finish().unwrap_err();
+        assert_eq!(faults.iter().map(|fault| fault.bound).collect::<Vec<_>>(), [Some(Bound::Unpacked)]);
     }
 }

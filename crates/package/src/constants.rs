@@ -6,6 +6,11 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Constants(BTreeMap<String, String>);
 
+/// With its constants filled in, a text has more bytes than are allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("with constants filled in there are more than {0} bytes of it; make the constants shorter, or use them less")]
+pub struct TooLong(pub usize);
+
 impl Constants {
     /// `name` is that of a constant, or of a variant: `limit`, `limit.tex`.
     pub(crate) fn set(&mut self, name: String, value: &str) {
@@ -13,18 +18,27 @@ impl Constants {
     }
 
     /// The text with values in place of names; none: there are no names in it. What is not known stays as it is.
-    pub fn fill(&self, text: &[u8]) -> Option<Vec<u8>> {
+    ///
+    /// # Errors
+    /// It would have more than `most` bytes.
+    pub fn fill(&self, text: &[u8], most: usize) -> Result<Option<Vec<u8>>, TooLong> {
         let at = |text: &[u8], what: &[u8]| text.windows(what.len()).position(|part| part == what);
         if self.0.is_empty() {
-            return None;
+            return Ok(None);
         }
+        // An end is looked for no further than the longest name, so that the text is gone through once.
+        let longest = self.0.keys().map(String::len).max().unwrap_or_default();
         let (mut filled, mut rest, mut found) = (Vec::new(), text, false);
         while let Some(open) = at(rest, b"{{") {
             let (before, after) = rest.split_at(open);
             filled.extend_from_slice(before);
-            let name = at(after, b"}}").map(|close| &after[2..close]);
+            let name = &after[2..after.len().min(longest + 4)];
+            let name = at(name, b"}}").map(|close| &name[..close]);
             match name.and_then(|name| Some((name.len() + 4, self.0.get(std::str::from_utf8(name).ok()?)?))) {
                 Some((length, value)) => {
+                    if filled.len() + value.len() > most {
+                        return Err(TooLong(most));
+                    }
                     filled.extend_from_slice(value.as_bytes());
                     rest = &after[length..];
                     found = true;
@@ -37,7 +51,7 @@ impl Constants {
             }
         }
         filled.extend_from_slice(rest);
-        found.then_some(filled)
+        if found && filled.len() > most { Err(TooLong(most)) } else { Ok(found.then_some(filled)) }
     }
 }
 
@@ -48,7 +62,7 @@ mod tests {
     #[test]
     fn names_are_filled_and_all_else_stays() {
         let mut constants = Constants::default();
-        assert_eq!(constants.fill(b"{{n}}"), None);
+        assert_eq!(constants.fill(b"{{n}}", 99), Ok(None));
         constants.set("n".to_owned(), "5");
         constants.set("n.tex".to_owned(), "\\{{n}}");
         for (text, filled) in [
@@ -58,10 +72,12 @@ mod tests {
             ("{{ n }} {{m}} {{n}} {{n", "{{ n }} {{m}} 5 {{n"),
             ("{{{{n}}", "{{5"),
         ] {
-            assert_eq!(constants.fill(text.as_bytes()).as_deref(), Some(filled.as_bytes()), "{text}");
+            let most = filled.len();
+            assert_eq!(constants.fill(text.as_bytes(), most), Ok(Some(filled.as_bytes().to_vec())), "{text}");
+            assert_eq!(constants.fill(text.as_bytes(), most - 1), Err(TooLong(most - 1)), "{text}");
         }
         for text in ["", "{", "n", "{{n.value}}", "{{}}", "}}{{"] {
-            assert_eq!(constants.fill(text.as_bytes()), None, "{text}");
+            assert_eq!(constants.fill(text.as_bytes(), 0), Ok(None), "{text}");
         }
     }
 }

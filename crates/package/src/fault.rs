@@ -1,6 +1,7 @@
 //! What is wrong with a package, and where.
 
-use std::cell::RefCell;
+use crate::bound::{Bound, MOST_TEXT};
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -28,6 +29,8 @@ pub struct Fault {
     pub severity: Severity,
     /// What is wrong and what mends it; one line.
     pub message: String,
+    /// The bound that the package exceeds, if that is the fault.
+    pub bound: Option<Bound>,
 }
 
 impl fmt::Display for Fault {
@@ -144,15 +147,29 @@ impl From<&Place> for Place {
     }
 }
 
+/// Faults that are kept. The count of the others is told.
+const MOST_FAULTS: usize = 1_000;
+/// Bytes of a message. Texts that a message cites may be as long as files.
+const LONGEST_MESSAGE: usize = 2_000;
+
 /// Gathers faults, so that reading goes on and finds them all.
 pub(crate) struct Log {
     package: RefCell<PathBuf>,
     faults: RefCell<Vec<Fault>>,
+    /// Errors and warnings that are not kept.
+    dropped: Cell<(usize, usize)>,
+    /// Bytes of text that the package has come to; see [`MOST_TEXT`].
+    text: Cell<u64>,
 }
 
 impl Log {
     pub fn new(package: &Path) -> Log {
-        Log { package: RefCell::new(package.to_owned()), faults: RefCell::default() }
+        Log {
+            package: RefCell::new(package.to_owned()),
+            faults: RefCell::default(),
+            dropped: Cell::default(),
+            text: Cell::default(),
+        }
     }
 
     /// Paths are below this directory of the package from now on.
@@ -171,28 +188,84 @@ impl Log {
     /// Reads what no judge needs: nothing that is wrong there is more than a warning.
     pub fn mildly<T>(&self, read: impl FnOnce() -> T) -> T {
         let before = self.faults.borrow().len();
+        let (errors, warnings) = self.dropped.get();
         let read = read();
-        self.faults.borrow_mut()[before..].iter_mut().for_each(|fault| fault.severity = Severity::Warning);
+        let mut faults = self.faults.borrow_mut();
+        // A bound is one everywhere, or reading would go on after it.
+        let mild = faults[before..].iter_mut().filter(|fault| fault.bound.is_none());
+        mild.for_each(|fault| fault.severity = Severity::Warning);
+        let (more_errors, more_warnings) = self.dropped.get();
+        self.dropped.set((errors, warnings + (more_errors - errors) + (more_warnings - warnings)));
         read
     }
 
     /// How many errors there are so far.
     pub fn errors(&self) -> usize {
-        self.faults.borrow().iter().filter(|fault| fault.severity == Severity::Error).count()
+        let kept = self.faults.borrow().iter().filter(|fault| fault.severity == Severity::Error).count();
+        kept + self.dropped.get().0
     }
 
-    pub fn add(&self, severity: Severity, place: &Place, message: String) {
+    /// Whether further faults are only counted.
+    pub fn is_full(&self) -> bool {
+        self.faults.borrow().len() >= MOST_FAULTS
+    }
+
+    /// The package exceeds a bound. Each is told once.
+    pub fn exceeds(&self, place: impl Into<Place>, bound: Bound) {
+        if self.faults.borrow().iter().all(|fault| fault.bound != Some(bound)) {
+            self.keep(Severity::Error, &place.into(), bound.to_string(), Some(bound));
+        }
+    }
+
+    /// Counts bytes of text; `false`: the package has come to too much, and the log says so.
+    #[must_use]
+    pub fn takes(&self, place: impl Into<Place>, bytes: usize) -> bool {
+        self.text.set(self.text.get().saturating_add(bytes as u64));
+        let fits = self.text.get() <= MOST_TEXT;
+        if !fits {
+            self.exceeds(place, Bound::Text);
+        }
+        fits
+    }
+
+    pub fn add(&self, severity: Severity, place: &Place, mut message: String) {
+        if self.is_full() {
+            let (errors, warnings) = self.dropped.get();
+            self.dropped.set(match severity {
+                Severity::Error => (errors + 1, warnings),
+                Severity::Warning => (errors, warnings + 1),
+            });
+            return;
+        }
+        if message.len() > LONGEST_MESSAGE {
+            let end = (0..=LONGEST_MESSAGE).rev().find(|at| message.is_char_boundary(*at)).unwrap_or_default();
+            let more = message.len() - end;
+            message.truncate(end);
+            message.push_str(&format!(" [{more} more bytes]"));
+            message.shrink_to_fit();
+        }
+        self.keep(severity, place, message, None);
+    }
+
+    fn keep(&self, severity: Severity, place: &Place, message: String, bound: Option<Bound>) {
         let mut file = self.package.borrow().clone();
         if !place.path.is_empty() {
             file.push(&*place.path);
         }
-        let fault = Fault { path: file, line: place.line, column: place.column, severity, message };
+        let fault = Fault { path: file, line: place.line, column: place.column, severity, message, bound };
         self.faults.borrow_mut().push(fault);
     }
 
     /// All faults if one of them is an error; else the warnings.
     pub fn finish(self) -> Result<Vec<Fault>, Faults> {
         let mut faults = self.faults.into_inner();
+        let (errors, warnings) = self.dropped.get();
+        if errors + warnings > 0 {
+            let severity = if errors > 0 { Severity::Error } else { Severity::Warning };
+            let message = format!("{errors} more errors and {warnings} more warnings are not shown; mend these first");
+            let path = self.package.into_inner();
+            faults.push(Fault { path, line: None, column: None, severity, message, bound: None });
+        }
         faults.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
         faults.dedup();
         match faults.iter().any(|fault| fault.severity == Severity::Error) {
@@ -203,9 +276,19 @@ impl Log {
 }
 
 /// ` (did you mean ...?)` if one of the words is much like this one; else nothing.
+///
+/// Comparing takes memory and time by the product of both lengths, so a long word is like none, and of many words
+/// the first are looked at.
 pub(crate) fn did_you_mean<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> String {
+    const LONGEST: usize = 100;
+    const MOST: usize = 200;
+    if word.len() > LONGEST {
+        return String::new();
+    }
     let near = words
         .into_iter()
+        .take(MOST)
+        .filter(|known| known.len() <= LONGEST)
         .map(|known| (strsim::damerau_levenshtein(word, known), known))
         .filter(|(distance, known)| *distance <= 1 + known.len() / 5)
         .min();

@@ -2,9 +2,12 @@
 //!
 //! What was asked for is what is known: every other key gets a warning in the end.
 
+use crate::bound::{Bound, MOST_WORDS, words_cost};
 use crate::fault::{Log, Place, did_you_mean};
 use crate::yaml::{Node, Value};
 use std::cell::RefCell;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 const DAY: f64 = 86_400.0;
@@ -24,17 +27,21 @@ impl<'a> Keys<'a> {
             return None;
         };
         let mut entries: Vec<(&str, &Node, &Place)> = Vec::new();
+        let mut seen: HashMap<&str, &Place> = HashMap::new();
         for (key, value) in pairs {
             let Some(name) = key.text() else {
                 log.error(&key.place, format!("a key must be a text, not {}", key.what()));
                 continue;
             };
-            match entries.iter().find(|(other, ..)| *other == name) {
-                Some((_, _, first)) => {
-                    let line = first.line().unwrap_or_default();
+            match seen.entry(name) {
+                Entry::Occupied(first) => {
+                    let line = first.get().line().unwrap_or_default();
                     log.error(&key.place, format!("key {name:?} stands here a second time, first in line {line}"));
                 }
-                None => entries.push((name, value, &key.place)),
+                Entry::Vacant(new) => {
+                    new.insert(&key.place);
+                    entries.push((name, value, &key.place));
+                }
             }
         }
         Some(Keys { log, place: node.place.clone(), entries, known: RefCell::default() })
@@ -125,9 +132,19 @@ impl<'a> Keys<'a> {
     pub fn words(&self, key: &'static str) -> Option<Vec<String>> {
         let node = self.get(key)?;
         match &node.value {
-            Value::Text(text) => Some(text.split_whitespace().map(str::to_owned).collect()),
+            Value::Text(text) => self.split(text, &node.place),
             _ => self.texts_of(key, node),
         }
+    }
+
+    /// The words of a text; `None`: there are too many, and the log says so.
+    fn split(&self, text: &str, place: &Place) -> Option<Vec<String>> {
+        let words: Vec<String> = text.split_whitespace().take(MOST_WORDS + 1).map(str::to_owned).collect();
+        if words.len() > MOST_WORDS {
+            self.log.exceeds(place, Bound::Words);
+            return None;
+        }
+        self.log.takes(place, words_cost(&words)).then_some(words)
     }
 
     /// A list of texts; a lone text is a list of one.
@@ -153,7 +170,8 @@ impl<'a> Keys<'a> {
             text
         });
         // All of them are looked at, for their faults.
-        texts.collect::<Vec<_>>().into_iter().collect()
+        let texts: Vec<String> = texts.collect::<Vec<_>>().into_iter().collect::<Option<_>>()?;
+        self.log.takes(&node.place, words_cost(&texts)).then_some(texts)
     }
 
     /// A map.
@@ -170,7 +188,9 @@ impl<'a> Keys<'a> {
     /// Warns of keys that nobody has asked for.
     pub fn finish(self) {
         for (name, _, place) in self.rest() {
-            let meant = did_you_mean(name, self.known.borrow().iter().copied());
+            // Of thousands nobody reads the suggestions.
+            let known = self.known.borrow();
+            let meant = if self.log.is_full() { String::new() } else { did_you_mean(name, known.iter().copied()) };
             self.log.warning(place, format!("unknown key {name:?}, not read{meant}"));
         }
     }

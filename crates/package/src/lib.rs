@@ -22,6 +22,7 @@
 //! | `model` | a problem: tests, groups, limits, checkers, submissions |
 //! | `constants` | names that stand for values in other files |
 //! | `fault` | what is wrong, and where |
+//! | `bound` | how much a package may come to when it is read |
 //! | `archive` | a package in a `.zip` |
 //! | `tree` | the files of a package |
 //! | `temporary` | directories for temporary files, also for who reads packages |
@@ -36,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod bound;
 mod constants;
 pub mod edit;
 mod fault;
@@ -50,7 +52,8 @@ mod tree;
 mod yaml;
 
 pub use archive::Unpacked;
-pub use constants::Constants;
+pub use bound::Bound;
+pub use constants::{Constants, TooLong};
 pub use fault::{Fault, Faults, Severity};
 pub use model::Problem;
 pub use tree::{DEEPEST, LEFT_BEHIND, MOST_ENTRIES};
@@ -66,7 +69,7 @@ const MARKS: [&str; 3] = ["problem.yaml", "domjudge-problem.ini", "Simfile"];
 /// lives as long as the [`Problem`]. An archive, or a directory, whose only content is a directory
 /// is taken for that.
 ///
-/// An archive may have 4 GiB unpacked and 100,000 entries, and none that would lie outside.
+/// An archive has no entry that would lie outside. What a package may come to is bounded; see [`Bound`].
 ///
 /// # Errors
 /// All faults of the package, if there is one that forbids judging.

@@ -513,6 +513,13 @@ pub struct Generation {
     pub answer: Option<Generator>,
 }
 
+impl Generation {
+    /// Bytes of what makes its input and its answer.
+    pub(crate) fn cost(&self) -> usize {
+        self.generator.cost() + self.answer.as_ref().map_or(0, Generator::cost)
+    }
+}
+
 /// Who makes an input, or an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Generator {
@@ -524,4 +531,17 @@ pub enum Generator {
     Text(String),
     /// Nobody: it is a file of the package.
     Copy(PathBuf),
+}
+
+impl Generator {
+    /// Bytes that a copy of it takes.
+    pub(crate) fn cost(&self) -> usize {
+        match self {
+            Generator::Program(program) => {
+                program.sources.iter().chain([&program.path]).map(|path| path.as_os_str().len()).sum()
+            }
+            Generator::Shell(text) | Generator::Text(text) => text.len(),
+            Generator::Copy(path) => path.as_os_str().len(),
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! The files of a package: listed once, so that nothing outside it is ever opened by name.
 
+use crate::bound::{Bound, MOST_PATHS, MOST_SEARCHED};
 use crate::fault::{Log, Place, Severity};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
@@ -12,6 +14,8 @@ pub const MOST_ENTRIES: usize = 200_000;
 pub const DEEPEST: usize = 32;
 /// Python's directory of compiled files: whoever ran a program in the package has left it beside it.
 pub const LEFT_BEHIND: &str = "__pycache__";
+/// Files that take as long to look at as a symbolic link, which is resolved name by name.
+const LINK: usize = 10;
 /// Bytes of a file that is read as text.
 const LONGEST_TEXT: u64 = 16 << 20;
 
@@ -33,14 +37,16 @@ pub struct Names {
 pub struct Tree {
     root: PathBuf,
     entries: BTreeMap<String, Kind>,
+    /// Bytes that were searched.
+    searched: Cell<u64>,
 }
 
 impl Tree {
     /// Lists a directory. Names that begin with a dot are left out, as is what Python leaves behind.
     pub fn list(root: &Path, names: &Names, log: &Log) -> Tree {
-        let mut tree = Tree { root: root.to_owned(), entries: BTreeMap::new() };
+        let mut tree = Tree { root: root.to_owned(), entries: BTreeMap::new(), searched: Cell::default() };
         match root.canonicalize() {
-            Ok(real) => Walk { tree: &mut tree, real, names, log, full: false }.directory("", 0),
+            Ok(real) => Walk { tree: &mut tree, real, names, log, looked_at: 0, bytes: 0 }.directory("", 0),
             Err(error) => log.error("", format!("cannot be read: {error}")),
         }
         tree
@@ -98,6 +104,18 @@ impl Tree {
         Ok(bytes)
     }
 
+    /// The beginning of a file that is searched and not kept; `None`: it cannot be read, or the package has too much
+    /// to be searched, and the log says so.
+    pub fn searched(&self, path: &str, most: u64, log: &Log) -> Option<Vec<u8>> {
+        if self.searched.get() > MOST_SEARCHED {
+            log.exceeds(path, Bound::Searched);
+            return None;
+        }
+        let bytes = self.bytes(path, most).ok()?;
+        self.searched.set(self.searched.get() + bytes.len() as u64);
+        Some(bytes)
+    }
+
     /// A file as text; `None`: it is none, and the log says so.
     pub fn text(&self, path: &str, log: &Log) -> Option<String> {
         let bytes = match self.bytes(path, LONGEST_TEXT + 1) {
@@ -105,6 +123,7 @@ impl Tree {
                 log.error(path, format!("longer than {} MiB", LONGEST_TEXT >> 20));
                 return None;
             }
+            Ok(bytes) if !log.takes(path, bytes.len()) => return None,
             Ok(bytes) => bytes,
             Err(error) => {
                 log.error(path, format!("cannot be read: {error}"));
@@ -136,7 +155,10 @@ struct Walk<'a> {
     real: PathBuf,
     names: &'a Names,
     log: &'a Log,
-    full: bool,
+    /// Files and directories that were looked at, those that are left out too: links lead to them again and again.
+    looked_at: usize,
+    /// Bytes of their paths.
+    bytes: usize,
 }
 
 impl Walk<'_> {
@@ -154,6 +176,9 @@ impl Walk<'_> {
             Err(error) => return self.fault(path, format!("cannot be read: {error}")),
         };
         for entry in entries {
+            if let Some(bound) = self.full() {
+                return self.log.exceeds("", bound);
+            }
             let name = entry.file_name();
             // `.timelimit` is DOMjudge's.
             if name.as_encoded_bytes().starts_with(b".") && name != ".timelimit" || name == LEFT_BEHIND {
@@ -161,6 +186,8 @@ impl Walk<'_> {
             }
             let shown = name.to_string_lossy();
             let child = if path.is_empty() { shown.to_string() } else { format!("{path}/{shown}") };
+            self.looked_at += 1;
+            self.bytes += child.len();
             // Programs would take it for an option.
             if name.to_str().is_none_or(|name| name.starts_with('-') || !(self.names.allowed)(name)) {
                 if (self.names.needed)(&child) {
@@ -170,24 +197,28 @@ impl Walk<'_> {
                 }
                 continue;
             }
-            if self.tree.entries.len() == MOST_ENTRIES {
-                if !std::mem::replace(&mut self.full, true) {
-                    self.log
-                        .error("", format!("has more than {MOST_ENTRIES} files; remove what does not belong to it"));
-                }
-                return;
-            }
             self.entry(child, depth);
+        }
+    }
+
+    fn full(&self) -> Option<Bound> {
+        match self {
+            Walk { looked_at, .. } if *looked_at >= MOST_ENTRIES => Some(Bound::Files),
+            Walk { bytes, .. } if *bytes > MOST_PATHS => Some(Bound::Paths),
+            _ => None,
         }
     }
 
     fn entry(&mut self, path: String, depth: usize) {
         let place = self.tree.path(&path);
         let kind = match fs::symlink_metadata(&place) {
-            Ok(metadata) if metadata.is_symlink() => match self.link(&path) {
-                Some(kind) => kind,
-                None => return,
-            },
+            Ok(metadata) if metadata.is_symlink() => {
+                self.looked_at += LINK - 1;
+                match self.link(&path) {
+                    Some(kind) => kind,
+                    None => return,
+                }
+            }
             Ok(metadata) => metadata.file_type(),
             Err(error) => return self.fault(&path, format!("cannot be read: {error}")),
         };

@@ -2,12 +2,11 @@
 //!
 //! Scalars stay text: what `010`, `yes` or `1e3` mean is decided by whoever knows the key.
 
+use crate::bound::{Bound, MOST_VALUES};
 use crate::fault::{Log, Place};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::collections::HashMap;
 
-/// Nodes of a document, those that aliases repeat counted again.
-const MOST_NODES: usize = 100_000;
 /// Depth of a document.
 const DEEPEST: usize = 64;
 
@@ -45,13 +44,38 @@ impl Node {
         }
     }
 
-    fn size(&self) -> usize {
-        1 + match &self.value {
-            Value::Null | Value::Text(_) => 0,
-            Value::Sequence(nodes) => nodes.iter().map(Node::size).sum(),
-            Value::Mapping(pairs) => pairs.iter().map(|(key, value)| key.size() + value.size()).sum(),
+    /// Nodes and bytes of text, with all that is in them.
+    fn size(&self) -> Size {
+        let own = |bytes| Size { nodes: 1, bytes };
+        match &self.value {
+            Value::Null => own(0),
+            Value::Text(text) => own(text.len()),
+            Value::Sequence(nodes) => nodes.iter().map(Node::size).fold(own(0), Size::and),
+            Value::Mapping(pairs) => {
+                pairs.iter().map(|(key, value)| key.size().and(value.size())).fold(own(0), Size::and)
+            }
         }
     }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Size {
+    nodes: usize,
+    bytes: usize,
+}
+
+impl Size {
+    fn and(self, other: Size) -> Size {
+        Size { nodes: self.nodes + other.nodes, bytes: self.bytes + other.bytes }
+    }
+}
+
+/// Why a text is not read, and where.
+enum Stop {
+    Wrong(String, Place),
+    Exceeds(Bound, Place),
+    /// The log says it already.
+    Told,
 }
 
 /// A collection that is being read.
@@ -64,14 +88,15 @@ struct Open {
 
 /// Reads the only document of a text; `None`: it is empty, or is none (and the log says so).
 pub fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
-    let mut reader = Reader { open: Vec::new(), anchors: HashMap::new(), nodes: 0, root: None };
+    let mut reader = Reader { open: Vec::new(), anchors: HashMap::new(), nodes: 0, root: None, log };
     let mut documents = 0;
     for event in Parser::new_from_str(text) {
         let step = match event {
             Ok((Event::DocumentStart(_), span)) => {
                 documents += 1;
                 if documents > 1 {
-                    Err(("a second document begins here; only one is allowed".to_owned(), place(file, &span)))
+                    let message = "a second document begins here; only one is allowed";
+                    Err(Stop::Wrong(message.to_owned(), place(file, &span)))
                 } else {
                     Ok(())
                 }
@@ -79,26 +104,32 @@ pub fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
             Ok((event, span)) => reader.event(event, place(file, &span)),
             Err(error) => {
                 let mark = error.marker();
-                Err((format!("no valid YAML: {}", error.info()), at(file, mark.line(), mark.col())))
+                Err(Stop::Wrong(format!("no valid YAML: {}", error.info()), at(file, mark.line(), mark.col())))
             }
         };
-        if let Err((message, place)) = step {
-            log.error(&place, message);
+        if let Err(stop) = step {
+            match stop {
+                Stop::Wrong(message, place) => log.error(&place, message),
+                Stop::Exceeds(bound, place) => log.exceeds(&place, bound),
+                Stop::Told => {}
+            }
             return None;
         }
     }
     reader.root.filter(|node| !matches!(node.value, Value::Null))
 }
 
-struct Reader {
+struct Reader<'a> {
     open: Vec<Open>,
     anchors: HashMap<usize, Node>,
+    /// Those that aliases repeat are counted again, as are copies that are kept for aliases.
     nodes: usize,
     root: Option<Node>,
+    log: &'a Log,
 }
 
-impl Reader {
-    fn event(&mut self, event: Event<'_>, place: Place) -> Result<(), (String, Place)> {
+impl Reader<'_> {
+    fn event(&mut self, event: Event<'_>, place: Place) -> Result<(), Stop> {
         match event {
             Event::Scalar(text, style, anchor, _) => {
                 let null = style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null" | "Null" | "NULL");
@@ -113,34 +144,34 @@ impl Reader {
             },
             Event::Alias(anchor) => match self.anchors.get(&anchor) {
                 Some(node) => {
+                    // Counted before it is copied.
+                    count(&mut self.nodes, node.size(), &place, self.log)?;
                     let node = Node { place, value: node.value.clone() };
-                    self.nodes += node.size();
                     self.done(0, node)
                 }
-                None => Err(("this alias stands inside what it repeats".to_owned(), place)),
+                None => Err(Stop::Wrong("this alias stands inside what it repeats".to_owned(), place)),
             },
             _ => Ok(()),
         }
     }
 
-    fn begin(&mut self, anchor: usize, node: Node) -> Result<(), (String, Place)> {
+    fn begin(&mut self, anchor: usize, node: Node) -> Result<(), Stop> {
         if self.open.len() == DEEPEST {
-            return Err((format!("nested deeper than {DEEPEST} levels"), node.place));
+            return Err(Stop::Wrong(format!("nested deeper than {DEEPEST} levels"), node.place));
         }
         self.open.push(Open { anchor, node, key: None });
         Ok(())
     }
 
-    fn done(&mut self, anchor: usize, node: Node) -> Result<(), (String, Place)> {
-        self.nodes += 1;
-        if self.nodes > MOST_NODES {
-            return Err((format!("more than {MOST_NODES} values, aliases counted"), node.place));
-        }
+    fn done(&mut self, anchor: usize, node: Node) -> Result<(), Stop> {
+        // The text of the file itself was counted when it was read.
+        count(&mut self.nodes, Size { nodes: 1, bytes: 0 }, &node.place, self.log)?;
         if anchor != 0 {
             // An alias nests what it repeats, so depth is looked at again.
             if depth(&node) + self.open.len() > DEEPEST {
-                return Err((format!("nested deeper than {DEEPEST} levels"), node.place));
+                return Err(Stop::Wrong(format!("nested deeper than {DEEPEST} levels"), node.place));
             }
+            count(&mut self.nodes, node.size(), &node.place, self.log)?;
             self.anchors.insert(anchor, node.clone());
         }
         let Some(open) = self.open.last_mut() else {
@@ -155,6 +186,14 @@ impl Reader {
         }
         Ok(())
     }
+}
+
+fn count(nodes: &mut usize, size: Size, place: &Place, log: &Log) -> Result<(), Stop> {
+    *nodes += size.nodes;
+    if *nodes > MOST_VALUES {
+        return Err(Stop::Exceeds(Bound::Values, place.clone()));
+    }
+    if log.takes(place, size.bytes) { Ok(()) } else { Err(Stop::Told) }
 }
 
 fn depth(node: &Node) -> usize {

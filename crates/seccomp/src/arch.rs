@@ -1,14 +1,14 @@
-//! The architectures: their system call tables and the values audit(7) and seccomp(2) know them by.
+//! The architectures: their system call tables and their `AUDIT_ARCH_*` values.
 
 mod aarch64;
 mod x86_64;
 
 use std::fmt;
 
-/// A machine whose system calls a policy can be compiled for.
+/// An architecture for which a policy can be compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arch {
-    /// 64-bit x86. The x32 numbers (bit 30 set) are named by no policy.
+    /// 64-bit x86. No policy can name the x32 numbers (bit 30 set).
     X86_64,
     /// Little-endian 64-bit Arm.
     Aarch64,
@@ -18,7 +18,7 @@ impl Arch {
     /// All architectures.
     pub const ALL: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
 
-    /// The architecture this code runs on.
+    /// The architecture for which this crate was compiled.
     pub const fn native() -> Arch {
         #[cfg(target_arch = "x86_64")]
         return Arch::X86_64;
@@ -28,28 +28,28 @@ impl Arch {
         compile_error!("millibox-seccomp knows x86_64 and little-endian aarch64 only");
     }
 
-    /// What `seccomp_data.arch` holds for a call of this architecture: `AUDIT_ARCH_*`.
+    /// The value of `seccomp_data.arch` in a call of this architecture: `AUDIT_ARCH_*`.
     pub const fn audit_value(self) -> u32 {
-        // ELF machine, with bit 31 for 64-bit and bit 30 for little-endian.
+        // The ELF machine number, with bit 31 for 64-bit and bit 30 for little-endian.
         match self {
             Arch::X86_64 => 0xc000_003e,
             Arch::Aarch64 => 0xc000_00b7,
         }
     }
 
-    /// The number of the system call called `name`.
+    /// The number of the system call `name`, or `None` if this architecture lacks it.
     pub fn number(self, name: &str) -> Option<u32> {
         let table = self.table();
         let found = table.binary_search_by_key(&name, |&(known, _)| known).ok()?;
         Some(table[found].1)
     }
 
-    /// The name of system call `number`.
+    /// The name of the system call `number`, or `None` if no system call has this number.
     pub fn name(self, number: u32) -> Option<&'static str> {
         self.syscalls().find(|&(_, known)| known == number).map(|(name, _)| name)
     }
 
-    /// Every system call: name and number, in order of the names.
+    /// The name and number of every system call, sorted by name.
     pub fn syscalls(self) -> impl Iterator<Item = (&'static str, u32)> {
         self.table().iter().copied()
     }
@@ -71,20 +71,21 @@ impl fmt::Display for Arch {
     }
 }
 
-/// The known name most like `name`, where one is like it at all.
+/// The system call name closest to `name`, or `None` if no name is close.
 pub(crate) fn nearest_name(name: &str) -> Option<&'static str> {
-    let tolerable = (name.len() / 3).clamp(1, 3);
+    let max_distance = (name.len() / 3).clamp(1, 3);
     Arch::ALL
         .into_iter()
         .flat_map(Arch::syscalls)
-        .map(|(known, _)| (edits(name, known), known))
-        .filter(|&(edits, _)| edits <= tolerable)
+        .map(|(known, _)| (edit_distance(name, known), known))
+        .filter(|&(distance, _)| distance <= max_distance)
         .min()
         .map(|(_, known)| known)
 }
 
-/// How many letters to insert, drop, replace or swap with their neighbour to make `from` into `to`.
-fn edits(from: &str, to: &str) -> usize {
+/// The Damerau-Levenshtein distance (optimal string alignment): the number of letters to insert,
+/// drop, replace or swap with a neighbour to turn `from` into `to`.
+fn edit_distance(from: &str, to: &str) -> usize {
     let (from, to) = (from.as_bytes(), to.as_bytes());
     let mut before_last = vec![0; to.len() + 1];
     let mut last: Vec<usize> = (0..=to.len()).collect();
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_are_sorted_and_free_of_twins() {
+    fn tables_are_sorted_and_numbers_unique() {
         for arch in Arch::ALL {
             assert!(arch.table().is_sorted_by(|a, b| a.0 < b.0));
             let mut numbers: Vec<u32> = arch.syscalls().map(|(_, number)| number).collect();
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn well_known_numbers() {
+    fn number_of_common_calls_is_known() {
         assert_eq!(Arch::X86_64.number("read"), Some(0));
         assert_eq!(Arch::X86_64.number("execve"), Some(59));
         assert_eq!(Arch::X86_64.number("clone3"), Some(435));
@@ -130,17 +131,17 @@ mod tests {
     }
 
     #[test]
-    fn near_misses() {
+    fn nearest_name_tolerates_few_edits() {
         assert_eq!(nearest_name("raed"), Some("read"));
         assert_eq!(nearest_name("opentat"), Some("openat"));
         assert_eq!(nearest_name("frobnicate"), None);
-        // The longer a name, the more may be wrong with it.
+        // Longer names tolerate more edits.
         assert_eq!(nearest_name("rexvmxg"), Some("recvmsg"));
         assert_eq!(nearest_name("qxq"), None);
     }
 
     #[test]
-    fn edits_are_the_fewest() {
+    fn edit_distance_is_minimal() {
         for (from, to, wanted) in [
             ("", "ab", 2),
             ("ab", "", 2),
@@ -151,12 +152,12 @@ mod tests {
             ("abcd", "badc", 2),
             ("kitten", "sitting", 3),
         ] {
-            assert_eq!(edits(from, to), wanted, "{from} {to}");
+            assert_eq!(edit_distance(from, to), wanted, "{from} {to}");
         }
     }
 
     #[test]
-    fn names() {
+    fn display_is_kernel_name() {
         assert_eq!(Arch::ALL.map(|arch| arch.to_string()), ["x86_64", "aarch64"]);
     }
 }

@@ -1,12 +1,12 @@
-//! From a policy to a program.
+//! Compiles a policy to a program.
 //!
-//! First the rules become a graph of tests and answers ([`graph`]), with a search for the number
-//! on top; then the graph is laid out as instructions ([`layout`]).
+//! First, [`graph`] turns the rules into a graph of tests and answers, and [`search`] puts a search
+//! for the system call number in front. Then [`layout`] writes the graph as instructions.
 //!
-//! Two costs matter. An attach pays for every instruction: the kernel checks, translates and
-//! compiles them. And it walks the program once for every number it has, to find out which ones
-//! are constantly allowed; so do later calls that are not. Hence a search that is short first and
-//! shallow second.
+//! Two costs matter. When the kernel attaches a filter, it checks, translates and compiles every
+//! instruction. It also emulates the program once for every system call number, to find the calls
+//! that are always allowed. Later, every call that is not always allowed runs the program.
+//! Therefore the search is short first and shallow second.
 
 mod graph;
 mod layout;
@@ -22,20 +22,21 @@ use search::Interval;
 
 /// Compiles `policy` for the system calls of `arch`.
 ///
-/// A call of another architecture gets the policy's answer to those. A number no rule names gets
-/// the default, and so do the x32 numbers of `x86_64` and -1. No argument is loaded before the
-/// number is known, so that calls with only one answer are constant to the kernel; see
-/// [`constant_action`](crate::constant_action).
+/// A call of another architecture gets [`Policy::foreign_architecture`]. A number that no rule
+/// names gets [`Policy::default_action`], and so do -1 and the x32 numbers of `x86_64`. The program
+/// loads no argument before it has found the number, so calls with only one action are constant to
+/// the kernel; see [`constant_action`](crate::constant_action).
 ///
-/// The one way this fails is that the program gets too long for the kernel
-/// ([`ValidateError::TooLong`]), which takes hundreds of rules with conditions.
+/// # Errors
+/// [`ValidateError::TooLong`] if the program is too long for the kernel. This takes hundreds of
+/// rules with conditions.
 pub fn compile(policy: &Policy, arch: Arch) -> Result<Program, ValidateError> {
     let mut graph = Graph::default();
     let default = graph.answer(policy.default_action());
     let mut intervals = vec![Interval { start: 0, answer: default }];
     for (number, call) in policy.calls(arch) {
         let answer = graph.call(&call);
-        search::put(&mut intervals, number, answer, default);
+        search::add_number(&mut intervals, number, answer, default);
     }
     let numbers = search::search(&mut graph, &intervals);
     let foreign = graph.answer(policy.foreign_architecture());

@@ -1,6 +1,6 @@
-//! Error numbers by name, errno(3): the same on every architecture of [`crate::Arch`].
+//! The error names of errno(3). The numbers are the same on every [`crate::Arch`].
 
-/// The largest error number a system call can answer; the kernel cuts larger ones down to it.
+/// The largest error number that a filter can return. The kernel clamps larger ones to it.
 pub(crate) const MAX_ERRNO: u16 = 4095;
 
 /// The number of the error called `name`.
@@ -8,12 +8,12 @@ pub(crate) fn number(name: &str) -> Option<u16> {
     ERRORS.iter().find(|(known, _)| *known == name).map(|&(_, number)| number)
 }
 
-/// The usual name of error `number`.
+/// The usual name of the error `number`.
 pub(crate) fn name(number: u16) -> Option<&'static str> {
     ERRORS.iter().find(|&&(_, known)| known == number).map(|&(name, _)| name)
 }
 
-/// Sorted by number; of two names for one number, the usual one comes first.
+/// Sorted by number. If a number has two names, the usual name comes first.
 const ERRORS: &[(&str, u16)] = &[
     ("EPERM", 1),
     ("ENOENT", 2),

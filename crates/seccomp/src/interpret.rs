@@ -1,24 +1,24 @@
-//! What a program answers, found without the kernel.
+//! Interprets a program without the kernel.
 
 use crate::arch::Arch;
 use crate::program::{Program, code, offset};
 use crate::validate::MEMORY_WORDS;
 
-/// What a program is asked about: `struct seccomp_data`.
+/// The input of a program: `struct seccomp_data`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Data {
-    /// The system call number. The kernel has it as a signed number; -1 is `u32::MAX` here.
+    /// The system call number. The kernel's type is signed; -1 is `u32::MAX` here.
     pub nr: u32,
-    /// The architecture: `AUDIT_ARCH_*`, see [`Arch::audit_value`].
+    /// The architecture, `AUDIT_ARCH_*`; see [`Arch::audit_value`].
     pub arch: u32,
-    /// The address the call was made from.
+    /// The address of the instruction that made the call.
     pub instruction_pointer: u64,
-    /// The arguments, all 64 bits of them.
+    /// The arguments, with all 64 bits.
     pub args: [u64; 6],
 }
 
 impl Data {
-    /// The word at `at`, which is a multiple of 4.
+    /// The 32-bit word at byte offset `at`, a multiple of 4.
     fn word(&self, at: u32) -> u32 {
         let field = match at {
             offset::NR => return self.nr,
@@ -30,9 +30,9 @@ impl Data {
     }
 }
 
-/// The value (`SECCOMP_RET_*` and its data) `program` answers to `data`.
+/// Runs `program` on `data` and returns its result: `SECCOMP_RET_*` with its data.
 ///
-/// This cannot fail: a [`Program`] is checked, and a checked program always ends in a return.
+/// Running cannot fail, because every [`Program`] is valid and a valid program ends in a return.
 pub fn run(program: &Program, data: &Data) -> u32 {
     let (mut a, mut x) = (0_u32, 0_u32);
     let mut memory = [0_u32; MEMORY_WORDS as usize];
@@ -60,12 +60,12 @@ pub fn run(program: &Program, data: &Data) -> u32 {
             code => {
                 let operand = if code & code::X == 0 { k } else { x };
                 if code & 0x07 == code::JMP {
-                    let taken = jumps(code, a, operand);
+                    let taken = jump_test_holds(code, a, operand);
                     next += usize::from(if taken { instruction.jt } else { instruction.jf });
                 } else {
                     match calculate(code, a, operand) {
                         Some(result) => a = result,
-                        // A division by 0 ends the program with 0.
+                        // A division by 0 ends the program with the result 0.
                         None => return 0,
                     }
                 }
@@ -74,8 +74,8 @@ pub fn run(program: &Program, data: &Data) -> u32 {
     }
 }
 
-/// Whether the test of a conditional jump holds.
-fn jumps(code: u16, a: u32, operand: u32) -> bool {
+/// Evaluates the test of a conditional jump.
+fn jump_test_holds(code: u16, a: u32, operand: u32) -> bool {
     match code & !code::X {
         code::JEQ_K => a == operand,
         code::JGT_K => a > operand,
@@ -84,7 +84,7 @@ fn jumps(code: u16, a: u32, operand: u32) -> bool {
     }
 }
 
-/// The result of an arithmetic instruction, `None` for a division by 0.
+/// The result of an arithmetic instruction, or `None` for a division by 0.
 fn calculate(code: u16, a: u32, operand: u32) -> Option<u32> {
     Some(match code & 0xf0 {
         0x00 => a.wrapping_add(operand),
@@ -99,12 +99,14 @@ fn calculate(code: u16, a: u32, operand: u32) -> Option<u32> {
     })
 }
 
-/// The value `program` answers to every call of `nr`, if it looks at the number only.
+/// The result of `program` for every call of `nr`, or `None` if it depends on more than the
+/// number.
 ///
-/// The kernel (5.11 and later) finds these out once when a filter is attached, and from then on
-/// lets calls that are constantly allowed pass without running the filter. This goes its way step
-/// by step (`seccomp_is_const_allow`), so a `None` means that it gives up, too: the program reads
-/// an argument or the instruction pointer, or uses an instruction its emulation does not have.
+/// Linux 5.11 and later computes these results once, when a filter is attached. It then lets calls
+/// that are always allowed pass without running the filter. This function follows the kernel's
+/// emulation (`seccomp_is_const_allow`) step by step. It returns `None` if the kernel gives up: the
+/// program reads an argument or the instruction pointer, or uses an instruction that the emulation
+/// does not support.
 pub fn constant_action(program: &Program, arch: Arch, nr: u32) -> Option<u32> {
     let mut a = 0;
     let mut next = 0;
@@ -119,7 +121,7 @@ pub fn constant_action(program: &Program, arch: Arch, nr: u32) -> Option<u32> {
             code::RET_K => return Some(k),
             code::JA => next += k as usize,
             code @ (code::JEQ_K | code::JGT_K | code::JGE_K | code::JSET_K) => {
-                let taken = jumps(code, a, k);
+                let taken = jump_test_holds(code, a, k);
                 next += usize::from(if taken { instruction.jt } else { instruction.jf });
             }
             _ => return None,
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_the_data() {
+    fn load_reads_each_word_of_data() {
         let data = Data {
             nr: 1,
             arch: 2,
@@ -151,20 +153,20 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_and_memory() {
-        let answer = |steps: &[(u16, u32)]| run(&program(steps), &Data::default());
+    fn arithmetic_and_memory_match_kernel() {
+        let result = |steps: &[(u16, u32)]| run(&program(steps), &Data::default());
         let ret = (code::RET_A, 0);
-        assert_eq!(answer(&[(code::LD_IMM, 7), (0x04, 5), (0x24, 2), (0x14, 4), ret]), 20);
-        assert_eq!(answer(&[(code::LD_IMM, 7), (0x34, 2), (0x64, 4), (0x44, 1), ret]), 49);
-        assert_eq!(answer(&[(code::LD_IMM, 7), (0xa4, 2), (0x74, 1), (code::NEG, 0), ret]), 0u32.wrapping_sub(2));
-        assert_eq!(answer(&[(code::LDX_IMM, 9), (code::STX, 1), (code::LD_MEM, 1), ret]), 9);
-        assert_eq!(answer(&[(code::LD_IMM, 7), (code::TAX, 0), (0x0c, 0), ret]), 14);
-        assert_eq!(answer(&[(code::LD_IMM, 7), (0x3c, 0), ret]), 0, "division by X = 0");
-        assert_eq!(answer(&[(code::LDX_W_LEN, 0), (code::TXA, 0), ret]), 64);
+        assert_eq!(result(&[(code::LD_IMM, 7), (0x04, 5), (0x24, 2), (0x14, 4), ret]), 20);
+        assert_eq!(result(&[(code::LD_IMM, 7), (0x34, 2), (0x64, 4), (0x44, 1), ret]), 49);
+        assert_eq!(result(&[(code::LD_IMM, 7), (0xa4, 2), (0x74, 1), (code::NEG, 0), ret]), 0u32.wrapping_sub(2));
+        assert_eq!(result(&[(code::LDX_IMM, 9), (code::STX, 1), (code::LD_MEM, 1), ret]), 9);
+        assert_eq!(result(&[(code::LD_IMM, 7), (code::TAX, 0), (0x0c, 0), ret]), 14);
+        assert_eq!(result(&[(code::LD_IMM, 7), (0x3c, 0), ret]), 0, "division by X = 0");
+        assert_eq!(result(&[(code::LDX_W_LEN, 0), (code::TXA, 0), ret]), 64);
     }
 
     #[test]
-    fn an_argument_ends_constancy() {
+    fn constant_action_is_none_if_argument_is_read() {
         let argument = program(&[(code::LD_W_ABS, 16), (code::RET_K, 5)]);
         assert_eq!(constant_action(&argument, Arch::X86_64, 0), None);
         let number = program(&[(code::LD_W_ABS, 0), (code::RET_K, 5)]);

@@ -1,31 +1,31 @@
 //! The seccomp policy compiler of millibox.
 //!
-//! The words of this world, in the order they turn into each other:
+//! The terms, in the order in which compilation produces them:
 //!
-//! - A **policy** ([`Policy`]) is a TOML file that a person can read. It says what becomes of
-//!   every system call.
-//! - It consists of **rules** ([`Rule`]). A rule has an [`Action`], names system calls, and may
-//!   have conditions on their arguments ([`Condition`]).
-//! - For one architecture ([`Arch`]), the names are numbers, and numbers in a row with the same
-//!   answer form **intervals**.
-//! - A search for the interval of a number, with the conditions at its end, is the **program**
-//!   ([`Program`]): the instructions of classic BPF that seccomp(2) attaches to a thread.
+//! - A **policy** ([`Policy`]) is a TOML file. It assigns an action to every system call.
+//! - A policy consists of **rules** ([`Rule`]). A rule has an [`Action`], names system calls, and
+//!   may have conditions on their arguments ([`Condition`]).
+//! - For one architecture ([`Arch`]), system call names become numbers. Consecutive numbers with
+//!   the same action form **intervals**.
+//! - The **program** ([`Program`]) searches for the interval of a number, then tests the
+//!   conditions. It consists of classic BPF instructions, which seccomp(2) attaches to a thread.
 //!
-//! [`compile`] goes all the way. [`run`] asks a program what it answers, [`constant_action`] what
-//! it answers whatever the arguments are, and [`validate`] whether the kernel would take it.
-//! [`profile`] has the policies that come with the crate. Nothing here makes a system call.
+//! [`compile()`] turns a policy into a program. [`run`] interprets a program for one call.
+//! [`constant_action`] computes the result that does not depend on arguments. [`validate()`] checks
+//! whether the kernel would accept a program. [`profile`] returns the built-in policies. This crate
+//! makes no system call.
 //!
 //! ```
 //! use millibox_seccomp::{Action, Arch, Data, Policy, compile, constant_action, run};
 //!
 //! let policy: Policy = r#"
 //!     name = "no networks"
-//!     description = "Everything, but sockets of this machine only."
+//!     description = "Every system call, but only local sockets."
 //!     default = "allow"
 //!
 //!     [[rule]]
 //!     action = "errno:EAFNOSUPPORT"
-//!     why = "AF_UNIX is 1. The kernel takes an int here, so the upper half must not count."
+//!     why = "AF_UNIX is 1. The kernel reads an int here, so the mask drops the upper half."
 //!     syscalls = ["socket"]
 //!     when = [{ arg = 0, mask = 0xffff_ffff, not_equal = 1 }]
 //! "#
@@ -39,7 +39,7 @@
 //! assert_eq!(run(&program, &Data { args: [1, 0, 0, 0, 0, 0], ..call }), Action::Allow.value());
 //! assert_eq!(run(&program, &Data { args: [2, 0, 0, 0, 0, 0], ..call }), Action::Errno(97).value());
 //!
-//! // What depends on no argument, the kernel finds out once, when the filter is attached.
+//! // The kernel computes results that depend on no argument once, when it attaches the filter.
 //! assert_eq!(constant_action(&program, arch, 0), Some(Action::Allow.value()));
 //! assert_eq!(constant_action(&program, arch, socket), None);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

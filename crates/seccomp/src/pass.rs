@@ -1,10 +1,10 @@
-//! A second way through a filter, for those who know a word.
+//! A bypass of a filter for calls that carry a secret, the pass.
 //!
-//! A filter is inherited, and attaching one takes the kernel longer than most of what else it
-//! does for a short program. So it pays to attach it once, to a process that then makes many
-//! such programs; but that process must itself go on making calls which the filter refuses to
-//! the programs. No system call looks at more arguments than it has, and none that matters here
-//! has six: the sixth can carry a secret, by which the filter knows who asks.
+//! Child processes inherit a filter. Attaching a filter takes the kernel longer than most other
+//! work for a short program. So a process attaches the filter once and then starts many programs.
+//! That process must still make calls that the filter denies to the programs. A system call ignores
+//! arguments beyond its own, and none of the calls in question has six. Therefore the sixth
+//! argument can carry a secret by which the filter recognizes calls of that process.
 
 use crate::arch::Arch;
 use crate::interpret::constant_action;
@@ -12,21 +12,21 @@ use crate::policy::Action;
 use crate::program::{Instruction, Program, code, offset};
 use crate::validate::ValidateError;
 
-/// The program that answers as `program` does, but allows those calls among `numbers` whose
-/// sixth argument is `pass`, all 64 bits of it.
+/// Extends `program` to allow the calls in `numbers` whose sixth argument equals `pass`, in all 64
+/// bits.
 ///
-/// Calls that are always allowed stay so without a look at any argument, and calls of other
-/// architectures stay what they are. The comparison takes the same time whatever the argument
-/// is, so that nobody can find the word bit by bit.
+/// All other results stay the same, including those of other architectures. Calls that are always
+/// allowed remain constant: the program reads no argument for them. The comparison takes the same
+/// time for every argument, so a program cannot find the pass bit by bit.
 ///
 /// The kernel must ignore the sixth argument of each call in `numbers`.
 ///
 /// # Errors
-/// The program is too long for the addition.
+/// [`ValidateError::TooLong`] if the extended program exceeds the kernel's limit.
 pub fn with_pass(program: &Program, arch: Arch, numbers: &[u32], pass: u64) -> Result<Program, ValidateError> {
-    let always = Some(Action::Allow.value());
+    let always_allowed = Some(Action::Allow.value());
     let mut numbers: Vec<u32> =
-        numbers.iter().copied().filter(|&nr| constant_action(program, arch, nr) != always).collect();
+        numbers.iter().copied().filter(|&nr| constant_action(program, arch, nr) != always_allowed).collect();
     numbers.sort_unstable();
     numbers.dedup();
     let sixth = offset::ARGS + 5 * 8;
@@ -41,14 +41,14 @@ pub fn with_pass(program: &Program, arch: Arch, numbers: &[u32], pass: u64) -> R
         Instruction { code: code::JEQ_K, jt: 0, jf: 1, k: 0 },
         Instruction::plain(code::RET_K, Action::Allow.value()),
     ];
-    // A program may count on what the registers hold at the start (0), and ours has used them.
-    let reset: &[Instruction] = match begins_with_load(program) {
+    // A program may rely on the initial value 0 of the registers, which the check overwrites.
+    let reset: &[Instruction] = match is_independent_of_registers(program) {
         true => &[],
         false => &[Instruction::plain(code::LD_IMM, 0), Instruction::plain(code::LDX_IMM, 0)],
     };
     let mut all = vec![
         Instruction::plain(code::LD_W_ABS, offset::ARCH),
-        // A jump that is no test reaches further than one that is.
+        // An unconditional jump reaches farther than a conditional one.
         Instruction { code: code::JEQ_K, jt: 1, jf: 0, k: arch.audit_value() },
         Instruction::plain(code::JA, (1 + 2 * numbers.len() + 1 + check.len()) as u32),
         Instruction::plain(code::LD_W_ABS, offset::NR),
@@ -65,14 +65,16 @@ pub fn with_pass(program: &Program, arch: Arch, numbers: &[u32], pass: u64) -> R
     Program::new(all)
 }
 
-/// Whether no path reads a register that it has not written: the first instruction writes A (or
-/// answers), and none looks at X. All that [`compile`](crate::compile) makes is so. The two
-/// instructions that would make it so are none that the kernel follows when it looks for calls
-/// that are always allowed.
-fn begins_with_load(program: &Program) -> bool {
+/// Returns whether the program never reads a register before writing it: the first instruction
+/// writes A or returns, and no instruction reads X.
+///
+/// Every output of [`compile`](crate::compile()) qualifies. Other programs need two instructions that
+/// reset the registers. The kernel's emulation does not support these two, so it no longer finds
+/// the calls that are always allowed.
+fn is_independent_of_registers(program: &Program) -> bool {
     let reads_x = |instruction: &Instruction| match instruction.code {
         code::TXA | code::STX => true,
-        // The instructions that calculate or jump have a bit for it.
+        // In arithmetic and jump instructions, one bit selects X.
         code => matches!(code & 0x07, 0x04 | 0x05) && code & code::X != 0,
     };
     let first = program.instructions().first().map(|first| first.code);
@@ -86,11 +88,11 @@ mod tests {
 
     const PASS: u64 = 0x0123_4567_89ab_cdef;
     const ARCH: Arch = Arch::X86_64;
-    /// Every how many-th number is asked: Miri is slow, and looks for something else.
+    /// The distance between tested numbers. Miri is slow and looks only for undefined behaviour.
     const STEP: usize = if cfg!(miri) { 41 } else { 1 };
 
-    /// Calls with and without the word, of this and of another architecture.
-    fn asked() -> impl Iterator<Item = Data> {
+    /// Calls with and without the pass, of this architecture and of others.
+    fn calls() -> impl Iterator<Item = Data> {
         let sixths = [0, PASS, PASS ^ 1, PASS ^ 1 << 63, PASS & 0xffff_ffff, PASS & !0xffff_ffff, PASS.swap_bytes()];
         let archs = [ARCH.audit_value(), Arch::Aarch64.audit_value(), 0];
         (0..600u32).step_by(STEP).chain([u32::MAX, 1 << 30]).flat_map(move |nr| {
@@ -107,14 +109,15 @@ mod tests {
         })
     }
 
-    fn agree(program: &Program, numbers: &[u32]) {
+    /// Checks that the pass changes the results of calls that carry it, and no other results.
+    fn check(program: &Program, numbers: &[u32]) {
         let with = with_pass(program, ARCH, numbers, PASS).expect("short enough");
-        for data in asked() {
+        for data in calls() {
             let passes = data.arch == ARCH.audit_value() && numbers.contains(&data.nr) && data.args[5] == PASS;
             let expected = if passes { Action::Allow.value() } else { run(program, &data) };
             assert_eq!(run(&with, &data), expected, "{data:x?}");
         }
-        // What the kernel finds out once stays so.
+        // Constant results stay constant.
         for nr in (0..600).step_by(STEP) {
             if let Some(answer) = constant_action(program, ARCH, nr)
                 && (answer == Action::Allow.value() || !numbers.contains(&nr))
@@ -125,27 +128,27 @@ mod tests {
     }
 
     #[test]
-    fn only_the_word_is_let_through() {
+    fn pass_allows_only_calls_that_carry_it() {
         let numbers: Vec<u32> = ["clone", "clone3", "mount", "setns", "read", "socket", "keyctl"]
             .map(|name| ARCH.number(name).unwrap())
             .into();
         for name in ["default", "strict"] {
             let program = compile(&profile(name).expect("built in"), ARCH).expect("compiles");
-            agree(&program, &numbers);
-            agree(&program, &[]);
+            check(&program, &numbers);
+            check(&program, &[]);
         }
     }
 
     #[test]
-    fn a_program_that_refuses_everything() {
+    fn pass_works_with_program_that_kills_everything() {
         let nothing = Program::new(vec![Instruction::plain(code::RET_K, 0)]).expect("valid");
-        agree(&nothing, &(0..100).collect::<Vec<_>>());
-        // More than a test can jump over.
-        agree(&nothing, &(0..500).collect::<Vec<_>>());
+        check(&nothing, &(0..100).collect::<Vec<_>>());
+        // More numbers than a conditional jump can skip.
+        check(&nothing, &(0..500).collect::<Vec<_>>());
     }
 
     #[test]
-    fn a_program_that_counts_on_empty_registers() {
+    fn pass_resets_registers_that_program_reads() {
         let plain = Instruction::plain;
         for instructions in [
             vec![plain(code::RET_A, 0)],
@@ -153,14 +156,15 @@ mod tests {
             vec![plain(code::LD_W_ABS, 0), plain(code::XOR_K | code::X, 0), plain(code::RET_A, 0)],
             vec![plain(code::STX, 1), plain(code::LD_MEM, 1), plain(code::RET_A, 0)],
         ] {
-            agree(&Program::new(instructions).expect("valid"), &[0, 1, 2, 59]);
+            check(&Program::new(instructions).expect("valid"), &[0, 1, 2, 59]);
         }
     }
 
     #[test]
-    fn a_program_that_leaves_no_room() {
+    fn pass_rejects_program_of_maximum_length() {
         let long = vec![Instruction::plain(code::RET_K, 0); crate::MAX_INSTRUCTIONS];
         let program = Program::new(long).expect("valid");
-        assert!(with_pass(&program, ARCH, &[], PASS).is_err());
+        let error = with_pass(&program, ARCH, &[], PASS).expect_err("too long");
+        assert!(matches!(error, ValidateError::TooLong { .. }), "{error}");
     }
 }

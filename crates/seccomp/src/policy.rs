@@ -1,4 +1,4 @@
-//! Policies: what to answer to which system call, as a person writes it down in TOML.
+//! Policies: the action for each system call, written in TOML.
 
 mod read;
 
@@ -13,26 +13,26 @@ use crate::errno;
 
 pub use read::{PolicyError, Problem};
 
-/// What becomes of a system call.
+/// The kernel's reaction to a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// It is made: `SECCOMP_RET_ALLOW`.
+    /// Execute the call: `SECCOMP_RET_ALLOW`.
     Allow,
-    /// It is made, and the kernel's audit log tells of it: `SECCOMP_RET_LOG`.
+    /// Execute the call and write it to the kernel's audit log: `SECCOMP_RET_LOG`.
     Log,
-    /// It is not made and fails with this error number, at most 4095: `SECCOMP_RET_ERRNO`. 0 makes
-    /// it seem to succeed.
+    /// Fail the call with this error number, at most 4095, without executing it:
+    /// `SECCOMP_RET_ERRNO`. The caller of errno 0 sees a success.
     Errno(u16),
-    /// It is not made and the thread gets SIGSYS: `SECCOMP_RET_TRAP`.
+    /// Send SIGSYS to the thread instead of executing the call: `SECCOMP_RET_TRAP`.
     Trap,
-    /// The thread ends as if by SIGSYS: `SECCOMP_RET_KILL_THREAD`.
+    /// End the thread as if by SIGSYS: `SECCOMP_RET_KILL_THREAD`.
     KillThread,
-    /// The process ends as if by SIGSYS: `SECCOMP_RET_KILL_PROCESS`.
+    /// End the process as if by SIGSYS: `SECCOMP_RET_KILL_PROCESS`.
     KillProcess,
 }
 
 impl Action {
-    /// The value a filter returns for this action.
+    /// The value that a filter returns for this action, `SECCOMP_RET_*` with its data.
     pub const fn value(self) -> u32 {
         match self {
             Action::Allow => 0x7fff_0000,
@@ -61,18 +61,19 @@ impl fmt::Display for Action {
     }
 }
 
-/// Why a text is no [`Action`].
+/// The reason why a text cannot be parsed as an [`Action`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ActionError {
-    /// There is no such action.
-    #[error("there is no action {0:?}; write allow, log, errno:NAME, trap, kill_thread or kill_process")]
-    Unknown(String),
-    /// The action hands the call to another process.
-    #[error("the action {0:?} needs a process that answers it, and there is none; use errno:NAME")]
-    Unanswered(String),
-    /// There is no such error.
-    #[error("there is no error {0:?}; write a name of errno(3) or a number up to 4095")]
-    Errno(String),
+    /// No action has this name.
+    #[error("unknown action {0:?}; write allow, log, errno:NAME, trap, kill_thread or kill_process")]
+    UnknownAction(String),
+    /// The action passes the call to another process, `trace` or `user_notif`.
+    #[error("action {0:?} needs a process that answers the call, which millibox does not provide; use errno:NAME")]
+    NeedsAnotherProcess(String),
+    /// No error has this name or number.
+    #[error("unknown error {0:?} in an errno action; write a name from errno(3) or a number up to 4095")]
+    UnknownErrno(String),
 }
 
 impl FromStr for Action {
@@ -85,12 +86,12 @@ impl FromStr for Action {
             "trap" => Action::Trap,
             "kill_thread" => Action::KillThread,
             "kill_process" => Action::KillProcess,
-            "trace" | "user_notif" => return Err(ActionError::Unanswered(text.to_owned())),
+            "trace" | "user_notif" => return Err(ActionError::NeedsAnotherProcess(text.to_owned())),
             _ => {
                 let Some(error) = text.strip_prefix("errno:") else {
-                    return Err(ActionError::Unknown(text.to_owned()));
+                    return Err(ActionError::UnknownAction(text.to_owned()));
                 };
-                // A number is digits only: u16's own reader would take a sign.
+                // The check excludes a sign, which u16::from_str accepts.
                 let number = if error.starts_with(|c: char| c.is_ascii_digit()) {
                     error.parse().ok().filter(|&number| number <= errno::MAX_ERRNO)
                 } else {
@@ -98,14 +99,14 @@ impl FromStr for Action {
                 };
                 match number {
                     Some(number) => Action::Errno(number),
-                    None => return Err(ActionError::Errno(error.to_owned())),
+                    None => return Err(ActionError::UnknownErrno(error.to_owned())),
                 }
             }
         })
     }
 }
 
-/// How a condition compares, unsigned.
+/// An unsigned comparison of a masked argument with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Comparison {
     /// Equal to the value.
@@ -122,7 +123,7 @@ pub enum Comparison {
     GreaterEqual,
 }
 
-/// Something that must hold of an argument: its bits under `mask`, compared with `value`.
+/// A comparison of an argument's bits under `mask` with `value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Condition {
     arg: u8,
@@ -132,28 +133,28 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Which argument, 0 to 5.
+    /// The index of the argument, 0 to 5.
     pub fn arg(&self) -> u8 {
         self.arg
     }
 
-    /// The bits of the argument that are looked at.
+    /// The bits of the argument that take part in the comparison.
     pub fn mask(&self) -> u64 {
         self.mask
     }
 
-    /// How they are compared.
+    /// The comparison.
     pub fn comparison(&self) -> Comparison {
         self.comparison
     }
 
-    /// What they are compared with. It has no bit outside of the mask.
+    /// The value to compare with. It has no bit outside the mask.
     pub fn value(&self) -> u64 {
         self.value
     }
 }
 
-/// One `[[rule]]`: what to answer to some system calls, perhaps under conditions.
+/// One `[[rule]]`: an action for some system calls, optionally under conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     action: Action,
@@ -163,50 +164,48 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// The answer.
+    /// The action for the calls.
     pub fn action(&self) -> Action {
         self.action
     }
 
-    /// What the rule is for.
+    /// The reason for the rule.
     pub fn why(&self) -> &str {
         &self.why
     }
 
-    /// The names of the calls it is about. Each is the name of a call on at least one
-    /// architecture.
+    /// The names of the system calls. Each name exists on at least one architecture.
     pub fn syscalls(&self) -> impl Iterator<Item = &str> {
         self.syscalls.iter().map(String::as_str)
     }
 
-    /// What must hold of the arguments: all of it. A rule without conditions always applies.
+    /// The conditions, which must all hold. A rule without conditions always applies.
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
     }
 }
 
-/// A whole policy.
+/// A complete policy.
 ///
-/// It is made from TOML ([`str::parse`]), and is free of contradictions once it is made: see
-/// [`PolicyError`].
+/// [`str::parse`] reads a policy from TOML and rejects contradictions: see [`PolicyError`].
 ///
 /// # The file
 ///
 /// ```
 /// # let text = r#"
 /// name = "quiet"
-/// description = "May only read, write and end."
-/// default = "errno:ENOSYS"                  # for every number no rule names
+/// description = "The program can only read, write and exit."
+/// default = "errno:ENOSYS"                  # for every number that no rule names
 /// foreign_architecture = "kill_process"     # the default
 ///
 /// [[rule]]
 /// action = "allow"
-/// why = "input, output, the end"
+/// why = "input, output, exit"
 /// syscalls = ["read", "write", "exit_group"]
 ///
 /// [[rule]]
 /// action = "errno:EPERM"
-/// why = "no output but to standard output and standard error"
+/// why = "output to standard output and standard error only"
 /// syscalls = ["write"]
 /// when = [{ arg = 0, mask = 0xffff_ffff, greater = 2 }]
 /// # "#;
@@ -217,18 +216,18 @@ impl Rule {
 /// An action is `allow`, `log`, `errno:NAME` (or a number), `trap`, `kill_thread` or
 /// `kill_process`.
 ///
-/// A condition has the number of an argument (0 to 5), a `mask` (all 64 bits, if it is left out)
+/// A condition has the index of an argument (0 to 5), an optional `mask` (default: all 64 bits)
 /// and one of `equal`, `not_equal`, `less`, `less_equal`, `greater` and `greater_equal`.
-/// **Arguments are 64 bits wide here even where the call takes fewer:** the kernel ignores the
-/// upper half of an `int`, so a condition on one must mask it with `0xffff_ffff`, or a program
-/// gets around it by setting a bit there.
+/// **Arguments have 64 bits here even if the call uses fewer.** The kernel ignores the upper half
+/// of an `int`. A condition on an `int` must mask it with `0xffff_ffff`; otherwise a program
+/// evades the condition by setting an upper bit.
 ///
-/// If several rules name a call, those with conditions are tried in the order of the file, and
-/// the first whose conditions all hold gives the answer. Then comes the rule without conditions,
-/// of which there may be one per call, and then the default.
+/// If several rules name a call, the rules with conditions are tried in the order of the file. The
+/// first rule whose conditions all hold decides. If no such rule exists, the rule without
+/// conditions decides; a call has at most one. If that is missing, the default applies.
 ///
-/// A name may be that of a call which only another architecture has; it is skipped then, so that
-/// one file serves all of them.
+/// A call that exists only on another architecture is skipped, so one file serves all
+/// architectures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     name: String,
@@ -239,22 +238,22 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Its name.
+    /// The name of the policy.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is for.
+    /// The purpose of the policy.
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// The answer to every number that no rule names.
+    /// The action for every number that no rule names.
     pub fn default_action(&self) -> Action {
         self.default
     }
 
-    /// The answer to every call of another architecture than the one compiled for.
+    /// The action for every call of an architecture other than the compiled one.
     pub fn foreign_architecture(&self) -> Action {
         self.foreign_architecture
     }
@@ -264,20 +263,20 @@ impl Policy {
         &self.rules
     }
 
-    /// This policy with another's rules before its own.
-    pub(crate) fn after(mut self, before: Policy) -> Policy {
-        self.rules.splice(0..0, before.rules);
+    /// Inserts the rules of `other` before this policy's own rules.
+    pub(crate) fn with_rules_before(mut self, other: Policy) -> Policy {
+        self.rules.splice(0..0, other.rules);
         self
     }
 
-    /// The rules sorted by the system calls they are about.
+    /// The rules of each system call that any rule names, by number.
     pub(crate) fn calls(&self, arch: Arch) -> BTreeMap<u32, Call<'_>> {
         let mut calls = BTreeMap::new();
         for rule in &self.rules {
             for number in rule.syscalls().filter_map(|name| arch.number(name)) {
-                let call = calls.entry(number).or_insert(Call { conditional: Vec::new(), otherwise: self.default });
+                let call = calls.entry(number).or_insert(Call { conditional: Vec::new(), fallback: self.default });
                 if rule.conditions.is_empty() {
-                    call.otherwise = rule.action;
+                    call.fallback = rule.action;
                 } else {
                     call.conditional.push(rule);
                 }
@@ -287,12 +286,12 @@ impl Policy {
     }
 }
 
-/// What a policy says of one system call.
+/// The part of a policy that decides one system call.
 pub(crate) struct Call<'p> {
-    /// The rules to try in order.
+    /// The rules with conditions, in the order in which they are tried.
     pub conditional: Vec<&'p Rule>,
-    /// The answer where none of them applies.
-    pub otherwise: Action,
+    /// The action if no rule in `conditional` applies.
+    pub fallback: Action,
 }
 
 #[cfg(test)]
@@ -300,20 +299,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn actions_read_and_write() {
+    fn action_parsed_and_printed_is_unchanged() {
         for text in ["allow", "log", "errno:EPERM", "errno:EAGAIN", "errno:4000", "trap", "kill_thread", "kill_process"]
         {
             assert_eq!(text.parse::<Action>().expect(text).to_string(), text);
         }
+    }
+
+    #[test]
+    fn errno_action_accepts_numbers_and_aliases() {
         assert_eq!("errno:38".parse(), Ok(Action::Errno(38)));
         assert_eq!("errno:0".parse(), Ok(Action::Errno(0)));
         assert_eq!("errno:EWOULDBLOCK".parse(), Ok(Action::Errno(11)));
-        for text in ["errno:4096", "errno:+1", "errno:-1", "errno:EFOO", "errno:", "errno:99999"] {
-            let error = text.parse::<Action>().expect_err(text);
-            assert!(matches!(error, ActionError::Errno(_)), "{text}");
+    }
+
+    #[test]
+    fn invalid_action_is_rejected() {
+        for error in ["4096", "+1", "-1", "EFOO", "", "99999"] {
+            let text = format!("errno:{error}");
+            assert_eq!(text.parse::<Action>(), Err(ActionError::UnknownErrno(error.to_owned())));
         }
-        for text in ["trace", "user_notif", "Allow", "errno", ""] {
-            text.parse::<Action>().expect_err(text);
+        for text in ["trace", "user_notif"] {
+            assert_eq!(text.parse::<Action>(), Err(ActionError::NeedsAnotherProcess(text.to_owned())));
+        }
+        for text in ["Allow", "errno", ""] {
+            assert_eq!(text.parse::<Action>(), Err(ActionError::UnknownAction(text.to_owned())));
         }
     }
 }

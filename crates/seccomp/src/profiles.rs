@@ -1,30 +1,40 @@
-//! The policies that come with the crate.
+//! The built-in policies.
 
 use crate::policy::Policy;
 
 const PROFILES: &[(&str, &str)] =
     &[("default", include_str!("../profiles/default.toml")), ("strict", include_str!("../profiles/strict.toml"))];
 
-/// The policy called `name` of those that come with the crate.
+/// The built-in policy `name`, or `None` if no built-in policy has this name.
 ///
-/// It is read anew every time; keep it, or rather what it was compiled to.
+/// Each call parses the policy. Keep the compiled program to avoid repeated work.
+///
+/// ```
+/// use millibox_seccomp::{Arch, compile, profile};
+///
+/// let policy = profile("strict").expect("a built-in policy");
+/// let program = compile(&policy, Arch::native())?;
+/// # Ok::<(), millibox_seccomp::ValidateError>(())
+/// ```
 pub fn profile(name: &str) -> Option<Policy> {
     let (_, text) = PROFILES.iter().find(|(known, _)| *known == name)?;
-    Some(text.parse().expect("tests read every profile"))
+    Some(text.parse().expect("the tests parse every profile"))
 }
 
-/// The same for a program that has a loopback interface: what a profile allows of sockets, it
-/// allows of AF_INET and AF_INET6, too.
+/// Like [`profile`], but for a program with a loopback interface.
+///
+/// The `default` profile then also allows AF_INET and AF_INET6 sockets. Other profiles are
+/// unchanged.
 pub fn profile_with_loopback(name: &str) -> Option<Policy> {
     let policy = profile(name)?;
     if name != "default" {
         return Some(policy);
     }
-    let before: Policy = include_str!("../profiles/loopback.toml").parse().expect("tests read it");
-    Some(policy.after(before))
+    let loopback: Policy = include_str!("../profiles/loopback.toml").parse().expect("the tests parse every profile");
+    Some(policy.with_rules_before(loopback))
 }
 
-/// The names that [`profile`] knows.
+/// The names of the built-in policies.
 pub fn profile_names() -> impl Iterator<Item = &'static str> {
     PROFILES.iter().map(|&(name, _)| name)
 }

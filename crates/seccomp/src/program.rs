@@ -1,8 +1,8 @@
-//! A filter as the kernel takes it: a list of classic BPF instructions.
+//! A seccomp filter in the kernel's format: a list of classic BPF instructions.
 
 use crate::validate::{self, ValidateError};
 
-/// The classes and fields a classic BPF instruction code is put together from, bpf(4) in the BSDs.
+/// The codes of classic BPF instructions; see bpf(4) of the BSDs.
 pub(crate) mod code {
     pub const LD_W_ABS: u16 = 0x20;
     pub const LD_IMM: u16 = 0x00;
@@ -28,28 +28,28 @@ pub(crate) mod code {
     pub const RET_A: u16 = 0x16;
     pub const TAX: u16 = 0x07;
     pub const TXA: u16 = 0x87;
-    /// The operand is register X instead of the constant k.
+    /// The bit that selects register X as operand instead of the constant k.
     pub const X: u16 = 0x08;
 }
 
-/// Where the fields of `struct seccomp_data` lie, on a little-endian machine.
+/// The byte offsets of the fields of `struct seccomp_data` on a little-endian machine.
 pub(crate) mod offset {
     pub const NR: u32 = 0;
     pub const ARCH: u32 = 4;
-    // At 8 lies the instruction pointer, which takes up 8 bytes.
+    // Offset 8 holds the instruction pointer, 8 bytes long.
     pub const ARGS: u32 = 16;
-    /// The size of the whole.
+    /// The size of the structure.
     pub const END: u32 = 64;
 }
 
 /// One instruction: `struct sock_filter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instruction {
-    /// What to do.
+    /// The operation.
     pub code: u16,
-    /// How many instructions a jump skips when its test holds.
+    /// The number of instructions that a conditional jump skips if its test holds.
     pub jt: u8,
-    /// How many instructions a jump skips when its test does not hold.
+    /// The number of instructions that a conditional jump skips if its test does not hold.
     pub jf: u8,
     /// The constant operand.
     pub k: u32,
@@ -57,47 +57,53 @@ pub struct Instruction {
 
 impl Instruction {
     /// The size of an instruction in bytes.
-    pub const SIZE: usize = 8;
+    pub const BYTES: usize = 8;
 
-    /// An instruction that is no conditional jump.
+    /// An instruction that is not a conditional jump.
     pub(crate) const fn plain(code: u16, k: u32) -> Instruction {
         Instruction { code, jt: 0, jf: 0, k }
     }
 
-    /// The instruction as the kernel reads it.
-    pub fn to_ne_bytes(self) -> [u8; Instruction::SIZE] {
+    /// Encodes the instruction in the kernel's format.
+    pub fn to_ne_bytes(self) -> [u8; Instruction::BYTES] {
         let ([a, b], [e, f, g, h]) = (self.code.to_ne_bytes(), self.k.to_ne_bytes());
         [a, b, self.jt, self.jf, e, f, g, h]
     }
 
-    /// The instruction that [`Instruction::to_ne_bytes`] wrote.
-    pub fn from_ne_bytes([a, b, jt, jf, e, f, g, h]: [u8; Instruction::SIZE]) -> Instruction {
+    /// Decodes the output of [`Instruction::to_ne_bytes`].
+    pub fn from_ne_bytes([a, b, jt, jf, e, f, g, h]: [u8; Instruction::BYTES]) -> Instruction {
         Instruction { code: u16::from_ne_bytes([a, b]), jt, jf, k: u32::from_ne_bytes([e, f, g, h]) }
     }
 }
 
 /// A program that the kernel would accept as a seccomp filter.
 ///
-/// There is no other way to make one than [`compile`](crate::compile) and the checked
-/// constructors, so whoever holds a `Program` need not check it again.
+/// Only [`compile`](crate::compile()) and the checked constructors create programs, so a `Program`
+/// needs no further validation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program {
     instructions: Vec<Instruction>,
 }
 
 impl Program {
-    /// Checks instructions and takes them as a program.
+    /// Creates a program from instructions.
+    ///
+    /// # Errors
+    /// The kernel would reject the instructions.
     pub fn new(instructions: Vec<Instruction>) -> Result<Program, ValidateError> {
         validate::check(&instructions)?;
         Ok(Program { instructions })
     }
 
-    /// Checks bytes as the kernel would and takes them as a program.
+    /// Creates a program from bytes in the kernel's format, `struct sock_filter[]`.
+    ///
+    /// # Errors
+    /// The kernel would reject the program, or `bytes` ends within an instruction.
     pub fn from_bytes(bytes: &[u8]) -> Result<Program, ValidateError> {
         Program::new(validate::split(bytes)?)
     }
 
-    /// The program as the kernel reads it: `sock_fprog.filter`.
+    /// Encodes the program in the kernel's format: `sock_fprog.filter`.
     pub fn as_bytes(&self) -> Vec<u8> {
         self.instructions.iter().flat_map(|instruction| instruction.to_ne_bytes()).collect()
     }

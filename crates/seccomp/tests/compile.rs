@@ -1,4 +1,4 @@
-//! A compiled program answers what its policy says.
+//! A compiled program returns the actions of its policy.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 const X32: u32 = 0x4000_0000;
 
-/// The rules about each number, in the order of the file.
+/// The rules that name each number, in the order of the file.
 fn rules_by_number(policy: &Policy, arch: Arch) -> HashMap<u32, Vec<&Rule>> {
     let mut map: HashMap<u32, Vec<&Rule>> = HashMap::new();
     for rule in policy.rules() {
@@ -22,10 +22,11 @@ fn rules_by_number(policy: &Policy, arch: Arch) -> HashMap<u32, Vec<&Rule>> {
     map
 }
 
-/// What the policy says, read directly: the first rule whose conditions hold, then the one without.
-fn expected(policy: &Policy, about: &[&Rule], data: &Data) -> Action {
+/// The policy's action, without compilation: the first rule whose conditions hold, then the rule
+/// without conditions, then the default.
+fn expected(policy: &Policy, rules: &[&Rule], data: &Data) -> Action {
     let (unconditional, conditional): (Vec<&Rule>, Vec<&Rule>) =
-        about.iter().partition(|rule| rule.conditions().is_empty());
+        rules.iter().partition(|rule| rule.conditions().is_empty());
     conditional
         .iter()
         .find(|rule| rule.conditions().iter().all(|condition| holds(condition, data)))
@@ -46,25 +47,25 @@ fn holds(condition: &Condition, data: &Data) -> bool {
     }
 }
 
-/// Every number at which an answer could change, and its neighbours.
+/// Every number at which an action could change, and its neighbours.
 fn numbers() -> impl Iterator<Item = u32> {
-    let rest = [1000, u32::MAX / 2, 0x8000_0000, u32::MAX - 1, u32::MAX];
-    (0..=600).chain((0..=600).map(|nr| X32 + nr)).chain([X32 - 1]).chain(rest)
+    let large = [1000, u32::MAX / 2, 0x8000_0000, u32::MAX - 1, u32::MAX];
+    (0..=600).chain((0..=600).map(|nr| X32 + nr)).chain([X32 - 1]).chain(large)
 }
 
-/// Arguments that are likely to meet the conditions: their values, and what is next to them in
+/// Arguments at the borders of the conditions: their values, and the neighbours of these values in
 /// either half.
-fn arguments(about: &[&Rule]) -> Vec<[u64; 6]> {
+fn arguments(rules: &[&Rule]) -> Vec<[u64; 6]> {
     let mut list = vec![[0; 6], [u64::MAX; 6], [1 << 32; 6]];
-    for rule in about {
-        let mut met = [0; 6];
+    for rule in rules {
+        let mut matching = [0; 6];
         for condition in rule.conditions() {
-            met[usize::from(condition.arg())] = condition.value();
+            matching[usize::from(condition.arg())] = condition.value();
         }
-        list.push(met);
+        list.push(matching);
         for condition in rule.conditions() {
             for step in [1, u64::MAX, 1 << 32, u64::MAX << 32, !condition.mask()] {
-                let mut near = met;
+                let mut near = matching;
                 let argument = &mut near[usize::from(condition.arg())];
                 *argument = argument.wrapping_add(step);
                 list.push(near);
@@ -74,25 +75,26 @@ fn arguments(about: &[&Rule]) -> Vec<[u64; 6]> {
     list
 }
 
-/// Compares program and policy, number by number.
-fn check(policy: &Policy, arch: Arch, more: &[[u64; 6]]) -> Program {
+/// Compares the program with its policy, number by number, on arguments derived from the conditions
+/// and on `more_arguments`.
+fn check(policy: &Policy, arch: Arch, more_arguments: &[[u64; 6]]) -> Program {
     let program = compile(policy, arch).expect("short enough");
     validate(&program.as_bytes()).expect("valid");
-    let rules = rules_by_number(policy, arch);
+    let rules_by_number = rules_by_number(policy, arch);
     for nr in numbers() {
-        let about = rules.get(&nr).map_or(&[][..], Vec::as_slice);
+        let rules = rules_by_number.get(&nr).map_or(&[][..], Vec::as_slice);
         let mut answers = Vec::new();
-        for args in arguments(about).iter().chain(more) {
+        for args in arguments(rules).iter().chain(more_arguments) {
             let data = Data { nr, arch: arch.audit_value(), instruction_pointer: 0x1234, args: *args };
-            let answer = expected(policy, about, &data).value();
+            let answer = expected(policy, rules, &data).value();
             assert_eq!(run(&program, &data), answer, "{arch}: {nr} {args:x?}");
             answers.push(answer);
         }
         if let Some(constant) = constant_action(&program, arch, nr) {
             assert!(answers.iter().all(|answer| *answer == constant));
         } else {
-            let conditional = about.iter().any(|rule| !rule.conditions().is_empty());
-            assert!(conditional, "{arch}: {nr} has one answer, but is not constant");
+            let conditional = rules.iter().any(|rule| !rule.conditions().is_empty());
+            assert!(conditional, "{arch}: {nr} has one action, but is not constant");
         }
     }
     let others = Arch::ALL.into_iter().filter(|other| *other != arch).map(Arch::audit_value);
@@ -110,7 +112,7 @@ fn actions() -> impl Strategy<Value = String> {
         .prop_map(str::to_owned)
 }
 
-/// Values whose halves are small, or extreme, or anything.
+/// Values whose halves are small, extreme or arbitrary.
 fn values() -> impl Strategy<Value = u64> {
     let half = || {
         prop_oneof![
@@ -132,8 +134,8 @@ fn conditions() -> impl Strategy<Value = String> {
     })
 }
 
-/// A policy that gives calls in a row the answers of `unconditional` in turn, from the first on,
-/// and has `conditional` rules besides.
+/// A policy in which each call gets no action or one of four from rules without conditions. Up to 11
+/// rules with conditions follow.
 fn policies() -> impl Strategy<Value = String> {
     let mut unique: Vec<&str> = Arch::ALL.into_iter().flat_map(Arch::syscalls).map(|(name, _)| name).collect();
     unique.sort_unstable();
@@ -180,7 +182,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn programs_answer_as_their_policies(
+    fn compiled_program_agrees_with_policy(
         text in policies(),
         args in prop::collection::vec(prop::array::uniform6(values()), 0..4),
     ) {
@@ -191,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_refused_or_run(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+    fn program_from_any_bytes_is_rejected_or_runs(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         if let Ok(program) = Program::from_bytes(&bytes) {
             run(&program, &Data::default());
         }
@@ -199,28 +201,28 @@ proptest! {
 }
 
 #[test]
-fn more_than_300_alternating_answers() {
-    // Each number its own error, so that no answer is shared.
+fn compile_alternating_actions_stays_short_and_shallow() {
+    // Each number has its own error, so no answer is shared.
     let mut text = head("errno:ENOSYS", "kill_process");
     for (name, number) in Arch::X86_64.syscalls() {
         rule(&mut text, &format!("errno:{}", 1000 + number), &[name], &[]);
     }
     let policy = text.parse().expect("a policy");
     let program = check(&policy, Arch::X86_64, &[]);
-    // 381 numbers: a return and a test for each, nine tests on the way to any of them.
+    // 381 numbers: one return and one test for each, and nine tests on the path to each number.
     assert!((763..790).contains(&program.len()) && longest_path(&program) <= 14, "{}", program.len());
 
-    // Every second number allowed.
+    // The policy allows every second number.
     let mut text = head("errno:ENOSYS", "kill_process");
     for (name, number) in Arch::X86_64.syscalls() {
         rule(&mut text, if number % 2 == 0 { "allow" } else { "trap" }, &[name], &[]);
     }
     let program = check(&text.parse().expect("a policy"), Arch::X86_64, &[]);
-    // Rows of allow, trap, allow are one interval and single numbers in it.
+    // A sequence of allow, trap, allow becomes one interval with a single number in it.
     assert!(program.len() < 256 && longest_path(&program) <= 14, "{}", program.len());
 }
 
-/// How many instructions the dearest call takes, without its return.
+/// The number of instructions on the longest path, without its return.
 fn longest_path(program: &Program) -> usize {
     let mut from = vec![0; program.len()];
     for (at, instruction) in program.instructions().iter().enumerate().rev() {
@@ -235,8 +237,8 @@ fn longest_path(program: &Program) -> usize {
 }
 
 #[test]
-fn many_rules_with_conditions() {
-    // A rule of its own for every call, and a long list for one.
+fn compile_many_conditional_rules_agrees_with_policy() {
+    // One conditional rule for every call, and 300 more rules for one call.
     let mut text = head("errno:ENOSYS", "kill_process");
     for (name, number) in Arch::X86_64.syscalls() {
         let condition = format!("{{ arg = 1, equal = {} }}", number << 4);
@@ -252,7 +254,7 @@ fn many_rules_with_conditions() {
 }
 
 #[test]
-fn a_policy_can_be_too_long() {
+fn compile_rejects_policy_beyond_kernel_limit() {
     let mut text = head("errno:ENOSYS", "kill_process");
     for i in 0..3000 {
         let condition = format!("{{ arg = {}, equal = {} }}", i % 6, i * 0x1_0000_0001_u64);
@@ -263,17 +265,17 @@ fn a_policy_can_be_too_long() {
 }
 
 #[test]
-fn small_policies_are_small() {
+fn compile_small_policy_has_minimal_length() {
     let length = |text: &str| compile(&text.parse().expect("a policy"), Arch::X86_64).expect("ok").len();
-    // One return, if nothing matters.
+    // One return, because all calls have the same action.
     assert_eq!(length(&head("allow", "allow")), 1);
-    // Load and test the architecture, two returns.
+    // A load and a test of the architecture, and two returns.
     assert_eq!(length(&head("allow", "trap")), 4);
-    // One denied number in between: load and test the number.
+    // One denied number adds a load and a test of the number.
     let mut text = head("allow", "trap");
     rule(&mut text, "trap", &["ptrace"], &[]);
     assert_eq!(length(&text), 6);
-    // Tests of the same word load it once: ld, three times jeq.
+    // Three tests of the same word need one load: ld and three jeq.
     let mut text = head("allow", "trap");
     for value in [7, 8, 9] {
         let condition = format!("{{ arg = 1, mask = 0xffffffff, equal = {value} }}");

@@ -1,4 +1,5 @@
-//! The built-in checkers, against models that are slow and obvious; and what checkers of packages say.
+//! Compares the built-in checkers with slow and simple models, and interprets the output of custom
+//! checkers.
 
 use crate::Target;
 use millibox::{Backend, Figures, Outcome, RunResult};
@@ -11,11 +12,12 @@ use millibox_judge::scoring::Graded;
 use millibox_judge::verdict::{COMMENT_LIMIT, Points, Verdict};
 use millibox_package::model::{self, Convention};
 use std::io::{BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 
 pub const TOKENS: Target = Target {
     name: "tokens",
     run: tokens,
-    words: &[
+    dictionary: &[
         "1.0",
         "1e-9",
         "0x1.8p3",
@@ -40,12 +42,13 @@ pub const TOKENS: Target = Target {
         "5e-324",
     ],
 };
-pub const LINES: Target = Target { name: "lines", run: lines, words: &[" ", "\n", "  \n", "\n\n", "\t", "\r\n", "a"] };
-pub const EXACT: Target = Target { name: "exact", run: exact, words: &[" ", "\n", "a", "\0"] };
+pub const LINES: Target =
+    Target { name: "lines", run: lines, dictionary: &[" ", "\n", "  \n", "\n\n", "\t", "\r\n", "a"] };
+pub const EXACT: Target = Target { name: "exact", run: exact, dictionary: &[" ", "\n", "a", "\0"] };
 pub const ANSWER: Target = Target {
     name: "answer",
     run: answer,
-    words: &[
+    dictionary: &[
         "OK\n",
         "WRONG\n",
         "100",
@@ -65,37 +68,43 @@ pub const ANSWER: Target = Target {
     ],
 };
 
-/// Gives bytes in pieces.
-struct Pieces<'a>(&'a [u8], usize);
+/// Reads bytes in chunks of at most `chunk_bytes`.
+struct ChunkedReader<'a> {
+    bytes: &'a [u8],
+    chunk_bytes: usize,
+}
 
-impl Read for Pieces<'_> {
+impl Read for ChunkedReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let length = self.1.min(buffer.len()).min(self.0.len());
-        buffer[..length].copy_from_slice(&self.0[..length]);
-        self.0 = &self.0[length..];
+        let length = self.chunk_bytes.min(buffer.len()).min(self.bytes.len());
+        buffer[..length].copy_from_slice(&self.bytes[..length]);
+        self.bytes = &self.bytes[length..];
         Ok(length)
     }
 }
 
-/// A difference is told in one line of no great length.
-fn told(difference: Option<&str>) {
+/// Asserts that a description of a difference is one short line.
+fn assert_short_line(difference: Option<&str>) {
     if let Some(difference) = difference {
-        super::one_line(difference);
-        // Two cuts of 48 bytes, each shown as up to ten characters.
+        super::assert_one_line(difference);
+        // Two excerpts of 48 bytes, with at most ten characters per byte.
         assert!(difference.chars().count() < 1100, "{difference}");
     }
 }
 
 const SPACE: [u8; 6] = *b" \t\n\x0b\x0c\r";
 
-/// Whether everything between these bytes is one of the alphabet, and there is something.
+/// Returns whether `bytes` is not empty and consists of the alphabet's bytes.
 fn all(bytes: &[u8], alphabet: impl Fn(u8) -> bool) -> bool {
     !bytes.is_empty() && bytes.iter().all(|byte| alphabet(*byte))
 }
 
-/// What scanf(3) takes for a finite `%lf`, if it takes all of it; what is hexadecimal only if that is a number. A
-/// second answer is that this model does not know: hexadecimal numbers that a double does not hold.
-fn number(token: &[u8], options: &Options) -> Result<Option<f64>, ()> {
+/// The model cannot decide: a hexadecimal number is not exactly representable as a double.
+struct Undecided;
+
+/// The number that scanf(3) reads as `%lf`, if it is finite and uses the whole token. A hexadecimal
+/// token is a number only with `options.hexadecimal`.
+fn number(token: &[u8], options: &Options) -> Result<Option<f64>, Undecided> {
     let (negative, rest) = match token {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),
@@ -123,7 +132,7 @@ fn number(token: &[u8], options: &Options) -> Result<Option<f64>, ()> {
             if !all(unsigned, |byte| byte.is_ascii_digit()) {
                 return Ok(None);
             }
-            // So far out that nothing but 0 or too much is there.
+            // The bound is far beyond all exponents of finite numbers other than 0.
             let size = unsigned.iter().fold(0i64, |size, digit| (size * 10 + i64::from(digit - b'0')).min(1 << 40));
             if text.starts_with(b"-") { -size } else { size }
         }
@@ -137,19 +146,19 @@ fn number(token: &[u8], options: &Options) -> Result<Option<f64>, ()> {
         let power = power - 4 * after as i64;
         let text = std::str::from_utf8(&figures).expect("digits").trim_start_matches('0');
         if text.len() > 13 || power.abs() > 900 {
-            return Err(());
+            return Err(Undecided);
         }
         u64::from_str_radix(text, 16).expect("at most 13 digits") as f64 * 2f64.powi(power as i32)
     };
     Ok(value.is_finite().then_some(if negative { -value } else { value }))
 }
 
-/// The ICPC format's default validator in the plainest words: everything in memory.
-fn tokens_model(output: &[u8], answer: &[u8], options: &Options) -> Result<bool, ()> {
+/// A simple model of the ICPC format's default validator, which holds everything in memory.
+fn tokens_model(output: &[u8], answer: &[u8], options: &Options) -> Result<bool, Undecided> {
     let split = |text: &[u8]| -> Vec<Vec<u8>> {
         text.split(|byte| SPACE.contains(byte)).filter(|token| !token.is_empty()).map(<[u8]>::to_vec).collect()
     };
-    // The text with a mark in place of each token: what is left is the space, and where it stands.
+    // The text with `x` in place of each token, which leaves the space and its position.
     let spaces = |text: &[u8]| -> Vec<u8> {
         let mut out: Vec<u8> = Vec::new();
         for byte in text {
@@ -178,8 +187,8 @@ fn tokens_model(output: &[u8], answer: &[u8], options: &Options) -> Result<bool,
                 None => false,
                 Some(given) => {
                     let error = (wanted - given).abs();
-                    options.absolute.is_some_and(|most| error <= most)
-                        || options.relative.is_some_and(|most| error <= most * wanted.abs())
+                    options.absolute.is_some_and(|limit| error <= limit)
+                        || options.relative.is_some_and(|limit| error <= limit * wanted.abs())
                 }
             },
             None => !options.case_sensitive && read.eq_ignore_ascii_case(expected),
@@ -191,9 +200,9 @@ fn tokens_model(output: &[u8], answer: &[u8], options: &Options) -> Result<bool,
     Ok(true)
 }
 
-/// First part: flags, a byte each; then output and answer.
+/// The input's parts are flags (one byte each), output and answer.
 fn tokens(bytes: &[u8]) {
-    let [flags, output, answer] = super::parts(bytes);
+    let [flags, output, answer] = super::split_parts(bytes);
     let tolerance = |at: usize| match flags.get(at)? {
         b'0' => Some(0.0),
         b'1' => Some(1e-9),
@@ -208,23 +217,24 @@ fn tokens(bytes: &[u8]) {
         relative: tolerance(3),
         hexadecimal: flags.get(4) != Some(&b'd'),
     };
-    let piece = 1 + flags.len() % 7;
-    let difference = tokens::compare(Pieces(output, piece), Pieces(answer, 5), &options).expect("nothing is read");
-    told(difference.as_deref());
-    let whole = tokens::compare(output, answer, &options).expect("nothing is read");
-    assert_eq!(difference, whole, "it depends on how the bytes come");
+    let chunked_output = ChunkedReader { bytes: output, chunk_bytes: 1 + flags.len() % 7 };
+    let chunked_answer = ChunkedReader { bytes: answer, chunk_bytes: 5 };
+    let difference = tokens::compare(chunked_output, chunked_answer, &options).expect("memory is readable");
+    assert_short_line(difference.as_deref());
+    let whole = tokens::compare(output, answer, &options).expect("memory is readable");
+    assert_eq!(difference, whole, "the result depends on the chunks");
     if let Ok(same) = tokens_model(output, answer, &options) {
         assert_eq!(difference.is_none(), same, "{options:?} {difference:?}");
     }
     if let Ok(text) = std::str::from_utf8(flags)
         && let Err(why) = Options::parse(&[text])
     {
-        super::one_line(&why);
+        super::assert_one_line(&why);
     }
 }
 
 fn lines(bytes: &[u8]) {
-    let [output, answer] = super::parts(bytes);
+    let [output, answer] = super::split_parts(bytes);
     let model = |text: &[u8]| -> Vec<Vec<u8>> {
         let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
         let trimmed =
@@ -235,42 +245,43 @@ fn lines(bytes: &[u8]) {
         }
         lines
     };
-    let difference = lines::compare(BufReader::with_capacity(3, output), answer).expect("nothing is read");
-    told(difference.as_deref());
+    let difference = lines::compare(BufReader::with_capacity(3, output), answer).expect("memory is readable");
+    assert_short_line(difference.as_deref());
     assert_eq!(difference.is_none(), model(output) == model(answer), "{difference:?}");
 }
 
 fn exact(bytes: &[u8]) {
-    let [output, answer] = super::parts(bytes);
-    let difference = exact::compare(BufReader::with_capacity(3, output), answer).expect("nothing is read");
-    told(difference.as_deref());
+    let [output, answer] = super::split_parts(bytes);
+    let difference = exact::compare(BufReader::with_capacity(3, output), answer).expect("memory is readable");
+    assert_short_line(difference.as_deref());
     assert_eq!(difference.is_none(), output == answer, "{difference:?}");
 }
 
 thread_local! {
     static PLACE: FeedbackPlace = {
-        let ids = (std::fs::metadata("/proc/self").expect("proc"), ());
-        let ids = (std::os::unix::fs::MetadataExt::uid(&ids.0), std::os::unix::fs::MetadataExt::gid(&ids.0));
-        FeedbackPlace::new(ids).expect("a directory")
+        let process = std::fs::metadata("/proc/self").expect("procfs is mounted");
+        FeedbackPlace::new((process.uid(), process.gid())).expect("a temporary directory")
     };
 }
 
-/// Checkers, interactors and graders. First part: convention and exit code, a byte each; then standard output, standard
-/// error, score, multiplier, both messages.
+/// Interprets the output of checkers, interactors and graders.
+///
+/// The input's first part is the convention and the exit code (one byte each). The others are
+/// standard output, standard error, score, multiplier, judge message and team message.
 fn answer(bytes: &[u8]) {
-    let [how, stdout, stderr, score, part, judge, team] = super::parts(bytes);
-    let convention = match how.first().unwrap_or(&0) % 3 {
+    let [header, stdout, stderr, score, part, judge, team] = super::split_parts(bytes);
+    let convention = match header.first().unwrap_or(&0) % 3 {
         0 => Convention::Icpc,
         1 => Convention::Sim,
         _ => Convention::Testlib,
     };
-    let code = i32::from(*how.get(1).unwrap_or(&0));
+    let code = i32::from(*header.get(1).unwrap_or(&0));
     match Graded::parse(stdout) {
         Ok(graded) => assert!(graded.points.is_finite() && graded.verdict != Verdict::JudgeError, "{graded:?}"),
-        Err(why) => assert!(!why.is_empty() && !why.contains(char::is_control), "not to be shown: {why:?}"),
+        Err(why) => assert!(!why.is_empty() && !why.contains(char::is_control), "control character in {why:?}"),
     }
     PLACE.with(|place| {
-        let feedback = place.fresh().expect("a directory");
+        let feedback = place.fresh().expect("a feedback directory");
         let directory = place.path().join(Feedback::NAME);
         let files = [
             ("score.txt", score),
@@ -279,7 +290,7 @@ fn answer(bytes: &[u8]) {
             ("teammessage.txt", team),
         ];
         for (name, bytes) in files.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
-            std::fs::write(directory.join(name), bytes).expect("a file");
+            std::fs::write(directory.join(name), bytes).expect("the directory is writable");
         }
         let run = RunResult {
             outcome: Outcome::Exited(code),
@@ -296,7 +307,7 @@ fn answer(bytes: &[u8]) {
         let text = [&answer.comment, &answer.reason].map(|text| text.chars());
         assert!(
             text.into_iter().flatten().all(|c| !c.is_control() || c == '\n' || c == '\t'),
-            "not to be shown: {answer:?}"
+            "control character in {answer:?}"
         );
         match answer.points {
             Some(Points::Part(part)) => assert!((0.0..=1.0).contains(&part), "{answer:?}"),
@@ -305,13 +316,13 @@ fn answer(bytes: &[u8]) {
         }
         assert!(answer.points.is_none() || answer.verdict != Verdict::JudgeError, "{answer:?}");
         if convention == Convention::Sim && code == 0 {
-            // Points only for OK, and only if the second line says so.
-            let mut said = if stdout.is_empty() { stderr } else { stdout }.to_vec();
-            // Carriage returns do not count.
-            said.retain(|byte| *byte != b'\r');
-            let second = said.split(|byte| *byte == b'\n').nth(1).unwrap_or_default();
+            // Points require OK in the first line and a number in the second.
+            let mut text = if stdout.is_empty() { stderr } else { stdout }.to_vec();
+            // The convention ignores carriage returns.
+            text.retain(|byte| *byte != b'\r');
+            let second = text.split(|byte| *byte == b'\n').nth(1).unwrap_or_default();
             let digit = second.iter().any(u8::is_ascii_digit);
-            assert!(answer.points.is_none() || said.starts_with(b"OK") && digit, "{answer:?}");
+            assert!(answer.points.is_none() || text.starts_with(b"OK") && digit, "{answer:?}");
         }
     });
 }

@@ -1,4 +1,4 @@
-//! The targets.
+//! The targets, one module for each part of the project.
 
 mod checkers;
 mod package;
@@ -9,7 +9,7 @@ mod wire;
 
 pub use crate::Target;
 
-/// All of them.
+/// All targets.
 pub const ALL: [Target; 15] = [
     wire::FRAME,
     wire::WORLD,
@@ -28,14 +28,15 @@ pub const ALL: [Target; 15] = [
     values::VALUE,
 ];
 
-/// A message for people: there is one, and it is one line.
-fn one_line(message: &str) {
-    assert!(!message.trim().is_empty(), "an error without words");
-    assert!(!message.contains('\n'), "more than one line: {message:?}");
+/// Asserts that an error message is one line of text.
+fn assert_one_line(message: &str) {
+    assert!(!message.trim().is_empty(), "the error message is empty");
+    assert!(!message.contains('\n'), "the error message has more than one line: {message:?}");
 }
 
-/// Splits at bytes 0xff, which no text has: so many parts, empty ones at the end if there are fewer.
-fn parts<const N: usize>(input: &[u8]) -> [&[u8]; N] {
+/// Splits an input into `N` parts at bytes 0xff, which valid UTF-8 never contains. Missing parts
+/// are empty.
+fn split_parts<const N: usize>(input: &[u8]) -> [&[u8]; N] {
     let mut parts = input.splitn(N, |byte| *byte == 0xff);
     std::array::from_fn(|_| parts.next().unwrap_or_default())
 }

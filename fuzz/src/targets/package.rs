@@ -1,6 +1,6 @@
-//! Problem packages: files of both formats, archives, and limits written into files.
+//! Problem packages of both formats, archives, and the insertion of limits into package files.
 //!
-//! An input has several files, each after a line `=== PATH`.
+//! An input of `icpc` and `sim` consists of files, each after a line `=== PATH`.
 
 use crate::Target;
 use millibox_package::model::{Group, Problem};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 pub const ICPC: Target = Target {
     name: "icpc",
     run: files,
-    words: &[
+    dictionary: &[
         "=== problem.yaml\n",
         "=== data/secret/test_group.yaml\n",
         "=== data/testdata.yaml\n",
@@ -34,6 +34,8 @@ pub const ICPC: Target = Target {
         "require_pass: [1]\n",
         "&a [*a, *a]",
         "<<: *a",
+        "constants:\n  n: {{n}}\n",
+        "{{n}}",
         "- ",
         "? ",
         "!!float 1",
@@ -53,7 +55,7 @@ pub const ICPC: Target = Target {
 pub const SIM: Target = Target {
     name: "sim",
     run: files,
-    words: &[
+    dictionary: &[
         "=== Simfile\n",
         "=== Sipfile\n",
         "=== in/1a.in\n",
@@ -68,6 +70,7 @@ pub const SIM: Target = Target {
         "static: [\n",
         "1a 1 64\n",
         "1a-d ",
+        "x1-9999 sh:g\n",
         "0 0\n",
         "9 100\n",
         "interactive: true\n",
@@ -83,37 +86,56 @@ pub const SIM: Target = Target {
 pub const ZIP: Target = Target {
     name: "zip",
     run: zip,
-    words: &["PK\x01\x02", "PK\x03\x04", "PK\x05\x06", "../", "/", "a/b", "problem.yaml", "\0\0\0\0", "\u{fffd}"],
+    dictionary: &["PK\x01\x02", "PK\x03\x04", "PK\x05\x06", "../", "/", "a/b", "problem.yaml", "\0\0\0\0", "\u{fffd}"],
 };
 pub const EDIT: Target = Target {
     name: "edit",
     run: edit,
-    words: &["limits:", "time_limit: 1", "\n", "  ", "#", "{", "}", ": ", "timelimit=1", "[", "]", "limits: [", "'"],
+    dictionary: &[
+        "limits:",
+        "time_limit: 1",
+        "\n",
+        "  ",
+        "#",
+        "{",
+        "}",
+        ": ",
+        "timelimit=1",
+        "[",
+        "]",
+        "limits: [",
+        "'",
+    ],
 };
 
+/// A temporary directory, in memory if possible.
 fn directory() -> TempDir {
     let memory = Path::new("/dev/shm");
-    tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).expect("a directory")
+    tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).expect("a temporary directory")
 }
 
-/// A path below a directory, if it is one, and not a long one.
-fn below(path: &str) -> Option<PathBuf> {
+/// Parses a short relative path without `..`.
+fn relative_path(path: &str) -> Option<PathBuf> {
     let path = PathBuf::from(path);
     let plain = path.components().all(|part| matches!(part, Component::Normal(name) if name.len() < 60));
     (plain && (1..=5).contains(&path.components().count()) && !path.to_str()?.contains('\0')).then_some(path)
 }
 
-fn write(directory: &Path, bytes: &[u8]) {
+/// The maximum number of files of an input.
+const MAX_FILES: usize = 24;
+
+/// Writes the files of an input.
+fn write_files(directory: &Path, bytes: &[u8]) {
     let mut file: Option<PathBuf> = None;
     let mut text: Vec<u8> = Vec::new();
     let mut count = 0;
-    let mut put = |file: &Option<PathBuf>, text: &mut Vec<u8>| {
+    let mut write_file = |file: &Option<PathBuf>, text: &mut Vec<u8>| {
         if let Some(file) = file
-            && count < 24
+            && count < MAX_FILES
         {
             count += 1;
             let path = directory.join(file);
-            // A file in the place of a directory is an input like another.
+            // Errors are expected: a path may need a directory where the input has a file.
             let _ = path.parent().map(fs::create_dir_all);
             let _ = fs::write(path, &text);
         }
@@ -122,45 +144,50 @@ fn write(directory: &Path, bytes: &[u8]) {
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         match line.strip_prefix(b"=== ") {
             Some(name) => {
-                put(&file, &mut text);
-                file = std::str::from_utf8(name).ok().and_then(|name| below(name.trim_end_matches('\n')));
+                write_file(&file, &mut text);
+                file = std::str::from_utf8(name).ok().and_then(|name| relative_path(name.trim_end_matches('\n')));
             }
             None => text.extend_from_slice(line),
         }
     }
-    put(&file, &mut text);
+    write_file(&file, &mut text);
 }
 
-/// Faults name a file of the package, and a line that it has.
-fn faults(directory: &Path, faults: &Faults) {
-    assert!(faults.iter().any(|fault| fault.severity == Severity::Error), "no error among {faults}");
-    each(directory, faults.iter());
+/// Asserts that the faults include an error and that each has an existing place.
+fn check_faults(directory: &Path, faults: &Faults) {
+    assert!(faults.iter().any(|fault| fault.severity == Severity::Error), "the faults contain no error: {faults}");
+    check_places(directory, faults.iter());
 }
 
-fn each<'a>(directory: &Path, faults: impl Iterator<Item = &'a millibox_package::Fault>) {
+/// Asserts that each fault names a file of the package and one of its lines.
+fn check_places<'a>(directory: &Path, faults: impl Iterator<Item = &'a millibox_package::Fault>) {
     for fault in faults {
-        super::one_line(&fault.message);
+        super::assert_one_line(&fault.message);
         assert!(!fault.to_string().contains('\n'), "{fault}");
-        assert!(fault.path.starts_with(directory), "{fault} is outside of {}", directory.display());
+        assert!(fault.path.starts_with(directory), "{fault} is outside {}", directory.display());
         assert!(fault.column.is_none() || fault.line.is_some(), "{fault}");
         if let (Some(line), Ok(bytes)) = (fault.line, fs::read(&fault.path)) {
             let lines = 1 + bytes.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
-            assert!((1..=lines + 1).contains(&(line as usize)), "{fault}: there are {lines} lines");
+            assert!((1..=lines + 1).contains(&(line as usize)), "{fault}: the file has {lines} lines");
         }
         assert_ne!(fault.column, Some(0), "{fault}");
     }
 }
 
-/// What a problem says is in its directory, and makes sense.
-fn problem(directory: &Path, problem: &Problem) {
-    each(directory, problem.warnings.iter());
+/// Asserts that the problem's files lie in its directory and that its values are valid.
+fn check_problem(directory: &Path, problem: &Problem) {
+    check_places(directory, problem.warnings.iter());
     let inside = |path: &Path| assert!(path.starts_with(&problem.directory), "{} is outside", path.display());
     for test in problem.tests() {
         inside(&test.input);
         test.answer.iter().for_each(|path| inside(path));
         assert_ne!(test.memory, Some(0), "{}", test.name);
         assert_ne!(test.cpu_time, Some(Duration::ZERO), "{}", test.name);
-        assert_eq!(problem.test(&test.name).map(|found| &found.input), Some(&test.input), "two tests of one name");
+        assert_eq!(
+            problem.test(&test.name).map(|found| &found.input),
+            Some(&test.input),
+            "two tests have the same name"
+        );
     }
     for submission in &problem.submissions {
         inside(&submission.program.path);
@@ -180,52 +207,52 @@ fn problem(directory: &Path, problem: &Problem) {
     problem.groups().for_each(ranges);
 }
 
+/// Reads a package from files. The result must not depend on the order of directory entries.
 fn files(bytes: &[u8]) {
     let directory = directory();
-    write(directory.path(), bytes);
+    write_files(directory.path(), bytes);
     let first = read(directory.path());
     match &first {
-        Ok(found) => problem(directory.path(), found),
-        Err(found) => faults(directory.path(), found),
+        Ok(found) => check_problem(directory.path(), found),
+        Err(found) => check_faults(directory.path(), found),
     }
-    // The same again, whatever the order in which a directory is listed.
     let (first, second) = (first.map(|found| found.root.clone()), read(directory.path()).map(|found| found.root));
-    assert_eq!(format!("{first:?}"), format!("{second:?}"), "not the same when read again");
+    assert_eq!(format!("{first:?}"), format!("{second:?}"), "a second read returns another result");
     for found in [read_unfinished(directory.path()), read_whole(directory.path())] {
         match found {
-            Ok(found) => problem(directory.path(), &found),
-            Err(found) => faults(directory.path(), &found),
+            Ok(found) => check_problem(directory.path(), &found),
+            Err(found) => check_faults(directory.path(), &found),
         }
     }
 }
 
-/// An archive leaves nothing where it lies, and says what is wrong with it.
+/// Reads a package from an archive, which must create no files beside the archive.
 fn zip(bytes: &[u8]) {
     let directory = directory();
     let path = directory.path().join("x.zip");
-    fs::write(&path, bytes).expect("a file");
+    fs::write(&path, bytes).expect("the directory is writable");
     match read(&path) {
         Ok(found) => {
-            let unpacked = found.unpacked.clone().expect("it was unpacked");
+            let unpacked = found.unpacked.clone().expect("an archive has a directory of unpacked files");
             assert!(found.directory.starts_with(unpacked.path()));
-            problem(&path, &found);
+            check_problem(&path, &found);
         }
-        Err(found) => faults(&path, &found),
+        Err(found) => check_faults(&path, &found),
     }
-    let left = fs::read_dir(directory.path()).expect("the directory").count();
-    assert_eq!(left, 1, "something lies beside the archive");
+    let left = fs::read_dir(directory.path()).expect("the directory is readable").count();
+    assert_eq!(left, 1, "a file was left beside the archive");
 }
 
-/// A time limit that is written into a file is there when the file is read again, and once.
+/// Writes a time limit into a file. The file must then contain exactly one.
 fn edit(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let time = Duration::from_millis(1250);
     if let Ok(new) = edit::yaml_time_limit(text, time) {
         assert!(edit::yaml_has_time_limit(&new), "{new}");
-        assert_eq!(edit::yaml_time_limit(&new, time).as_ref(), Ok(&new), "written twice");
+        assert_eq!(edit::yaml_time_limit(&new, time).as_ref(), Ok(&new), "a second write changes the file");
     }
     let new = edit::ini_time_limit(text, time);
     assert!(edit::ini_has_time_limit(&new), "{new}");
     let lines = |text: &str| text.replace('\r', "");
-    assert_eq!(lines(&edit::ini_time_limit(&new, time)), lines(&new), "written twice");
+    assert_eq!(lines(&edit::ini_time_limit(&new, time)), lines(&new), "a second write changes the file");
 }

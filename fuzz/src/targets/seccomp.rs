@@ -1,11 +1,10 @@
-//! The policy compiler, against an interpreter of its programs: a program answers as its policy says,
-//! for every number and architecture.
+//! Compares the policies with their compiled programs, for every number and architecture.
 
 use crate::Target;
 use arbitrary::Unstructured;
 use millibox_seccomp::{
-    Action, Arch, Comparison, Condition, Data, Policy, Program, Rule, ValidateError, compile, constant_action, run,
-    validate, with_pass,
+    Action, Arch, Comparison, Condition, Data, Policy, Problem, Program, Rule, ValidateError, compile, constant_action,
+    run, validate, with_pass,
 };
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -13,7 +12,7 @@ use std::fmt::Write;
 pub const POLICY: Target = Target {
     name: "policy",
     run: policy,
-    words: &[
+    dictionary: &[
         "[[rule]]\n",
         "action = 'allow'\n",
         "errno:EPERM",
@@ -28,41 +27,42 @@ pub const POLICY: Target = Target {
         "foreign_architecture = ",
     ],
 };
-pub const MADE_POLICY: Target = Target { name: "made_policy", run: made_policy, words: &["\0\0\0\0", "\x7f\x7f"] };
+pub const MADE_POLICY: Target = Target { name: "made_policy", run: made_policy, dictionary: &["\0\0\0\0", "\x7f\x7f"] };
 pub const BPF: Target = Target {
     name: "bpf",
     run: bpf,
-    words: &["\x20\0\0\0\0\0\0\0", "\x20\0\0\0\x10\0\0\0", "\x15\0\x01\0\0\0\0\0", "\x06\0\0\0\0\0\x7f\x7f"],
+    dictionary: &["\x20\0\0\0\0\0\0\0", "\x20\0\0\0\x10\0\0\0", "\x15\0\x01\0\0\0\0\0", "\x06\0\0\0\0\0\x7f\x7f"],
 };
 
 const X32: u32 = 0x4000_0000;
-/// i386, arm, and numbers that no architecture has.
+/// i386, arm, and values that no architecture has.
 const FOREIGN: [u32; 5] = [0x4000_0003, 0x4000_0028, 0, 1, u32::MAX];
 const PASS: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// Parses a policy, which must return a line for every error.
 fn policy(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match text.parse::<Policy>() {
-        Ok(policy) => agrees(&policy),
+        Ok(policy) => check_program(&policy),
         Err(error) => {
             assert!((1..=text.lines().count().max(1) + 1).contains(&error.line), "line {} of {text:?}", error.line);
-            assert!(!error.to_string().trim().is_empty());
+            super::assert_one_line(&error.to_string());
         }
     }
 }
 
-/// A policy that the bytes choose, of names that there are.
+/// Checks a policy that is generated from the bytes and contains only existing names.
 fn made_policy(bytes: &[u8]) {
-    if let Ok(text) = make(&mut Unstructured::new(bytes)) {
-        // Two answers to one call are a contradiction, which is told; all else is right.
+    if let Ok(text) = generate_policy(&mut Unstructured::new(bytes)) {
+        // Two rules without conditions may name one call. Every other policy is valid.
         match text.parse::<Policy>() {
-            Ok(policy) => agrees(&policy),
-            Err(error) => assert!(error.to_string().contains("has an answer already"), "{error}:\n{text}"),
+            Ok(policy) => check_program(&policy),
+            Err(error) => assert!(matches!(error.problem, Problem::Contradiction { .. }), "{error}:\n{text}"),
         }
     }
 }
 
-fn make(bytes: &mut Unstructured) -> arbitrary::Result<String> {
+fn generate_policy(bytes: &mut Unstructured) -> arbitrary::Result<String> {
     const ACTIONS: [&str; 6] = ["allow", "errno:EPERM", "errno:4095", "log", "trap", "kill_process"];
     const COMPARISONS: [&str; 6] = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"];
     let names: Vec<&str> = Arch::X86_64.syscalls().map(|(name, _)| name).collect();
@@ -92,12 +92,13 @@ fn make(bytes: &mut Unstructured) -> arbitrary::Result<String> {
     Ok(text)
 }
 
-/// What the policy says, read directly: the first rule whose conditions hold, then the one without.
-fn expected(policy: &Policy, about: &[&Rule], data: &Data) -> u32 {
-    let conditional = about.iter().filter(|rule| !rule.conditions().is_empty());
-    let mut met = conditional.filter(|rule| rule.conditions().iter().all(|condition| holds(condition, data)));
-    let unconditional = about.iter().find(|rule| rule.conditions().is_empty());
-    met.next().or(unconditional).map_or(policy.default_action(), |rule| rule.action()).value()
+/// The policy's action, without compilation: the first rule whose conditions hold, then the rule
+/// without conditions, then the default.
+fn expected(policy: &Policy, rules: &[&Rule], data: &Data) -> u32 {
+    let conditional = rules.iter().filter(|rule| !rule.conditions().is_empty());
+    let mut matching = conditional.filter(|rule| rule.conditions().iter().all(|condition| holds(condition, data)));
+    let unconditional = rules.iter().find(|rule| rule.conditions().is_empty());
+    matching.next().or(unconditional).map_or(policy.default_action(), |rule| rule.action()).value()
 }
 
 fn holds(condition: &Condition, data: &Data) -> bool {
@@ -112,18 +113,19 @@ fn holds(condition: &Condition, data: &Data) -> bool {
     }
 }
 
-/// Arguments that may meet the conditions: their values, and what is next to them in either half.
-fn arguments(about: &[&Rule]) -> Vec<[u64; 6]> {
+/// Arguments at the borders of the conditions: their values, and the neighbours of these values in
+/// either half.
+fn arguments(rules: &[&Rule]) -> Vec<[u64; 6]> {
     let mut list = vec![[0; 6], [u64::MAX; 6], [1 << 32; 6]];
-    for rule in about.iter().filter(|rule| !rule.conditions().is_empty()).take(8) {
-        let mut met = [0; 6];
+    for rule in rules.iter().filter(|rule| !rule.conditions().is_empty()).take(8) {
+        let mut matching = [0; 6];
         for condition in rule.conditions() {
-            met[usize::from(condition.arg())] = condition.value();
+            matching[usize::from(condition.arg())] = condition.value();
         }
-        list.push(met);
+        list.push(matching);
         for condition in rule.conditions() {
             for step in [1, u64::MAX, 1 << 32, u64::MAX << 32, !condition.mask()] {
-                let mut near = met;
+                let mut near = matching;
                 let argument = &mut near[usize::from(condition.arg())];
                 *argument = argument.wrapping_add(step);
                 list.push(near);
@@ -133,37 +135,40 @@ fn arguments(about: &[&Rule]) -> Vec<[u64; 6]> {
     list
 }
 
-fn agrees(policy: &Policy) {
+/// Asserts that the compiled program and the program with a pass agree with the policy.
+fn check_program(policy: &Policy) {
     for arch in Arch::ALL {
         let program = match compile(policy, arch) {
             Ok(program) => program,
             Err(ValidateError::TooLong { .. }) => continue,
             Err(error) => panic!("{error}"),
         };
-        validate(&program.as_bytes()).expect("what was compiled is valid");
-        let mut rules: HashMap<u32, Vec<&Rule>> = HashMap::new();
+        validate(&program.as_bytes()).expect("a compiled program is valid");
+        let mut rules_by_number: HashMap<u32, Vec<&Rule>> = HashMap::new();
         for rule in policy.rules() {
-            rule.syscalls().filter_map(|name| arch.number(name)).for_each(|nr| rules.entry(nr).or_default().push(rule));
+            for nr in rule.syscalls().filter_map(|name| arch.number(name)) {
+                rules_by_number.entry(nr).or_default().push(rule);
+            }
         }
         let passed: Vec<u32> = (0..1024).step_by(7).collect();
         let with = with_pass(&program, arch, &passed, PASS).ok();
-        let more = [X32 - 1, 0x7fff_ffff, 0x8000_0000, u32::MAX - 1, u32::MAX];
-        for nr in (0..1024).chain((0..1024).map(|nr| nr | X32)).chain(more) {
-            let about = rules.get(&nr).map_or(&[][..], Vec::as_slice);
-            for args in arguments(about) {
+        let large = [X32 - 1, 0x7fff_ffff, 0x8000_0000, u32::MAX - 1, u32::MAX];
+        for nr in (0..1024).chain((0..1024).map(|nr| nr | X32)).chain(large) {
+            let rules = rules_by_number.get(&nr).map_or(&[][..], Vec::as_slice);
+            for args in arguments(rules) {
                 let data = Data { nr, arch: arch.audit_value(), instruction_pointer: 0x1234, args };
-                let answer = expected(policy, about, &data);
+                let answer = expected(policy, rules, &data);
                 assert_eq!(run(&program, &data), answer, "{arch}: {nr} {args:x?}");
                 if let Some(constant) = constant_action(&program, arch, nr) {
-                    assert_eq!(constant, answer, "{arch}: {nr} is said to be constant");
+                    assert_eq!(constant, answer, "{arch}: constant_action is wrong for {nr}");
                 }
-                // With the word only what it is for is let through, and without it nothing changes.
+                // The pass changes only the results of calls that carry it.
                 if let Some(with) = &with {
-                    assert_eq!(run(with, &data), answer, "{arch}: {nr} {args:x?}, without the word");
-                    let word = Data { args: [args[0], args[1], args[2], args[3], args[4], PASS], ..data };
-                    let said =
-                        if passed.contains(&nr) { Action::Allow.value() } else { expected(policy, about, &word) };
-                    assert_eq!(run(with, &word), said, "{arch}: {nr} {args:x?}, with the word");
+                    assert_eq!(run(with, &data), answer, "{arch}: {nr} {args:x?}, without the pass");
+                    let data = Data { args: [args[0], args[1], args[2], args[3], args[4], PASS], ..data };
+                    let passes = passed.contains(&nr);
+                    let answer = if passes { Action::Allow.value() } else { expected(policy, rules, &data) };
+                    assert_eq!(run(with, &data), answer, "{arch}: {nr} {args:x?}, with the pass");
                 }
             }
         }
@@ -174,21 +179,22 @@ fn agrees(policy: &Policy) {
                 let answer = policy.foreign_architecture().value();
                 assert_eq!(run(&program, &data), answer, "{foreign:#x}: {nr}");
                 if let Some(with) = &with {
-                    assert_eq!(run(with, &data), answer, "{foreign:#x}: {nr}, with the word");
+                    assert_eq!(run(with, &data), answer, "{foreign:#x}: {nr}, with the pass");
                 }
             }
         }
     }
 }
 
-/// Bytes that are taken for a program end with an answer, and what is said to be constant is.
+/// Runs arbitrary bytes that are a valid program. The program must return, and constant results
+/// must not depend on the arguments.
 fn bpf(bytes: &[u8]) {
     let program = match Program::from_bytes(bytes) {
         Ok(program) => program,
-        Err(error) => return super::one_line(&error.to_string()),
+        Err(error) => return super::assert_one_line(&error.to_string()),
     };
     assert_eq!(program.as_bytes(), bytes);
-    validate(bytes).expect("what was read is valid");
+    validate(bytes).expect("a parsed program is valid");
     for arch in Arch::ALL {
         let passed: Vec<u32> = (0..64).collect();
         let with = with_pass(&program, arch, &passed, PASS).ok();

@@ -6,7 +6,7 @@ use millibox_judge::suite::Suites;
 pub const SUITE: Target = Target {
     name: "suite",
     run: suite,
-    words: &[
+    dictionary: &[
         "[compile]\n",
         "[run]\n",
         "[example]\n",
@@ -32,7 +32,8 @@ pub const SUITE: Target = Target {
     ],
 };
 
-/// Either suites that can be found by every name they have, or faults with their lines.
+/// Parses a suite file. The result must be suites that every name of theirs finds, or faults with
+/// existing lines.
 fn suite(bytes: &[u8]) {
     const FILE: &str = "fuzzed.toml";
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -40,7 +41,7 @@ fn suite(bytes: &[u8]) {
         Ok(suites) => {
             for suite in suites.iter() {
                 let named = suites.named(&suite.name).map(|found| &found.name);
-                assert_eq!(named.ok(), Some(&suite.name), "a suite's own name means another");
+                assert_eq!(named.ok(), Some(&suite.name), "a suite's name finds another suite");
                 for name in &suite.names {
                     let found = suites.named(name).unwrap_or_else(|error| panic!("{name:?}: {error}"));
                     assert_eq!(found.name, suite.name, "{name:?}");
@@ -52,7 +53,7 @@ fn suite(bytes: &[u8]) {
             for fault in &faults.0 {
                 assert!(fault.line <= text.lines().count() + 1, "{fault}");
                 assert!(fault.file == FILE || fault.message.contains(FILE), "{fault} does not name the file");
-                super::one_line(&fault.message);
+                super::assert_one_line(&fault.message);
             }
         }
     }

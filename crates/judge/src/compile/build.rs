@@ -1,31 +1,40 @@
 //! One compiler run in the sandbox: its product and its messages come out through two pipes.
 //!
-//! A compiler writes to a tmpfs, which is gone with the run, so nothing of what it writes touches a
-//! file system of the host before it has been read and checked. A shell starts the compiler with both
-//! streams as standard error, then says its exit status on standard output, and becomes the tar(1) that
-//! writes the product after it.
+//! A compiler writes to a tmpfs, which is gone with the run, so that nothing of what it writes is in a
+//! file system of the host before it has been checked. A shell starts the compiler with both
+//! streams as standard error and kills every process that the compiler has left, until there is none. Then it writes
+//! the compiler's exit status to standard output, and becomes the tar(1) that writes the product after it.
+//! So no process of the compilation can change a file while it is packed, or stop the packing.
 //!
-//! Who takes the compiler over could forge the status or the archive. What would be won is an
-//! executable of their own, which they may send as a source anyway.
+//! A compilation has the user id of that shell, and could kill it or take it over beforehand. The first is a compile
+//! error. The second could forge status and archive, which brings it an executable of its own making: it could have
+//! sent that as a source. A forged archive that cannot be used is a compile error like any other.
 
-use super::captured;
+use super::captured::{self, Stdout};
 use super::messages::printable;
+use super::product::{self, Unusable};
 use super::world::{OUTPUT, tmpfs};
-use super::{CompileError, Limit, product};
-use crate::files::File;
-use millibox::{Figures, Outcome, Request, Supervisor, World};
+use super::{CompileError, Limit};
+use crate::files::{Store, Stored};
+use millibox::{Figures, Handle, Outcome, Request, Step, Supervisor, World};
 use std::ffi::OsString;
+use std::io::Read;
 use std::time::Duration;
 
 const SHELL: &str = "/bin/sh";
+/// `kill -9 -1` reaches all processes of the run but its first two, pid1 and this shell, and fails if there are no
+/// others. A process that is being killed starts no other one (fork(2) fails with a pending SIGKILL).
 const SCRIPT: &str = r#"
 "$@" >&2
 status=$?
+while kill -9 -1 2>/dev/null; do :; done
 echo $status
 [ $status = 0 ] && exec tar -cf - -C "$OUTPUT" .
 exit 0
 "#;
 
+/// Bytes that may come after a product that cannot be used before the run is killed.
+const MOST_THROWN_AWAY: u64 = 1 << 20;
 /// Exit status of a shell whose command was ended by SIGXFSZ (POSIX: above 128; here 128 + 25).
 const FILE_SIZE: i32 = 128 + 25;
 /// What compilers say when a file system is full or a file too long, in whatever words around it: the
@@ -51,6 +60,8 @@ pub(super) struct Limits {
     /// None where there is no way to hold it.
     pub(super) memory: Option<u64>,
     pub(super) output: u64,
+    /// `output` is what the disk has room for, and less than the suite allows.
+    pub(super) little_room: bool,
     pub(super) processes: u32,
 }
 
@@ -58,7 +69,9 @@ pub(super) struct Limits {
 pub(super) struct Built {
     pub(super) messages: String,
     pub(super) figures: Option<Figures>,
-    pub(super) files: Result<Vec<File>, CompileError>,
+    pub(super) files: Result<Stored, CompileError>,
+    /// An error that a broken machine could have caused as well.
+    pub(super) is_doubtful: bool,
 }
 
 impl Limits {
@@ -67,15 +80,23 @@ impl Limits {
         self.cpu_time * 3 + Duration::from_secs(10)
     }
 
-    /// Archives have a header for each file, and whole blocks.
-    fn archive(&self) -> u64 {
-        self.output.saturating_add(2048 * product::MOST_FILES)
+    fn output_limit(&self) -> Limit {
+        if self.little_room { Limit::Room(self.output) } else { Limit::Output(self.output) }
     }
 }
 
-/// Runs the compiler.
-pub(super) fn build(supervisor: &Supervisor, job: &Job) -> Built {
-    let failed = |why| Built { messages: String::new(), figures: None, files: Err(CompileError::Judge(why)) };
+/// What was read of standard output.
+struct Told {
+    /// The compiler's exit status; `None`: the first line is none.
+    status: Option<i32>,
+    /// What came after it, if that is 0.
+    product: Option<Result<Stored, Unusable>>,
+    /// The run was killed since its product cannot be used.
+    killed: bool,
+}
+
+/// Runs the compiler. Its product is put into `store`.
+pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> Built {
     let mut request = Request::new(SHELL)
         .args(["-c", SCRIPT, "compile"])
         .args(job.command.iter().cloned())
@@ -95,60 +116,100 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job) -> Built {
     if !job.cpus.is_empty() {
         request = request.cpus(job.cpus.iter().copied());
     }
-    let captured = match captured::run(supervisor, request, b"", job.limits.archive()) {
+    let take = |stdout: &mut Stdout<'_>, handle: &Handle| take(stdout, handle, store, job.limits.output);
+    let captured = match captured::run_with(supervisor, request, b"", take) {
         Ok(captured) => captured,
-        Err(why) => return failed(why),
+        Err(why) => return Built::failed(why),
     };
     let messages = printable(&captured.stderr, captured.stderr_total);
-    let files = judge(&captured, &messages, &job.limits);
-    Built { messages, figures: Some(captured.result.figures), files }
+    let (outcome, figures) = (captured.result.outcome.clone(), captured.result.figures);
+    let is_doubtful = match captured.stdout.status {
+        None => true,
+        Some(status) => status == 0 && outcome != Outcome::Exited(0),
+    };
+    let files = judge(captured, &messages, &job.limits);
+    Built { messages, figures: Some(figures), files, is_doubtful }
 }
 
-fn judge(captured: &captured::Captured, messages: &str, limits: &Limits) -> Result<Vec<File>, CompileError> {
+impl Built {
+    pub(super) fn failed(why: String) -> Built {
+        let files = Err(CompileError::Judge(why));
+        Built { messages: String::new(), figures: None, files, is_doubtful: false }
+    }
+}
+
+/// Reads the status and unpacks what comes after it.
+fn take(stdout: &mut Stdout<'_>, handle: &Handle, store: Store, most: u64) -> Told {
+    let status = status(stdout);
+    let product = (status == Some(0)).then(|| product::unpack(&mut *stdout, store, most));
+    let mut killed = false;
+    if !matches!(product, Some(Ok(_))) {
+        let rest = std::io::copy(&mut Read::take(&mut *stdout, MOST_THROWN_AWAY), &mut std::io::sink());
+        killed = rest.is_ok_and(|bytes| bytes == MOST_THROWN_AWAY);
+    }
+    if killed {
+        handle.kill_for_output();
+    }
+    Told { status, product, killed }
+}
+
+fn judge(captured: captured::Captured<Told>, messages: &str, limits: &Limits) -> Result<Stored, CompileError> {
+    let captured::Captured { result, stdout: Told { status, product, killed }, .. } = captured;
     let exceeded = |limit| Err(CompileError::Limit(limit));
-    match &captured.result.outcome {
+    if let Some(Err(Unusable::Host(why))) = product {
+        return Err(CompileError::Judge(why));
+    }
+    match &result.outcome {
+        // The names of all sources are arguments.
+        Outcome::NotStarted(error)
+            if error.step == Step::Exec && error.errno == Some(rustix::io::Errno::TOOBIG.raw_os_error()) =>
+        {
+            return Err(CompileError::Refused("its files have too many names for one command".to_owned()));
+        }
         Outcome::NotStarted(error) | Outcome::SandboxError(error) => {
             return Err(CompileError::Judge(error.to_string()));
         }
         Outcome::Cancelled | Outcome::Killed => {
-            return Err(CompileError::Judge(format!("the compilation was {}", captured.result)));
+            return Err(CompileError::Judge(format!("the compilation was {result}")));
         }
         Outcome::CpuTimeLimit => return exceeded(Limit::CpuTime(limits.cpu_time)),
         Outcome::RealTimeLimit => return exceeded(Limit::RealTime(limits.real_time())),
         Outcome::MemoryLimit => return exceeded(Limit::Memory(limits.memory.unwrap_or_default())),
-        Outcome::OutputLimit => return exceeded(Limit::Output(limits.output)),
-        // The shell may be over before it is told to end.
-        Outcome::Exited(_) | Outcome::Signaled(_) if captured.too_much => {
-            return exceeded(Limit::Output(limits.output));
-        }
+        // Only `take` says so.
+        Outcome::OutputLimit => {}
         Outcome::Exited(_) | Outcome::Signaled(_) => {}
     }
     let full = || {
         let messages = messages.to_lowercase();
         FULL.iter().any(|text| messages.contains(text))
     };
-    let Some((status, archive)) = status(&captured.stdout) else {
-        // Whoever ended the shell was started by it.
-        return Err(CompileError::Refused(format!("its own processes ended the compilation ({})", captured.result)));
-    };
-    match (status, &captured.result.outcome) {
-        (0, Outcome::Exited(0)) => product::files(archive, limits.output).map_err(CompileError::Refused),
-        (0, _) => {
-            let said = messages.lines().last().unwrap_or_default();
-            Err(CompileError::Judge(format!("tar in the sandbox: {}: {said}", captured.result)))
+    let ended = matches!(result.outcome, Outcome::Exited(0));
+    match (status, product) {
+        // What killed the shell was started by it.
+        (None, _) => Err(CompileError::Refused(format!("its own processes ended the compilation ({result})"))),
+        (Some(_), Some(Err(Unusable::TooMuch))) => exceeded(limits.output_limit()),
+        (Some(_), Some(Err(Unusable::Refused(why)))) if ended || killed => Err(CompileError::Refused(why)),
+        (Some(_), Some(Ok(product))) if ended => Ok(product),
+        (Some(_), Some(_)) => {
+            Err(CompileError::Refused(format!("what the compilation left cannot be packed (tar {result})")))
         }
-        (FILE_SIZE, _) => exceeded(Limit::Output(limits.output)),
-        _ if full() => exceeded(Limit::Output(limits.output)),
-        (status @ 129..=192, _) => {
+        (Some(FILE_SIZE), None) => exceeded(limits.output_limit()),
+        _ if full() => exceeded(limits.output_limit()),
+        (Some(status @ 129..=192), None) => {
             Err(CompileError::Refused(format!("the compiler was killed by signal {}", status - 128)))
         }
-        (status, _) => Err(CompileError::Refused(format!("the compiler exited with {status}"))),
+        (Some(status), None) => Err(CompileError::Refused(format!("the compiler exited with {status}"))),
     }
 }
 
-/// The first line, and what comes after it.
-fn status(stdout: &[u8]) -> Option<(i32, &[u8])> {
-    let end = stdout.iter().take(4).position(|byte| *byte == b'\n')?;
-    let status = std::str::from_utf8(&stdout[..end]).ok()?.parse().ok()?;
-    Some((status, &stdout[end + 1..]))
+/// The first line.
+fn status(stdout: &mut Stdout<'_>) -> Option<i32> {
+    let mut line = Vec::new();
+    for byte in Read::bytes(&mut *stdout).take(4) {
+        match byte.ok()? {
+            b'\n' => return std::str::from_utf8(&line).ok()?.parse().ok(),
+            byte => line.push(byte),
+        }
+    }
+    None
 }

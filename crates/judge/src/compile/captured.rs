@@ -1,19 +1,18 @@
 //! One run with its output kept.
 
 use super::messages::MESSAGES_LIMIT;
-use millibox::{Request, RunResult, Supervisor};
+use millibox::{Handle, Request, RunResult, Supervisor};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// A run and what it wrote.
-pub(super) struct Captured {
+pub(super) struct Captured<T> {
     pub(super) result: RunResult,
-    /// Standard output, as much as was asked for.
-    pub(super) stdout: Vec<u8>,
-    /// There was more of it; the run was ended.
-    pub(super) too_much: bool,
+    /// What was made of standard output.
+    pub(super) stdout: T,
     /// The beginning of standard error.
     pub(super) stderr: Vec<u8>,
     /// Bytes of standard error that there were.
@@ -21,7 +20,23 @@ pub(super) struct Captured {
 }
 
 /// Runs to the end. At most `most` bytes of standard output are taken. The error is the sandbox's.
-pub(super) fn run(supervisor: &Supervisor, request: Request, stdin: &[u8], most: u64) -> Result<Captured, String> {
+pub(super) fn run(
+    supervisor: &Supervisor,
+    request: Request,
+    stdin: &[u8],
+    most: u64,
+) -> Result<Captured<Vec<u8>>, String> {
+    run_with(supervisor, request, stdin, |stdout, handle| read(stdout.0, most, || handle.kill_for_output()).0)
+}
+
+/// Runs to the end, with standard output given to `take`. What that does not read is thrown away. The error is the
+/// sandbox's.
+pub(super) fn run_with<T>(
+    supervisor: &Supervisor,
+    request: Request,
+    stdin: &[u8],
+    take: impl FnOnce(&mut Stdout<'_>, &Handle) -> T,
+) -> Result<Captured<T>, String> {
     let (input, feed) = pipe()?;
     let (stdout, its_stdout) = pipe()?;
     let (stderr, its_stderr) = pipe()?;
@@ -30,10 +45,10 @@ pub(super) fn run(supervisor: &Supervisor, request: Request, stdin: &[u8], most:
     drop(feed);
     let request = request.stdin(input).stdout(its_stdout).stderr(its_stderr);
     let handle = supervisor.run(&request).map_err(|error| error.to_string())?;
-    // Our copies of the writing ends must go, or the pipes never end.
+    // The judge's copies of the writing ends must go, or the pipes never end.
     drop(request);
-    let ((stdout, stdout_total), stderr) = std::thread::scope(|scope| {
-        // More than is kept is read and forgotten, or the writer would wait for ever.
+    let (taken, stderr) = std::thread::scope(|scope| {
+        // More than is kept is read and thrown away, or the writer would wait for ever.
         let reader = || read(&stderr, MESSAGES_LIMIT as u64, || {});
         let stderr = std::thread::Builder::new().spawn_scoped(scope, reader).map_err(|error| {
             format!(
@@ -41,12 +56,22 @@ pub(super) fn run(supervisor: &Supervisor, request: Request, stdin: &[u8], most:
                  (ulimit -u, pids.max) around millibox"
             )
         })?;
-        let stdout = read(&stdout, most, || handle.kill_for_output());
-        Ok::<_, String>((stdout, stderr.join()))
+        let taken = take(&mut Stdout(&stdout), &handle);
+        read(&stdout, 0, || {});
+        Ok::<_, String>((taken, stderr.join()))
     })?;
     let (stderr, stderr_total) = stderr.map_err(|_| "the reader of standard error failed".to_owned())?;
     let result = handle.wait().map_err(|error| error.to_string())?;
-    Ok(Captured { result, too_much: stdout_total > most, stdout, stderr, stderr_total })
+    Ok(Captured { result, stdout: taken, stderr, stderr_total })
+}
+
+/// The reading end of a run's standard output.
+pub(super) struct Stdout<'a>(&'a OwnedFd);
+
+impl io::Read for Stdout<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::io::retry_on_intr(|| rustix::io::read(self.0, &mut *buffer))?)
+    }
 }
 
 fn pipe() -> Result<(OwnedFd, Arc<OwnedFd>), String> {

@@ -12,6 +12,10 @@ pub(super) struct Main {
     pub(super) classic: bool,
 }
 
+/// Bytes of the largest class file that is looked at. A class has at most 65,535 constants and methods, and compilers
+/// write far smaller ones.
+pub(super) const MOST_BYTES: u64 = 16 << 20;
+
 const CLASSIC: &[u8] = b"([Ljava/lang/String;)V";
 const WITHOUT_ARGUMENTS: &[u8] = b"()V";
 const PUBLIC_STATIC: u16 = 0x0001 | 0x0008;
@@ -48,6 +52,10 @@ pub(super) fn main_class(bytes: &[u8]) -> Option<Main> {
         }
     }
     let class = std::str::from_utf8(this).ok()?.replace('/', ".");
+    // It becomes an argument, and a class file can have any name.
+    if class.is_empty() || class.starts_with(['-', '@']) || class.chars().any(char::is_control) {
+        return None;
+    }
     found.map(|classic| Main { class, classic })
 }
 
@@ -156,6 +164,17 @@ mod tests {
         assert_eq!(of(0, "main", "()V"), main(false));
         assert_eq!(of(9, "main", "(I)V"), None);
         assert_eq!(of(9, "niam", "([Ljava/lang/String;)V"), None);
+    }
+
+    #[test]
+    fn main_class_impossible_name_is_none() {
+        let good = class(9, "main", "([Ljava/lang/String;)V");
+        let at = good.windows(3).position(|name| name == b"p/C").unwrap();
+        for name in [b"p\0C", b"-jC", b"@pC", b"p\nC"] {
+            let mut bad = good.clone();
+            bad[at..at + 3].copy_from_slice(name);
+            assert_eq!(main_class(&bad), None, "{name:?}");
+        }
     }
 
     #[test]

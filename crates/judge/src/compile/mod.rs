@@ -8,6 +8,7 @@
 //! | `sources` | sources, read from the host |
 //! | `world` | what compilers and programs see |
 //! | `build` | one compiler run: product, or why there is none |
+//! | `linked` | static or dynamic programs |
 //! | `captured` | one run with its output kept |
 //! | `product` | what comes out of the sandbox, distrusted |
 //! | `messages` | what the compiler said, made safe to be shown |
@@ -17,6 +18,7 @@
 mod build;
 mod captured;
 mod class;
+mod linked;
 mod memo;
 mod messages;
 mod product;
@@ -24,15 +26,16 @@ mod sources;
 mod tools;
 mod world;
 
+pub use linked::{Fallback, Linked};
 pub use messages::MESSAGES_LIMIT;
 pub(crate) use sources::headers_in;
 pub use tools::Availability;
 
 use crate::cache::{Cache, Entry, Key, Keying};
-use crate::files::{self, File};
+use crate::files::{self, File, Store, StoreError, Stored};
 use crate::program::{self, Executable};
 use crate::suite::template::Values;
-use crate::suite::{Compile, Entry as EntryPoint, Product, Suite, Suites};
+use crate::suite::{Compile, Entry as EntryPoint, Link, Product, Suite, Suites};
 use build::{Built, Job};
 use memo::Memo;
 use millibox::{Backend, Figures, Outcome, Supervisor};
@@ -55,8 +58,12 @@ pub struct Toolbox<'s> {
     /// By language, as its variants use the same tools.
     tools: Memo<Result<Arc<Tools>, Availability>>,
     prepared: Memo<Result<Arc<TempDir>, String>>,
+    /// By language: why its programs cannot be linked statically, if they cannot.
+    links: Memo<Result<Option<Fallback>, String>>,
     /// By suite: whether it has ever compiled anything; if not, what came of its example.
     proven: Memo<Result<(), String>>,
+    /// By suite: its example, compiled.
+    examples: Memo<Result<Executable, String>>,
 }
 
 /// How a program is to be compiled, beside what its suite says.
@@ -130,10 +137,24 @@ pub enum Limit {
     /// Bytes of the program, or of temporary files.
     #[error("output limit ({} MiB); an array that does not begin as all zeros is in the program in full", .0 >> 20)]
     Output(u64),
+    /// The same, where the disk has too little room for what the suite allows.
+    #[error(
+        "output limit ({} MiB, all that the disk has room for); an array that does not begin as all zeros is in the \
+         program in full", .0 >> 20
+    )]
+    Room(u64),
 }
 
 /// What the example adds up, and what must come of it.
 const EXAMPLE: (&[u8], &str) = (b"1 2\n-3\n40\n", "40");
+/// Bytes that a program may have however little room the disk has.
+const LEAST_OUTPUT: u64 = 64 << 20;
+/// The part of the disk's room that one program may take beyond that, so that a few cannot fill it.
+const MOST_PART_OF_ROOM: u64 = 8;
+/// Bytes of the names that one command may have as arguments. Linux allows 2 MiB for arguments and environment, with
+/// a pointer for each, where the stack may have 8 MiB (execve(2)).
+const MOST_ARGUMENT_BYTES: usize = 1 << 20;
+
 /// Limits of the example's run.
 const EXAMPLE_LIMITS: program::Limits = program::Limits {
     cpu_time: Duration::from_secs(10),
@@ -154,8 +175,16 @@ struct Input {
 impl<'s> Toolbox<'s> {
     /// One that keeps what it compiles in `cache`.
     pub fn new(supervisor: &'s Supervisor, suites: Suites, cache: Cache) -> Toolbox<'s> {
-        let (tools, prepared, proven) = (Memo::default(), Memo::default(), Memo::default());
-        Toolbox { supervisor, suites, cache, tools, prepared, proven }
+        Toolbox {
+            supervisor,
+            suites,
+            cache,
+            tools: Memo::default(),
+            prepared: Memo::default(),
+            links: Memo::default(),
+            proven: Memo::default(),
+            examples: Memo::default(),
+        }
     }
 
     /// Its suites.
@@ -189,6 +218,37 @@ impl<'s> Toolbox<'s> {
         Err(format!("its example {}, and wrote {said:?} instead of {:?}: {first}", captured.result, EXAMPLE.1))
     }
 
+    /// Whether the suite's example can be started with these limits: then the machine is fit for its programs, and one
+    /// that cannot be executed is broken itself.
+    pub(crate) fn starts_example(
+        &self,
+        suite: &Suite,
+        limits: &program::Limits,
+        arguments: &[OsString],
+        cpus: &[usize],
+    ) -> bool {
+        let example = self.examples.get(&suite.name, || {
+            let compilation = self.compile_files(suite, &example(suite), &Options::default());
+            compilation.result.map_err(|error| error.to_string())
+        });
+        let Ok(example) = example else { return false };
+        let request = example.request(limits, arguments);
+        let request = match cpus {
+            [] => request,
+            cpus => request.cpus(cpus.iter().copied()),
+        };
+        let captured = captured::run(self.supervisor, request, EXAMPLE.0, EXAMPLE_LIMITS.output);
+        captured.is_ok_and(|captured| match captured.result.outcome {
+            Outcome::NotStarted(_) | Outcome::SandboxError(_) | Outcome::Cancelled | Outcome::Killed => false,
+            Outcome::Exited(_)
+            | Outcome::Signaled(_)
+            | Outcome::RealTimeLimit
+            | Outcome::CpuTimeLimit
+            | Outcome::MemoryLimit
+            | Outcome::OutputLimit => true,
+        })
+    }
+
     /// Makes a program of sources. They are read now and not needed afterwards.
     ///
     /// Their names, as the compiler sees them and speaks of them, are those below the directory that
@@ -198,14 +258,16 @@ impl<'s> Toolbox<'s> {
         let in_sources = (!options.constants_in_include_only).then_some(&options.constants);
         let root = options.root.as_deref();
         let files = sources::read(sources, suite, options.headers_beside, root)
-            .map(|files| sources::fill(files, in_sources))
+            .and_then(|files| sources::fill(files, in_sources).map_err(CompileError::Refused))
             .and_then(|files| {
                 let mut include = options.include.iter();
-                include.try_fold(files, |files, next| sources::include(files, next, &options.constants, root))
+                include
+                    .try_fold(files, |files, next| sources::include(files, next, &options.constants, root))
+                    .map_err(CompileError::Judge)
             });
         match files {
             Ok(files) => self.compile_files(suite, &files, options),
-            Err(why) => Compilation::failed(why),
+            Err(why) => Compilation::none(why),
         }
     }
 
@@ -223,37 +285,45 @@ impl<'s> Toolbox<'s> {
         };
         let input = match Input::new(files, suite, options) {
             Ok(input) => input,
-            Err(why) => return Compilation::failed(why),
+            Err(why) => return Compilation::none(CompileError::Refused(why)),
         };
-        let key = key(suite, &tools, &input, options);
-        let cached = suite.compile.as_ref().and_then(|_| self.cache.get(&key));
+        let linked = match self.linked(suite, &tools) {
+            Ok(linked) => linked,
+            Err(why) => return Compilation::none(CompileError::Judge(why)),
+        };
+        let key = key(suite, &tools, &input, options, linked.as_ref().map(|linked| linked.link));
+        let cached = suite.compile.as_ref().and_then(|_| self.cache.get(&key, || self.store().ok()));
         let from_cache = cached.is_some();
-        let (messages, figures, product) = match cached {
-            Some(entry) => (entry.messages, entry.figures, Ok(entry.files)),
+        let (mut messages, figures, is_doubtful, product) = match cached {
+            Some(entry) => (entry.messages, entry.figures, false, Ok(entry.files)),
             None => {
-                let built = self.build(suite, &tools, &input, options);
-                if let (Ok(files), Some(_)) = (&built.files, &suite.compile) {
-                    let entry =
-                        Entry { messages: built.messages.clone(), figures: built.figures, files: files.clone() };
-                    self.cache.put(&key, &entry);
-                }
-                (built.messages, built.figures, built.files)
+                let Built { messages, figures, files, is_doubtful } =
+                    self.build_linked(suite, &tools, &input, options, linked.as_ref());
+                let files = files.map(|files| {
+                    let entry = Entry { messages: messages.clone(), figures, files };
+                    if suite.compile.is_some() {
+                        self.cache.put(&key, &entry);
+                    }
+                    entry.files
+                });
+                (messages, figures, is_doubtful, files)
             }
         };
+        let product = product.and_then(|files| check_program(suite, files));
         let result = match product {
-            Ok(files) if suite.wants_executable() && files.iter().all(|file| file.name != Path::new(EXECUTABLE)) => {
-                Err(CompileError::Refused(
-                    "the compiler made no program; if there are several sources, call the main one main".to_owned(),
-                ))
-            }
-            Ok(files) => self.executable(suite, &tools, &input, &files, options),
+            Ok(files) => self.executable(suite, &tools, &input, files, options),
             Err(error @ (CompileError::Judge(_) | CompileError::Unavailable(_))) => Err(error),
-            // A compiler that works for nobody has not refused this source.
-            Err(error) => match self.prove(suite, &tools) {
+            // A compiler that works for no source has not refused this one.
+            Err(error) => match self.prove(suite, &tools, is_doubtful) {
                 Ok(()) => Err(error),
                 Err(why) => Err(CompileError::Judge(format!("{} does not work here: {why}", suite.title))),
             },
         };
+        if result.is_ok()
+            && let Some(fallback) = linked.and_then(|linked| linked.fallback)
+        {
+            messages.insert_str(0, &fallback.note());
+        }
         Compilation { messages, from_cache, figures, result }
     }
 
@@ -261,49 +331,60 @@ impl<'s> Toolbox<'s> {
         self.tools.get(&suite.language, || tools::find(self.supervisor, suite).map(Arc::new))
     }
 
-    /// Whether the suite can compile anything at all.
-    fn prove(&self, suite: &Suite, tools: &Tools) -> Result<(), String> {
-        self.proven.get(&suite.name, || {
+    /// Whether the suite can compile anything at all; `afresh`: that it once could is not enough.
+    fn prove(&self, suite: &Suite, tools: &Tools, afresh: bool) -> Result<(), String> {
+        let prove = || {
             let input = Input::new(&example(suite), suite, &Options::default())?;
-            let built = self.build_unproven(suite, tools, &input, &Options::default());
+            let link = suite.linking.as_ref().map(|_| Link::Dynamic);
+            let built = self.build_unproven(suite, tools, &input, &Options::default(), link);
             built.files.map(|_| ()).map_err(|error| with_first_line(&error, &built.messages))
-        })
+        };
+        if afresh { prove() } else { self.proven.get(&suite.name, prove) }
     }
 
-    fn build(&self, suite: &Suite, tools: &Tools, input: &Input, options: &Options) -> Built {
-        let built = self.build_unproven(suite, tools, input, options);
+    fn build(&self, suite: &Suite, tools: &Tools, input: &Input, options: &Options, link: Option<Link>) -> Built {
+        let built = self.build_unproven(suite, tools, input, options, link);
         if built.files.is_ok() {
             self.proven.set(&suite.name, Ok(()));
         }
         built
     }
 
-    fn build_unproven(&self, suite: &Suite, tools: &Tools, input: &Input, options: &Options) -> Built {
+    fn build_unproven(
+        &self,
+        suite: &Suite,
+        tools: &Tools,
+        input: &Input,
+        options: &Options,
+        link: Option<Link>,
+    ) -> Built {
         let Some(compile) = &suite.compile else {
-            return Built { messages: String::new(), figures: None, files: Ok(input.files.clone()) };
+            let files = self.stored(&input.files);
+            return Built { messages: String::new(), figures: None, files, is_doubtful: false };
         };
-        let failed =
-            |why: String| Built { messages: String::new(), figures: None, files: Err(CompileError::Judge(why)) };
         let prepared = match suite.prepare.as_ref().map(|prepare| self.prepared(suite, prepare, tools)).transpose() {
             Ok(prepared) => prepared,
-            Err(why) => return failed(why),
+            Err(why) => return Built::failed(why),
         };
-        let source = match self.directory(&input.files) {
+        let source = match self.stored(&input.files) {
             Ok(source) => source,
-            Err(why) => return failed(why),
+            Err(error) => return Built { files: Err(error), ..Built::failed(String::new()) },
         };
         let mut values = values(suite, tools);
         values.set("executable", format!("{OUTPUT}/{EXECUTABLE}"));
         values.set("main", sources::argument(&input.main));
+        if let (Some(linking), Some(link)) = (&suite.linking, link) {
+            values.set_linking(linking.arguments(link));
+        }
         values.set_sources(input.compiled.iter().map(|name| sources::argument(name)).collect());
-        let mut shown = vec![(source.path(), SOURCE)];
+        let mut shown = vec![(source.directory.path(), SOURCE)];
         shown.extend(prepared.iter().map(|prepared| (prepared.path(), PREPARED)));
         let mut built = match self.job(compile, tools, values, &shown, options) {
-            Ok(job) => build::build(self.supervisor, &job),
-            Err(why) => return failed(why),
+            Ok(job) => self.run(&job),
+            Err(why) => return Built::failed(why),
         };
         if compile.product == Product::Sources && built.files.is_ok() {
-            built.files = Ok(input.files.clone());
+            built.files = Ok(source);
         }
         built
     }
@@ -312,11 +393,11 @@ impl<'s> Toolbox<'s> {
     fn prepared(&self, suite: &Suite, prepare: &Compile, tools: &Tools) -> Result<Arc<TempDir>, String> {
         self.prepared.get(&suite.name, || {
             let key = Keying::new().with("prepared").with(&suite.text).with(&suite.name).with(&tools.identity).key();
-            let files = match self.cache.get(&key) {
+            let files = match self.cache.get(&key, || self.store().ok()) {
                 Some(entry) => entry.files,
                 None => {
                     let job = self.job(prepare, tools, values(suite, tools), &[], &Options::default())?;
-                    let Built { messages, figures, files } = build::build(self.supervisor, &job);
+                    let Built { messages, figures, files, .. } = self.run(&job);
                     let files = files.map_err(|error| {
                         format!("{} could not be prepared: {}", suite.title, with_first_line(&error, &messages))
                     })?;
@@ -325,8 +406,15 @@ impl<'s> Toolbox<'s> {
                     entry.files
                 }
             };
-            self.directory(&files).map(Arc::new)
+            Ok(Arc::new(files.directory))
         })
+    }
+
+    fn run(&self, job: &Job) -> Built {
+        match self.store() {
+            Ok(store) => build::build(self.supervisor, job, store),
+            Err(why) => Built::failed(why),
+        }
     }
 
     /// `shown`: directories of the host and where they are seen; the first is the working directory.
@@ -340,6 +428,8 @@ impl<'s> Toolbox<'s> {
     ) -> Result<Job, String> {
         let memory = options.memory.unwrap_or(compile.memory);
         values.set("memory_mib", (memory >> 20).to_string());
+        let wanted = options.output.unwrap_or(compile.output);
+        let output = allowed_output(wanted, files::room());
         let mut world = world::world(&compile.surroundings, &tools.roots)?;
         for (directory, at) in shown {
             world = world.read_only(directory, at);
@@ -355,7 +445,8 @@ impl<'s> Toolbox<'s> {
             limits: build::Limits {
                 cpu_time: options.cpu_time.unwrap_or(compile.cpu_time),
                 memory: self.holds_memory(compile.surroundings.address_space).then_some(memory),
-                output: options.output.unwrap_or(compile.output),
+                output,
+                little_room: output < wanted,
                 processes: compile.processes,
             },
         })
@@ -371,7 +462,7 @@ impl<'s> Toolbox<'s> {
         suite: &Suite,
         tools: &Tools,
         input: &Input,
-        files: &[File],
+        files: Stored,
         options: &Options,
     ) -> Result<Executable, CompileError> {
         let run = &suite.run;
@@ -382,9 +473,9 @@ impl<'s> Toolbox<'s> {
         // Only a run knows how much it may have.
         values.set("memory_mib", "{memory_mib}");
         if run.entry == EntryPoint::JavaClass {
-            values.set("class", main_class(files, suite, input, options).map_err(CompileError::Refused)?);
+            values.set("class", main_class(&files, suite, input, options)?);
         }
-        let directory = self.directory(files).map_err(CompileError::Judge)?;
+        let directory = files.directory;
         let world = world::world(&run.surroundings, &tools.roots).map_err(CompileError::Judge)?;
         let mut env = vec![("PATH".into(), tools::SEARCH_PATH.into())];
         set(&mut env, run.surroundings.env.iter().map(|(name, value)| (name.into(), values.fill(value))));
@@ -400,15 +491,23 @@ impl<'s> Toolbox<'s> {
         })
     }
 
-    /// A directory of the host with these files, for the sandbox to read.
-    fn directory(&self, files: &[File]) -> Result<TempDir, String> {
+    /// A new directory of the host, for files that the sandbox is to read. The error is the host's.
+    fn store(&self) -> Result<Store, String> {
         let ids = self.supervisor.ids();
-        let directory = files::directory(files, ids).map_err(|error| {
-            format!("cannot write to {}: {error}; set TMPDIR to a directory with room", std::env::temp_dir().display())
-        })?;
-        match tools::closed(directory.path(), ids) {
-            None => Ok(directory),
+        let store = Store::new(ids).map_err(|error| error.to_string())?;
+        match tools::closed(store.path(), ids) {
+            None => Ok(store),
             Some(why) => Err(format!("{why}, which is the sandbox's; set TMPDIR to a directory that all can reach")),
+        }
+    }
+
+    /// The same with these files, which belong to the submission.
+    fn stored(&self, files: &[File]) -> Result<Stored, CompileError> {
+        let mut store = self.store().map_err(CompileError::Judge)?;
+        match store.add_all(files) {
+            Ok(()) => Ok(store.finish()),
+            Err(error @ StoreError::Name { .. }) => Err(CompileError::Refused(format!("a source: {error}"))),
+            Err(error) => Err(CompileError::Judge(error.to_string())),
         }
     }
 }
@@ -418,6 +517,10 @@ impl Input {
         let compiled = sources::compiled(files, suite);
         let main = sources::main_source(&compiled, suite, options.main.as_deref())
             .ok_or_else(|| format!("there is nothing to compile as {}: all sources are headers", suite.title))?;
+        if compiled.iter().map(|name| name.as_os_str().len() + size_of::<usize>()).sum::<usize>() > MOST_ARGUMENT_BYTES
+        {
+            return Err(format!("the names of {} sources are too long for one command", compiled.len()));
+        }
         let (main, compiled) = (main.to_owned(), compiled.into_iter().map(Path::to_owned).collect());
         Ok(Input { files: files.to_vec(), compiled, main })
     }
@@ -428,10 +531,11 @@ impl Compilation {
     pub(crate) fn none(why: CompileError) -> Compilation {
         Compilation { messages: String::new(), from_cache: false, figures: None, result: Err(why) }
     }
+}
 
-    fn failed(why: String) -> Compilation {
-        Compilation::none(CompileError::Judge(why))
-    }
+/// Bytes that a program may have whose suite allows `wanted`, where so many can be written to the disk.
+fn allowed_output(wanted: u64, room: u64) -> u64 {
+    wanted.min((room / MOST_PART_OF_ROOM).max(LEAST_OUTPUT))
 }
 
 /// Placeholders that all commands have.
@@ -458,9 +562,10 @@ fn set(env: &mut Vec<(OsString, OsString)>, more: impl Iterator<Item = (OsString
 }
 
 /// All that a program is made of.
-fn key(suite: &Suite, tools: &Tools, input: &Input, options: &Options) -> Key {
+fn key(suite: &Suite, tools: &Tools, input: &Input, options: &Options, link: Option<Link>) -> Key {
     let mut keying = Keying::new().with("program").with(&suite.text).with(&suite.name).with(&tools.identity);
     keying = keying.with(format!("{:?} {:?} {:?}", options.cpu_time, options.memory, options.output));
+    keying = keying.with(link.map_or_else(String::new, |link| link.to_string()));
     keying = keying.with(input.main.as_os_str().as_encoded_bytes());
     for file in &input.files {
         keying =
@@ -481,10 +586,40 @@ fn with_first_line(error: &CompileError, messages: &str) -> String {
     }
 }
 
+/// Whether the product has what the suite runs.
+fn check_program(suite: &Suite, files: Stored) -> Result<Stored, CompileError> {
+    let why = match suite.own_program() {
+        Some(EXECUTABLE) if !files.has_executable(Path::new(EXECUTABLE)) => {
+            "the compiler made no program; if there are several sources, call the main one main".to_owned()
+        }
+        Some(name) if !files.has_executable(Path::new(name)) => {
+            format!("there is no executable file {name} when all is built")
+        }
+        _ => return Ok(files),
+    };
+    Err(CompileError::Refused(why))
+}
+
 /// The class to be started, of those that have a main method.
-fn main_class(files: &[File], suite: &Suite, input: &Input, options: &Options) -> Result<String, String> {
-    let classes = files.iter().filter(|file| file.name.extension().is_some_and(|extension| extension == "class"));
-    let mut mains: Vec<class::Main> = classes.filter_map(|file| class::main_class(&file.bytes)).collect();
+fn main_class(files: &Stored, suite: &Suite, input: &Input, options: &Options) -> Result<String, CompileError> {
+    let mut mains: Vec<class::Main> = Vec::new();
+    for file in &files.files {
+        let is_class = file.name.extension().is_some_and(|extension| extension == "class");
+        if is_class && file.length <= class::MOST_BYTES {
+            let bytes = std::fs::read(files.directory.path().join(&file.name))
+                .map_err(|error| CompileError::Judge(format!("cannot read what was compiled: {error}")))?;
+            mains.extend(class::main_class(&bytes));
+        }
+    }
+    choose_main_class(mains, suite, input, options).map_err(CompileError::Refused)
+}
+
+fn choose_main_class(
+    mut mains: Vec<class::Main>,
+    suite: &Suite,
+    input: &Input,
+    options: &Options,
+) -> Result<String, String> {
     // Only if there is none of them can a newer Java's other forms be meant.
     if mains.iter().any(|main| main.classic) {
         mains.retain(|main| main.classic);
@@ -506,5 +641,20 @@ fn main_class(files: &[File], suite: &Suite, input: &Input, options: &Options) -
             let names: Vec<&str> = several.iter().map(|main| main.class.as_str()).collect();
             format!("several classes have a main method ({}); name the one to be started Main", names.join(", "))
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allowed_output_little_room_allows_a_part_of_it() {
+        let mib = |number: u64| number << 20;
+        assert_eq!(allowed_output(mib(576), mib(100_000)), mib(576));
+        assert_eq!(allowed_output(mib(576), mib(4000)), mib(500));
+        assert_eq!(allowed_output(mib(576), mib(100)), LEAST_OUTPUT);
+        assert_eq!(allowed_output(mib(576), 0), LEAST_OUTPUT);
+        assert_eq!(allowed_output(mib(4), 0), mib(4));
     }
 }

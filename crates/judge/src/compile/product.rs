@@ -1,53 +1,99 @@
 //! What a compilation left in its output directory, as it comes out of the sandbox: a tar archive,
-//! written by whoever the source made of the compiler. Nothing in it is trusted.
+//! written by whatever the source made of the compiler. Nothing in it is trusted.
 
-use crate::files::{File, stays_below};
-use std::io::Read;
-use std::path::{Component, PathBuf};
+use crate::files::{Store, StoreError, Stored};
+use std::cell::Cell;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
 use tar::EntryType;
 
-/// Files of one product.
-pub(super) const MOST_FILES: u64 = 10_000;
+/// Bytes of an archive between the contents of two files: headers, long names, padding. The most that the archive's
+/// reader keeps in memory.
+const MOST_HEADER_BYTES: u64 = 64 << 10;
+/// Entries of an archive.
+pub(super) const MOST_ENTRIES: u64 = crate::files::MOST_STORED as u64;
 
-/// The regular files of an archive, in its order. Directories are made as files need them.
-pub(super) fn files(archive: &[u8], most: u64) -> Result<Vec<File>, String> {
-    let unreadable = |error: std::io::Error| format!("what the compilation left cannot be read: {error}");
-    let mut files: Vec<File> = Vec::new();
+/// Why there is no product.
+#[derive(Debug)]
+pub(super) enum Unusable {
+    /// There is more of it than is allowed.
+    TooMuch,
+    /// It is not made of regular files with usable names, or is no archive: the compilation's own doing.
+    Refused(String),
+    /// The host failed to store it.
+    Host(String),
+}
+
+/// Puts the regular files of an archive into a directory. `most`: bytes that they may have together.
+pub(super) fn unpack(archive: impl Read, mut store: Store, most: u64) -> Result<Stored, Unusable> {
+    let refused = |why: String| Err(Unusable::Refused(why));
+    let unreadable = |error: io::Error| Unusable::Refused(format!("what the compilation left cannot be read: {error}"));
+    let allowance = Cell::new(MOST_HEADER_BYTES);
     let mut left = most;
-    for entry in tar::Archive::new(archive).entries().map_err(unreadable)? {
+    let mut entries: u64 = 0;
+    for entry in tar::Archive::new(Allowed { from: archive, left: &allowance }).entries().map_err(unreadable)? {
         let mut entry = entry.map_err(unreadable)?;
-        let name: PathBuf =
-            entry.path().map_err(unreadable)?.components().filter(|part| !matches!(part, Component::CurDir)).collect();
+        entries += 1;
+        if entries > MOST_ENTRIES {
+            return refused(format!("the compilation left more than {MOST_ENTRIES} files"));
+        }
+        let name = plain(&entry.path().map_err(unreadable)?);
         let kind = entry.header().entry_type();
-        if kind == EntryType::Directory {
-            continue;
-        }
-        if !stays_below(&name) {
-            return Err(format!("the compilation left a file {:?}, which is no name of one", name));
-        }
         let executable = entry.header().mode().map_err(unreadable)? & 0o100 != 0;
-        let bytes = match kind {
+        let stored = match kind {
+            EntryType::Directory => Ok(0),
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
-                let mut bytes = Vec::new();
-                entry.by_ref().take(left + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-                bytes
+                let size = entry.size();
+                if size > left {
+                    return Err(Unusable::TooMuch);
+                }
+                allowance.set(size + MOST_HEADER_BYTES);
+                store.add(&name, executable, &mut entry, left)
             }
             // Another name of a file that came before.
             EntryType::Link => {
-                let target = entry.link_name().map_err(unreadable)?.unwrap_or_default();
-                let target: PathBuf = target.components().filter(|part| !matches!(part, Component::CurDir)).collect();
-                let known = files.iter().find(|file| file.name == target);
-                known.map(|file| file.bytes.clone()).ok_or_else(|| format!("{name:?} is a link to nothing"))?
+                let target = plain(&entry.link_name().map_err(unreadable)?.unwrap_or_default());
+                match store.add_copy(&name, &target, left) {
+                    Ok(None) => return refused(format!("the compilation left {name:?}, which is a link to nothing")),
+                    Ok(Some(length)) => Ok(length),
+                    Err(error) => Err(error),
+                }
             }
-            _ => return Err(format!("the compilation left {name:?}, which is not a regular file")),
+            _ => return refused(format!("the compilation left {name:?}, which is not a regular file")),
         };
-        match left.checked_sub(bytes.len() as u64) {
-            Some(rest) if (files.len() as u64) < MOST_FILES => left = rest,
-            _ => return Err(format!("the compilation left more than {most} bytes or {MOST_FILES} files")),
+        match stored {
+            Ok(length) => left -= length,
+            Err(StoreError::TooLarge(_)) => return Err(Unusable::TooMuch),
+            Err(error @ StoreError::Name { .. }) => return refused(format!("the compilation left a file: {error}")),
+            Err(StoreError::Source(error)) => return Err(unreadable(error)),
+            Err(error @ StoreError::Host { .. }) => return Err(Unusable::Host(error.to_string())),
         }
-        files.push(File { name, executable, bytes });
+        allowance.set(MOST_HEADER_BYTES);
     }
-    Ok(files)
+    Ok(store.finish())
+}
+
+fn plain(path: &Path) -> PathBuf {
+    path.components().filter(|part| !matches!(part, Component::CurDir)).collect()
+}
+
+/// Reads no more than is allowed at the time.
+struct Allowed<'a, R> {
+    from: R,
+    left: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Allowed<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.get();
+        if left == 0 && !buffer.is_empty() {
+            return Err(io::Error::other("its headers are too long"));
+        }
+        let length = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let read = self.from.read(&mut buffer[..length])?;
+        self.left.set(left - read as u64);
+        Ok(read)
+    }
 }
 
 #[cfg(test)]
@@ -74,37 +120,62 @@ mod tests {
         builder.into_inner().unwrap()
     }
 
+    fn unpack(archive: &[u8], most: u64) -> Result<Stored, Unusable> {
+        let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        super::unpack(archive, Store::new(ids).unwrap(), most)
+    }
+
     #[test]
-    fn regular_files_come_out() {
+    fn unpack_regular_files_stores_them() {
         let all = archive(&[
             ("./", EntryType::Directory, ""),
             ("./a", EntryType::Regular, "xyz"),
             ("./d/b", EntryType::Regular, ""),
             ("./c", EntryType::Link, "./a"),
         ]);
-        let files = files(&all, 6).unwrap();
-        let shown: Vec<_> = files.iter().map(|file| (file.name.to_str().unwrap(), &file.bytes[..])).collect();
-        assert_eq!(shown, [("a", &b"xyz"[..]), ("d/b", b""), ("c", b"xyz")]);
-        assert!(files.iter().all(|file| file.executable));
+        let stored = unpack(&all, 6).unwrap();
+        let content = |name: &str| std::fs::read(stored.directory.path().join(name)).unwrap();
+        assert_eq!((content("a"), content("d/b"), content("c")), (b"xyz".to_vec(), Vec::new(), b"xyz".to_vec()));
+        assert!(["a", "d/b", "c"].iter().all(|name| stored.has_executable(Path::new(name))));
+        assert!(matches!(unpack(&all, 5), Err(Unusable::TooMuch)));
     }
 
     #[test]
-    fn what_is_hostile_is_refused() {
-        let why = |name, kind, content| files(&archive(&[("a", EntryType::Regular, "xyz"), (name, kind, content)]), 5);
-        for (name, kind, content, said) in [
-            ("../x", EntryType::Regular, "", "no name"),
-            ("/etc/x", EntryType::Regular, "", "no name"),
-            ("l", EntryType::Symlink, "/etc/passwd", "not a regular file"),
-            ("l", EntryType::Link, "/etc/passwd", "a link to nothing"),
-            ("l", EntryType::Link, "a", "more than 5 bytes"),
-            ("p", EntryType::Fifo, "", "not a regular file"),
-            ("b", EntryType::Regular, "xyz", "more than 5 bytes"),
+    fn unpack_hostile_archive_refuses_it() {
+        let why = |name, kind, content| {
+            unpack(&archive(&[("a", EntryType::Regular, "xyz"), (name, kind, content)]), 5).unwrap_err()
+        };
+        for (name, kind, content) in [
+            ("../x", EntryType::Regular, ""),
+            ("/etc/x", EntryType::Regular, ""),
+            ("a", EntryType::Regular, ""),
+            ("a/b", EntryType::Regular, ""),
+            ("l", EntryType::Symlink, "/etc/passwd"),
+            ("l", EntryType::Link, "/etc/passwd"),
+            ("p", EntryType::Fifo, ""),
+            ("c", EntryType::Char, ""),
         ] {
-            let error = why(name, kind, content).unwrap_err();
-            assert!(error.contains(said), "{name}: {error}");
+            let error = why(name, kind, content);
+            assert!(matches!(error, Unusable::Refused(_)), "{name}: {error:?}");
         }
-        assert!(files(b"garbage", 5).is_err());
+        for (name, kind, content) in [("b", EntryType::Regular, "xyz"), ("l", EntryType::Link, "a")] {
+            assert!(matches!(why(name, kind, content), Unusable::TooMuch), "{name}");
+        }
+        assert!(matches!(unpack(b"garbage", 5), Err(Unusable::Refused(_))));
         let whole = archive(&[("a", EntryType::Regular, "xyz")]);
-        assert!(files(&whole[..514], 5).is_err());
+        assert!(matches!(unpack(&whole[..514], 5), Err(Unusable::Refused(_))));
+    }
+
+    #[test]
+    fn unpack_endless_long_name_is_not_kept_in_memory() {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(EntryType::GNULongName);
+        header.set_size(8 << 30);
+        header.set_cksum();
+        let mut endless = header.as_bytes().chain(io::repeat(b'x').take(1 << 30));
+        let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let result = super::unpack(&mut endless, Store::new(ids).unwrap(), 1 << 40);
+        assert!(matches!(result, Err(Unusable::Refused(_))), "{result:?}");
+        assert!(endless.into_inner().1.limit() > (1 << 30) - (1 << 20));
     }
 }

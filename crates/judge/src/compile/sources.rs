@@ -1,10 +1,13 @@
 //! The sources of a compilation, read from the host.
 
-use crate::files::File;
+use super::CompileError;
+use crate::files::{File, MOST_STORED};
 use crate::staging::below;
 use crate::suite::Suite;
 use millibox_package::Constants;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::io::Errno;
+use std::collections::HashSet;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -26,30 +29,42 @@ pub(super) fn read(
     suite: &Suite,
     headers_beside: bool,
     root: Option<&Path>,
-) -> Result<Vec<File>, String> {
+) -> Result<Vec<File>, CompileError> {
+    let refused = |why: String| Err(CompileError::Refused(why));
+    let judge = CompileError::Judge;
+    if paths.is_empty() {
+        return refused("there are no sources".to_owned());
+    }
+    if paths.len() > MOST_STORED {
+        return refused(format!("there are {} sources, and at most {MOST_STORED} are allowed", paths.len()));
+    }
     let mut paths: Vec<PathBuf> = paths
         .iter()
-        .map(|path| std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display())))
+        .map(|path| std::path::absolute(path).map_err(|error| judge(format!("{}: {error}", path.display()))))
         .collect::<Result<_, _>>()?;
-    if paths.is_empty() {
-        return Err("there are no sources".to_owned());
-    }
     if headers_beside {
-        let beside = headers(&paths, suite, root)?;
+        let beside = headers(&paths, suite, root).map_err(judge)?;
         paths.extend(beside);
     }
-    let base = common_directory(&paths).ok_or("the sources have no directory in common")?;
+    let base = common_directory(&paths).ok_or_else(|| judge("the sources have no directory in common".to_owned()))?;
     read_below(&base, &paths, root)
 }
 
+/// Bytes that the sources with constants in them may have together, with the values filled in.
+const MOST_FILLED: usize = 64 << 20;
+
 /// Puts constants' values in the place of their names.
-pub(super) fn fill(mut files: Vec<File>, constants: Option<&Constants>) -> Vec<File> {
+pub(super) fn fill(mut files: Vec<File>, constants: Option<&Constants>) -> Result<Vec<File>, String> {
+    let Some(constants) = constants else { return Ok(files) };
+    let mut left = MOST_FILLED;
     for file in &mut files {
-        if let Some(filled) = constants.and_then(|constants| constants.fill(&file.bytes)) {
+        let filled = constants.fill(&file.bytes, left);
+        if let Some(filled) = filled.map_err(|error| format!("{}: {error}", file.name.display()))? {
+            left -= filled.len();
             file.bytes = filled;
         }
     }
-    files
+    Ok(files)
 }
 
 /// Adds the files of a directory, and of those in it, in place of those of the same names. Links are followed as by
@@ -88,16 +103,18 @@ pub(super) fn include(
     }
     // The order of the files is what a compiler is told, and what the cache knows.
     paths.sort();
-    let included = fill(read_below(&directory, &paths, root)?, Some(constants));
+    // The files are the package's: an error in them is not the submission's.
+    let included = read_below(&directory, &paths, root).map_err(|error| error.to_string());
+    let included = fill(included?, Some(constants))?;
     files.retain(|file| included.iter().all(|other| other.name != file.name));
     files.extend(included);
     Ok(files)
 }
 
-fn read_below(base: &Path, paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<File>, String> {
+fn read_below(base: &Path, paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<File>, CompileError> {
     let open = |path: &Path| {
         openat(CWD, path, OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|errno| format!("cannot open the directory {}: {errno}", path.display()))
+            .map_err(|errno| CompileError::Judge(format!("cannot open the directory {}: {errno}", path.display())))
     };
     let strict = Place { directory: open(base)?, path: base.to_owned(), links: ResolveFlags::NO_SYMLINKS };
     let root = root.map(|root| std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
@@ -107,12 +124,13 @@ fn read_below(base: &Path, paths: &[PathBuf], root: Option<&Path>) -> Result<Vec
     };
     let mut left = MOST;
     let mut files: Vec<File> = Vec::new();
+    let mut seen = HashSet::new();
     for path in paths {
         let name = path.strip_prefix(base).unwrap_or(path);
-        if files.iter().any(|file| file.name == name) {
+        if !seen.insert(name) {
             continue;
         }
-        let mut file = read_file(&place, path, left).map_err(|why| format!("{}: {why}", path.display()))?;
+        let mut file = read_file(&place, path, left).map_err(|error| error.of(path))?;
         name.clone_into(&mut file.name);
         left -= file.bytes.len() as u64;
         files.push(file);
@@ -128,31 +146,62 @@ struct Place {
     links: ResolveFlags,
 }
 
-fn read_file(place: &Place, path: &Path, most: u64) -> Result<File, String> {
+/// Why a source cannot be read.
+enum SourceError {
+    /// It is no file that a submission may have: the submission's own fault.
+    Own(String),
+    /// The host fails to read it.
+    Host(String),
+}
+
+impl SourceError {
+    fn of(self, path: &Path) -> CompileError {
+        // Its name may be the fault, and must not command a terminal.
+        let path = path.display().to_string().escape_debug().to_string();
+        match self {
+            SourceError::Own(why) => CompileError::Refused(format!("{path}: {why}")),
+            SourceError::Host(why) => CompileError::Judge(format!("{path}: {why}")),
+        }
+    }
+}
+
+fn read_file(place: &Place, path: &Path, most: u64) -> Result<File, SourceError> {
+    use SourceError::{Host, Own};
     let name = path.strip_prefix(&place.path).unwrap_or(path);
     // They stand for something in commands, or command a terminal.
     let bad = |byte: &u8| byte.is_ascii_control() || b"{}".contains(byte);
     if name.as_os_str().as_bytes().iter().any(bad) {
-        return Err("names of sources cannot have braces or control characters; rename it".to_owned());
+        return Err(Own("names of sources cannot have braces or control characters; rename it".to_owned()));
     }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | place.links;
     let file = openat2(&place.directory, name, flags, Mode::empty(), resolve).map_err(|errno| match errno {
-        rustix::io::Errno::LOOP => "it is a symbolic link, or lies behind one; give the file itself".to_owned(),
-        rustix::io::Errno::XDEV => "it is a symbolic link that leads out of its package, or begins with /".to_owned(),
-        errno => format!("cannot open it: {errno}"),
+        Errno::LOOP => Own("it is a symbolic link, or lies behind one; give the file itself".to_owned()),
+        Errno::XDEV => Own("it is a symbolic link that leads out of its package, or begins with /".to_owned()),
+        Errno::NXIO => Own("it is not a regular file".to_owned()),
+        Errno::ACCESS if is_closed_to_owner(place, name) => {
+            Own("its mode forbids even its owner to read it".to_owned())
+        }
+        errno => Host(format!("cannot open it: {errno}")),
     })?;
     let mut file = std::fs::File::from(file);
-    let metadata = file.metadata().map_err(|error| error.to_string())?;
+    let metadata = file.metadata().map_err(|error| Host(error.to_string()))?;
     if !metadata.is_file() {
-        return Err("it is not a regular file".to_owned());
+        return Err(Own("it is not a regular file".to_owned()));
     }
     let mut bytes = Vec::new();
-    file.by_ref().take(most + 1).read_to_end(&mut bytes).map_err(|error| format!("cannot read it: {error}"))?;
+    file.by_ref().take(most + 1).read_to_end(&mut bytes).map_err(|error| Host(format!("cannot read it: {error}")))?;
     if bytes.len() as u64 > most {
-        return Err(format!("the sources have more than {} MiB together", MOST >> 20));
+        return Err(Own(format!("the sources have more than {} MiB together", MOST >> 20)));
     }
     Ok(File { name: name.to_owned(), executable: metadata.mode() & 0o100 != 0, bytes })
+}
+
+/// Whether a file of our own cannot be read for its mode alone, which is part of what was submitted.
+fn is_closed_to_owner(place: &Place, name: &Path) -> bool {
+    let us = rustix::process::geteuid().as_raw();
+    rustix::fs::statat(&place.directory, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|file| file.st_uid == us && file.st_mode & 0o400 == 0)
 }
 
 /// Headers in the directories of the sources.
@@ -323,19 +372,21 @@ mod tests {
         let why = |names: &[&str]| {
             super::read(&names.iter().map(|name| at(name)).collect::<Vec<_>>(), suite, false, None).unwrap_err()
         };
-        assert!(why(&["link.c"]).contains("it is a symbolic link"));
-        assert!(why(&["{main}.c", "e/x.c"]).contains("braces"));
-        assert!(why(&["d/x.c", "e/x.c"]).contains("lies behind one"));
-        assert!(why(&["d"]).contains("not a regular file"));
-        assert!(why(&["none.c"]).contains("cannot open it: No such file"));
-        assert!(why(&[]).contains("no sources"));
+        assert!(why(&["link.c"]).to_string().contains("it is a symbolic link"));
+        assert!(why(&["{main}.c", "e/x.c"]).to_string().contains("braces"));
+        assert!(why(&["d/x.c", "e/x.c"]).to_string().contains("lies behind one"));
+        assert!(why(&["d"]).to_string().contains("not a regular file"));
+        assert!(why(&["none.c"]).to_string().contains("cannot open it: No such file"));
+        assert!(matches!(why(&["link.c"]), CompileError::Refused(_)));
+        assert!(matches!(why(&["none.c"]), CompileError::Judge(_)));
+        assert!(why(&[]).to_string().contains("no sources"));
 
         // Below a package, links that stay there are no secret.
         std::os::unix::fs::symlink("../d/x.c", at("d/y.c")).unwrap();
         let read = |name: &str| super::read(&[at(name)], suite, false, Some(directory.path()));
         assert_eq!(names(&read("d/y.c").unwrap()), ["y.c"]);
         assert_eq!(names(&read("e/x.c").unwrap()), ["x.c"]);
-        assert!(read("link.c").unwrap_err().contains("leads out of its package"));
+        assert!(read("link.c").unwrap_err().to_string().contains("leads out of its package"));
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Which submissions are meant: those of a package by their names, others by their paths.
 
+use crate::files::MOST_STORED;
 use crate::suite::nearest;
+use millibox_package::DEEPEST;
 use millibox_package::model::{Problem, Program, Submission};
 use std::path::{Path, PathBuf};
 
-/// Files of one submission.
-const MOST_FILES: usize = 1000;
+/// Files of one submission that are looked for. With more than are allowed it is refused when it is compiled.
+const MOST_FILES: usize = MOST_STORED + 1;
 
 /// Submissions that somebody names: of the package, by name or folder (`accepted/anna.cpp`, `accepted`,
 /// `anna.cpp` if there is one of that name only) or by path; or a file or directory from anywhere.
@@ -66,7 +68,7 @@ pub fn choose(problem: &Problem, named: &Path, language: Option<&str>) -> Result
 fn outside(path: &Path, language: Option<&str>) -> Result<Submission, String> {
     let mut sources = Vec::new();
     if path.is_dir() {
-        gather(path, &mut sources).map_err(|why| format!("{}: {why}", path.display()))?;
+        gather(path, &mut sources, 0).map_err(|why| format!("{}: {why}", path.display()))?;
         sources.sort();
         if sources.is_empty() {
             return Err(format!("{}: a directory without files is no submission", path.display()));
@@ -92,8 +94,9 @@ fn outside(path: &Path, language: Option<&str>) -> Result<Submission, String> {
     })
 }
 
-/// Regular files; none that is hidden, and no links.
-fn gather(directory: &Path, sources: &mut Vec<PathBuf>) -> Result<(), String> {
+/// Regular files; none that is hidden, and no links. A directory that is too deep is taken for a source itself: compiling
+/// refuses it.
+fn gather(directory: &Path, sources: &mut Vec<PathBuf>, depth: usize) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot read the directory {}: {error}", directory.display());
     for entry in std::fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -101,13 +104,13 @@ fn gather(directory: &Path, sources: &mut Vec<PathBuf>) -> Result<(), String> {
         if entry.file_name().as_encoded_bytes().starts_with(b".") {
             continue;
         }
-        if kind.is_dir() {
-            gather(&entry.path(), sources)?;
-        } else if kind.is_file() {
+        if kind.is_dir() && depth < DEEPEST {
+            gather(&entry.path(), sources, depth + 1)?;
+        } else if kind.is_dir() || kind.is_file() {
             sources.push(entry.path());
         }
-        if sources.len() > MOST_FILES {
-            return Err(format!("more than {MOST_FILES} files are no submission"));
+        if sources.len() >= MOST_FILES {
+            break;
         }
     }
     Ok(())

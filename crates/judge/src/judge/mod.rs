@@ -46,6 +46,7 @@ use crate::report::{About, SubmissionReport};
 use crate::scoring::Progress;
 use crate::suite::{ChoiceError, Suite, Suites};
 use machine::GENERATIONS;
+use millibox::Supervisor;
 use millibox_package::Fault;
 use millibox_package::model::{Problem, Submission};
 use std::path::PathBuf;
@@ -166,9 +167,11 @@ impl<'m> Judge<'m> {
     fn compile(&self, suite: &Suite, sources: &[PathBuf], options: &CompileOptions) -> Compilation {
         let failed = |compilation: &Compilation| matches!(compilation.result, Err(CompileError::Judge(_)));
         self.machine.attempt(failed, |generation, supervisor| {
-            let toolbox = self.toolboxes[generation]
-                .get_or_init(|| Toolbox::new(supervisor, self.suites.clone(), self.cache.clone()));
-            toolbox.compile(suite, sources, options)
+            self.toolbox(generation, supervisor).compile(suite, sources, options)
         })
+    }
+
+    fn toolbox(&self, generation: usize, supervisor: &'m Supervisor) -> &Toolbox<'m> {
+        self.toolboxes[generation].get_or_init(|| Toolbox::new(supervisor, self.suites.clone(), self.cache.clone()))
     }
 }

@@ -11,7 +11,7 @@ use super::machine::stay_on;
 use super::prepare::{Prepared, Referee};
 use super::pressure;
 use crate::batch::{self, Case, Trial, Worker};
-use crate::compile::{Compilation, CompileError};
+use crate::compile::{Compilation, CompileError, Toolbox};
 use crate::feedback::Feedback;
 use crate::interactive;
 use crate::passes;
@@ -19,7 +19,7 @@ use crate::program::{Executable, Limits};
 use crate::report::{About, CompilationReport};
 use crate::scoring::{Graded, Grading, Judged, Progress};
 use crate::verdict::{TestResult, Verdict};
-use millibox::{Outcome, RunResult, Supervisor};
+use millibox::{Outcome, RunResult, Step};
 use millibox_package::model::{Kind, Submission, Test};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::Builder;
@@ -167,7 +167,8 @@ impl<'a> Pool<'a, '_> {
                                     Some(known) if known.0 == generation => worker.insert(known),
                                     _ => worker.insert((generation, Worker::new(supervisor).cpus([cpu]))),
                                 };
-                                self.test(worker, supervisor, &executable, test, tests[test])
+                                let toolbox = self.judge.toolbox(generation, supervisor);
+                                self.test(worker, toolbox, &executable, test, tests[test])
                             },
                         )
                     };
@@ -203,7 +204,7 @@ impl<'a> Pool<'a, '_> {
     fn test(
         &self,
         worker: &mut Worker<'_>,
-        supervisor: &Supervisor,
+        toolbox: &Toolbox<'_>,
         executable: &Executable,
         number: usize,
         test: &Test,
@@ -212,7 +213,7 @@ impl<'a> Pool<'a, '_> {
         let with_files;
         let executable = match &self.prepared.files[number] {
             None => executable,
-            Some(files) => match executable.beside(files.path(), supervisor.ids()) {
+            Some(files) => match executable.beside(files.path(), worker.supervisor.ids()) {
                 Ok(executable) => {
                     with_files = executable;
                     &with_files
@@ -221,13 +222,15 @@ impl<'a> Pool<'a, '_> {
             },
         };
         let trial = Trial { executable, case, limits: &self.limits[number] };
-        let pass =
-            |worker: &mut Worker<'_>, trial: &Trial<'_>, feedback: Option<&Feedback>| match &self.prepared.referee {
+        let pass = |worker: &mut Worker<'_>, trial: &Trial<'_>, feedback: Option<&Feedback>| {
+            let result = match &self.prepared.referee {
                 Referee::Checker(checker) => batch::judge_pass(worker, trial, checker, feedback),
                 Referee::Interactor(interactor) => {
                     interactive::judge_pass(worker, trial, interactor, self.judge.options.mode, feedback)
                 }
             };
+            if cannot_be_executed(&result) && is_machine_fit(worker, toolbox, trial) { broken(result) } else { result }
+        };
         match self.prepared.problem.kind {
             Kind::MultiPass { passes, .. } => {
                 passes::judge(worker, &trial, passes, |worker, trial, feedback| pass(worker, trial, Some(feedback)))
@@ -235,6 +238,26 @@ impl<'a> Pool<'a, '_> {
             Kind::Batch | Kind::Interactive => pass(worker, &trial, None),
         }
     }
+}
+
+/// Whether the kernel has refused to execute the submission. What came of that is a judge error so far.
+fn cannot_be_executed(result: &TestResult) -> bool {
+    let outcome = result.run.as_ref().map(|run| &run.outcome);
+    matches!(outcome, Some(Outcome::NotStarted(error)) if error.step == Step::Exec)
+}
+
+/// Whether a program of the same language that is known to be good can be executed in the submission's place. The
+/// errno does not tell: ENOENT may be an interpreter that the submission made up, or a C library that the machine lacks;
+/// EACCES an interpreter without x permission, or a directory for temporary files on a noexec mount.
+fn is_machine_fit(worker: &Worker<'_>, toolbox: &Toolbox<'_>, trial: &Trial<'_>) -> bool {
+    let suite = toolbox.suites().named(&trial.executable.suite);
+    suite.is_ok_and(|suite| toolbox.starts_example(suite, trial.limits, &trial.arguments(), &worker.cpus))
+}
+
+/// The result of a submission that is itself the reason why it cannot be executed.
+fn broken(result: TestResult) -> TestResult {
+    let reason = result.run.as_ref().map(ToString::to_string).unwrap_or_default();
+    TestResult { verdict: Verdict::RunTimeError, reason, comment: String::new(), score: None, ..result }
 }
 
 impl<'a, 't> Shared<'a, 't> {

@@ -84,7 +84,7 @@ impl Unjudgeable {
 }
 
 pub(super) fn fault(path: &Path, severity: Severity, message: String) -> Fault {
-    Fault { path: path.to_owned(), line: None, column: None, severity, message }
+    Fault { path: path.to_owned(), line: None, column: None, severity, message, bound: None }
 }
 
 impl Prepared {

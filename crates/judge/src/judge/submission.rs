@@ -122,7 +122,7 @@ impl Judge<'_> {
                 if program.language.is_none() && !program.sources.is_empty() {
                     text += "; or name the submission, and its language with --language";
                 }
-                let error = if why.is_unknown_language() { CompileError::Unavailable } else { CompileError::Judge };
+                let error = if why.is_unknown_language() { CompileError::Unavailable } else { CompileError::Refused };
                 return Compilation::none(error(text));
             }
         };
@@ -147,7 +147,7 @@ impl Judge<'_> {
         let mut compilation = self.compile(suite, &program.sources, &options);
         match &mut compilation.result {
             Ok(executable) => executable.argv.extend(program.arguments.iter().map(Into::into)),
-            Err(CompileError::Judge(why)) => *why = problem.shown_in(std::mem::take(why)),
+            Err(CompileError::Judge(why) | CompileError::Refused(why)) => *why = problem.shown_in(std::mem::take(why)),
             Err(_) => {}
         }
         compilation

@@ -341,7 +341,7 @@ impl Setter<'_> {
                     task.by
                 );
                 let (path, severity) = (task.place, Severity::Warning);
-                making.report.warnings.push(Fault { path, line: None, column: None, severity, message });
+                making.report.warnings.push(Fault { path, line: None, column: None, severity, message, bound: None });
                 continue;
             }
             ready.push(Ready { task, digest, bytes, changed });

@@ -42,7 +42,7 @@ impl Report {
 
     fn add(&mut self, severity: Severity, path: &Path, message: impl Into<String>) {
         let message = message.into().replace('\n', "; ");
-        self.faults.push(Fault { path: path.to_owned(), line: None, column: None, severity, message });
+        self.faults.push(Fault { path: path.to_owned(), line: None, column: None, severity, message, bound: None });
     }
 
     /// What came of looking at many things at once.
@@ -115,7 +115,14 @@ impl Setter<'_> {
             for (look, path) in std::iter::once((input, &*test.input)).chain(answer) {
                 for (line, message) in look.remarks {
                     let path = path.to_owned();
-                    report.faults.push(Fault { path, line, column: None, severity: Severity::Warning, message });
+                    report.faults.push(Fault {
+                        path,
+                        line,
+                        column: None,
+                        severity: Severity::Warning,
+                        message,
+                        bound: None,
+                    });
                 }
             }
         }

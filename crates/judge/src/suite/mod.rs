@@ -10,15 +10,18 @@
 //! | `section` | tables of TOML, read so that one fault does not hide the others |
 //! | `template` | `{placeholders}` in commands |
 //! | `choose` | which suite sources are meant for |
+//! | `linking` | static or dynamic programs |
 
 mod builtin;
 mod choose;
+mod linking;
 mod read;
 mod section;
 pub(crate) mod template;
 
 pub use choose::ChoiceError;
 pub(crate) use choose::nearest;
+pub use linking::{Link, Linking};
 pub use read::{Fault, Faults};
 
 use std::collections::BTreeMap;
@@ -46,6 +49,8 @@ pub struct Suite {
     pub prepare: Option<Compile>,
     /// How sources are compiled; none: they are the program.
     pub compile: Option<Compile>,
+    /// How programs are linked; none: the suite says nothing of it.
+    pub linking: Option<Linking>,
     /// How the program is run.
     pub run: Run,
     /// A program that adds numbers: what a suite that works can compile and run.
@@ -269,6 +274,13 @@ impl Suites {
         Ok(Suites { all: languages.into_iter().flat_map(|language| language.suites).collect() })
     }
 
+    /// The same suites, whose programs are linked this way where a suite has both.
+    #[must_use]
+    pub fn with_linking(mut self, link: Link) -> Suites {
+        self.all.iter_mut().filter_map(|suite| suite.linking.as_mut()).for_each(|linking| linking.choose(link));
+        self
+    }
+
     /// All of them, in the order of their files.
     pub fn iter(&self) -> impl Iterator<Item = &Suite> {
         self.all.iter()
@@ -304,9 +316,13 @@ impl Suite {
             || self.sources.files.iter().any(|known| name == known.as_str())
     }
 
-    /// Whether its compiler makes the one file that is run.
-    pub(crate) fn wants_executable(&self) -> bool {
-        self.compile.is_some() && self.run.command.first().is_some_and(|program| program == "{executable}")
+    /// The file of the product that is executed; `None`: the suite runs a program of the system.
+    pub(crate) fn own_program(&self) -> Option<&str> {
+        match self.run.command.first()?.strip_prefix("{directory}/") {
+            Some(name) if template::names(name).next().is_none() => Some(name),
+            Some(_) => None,
+            None => (self.compile.is_some() && self.run.command.first()? == "{executable}").then_some("program"),
+        }
     }
 
     /// Whether the file is one to be included by others.

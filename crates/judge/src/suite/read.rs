@@ -3,7 +3,8 @@
 pub use super::section::{Fault, Faults};
 use super::section::{Reader, Section};
 use super::{
-    Compile, Entry, Example, Product, Root, Run, Sources, Suite, Surroundings, System, Tool, choose, template,
+    Compile, Entry, Example, Link, Linking, Product, Root, Run, Sources, Suite, Surroundings, System, Tool, choose,
+    template,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,6 +24,7 @@ const TOP: &[&str] = &[
     "priority",
     "main",
     "entry",
+    "linking",
     "tool",
     "prepare",
     "compile",
@@ -44,6 +46,8 @@ const SURROUNDINGS: &[&str] = &[
     "command",
 ];
 const COMPILE: &[&str] = &["product", "cpu_seconds", "output_mib"];
+const LINKING: &[&str] = &["always", "default", "dynamic", "package", "static"];
+const LINKS: &[(&str, Link)] = &[("static", Link::Static), ("dynamic", Link::Dynamic)];
 const VARIANT: &[&str] = &["title", "names", "default"];
 const EXAMPLE: &[&str] = &["file", "source"];
 
@@ -171,7 +175,16 @@ impl<'d> Reading<'_, '_, 'd> {
         let mut filled: Vec<String> = tools.iter().map(|tool| tool.program.clone()).collect();
         filled.extend(variants.iter().flat_map(|variant| variant.values.keys().cloned()));
         let prepare = self.compile("prepare", &filled, WHEN_PREPARING);
-        let compile = self.compile("compile", &filled, WHEN_COMPILING);
+        let linking = self.linking();
+        let linked = linking.as_ref().is_some_and(|linking| !linking.is_fixed()).then_some(template::LINKING);
+        let compile =
+            self.compile("compile", &filled, &WHEN_COMPILING.iter().copied().chain(linked).collect::<Vec<_>>());
+        if linked.is_some()
+            && compile.as_ref().is_none_or(|compile| compile.command.iter().all(|argument| argument != "{linking}"))
+        {
+            let span = top.get("linking").map(Spanned::span).unwrap_or_default();
+            self.reader.fault(&span, "[linking] has arguments, so the command in [compile] must have {linking} in it");
+        }
         let run = self.run(&filled);
         let example = self.example();
         self.check_variants(&variants);
@@ -199,6 +212,7 @@ impl<'d> Reading<'_, '_, 'd> {
                 tools: tools.clone(),
                 prepare: prepare.clone(),
                 compile: compile.clone(),
+                linking: linking.clone(),
                 run: run.clone(),
                 example: example.clone(),
                 text: text.to_owned(),
@@ -207,6 +221,26 @@ impl<'d> Reading<'_, '_, 'd> {
         }
         let name_line = self.reader.line(&name_span);
         Language { file: file.to_owned(), name, name_line, suites, names: all_names }
+    }
+
+    fn linking(&mut self) -> Option<Linking> {
+        let reader = &mut *self.reader;
+        let section = reader.table(self.top, "linking")?;
+        reader.only(section, LINKING);
+        if let Some(always) = section.get("always") {
+            let link = reader.word(section, "always", LINKS);
+            if section.keys().count() > 1 {
+                reader.fault(&always.span(), "\"always\" in [linking] leaves no choice; remove the other keys");
+            }
+            return Some(Linking::fixed(link));
+        }
+        if section.get("static").is_none() {
+            reader.missing(section, "static");
+        }
+        let (wanted, package) = (reader.word(section, "default", LINKS), reader.required(section, "package"));
+        let (of_static, of_dynamic) =
+            (reader.plain_strings(section, "static"), reader.plain_strings(section, "dynamic"));
+        Some(Linking::either(wanted, of_static, of_dynamic, package))
     }
 
     fn tools(&mut self) -> Vec<Tool> {
@@ -293,16 +327,16 @@ impl<'d> Reading<'_, '_, 'd> {
     fn compile(&mut self, key: &'d str, filled: &[String], own: &[&str]) -> Option<Compile> {
         let section = self.reader.table(self.top, key)?;
         self.reader.only(section, &[SURROUNDINGS, COMPILE].concat());
-        let (command, surroundings) = self.command(section, filled, own, Usual { scratch: 256, proc: false });
+        let (command, surroundings) = self.command(section, filled, own, Usual { scratch: 640, proc: false });
         let reader = &mut *self.reader;
         Some(Compile {
             command,
             surroundings,
             product: reader.word(section, "product", &[("output", Product::Output), ("sources", Product::Sources)]),
             cpu_time: Duration::from_secs(reader.number(section, "cpu_seconds", 30, 1..3601) as u64),
-            memory: mebibytes(reader.number(section, "memory_mib", 1024, MEBIBYTES)),
+            memory: mebibytes(reader.number(section, "memory_mib", 2048, MEBIBYTES)),
             processes: reader.number(section, "processes", 32, 1..100_001) as u32,
-            output: mebibytes(reader.number(section, "output_mib", 32, MEBIBYTES)),
+            output: mebibytes(reader.number(section, "output_mib", 576, MEBIBYTES)),
         })
     }
 
@@ -353,8 +387,11 @@ impl<'d> Reading<'_, '_, 'd> {
                         }
                     };
                     reader.fault(&text.span(), format!("there is no placeholder {{{name}}} here; {advice}"));
-                } else if name == template::SOURCES && text.get_ref() != "{sources}" {
-                    reader.fault(&text.span(), "{sources} stands for many arguments and must be one by itself");
+                } else if [template::SOURCES, template::LINKING].contains(&name)
+                    && *text.get_ref() != format!("{{{name}}}")
+                {
+                    let message = format!("{{{name}}} stands for many arguments and must be one by itself");
+                    reader.fault(&text.span(), message);
                 }
             }
         }
@@ -487,6 +524,27 @@ source = "x"
             (7, "command = ['{xc}']\nmounts = ['/etc/../root']", "x.toml:8: \"/etc/../root\" must be"),
             (7, "command = ['{xc}']\nenv = { A = 1 }", "x.toml:8: \"env\" in [compile] must be a table of strings"),
             (7, "command = ['{xc}']\nmemory_mib = -1", "x.toml:8: \"memory_mib\" in [compile] must be from 0"),
+            (7, "command = ['{xc}', '{linking}']", "x.toml:7: there is no placeholder {linking} here"),
+            (
+                9,
+                "command = ['x']\n[linking]\nalways = 'no'",
+                "x.toml:11: \"always\" in [linking] must be one of static",
+            ),
+            (
+                9,
+                "command = ['x']\n[linking]\nalways = 'static'\nstatic = []",
+                "x.toml:11: \"always\" in [linking] leaves",
+            ),
+            (
+                9,
+                "command = ['x']\n[linking]\nstatic = ['-s']",
+                "x.toml:10: there must be a key \"package\" in [linking]",
+            ),
+            (
+                9,
+                "command = ['x']\n[linking]\nstatic = ['-s']\npackage = 'p'",
+                "x.toml:10: [linking] has arguments, so the command in [compile] must have {linking}",
+            ),
             (9, "command = ['{main} {output}']", "x.toml:9: there is no placeholder {output} here"),
             (9, "command = ['x']\n[variant.y]\ntitle = 'Y'", "x.toml:10: 0 variants have default = true; exactly one"),
             (9, "command = ['x'", "x.toml:"),

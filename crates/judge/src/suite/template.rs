@@ -9,6 +9,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// Stands for many arguments, so it is an argument of its own.
 pub(crate) const SOURCES: &str = "sources";
+/// Stands for the arguments that choose how programs are linked, of which there may be none.
+pub(crate) const LINKING: &str = "linking";
 
 /// A text in parts: plain, and names of placeholders.
 enum Part<'t> {
@@ -50,6 +52,7 @@ pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
 pub(crate) struct Values {
     values: BTreeMap<String, OsString>,
     sources: Vec<OsString>,
+    linking: Vec<OsString>,
 }
 
 impl Values {
@@ -59,6 +62,10 @@ impl Values {
 
     pub(crate) fn set_sources(&mut self, sources: Vec<OsString>) {
         self.sources = sources;
+    }
+
+    pub(crate) fn set_linking(&mut self, arguments: &[String]) {
+        self.linking = arguments.iter().map(OsString::from).collect();
     }
 
     /// The text with values in place. What a value says is not looked at again.
@@ -80,10 +87,10 @@ impl Values {
     pub(crate) fn fill_all(&self, command: &[String]) -> Vec<OsString> {
         let mut filled = Vec::new();
         for argument in command {
-            if argument == "{sources}" {
-                filled.extend(self.sources.iter().cloned());
-            } else {
-                filled.push(self.fill(argument));
+            match argument.as_str() {
+                "{sources}" => filled.extend(self.sources.iter().cloned()),
+                "{linking}" => filled.extend(self.linking.iter().cloned()),
+                _ => filled.push(self.fill(argument)),
             }
         }
         filled
@@ -118,6 +125,8 @@ mod tests {
         values.set("main", "{executable}");
         values.set("executable", "/p");
         values.set_sources(vec!["a.c".into(), "b.c".into()]);
+        values.set_linking(&["-static".to_owned(), "{main}".to_owned()]);
+        assert_eq!(values.fill_all(&["{linking}".to_owned()]), ["-static", "{main}"]);
         let command = ["x{main}y", "{sources}", "{unknown}", "{executable}"].map(str::to_owned);
         assert_eq!(values.fill_all(&command), ["x{executable}y", "a.c", "b.c", "{unknown}", "/p"]);
     }

@@ -3,11 +3,12 @@
 use super::generators;
 use super::group::{self, Aggregation, MaxScore, Settings};
 use super::header::Header;
+use crate::bound::words_cost;
 use crate::fault::{Log, Place, did_you_mean};
 use crate::model::{Format, Group, Probe, ProbeKind, Rules, ScoreMode, Test};
 use crate::tree::{Kind, Tree};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 const DATA: &str = "data";
 const LEGACY: &str = "testdata.yaml";
@@ -126,7 +127,12 @@ impl<'a> Reader<'a> {
         }
         // DOMjudge takes both names.
         let file = files.iter().find(|file| self.tree.is_file(file)).unwrap_or(&files[0]);
-        group::legacy(self.tree, file, above, self.header, self.log)
+        self.bounded(group::legacy(self.tree, file, above, self.header, self.log), directory)
+    }
+
+    /// The settings of a directory; if the package has come to too much, none: each test would have a copy.
+    fn bounded(&self, settings: Settings, directory: &str) -> Settings {
+        if self.log.takes(directory, settings.cost()) { settings } else { Settings::default() }
     }
 
     /// A directory is a group, and so are those in it.
@@ -156,6 +162,7 @@ impl<'a> Reader<'a> {
         if self.tree.is_directory("data/sample") {
             let file = format!("data/sample/{SUCCESSOR}");
             let (settings, _) = group::successor(self.tree, &file, above, self.header, self.log);
+            let settings = self.bounded(settings, "data/sample");
             groups.push(Group {
                 name: "sample".to_owned(),
                 sample: true,
@@ -223,7 +230,8 @@ impl<'a> Reader<'a> {
 
     fn settings(&self, directory: &str, above: &Settings) -> (Settings, Aggregation) {
         let file = format!("{directory}/{SUCCESSOR}");
-        group::successor(self.tree, &file, above, self.header, self.log)
+        let (settings, aggregation) = group::successor(self.tree, &file, above, self.header, self.log);
+        (self.bounded(settings, directory), aggregation)
     }
 
     /// Rules of `secret` and of the groups in it, in a scoring problem.
@@ -236,6 +244,7 @@ impl<'a> Reader<'a> {
             self.log.error(&own.place, "require_pass of data/secret can only name sample");
         }
         let names: Vec<String> = secret.groups.iter().map(|group| group.name.clone()).collect();
+        let places: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (&**name, at)).collect();
         let modes: Vec<ScoreMode> = others.iter().map(|other| other.mode.unwrap_or(ScoreMode::PassFail)).collect();
         let mut sum = 0.0;
         for (index, (group, other)) in secret.groups.iter_mut().zip(others).enumerate() {
@@ -252,7 +261,7 @@ impl<'a> Reader<'a> {
                 self.log.error(&other.place, "score_aggregation must be pass-fail, as that of data/secret is");
             }
             for name in &other.require_pass {
-                let named = names.iter().position(|other| other == name);
+                let named = places.get(&**name).copied();
                 match named {
                     _ if name == "sample" => {}
                     Some(named) if named < index && modes[named] == ScoreMode::PassFail => {}
@@ -265,7 +274,7 @@ impl<'a> Reader<'a> {
                     }
                     None => {
                         let known = names[..index].iter().map(String::as_str).chain(["sample"]);
-                        let meant = did_you_mean(name, known);
+                        let meant = if self.log.is_full() { String::new() } else { did_you_mean(name, known) };
                         self.log
                             .error(&other.require_place, format!("require_pass: there is no group {name:?}{meant}"));
                     }
@@ -410,6 +419,10 @@ impl<'a> Reader<'a> {
             }
             return None;
         };
+        // Once the package has come to too much, nothing is copied any more.
+        if !self.log.takes(input, 0) {
+            return None;
+        }
         let answer = is_file(".ans");
         let mut description = is_file(".desc").and_then(|file| self.words_of(file));
         let mut settings = settings.clone();
@@ -425,6 +438,10 @@ impl<'a> Reader<'a> {
                 settings.arguments = Some(words.split_whitespace().map(str::to_owned).collect());
             }
             directory = files.get(".files").filter(|path| self.tree.is_directory(path)).copied();
+        }
+        let own = if settings.checker_flags.is_some() { words_cost(&self.header.flags) } else { 0 };
+        if !self.log.takes(input, settings.cost() + own) {
+            return None;
         }
         let flags = settings.checker_flags.map(|flags| [self.header.flags.clone(), flags].concat());
         Some(Test {
@@ -444,6 +461,7 @@ impl<'a> Reader<'a> {
     fn words_of(&self, file: &str) -> Option<String> {
         const MOST: u64 = 64 << 10;
         match self.tree.bytes(file, MOST) {
+            Ok(bytes) if !self.log.takes(file, bytes.len()) => None,
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
             Err(error) => {
                 self.log.warning(Place::file(file), format!("cannot be read: {error}"));

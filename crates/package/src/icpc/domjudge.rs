@@ -1,6 +1,7 @@
 //! What DOMjudge adds to a package: domjudge-problem.ini and .timelimit.
 
 use super::header::{FILE, Header};
+use crate::bound::{Bound, MOST_VALUES};
 use crate::fault::{Log, Place, did_you_mean};
 use crate::keys::{number, seconds};
 use crate::tree::Tree;
@@ -82,6 +83,10 @@ fn entries<'a>(text: &'a str, log: &Log) -> Vec<(Place, &'a str, &'a str)> {
         let line = line.trim();
         if line.is_empty() || line.starts_with([';', '#', '[']) {
             continue;
+        }
+        if entries.len() == MOST_VALUES {
+            log.exceeds(&place, Bound::Values);
+            break;
         }
         let Some((key, value)) = line.split_once('=') else {
             log.error(&place, "neither `key = value` nor a comment");

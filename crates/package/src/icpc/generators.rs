@@ -3,14 +3,16 @@
 //! The format is that of BAPCtools, whose packages are many; docs/guide/problem.md says which part of it is
 //! understood. What is not is a fault: a test that is silently not made would be missed much later.
 
+use crate::bound::{Bound, LONGEST_COMMAND, words_cost};
 use crate::fault::{Log, Place, Severity, did_you_mean};
 use crate::keys::Keys;
 use crate::model::{Generation, Generator, Program};
-use crate::programs::{extension, program};
+use crate::programs::program;
 use crate::tree::{Kind, Tree};
 use crate::yaml::{self, Node, Value};
 use sha2::{Digest, Sha512};
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub const FILE: &str = "generators/generators.yaml";
 const DIRECTORY: &str = "generators";
@@ -77,7 +79,7 @@ fn file(tree: &Tree, node: &Node, log: &Log, unsupported: Severity) -> Made {
         made.solution = Some((place, path.trim_start_matches('/').to_owned()));
     }
     let (together, seen) = (BTreeMap::new(), BTreeSet::new());
-    let mut reader = Reader { tree, log, unsupported, together, seen, made: Vec::new() };
+    let mut reader = Reader { tree, log, unsupported, together, beside: OnceCell::new(), seen, made: Vec::new() };
     if let Some(map) = keys.map("generators") {
         for (name, node, place) in map.rest() {
             reader.together(name, node, place, &map);
@@ -104,12 +106,14 @@ struct Reader<'a> {
     unsupported: Severity,
     /// Generators that are several files.
     together: BTreeMap<String, Program>,
+    /// What lies beside the file, once it is needed.
+    beside: OnceCell<Beside<'a>>,
     /// Names of tests and directories.
     seen: BTreeSet<String>,
     made: Vec<Generation>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn together(&mut self, name: &str, node: &Node, place: &Place, map: &Keys<'_>) {
         let Some(files) = map.texts_of(name, node) else { return };
         let mut sources = Vec::new();
@@ -117,6 +121,9 @@ impl Reader<'_> {
             let path = format!("{DIRECTORY}/{file}");
             if !self.tree.is_file(&path) {
                 return self.log.error(place, format!("generator {name:?}: there is no {path}"));
+            }
+            if !self.log.takes(place, path.len()) {
+                return;
             }
             sources.push(self.tree.path(&path));
         }
@@ -189,7 +196,15 @@ impl Reader<'_> {
             keys.finish();
             return;
         }
-        self.made.extend(self.test(&path, node, place, salt));
+        // Once the package has come to too much, nothing is copied any more.
+        if !self.log.takes(place, path.len()) {
+            return;
+        }
+        if let Some(made) = self.test(&path, node, place, salt)
+            && self.log.takes(place, words_cost(&made.arguments) + made.cost())
+        {
+            self.made.push(made);
+        }
     }
 
     fn test(&self, test: &str, node: &Node, place: &Place, salt: &str) -> Option<Generation> {
@@ -260,6 +275,10 @@ impl Reader<'_> {
     /// the command as it is written.
     fn command(&self, test: &str, text: &str, place: &Place, salt: &str) -> Option<(Generator, Vec<String>, u64)> {
         let text = text.trim();
+        if text.len() > LONGEST_COMMAND {
+            self.log.exceeds(place, Bound::Command);
+            return None;
+        }
         let mut words = text.split_whitespace();
         let Some(name) = words.next() else {
             self.log.error(place, "here should be a command: a generator and its arguments");
@@ -294,18 +313,13 @@ impl Reader<'_> {
         if self.tree.kind(&path).is_some() && !path.contains("/../") {
             return Some(program(self.tree, &path));
         }
-        let children = self.tree.children(DIRECTORY);
-        let stem = |file: &str| file.rsplit_once('.').map(|(stem, _)| stem.to_owned());
-        let fits = |file: &str, kind| {
-            kind == Kind::File && stem(file).as_deref() == Some(name) && extension(file) != Some("yaml")
-        };
-        let found: Vec<&str> =
-            children.iter().filter(|(file, _, kind)| fits(file, *kind)).map(|(_, path, _)| *path).collect();
-        match found[..] {
+        let beside = self.beside.get_or_init(|| Beside::of(self.tree));
+        let found = beside.stems.get(name).map_or(&[][..], Vec::as_slice);
+        match *found {
             [path] => return Some(program(self.tree, path)),
             [] => {
-                let names = children.iter().map(|(name, ..)| *name);
-                let meant = did_you_mean(name, names);
+                let names = beside.names.iter().copied();
+                let meant = if self.log.is_full() { String::new() } else { did_you_mean(name, names) };
                 self.log.error(place, format!("there is no generator {name:?} in {DIRECTORY}{meant}"));
             }
             [first, second, ..] => {
@@ -313,6 +327,29 @@ impl Reader<'_> {
             }
         }
         None
+    }
+}
+
+/// What lies beside generators.yaml.
+struct Beside<'a> {
+    names: Vec<&'a str>,
+    /// Paths of files by their names without extension.
+    stems: HashMap<&'a str, Vec<&'a str>>,
+}
+
+impl<'a> Beside<'a> {
+    fn of(tree: &'a Tree) -> Beside<'a> {
+        let mut beside = Beside { names: Vec::new(), stems: HashMap::new() };
+        for (name, path, kind) in tree.children(DIRECTORY) {
+            beside.names.push(name);
+            if let Some((stem, extension)) = name.rsplit_once('.')
+                && kind == Kind::File
+                && extension != "yaml"
+            {
+                beside.stems.entry(stem).or_default().push(path);
+            }
+        }
+        beside
     }
 }
 
@@ -358,8 +395,11 @@ fn with_seed(word: &str, seed: u64, places: &mut usize) -> String {
 
 /// What looks like a placeholder and is none: a word in braces, perhaps with something after a colon.
 fn unknown(word: &str) -> impl Iterator<Item = &str> {
+    // Longer ones are none, so that a word is gone through once.
+    const LONGEST: usize = 64;
     word.match_indices('{').filter_map(|(from, _)| {
-        let inner = &word[from + 1..from + word[from..].find('}')?];
+        let length = word.as_bytes()[from + 1..].iter().take(LONGEST).position(|byte| *byte == b'}')?;
+        let inner = &word[from + 1..from + 1 + length];
         let (name, rest) = inner.split_once(':').unwrap_or((inner, ""));
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.bytes().all(plain);

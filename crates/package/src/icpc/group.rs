@@ -1,6 +1,7 @@
 //! testdata.yaml of the legacy format, test_group.yaml of its successor, and the YAML file of one test.
 
 use super::header::Header;
+use crate::bound::{Bound, MOST_TEXT, words_cost};
 use crate::constants::Constants;
 use crate::fault::{Log, Place, did_you_mean};
 use crate::keys::{Keys, number, shown};
@@ -74,6 +75,17 @@ impl Settings {
             checker_flags: self.checker_flags.or_else(|| above.checker_flags.clone()),
             arguments: self.arguments.or_else(|| above.arguments.clone()),
         }
+    }
+
+    /// Bytes that a copy of them takes.
+    pub fn cost(&self) -> usize {
+        let input_flags = match &self.input_flags {
+            None => 0,
+            Some(InputFlags::All(flags)) => words_cost(flags),
+            Some(InputFlags::Named(flags)) => flags.iter().map(|(name, flags)| name.len() + words_cost(flags)).sum(),
+        };
+        let lists = [&self.grader_flags, &self.checker_flags, &self.arguments];
+        input_flags + lists.into_iter().flatten().map(|words| words_cost(words)).sum::<usize>()
     }
 
     /// Rules of a group of the legacy format.
@@ -212,7 +224,18 @@ fn document(tree: &Tree, file: &str, constants: &Constants, log: &Log) -> Option
         return None;
     }
     let text = tree.text(file, log)?;
-    let filled = constants.fill(text.as_bytes()).and_then(|filled| String::from_utf8(filled).ok());
+    let filled = match constants.fill(text.as_bytes(), MOST_TEXT as usize) {
+        Ok(filled) => filled.and_then(|filled| String::from_utf8(filled).ok()),
+        Err(_) => {
+            log.exceeds(file, Bound::Text);
+            return None;
+        }
+    };
+    if let Some(filled) = &filled
+        && !log.takes(file, filled.len())
+    {
+        return None;
+    }
     yaml::parse(filled.as_deref().unwrap_or(&text), &Place::file(file), log)
 }
 

@@ -2,6 +2,7 @@
 //! in their sources, by submissions.yaml.
 
 use super::header::Header;
+use crate::bound::{LONGEST_PATTERN, MOST_PATTERNS, MOST_SUBMISSIONS};
 use crate::fault::{Log, Place, did_you_mean};
 use crate::keys::{Keys, number, shown};
 use crate::model::{Expected, Format, Submission};
@@ -59,6 +60,10 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
                         log.warning(path, "not read: neither an extension nor a first line #! tells the language");
                     }
                     continue;
+                }
+                _ if found.len() == MOST_SUBMISSIONS => {
+                    log.exceeds(DIRECTORY, crate::Bound::Submissions);
+                    break;
                 }
                 Kind::Directory if tree.files(path).next().is_none() => {
                     log.warning(path, "a submission without files");
@@ -137,7 +142,7 @@ fn tags(tree: &Tree, path: &str, header: &Header, log: &Log) -> Tags {
     let mut first: Option<&str> = None;
     for file in files {
         // What cannot be read is told where the file is listed.
-        let Ok(bytes) = tree.bytes(file, SEARCHED) else { continue };
+        let Some(bytes) = tree.searched(file, SEARCHED, log) else { continue };
         let text = String::from_utf8_lossy(&bytes).to_ascii_uppercase();
         for (kind, tag) in ["@EXPECTED_RESULTS@: ", "@EXPECTED_SCORE@: "].iter().enumerate() {
             let mut places = text.match_indices(tag);
@@ -305,7 +310,11 @@ impl Claim {
         Claim {
             verdicts: self.verdicts || other.verdicts,
             permitted: self.permitted & other.permitted,
-            required: [&self.required[..], &other.required].concat(),
+            required: {
+                // Sets of verdicts, of which there are few: none is needed twice.
+                let new = other.required.iter().filter(|required| !self.required.contains(required));
+                self.required.iter().chain(new).copied().collect()
+            },
             ..self
         }
     }
@@ -408,6 +417,11 @@ fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
     let mut claims = Vec::new();
     let told = Told::default();
     for (pattern, node, place) in keys.rest() {
+        // Each is compiled, and compared with each submission.
+        if claims.len() == MOST_PATTERNS || pattern.len() > LONGEST_PATTERN {
+            log.exceeds(place, crate::Bound::Patterns);
+            break;
+        }
         // The format has * and {a,b} only.
         let plain = !pattern.contains(['[', ']', '?', '\\']) && !pattern.contains("**");
         let glob = GlobBuilder::new(pattern).literal_separator(true).build().ok().filter(|_| plain);
@@ -508,7 +522,9 @@ fn claim(keys: Keys<'_>, default: Claim, header: &Header, told: &Told, log: &Log
                 "required of some of the tests is asked of all together: whichever has such a verdict will do";
             tell_once(&tests, "required", message, told, log);
             if let Some(required) = verdicts(&tests, "required", log) {
-                claim.required.push(required);
+                if !claim.required.contains(&required) {
+                    claim.required.push(required);
+                }
                 claim.verdicts = true;
             }
             score(&tests, log);

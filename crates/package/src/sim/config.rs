@@ -3,6 +3,7 @@
 //!
 //! A line that cannot be read is told and skipped, so that one look finds all of them.
 
+use crate::bound::{Bound, MOST_KEYS, MOST_VALUES};
 use crate::fault::{Log, Place, did_you_mean};
 use std::iter::Peekable;
 use std::str::Chars;
@@ -44,15 +45,23 @@ impl<'a> Config<'a> {
     /// Reads a file in which these variables are known.
     pub fn read(text: &str, file: &str, known: &[&str], log: &'a Log) -> Config<'a> {
         let file = Place::file(file);
-        let mut cursor = Cursor { rest: text.chars().peekable(), file, line: 1, column: 1 };
+        let mut cursor = Cursor { rest: text.chars().peekable(), file, line: 1, column: 1, values: 0 };
         let mut config = Config { variables: Vec::new(), log };
         while cursor.peek().is_some() {
             match cursor.variable(log) {
+                Ok(Some(variable)) if config.variables.len() == MOST_KEYS => {
+                    log.exceeds(&variable.place, Bound::Keys);
+                    break;
+                }
                 Ok(Some(variable)) => config.add(variable, known),
                 Ok(None) => {}
-                Err((place, message)) => {
+                Err(Stop::Wrong(place, message)) => {
                     log.error(&place, message);
                     cursor.skip_line();
+                }
+                Err(Stop::Exceeds(place, bound)) => {
+                    log.exceeds(&place, bound);
+                    break;
                 }
             }
         }
@@ -115,13 +124,22 @@ impl<'a> Config<'a> {
     }
 }
 
-type Step<T> = Result<T, (Place, String)>;
+/// Why a value is not read, and where.
+enum Stop {
+    /// What follows may be sound.
+    Wrong(Place, String),
+    Exceeds(Place, Bound),
+}
+
+type Step<T> = Result<T, Stop>;
 
 struct Cursor<'a> {
     rest: Peekable<Chars<'a>>,
     file: Place,
     line: u32,
     column: u32,
+    /// Of all arrays.
+    values: usize,
 }
 
 impl Cursor<'_> {
@@ -170,7 +188,10 @@ impl Cursor<'_> {
                 self.skip_line();
                 Ok(())
             }
-            Some(c) => Err((self.place(), format!("{c:?} after the value; put values with such characters in quotes"))),
+            Some(c) => {
+                let message = format!("{c:?} after the value; put values with such characters in quotes");
+                Err(Stop::Wrong(self.place(), message))
+            }
         }
     }
 
@@ -192,11 +213,11 @@ impl Cursor<'_> {
         let place = self.place();
         let name = self.take_while(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         if name.is_empty() {
-            return Err((place, "here should be a key".to_owned()));
+            return Err(Stop::Wrong(place, "here should be a key".to_owned()));
         }
         self.skip_spaces();
         if !self.peek().is_some_and(|c| c == ':' || c == '=') {
-            return Err((self.place(), format!("after the key {name:?} should be a colon")));
+            return Err(Stop::Wrong(self.place(), format!("after the key {name:?} should be a colon")));
         }
         self.next();
         self.skip_spaces();
@@ -224,7 +245,7 @@ impl Cursor<'_> {
             self.take_while(|c| c.is_whitespace() || c == ',');
             let place = self.place();
             match self.peek() {
-                None => return Err((begin, "this array has no end; there is no ] after it".to_owned())),
+                None => return Err(Stop::Wrong(begin, "this array has no end; there is no ] after it".to_owned())),
                 Some(']') => {
                     self.next();
                     return Ok((items, place));
@@ -240,13 +261,21 @@ impl Cursor<'_> {
                         match self.peek() {
                             None | Some('\n' | '#' | ']' | ',') => Ok(Item { place, text }),
                             Some(c) => {
-                                Err((self.place(), format!("{c:?} after the value; a comma or a line's end should be")))
+                                let message = format!("{c:?} after the value; a comma or a line's end should be");
+                                Err(Stop::Wrong(self.place(), message))
                             }
                         }
                     });
                     match item {
-                        Ok(item) => items.push(item),
-                        Err((place, message)) => {
+                        Ok(item) => {
+                            self.values += 1;
+                            if self.values > MOST_VALUES {
+                                return Err(Stop::Exceeds(item.place, Bound::Values));
+                            }
+                            items.push(item);
+                        }
+                        Err(stop @ Stop::Exceeds(..)) => return Err(stop),
+                        Err(Stop::Wrong(place, message)) => {
                             log.error(&place, message);
                             self.skip_line();
                         }
@@ -277,7 +306,7 @@ impl Cursor<'_> {
         loop {
             text += &self.take_while(|c| c != '\'' && c != '\n');
             if self.peek() != Some('\'') {
-                return Err((begin, "this quote has no end in its line".to_owned()));
+                return Err(Stop::Wrong(begin, "this quote has no end in its line".to_owned()));
             }
             self.next();
             if self.peek() != Some('\'') {
@@ -298,10 +327,10 @@ impl Cursor<'_> {
                 Some('"') => {
                     self.next();
                     return String::from_utf8(bytes)
-                        .map_err(|_| (begin, "with its escapes this is no UTF-8".to_owned()));
+                        .map_err(|_| Stop::Wrong(begin, "with its escapes this is no UTF-8".to_owned()));
                 }
                 Some('\\') => bytes.push(self.escape()?),
-                _ => return Err((begin, "this quote has no end in its line".to_owned())),
+                _ => return Err(Stop::Wrong(begin, "this quote has no end in its line".to_owned())),
             }
         }
     }
@@ -325,7 +354,7 @@ impl Cursor<'_> {
                 let digits = [self.hexadecimal()?, self.hexadecimal()?];
                 return Ok(digits[0] << 4 | digits[1]);
             }
-            c => return Err((place, format!("unknown escape \\{c}"))),
+            c => return Err(Stop::Wrong(place, format!("unknown escape \\{c}"))),
         };
         self.next();
         Ok(byte)
@@ -333,7 +362,8 @@ impl Cursor<'_> {
 
     fn hexadecimal(&mut self) -> Step<u8> {
         let digit = self.peek().and_then(|c| c.to_digit(16)).and_then(|digit| u8::try_from(digit).ok());
-        let digit = digit.ok_or_else(|| (self.place(), "after \\x come two hexadecimal digits".to_owned()))?;
+        let digit =
+            digit.ok_or_else(|| Stop::Wrong(self.place(), "after \\x come two hexadecimal digits".to_owned()))?;
         self.next();
         Ok(digit)
     }

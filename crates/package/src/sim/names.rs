@@ -1,7 +1,6 @@
 //! Names of tests: `abc2b` is test `b` of group 2. Ranges of them: `1a-d`, `4-8c`.
 
-/// Tests that one file may name by ranges.
-const MOST_TESTS: usize = 10_000;
+use crate::bound::{Bound, LONGEST_NAME};
 
 /// A test's name in its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,17 +50,35 @@ pub fn test_order(name: &str) -> (&str, usize, &str, &str) {
     (test, group.len(), group, prefix)
 }
 
-/// The names in a range, or what is wrong with it.
-pub fn range(text: &str) -> Result<Vec<String>, String> {
+/// Why a range is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RangeError {
+    /// In words.
+    Wrong(String),
+    Exceeds(Bound),
+}
+
+/// The names in a range, of which there may be `most`, or what is wrong with it.
+pub fn range(text: &str, most: usize) -> Result<Vec<String>, RangeError> {
+    let wrong = |why: String| Err(RangeError::Wrong(why));
+    let first = text.split_once('-').map_or(text, |(first, _)| first);
+    if first.len() > LONGEST_NAME {
+        return Err(RangeError::Exceeds(Bound::TestName));
+    }
+    if most == 0 {
+        return Err(RangeError::Exceeds(Bound::TestsOfFile));
+    }
     let Some((first, last)) = text.split_once('-') else { return Ok(vec![text.to_owned()]) };
     let (begin, end) = (split(first), split(last));
     if last.is_empty() {
-        return Err("nothing stands after the hyphen".to_owned());
+        return wrong("nothing stands after the hyphen".to_owned());
     }
     if !end.prefix.is_empty() && end.prefix != begin.prefix {
-        return Err(format!("its ends begin differently, with {:?} and {:?}", begin.prefix, end.prefix));
+        return wrong(format!("its ends begin differently, with {:?} and {:?}", begin.prefix, end.prefix));
     }
-    let number = |digits: &str| digits.parse::<u64>().map_err(|_| format!("{digits:?} is no number of a group"));
+    let number = |digits: &str| {
+        digits.parse::<u64>().map_err(|_| RangeError::Wrong(format!("{digits:?} is no number of a group")))
+    };
     let from = number(begin.group)?;
     // `4a-d`
     let to = if end.group.is_empty() { from } else { number(end.group)? };
@@ -69,17 +86,17 @@ pub fn range(text: &str) -> Result<Vec<String>, String> {
     let last = end.test.to_ascii_lowercase();
     let first = if begin.test.is_empty() { last.clone() } else { begin.test.to_ascii_lowercase() };
     if first.len() != last.len() {
-        return Err(format!("{first:?} and {last:?} have different lengths"));
+        return wrong(format!("{first:?} and {last:?} have different lengths"));
     }
     if from > to || first > last {
-        return Err("its end comes before its beginning".to_owned());
+        return wrong("its end comes before its beginning".to_owned());
     }
     let mut names = Vec::new();
     for group in from..=to {
         let mut test = first.clone().into_bytes();
         loop {
-            if names.len() == MOST_TESTS {
-                return Err(format!("more than {MOST_TESTS} tests"));
+            if names.len() == most {
+                return Err(RangeError::Exceeds(Bound::TestsOfFile));
             }
             names.push(format!("{}{group}{}", begin.prefix, String::from_utf8_lossy(&test)));
             if test == last.as_bytes() || !next(&mut test) {
@@ -120,7 +137,7 @@ mod tests {
 
     #[test]
     fn ranges() {
-        let names = |text| range(text).unwrap().join(" ");
+        let names = |text| range(text, 10).unwrap().join(" ");
         assert_eq!(names("x1"), "x1");
         assert_eq!(names("1a-d"), "1a 1b 1c 1d");
         assert_eq!(names("4-6c"), "4c 5c 6c");
@@ -131,9 +148,19 @@ mod tests {
     }
 
     #[test]
+    fn range_beyond_what_is_left_exceeds_a_bound() {
+        assert_eq!(range("1-3", 3).unwrap().len(), 3);
+        assert_eq!(range("1-3", 2), Err(RangeError::Exceeds(Bound::TestsOfFile)));
+        assert_eq!(range("x1", 0), Err(RangeError::Exceeds(Bound::TestsOfFile)));
+        let longest = "x".repeat(LONGEST_NAME - 1);
+        assert_eq!(range(&format!("{longest}1-3"), 3).unwrap().len(), 3);
+        assert_eq!(range(&format!("{longest}x1-3"), 3), Err(RangeError::Exceeds(Bound::TestName)));
+    }
+
+    #[test]
     fn what_is_no_range_is_refused() {
         for text in ["1-", "a-b", "1b-a", "2-1", "1a-bb", "x1-y2", "1-99999999999999999999", "1-99999999"] {
-            assert!(range(text).is_err(), "{text}");
+            assert!(range(text, 10).is_err(), "{text}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::config::{Config, Item};
 use super::names;
 use super::sipfile::{self, Sipfile};
+use crate::bound::{Bound, MOST_SUBMISSIONS};
 use crate::constants::Constants;
 use crate::fault::{Log, Place};
 use crate::keys::{number, seconds};
@@ -12,7 +13,7 @@ use crate::model::{
 };
 use crate::programs::{extension, program};
 use crate::tree::Tree;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::time::Duration;
 
@@ -210,6 +211,9 @@ impl Reader<'_> {
             others[rest..].sort_unstable();
         }
         paths.extend(others.into_iter().map(str::to_owned));
+        if paths.len() > MOST_SUBMISSIONS {
+            self.log.exceeds("", Bound::Submissions);
+        }
         let submission = |(index, path): (usize, &String)| Submission {
             name: path.clone(),
             program: program(self.tree, path),
@@ -378,14 +382,13 @@ impl Reader<'_> {
 
     /// Groups with their tests and points, in order.
     fn groups(&self, tests: Vec<Test>) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
+        let mut by_name: HashMap<String, Vec<Test>> = HashMap::new();
         for test in tests {
             let name = names::group(&test.name).unwrap_or("0").to_owned();
-            match groups.iter_mut().find(|group| group.name == name) {
-                Some(group) => group.tests.push(test),
-                None => groups.push(Group { name, tests: vec![test], ..Group::default() }),
-            }
+            by_name.entry(name).or_default().push(test);
         }
+        let mut groups: Vec<Group> =
+            by_name.into_iter().map(|(name, tests)| Group { name, tests, ..Group::default() }).collect();
         groups.sort_by(|a, b| names::group_order(&a.name).cmp(&names::group_order(&b.name)));
         let points = match self.config.array("scoring") {
             Some(items) => self.points(items, &groups),
@@ -409,6 +412,7 @@ impl Reader<'_> {
     /// `GROUP POINTS`
     fn points(&self, items: &[Item], groups: &[Group]) -> BTreeMap<String, i64> {
         let mut points = BTreeMap::new();
+        let names: BTreeSet<&str> = groups.iter().map(|group| &*group.name).collect();
         for item in items {
             let words = item.words();
             let [group, number] = words[..] else {
@@ -427,7 +431,7 @@ impl Reader<'_> {
                 );
                 continue;
             };
-            if groups.iter().all(|other| other.name != group) {
+            if !names.contains(&*group) {
                 self.log.error(&item.place, format!("scoring: group {group} has no tests"));
             }
             if points.insert(group.clone(), i64::from(number)).is_some() {

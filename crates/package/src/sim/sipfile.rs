@@ -1,13 +1,14 @@
 //! Sipfile: how the package's tests are made.
 
 use super::config::{Config, Item};
-use super::names;
+use super::names::{self, RangeError};
+use crate::bound::{Bound, MOST_TESTS, MOST_UTILS, words_cost};
 use crate::fault::Log;
 use crate::keys::{number, seconds};
 use crate::model::{Generation, Generator};
 use crate::programs::program;
 use crate::tree::Tree;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 pub const FILE: &str = "Sipfile";
@@ -45,12 +46,17 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
         })
     });
     let mut seen = BTreeSet::new();
+    // Tests that may still be named.
+    let mut left = MOST_TESTS;
     for item in config.array("static").unwrap_or_default() {
         let words = item.words();
         if let Some(word) = words.get(1) {
             log.warning(&item.place, format!("not read: {word:?} after the range of tests"));
         }
-        for name in words.first().map_or_else(Vec::new, |range| tests(item, range, log)) {
+        let Some(range) = words.first() else { continue };
+        let Some(names) = tests(item, range, left, log) else { break };
+        left -= names.len();
+        for name in names {
             if seen.insert(name.clone()) {
                 sipfile.fixed.push(Item { place: item.place.clone(), text: name });
             } else {
@@ -58,14 +64,22 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
             }
         }
     }
-    for item in config.array("gen").unwrap_or_default() {
+    let mut generators = Generators { tree, log, sources: None, found: HashMap::new() };
+    'items: for item in config.array("gen").unwrap_or_default() {
         let Some((range, command)) = item.text.split_once(char::is_whitespace) else {
             log.error(&item.place, format!("there is no generator after {:?}", item.text));
             continue;
         };
         let command = command.trim();
-        let (generator, arguments) = generator(tree, command, item, log);
-        for name in tests(item, range, log) {
+        let Some(names) = tests(item, range, left, log) else { break };
+        left -= names.len();
+        let (generator, arguments) = generators.of(command, item);
+        let cost = words_cost(&arguments) + generator.cost();
+        for name in names {
+            // Each test has a command of its own.
+            if !log.takes(&item.place, cost + name.len()) {
+                break 'items;
+            }
             if !seen.insert(name.clone()) {
                 log.error(&item.place, format!("test {name:?} has been named before, in gen or in static"));
                 continue;
@@ -78,11 +92,19 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
     Some(sipfile)
 }
 
-fn tests(item: &Item, range: &str, log: &Log) -> Vec<String> {
-    let names = names::range(range).unwrap_or_else(|error| {
-        log.error(&item.place, format!("{range:?} is no range of tests: {error}"));
-        Vec::new()
-    });
+/// The tests of a range; `None`: the file names too many, or too long ones, and the log says so.
+fn tests(item: &Item, range: &str, most: usize, log: &Log) -> Option<Vec<String>> {
+    let names = match names::range(range, most) {
+        Ok(names) => names,
+        Err(RangeError::Wrong(error)) => {
+            log.error(&item.place, format!("{range:?} is no range of tests: {error}"));
+            Vec::new()
+        }
+        Err(RangeError::Exceeds(bound)) => {
+            log.exceeds(&item.place, bound);
+            return None;
+        }
+    };
     for name in &names {
         if names::group(name).is_none() || name.contains('/') {
             log.error(
@@ -91,39 +113,69 @@ fn tests(item: &Item, range: &str, log: &Log) -> Vec<String> {
             );
         }
     }
-    names.into_iter().filter(|name| names::group(name).is_some() && !name.contains('/')).collect()
+    Some(names.into_iter().filter(|name| names::group(name).is_some() && !name.contains('/')).collect())
 }
 
-/// A source of the package by its path, or by letters of its path below `utils`; else a command.
-fn generator(tree: &Tree, command: &str, item: &Item, log: &Log) -> (Generator, Vec<String>) {
-    if let Some(line) = command.strip_prefix("sh:") {
-        return (Generator::Shell(line.to_owned()), Vec::new());
+/// Generators of the package, which are looked for once for each name.
+struct Generators<'a> {
+    tree: &'a Tree,
+    log: &'a Log,
+    /// Paths of the sources below `utils`, once they are needed.
+    sources: Option<Vec<&'a str>>,
+    found: HashMap<String, Option<String>>,
+}
+
+impl Generators<'_> {
+    /// A source of the package by its path, or by letters of its path below `utils`; else a command.
+    fn of(&mut self, command: &str, item: &Item) -> (Generator, Vec<String>) {
+        if let Some(line) = command.strip_prefix("sh:") {
+            return (Generator::Shell(line.to_owned()), Vec::new());
+        }
+        let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+        let path = match self.found.get(name) {
+            Some(path) => path.clone(),
+            None => {
+                let path = self.look(name, item);
+                self.found.insert(name.to_owned(), path.clone());
+                path
+            }
+        };
+        match path {
+            Some(path) => (Generator::Program(program(self.tree, &path)), arguments(rest)),
+            None => (Generator::Shell(command.to_owned()), Vec::new()),
+        }
     }
-    let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
-    let path = if tree.is_file(name) {
-        name
-    } else {
+
+    fn look(&mut self, name: &str, item: &Item) -> Option<String> {
+        if self.tree.is_file(name) {
+            return Some(name.to_owned());
+        }
+        let (tree, log) = (self.tree, self.log);
+        let is_source = |path: &&str| !path.starts_with("utils/cache/") && super::simfile::is_source(path);
         let sources =
-            tree.files("utils").filter(|path| !path.starts_with("utils/cache/") && super::simfile::is_source(path));
-        let matching: Vec<&str> = sources.filter(|path| matches(name, path)).collect();
+            self.sources.get_or_insert_with(|| tree.files("utils").filter(is_source).take(MOST_UTILS + 1).collect());
+        if sources.len() > MOST_UTILS {
+            log.exceeds(&item.place, Bound::Utils);
+            return None;
+        }
+        let matching: Vec<&str> = sources.iter().copied().filter(|path| matches(name, path)).take(2).collect();
         match matching[..] {
-            [path] => path,
+            [path] => Some(path.to_owned()),
             [] => {
                 let message =
                     format!("no source below utils matches {name:?}; taken for a command of the shell, which");
                 log.warning(&item.place, format!("{message} is better written sh:{name}"));
-                return (Generator::Shell(command.to_owned()), Vec::new());
+                None
             }
             [first, second, ..] => {
                 log.error(
                     &item.place,
                     format!("the generator {name:?} may be {first} or {second}; write the whole path"),
                 );
-                first
+                Some(first.to_owned())
             }
         }
-    };
-    (Generator::Program(program(tree, path)), arguments(rest))
+    }
 }
 
 /// Whether the letters stand in the path, in this order: in the path without its extension, unless

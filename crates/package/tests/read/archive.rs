@@ -188,10 +188,9 @@ fn with_as_many_entries_as_are_unpacked_and_one_more() {
         let mut archive = Archive::new();
         (0..entries).for_each(|entry| archive.file(&format!("../{entry}"), ""));
         let (_directory, path) = archive.close();
-        millibox_package::read(&path).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>()
+        millibox_package::read(&path).unwrap_err().iter().map(|fault| fault.bound).collect::<Vec<_>>()
     };
-    assert!(faults(100_000)[0].contains("which leads outside"));
+    assert_eq!(faults(100_000)[0], None);
     let too_many = faults(100_001);
-    assert_eq!(too_many.len(), 1, "{too_many:?}");
-    assert!(too_many[0].contains("has 100001 entries, at most 100000 are unpacked"), "{too_many:?}");
+    assert_eq!(too_many, [Some(millibox_package::Bound::Archived)]);
 }

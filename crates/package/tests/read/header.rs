@@ -260,7 +260,7 @@ fn constants() {
         problem.test("secret/1").unwrap().checker_flags.as_deref(),
         Some(&["1,0".to_owned(), "{{x}}".to_owned()][..])
     );
-    assert_eq!(problem.constants.fill(b"{{rest}} {{rest.value}}"), Some(b"1 1".to_vec()));
+    assert_eq!(problem.constants.fill(b"{{rest}} {{rest.value}}", 9), Ok(Some(b"1 1".to_vec())));
     for (constants, says) in [
         ("{1a: 5}", "problem.yaml:4:13: error: \"1a\" is no name of a constant"),
         ("{a: [1]}", "the constant a must have a value"),

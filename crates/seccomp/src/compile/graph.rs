@@ -1,30 +1,30 @@
-//! The graph between rules and instructions: tests that lead to other tests and to answers.
+//! The graph between rules and instructions. Tests lead to other tests and to answers.
 //!
-//! Equal nodes are one node, so equal answers, equal rules and equal ends of rules are shared.
+//! Equal nodes are stored once, so equal answers, equal rules and equal tails of rules are shared.
 
 use std::collections::HashMap;
 
 use crate::policy::{Action, Call, Comparison, Condition};
 use crate::program::offset;
 
-/// A node of a [`Graph`].
+/// The identifier of a node in a [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct NodeId(usize);
 
-/// A word of `struct seccomp_data` under a mask: what the accumulator holds for a test.
+/// A masked word of `struct seccomp_data`: the operand that a test expects in the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Source {
     pub offset: u32,
     pub mask: u32,
 }
 
-/// The tests that BPF has, unsigned.
+/// The unsigned tests of BPF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Op {
     Equal,
     Greater,
     GreaterEqual,
-    /// Any bit in common.
+    /// The operands have a set bit in common.
     AnyOf,
 }
 
@@ -32,7 +32,7 @@ pub(super) enum Op {
 pub(super) enum Node {
     /// Return this value.
     Answer(u32),
-    /// Go on to one of two nodes.
+    /// Continue at one of two nodes.
     Test { source: Source, op: Op, k: u32, yes: NodeId, no: NodeId },
 }
 
@@ -58,14 +58,14 @@ impl Graph {
         self.intern(Node::Answer(action.value()))
     }
 
-    /// A test, or nothing but `yes` if the outcome does not matter.
+    /// A test, or `yes` itself if both outcomes lead to the same node.
     pub fn test(&mut self, source: Source, op: Op, k: u32, yes: NodeId, no: NodeId) -> NodeId {
         if yes == no { yes } else { self.intern(Node::Test { source, op, k, yes, no }) }
     }
 
-    /// The answer to one system call: an answer indeed, or tests of its arguments.
+    /// The node that decides one system call: an answer, or the first test of its arguments.
     pub fn call(&mut self, call: &Call<'_>) -> NodeId {
-        let mut next = self.answer(call.otherwise);
+        let mut next = self.answer(call.fallback);
         for rule in call.conditional.iter().rev() {
             let mut holds = self.answer(rule.action());
             for condition in rule.conditions().iter().rev() {
@@ -76,7 +76,7 @@ impl Graph {
         next
     }
 
-    /// An argument is 64 bits wide and a load 32, so most conditions take two tests.
+    /// An argument has 64 bits and a load 32, so most conditions take two tests.
     fn condition(&mut self, condition: &Condition, yes: NodeId, no: NodeId) -> NodeId {
         let at = offset::ARGS + 8 * u32::from(condition.arg());
         let (mask, value) = (condition.mask(), condition.value());
@@ -100,12 +100,12 @@ impl Graph {
     /// `op` is `Greater` or `GreaterEqual`.
     fn ordered(&mut self, high: Half, low: Half, op: Op, yes: NodeId, no: NodeId) -> NodeId {
         let low = self.compare(low, op, yes, no);
-        // If the lower half decides nothing, the upper half takes one test only.
+        // If the lower half does not matter, one test of the upper half suffices.
         if low == yes {
             return self.compare(high, Op::GreaterEqual, yes, no);
         }
         let not_greater = if high.value == 0 {
-            // What is not greater than 0 is 0.
+            // A half that is not greater than 0 is 0, so it needs no test for equality.
             low
         } else {
             self.compare(high, Op::Equal, low, no)
@@ -113,18 +113,18 @@ impl Graph {
         self.compare(high, Op::Greater, yes, not_greater)
     }
 
-    /// One half compared. The halves' values lie within their masks.
+    /// Compares one half. Its value has no bit outside its mask.
     fn compare(&mut self, half: Half, op: Op, yes: NodeId, no: NodeId) -> NodeId {
         let Half { offset, mask, value } = half;
         let whole = Source { offset, mask: u32::MAX };
         let masked = Source { offset, mask };
         match op {
-            // No bit is looked at: the half is 0.
+            // The mask is empty, so the masked half is 0.
             Op::Equal | Op::GreaterEqual if mask == 0 && value == 0 => yes,
             _ if mask == 0 => no,
             Op::GreaterEqual if value == 0 => yes,
             Op::Greater if value == u32::MAX => no,
-            // The test for common bits has a mask of its own and spares the instruction for it.
+            // The test for common bits includes a mask and saves the masking instruction.
             Op::Equal if value == 0 && mask != u32::MAX => self.test(whole, Op::AnyOf, mask, no, yes),
             Op::Equal if value == mask && mask.is_power_of_two() => self.test(whole, Op::AnyOf, mask, yes, no),
             _ => self.test(masked, op, value, yes, no),

@@ -1,23 +1,23 @@
-//! The graph as instructions.
+//! Writes the graph as instructions.
 //!
-//! Jumps lead forward only, so the program is written from its end to its beginning: whatever an
-//! instruction jumps to is there already. The two ways out of a test reach at most 255
-//! instructions far. What lies farther is brought near: an answer by a copy of it, anything else
-//! by an unconditional jump, which reaches everywhere. Later tests use the nearer one.
+//! Jumps lead forward only. The layout writes the program from its end to its beginning, so the
+//! target of each jump is already written. A conditional jump skips at most 255 instructions. If
+//! its target is farther away, the layout adds a nearer entry: a copy of an answer, or an
+//! unconditional jump to a test. An unconditional jump reaches every instruction. Later tests use
+//! the nearer entry.
 //!
-//! A test loads its word, perhaps masks it, and jumps. Where it comes after a test of the same
-//! word under the same mask, it is entered at the jump; if that goes for all ways to it, the load
-//! is left out.
+//! A test loads its word, masks it if necessary, and jumps. A preceding test of the same masked
+//! word enters the test at its jump. If this applies to all paths, the load is omitted.
 
 use std::collections::{HashMap, HashSet};
 
 use super::graph::{Graph, Node, NodeId, Op, Source};
 use crate::program::{Instruction, code};
 
-/// How far a conditional jump reaches.
-const REACH: usize = 255;
+/// The maximum number of instructions that a conditional jump skips.
+const MAX_SKIPPED_INSTRUCTIONS: usize = 255;
 
-/// A node to jump to, and what the accumulator holds on the way, if the node is to make use of it.
+/// A jump target: a node, and the accumulator's content if the node relies on it.
 type Entry = (NodeId, Option<Source>);
 
 pub(super) fn lay_out(graph: &Graph, root: NodeId) -> Vec<Instruction> {
@@ -25,17 +25,17 @@ pub(super) fn lay_out(graph: &Graph, root: NodeId) -> Vec<Instruction> {
     let loading = loading(graph, root, &order);
     let mut layout = Layout { graph, reversed: Vec::new(), places: HashMap::new() };
     for &id in &order {
-        layout.put(id, loading.contains(&id));
+        layout.write_node(id, loading.contains(&id));
     }
     layout.reversed.reverse();
     layout.reversed
 }
 
-/// All nodes there is a way to from `root`, each after those it leads to.
+/// All nodes that are reachable from `root`, each after the nodes to which it leads.
 fn children_first(graph: &Graph, root: NodeId) -> Vec<NodeId> {
     let mut order = Vec::new();
     let mut seen = HashSet::new();
-    // A node is met twice: to go to its children, and to be listed after them.
+    // Each node is pushed twice: first to visit its children, then to be listed after them.
     let mut stack = vec![(root, false)];
     while let Some((id, children_done)) = stack.pop() {
         if children_done {
@@ -50,7 +50,7 @@ fn children_first(graph: &Graph, root: NodeId) -> Vec<NodeId> {
     order
 }
 
-/// The tests that have to load their word, since some way to them does not come from a test of it.
+/// The tests that must load their word, because some path to them has not loaded it.
 fn loading(graph: &Graph, root: NodeId, order: &[NodeId]) -> HashSet<NodeId> {
     let mut loading = HashSet::from([root]);
     for &id in order {
@@ -61,7 +61,7 @@ fn loading(graph: &Graph, root: NodeId, order: &[NodeId]) -> HashSet<NodeId> {
     loading
 }
 
-/// How a test of `source` enters the node it leads to.
+/// The entry by which a test of `source` reaches the node `to`.
 fn entry(graph: &Graph, to: NodeId, source: Source) -> Entry {
     match graph.node(to) {
         Node::Test { source: wanted, .. } if wanted == source => (to, Some(source)),
@@ -71,20 +71,20 @@ fn entry(graph: &Graph, to: NodeId, source: Source) -> Entry {
 
 struct Layout<'g> {
     graph: &'g Graph,
-    /// The instructions, last first.
+    /// The instructions in reverse order.
     reversed: Vec<Instruction>,
-    /// Where in `reversed` the nearest instruction is that leads into a node.
+    /// The nearest instruction for each entry, as an index into `reversed`.
     places: HashMap<Entry, usize>,
 }
 
 impl Layout<'_> {
-    fn put(&mut self, id: NodeId, load: bool) {
+    fn write_node(&mut self, id: NodeId, load: bool) {
         match self.graph.node(id) {
-            Node::Answer(value) => self.mark((id, None), Instruction::plain(code::RET_K, value)),
+            Node::Answer(value) => self.push_entry((id, None), Instruction::plain(code::RET_K, value)),
             Node::Test { source, op, k, yes, no } => {
                 let (yes, no) = (entry(self.graph, yes, source), entry(self.graph, no, source));
-                self.bring_near(yes);
-                self.bring_near(no);
+                self.ensure_reachable(yes);
+                self.ensure_reachable(no);
                 let (jt, jf) = (self.skip(yes), self.skip(no));
                 let code = match op {
                     Op::Equal => code::JEQ_K,
@@ -92,43 +92,44 @@ impl Layout<'_> {
                     Op::GreaterEqual => code::JGE_K,
                     Op::AnyOf => code::JSET_K,
                 };
-                self.mark((id, Some(source)), Instruction { code, jt, jf, k });
+                self.push_entry((id, Some(source)), Instruction { code, jt, jf, k });
                 if load {
                     if source.mask != u32::MAX {
                         self.reversed.push(Instruction::plain(code::AND_K, source.mask));
                     }
-                    self.mark((id, None), Instruction::plain(code::LD_W_ABS, source.offset));
+                    self.push_entry((id, None), Instruction::plain(code::LD_W_ABS, source.offset));
                 }
             }
         }
     }
 
-    /// Writes an instruction that leads into `entry`.
-    fn mark(&mut self, entry: Entry, instruction: Instruction) {
+    /// Writes an instruction that implements `entry`.
+    fn push_entry(&mut self, entry: Entry, instruction: Instruction) {
         self.places.insert(entry, self.reversed.len());
         self.reversed.push(instruction);
     }
 
-    /// How many instructions lie between `entry` and the instruction to be written next.
+    /// The number of instructions between `entry` and the next instruction to write.
     fn distance(&self, entry: Entry) -> usize {
         self.reversed.len() - 1 - self.places[&entry]
     }
 
-    fn bring_near(&mut self, entry: Entry) {
-        // Room for what bringing the other way out near may put in between.
-        if self.distance(entry) < REACH {
+    /// Writes a nearer instruction for `entry` if a conditional jump cannot reach it.
+    fn ensure_reachable(&mut self, entry: Entry) {
+        // One less than the maximum: the other jump target may add one instruction in between.
+        if self.distance(entry) < MAX_SKIPPED_INSTRUCTIONS {
             return;
         }
         let instruction = match self.graph.node(entry.0) {
             Node::Answer(value) => Instruction::plain(code::RET_K, value),
-            // A program has at most 4096 instructions, or is refused when it is done.
+            // The cast is exact: validation later rejects programs of more than 4096 instructions.
             Node::Test { .. } => Instruction::plain(code::JA, self.distance(entry) as u32),
         };
-        self.mark(entry, instruction);
+        self.push_entry(entry, instruction);
     }
 
     /// The operand of a conditional jump to `entry`.
     fn skip(&self, entry: Entry) -> u8 {
-        u8::try_from(self.distance(entry)).expect("what is jumped to was brought near")
+        u8::try_from(self.distance(entry)).expect("ensure_reachable ran for this entry")
     }
 }

@@ -3,32 +3,33 @@
 use super::graph::{Graph, NodeId, Op, Source};
 use crate::program::offset;
 
-/// Numbers in a row that have the same answer, up to the start of the next interval; the last one
-/// ends with `u32::MAX`.
+/// Consecutive numbers with the same answer. An interval ends before the start of the next one, and
+/// the last interval ends with `u32::MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Interval {
     pub start: u32,
     pub answer: NodeId,
 }
 
-/// How many tests may be made one after the other where a tree of them would take more
-/// instructions. Measured: attaches are fastest with 2 to 6. With no chains at all there are a
-/// tenth more instructions, and with chains without limit an attach takes half as long again.
-const CHAIN: usize = 4;
+/// The maximum number of consecutive tests where a tree would take more instructions.
+///
+/// Measured: attaching is fastest with 2 to 6. Without chains, programs have 10 % more
+/// instructions. With unlimited chains, attaching takes 50 % longer.
+const MAX_CHAIN_TESTS: usize = 4;
 
 const NUMBER: Source = Source { offset: offset::NR, mask: u32::MAX };
 
-/// Gives `number`, which is greater than all before, an answer of its own. The last interval is
-/// the default without end, before and after.
-pub(super) fn put(intervals: &mut Vec<Interval>, number: u32, answer: NodeId, default: NodeId) {
-    // Nothing is left of the default between this number and the one before it.
-    intervals.pop_if(|rest| rest.start == number);
+/// Adds an interval for the single `number`, which is greater than all previous numbers. The last
+/// interval is the default, before and after the call.
+pub(super) fn add_number(intervals: &mut Vec<Interval>, number: u32, answer: NodeId, default: NodeId) {
+    // If the previous number is adjacent, the default interval between the two is empty.
+    intervals.pop_if(|last| last.start == number);
     intervals.push(Interval { start: number, answer });
     intervals.push(Interval { start: number + 1, answer: default });
 }
 
-/// A search tree: from a number to the answer of its interval. Intervals in a row may have the
-/// same answer.
+/// Builds a search tree that maps a number to the answer of its interval. Adjacent intervals may
+/// have the same answer.
 pub(super) fn search(graph: &mut Graph, intervals: &[Interval]) -> NodeId {
     let mut merged = intervals.to_vec();
     merged.dedup_by_key(|interval| interval.answer);
@@ -44,7 +45,7 @@ pub(super) fn search(graph: &mut Graph, intervals: &[Interval]) -> NodeId {
     tree(graph, &spans)
 }
 
-/// An interval that knows whether it is a single number.
+/// An interval, and whether it contains only one number.
 #[derive(Clone, Copy)]
 struct Span {
     start: u32,
@@ -52,17 +53,17 @@ struct Span {
     single: bool,
 }
 
-/// The search among `spans`, balanced: halves, and short chains at the end.
+/// Builds a balanced search among `spans`: cuts in halves, and short chains at the leaves.
 fn tree(graph: &mut Graph, spans: &[Span]) -> NodeId {
-    let kept = kept(spans);
+    let kept = spans_to_keep(spans);
     let runs: Vec<Span> = {
         let mut runs: Vec<Span> = kept.iter().map(|&i| spans[i]).collect();
         runs.dedup_by_key(|run| run.answer);
         runs
     };
     let singles = spans.len() - kept.len();
-    if singles + runs.len() - 1 <= CHAIN || singles == 0 {
-        let mut next = halve(graph, &runs);
+    if singles + runs.len() - 1 <= MAX_CHAIN_TESTS || singles == 0 {
+        let mut next = bisect(graph, &runs);
         let mut kept = kept.iter().rev().peekable();
         for (i, span) in spans.iter().enumerate().rev() {
             if kept.next_if(|&&kept| kept == i).is_none() {
@@ -77,39 +78,42 @@ fn tree(graph: &mut Graph, spans: &[Span]) -> NodeId {
     graph.test(NUMBER, Op::GreaterEqual, spans[cut].start, above, below)
 }
 
-/// The search among spans by their starts only.
-fn halve(graph: &mut Graph, spans: &[Span]) -> NodeId {
+/// Builds a search among `spans` that compares only their starts.
+fn bisect(graph: &mut Graph, spans: &[Span]) -> NodeId {
     if let [span] = spans {
         return span.answer;
     }
     let (below, above) = spans.split_at(spans.len() / 2);
     let k = above[0].start;
-    let (below, above) = (halve(graph, below), halve(graph, above));
+    let (below, above) = (bisect(graph, below), bisect(graph, above));
     graph.test(NUMBER, Op::GreaterEqual, k, above, below)
 }
 
-/// Where to cut `spans` in two: near the middle, and where a cut must be made anyway.
+/// Chooses where to cut `spans` in two: near the middle, preferably where a cut is required anyway.
 fn cut(spans: &[Span], kept: &[usize]) -> usize {
     let middle = spans.len() / 2;
     let near = spans.len() / 4;
-    // Between two kept spans of different answers, a cut takes the place of the one due there.
-    let due = kept.windows(2).filter(|pair| spans[pair[0]].answer != spans[pair[1]].answer);
-    due.flat_map(|pair| pair[0] + 1..=pair[1])
+    // Two kept spans with different answers require a cut between them.
+    let required = kept.windows(2).filter(|pair| spans[pair[0]].answer != spans[pair[1]].answer);
+    required
+        .flat_map(|pair| pair[0] + 1..=pair[1])
         .min_by_key(|cut| cut.abs_diff(middle))
         .filter(|cut| cut.abs_diff(middle) <= near)
         .unwrap_or(middle)
 }
 
-/// The spans that are left when single numbers are asked for by themselves wherever that takes
-/// fewer tests: the rest of a row such as allow, deny, allow is then one span with one answer.
+/// Chooses the spans for the search tree; the other spans get a test for equality before it.
 ///
-/// A test for a single number costs one, and so does each border between two answers that are
-/// left; this finds the cheapest choice.
-fn kept(spans: &[Span]) -> Vec<usize> {
-    // For each span, if it is kept: the cost up to it, and the span kept before it.
+/// Only spans of a single number can be left out. Leaving out the middle of a sequence such as
+/// allow, deny, allow merges its neighbours into one span.
+///
+/// Each left-out number costs one test, and so does each border between kept spans with different
+/// answers. This function minimizes the total cost by dynamic programming.
+fn spans_to_keep(spans: &[Span]) -> Vec<usize> {
+    // For each span, if kept: the minimum cost up to it, and the previous kept span.
     let mut best: Vec<(usize, Option<usize>)> = Vec::with_capacity(spans.len());
     for i in 0..spans.len() {
-        // It may be the first that is kept, if all before it are single.
+        // Span `i` can be the first kept span only if all spans before it are single.
         let mut cheapest = if spans[..i].iter().all(|span| span.single) { (i, None) } else { (usize::MAX, None) };
         for before in (0..i).rev() {
             let border = usize::from(spans[before].answer != spans[i].answer);
@@ -123,7 +127,7 @@ fn kept(spans: &[Span]) -> Vec<usize> {
         }
         best.push(cheapest);
     }
-    // The last one kept may be followed by single ones.
+    // Single spans may follow the last kept span.
     let mut last = spans.len() - 1;
     for i in (0..spans.len()).rev() {
         if best[i].0 + (spans.len() - 1 - i) < best[last].0 + (spans.len() - 1 - last) {

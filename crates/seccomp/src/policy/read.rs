@@ -1,6 +1,7 @@
-//! Reads a policy from TOML and finds what is wrong with it.
+//! Parses a policy from TOML and reports the first error in it.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
@@ -11,62 +12,71 @@ use toml::Spanned;
 use super::{Action, ActionError, Comparison, Condition, Policy, Rule};
 use crate::arch::{Arch, nearest_name};
 
-/// Why a text is no [`Policy`]: one line that says where, what and what to do about it.
+/// The reason why a text cannot be parsed as a [`Policy`]: the line and the [`Problem`].
+///
+/// Its `Display` is a single line of text that also contains a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {problem}")]
+#[non_exhaustive]
 pub struct PolicyError {
     /// The line of the text, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The error in this line.
     pub problem: Problem,
 }
 
-/// What can be wrong with a policy.
+/// An error in a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// It is no TOML, or a key is unknown, missing or of the wrong type.
-    #[error("{0}")]
-    Syntax(String),
-    /// A key holds no action.
+    /// The text is not valid TOML, or a key is unknown, missing or of the wrong type.
+    #[error("{}", OneLine(.message))]
+    Syntax {
+        /// The TOML parser's message. It quotes keys of the text verbatim.
+        message: String,
+    },
+    /// The value of an action key is not an action.
     #[error(transparent)]
     Action(ActionError),
     /// No architecture has a system call of this name.
-    #[error("there is no system call {name:?}; {}", advice(*.nearest))]
+    #[error("unknown system call {name:?}; {}", Remedy { nearest: *.nearest })]
     UnknownSyscall {
-        /// The name.
+        /// The name in the policy.
         name: String,
-        /// A name that may have been meant.
+        /// The known name closest to it, if any is close.
         nearest: Option<&'static str>,
     },
-    /// Two rules without conditions answer the same call.
-    #[error("{name:?} has an answer already, in line {first}; name it once, or give one of the rules a when")]
+    /// Two rules without conditions name the same call.
+    #[error(
+        "a rule without conditions in line {first} already names {name:?}; remove one of the two, \
+         or give one rule a `when`"
+    )]
     Contradiction {
         /// The name of the call.
         name: String,
-        /// The line it was named in first.
+        /// The line that names it first.
         first: usize,
     },
-    /// A rule is about no call.
-    #[error("the rule names no system call; name some or remove the rule")]
+    /// A rule names no call.
+    #[error("the rule names no system call; add system calls or remove the rule")]
     NoSyscalls,
-    /// A system call has no such argument.
-    #[error("there is no argument {arg}; a system call has the arguments 0 to 5")]
-    Argument {
-        /// The number of the argument.
+    /// The index of an argument is greater than 5.
+    #[error("argument {arg} does not exist; a system call has the arguments 0 to 5")]
+    UnknownArgument {
+        /// The index in the policy.
         arg: u64,
     },
     /// A condition does not have exactly one comparison.
     #[error(
-        "the condition has {count} comparisons; give it one of equal, not_equal, less, less_equal, \
-         greater and greater_equal"
+        "the condition has {count} comparisons; give it exactly one of equal, not_equal, less, \
+         less_equal, greater and greater_equal"
     )]
-    Comparisons {
-        /// How many it has.
+    ComparisonCount {
+        /// The number of comparisons.
         count: usize,
     },
     /// A condition compares with a value that the masked argument cannot have.
-    #[error("the value {value:#x} has bits outside of the mask {mask:#x}; drop them or widen the mask")]
+    #[error("the value {value:#x} has bits outside the mask {mask:#x}; clear these bits or widen the mask")]
     OutsideMask {
         /// The value.
         value: u64,
@@ -75,14 +85,33 @@ pub enum Problem {
     },
 }
 
-fn advice(nearest: Option<&str>) -> String {
-    match nearest {
-        Some(nearest) => format!("did you mean {nearest:?}?"),
-        None => "use the kernel's name for it, as in syscalls(2), or remove it".to_owned(),
+/// Displays the remedy for an unknown system call.
+struct Remedy {
+    nearest: Option<&'static str>,
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.nearest {
+            Some(nearest) => write!(f, "did you mean {nearest:?}?"),
+            None => f.write_str("use the kernel's name from syscalls(2), or remove the name"),
+        }
     }
 }
 
-/// The file as it is written.
+/// Displays a text in one line, with control characters escaped.
+struct OneLine<'a>(&'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|char| match char.is_control() {
+            true => write!(f, "{}", char.escape_default()),
+            false => write!(f, "{char}"),
+        })
+    }
+}
+
+/// The structure of a policy file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -123,17 +152,16 @@ impl FromStr for Policy {
     fn from_str(text: &str) -> Result<Policy, PolicyError> {
         let file: File = toml::from_str(text).map_err(|error| PolicyError {
             line: line(text, error.span()),
-            // The reader words some of its messages in several lines.
-            problem: Problem::Syntax(error.message().trim().replace('\n', "; ")),
+            problem: Problem::Syntax { message: error.message().to_owned() },
         })?;
         let foreign_architecture = match &file.foreign_architecture {
             Some(action) => read_action(text, action)?,
             None => Action::KillProcess,
         };
-        let mut answered = HashMap::new();
+        let mut unconditional = HashMap::new();
         let mut rules = Vec::new();
         for rule in &file.rule {
-            rules.push(read_rule(text, rule, &mut answered)?);
+            rules.push(read_rule(text, rule, &mut unconditional)?);
         }
         Ok(Policy {
             default: read_action(text, &file.default)?,
@@ -145,7 +173,7 @@ impl FromStr for Policy {
     }
 }
 
-/// The line in which `span` begins.
+/// The line in which `span` begins, from 1.
 fn line(text: &str, span: Option<Range<usize>>) -> usize {
     let start = span.map_or(0, |span| span.start.min(text.len()));
     1 + text.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count()
@@ -158,35 +186,35 @@ fn read_action(text: &str, action: &Spanned<String>) -> Result<Action, PolicyErr
         .map_err(|error| PolicyError { line: line(text, Some(action.span())), problem: Problem::Action(error) })
 }
 
-/// `answered` holds the calls that have an unconditional answer, and where they got it.
+/// Parses a rule. `unconditional` maps each call of a rule without conditions to its place.
 fn read_rule<'t>(
     text: &str,
     rule: &'t FileRule,
-    answered: &mut HashMap<&'t str, Range<usize>>,
+    unconditional: &mut HashMap<&'t str, Range<usize>>,
 ) -> Result<Rule, PolicyError> {
-    let wrong = |span, problem| PolicyError { line: line(text, Some(span)), problem };
+    let error_at = |span, problem| PolicyError { line: line(text, Some(span)), problem };
     let mut syscalls = Vec::new();
     for entry in rule.syscalls.get_ref() {
         let name = entry.get_ref();
         if Arch::ALL.iter().all(|arch| arch.number(name).is_none()) {
             let problem = Problem::UnknownSyscall { name: name.clone(), nearest: nearest_name(name) };
-            return Err(wrong(entry.span(), problem));
+            return Err(error_at(entry.span(), problem));
         }
         if rule.when.is_empty()
-            && let Some(first) = answered.insert(name, entry.span())
+            && let Some(first) = unconditional.insert(name, entry.span())
         {
             let first = line(text, Some(first));
-            return Err(wrong(entry.span(), Problem::Contradiction { name: name.clone(), first }));
+            return Err(error_at(entry.span(), Problem::Contradiction { name: name.clone(), first }));
         }
         syscalls.push(name.clone());
     }
     if syscalls.is_empty() {
-        return Err(wrong(rule.syscalls.span(), Problem::NoSyscalls));
+        return Err(error_at(rule.syscalls.span(), Problem::NoSyscalls));
     }
     let conditions = rule
         .when
         .iter()
-        .map(|condition| read_condition(condition.get_ref()).map_err(|problem| wrong(condition.span(), problem)));
+        .map(|condition| read_condition(condition.get_ref()).map_err(|problem| error_at(condition.span(), problem)));
     Ok(Rule {
         action: read_action(text, &rule.action)?,
         why: rule.why.clone(),
@@ -207,11 +235,11 @@ fn read_condition(condition: &FileCondition) -> Result<Condition, Problem> {
     let mut given = comparisons.into_iter().filter_map(|(how, value)| Some((how, value?)));
     let (Some((comparison, value)), None) = (given.next(), given.next()) else {
         let count = comparisons.iter().filter(|(_, value)| value.is_some()).count();
-        return Err(Problem::Comparisons { count });
+        return Err(Problem::ComparisonCount { count });
     };
     let arg = match u8::try_from(condition.arg) {
         Ok(arg @ 0..=5) => arg,
-        _ => return Err(Problem::Argument { arg: condition.arg }),
+        _ => return Err(Problem::UnknownArgument { arg: condition.arg }),
     };
     let mask = condition.mask.unwrap_or(u64::MAX);
     if value & !mask != 0 {
@@ -224,78 +252,88 @@ fn read_condition(condition: &FileCondition) -> Result<Condition, Problem> {
 mod tests {
     use super::*;
 
+    /// Three lines that `rules` can follow.
+    const HEAD: &str = "name = 'x'\ndescription = ''\ndefault = 'errno:ENOSYS'\n";
+
     /// The error of a policy that ends with `rules`, which begin in line 4.
-    fn error(rules: &str) -> String {
-        let head = "name = 'x'\ndescription = ''\ndefault = 'errno:ENOSYS'\n";
-        let error = format!("{head}{rules}").parse::<Policy>().expect_err(rules).to_string();
-        assert!(!error.contains('\n'), "{error}");
-        error
+    fn error(rules: &str) -> PolicyError {
+        format!("{HEAD}{rules}").parse::<Policy>().expect_err(rules)
     }
 
-    fn rule(rest: &str) -> String {
-        format!("[[rule]]\naction = 'allow'\nwhy = ''\n{rest}\n")
+    fn at(line: usize, problem: Problem) -> PolicyError {
+        PolicyError { line, problem }
     }
 
-    #[test]
-    fn errors_say_where_and_what_to_do() {
-        assert_eq!(
-            error(&rule("syscalls = [\n'read',\n'raed']")),
-            "line 9: there is no system call \"raed\"; did you mean \"read\"?"
-        );
-        assert_eq!(
-            error(&rule("syscalls = ['frobnicate']")),
-            "line 7: there is no system call \"frobnicate\"; use the kernel's name for it, as in \
-             syscalls(2), or remove it"
-        );
-        assert_eq!(
-            error(&(rule("syscalls = ['fork']") + &rule("syscalls = ['fork']"))),
-            "line 11: \"fork\" has an answer already, in line 7; name it once, or give one of the \
-             rules a when"
-        );
-        assert_eq!(
-            error(&rule("syscalls = []")),
-            "line 7: the rule names no system call; name some or remove the rule"
-        );
-        assert_eq!(
-            error("[[rule]]\naction = 'trace'\nwhy = ''\nsyscalls = ['read']"),
-            "line 5: the action \"trace\" needs a process that answers it, and there is none; use \
-             errno:NAME"
-        );
+    /// A rule, of which `lines` begins in the fourth line.
+    fn rule(lines: &str) -> String {
+        format!("[[rule]]\naction = 'allow'\nwhy = ''\n{lines}\n")
     }
 
     #[test]
-    fn errors_of_conditions() {
+    fn unknown_syscall_is_rejected_with_nearest_name() {
+        let unknown = |name: &str, nearest| Problem::UnknownSyscall { name: name.to_owned(), nearest };
+        assert_eq!(error(&rule("syscalls = [\n'read',\n'raed']")), at(9, unknown("raed", Some("read"))));
+        assert_eq!(error(&rule("syscalls = ['frobnicate']")), at(7, unknown("frobnicate", None)));
+    }
+
+    #[test]
+    fn second_unconditional_rule_is_rejected_with_both_lines() {
+        let twice = rule("syscalls = ['fork']") + &rule("syscalls = ['fork']");
+        assert_eq!(error(&twice), at(11, Problem::Contradiction { name: "fork".to_owned(), first: 7 }));
+    }
+
+    #[test]
+    fn rule_without_syscalls_is_rejected() {
+        assert_eq!(error(&rule("syscalls = []")), at(7, Problem::NoSyscalls));
+    }
+
+    #[test]
+    fn invalid_action_is_rejected_with_its_line() {
+        let needs = ActionError::NeedsAnotherProcess("trace".to_owned());
+        assert_eq!(error("[[rule]]\naction = 'trace'\nwhy = ''\nsyscalls = ['read']"), at(5, Problem::Action(needs)));
+        let unknown = Problem::Action(ActionError::UnknownAction("no".to_owned()));
+        assert_eq!(error("foreign_architecture = 'no'"), at(4, unknown));
+    }
+
+    #[test]
+    fn invalid_condition_is_rejected_with_its_line() {
         let condition = |text: &str| error(&rule(&format!("syscalls = ['read']\nwhen = [{text}]")));
-        assert_eq!(
-            condition("{ arg = 6, equal = 0 }"),
-            "line 8: there is no argument 6; a system call has the arguments 0 to 5"
-        );
-        assert!(condition("{ arg = 0 }").starts_with("line 8: the condition has 0 comparisons;"));
-        assert!(condition("{ arg = 0, less = 1, equal = 0 }").contains("has 2 comparisons"));
+        assert_eq!(condition("{ arg = 6, equal = 0 }"), at(8, Problem::UnknownArgument { arg: 6 }));
+        assert_eq!(condition("{ arg = 0 }"), at(8, Problem::ComparisonCount { count: 0 }));
+        assert_eq!(condition("{ arg = 0, less = 1, equal = 0 }"), at(8, Problem::ComparisonCount { count: 2 }));
         assert_eq!(
             condition("{ arg = 0, mask = 1, not_equal = 3 }"),
-            "line 8: the value 0x3 has bits outside of the mask 0x1; drop them or widen the mask"
+            at(8, Problem::OutsideMask { value: 3, mask: 1 })
         );
-        assert!(condition("{ arg = 0, equal = -1 }").starts_with("line 8: "));
-        assert!(condition("{ arg = 0, equals = 1 }").starts_with("line 8: unknown field `equals`"));
+        for text in ["{ arg = 0, equal = -1 }", "{ arg = 0, equals = 1 }"] {
+            let error = condition(text);
+            assert!(matches!(error, PolicyError { line: 8, problem: Problem::Syntax { .. } }), "{error}");
+        }
     }
 
     #[test]
-    fn errors_of_the_file() {
-        assert!(error("defualt = 'allow'").starts_with("line 4: unknown field `defualt`"));
-        assert!(error("[[rule]]\nwhen = [").starts_with("line 5: "));
-        assert!(error("[[rule]]\naction = 'allow'").contains("missing field `why`"));
-        assert!(error("foreign_architecture = 'no'").starts_with("line 4: there is no action"));
-        let missing = "name = 'x'".parse::<Policy>().expect_err("incomplete").to_string();
-        assert!(missing.contains("missing field `description`"), "{missing}");
+    fn invalid_toml_or_key_is_rejected_with_its_line() {
+        let cases = [("defualt = 'allow'", 4), ("[[rule]]\nwhen = [", 5), ("[[rule]]\naction = 'allow'", 4)];
+        for (rules, line) in cases {
+            let error = error(rules);
+            assert!(matches!(error.problem, Problem::Syntax { .. }), "{error}");
+            assert_eq!(error.line, line, "{error}");
+        }
+        let error = "name = 'x'".parse::<Policy>().expect_err("incomplete");
+        assert!(matches!(error, PolicyError { line: 1, problem: Problem::Syntax { .. } }), "{error}");
     }
 
     #[test]
-    fn wide_values_and_foreign_names() {
-        let text = rule("syscalls = ['read', 'fork']\nwhen = [{ arg = 5, equal = 0xffff_ffff_ffff_ffff }]");
-        let head = "name = 'x'\ndescription = ''\ndefault = 'errno:ENOSYS'\n";
-        let policy: Policy = format!("{head}{text}").parse().expect("a policy");
+    fn condition_value_uses_all_64_bits() {
+        let text = rule("syscalls = ['read']\nwhen = [{ arg = 5, equal = 0xffff_ffff_ffff_ffff }]");
+        let policy: Policy = format!("{HEAD}{text}").parse().expect("a policy");
         assert_eq!(policy.rules()[0].conditions()[0].value(), u64::MAX);
+    }
+
+    #[test]
+    fn syscall_of_other_architecture_is_skipped() {
+        let text = rule("syscalls = ['read', 'fork']\nwhen = [{ arg = 5, equal = 0 }]");
+        let policy: Policy = format!("{HEAD}{text}").parse().expect("a policy");
         assert_eq!(policy.calls(Arch::X86_64).len(), 2);
         assert_eq!(policy.calls(Arch::Aarch64).len(), 1);
     }
