@@ -181,8 +181,8 @@ impl<'a> Scene<'a> {
         }
         let feedback = match case.wants(With::Feedback) {
             true => {
-                let place = FeedbackPlace::new(machine.ids).map_err(io)?;
-                let feedback = place.fresh().map_err(io)?;
+                let place = FeedbackPlace::new(machine.ids).map_err(|error| io(error.into()))?;
+                let feedback = place.fresh().map_err(|error| io(error.into()))?;
                 Some((place, feedback))
             }
             false => None,

@@ -4,7 +4,7 @@ use crate::setting::{Data, MIB, compiled, limits, script, subject, supervisor};
 use millibox::Supervisor;
 use millibox_judge::batch::Worker;
 use millibox_judge::checker::CheckerInstance;
-use millibox_judge::checker::custom::Custom;
+use millibox_judge::checker::custom::OutputValidator;
 use millibox_judge::feedback::{Feedback, FeedbackPlace};
 use millibox_judge::program::Executable;
 use millibox_judge::staging::Staged;
@@ -79,7 +79,7 @@ impl<'a> Scene<'a> {
         limits: &model::Limits,
     ) -> Scene<'a> {
         let data = Data::new("6 7\n", "42\n");
-        let custom = Custom::new(supervisor, executable, convention, data.path(), limits).expect("a checker");
+        let custom = OutputValidator::new(supervisor, executable, convention, data.path(), limits).expect("a checker");
         let checker = CheckerInstance::Custom(Arc::new(custom));
         Scene { worker: Worker::new(supervisor), data, checker }
     }
@@ -137,7 +137,10 @@ fn an_icpc_checkers_answers() {
     assert_eq!((wrong.verdict, wrong.comment.as_str()), (Verdict::WrongAnswer, "why"));
     assert_eq!(wrong.score, Some(Points::Absolute(1.0)));
     let silent = icpc("exit 43");
-    assert_eq!((silent.score, silent.comment.as_str()), (None, "the validator left no judgemessage.txt that says why"));
+    assert_eq!(
+        (silent.score, silent.comment.as_str()),
+        (None, "the validator wrote no judgemessage.txt with a reason")
+    );
     assert_eq!(icpc("exit 42").comment, "");
     assert_eq!(icpc("echo no >$3/teammessage.txt; exit 43").comment, "no");
     let part = icpc("echo 0.5 >$3/score_multiplier.txt; exit 42");
@@ -238,7 +241,7 @@ fn testlib_checkers() {
     assert_eq!(judge("exit 1").verdict, Verdict::WrongAnswer);
     assert_eq!(judge("exit 2").verdict, Verdict::WrongAnswer);
     assert_eq!(judge("echo points 0.5 >&2; exit 7").score, Some(Points::Part(0.5)));
-    judge_error(&judge("echo FAIL no answer >&2; exit 3"), "failed; standard error: FAIL no answer");
+    judge_error(&judge("echo FAIL no answer >&2; exit 3"), "failed (exit status 3); standard error: FAIL no answer");
     assert_eq!(judge("echo 'partially correct (50) so so' >&2; exit 50").score, Some(Points::Part(0.25)));
     judge_error(&judge("exit 50"), "exited with 50");
     judge_error(&judge("absent"), "exited with 127");
@@ -254,14 +257,14 @@ fn a_checker_beyond_its_limits_is_a_judge_error() {
     };
     let short = model::Limits { validation_time: Some(Duration::from_millis(100)), ..Default::default() };
     // Each with what allows it more.
-    let more = "0.1 s; limits.validation_time in problem.yaml allows more";
+    let more = "0.1 s; raise limits.validation_time in problem.yaml";
     judge_error(&limited("while :; do :; done", short.clone()), &format!("CPU time limit exceeded: {more}"));
-    let more = "2.3 s; limits.validation_time in problem.yaml allows more";
+    let more = "2.3 s; raise limits.validation_time in problem.yaml";
     judge_error(&limited("sleep 1000", short.clone()), &format!("real time limit exceeded: {more}"));
     let sim = Scene::limited(&supervisor, script("while :; do :; done"), Convention::Sim, &short).judge(&[]);
     assert_eq!(sim.reason, "checker: CPU time limit exceeded: 0.1 s");
     let small = model::Limits { validation_output: Some(100_000), ..Default::default() };
-    let more = "output limit exceeded: 100000 bytes; limits.validation_output in problem.yaml allows more";
+    let more = "output limit exceeded: 100000 bytes; raise limits.validation_output in problem.yaml";
     judge_error(&limited("head -c 200000 /dev/zero; exit 42", small.clone()), more);
     judge_error(&limited("head -c 200000 /dev/zero >&2; exit 42", small.clone()), "output limit");
     // Whoever writes too much to a file is told by a signal, and need not mind it.
@@ -340,7 +343,7 @@ fn whatever_a_checker_leaves_is_removed() {
     for _ in 0..2 {
         let result = scene.judge(&[]);
         assert_eq!((result.verdict, result.reason.as_str()), (Verdict::Accepted, ""));
-        judge_error(&scene.judge(&["deep"]), "left directories in its feedback directory that are deeper than 16");
+        judge_error(&scene.judge(&["deep"]), "nested directories more than 16 deep in its feedback directory");
     }
 }
 
@@ -442,7 +445,8 @@ fn data_that_only_root_can_read_is_staged_for_the_checker() {
     share(data.path(), 0o700);
     share(&data.answer, 0o600);
     let custom =
-        Custom::new(&supervisor, script(text), Convention::Icpc, data.path(), &model::Limits::default()).unwrap();
+        OutputValidator::new(&supervisor, script(text), Convention::Icpc, data.path(), &model::Limits::default())
+            .unwrap();
     assert_ne!(custom.data.path(), data.path().canonicalize().unwrap());
     let staged = custom.data.path().to_owned();
     let checker = CheckerInstance::Custom(Arc::new(custom));
@@ -462,7 +466,8 @@ fn files_outside_the_data_are_staged_for_one_test() {
     let text = r#"test "$(cat "$1") $(cat "$2") $(cat)" = "input answer input" && exit 42"#;
     let (package, elsewhere) = (Data::new("", ""), Data::new("input", "answer"));
     let custom =
-        Custom::new(&supervisor, script(text), Convention::Icpc, package.path(), &model::Limits::default()).unwrap();
+        OutputValidator::new(&supervisor, script(text), Convention::Icpc, package.path(), &model::Limits::default())
+            .unwrap();
     let checker = CheckerInstance::Custom(Arc::new(custom));
     let mut worker = Worker::new(&supervisor);
     if is_root() {
@@ -536,7 +541,8 @@ fn checkers_take_turns_in_one_worker() {
     let supervisor = supervisor();
     let data = Data::new("6 7\n", "42\n");
     let custom = |text: &str, convention| {
-        let custom = Custom::new(&supervisor, script(text), convention, data.path(), &model::Limits::default());
+        let custom =
+            OutputValidator::new(&supervisor, script(text), convention, data.path(), &model::Limits::default());
         CheckerInstance::Custom(Arc::new(custom.unwrap()))
     };
     let (right, wrong) = (custom("exit 42", Convention::Icpc), custom("echo WRONG", Convention::Sim));

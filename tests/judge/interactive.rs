@@ -6,8 +6,8 @@ use crate::setting::Data;
 use Verdict::{Accepted, JudgeError, MemoryLimit, OutputLimit, RunTimeError, TimeLimit, WrongAnswer};
 use millibox::{Backend, BackendChoice, Outcome, Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker};
-use millibox_judge::checker::custom::Custom;
-use millibox_judge::interactive::{AT_ONCE, Mode, judge};
+use millibox_judge::checker::custom::OutputValidator;
+use millibox_judge::interactive::{END_GRACE, Mode, judge};
 use millibox_judge::program::{Executable, Limits};
 use millibox_judge::staging::Staged;
 use millibox_judge::verdict::{Points, TestResult, Verdict};
@@ -74,17 +74,23 @@ impl Table {
         }
     }
 
-    fn interactor(&self, convention: Convention, part: &[&str]) -> Arc<Custom> {
+    fn interactor(&self, convention: Convention, part: &[&str]) -> Arc<OutputValidator> {
         self.interactor_of(convention, self.executable(part))
     }
 
-    fn interactor_of(&self, convention: Convention, executable: Executable) -> Arc<Custom> {
+    fn interactor_of(&self, convention: Convention, executable: Executable) -> Arc<OutputValidator> {
         let data = Staged::new(self.data.path(), self.supervisor.ids()).unwrap();
-        Arc::new(Custom { executable, convention, data, limits: limits() })
+        Arc::new(OutputValidator { executable, convention, data, limits: limits() })
     }
 
     /// The test, with a flag for the interactor.
-    fn judge(&self, mode: Mode, limits: &Limits, solution: &Executable, interactor: &Arc<Custom>) -> TestResult {
+    fn judge(
+        &self,
+        mode: Mode,
+        limits: &Limits,
+        solution: &Executable,
+        interactor: &Arc<OutputValidator>,
+    ) -> TestResult {
         let Data { input, answer, .. } = &self.data;
         let case = Case { input, answer: Some(answer), arguments: &[], flags: &["flag".to_owned()] };
         let trial = Trial { executable: solution, case, limits };
@@ -519,7 +525,7 @@ fn interactor_came_late(result: &TestResult) -> bool {
     let (Some(run), Some(interactor)) = (&result.run, &result.checker) else { return false };
     // They began together, to some milliseconds.
     let late = interactor.real_time_ns.saturating_sub(run.figures.real_time_ns);
-    Duration::from_nanos(late) > AT_ONCE / 2
+    Duration::from_nanos(late) > END_GRACE / 2
 }
 
 #[test]

@@ -256,10 +256,10 @@ fn what_a_grader_does_wrong_is_a_judge_error() {
         ("echo oh >&2; exit 3\n", "grader: exited with 3, not with 0; standard error: oh"),
         ("kill -SEGV $$\n", "grader: killed by signal SEGV"),
         (SPIN, "grader: CPU time limit"),
-        ("echo fine\n", "grader: says \"fine\", not a verdict"),
-        ("", "grader: says \"\", not a verdict"),
+        ("echo fine\n", "grader: printed \"fine\", not a verdict"),
+        ("", "grader: printed \"\", not a verdict"),
         ("head -c 2000000 /dev/zero\n", "grader: output limit"),
-        ("head -c 9999 /dev/zero\n", "grader: says more than 4096 bytes"),
+        ("head -c 9999 /dev/zero\n", "grader: printed more than 4096 bytes"),
         ("echo AC 11\n", "11 points are outside its range, 0 to 10"),
         // It sees neither tests nor package.
         ("cat /judge/*/* \"$0\"/../../../data/*/*.in && echo AC 1\n", "grader: exited with 1"),

@@ -80,9 +80,9 @@ fn a_validator_that_wants_what_it_cannot_have_has_failed() {
         judged.submission("down.sh")["reason"].as_str().unwrap().to_owned()
     };
     let too_many = judge(2, COUNTS);
-    assert!(too_many.contains("pass 2: validator: wants another pass (nextpass.in), but the problem has at most 2"));
+    assert!(too_many.contains("pass 2: validator: requests another pass (nextpass.in), but the problem has at most 2"));
     let rejects = judge(2, "echo 1 >\"$3nextpass.in\"\nexit 43\n");
-    assert!(rejects.contains("rejects the output, and wants another pass"), "{rejects}");
+    assert!(rejects.contains("rejects the output and still requests another pass"), "{rejects}");
     // Nothing is opened that could lead elsewhere.
     for strange in ["ln -s /judge/data/secret/1.ans", "mkfifo", "mkdir"] {
         let says = judge(2, &format!("{strange} \"$3nextpass.in\"\nexit 42\n"));

@@ -282,7 +282,7 @@ fn a_package_begins_in_an_empty_place_only() {
     std::fs::create_dir(shop.path("empty")).unwrap();
     shop.init("empty", &["--no-gen", "--format", "sim"]);
     assert!(shop.path("empty/Simfile").is_file() && !shop.path("empty/in/1a.in").exists());
-    shop.fails("empty", &["init", "empty"], 125, "there is something in it");
+    shop.fails("empty", &["init", "empty"], 125, "the directory is not empty");
     shop.write("file", "");
     let said = shop.problem(&["init", "file"]);
     assert_eq!(said.status(), 2, "{said:?}");
@@ -348,8 +348,8 @@ fn what_a_person_wrote_stays() {
     shop.write("p/data/secret/c.in", "mine\n");
     let stays = |file: &str, by: &str| {
         format!(
-            "p/data/secret/{file}: warning: stays: it is not as it was made here, so somebody wrote it; remove it to \
-             have it made anew ({by})\n"
+            "p/data/secret/{file}: warning: stays, because a person wrote or changed it; remove it, and it is \
+             made again ({by})\n"
         )
     };
     let model = "model solution accepted/model.sh";
@@ -443,14 +443,19 @@ fn what_differs_the_second_time_is_told() {
     scripts(&shop, "1a gen.sh x\n1b gen.sh y");
     shop.write("p/utils/gen.sh", "echo same; [ $1 = x ] || head -c 8 /dev/urandom\n");
     shop.fails("p", &["gen", "p", "--check"], 1, "test 1b: its input, by utils/gen.sh y, seed");
-    shop.fails("p", &["gen", "p", "--check"], 1, "is not the same a second time, from byte ");
+    shop.fails("p", &["gen", "p", "--check"], 1, "differs in a second run, from byte ");
     // What is up to date is looked at, too.
     shop.good(&["gen", "p"]);
-    shop.fails("p", &["gen", "p", "--check"], 1, "is not the same a second time, from byte ");
+    shop.fails("p", &["gen", "p", "--check"], 1, "differs in a second run, from byte ");
     shop.write("p/utils/gen.sh", "echo same\n");
     shop.good(&["gen", "p", "--all"]);
     shop.write("p/prog/model.sh", "echo $RANDOM$RANDOM$RANDOM\n");
-    shop.fails("p", &["gen", "p", "--check"], 1, "its answer, by model solution prog/model.sh: is not the same");
+    shop.fails(
+        "p",
+        &["gen", "p", "--check"],
+        1,
+        "its answer, by model solution prog/model.sh: differs in a second run",
+    );
 }
 
 #[test]
@@ -522,7 +527,7 @@ fn a_test_of_no_such_name() {
     let said = shop.problem(&["gen", "nowhere"]);
     assert_eq!(said.status(), 2, "{said:?}");
     shop.fails("p", &["gen", "p", "2*"], 125, "there is no test \"2*\"");
-    shop.fails("p", &["gen", "p", "[1"], 125, "\"[1\" is no pattern for names: ");
+    shop.fails("p", &["gen", "p", "[1"], 125, "\"[1\" is not a valid pattern for test names: ");
 }
 
 #[test]
@@ -607,7 +612,7 @@ fn a_signal_leaves_everything() {
         rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
         lock
     };
-    shop.fails("p", &["gen", "p"], 125, "is at work on p");
+    shop.fails("p", &["gen", "p"], 125, "is working on p");
 }
 
 // --- validate, zip ---------------------------------------------------------------------
@@ -629,11 +634,11 @@ fn what_is_wrong_with_inputs_and_answers() {
     let text = said.stdout();
     for line in [
         "p/data/secret/2.in: warning: the same as the input of test secret/1; remove one",
-        "p/data/secret/3.in: error: input_validators/any.sh refuses it: exited with 43: never",
+        "p/data/secret/3.in: error: input_validators/any.sh rejects it: exited with 43: never",
         "p/data/secret/4.in:1: warning: has a carriage return; lines end with a line feed alone",
-        "p/data/secret/4.in:2: warning: its last line has no end; add a line feed",
-        "p/data/secret/5.in:1: warning: is no UTF-8",
-        "p/data/invalid_input/2.in: error: every input validator accepts it, but it is there to be refused",
+        "p/data/secret/4.in:2: warning: its last line has no line feed; add one",
+        "p/data/secret/5.in:1: warning: is not UTF-8",
+        "p/data/invalid_input/2.in: error: every input validator accepts it, but it must be rejected",
         "6 tests, 8 runs of input validators, 6 answers checked: 2 errors, 4 warnings",
     ] {
         assert!(text.lines().any(|said| said == line), "{line}\n{text}");
@@ -718,10 +723,10 @@ fn programs_are_tried_on_what_the_package_has_for_them() {
     let said = shop.problem(&["validate", "p"]);
     let text = said.stdout();
     for line in [
-        "p/data/valid_output/right.out: error: the checker rejects it, but it is there to be accepted: Line 1",
-        "p/data/valid_output/bad.in: error: input_validators/any.sh refuses it: exited with 43: too many",
-        "p/data/valid_output/bad.in: error: it is there to try the checker, which needs a file .out beside it; add one",
-        "p/data/invalid_output/wrong.out: error: the checker accepts it, but it is there to be rejected",
+        "p/data/valid_output/right.out: error: the checker rejects it, but it must be accepted: Line 1",
+        "p/data/valid_output/bad.in: error: input_validators/any.sh rejects it: exited with 43: too many",
+        "p/data/valid_output/bad.in: error: it tests the checker, which needs a file .out beside it; add one",
+        "p/data/invalid_output/wrong.out: error: the checker accepts it, but it must be rejected",
     ] {
         assert!(text.lines().any(|said| said.starts_with(line)), "{line}\n{text}");
     }
@@ -765,7 +770,7 @@ fn answers_that_the_checker_does_not_take() {
         "p",
         &["validate", "p"],
         1,
-        "p/in/1a.in: error: the input of test 1a is not there; `millibox problem gen`",
+        "p/in/1a.in: error: the input of test 1a does not exist; `millibox problem gen`",
     );
     shop.good(&["gen", "p"]);
     shop.good(&["validate", "p"]);
@@ -777,7 +782,7 @@ fn answers_that_the_checker_does_not_take() {
     let text = said.stdout();
     assert_eq!(said.status(), 1, "{said:?}");
     assert!(text.contains("out/0a.out: error: the checker does not accept this answer as an output"), "{text}");
-    assert!(text.contains("out/1a.out: error: the checker fails on this answer: checker: exited with 5"), "{text}");
+    assert!(text.contains("out/1a.out: error: the checker fails on this answer: exited with 5"), "{text}");
     shop.write("p/check/check.sh", "if\n");
     shop.fails("p", &["validate", "p"], 1, "p/check/check.sh: error: ");
 }
@@ -831,7 +836,7 @@ fn an_archive_replaces_files_and_nothing_else() {
         assert_eq!((said.status(), said.stderr()), (2, format!("millibox: cannot write {place}: {why}\n")), "{place}");
         assert_eq!(before, kind(), "{place}");
     };
-    let other = "it is no regular file; name another place";
+    let other = "it is not a regular file; name another path";
     std::fs::create_dir(shop.path("directory")).unwrap();
     assert!(Command::new("mkfifo").arg(shop.path("fifo")).status().unwrap().success());
     std::os::unix::fs::symlink("fifo", shop.path("to_fifo")).unwrap();
@@ -839,7 +844,7 @@ fn an_archive_replaces_files_and_nothing_else() {
     for place in ["directory", "fifo", "to_fifo"] {
         refused(place, other);
     }
-    refused("to_nothing", "it is a symbolic link to nothing; name another place");
+    refused("to_nothing", "it is a symbolic link to a file that does not exist; name another path");
     refused("none/p.zip", "No such file or directory (os error 2)");
     refused("/proc/self/fd/2", other);
     // One of this test's own: the machine needs its /dev/full.
@@ -914,7 +919,7 @@ fn what_is_wrong_in_an_archive_is_told_of_it() {
     let said = shop.problem(&["validate", "bad.zip"]);
     let text = said.stdout();
     for line in [
-        "bad.zip/data/secret/a.in: error: input_validators/any.sh refuses it: exited with 43: never",
+        "bad.zip/data/secret/a.in: error: input_validators/any.sh rejects it: exited with 43: never",
         "bad.zip/input_validators/any.py: error: ",
     ] {
         assert!(text.lines().any(|said| said.starts_with(line)), "{line}\n{said:?}");
@@ -984,7 +989,7 @@ fn a_record_that_lies_elsewhere() {
     std::os::unix::fs::symlink("../outside", shop.path("p/.millibox")).unwrap();
     let before = shop.files("outside");
     let refused = |arguments: &[&str]| {
-        shop.fails("p", arguments, 2, "millibox: cannot use p/.millibox: it is no directory; remove it\n");
+        shop.fails("p", arguments, 2, "millibox: cannot use p/.millibox: it is not a directory; remove it\n");
         assert!(before == shop.files("outside"), "{arguments:?}");
     };
     refused(&["clean", "p"]);
@@ -1013,21 +1018,24 @@ fn a_record_that_names_other_files() {
     };
     for path in ["../outside/file", "data/../../outside/file", &absolute, "", "data//x", ".", "a\0b"] {
         record(&[path], &[]);
-        let why = format!("made.json: it names {path:?}, which is no path in the package; remove this record\n");
+        let why = format!("made.json: it names {path:?}, which is not a path in the package; remove this record\n");
         refused("clean", &why);
         refused("gen", &why);
     }
     std::fs::File::create(shop.path("p/.millibox/made.json")).unwrap().set_len((64 << 20) + 1).unwrap();
     refused("clean", "cannot read p/.millibox/made.json: longer than 64 MiB; remove it\n");
     record(&[], &["../outside/empty"]);
-    refused("clean", "made.json: it names \"../outside/empty\", which is no path in the package; remove this record\n");
+    refused(
+        "clean",
+        "made.json: it names \"../outside/empty\", which is not a path in the package; remove this record\n",
+    );
 
     // A link within the package leads out of it all the same.
     std::os::unix::fs::symlink("../outside", shop.path("p/way")).unwrap();
     record(&["way/file"], &["way/empty"]);
     refused(
         "clean",
-        "cannot remove p/way/file: a directory above it is a symbolic link, or none; nothing was removed\n",
+        "cannot remove p/way/file: a directory above it is a symbolic link or not a directory; nothing was removed\n",
     );
     record(&[], &["way/empty"]);
     shop.good(&["clean", "p"]);
@@ -1038,7 +1046,7 @@ fn a_record_that_names_other_files() {
     assert_eq!(shop.json(&["clean", "p"])["kept"], serde_json::json!(["link"]));
 
     // Nobody waits for what never comes.
-    for (name, says) in [("made.json", "made.json: it is no regular file; remove it\n"), ("fifo", "kept fifo")] {
+    for (name, says) in [("made.json", "made.json: it is not a regular file; remove it\n"), ("fifo", "kept fifo")] {
         std::fs::remove_file(shop.path("p/.millibox/made.json")).unwrap();
         record(&["fifo"], &[]);
         let place = if name == "fifo" { shop.path("p/fifo") } else { shop.path("p/.millibox/made.json") };
@@ -1104,7 +1112,7 @@ fn limits_are_written_and_nothing_else() {
 
     // A model solution that is wrong gives no limits.
     shop.write("p/data/secret/a.ans", "other\n");
-    let wrong = "accepted/model.sh must be accepted, and is not on test secret/a: wrong answer\n";
+    let wrong = "accepted/model.sh must be accepted but is not on test secret/a: wrong answer\n";
     shop.fails("p", &["limits", "p", "--write"], 1, wrong);
 }
 
@@ -1125,7 +1133,7 @@ fn what_is_not_used_for_the_time_limit_makes_none() {
     let tests = report["tests"].as_array().unwrap();
     assert!(tests.iter().all(|test| test["submission"] == "accepted/model.sh"), "{report}");
     shop.write("p/submissions/submissions.yaml", "accepted: {use_for_time_limit: false}\n");
-    shop.fails("p", &["limits", "p"], 1, "submissions.yaml takes all that must be accepted out");
+    shop.fails("p", &["limits", "p"], 1, "submissions.yaml excludes all submissions that must be accepted");
 }
 
 #[test]

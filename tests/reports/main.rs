@@ -2,8 +2,10 @@
 
 use millibox::{BackendChoice, Outcome, Supervisor};
 use millibox_judge::program::Limits;
-use millibox_judge::report::{About, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, json};
-use millibox_judge::scoring::{Judged, Plan, Progress};
+use millibox_judge::report::{
+    JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionInfo, SubmissionReport, json,
+};
+use millibox_judge::scoring::{JudgedTest, Plan, Progress};
 use millibox_judge::verdict::{TestResult, Verdict};
 use millibox_package::model::{Expected, Format, Rules, Scoring};
 use millibox_tests::{builder, needs_cgroups, request, result, start};
@@ -24,7 +26,7 @@ const LIMITS: Limits = Limits {
     processes: 1,
 };
 
-fn judge(supervisor: &Supervisor, arguments: &[&str]) -> Judged {
+fn judge(supervisor: &Supervisor, arguments: &[&str]) -> JudgedTest {
     let request = request(arguments.iter().copied()).cpu_time_limit(LIMITS.cpu_time).real_time_limit(LIMITS.real_time);
     let run = result(supervisor, &request);
     let verdict = match run.outcome {
@@ -35,7 +37,7 @@ fn judge(supervisor: &Supervisor, arguments: &[&str]) -> Judged {
     };
     let reason = if verdict == Verdict::Accepted { String::new() } else { run.to_string() };
     let result = TestResult { verdict, reason, comment: String::new(), run: Some(run), ..TestResult::judge_error("") };
-    Judged { result, limits: LIMITS, enforced_memory: Some(LIMITS.memory), cpus: Vec::new() }
+    JudgedTest { result, limits: LIMITS, enforced_memory: Some(LIMITS.memory), cpus: Vec::new() }
 }
 
 #[test]
@@ -72,7 +74,8 @@ fn judged_in_parallel(supervisor: &Supervisor) {
     });
     let progress = progress.into_inner().unwrap();
     assert!(progress.is_finished());
-    let about = About { name: "a.c".to_owned(), expected: vec![Expected::TimeLimit], ..About::default() };
+    let about =
+        SubmissionInfo { name: "a.c".to_owned(), expected: vec![Expected::TimeLimit], ..SubmissionInfo::default() };
     let report = JudgeReport {
         version: millibox_judge::report::VERSION,
         problem: ProblemReport::from(&problem),

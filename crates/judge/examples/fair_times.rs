@@ -1,14 +1,15 @@
-//! Whether a submission's CPU time is its own: the same tests judged one at a time, and on all CPUs at
-//! once.
+//! Measures how much parallel judging changes CPU times: the same tests judged one at a time, and
+//! on all CPUs in parallel.
 //!
 //! ```text
 //! cargo build --release --bin millibox-supervisor
 //! cargo run --release -p millibox-judge --example fair_times
 //! ```
 //!
-//! Rounds of both kinds take turns, so that both see the same machine; the ratio counts, not the
-//! milliseconds. One program computes in registers, one all over 128 KiB, one all over 16 MiB: that one
-//! says what CPUs that share a cache and a bus do to each other, with or without a judge.
+//! Rounds of both kinds alternate, so both see the same machine. Compare the ratio, not the
+//! milliseconds. One program computes in registers, one in 128 KiB and one in 16 MiB of memory. The
+//! last one shows how CPUs that share a cache and a bus disturb each other, with or without a
+//! judge.
 
 use millibox::{Backend, BackendChoice, Supervisor};
 use millibox_judge::cache::Cache;
@@ -19,14 +20,14 @@ use std::path::Path;
 
 const TESTS: usize = 20;
 const ROUNDS: usize = 5;
-/// In the order of their names, which is that of the package.
+/// The programs, sorted by name as in the package.
 const PROGRAMS: [(&str, &str); 3] = [
     ("cache.c", "static unsigned all[1 << 15];\n#define STEP sum += all[x >> 17]++\n#define TIMES 50000000\n"),
     ("memory.c", "static unsigned all[1 << 22];\n#define STEP sum += all[x >> 10]++\n#define TIMES 20000000\n"),
     ("registers.c", "#define STEP sum ^= x\n#define TIMES 100000000\n"),
 ];
-const MAIN: &str = "#include <stdio.h>\nint main(void) {\n    unsigned x = 1, sum = 0;\n    for (long i = 0; i < TIMES; i++) \
-                    { x = x * 1664525 + 1013904223; STEP; }\n    printf(\"%u\\n\", sum);\n}\n";
+const MAIN: &str = "#include <stdio.h>\nint main(void) {\n    unsigned x = 1, sum = 0;\n    for (long i = 0; i < \
+                    TIMES; i++) { x = x * 1664525 + 1013904223; STEP; }\n    printf(\"%u\\n\", sum);\n}\n";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let package = tempfile::tempdir()?;
@@ -37,13 +38,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => BackendChoice::Auto,
     };
     let mut times: [[Vec<u64>; PROGRAMS.len()]; 2] = Default::default();
-    // The first round prepares what the others find.
+    // The first round warms the caches.
     for round in 0..=ROUNDS {
         for (kind, jobs) in [1, cpus].into_iter().enumerate() {
             let machine = Machine::start(Supervisor::builder().backend(backend), Some(jobs), &[])?;
             let judge = Judge::new(&machine, Suites::builtin(), Cache::of_user()?, Options::default());
             let prepared = judge.problem(millibox_package::read(package.path())?, &mut |_| ())?;
-            // One after the other, so that a program has its like beside it.
+            // One program at a time, so that only equal programs run in parallel.
             for (program, submission) in prepared.problem().submissions.iter().enumerate() {
                 let report = judge.submission(&prepared, submission, &mut |_| ());
                 let used: Vec<u64> = report.tests.iter().filter_map(|test| test.cpu_time_ns()).collect();
@@ -60,7 +61,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (program, (name, _)) in PROGRAMS.iter().enumerate() {
         let [alone, busy] = [0, 1].map(|kind| quartiles(&mut times[kind][program]));
         println!(
-            "  {name:12} one at a time {:6.1} ms ({:.1} to {:.1})   {cpus} at a time {:6.1} ms ({:.1} to {:.1})   ratio {:.3}",
+            "  {name:12} one at a time {:6.1} ms ({:.1} to {:.1})   \
+             {cpus} at a time {:6.1} ms ({:.1} to {:.1})   ratio {:.3}",
             alone[1],
             alone[0],
             alone[2],

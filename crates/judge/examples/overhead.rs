@@ -1,21 +1,22 @@
-//! What judging costs: 100 tests of 5 ms each, against a loop of the shell over the same program
-//! and files; one after another, and on all CPUs at once.
+//! Measures the cost of judging: 100 tests of 5 ms each, compared with a shell loop over the same
+//! program and files, one at a time and on all CPUs in parallel.
 //!
 //! ```text
 //! cargo build --release --bin millibox-supervisor
 //! cargo run --release -p millibox-judge --example overhead
 //! ```
 //!
-//! Loop and judge take turns, so that both see the same machine; ratios count, not milliseconds.
-//! The loop limits and measures nothing; where the judge runs a checker, it runs one as well. The program is this one,
-//! started with `work`: it copies its input and uses CPU time. A C++ program that does the same is compiled as a
-//! submission would be, once for each way to link it, and measured as well.
+//! Loop and judge alternate, so both see the same machine. Compare ratios, not milliseconds. The
+//! loop limits and measures nothing. Where the judge runs a checker, the loop runs one as well. The
+//! program is this one, started with `work`: it copies its input and uses CPU time. A C++
+//! program that does the same is compiled as a submission would be, once for each way to link it,
+//! and measured as well.
 
 use millibox::{BackendChoice, Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker, judge};
 use millibox_judge::cache::Cache;
 use millibox_judge::checker::CheckerInstance;
-use millibox_judge::checker::custom::Custom;
+use millibox_judge::checker::custom::OutputValidator;
 use millibox_judge::compile::{Options, Toolbox};
 use millibox_judge::program::{Executable, Limits};
 use millibox_judge::staging::private_directory;
@@ -33,7 +34,7 @@ const TESTS: usize = 100;
 const WORK: Duration = Duration::from_millis(5);
 const ROUNDS: usize = 7;
 const LOOP: &str = r#"i=0; while [ $i -lt $1 ]; do "$2" work <"$3" >"$4" && $5 || exit 1; i=$((i+1)); done"#;
-/// The loop's checker when it is to have none, and the smallest that there is.
+/// The loop's checker where it has none, and the smallest checker.
 const CHECKERS: [&str; 2] = [":", "/bin/true"];
 
 /// Copies its input with iostream, and uses CPU time.
@@ -83,8 +84,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     accept.world = World::minimal();
     accept.argv = vec!["/bin/true".into()];
     let data = tempfile::tempdir()?;
-    // In this convention an exit status of 0 is all that there needs to be.
-    let accept = Custom::new(&supervisor, accept, Convention::Testlib, data.path(), &model::Limits::default())?;
+    // In this convention, exit status 0 alone accepts.
+    let accept =
+        OutputValidator::new(&supervisor, accept, Convention::Testlib, data.path(), &model::Limits::default())?;
     let custom = CheckerInstance::Custom(Arc::new(accept));
 
     let compiled = [Link::Dynamic, Link::Static].map(|link| compiled(&supervisor, link));
@@ -106,12 +108,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 at_once(threads, |thread| shell(&on_host(&statically), &input, &output(thread), CHECKERS[0]))?,
                 at_once(threads, |_| judged(&supervisor, &statically, &input, &CheckerInstance::Tokens))?,
             ];
-            // The first round prepares what the others find.
+            // The first round warms the caches.
             if round > 0 {
                 all.iter_mut().zip(times).for_each(|(all, time)| all.push(time));
             }
         }
-        println!("{threads} at once, for each test:");
+        println!("{threads} in parallel, for each test:");
         let per_test = |time: Duration| time.as_secs_f64() * 1000.0 / TESTS as f64;
         let [bare, boxed, bare_checked, boxed_checked, bare_dynamic, boxed_dynamic, bare_static, boxed_static] =
             all.map(median);
@@ -159,7 +161,7 @@ fn work() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How long something takes in several threads at once.
+/// The duration of work in several parallel threads.
 fn at_once(
     threads: usize,
     what: impl Fn(usize) -> Result<(), Box<dyn Error>> + Sync,

@@ -1,26 +1,26 @@
-//! What a message costs: questions and answers between two programs, bare on two pipes, in the
-//! sandbox on the same pipes, and in the sandbox through the relay.
+//! Measures the cost of a message: queries and answers between two programs, without a sandbox on
+//! two pipes, in the sandbox on the same pipes, and in the sandbox through the relay.
 //!
-//! Bare comes in two ways. Two programs of one session (setsid(2)) are one group for the
-//! scheduler where it groups tasks by session (`kernel.sched_autogroup_enabled`), and a switch
-//! from one to the other is cheaper than between groups. Whatever holds and measures two
-//! programs apart pays for that switch, so the sandbox is compared with bare sessions.
+//! There are two variants without a sandbox. If the scheduler groups tasks by session
+//! (`kernel.sched_autogroup_enabled`), two programs of one session (setsid(2)) are one group. A
+//! switch within a group is cheaper than one between groups. A sandbox that limits and measures two
+//! programs separately needs two groups, so it is compared with programs in separate sessions.
 //!
 //! The work of B. Merry, "Performance Analysis of Sandboxes for Reactive Tasks" (2010): 200,000
-//! queries. The ways are measured in turn, round after round, so that what the machine does
-//! besides hits all alike; the ratios are those of the medians. Once on all CPUs, and once with
-//! both programs on one: where they run matters more than anything else here.
+//! queries. The variants alternate in each round, so other work on the machine affects all of them
+//! equally. The ratios are those of the medians. The experiment runs once on all CPUs and once with
+//! both programs on one CPU, because their placement matters most.
 //!
 //! ```sh
 //! cargo build --release --bin millibox-supervisor
 //! cargo run --release -p millibox-judge --example reactive -- [QUERIES [ROUNDS]]
 //! ```
 //!
-//! Started with `ask N` or `answer N` it is one of the two programs.
+//! Started with `ask N` or `answer N`, the example is one of the two programs.
 
 use millibox::{Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker};
-use millibox_judge::checker::custom::Custom;
+use millibox_judge::checker::custom::OutputValidator;
 use millibox_judge::interactive::{Mode, judge};
 use millibox_judge::program::{Executable, Limits};
 use millibox_judge::staging::{Staged, private_directory};
@@ -62,7 +62,7 @@ fn talk(queries: u64, asks: bool) -> Result<()> {
             output.write_all(&byte)?;
         }
     }
-    // What an interactor says when all is well.
+    // The exit status of an interactor that accepts.
     std::process::exit(if asks { 0 } else { 42 });
 }
 
@@ -70,7 +70,7 @@ fn talk(queries: u64, asks: bool) -> Result<()> {
 struct Table<'a> {
     supervisor: &'a Supervisor,
     solution: Executable,
-    interactor: Arc<Custom>,
+    interactor: Arc<OutputValidator>,
     input: &'a Path,
 }
 
@@ -95,12 +95,11 @@ impl Table<'_> {
     }
 }
 
-/// The same two programs on two pipes, with nobody around them: in our session, or each in one of
-/// its own.
+/// The same two programs on two pipes without a sandbox: in one session, or each in its own.
 fn bare(program: &Path, sessions: bool, queries: u64, cpus: &[usize]) -> Result<Duration> {
     let all = sched_getaffinity(None)?;
     if !cpus.is_empty() {
-        // They inherit it.
+        // The programs inherit the setting.
         let mut few = CpuSet::new();
         cpus.iter().for_each(|&cpu| few.set(cpu));
         sched_setaffinity(None, &few)?;
@@ -127,7 +126,7 @@ fn bare(program: &Path, sessions: bool, queries: u64, cpus: &[usize]) -> Result<
 
 fn measure(queries: u64, rounds: u64) -> Result<()> {
     let supervisor = Supervisor::start()?;
-    // Where the sandbox's user can read it.
+    // A path that the sandbox's user can read.
     let files = private_directory(supervisor.ids())?;
     let program = files.path().join("reactive");
     std::fs::copy(std::env::current_exe()?, &program)?;
@@ -143,7 +142,7 @@ fn measure(queries: u64, rounds: u64) -> Result<()> {
         files: Arc::new(tempfile::tempdir().expect("a directory")),
     };
     let data = private_directory(supervisor.ids())?;
-    let interactor = Custom {
+    let interactor = OutputValidator {
         executable: executable("answer"),
         convention: Convention::Icpc,
         data: Staged::new(data.path(), supervisor.ids())?,

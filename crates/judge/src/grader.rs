@@ -1,20 +1,19 @@
-//! A grader of a package's own, run in the sandbox: it makes a group's result from those of its parts.
+//! A package's own grader, run in the sandbox: it makes a group's result from those of its parts.
 //!
-//! It sees what its language needs and nothing else: results on standard input, flags as arguments. What it answers
-//! on standard output is read by [`Graded::parse`].
+//! The grader sees only the files of its language. It reads results from standard input and takes
+//! flags as arguments. [`Grade::parse`] reads its answer on standard output.
 
-use crate::batch::JudgeFailure;
-use crate::checker::custom::sealed;
-use crate::convention::with_complaint;
+use crate::convention::stderr_excerpt;
+use crate::failure::{JudgeFailure, Step};
 use crate::program::{Executable, Limits};
-use crate::pump::{Input, Output, Sink, memory_file, pump};
-use crate::scoring::{Graded, Grading};
+use crate::pump::{Input, Output, Sink, memory_file, pump, sealed};
+use crate::scoring::{Grade, GraderFailure, GraderFault, Grading};
 use millibox::{Outcome, Supervisor};
 use std::ffi::OsString;
 use std::io::Write;
 
-/// Bytes of its standard output and error that are looked at.
-const HEAD: usize = 4096;
+/// The part of the grader's standard output and error that is kept.
+const OUTPUT_HEAD_BYTES: usize = 4096;
 
 /// A grader, ready to run.
 #[derive(Debug)]
@@ -26,33 +25,35 @@ pub struct Grader {
 }
 
 impl Grader {
-    /// Asks it for a group's result, held on these CPUs (none: on no particular ones).
+    /// Runs the grader for a group, pinned to `cpus`. An empty list leaves it unpinned.
     ///
     /// # Errors
-    /// It failed, exceeded its limits, or said nothing that is known; or the sandbox failed.
-    pub fn grade(&self, supervisor: &Supervisor, cpus: &[usize], grading: &Grading) -> Result<Graded, JudgeFailure> {
+    /// The grader failed, exceeded its limits or gave an unknown answer, or the sandbox failed.
+    pub fn grade(&self, supervisor: &Supervisor, cpus: &[usize], grading: &Grading) -> Result<Grade, JudgeFailure> {
         let mut input = memory_file()?;
         let written = input.write_all(grading.input.as_bytes());
-        written.map_err(|error| JudgeFailure::new("write the grader's input", &error))?;
-        let (mut said, mut complained) = (Vec::new(), Vec::new());
-        let (stdout, its_stdout) = Output::new(Sink::Head(&mut said, HEAD), self.limits.output)?;
-        let (stderr, its_stderr) = Output::new(Sink::Head(&mut complained, HEAD), self.limits.output)?;
+        written.map_err(|error| JudgeFailure::step(Step::WriteGraderInput, error))?;
+        let (mut stdout_head, mut stderr_head) = (Vec::new(), Vec::new());
+        let (stdout, stdout_end) = Output::new(Sink::Head(&mut stdout_head, OUTPUT_HEAD_BYTES), self.limits.output)?;
+        let (stderr, stderr_end) = Output::new(Sink::Head(&mut stderr_head, OUTPUT_HEAD_BYTES), self.limits.output)?;
         let arguments: Vec<OsString> = grading.flags.iter().map(OsString::from).collect();
         let request = self.executable.request(&self.limits, &arguments).output_limit(self.limits.output);
-        let mut request = request.stdin(sealed(input)?).stdout(its_stdout).stderr(its_stderr);
+        let mut request = request.stdin(sealed(input)?).stdout(stdout_end).stderr(stderr_end);
         if !cpus.is_empty() {
             request = request.cpus(cpus.iter().copied());
         }
         let handle = supervisor.run(&request)?;
-        // Its ends of the pipes: with ours open, they would never break.
+        // The request owns the run's ends of the pipes. While they are open, the pipes never break.
         drop(request);
         let run = pump(&handle, &mut Input::none(), &mut [stdout, stderr], None)?;
-        let graded = match run.outcome {
-            Outcome::Exited(0) if said.len() == HEAD => Err(format!("says more than {HEAD} bytes")),
-            Outcome::Exited(0) => Graded::parse(&said),
-            Outcome::Exited(code) => Err(format!("exited with {code}, not with 0")),
-            _ => Err(run.to_string()),
+        let grade = match run.outcome {
+            Outcome::Exited(0) if stdout_head.len() == OUTPUT_HEAD_BYTES => {
+                Err(GraderFault::TooLong { limit: OUTPUT_HEAD_BYTES })
+            }
+            Outcome::Exited(0) => Grade::parse(&stdout_head),
+            Outcome::Exited(code) => Err(GraderFault::Status(code)),
+            _ => Err(GraderFault::Ended(run.to_string())),
         };
-        graded.map_err(|why| JudgeFailure(with_complaint(why, &complained)))
+        grade.map_err(|fault| JudgeFailure::Grader(GraderFailure { fault, stderr: stderr_excerpt(&stderr_head) }))
     }
 }

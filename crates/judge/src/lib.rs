@@ -1,27 +1,32 @@
-//! The judge: compiles submissions, runs them on tests in the sandbox, says what came of it.
+//! The judge: compiles submissions, runs them on tests in the sandbox, and decides their verdicts.
 //!
-//! | file | what |
+//! | module | content |
 //! | --- | --- |
-//! | `judge` | the whole: a package, its submissions, what is said of each |
-//! | `suite` | languages as data: how each is compiled and run |
-//! | `compile` | sources to programs, in the sandbox |
+//! | `judge` | a package and its submissions, from sources to reports |
+//! | `suite` | languages as data: how to compile and run each |
+//! | `compile` | compiling sources in the sandbox |
 //! | `cache` | programs that were compiled before |
 //! | `files` | files on their way between the host and the sandbox |
+//! | `staging` | files that the sandbox's user can read |
 //! | `program` | a program that is ready to run, and the limits of a run |
-//! | `time_limit` | time limits from measured times |
-//! | `verdict` | what the judge says of one test |
+//! | `tool` | a run of a package's program that is not a submission |
+//! | `time_limit` | time limits computed from measured times |
+//! | `verdict` | the result of one test |
+//! | `failure` | errors of judging that are not the submission's fault |
+//! | `trial` | a submission on a test |
+//! | `worker` | the state of one judging thread |
 //! | `batch` | one test: the submission's run, then the checker |
 //! | `pump` | moving a run's input and output through pipes |
-//! | `checker` | who says whether an output is right |
-//! | `staging` | files where the sandbox's user can read them |
-//! | `feedback` | the directory where a checker or interactor leaves files for us |
-//! | `convention` | how a checker or interactor answers, and what its answer means |
+//! | `validator` | a package's own checker or interactor |
+//! | `checker` | checkers: programs of a package, and the built-in ones |
+//! | `feedback` | the directory in which a checker or interactor leaves files |
+//! | `convention` | the answers of checkers and interactors |
 //! | `interactive` | a solution that talks to an interactor |
 //! | `grader` | a package's own program that makes the results of groups |
 //! | `passes` | a test of several passes |
-//! | `scoring` | from the tests' results to the groups' and the submission's; which tests need not be run |
-//! | `report` | what came of a problem's submissions, as JSON, JUnit XML, HTML, text |
-//! | `setter` | what a problem setter does before anybody is judged |
+//! | `scoring` | results of groups and submissions; which tests are not needed |
+//! | `report` | the results of a problem's submissions, as JSON, JUnit XML, HTML and text |
+//! | `setter` | tools for problem setters |
 #![forbid(unsafe_code)]
 
 pub mod batch;
@@ -29,11 +34,14 @@ pub mod cache;
 pub mod checker;
 pub mod compile;
 pub mod convention;
+pub mod failure;
 pub mod feedback;
 mod files;
 pub mod grader;
 pub mod interactive;
 pub mod judge;
+#[cfg(test)]
+mod messages;
 pub mod passes;
 pub mod program;
 mod pump;
@@ -42,5 +50,9 @@ pub mod scoring;
 pub mod setter;
 pub mod staging;
 pub mod suite;
-mod time_limit;
+pub mod time_limit;
+pub mod tool;
+mod trial;
+mod validator;
 pub mod verdict;
+mod worker;

@@ -1,31 +1,33 @@
-//! Multi-pass problems: a submission is run again and again on a test, each time on what the validator
-//! made of the pass before.
+//! Multi-pass problems: a submission runs several times on a test, each time on the input that the
+//! validator made in the previous pass.
 //!
-//! A validator (or interactor) that accepts and leaves `nextpass.in` in its feedback directory asks for another
-//! pass. That file is the next pass's input, of the submission and as INPUT of the validator; it is taken away
-//! before the pass begins. All else in the feedback directory stays, so it is where a validator keeps what it
-//! knows. Limits hold for each pass.
+//! A validator (or interactor) that accepts and writes `nextpass.in` to its feedback directory
+//! requests another pass. That file is the next pass's input, for the submission and as the
+//! validator's INPUT. The judge removes it before the pass begins. The other files in the feedback
+//! directory stay, so a validator can keep its state there. Limits apply to each pass.
 
-use crate::batch::{JudgeFailure, Trial, Worker};
+use crate::failure::JudgeFailure;
 use crate::feedback::Feedback;
+use crate::trial::Trial;
 use crate::verdict::{TestResult, Verdict};
+use crate::worker::Worker;
 use millibox::Figures;
 use std::path::PathBuf;
 
-/// What a validator writes to have another pass.
-const NEXT: &str = "nextpass.in";
+/// The file that requests another pass.
+const NEXT_INPUT_FILE: &str = "nextpass.in";
 
-/// Judges a test in at most `most` passes, each by `pass`, with one feedback directory for all of them.
+/// Judges a test in at most `limit` passes with one feedback directory. `pass` judges one pass.
 ///
-/// The first pass that is not accepted decides, or else the last. Figures are the most that any pass used:
-/// these are what limits are about.
+/// The first pass that is not accepted decides the verdict, otherwise the last one. The figures are
+/// the maximum over all passes, because limits apply to each pass.
 ///
-/// A validator that wants more passes, or another one without having accepted this one, has failed: a judge
-/// error.
+/// A validator that requests too many passes, or requests one after rejecting the output, has
+/// failed. That is a judge error.
 pub fn judge(
     worker: &mut Worker<'_>,
     trial: &Trial<'_>,
-    most: u32,
+    limit: u32,
     mut pass: impl FnMut(&mut Worker<'_>, &Trial<'_>, &Feedback) -> TestResult,
 ) -> TestResult {
     let feedback = match worker.feedback() {
@@ -33,7 +35,7 @@ pub fn judge(
         Err(failure) => return TestResult::judge_error(failure.to_string()),
     };
     let mut input: Option<PathBuf> = None;
-    let mut used = Used::default();
+    let mut peak = PeakUsage::default();
     let mut number = 1;
     loop {
         let mut trial = *trial;
@@ -41,16 +43,16 @@ pub fn judge(
             trial.case.input = input;
         }
         let mut result = pass(worker, &trial, &feedback);
-        used.add(&result);
-        match next(worker, &feedback, &result, number, most) {
+        peak.add(&result);
+        match next_input(worker, &feedback, &result, number, limit) {
             Ok(None) => {}
             Ok(Some(next)) => {
                 input = Some(next);
                 number += 1;
                 continue;
             }
-            Err(JudgeFailure(why)) => {
-                (result.verdict, result.reason, result.score) = (Verdict::JudgeError, why, None);
+            Err(failure) => {
+                (result.verdict, result.reason, result.score) = (Verdict::JudgeError, failure.to_string(), None);
             }
         }
         if result.verdict != Verdict::Accepted {
@@ -58,59 +60,53 @@ pub fn judge(
             result.reason = format!("pass {number}{reason}");
         }
         result.passes = Some(number);
-        used.tell(&mut result);
+        peak.write_to(&mut result);
         return result;
     }
 }
 
-/// The input of the pass after this one; `None`: this was the last.
-fn next(
+/// Returns the input of the next pass. `None`: this pass was the last.
+fn next_input(
     worker: &mut Worker<'_>,
     feedback: &Feedback,
     result: &TestResult,
     number: u32,
-    most: u32,
+    limit: u32,
 ) -> Result<Option<PathBuf>, JudgeFailure> {
-    // Otherwise it was not the validator that decided.
+    // For other verdicts, the validator did not decide.
     if !matches!(result.verdict, Verdict::Accepted | Verdict::WrongAnswer) {
         return Ok(None);
     }
-    let failed = |error: std::io::Error| JudgeFailure(format!("validator: {error}"));
-    let Some(file) = feedback.open(NEXT).map_err(failed)? else { return Ok(None) };
+    let Some(file) = feedback.open(NEXT_INPUT_FILE).map_err(JudgeFailure::PassFeedback)? else { return Ok(None) };
     if result.verdict == Verdict::WrongAnswer {
-        return Err(JudgeFailure(format!(
-            "validator: rejects the output, and wants another pass ({NEXT}) all the same"
-        )));
+        return Err(JudgeFailure::RejectedPassContinues { file: NEXT_INPUT_FILE });
     }
-    if number >= most {
-        return Err(JudgeFailure(format!(
-            "validator: wants another pass ({NEXT}), but the problem has at most {most}; see `validation_passes` in \
-             problem.yaml"
-        )));
+    if number >= limit {
+        return Err(JudgeFailure::TooManyPasses { file: NEXT_INPUT_FILE, limit });
     }
-    let input = worker.place()?.keep_next_input(file)?;
-    feedback.remove(NEXT).map_err(failed)?;
+    let input = worker.files()?.store_next_input(file)?;
+    feedback.remove(NEXT_INPUT_FILE).map_err(JudgeFailure::PassFeedback)?;
     Ok(Some(input))
 }
 
-/// What passes used, at most.
+/// The maximum that any pass used.
 #[derive(Default)]
-struct Used {
+struct PeakUsage {
     submission: Option<Figures>,
     checker: Option<Figures>,
 }
 
-impl Used {
+impl PeakUsage {
     fn add(&mut self, result: &TestResult) {
-        let greater = |so_far: Option<Figures>, now: Option<Figures>| match (so_far, now) {
-            (Some(so_far), Some(now)) => Some(most(so_far, now)),
+        let maximum = |so_far: Option<Figures>, now: Option<Figures>| match (so_far, now) {
+            (Some(so_far), Some(now)) => Some(max_figures(so_far, now)),
             (so_far, now) => so_far.or(now),
         };
-        self.submission = greater(self.submission, result.run.as_ref().map(|run| run.figures));
-        self.checker = greater(self.checker, result.checker);
+        self.submission = maximum(self.submission, result.run.as_ref().map(|run| run.figures));
+        self.checker = maximum(self.checker, result.checker);
     }
 
-    fn tell(self, result: &mut TestResult) {
+    fn write_to(self, result: &mut TestResult) {
         if let (Some(run), Some(figures)) = (&mut result.run, self.submission) {
             run.figures = figures;
         }
@@ -118,8 +114,9 @@ impl Used {
     }
 }
 
-/// Of two runs the most of each figure. CPU time is one figure, of which the parts stay together.
-fn most(one: Figures, other: Figures) -> Figures {
+/// The maximum of each figure of two runs. User and system time come from the run with more CPU
+/// time, because CPU time is one figure.
+fn max_figures(one: Figures, other: Figures) -> Figures {
     let cpu_time = |figures: &Figures| figures.cpu_user_ns.saturating_add(figures.cpu_system_ns);
     let longer = if cpu_time(&other) > cpu_time(&one) { other } else { one };
     Figures {

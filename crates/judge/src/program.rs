@@ -1,6 +1,5 @@
 //! A program that is ready to run, and the limits of a run.
 
-use crate::batch::JudgeFailure;
 use crate::staging::{Ids, private_directory, stage};
 use crate::suite::template::fill_memory;
 use millibox::{Request, World};
@@ -95,13 +94,15 @@ impl Executable {
 
     /// The program with a test's files in its working directory, beside its own and in place of those of the same
     /// names.
-    pub(crate) fn beside(&self, files: &Path, ids: Ids) -> Result<Executable, JudgeFailure> {
-        let failed = |error: std::io::Error| JudgeFailure::new("put a test's files beside the program", &error);
-        let directory = private_directory(ids).map_err(failed)?;
+    ///
+    /// # Errors
+    /// A file cannot be copied.
+    pub fn beside(&self, files: &Path, ids: Ids) -> std::io::Result<Executable> {
+        let directory = private_directory(ids)?;
         // What is there stays.
         for source in [files, self.files.path()] {
-            let source = source.canonicalize().map_err(failed)?;
-            stage(&source, &source, directory.path(), ids).map_err(failed)?;
+            let source = source.canonicalize()?;
+            stage(&source, &source, directory.path(), ids)?;
         }
         let world = self.world.clone().read_only(directory.path(), &self.current_dir);
         Ok(Executable { world, files: Arc::new(directory), ..self.clone() })

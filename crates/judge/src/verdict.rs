@@ -1,67 +1,67 @@
-//! What the judge says of one test.
+//! Verdicts and the result of one test.
 
 use millibox::{Figures, RunResult};
 use serde::Serialize;
 
-/// What the judge says of one test, a group, a submission. From good to grave, in the order of the
+/// The verdict on a test, a group or a submission. The order, from good to grave, is that of the
 /// ICPC format's default grader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Right.
+    /// The output is right.
     Accepted,
-    /// The checker says that the output is wrong.
+    /// The checker rejects the output.
     WrongAnswer,
-    /// More output than is allowed.
+    /// The run exceeded its output limit.
     OutputLimit,
-    /// Longer than is allowed, in CPU time or in real time.
+    /// The run exceeded its CPU time or real time limit.
     TimeLimit,
-    /// Out of the memory that is allowed.
+    /// The run exceeded its memory limit.
     MemoryLimit,
-    /// It ended by a signal, or with an exit status that is not 0.
+    /// A signal ended the run, or its exit status was not 0.
     RunTimeError,
-    /// Its compiler refuses it.
+    /// The compiler rejects the submission.
     CompileError,
-    /// The judge, its machine, or a program of the package failed: nothing is said of the submission.
+    /// The judge, its machine or a program of the package failed. The submission is not to blame.
     JudgeError,
 }
 
-/// What came of one test.
+/// The result of one test.
 #[derive(Debug, Clone)]
 pub struct TestResult {
-    /// What the judge says.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why, in a few words for the submission's author: `exited with 3`, `killed by signal SEGV`,
-    /// `CPU time limit`; for a judge error what failed and what mends it. Empty if the checker decided. Of a
-    /// multi-pass problem it begins with the pass.
+    /// The reason in a few words for the submission's author: `exited with 3`, `killed by signal
+    /// SEGV`, `CPU time limit`. For a judge error it names the failure and the remedy. It is empty
+    /// if the checker decided. For a multi-pass problem it begins with the pass.
     pub reason: String,
     /// The checker's comment, made printable, cut at [`COMMENT_LIMIT`].
     pub comment: String,
-    /// Points that the checker gave: Sim and testlib as a part of 1, ICPC as they are in `score.txt`.
+    /// Points from the checker. Sim and testlib give a part of 1, ICPC the number in `score.txt`.
     pub score: Option<Points>,
-    /// The submission's run; none if it was not run. Of several passes the last, with the most that any of
-    /// them used.
+    /// The submission's run. `None` if it did not run. For several passes this is the last run,
+    /// with the maximum of each figure over all passes.
     pub run: Option<RunResult>,
-    /// What the checker (or interactor) used; none for the built-in ones.
+    /// The figures of the checker or interactor. `None` for a built-in checker.
     pub checker: Option<Figures>,
-    /// Passes that were begun, of a multi-pass problem.
+    /// Number of passes that began, for a multi-pass problem.
     pub passes: Option<u32>,
 }
 
-/// Points of one test, as a checker gives them.
+/// Points of one test from a checker.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Points {
-    /// A part of what the test is worth, from 0 to 1.
+    /// A part of the test's worth, from 0 to 1.
     Part(f64),
-    /// So many.
+    /// A number of points.
     Absolute(f64),
 }
 
-/// Bytes of a comment that are kept.
+/// Maximum length of a comment in bytes.
 pub const COMMENT_LIMIT: usize = 2048;
 
 impl TestResult {
-    /// The judge failed; `reason` says in what, and what mends it.
+    /// A judge error. `reason` names the failure and the remedy.
     pub fn judge_error(reason: impl Into<String>) -> TestResult {
         TestResult {
             verdict: Verdict::JudgeError,

@@ -8,7 +8,7 @@ use millibox_judge::checker::tokens::Options;
 use millibox_judge::checker::{exact, lines, tokens};
 use millibox_judge::convention::interpret;
 use millibox_judge::feedback::{Feedback, FeedbackPlace};
-use millibox_judge::scoring::Graded;
+use millibox_judge::scoring::Grade;
 use millibox_judge::verdict::{COMMENT_LIMIT, Points, Verdict};
 use millibox_package::model::{self, Convention};
 use std::io::{BufReader, Read};
@@ -276,9 +276,9 @@ fn answer(bytes: &[u8]) {
         _ => Convention::Testlib,
     };
     let code = i32::from(*header.get(1).unwrap_or(&0));
-    match Graded::parse(stdout) {
+    match Grade::parse(stdout) {
         Ok(graded) => assert!(graded.points.is_finite() && graded.verdict != Verdict::JudgeError, "{graded:?}"),
-        Err(why) => assert!(!why.is_empty() && !why.contains(char::is_control), "control character in {why:?}"),
+        Err(fault) => assert!(!fault.to_string().contains(char::is_control), "control character in {fault:?}"),
     }
     PLACE.with(|place| {
         let feedback = place.fresh().expect("a feedback directory");
@@ -302,9 +302,10 @@ fn answer(bytes: &[u8]) {
         };
         let answer = interpret(convention, &run, &checker_limits(&model::Limits::default()), stdout, stderr, &feedback);
         assert!(matches!(answer.verdict, Verdict::Accepted | Verdict::WrongAnswer | Verdict::JudgeError));
-        assert_eq!(answer.verdict == Verdict::JudgeError, !answer.reason.is_empty(), "{answer:?}");
+        assert_eq!(answer.verdict == Verdict::JudgeError, answer.failure.is_some(), "{answer:?}");
         assert!(answer.comment.len() <= COMMENT_LIMIT);
-        let text = [&answer.comment, &answer.reason].map(|text| text.chars());
+        let reason = answer.failure.as_ref().map_or_else(String::new, ToString::to_string);
+        let text = [&answer.comment, &reason].map(|text| text.chars());
         assert!(
             text.into_iter().flatten().all(|c| !c.is_control() || c == '\n' || c == '\t'),
             "control character in {answer:?}"

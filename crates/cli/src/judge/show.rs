@@ -250,7 +250,7 @@ impl<'p> Show<'p> {
         let judged = !matches!(report.verdict, None | Some(Verdict::JudgeError));
         let fine = report.as_expected != Some(false) && judged && !rejected;
         if !fine {
-            let mut about = millibox_judge::report::About::default();
+            let mut about = millibox_judge::report::SubmissionInfo::default();
             (about.name, about.suite) = (report.name.clone(), report.suite.clone());
             let mut protocol = Protocol::new(self.out.clone(), self.style, self.plan);
             protocol.begin(&about)?;

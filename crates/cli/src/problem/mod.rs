@@ -24,7 +24,7 @@ use millibox_judge::cache::Cache;
 use millibox_judge::compile::Toolbox;
 use millibox_judge::judge::{Event, Judge, Options};
 use millibox_judge::report::{JudgeReport, counted};
-use millibox_judge::setter::{Setter, Trouble, archive, catch, clean, generate, init, limits};
+use millibox_judge::setter::{ProgramFault, Setter, SetterError, archive, clean, findings, generate, init, limits};
 use options::Command;
 use progress::Progress;
 use serde::Serialize;
@@ -63,8 +63,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     match done {
         Ok(status) => Ok(ExitCode::from(status)),
         Err(Stop::Failure(failure)) => Err(failure),
-        Err(Stop::Trouble(trouble)) => {
-            let status = tell(trouble)?;
+        Err(Stop::Setter(error)) => {
+            let status = tell(error)?;
             if let Command::Gen(args) = &args.command
                 && lacks_package(args)
             {
@@ -81,7 +81,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 /// Why a subcommand did not come to its end.
 enum Stop {
     Failure(Failure),
-    Trouble(Trouble),
+    Setter(SetterError),
 }
 
 impl From<Failure> for Stop {
@@ -90,9 +90,9 @@ impl From<Failure> for Stop {
     }
 }
 
-impl From<Trouble> for Stop {
-    fn from(trouble: Trouble) -> Stop {
-        Stop::Trouble(trouble)
+impl From<SetterError> for Stop {
+    fn from(error: SetterError) -> Stop {
+        Stop::Setter(error)
     }
 }
 
@@ -102,14 +102,14 @@ impl From<millibox::Error> for Stop {
     }
 }
 
-fn tell(trouble: Trouble) -> Result<ExitCode, Failure> {
-    let status = match trouble {
-        Trouble::Asked(why) => return Err(Failure::option(why)),
-        Trouble::Programs(_) => WRONG,
-        Trouble::Package(_) | Trouble::Machine(_) => FAILED,
+fn tell(error: SetterError) -> Result<ExitCode, Failure> {
+    let status = match error {
+        SetterError::Request(why) => return Err(Failure::option(why.to_string())),
+        SetterError::Programs(_) => WRONG,
+        _ => FAILED,
     };
-    let own = if let Trouble::Machine(_) = trouble { "millibox: " } else { "" };
-    complain(format_args!("{own}{trouble}"));
+    let own = if let SetterError::Machine(_) = error { "millibox: " } else { "" };
+    complain(format_args!("{own}{error}"));
     Ok(ExitCode::from(status))
 }
 
@@ -118,7 +118,7 @@ fn work<T>(
     shop: &Shop,
     lines: bool,
     signals: &Signals,
-    work: impl FnOnce(&Setter<'_>) -> Result<T, Trouble>,
+    work: impl FnOnce(&Setter<'_>) -> Result<T, SetterError>,
 ) -> Result<T, Stop> {
     let progress = Progress::new(lines, signals);
     let toolbox = Toolbox::new(shop.machine.supervisor(), shop.suites.clone(), shop.cache.clone());
@@ -194,11 +194,11 @@ struct Tested {
     #[serde(flatten)]
     report: JudgeReport,
     #[serde(flatten)]
-    findings: catch::Findings,
+    findings: findings::Findings,
 }
 
 fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
-    let problem = millibox_package::read(&args.on.package).map_err(Trouble::Package)?;
+    let problem = millibox_package::read(&args.on.package).map_err(SetterError::Package)?;
     let shop = Shop::open(&args.on.work, None, &[], signals)?;
     let judge = Judge::new(&shop.machine, shop.suites.clone(), shop.cache.clone(), Options::default());
     let began = Instant::now();
@@ -207,7 +207,7 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
         Ok(prepared) => prepared,
         Err(why) => {
             bar.finish_and_clear();
-            return Err(Trouble::Programs(vec![why.to_string()]).into());
+            return Err(SetterError::from(ProgramFault::Unjudgeable(why)).into());
         }
     };
     let names = problem.submissions.iter().map(|submission| submission.name.as_str());
@@ -222,7 +222,7 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
     let report = judge.report(&prepared, judged, began);
     let mut told = |event: Event<'_>| show::measuring(&bar, &event);
     let (suites, cache) = (shop.suites.clone(), shop.cache.clone());
-    let findings = catch::examine(&shop.machine, suites, cache, &problem, &prepared, &report.submissions, &mut told);
+    let findings = findings::examine(&shop.machine, suites, cache, &problem, &prepared, &report.submissions, &mut told);
     if let (false, Ok(findings)) = (args.json, &findings) {
         show.line(&judge::summary(&report));
         findings.remarks.iter().for_each(|remark| show.line(remark));
@@ -251,7 +251,7 @@ fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
             return Ok(WRONG);
         }
     }
-    let problem = millibox_package::read_unfinished(&args.on.package).map_err(Trouble::Package)?;
+    let problem = millibox_package::read_unfinished(&args.on.package).map_err(SetterError::Package)?;
     let output = match &args.output {
         Some(output) => output.clone(),
         // An archive's own place: it was unpacked to where nothing stays.

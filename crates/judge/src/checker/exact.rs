@@ -1,12 +1,12 @@
-//! Byte by byte.
+//! A checker that compares byte by byte.
 
-use super::show;
+use super::excerpt::show;
 use std::io::{self, BufRead};
 
-/// Compares all bytes; what differs first, in words.
+/// Compares all bytes and describes the first difference.
 ///
 /// # Errors
-/// One of the two cannot be read.
+/// One of them cannot be read.
 pub fn compare(mut output: impl BufRead, mut answer: impl BufRead) -> io::Result<Option<String>> {
     let (mut byte, mut line) = (1u64, 1u64);
     loop {
@@ -45,13 +45,13 @@ mod tests {
     use super::compare;
 
     fn difference(output: &str, answer: &str) -> String {
-        // Buffers of different lengths on the two sides.
+        // The two sides have buffers of different lengths.
         let output = std::io::BufReader::with_capacity(3, output.as_bytes());
         compare(output, answer.as_bytes()).unwrap().unwrap_or_default()
     }
 
     #[test]
-    fn every_byte_counts() {
+    fn compare_reports_any_different_byte() {
         assert_eq!(difference("", ""), "");
         assert_eq!(difference("a\nbc\n", "a\nbc\n"), "");
         assert_eq!(difference("a\nbc\n", "a\nbc"), "Byte 5 (line 2): read '\\n', expected the end of the file");

@@ -1,13 +1,13 @@
-//! Sim's default checker: lines are equal but for white space at their ends (isspace(3)), and empty lines at
-//! the end of the file do not count. Other white space does.
+//! Sim's default checker. It ignores white space at the ends of lines (isspace(3)) and empty lines
+//! at the end of the file. Other white space counts.
 
-use super::show;
+use super::excerpt::show;
 use std::io::{self, BufRead};
 
-/// Compares line by line; what differs first, in words. Takes memory for one line of each.
+/// Compares line by line and describes the first difference. Needs memory for one line of each.
 ///
 /// # Errors
-/// One of the two cannot be read.
+/// One of them cannot be read.
 pub fn compare(mut output: impl BufRead, mut answer: impl BufRead) -> io::Result<Option<String>> {
     let (mut read, mut expected) = (Vec::new(), Vec::new());
     let mut line = 0u64;
@@ -27,7 +27,8 @@ pub fn compare(mut output: impl BufRead, mut answer: impl BufRead) -> io::Result
     }
 }
 
-/// Reads a line without its end and the white space before; false, and nothing, at the end of the file.
+/// Reads a line without its end and the white space before it. Returns false and an empty line at
+/// the end of the file.
 fn next(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     if from.read_until(b'\n', line)? == 0 {
@@ -47,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_at_ends_of_lines_and_empty_lines_at_the_end_do_not_count() {
+    fn compare_ignores_space_at_ends_of_lines_and_final_empty_lines() {
         for (output, answer) in [
             ("", ""),
             ("", "\n \n"),
@@ -64,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn all_else_does_and_is_told() {
+    fn compare_reports_other_differences() {
         assert_eq!(difference("a\nb c\n", "a\nb  c\n"), "Line 2: read 'b c', expected 'b  c'");
         assert_eq!(difference("a\n", "a\nb\n"), "Line 2: read end of file, expected 'b'");
         assert_eq!(difference("a\n\n\nb", "a\n"), "Line 4: read 'b', expected end of file");

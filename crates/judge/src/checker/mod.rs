@@ -1,22 +1,31 @@
-//! Checkers: who says whether an output is right.
+//! Checkers decide whether an output is right.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `tokens` | the ICPC format's default output validator |
 //! | `lines` | Sim's default checker |
-//! | `exact` | byte by byte |
-//! | `custom` | a program of the package, in the sandbox |
+//! | `exact` | comparison byte by byte |
+//! | `custom` | a program of the package, run in the sandbox |
+//! | `excerpt` | excerpts of texts that differ, for comments |
+//! | `result` | the result of a check |
 
 pub mod custom;
 pub mod exact;
+mod excerpt;
 pub mod lines;
+mod result;
 pub mod tokens;
 
-use crate::batch::{Case, Checked, JudgeFailure, Worker};
+pub use result::CheckResult;
+
 use crate::convention::{Answer, printable};
+use crate::failure::{JudgeFailure, Step};
 use crate::feedback::Feedback;
+use crate::pump::memory_file;
+use crate::trial::Case;
 use crate::verdict::{COMMENT_LIMIT, Verdict};
-use custom::Custom;
+use crate::worker::Worker;
+use custom::OutputValidator;
 use millibox_package::model::Format;
 use std::fs::File;
 use std::io::{self, BufReader, Seek};
@@ -24,28 +33,27 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes that are read at once.
-const CHUNK: usize = 128 << 10;
-/// Bytes of a token or line that a comment shows.
-const SHOWN: usize = 48;
+/// Size of a read buffer.
+const CHUNK_BYTES: usize = 128 << 10;
 
-/// A checker that is ready to be used, by any number of workers.
+/// A checker that any number of workers can use.
 #[derive(Debug, Clone)]
 pub enum CheckerInstance {
-    /// The default output validator of the ICPC format, with a test's flags.
+    /// The ICPC format's default output validator, with a test's flags.
     Tokens,
-    /// That of the format's version `legacy`, to which what is hexadecimal is a number, too.
+    /// The default output validator of the version `legacy`, which also takes hexadecimal numbers.
     LegacyTokens,
-    /// Sim's default: equal but for white space at the ends of lines and empty lines at the end.
+    /// Sim's default checker. It ignores white space at the ends of lines and empty lines at the
+    /// end of the file.
     Lines,
-    /// Equal.
+    /// A checker that accepts equal bytes only.
     Exact,
     /// A program of the package.
-    Custom(Arc<Custom>),
+    Custom(Arc<OutputValidator>),
 }
 
 impl CheckerInstance {
-    /// The default output validator of this version of the format.
+    /// The default output validator of a version of the format.
     pub fn tokens(format: Format) -> CheckerInstance {
         match format {
             Format::Legacy => CheckerInstance::LegacyTokens,
@@ -53,19 +61,44 @@ impl CheckerInstance {
         }
     }
 
-    /// Says whether an output is right. A program of the package has `feedback`, or else a fresh directory.
+    /// Checks a file as if a submission had written it.
     ///
     /// # Errors
-    /// The checker's flags make no sense, or a file cannot be read.
+    /// The file cannot be read, or the checker cannot run. The error is not the file's fault.
+    pub fn check_file(
+        &self,
+        worker: &mut Worker<'_>,
+        case: &Case<'_>,
+        path: &Path,
+    ) -> Result<CheckResult, JudgeFailure> {
+        let failed = |error: io::Error| JudgeFailure::step(Step::CopyInput, error);
+        let mut file = File::open(path).map_err(|error| JudgeFailure::step(Step::OpenInput(path.to_owned()), error))?;
+        let mut output = self.output_file(worker)?;
+        io::copy(&mut file, &mut output).map_err(failed)?;
+        self.check(worker, case, output, None)
+    }
+
+    /// An empty file for a submission's output, of the kind that this checker reads.
+    pub(crate) fn output_file(&self, worker: &mut Worker<'_>) -> Result<File, JudgeFailure> {
+        match self {
+            CheckerInstance::Custom(validator) if validator.wants_output_by_path() => worker.files()?.output_file(),
+            _ => memory_file(),
+        }
+    }
+
+    /// Checks an output. A program of the package uses the directory `feedback`, or a fresh one.
+    ///
+    /// # Errors
+    /// The checker's flags are wrong, or a file cannot be read.
     pub(crate) fn check(
         &self,
         worker: &mut Worker<'_>,
         case: &Case<'_>,
         mut output: File,
         feedback: Option<&Feedback>,
-    ) -> Result<Checked, JudgeFailure> {
-        let path = case.answer.ok_or_else(|| JudgeFailure("the test has no answer to compare with".to_owned()))?;
-        if let CheckerInstance::Custom(custom) = self {
+    ) -> Result<CheckResult, JudgeFailure> {
+        let path = case.answer.ok_or(JudgeFailure::NoAnswer)?;
+        if let CheckerInstance::Custom(validator) = self {
             let fresh;
             let feedback = match feedback {
                 Some(feedback) => feedback,
@@ -74,16 +107,17 @@ impl CheckerInstance {
                     &fresh
                 }
             };
-            return custom.check(worker, case, path, output, feedback);
+            return validator.check(worker, case, path, output, feedback);
         }
-        let failed = |error: io::Error| failed(path, &error);
+        let failed = |error: io::Error| JudgeFailure::step(Step::Compare(path.to_owned()), error);
         let options = match self {
-            CheckerInstance::Tokens => tokens::Options::parse(case.flags).map_err(JudgeFailure)?,
+            CheckerInstance::Tokens => tokens::Options::parse(case.flags).map_err(JudgeFailure::Flags)?,
             CheckerInstance::LegacyTokens => {
-                tokens::Options { hexadecimal: true, ..tokens::Options::parse(case.flags).map_err(JudgeFailure)? }
+                let options = tokens::Options::parse(case.flags).map_err(JudgeFailure::Flags)?;
+                tokens::Options { hexadecimal: true, ..options }
             }
             _ if case.flags.is_empty() => tokens::Options::default(),
-            _ => return Err(JudgeFailure(format!("it takes no flags, but is given {:?}", case.flags.join(" ")))),
+            _ => return Err(JudgeFailure::UnexpectedFlags { flags: case.flags.join(" ") }),
         };
         let answer = File::open(path).map_err(failed)?;
         let difference = if identical(&output, &answer).map_err(failed)? {
@@ -95,72 +129,39 @@ impl CheckerInstance {
                     tokens::compare(output, answer, &options).map_err(failed)?
                 }
                 CheckerInstance::Lines => {
-                    let [output, answer] = [output, answer].map(|file| BufReader::with_capacity(CHUNK, file));
+                    let [output, answer] = [output, answer].map(|file| BufReader::with_capacity(CHUNK_BYTES, file));
                     lines::compare(output, answer).map_err(failed)?
                 }
                 CheckerInstance::Exact | CheckerInstance::Custom(_) => {
-                    let [output, answer] = [output, answer].map(|file| BufReader::with_capacity(CHUNK, file));
+                    let [output, answer] = [output, answer].map(|file| BufReader::with_capacity(CHUNK_BYTES, file));
                     exact::compare(output, answer).map_err(failed)?
                 }
             }
         };
         let verdict = if difference.is_none() { Verdict::Accepted } else { Verdict::WrongAnswer };
         let comment = printable(difference.unwrap_or_default().as_bytes(), COMMENT_LIMIT);
-        Ok(Checked { answer: Answer { verdict, reason: String::new(), comment, points: None }, figures: None })
+        Ok(CheckResult { answer: Answer { verdict, failure: None, comment, points: None }, figures: None })
     }
 }
 
-fn failed(answer: &Path, error: &io::Error) -> JudgeFailure {
-    JudgeFailure(format!("cannot compare with the answer {}: {error}", answer.display()))
-}
-
-/// Whether two files hold the same bytes, which every checker accepts: most outputs are right.
+/// Whether two files hold the same bytes. Every checker accepts those, and most outputs are right.
 fn identical(one: &File, other: &File) -> io::Result<bool> {
     let length = one.metadata()?.len();
     if other.metadata()?.len() != length {
         return Ok(false);
     }
-    let size = CHUNK.min(length as usize);
+    let size = CHUNK_BYTES.min(length as usize);
     let mut buffers = [vec![0; size], vec![0; size]];
     let mut at = 0;
     while at < length {
         let part = size.min((length - at) as usize);
-        let [mine, others] = &mut buffers;
-        one.read_exact_at(&mut mine[..part], at)?;
-        other.read_exact_at(&mut others[..part], at)?;
-        if mine[..part] != others[..part] {
+        let [left, right] = &mut buffers;
+        one.read_exact_at(&mut left[..part], at)?;
+        other.read_exact_at(&mut right[..part], at)?;
+        if left[..part] != right[..part] {
             return Ok(false);
         }
         at += part as u64;
     }
     Ok(true)
-}
-
-/// Two different texts, each in quotes, cut so that the first difference shows.
-fn show(read: &[u8], expected: &[u8]) -> (String, String) {
-    let same = read.iter().zip(expected).take_while(|(one, other)| one == other).count();
-    let begin = if same > SHOWN / 2 { same - SHOWN / 4 } else { 0 };
-    (quote(read, begin), quote(expected, begin))
-}
-
-fn quote(text: &[u8], begin: usize) -> String {
-    let is_continuation = |at: usize| text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
-    // Not from the middle of a character; there are at most three such bytes.
-    let begin = (begin..begin + 4).find(|at| !is_continuation(*at)).unwrap_or(begin).min(text.len());
-    let before = if begin > 0 { "..." } else { "" };
-    let mut end = text.len().min(begin + SHOWN);
-    let mut after = "";
-    if end < text.len() {
-        end = (end - 3..=end).rev().find(|at| !is_continuation(*at)).unwrap_or(end);
-        after = "...";
-    }
-    let mut shown = String::new();
-    for character in String::from_utf8_lossy(&text[begin..end]).chars() {
-        if character.is_control() {
-            shown.extend(character.escape_default());
-        } else {
-            shown.push(character);
-        }
-    }
-    format!("'{before}{shown}{after}'")
 }

@@ -1,23 +1,26 @@
-//! The default output validator of the ICPC problem package format: token by token.
+//! The default output validator of the ICPC problem package format. It compares token by token.
 //!
-//! Tokens are what stands between white space (space, form feed, line feed, carriage return,
-//! tab, vertical tab). They are equal if their bytes are, the case of ASCII letters aside unless
-//! `case_sensitive` is given; with a tolerance, a token of the answer that is a finite number
-//! wants one in its place that is close enough. What the specification leaves open (what space that
-//! changes means, and in the legacy format what a number is) is as in Kattis's validator.
+//! Tokens are separated by white space: space, form feed, line feed, carriage return, tab, vertical
+//! tab. Two tokens are equal if their bytes are. The case of ASCII letters is ignored unless
+//! `case_sensitive` is given. With a tolerance, a token of the answer that is a finite number
+//! requires a number that is close enough. The specification does not define changes of space, nor
+//! numbers in the legacy format. Both follow Kattis's validator.
 
-use super::{CHUNK, show};
+use super::excerpt::show;
 use millibox_package::tokens::number;
 use std::io::{self, Read};
 
-/// Read with the package, which may say them wrongly.
+/// The options are parsed in the package crate, which reports wrong flags as faults.
 pub use millibox_package::tokens::Options;
 
-/// Compares an output with the answer; what differs first, in words. Reads both once, and takes
-/// memory for one token of each.
+/// Initial size of a read buffer. It grows for longer tokens.
+const CHUNK_BYTES: usize = 128 << 10;
+
+/// Compares an output with the answer and describes the first difference. Reads both once, and
+/// needs memory for one token of each.
 ///
 /// # Errors
-/// One of the two cannot be read.
+/// One of them cannot be read.
 pub fn compare(output: impl Read, answer: impl Read, options: &Options) -> io::Result<Option<String>> {
     let (mut output, mut answer) = (Tokens::new(output), Tokens::new(answer));
     let mut count = 0u64;
@@ -39,7 +42,7 @@ pub fn compare(output: impl Read, answer: impl Read, options: &Options) -> io::R
             ([], []) => return Ok(None),
             ([], expected) => return say("end of file", &show(&[], expected).1),
             (read, []) => return say(&show(read, &[]).0, "end of file"),
-            // Equal bytes are close enough, whatever they mean.
+            // Equal bytes are close enough, even if they are not a number.
             (read, expected) if read == expected => {}
             (read, expected) => {
                 if let Some(why) = differ(read, expected, options) {
@@ -51,7 +54,7 @@ pub fn compare(output: impl Read, answer: impl Read, options: &Options) -> io::R
     }
 }
 
-/// Whether two different tokens differ in what counts, and what more is to be said of it.
+/// Whether two different tokens differ in a way that counts, with more details for the message.
 fn differ(read: &[u8], expected: &[u8], options: &Options) -> Option<String> {
     if options.floats()
         && let Some(wanted) = number(expected, options.hexadecimal)
@@ -82,7 +85,7 @@ fn differ(read: &[u8], expected: &[u8], options: &Options) -> Option<String> {
     (!same).then(String::new)
 }
 
-/// Reads white space of both, which must be the same; else says where it is not.
+/// Reads the white space of both and describes the first difference.
 fn same_space<O: Read, A: Read>(output: &mut Tokens<O>, answer: &mut Tokens<A>) -> io::Result<Option<String>> {
     loop {
         let (read, expected) = (output.peek()?, answer.peek()?);
@@ -119,7 +122,7 @@ fn is_space(byte: u8) -> bool {
 struct Tokens<R> {
     from: R,
     buffer: Vec<u8>,
-    /// What is not looked at yet is `buffer[at..end]`.
+    /// `buffer[at..end]` is unread.
     at: usize,
     end: usize,
     line: u64,
@@ -127,10 +130,10 @@ struct Tokens<R> {
 
 impl<R: Read> Tokens<R> {
     fn new(from: R) -> Tokens<R> {
-        Tokens { from, buffer: vec![0; CHUNK], at: 0, end: 0, line: 1 }
+        Tokens { from, buffer: vec![0; CHUNK_BYTES], at: 0, end: 0, line: 1 }
     }
 
-    /// Reads more after what is there; false: there is no more.
+    /// Appends more bytes to the buffer. Returns false at the end of the file.
     fn more(&mut self) -> io::Result<bool> {
         if self.at > 0 {
             self.buffer.copy_within(self.at..self.end, 0);
@@ -138,7 +141,7 @@ impl<R: Read> Tokens<R> {
             self.at = 0;
         }
         if self.end == self.buffer.len() {
-            // A token that is longer than all that we have.
+            // The token is longer than the buffer.
             self.buffer.resize(self.buffer.len() * 2, 0);
         }
         loop {
@@ -153,7 +156,7 @@ impl<R: Read> Tokens<R> {
         }
     }
 
-    /// The next byte, which stays.
+    /// The next byte, without consuming it.
     fn peek(&mut self) -> io::Result<Option<u8>> {
         if self.at == self.end && !self.more()? {
             return Ok(None);
@@ -161,7 +164,7 @@ impl<R: Read> Tokens<R> {
         Ok(Some(self.buffer[self.at]))
     }
 
-    /// Takes the byte that was peeked at.
+    /// Consumes the byte that `peek` returned.
     fn next(&mut self) {
         self.line += u64::from(self.buffer[self.at] == b'\n');
         self.at += 1;
@@ -174,7 +177,7 @@ impl<R: Read> Tokens<R> {
         Ok(())
     }
 
-    /// The bytes up to the next white space; none at the end of the file.
+    /// The bytes up to the next white space. Empty at the end of the file.
     fn token(&mut self) -> io::Result<&[u8]> {
         let mut length = 0;
         loop {
@@ -213,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_not_space() {
+    fn compare_ignores_space_between_tokens() {
         assert!(same("", "", ""));
         assert!(same(" a\tB\r\n\x0b\x0cc", "A b C\n", ""));
         assert!(!same("ab c", "a b c", ""));
@@ -226,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn space_that_changes() {
+    fn compare_space_change_sensitive_reports_changed_space() {
         let flag = "space_change_sensitive";
         assert!(same("hello\nworld\n", "hello\nworld\n", flag));
         assert_eq!(difference("hello\n world\n", "hello\nworld\n", flag), "Line 2: read a space, expected 'w'");
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn tolerances() {
+    fn compare_with_tolerance_accepts_close_numbers() {
         assert!(!same("1.0", "1", ""));
         assert!(same("1.0", "1", "float_tolerance 0"));
         assert!(same("0.0314", "3.14000000e-2", "float_tolerance 1e-12"));
@@ -247,10 +250,10 @@ mod tests {
         assert!(same("105", "100", "float_relative_tolerance 0.1"));
         assert!(!same("0.1", "0", "float_relative_tolerance 0.5"));
         assert!(same("0.1", "0", "float_tolerance 0.5"));
-        // Relative to the answer, not to the output.
+        // The tolerance is relative to the answer, not to the output.
         assert!(!same("100", "80", "float_relative_tolerance 0.2"));
         assert!(same("80", "100", "float_relative_tolerance 0.2"));
-        // A word of the answer is compared as a word.
+        // A word of the answer is compared as text.
         assert!(same("Yes 1", "yes 1.0", "float_tolerance 1e-6"));
         assert!(same("inf", "INF", "float_tolerance 0.5"));
         assert!(!same("0", "inf", "float_tolerance 0.5"));
@@ -269,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn hexadecimal_numbers() {
+    fn compare_hexadecimal_takes_numbers_of_legacy() {
         let same = |output: &str, answer: &str, hexadecimal: bool| {
             let options = Options { hexadecimal, ..Options::parse(&["float_tolerance 1e-6"]).expect("flags") };
             compare(output.as_bytes(), answer.as_bytes(), &options).expect("slices").is_none()
@@ -278,19 +281,19 @@ mod tests {
             assert!(same(output, answer, true), "{output} {answer}");
             assert!(!same(output, answer, false), "{output} {answer}");
         }
-        // Words, whose case is nothing.
+        // Without `hexadecimal` these are words, whose case is ignored.
         assert!(same("0XDEADBEEF 1.50", "0xdeadbeef 1.5", false));
     }
 
     #[test]
-    fn tokens_longer_than_any_buffer() {
+    fn compare_of_tokens_longer_than_the_buffer_finds_the_difference() {
         let long = "x".repeat(1 << 20);
         let text = format!("a {long} b\n{long}");
         assert!(same(&text, &text.to_uppercase(), ""));
         assert!(difference(&format!("{text}y"), &text, "").starts_with("Line 2, token 4: read '...x"));
     }
 
-    /// Gives bytes in pieces.
+    /// Delivers bytes in pieces.
     struct Pieces<'a>(&'a [u8], usize);
 
     impl std::io::Read for Pieces<'_> {
@@ -302,7 +305,7 @@ mod tests {
         }
     }
 
-    /// The same in the plainest words there are: everything in memory.
+    /// A simple reference implementation that holds everything in memory.
     fn model(output: &str, answer: &str, options: &Options) -> bool {
         let split = |text: &str| -> Vec<String> {
             text.split([' ', '\n', '\t', '\r', '\x0b', '\x0c']).filter(|t| !t.is_empty()).map(str::to_owned).collect()
@@ -310,7 +313,7 @@ mod tests {
         let spaces = |text: &str| -> Vec<String> {
             text.split(|c| !" \n\t\r\x0b\x0c".contains(c)).filter(|t| !t.is_empty()).map(str::to_owned).collect()
         };
-        // Where space begins counts, and it begins where a token ends.
+        // Leading space counts. Other space begins where a token ends.
         let begins = |text: &str| text.starts_with([' ', '\n', '\t', '\r', '\x0b', '\x0c']);
         if options.space_change_sensitive && (spaces(output) != spaces(answer) || begins(output) != begins(answer)) {
             return false;
@@ -334,7 +337,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
-        fn as_the_model(
+        fn compare_agrees_with_the_reference(
             output in "([aAbB]|[0-2]|\\.|-|1e|[ \n\t]){0,12}",
             other in "([aAbB]|[0-2]|\\.|-|1e|[ \n\t]){0,12}",
             own in any::<bool>(),
@@ -345,7 +348,8 @@ mod tests {
             relative in proptest::option::of(0.0..2.0f64),
             pieces in 1usize..7,
         ) {
-            // Two texts made apart are seldom equal: mostly one with a single change.
+            // Two independent texts are seldom equal, so the answer is usually the output with one
+            // change.
             let answer = if own {
                 other
             } else {
@@ -356,7 +360,8 @@ mod tests {
                 answer.into_iter().collect()
             };
             let options = Options { case_sensitive, space_change_sensitive, absolute, relative, hexadecimal: false };
-            let difference = compare(Pieces(output.as_bytes(), pieces), Pieces(answer.as_bytes(), 5), &options).unwrap();
+            let (output_pieces, answer_pieces) = (Pieces(output.as_bytes(), pieces), Pieces(answer.as_bytes(), 5));
+            let difference = compare(output_pieces, answer_pieces, &options).unwrap();
             prop_assert_eq!(difference.is_none(), model(&output, &answer, &options), "{:?}", difference);
         }
     }

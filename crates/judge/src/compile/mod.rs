@@ -28,7 +28,7 @@ mod world;
 
 pub use linked::{Fallback, Linked};
 pub use messages::MESSAGES_LIMIT;
-pub(crate) use sources::headers_in;
+pub use sources::headers_in;
 pub use tools::Availability;
 
 use crate::cache::{Cache, Entry, Key, Keying};

@@ -219,7 +219,10 @@ fn headers(paths: &[PathBuf], suite: &Suite, root: Option<&Path>) -> Result<Vec<
 }
 
 /// The headers in a directory: regular files, and links to such below `root`.
-pub(crate) fn headers_in(directory: &Path, suite: &Suite, root: Option<&Path>) -> std::io::Result<Vec<PathBuf>> {
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn headers_in(directory: &Path, suite: &Suite, root: Option<&Path>) -> std::io::Result<Vec<PathBuf>> {
     let root = root.and_then(|root| root.canonicalize().ok());
     let leads_to_file = |link: &Path| {
         let real = link.canonicalize().ok().filter(|real| real.is_file());

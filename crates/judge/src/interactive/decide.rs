@@ -1,54 +1,66 @@
 //! The verdict of an interactive test.
 
-use super::{Ended, Mode};
+use super::mode::Mode;
 use crate::batch::judge_run;
+use crate::convention::Answer;
 use crate::program::Limits;
 use crate::verdict::{TestResult, Verdict};
 use millibox::{Outcome, RunResult};
 use std::time::Duration;
 
-/// An interactor that says "wrong answer" so soon after the end of a solution that failed has said
-/// so of what the solution wrote: that long it is not told of the end.
+/// The interactor learns of a failed solution's end only after this time.
 ///
-/// It is there for the solution that is told "wrong, goodbye" and falls over it. Both then end
-/// within microseconds, in an order that is nobody's doing. Long enough for an interactor to come
-/// to its exit on a machine with much else to do.
-pub const AT_ONCE: Duration = Duration::from_millis(100);
+/// An interactor that rejects within this time has rejected what the solution wrote. Consider a
+/// solution that receives "wrong, goodbye" and crashes over it. Both programs then end within
+/// microseconds, in a random order. The time lets an interactor reach its exit on a busy machine.
+pub const END_GRACE: Duration = Duration::from_millis(100);
 
-/// What a solution that failed has left in the pipe may be read so long once the interactor has been told of its end.
+/// The interactor can read the output of a failed solution for this time after it has learned of
+/// the end. Then the judge discards the rest.
 ///
-/// Its failure is the verdict then, whatever the interactor says, and a pipe full of questions could take that longer
-/// than its limits allow. Thrown away at once, a line might be missed that an interactor had no time to come to, and
-/// one that cannot do without has failed.
-pub(super) const REST: Duration = Duration::from_secs(1);
+/// The solution's failure is the verdict for any answer of the interactor. A pipe full of queries
+/// could take the interactor longer than its limits allow. If the judge discarded the rest at once,
+/// an interactor that had no time to read a line would miss it, and one that needs the line would
+/// fail.
+pub(super) const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Says what came of a test.
-pub(super) fn decide(ended: Ended, limits: &Limits, mode: Mode) -> TestResult {
-    let Ended { solution, interactor, answer, told } = ended;
+/// The results of two programs that have both ended.
+pub(super) struct Conversation {
+    pub solution: RunResult,
+    pub interactor: RunResult,
+    pub answer: Answer,
+    /// The interactor's result arrived after the judge had shown it the solution's end.
+    pub interactor_saw_end: bool,
+}
+
+/// Decides the verdict of a test.
+pub(super) fn decide(conversation: Conversation, limits: &Limits, mode: Mode) -> TestResult {
+    let Conversation { solution, interactor, answer, interactor_saw_end } = conversation;
     let failure = judge_run(&solution, limits);
     let never_ran = matches!(solution.outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_));
-    // A relay brings what the solution wrote when the machine lets it, perhaps long after the
-    // solution's end: there the interactor's time begins when we, who move it, see that end.
-    let unaware = mode == Mode::Relay && !told && solution.outcome != Outcome::Killed;
+    // A relay may deliver the solution's output long after the solution's end. There the
+    // interactor's time begins when the judge, which moves the output, sees that end.
+    let unaware = mode == Mode::Relay && !interactor_saw_end && solution.outcome != Outcome::Killed;
     let unaware = unaware || ended_unaware(&interactor, &solution);
     let overruled = answer.verdict != Verdict::Accepted && !never_ran && unaware;
     let result = TestResult { run: Some(solution), checker: Some(interactor.figures), ..TestResult::judge_error("") };
     match failure {
         _ if answer.verdict == Verdict::JudgeError => {
-            TestResult { reason: format!("interactor: {}", answer.reason), comment: answer.comment, ..result }
+            let reason = answer.failure.map_or_else(String::new, |failure| format!("interactor: {failure}"));
+            TestResult { reason, comment: answer.comment, ..result }
         }
         Some((verdict, reason)) if !overruled => TestResult { verdict, reason, ..result },
         _ => TestResult { verdict: answer.verdict, comment: answer.comment, score: answer.points, ..result },
     }
 }
 
-/// Whether the interactor cannot have known of the solution's end, by the moments of the two.
+/// Whether the two end times show that the interactor cannot have known of the solution's end.
 fn ended_unaware(interactor: &RunResult, solution: &RunResult) -> bool {
     match (interactor.ended_ns, solution.ended_ns) {
-        // No earlier than this was it told.
-        (Some(interactor), Some(solution)) => interactor <= solution.saturating_add(AT_ONCE.as_nanos() as u64),
-        // A solution without an end had no beginning: its memory limit left no room for it, or it
-        // was ended before it had begun.
+        // The judge shows the solution's end after this time at the earliest.
+        (Some(interactor), Some(solution)) => interactor <= solution.saturating_add(END_GRACE.as_nanos() as u64),
+        // A solution without an end time never started: its memory limit left no room for it, or
+        // the judge killed it before.
         (Some(_), None) => solution.outcome == Outcome::Killed,
         (None, _) => false,
     }
@@ -57,11 +69,10 @@ fn ended_unaware(interactor: &RunResult, solution: &RunResult) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::convention::Answer;
     use millibox::{Backend, Figures, RunError};
 
     const FIRST: u64 = 1_000_000_000;
-    const MUCH_LATER: u64 = FIRST + 10 * AT_ONCE.as_nanos() as u64;
+    const MUCH_LATER: u64 = FIRST + 10 * END_GRACE.as_nanos() as u64;
 
     fn run(outcome: Outcome, ended_ns: Option<u64>) -> RunResult {
         RunResult {
@@ -74,21 +85,21 @@ mod tests {
         }
     }
 
-    fn verdict(solution: (Outcome, u64), said: (Verdict, u64)) -> Verdict {
-        decided(solution, said, Mode::Direct, said.1 >= MUCH_LATER)
+    fn verdict(solution: (Outcome, u64), answer: (Verdict, u64)) -> Verdict {
+        decided(solution, answer, Mode::Direct, answer.1 >= MUCH_LATER)
     }
 
-    fn decided(solution: (Outcome, u64), said: (Verdict, u64), mode: Mode, told: bool) -> Verdict {
-        let answer = Answer { verdict: said.0, reason: String::new(), comment: String::new(), points: None };
-        let ended = Ended {
+    fn decided(solution: (Outcome, u64), answer: (Verdict, u64), mode: Mode, interactor_saw_end: bool) -> Verdict {
+        let parsed = Answer { verdict: answer.0, failure: None, comment: String::new(), points: None };
+        let conversation = Conversation {
             solution: run(solution.0, Some(solution.1)),
-            interactor: run(Outcome::Exited(0), Some(said.1)),
-            answer,
-            told,
+            interactor: run(Outcome::Exited(0), Some(answer.1)),
+            answer: parsed,
+            interactor_saw_end,
         };
         let hour = Duration::from_secs(3600);
         let limits = Limits { cpu_time: hour, real_time: hour, memory: 0, output: 0, processes: 0 };
-        decide(ended, &limits, mode).verdict
+        decide(conversation, &limits, mode).verdict
     }
 
     fn failures() -> Vec<(Outcome, Verdict)> {
@@ -103,36 +114,37 @@ mod tests {
     }
 
     #[test]
-    fn the_first_to_end_decides_between_wrong_answer_and_failure() {
+    fn decide_of_rejection_and_failure_takes_the_first_end() {
         use Verdict::{Accepted, WrongAnswer};
         for (outcome, failed) in failures() {
             assert_eq!(verdict((outcome.clone(), FIRST), (WrongAnswer, MUCH_LATER)), failed);
             assert_eq!(verdict((outcome.clone(), MUCH_LATER), (WrongAnswer, FIRST)), WrongAnswer);
-            // At once: what was said is of what was written.
+            // Within the grace period, the interactor judged what the solution wrote.
             assert_eq!(verdict((outcome.clone(), FIRST), (WrongAnswer, FIRST + 1)), WrongAnswer);
-            // Nobody passes who fails.
+            // A failed solution never passes.
             for ends in [(FIRST, MUCH_LATER), (MUCH_LATER, FIRST), (FIRST, FIRST)] {
                 assert_eq!(verdict((outcome.clone(), ends.0), (Accepted, ends.1)), failed);
             }
         }
         for ends in [(FIRST, MUCH_LATER), (MUCH_LATER, FIRST)] {
-            for said in [Accepted, WrongAnswer] {
-                assert_eq!(verdict((Outcome::Exited(0), ends.0), (said, ends.1)), said);
+            for answer in [Accepted, WrongAnswer] {
+                assert_eq!(verdict((Outcome::Exited(0), ends.0), (answer, ends.1)), answer);
             }
         }
     }
 
     #[test]
-    fn in_a_relay_the_interactor_has_its_time_from_when_the_judge_sees_the_end() {
-        let late = |mode, told| decided((Outcome::Exited(1), FIRST), (Verdict::WrongAnswer, MUCH_LATER), mode, told);
+    fn decide_in_a_relay_counts_from_when_the_judge_sees_the_end() {
+        let late =
+            |mode, saw_end| decided((Outcome::Exited(1), FIRST), (Verdict::WrongAnswer, MUCH_LATER), mode, saw_end);
         assert_eq!(late(Mode::Relay, false), Verdict::WrongAnswer);
-        for (mode, told) in [(Mode::Relay, true), (Mode::Direct, true), (Mode::Direct, false)] {
-            assert_eq!(late(mode, told), Verdict::RunTimeError);
+        for (mode, saw_end) in [(Mode::Relay, true), (Mode::Direct, true), (Mode::Direct, false)] {
+            assert_eq!(late(mode, saw_end), Verdict::RunTimeError);
         }
     }
 
     #[test]
-    fn what_is_no_doing_of_the_solution_is_no_verdict_on_it() {
+    fn decide_of_sandbox_and_interactor_failures_is_a_judge_error() {
         let error = || RunError::new(millibox::Step::Runner);
         let mut all: Vec<Outcome> = failures().into_iter().map(|(outcome, _)| outcome).collect();
         all.extend([Outcome::Exited(0), Outcome::Killed]);
@@ -144,7 +156,7 @@ mod tests {
         for outcome in [Outcome::NotStarted(error()), Outcome::SandboxError(error())] {
             assert_eq!(verdict((outcome, MUCH_LATER), (Verdict::WrongAnswer, FIRST)), Verdict::JudgeError);
         }
-        // The judge ends a solution only after a verdict.
+        // The judge kills a solution only after the interactor's verdict.
         assert_eq!(verdict((Outcome::Killed, MUCH_LATER), (Verdict::WrongAnswer, FIRST)), Verdict::WrongAnswer);
         assert_eq!(verdict((Outcome::Killed, MUCH_LATER), (Verdict::Accepted, FIRST)), Verdict::JudgeError);
         assert_eq!(verdict((Outcome::Killed, FIRST), (Verdict::WrongAnswer, MUCH_LATER)), Verdict::JudgeError);

@@ -1,7 +1,7 @@
-//! One direction of the conversation: what one program writes and the other reads.
+//! One direction of the conversation: one program writes and the other reads.
 
-use super::Mode;
-use crate::batch::JudgeFailure;
+use super::mode::Mode;
+use crate::failure::{JudgeFailure, Step};
 use crate::pump::read_now;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -11,77 +11,78 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes that wait in a pipe until they are read, as other judges of the same packages have it:
-/// more than Linux gives unasked. Where it cannot be had, less has to do.
-const CAPACITY: usize = 1 << 20;
+/// Capacity of a pipe. Other judges of the same packages use this capacity, and it is larger than
+/// Linux's default. If the kernel refuses it, the pipe keeps its default.
+const PIPE_BYTES: usize = 1 << 20;
 
-/// Bytes that are moved or thrown away at once.
-const AT_A_TIME: usize = 64 * 1024;
+/// Maximum length of one move or discard.
+const CHUNK_BYTES: usize = 64 * 1024;
 
-/// How long a program whose output hangs up may take to be gone, before it is thought to live on.
+/// A program whose output hangs up is considered alive if its end is not known after this time.
 ///
-/// Its pipes are closed one after another as it exits, shortly before its end is known, its input last; in between
-/// it can lose its CPU to others. On a machine with three times as much to do as it has CPUs one of 1,000 was away
-/// for over 20 ms, one of 4,000 for 95.
-const LINGER: Duration = Duration::from_millis(200);
+/// An exiting program closes its pipes one after another, its input last, shortly before its end is
+/// known. Other programs can take its CPU in between. On a machine with three times as many
+/// programs as CPUs, one of 1,000 took over 20 ms and one of 4,000 took 95 ms.
+const LINGER_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// A new link, with the ends that go to the programs.
-pub(super) struct Ends {
+/// A new link and the programs' ends of it.
+pub(super) struct LinkEnds {
     pub reader: Arc<OwnedFd>,
     pub writer: Arc<OwnedFd>,
     pub link: Link,
 }
 
-/// See the module.
+/// One direction of the conversation.
 ///
-/// Nobody dies of a broken pipe here: what is written to a program that is gone, or that has
-/// closed its input, is thrown away. It could not have been read, and whether the writer learns
-/// of that would be a matter of its speed.
+/// No program dies of a broken pipe here. The link discards what a program writes to one that is
+/// gone or has closed its input. The reader could not have read it, and whether the writer notices
+/// would depend on its speed.
 pub(super) enum Link {
     Direct(Direct),
     Relay(Relay),
 }
 
-/// A pipe between the programs. While we have both ends nobody sees it break.
+/// A pipe between the programs. It does not break while the judge has both ends open.
 pub(super) struct Direct {
     read: Arc<OwnedFd>,
     write: Option<Arc<OwnedFd>>,
     discards: bool,
 }
 
-/// Two pipes, and we between them.
+/// Two pipes, with the judge between them.
 pub(super) struct Relay {
     from: OwnedFd,
-    /// `None`: the reader sees the end.
+    /// `None`: the reader sees the end of its input.
     to: Option<OwnedFd>,
-    /// Then, what it has not read yet.
+    /// A second reading end of `to`, for the bytes that the reader has not read when `to` is
+    /// closed.
     rest: Option<File>,
-    /// Nobody reads.
+    /// The reader is gone.
     discards: bool,
-    /// There is more than `to` has room for.
+    /// `to` is full, and more bytes wait.
     no_room: bool,
-    /// When everything had been moved and the writing end was closed.
+    /// When the writing end was closed and everything had been moved.
     hung_up: Option<Instant>,
     /// The writer's end is known.
     writer_is_gone: bool,
-    /// Bytes that may still be written; `None`: any number.
+    /// Number of bytes that may still be written. `None`: no limit.
     left: Option<u64>,
-    /// More than that were written.
+    /// The limit was exceeded.
     over: bool,
 }
 
 impl Link {
-    /// Makes the pipes. `limit`: bytes that may be written, if they are counted.
+    /// Makes the pipes. `limit` is the number of bytes that may be written; a relay counts them.
     ///
     /// # Errors
-    /// There are no descriptors left.
-    pub fn make(mode: Mode, limit: Option<u64>) -> Result<Ends, JudgeFailure> {
+    /// No descriptors are left.
+    pub fn make(mode: Mode, limit: Option<u64>) -> Result<LinkEnds, JudgeFailure> {
         let (read, write) = pipe()?;
         match mode {
             Mode::Direct => {
                 let (reader, writer) = (Arc::new(read), Arc::new(write));
                 let direct = Direct { read: reader.clone(), write: Some(writer.clone()), discards: false };
-                Ok(Ends { reader, writer, link: Link::Direct(direct) })
+                Ok(LinkEnds { reader, writer, link: Link::Direct(direct) })
             }
             Mode::Relay => {
                 let (reader, to) = pipe()?;
@@ -96,105 +97,110 @@ impl Link {
                     left: limit,
                     over: false,
                 };
-                Ok(Ends { reader: Arc::new(reader), writer: Arc::new(write), link: Link::Relay(relay) })
+                Ok(LinkEnds { reader: Arc::new(reader), writer: Arc::new(write), link: Link::Relay(relay) })
             }
         }
     }
 
-    /// The writer's end is known: the reader is to see the end after what was written.
-    pub fn writer_is_gone(&mut self) {
+    /// Lets the reader see the end after the bytes that were written. The writer's end is known.
+    pub fn close_writer(&mut self) {
         match self {
             Link::Direct(direct) => direct.write = None,
             Link::Relay(relay) => relay.writer_is_gone = true,
         }
     }
 
-    /// Throws away what was written and has not been read, as well as can be: the reader is to see the end after
-    /// what it has. The writer has ended.
-    pub fn throw_away_the_rest(&mut self) {
+    /// Discards unread bytes as far as possible, so that the reader sees the end after the bytes
+    /// it has. The writer has ended.
+    pub fn discard_unread(&mut self) {
         match self {
-            Link::Direct(direct) => throw_away(&direct.read),
+            Link::Direct(direct) => drain(&direct.read),
             Link::Relay(relay) => {
                 relay.discards = true;
-                let rest = relay.rest.take().or_else(|| relay.to.as_ref().and_then(read_too));
+                let rest = relay.rest.take().or_else(|| relay.to.as_ref().and_then(duplicate_reader));
                 if let Some(rest) = rest {
-                    throw_away(&rest);
+                    drain(&rest);
                 }
             }
         }
     }
 
-    /// The reader's end is known: what is written from now on is thrown away.
-    pub fn reader_is_gone(&mut self) {
+    /// Discards everything that is written from now on. The reader's end is known.
+    pub fn discard_output(&mut self) {
         match self {
             Link::Direct(direct) => direct.discards = true,
             Link::Relay(relay) => relay.discards = true,
         }
     }
 
-    /// Moves or throws away what can be at the moment.
+    /// Moves or discards bytes without waiting.
     ///
     /// # Errors
-    /// The kernel refuses.
-    pub fn go_on(&mut self) -> Result<(), JudgeFailure> {
-        let went = match self {
+    /// The kernel reports an error.
+    pub fn advance(&mut self) -> Result<(), JudgeFailure> {
+        let advanced = match self {
             Link::Direct(direct) if direct.discards => discard(&direct.read, u64::MAX).map(|_| ()),
             Link::Direct(_) => Ok(()),
-            Link::Relay(relay) => relay.go_on(),
+            Link::Relay(relay) => relay.advance(),
         };
-        went.map_err(|errno| JudgeFailure::new("move what the programs say to each other", &errno))
+        advanced.map_err(|errno| JudgeFailure::step(Step::MoveMessages, errno))
     }
 
-    /// What to wait for before it can go on.
-    pub fn watched(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
+    /// The descriptor and events to wait for before the next [`Link::advance`].
+    pub fn poll_target(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         match self {
             Link::Direct(direct) if direct.discards && direct.write.is_some() => {
                 Some((direct.read.as_fd(), PollFlags::IN))
             }
             Link::Direct(_) => None,
-            Link::Relay(relay) => relay.watched(),
+            Link::Relay(relay) => relay.poll_target(),
         }
     }
 
-    /// Shows the reader the end, if the writer is gone, or has closed its output and lives on:
-    /// then it still has its input, which `other` brings it. `is_over`: the writer's result has
-    /// come; then it does not live on, and [`Link::writer_is_gone`] is when the reader may know.
-    pub fn pass_the_end_on(&mut self, other: &Link, is_over: bool) {
+    /// Shows the reader the end if the writer has ended, or has closed its output and keeps
+    /// running.
+    ///
+    /// A writer that keeps running still has its input, which `other` delivers. `is_over`: the
+    /// writer's result has arrived. Then the writer is not running, and [`Link::close_writer`]
+    /// tells when the reader may see the end.
+    pub fn propagate_end(&mut self, other: &Link, is_over: bool) {
         let Link::Relay(relay) = self else { return };
-        let lives_on = || relay.hung_up.is_some_and(|since| since.elapsed() >= LINGER) && other.has_reader();
+        let keeps_running =
+            || relay.hung_up.is_some_and(|since| since.elapsed() >= LINGER_TIMEOUT) && other.has_reader();
         let all_moved = relay.hung_up.is_some() || relay.over;
         if all_moved
-            && (relay.writer_is_gone || (!is_over && lives_on()))
+            && (relay.writer_is_gone || (!is_over && keeps_running()))
             && let Some(to) = relay.to.take()
         {
-            relay.rest = read_too(&to);
+            relay.rest = duplicate_reader(&to);
         }
     }
 
-    /// When to look again whether a writer lives on that has closed its output, if that is not known yet.
-    pub fn lingers(&self) -> Option<Duration> {
+    /// The time until [`Link::propagate_end`] can tell whether a writer that closed its output
+    /// keeps running. `None`: nothing to wait for.
+    pub fn linger_timeout(&self) -> Option<Duration> {
         match self {
             Link::Relay(Relay { hung_up: Some(since), to: Some(_), .. }) => {
-                Some(LINGER.checked_sub(since.elapsed()).unwrap_or(LINGER))
+                Some(LINGER_TIMEOUT.checked_sub(since.elapsed()).unwrap_or(LINGER_TIMEOUT))
             }
             _ => None,
         }
     }
 
-    /// More was written than may be.
+    /// Whether the limit was exceeded.
     pub fn is_over_limit(&self) -> bool {
         matches!(self, Link::Relay(Relay { over: true, .. }))
     }
 
-    /// The same, with what has not been moved.
-    pub fn is_over_limit_with_the_rest(&self) -> bool {
+    /// Whether the limit was exceeded, counting the bytes that have not been moved.
+    pub fn is_over_limit_with_unmoved(&self) -> bool {
         match self {
             Link::Direct(_) => false,
             Link::Relay(relay) => relay.over || relay.left.is_some_and(|left| waiting(&relay.from) > left),
         }
     }
 
-    /// Whether somebody has the reading end of what we write to.
+    /// Whether a program has the reading end of `to` open.
     fn has_reader(&self) -> bool {
         let Link::Relay(Relay { to: Some(to), .. }) = self else { return true };
         let mut ends = [PollFd::new(to, PollFlags::empty())];
@@ -204,12 +210,12 @@ impl Link {
 }
 
 impl Relay {
-    fn go_on(&mut self) -> rustix::io::Result<()> {
+    fn advance(&mut self) -> rustix::io::Result<()> {
         self.no_room = false;
         if self.hung_up.is_some() || self.over {
             return Ok(());
         }
-        let allowed = self.left.map_or(AT_A_TIME, |left| left.min(AT_A_TIME as u64) as usize);
+        let allowed = self.left.map_or(CHUNK_BYTES, |left| left.min(CHUNK_BYTES as u64) as usize);
         if allowed == 0 {
             self.over = waiting(&self.from) > 0;
             if !self.over && is_closed(&self.from) {
@@ -235,8 +241,8 @@ impl Relay {
         Ok(())
     }
 
-    fn watched(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
-        // A pipe that has hung up is ready for ever.
+    fn poll_target(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
+        // A pipe that has hung up is always ready.
         if self.hung_up.is_some() || self.over {
             return None;
         }
@@ -248,44 +254,46 @@ impl Relay {
 }
 
 fn pipe() -> Result<(OwnedFd, OwnedFd), JudgeFailure> {
-    let failed = |errno| JudgeFailure::new("make a pipe between the programs", &errno);
+    let failed = |errno| JudgeFailure::step(Step::CreatePipe, errno);
     let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
-    let _ = fcntl_setpipe_size(&write, CAPACITY);
+    let _ = fcntl_setpipe_size(&write, PIPE_BYTES);
     Ok((read, write))
 }
 
-/// Bytes in a pipe.
+/// Number of bytes in a pipe.
 fn waiting(pipe: &OwnedFd) -> u64 {
     rustix::io::ioctl_fionread(pipe).unwrap_or(0)
 }
 
-/// Whether nobody can write into a pipe any more.
+/// Whether all writing ends of a pipe are closed.
 fn is_closed(read: &OwnedFd) -> bool {
     let mut ends = [PollFd::new(read, PollFlags::empty())];
     let _ = poll(&mut ends, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
     ends[0].revents().contains(PollFlags::HUP)
 }
 
-/// Another reading end of a pipe. The first is the program's alone while we write, so that we see it go.
-fn read_too(write: &OwnedFd) -> Option<File> {
+/// Opens a second reading end of a pipe. While the judge writes, only the program has a reading
+/// end, so that the judge notices when the program closes it.
+fn duplicate_reader(write: &OwnedFd) -> Option<File> {
     File::open(format!("/proc/self/fd/{}", write.as_raw_fd())).ok()
 }
 
-/// Throws away all that is in a pipe, at once: whoever reads it too has all before some byte, and nothing after it.
-fn throw_away(pipe: impl AsFd) {
+/// Discards the whole content of a pipe at once. Another reader gets all bytes up to some position
+/// and none after it.
+fn drain(pipe: impl AsFd) {
     let Ok(null) = File::options().write(true).open("/dev/null") else { return };
-    while let Ok(1..) = splice(&pipe, None, &null, None, CAPACITY, SpliceFlags::NONBLOCK) {}
+    while let Ok(1..) = splice(&pipe, None, &null, None, PIPE_BYTES, SpliceFlags::NONBLOCK) {}
 }
 
-/// Throws away up to `most` of what is in a pipe now, without waiting; how much it was. Nobody else reads it.
+/// Discards up to `most` bytes of a pipe without waiting, and returns their number.
 fn discard(pipe: &OwnedFd, most: u64) -> rustix::io::Result<u64> {
-    let wanted = waiting(pipe).min(most).min(AT_A_TIME as u64) as usize;
+    let wanted = waiting(pipe).min(most).min(CHUNK_BYTES as u64) as usize;
     if wanted == 0 {
         return Ok(0);
     }
     let mut buffer = vec![0; wanted];
     match read_now(pipe, &mut buffer) {
-        // Somebody else has taken it.
+        // Another reader has taken them.
         Err(Errno::AGAIN) => Ok(0),
         read => Ok(read? as u64),
     }

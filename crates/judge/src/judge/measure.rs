@@ -6,9 +6,9 @@ use super::prepare::{Prepared, TimeLimit, Unjudgeable, fault};
 use super::{Event, Judge, Observer};
 use crate::compile::CompileError;
 use crate::program::Limits;
-use crate::report::{About, line};
+use crate::report::{SubmissionInfo, line};
 use crate::scoring::Progress;
-use crate::time_limit::{self, FACTOR, For, PATIENCE, RESOLUTION};
+use crate::time_limit::{self, DEFAULT_FACTOR, DEFAULT_RESOLUTION, LimitPurpose, MEASURING_CPU_TIME};
 use crate::verdict::{TestResult, Verdict};
 use millibox_package::Severity;
 use millibox_package::model::{Format, Submission};
@@ -20,7 +20,7 @@ struct Counter<'o> {
 }
 
 impl Told for Counter<'_> {
-    fn begun(&mut self, about: &About) {
+    fn begun(&mut self, about: &SubmissionInfo) {
         (self.observer)(Event::Measuring { name: &about.name });
     }
 
@@ -71,8 +71,11 @@ impl Judge<'_> {
             match times.unwrap_or_else(|| Err(Useless::Failed("it was not judged".to_owned()))) {
                 Ok(times) => {
                     let limits: Vec<Duration> =
-                        times.into_iter().map(|time| time_limit::sim(time, For::Judging)).collect();
-                    (limits, format!("{}, t the time of {}", time_limit::sim_formula(For::Judging), model.name))
+                        times.into_iter().map(|time| time_limit::sim(time, LimitPurpose::Judging)).collect();
+                    (
+                        limits,
+                        format!("{}, t the time of {}", time_limit::sim_formula(LimitPurpose::Judging), model.name),
+                    )
                 }
                 Err(Useless::Failed(why)) => {
                     wrong.error(&problem.directory, unmeasured(&model.name, &why));
@@ -90,8 +93,8 @@ impl Judge<'_> {
                 }
             }
         } else {
-            let factor = problem.limits.from_accepted.unwrap_or(FACTOR);
-            let resolution = problem.limits.resolution.unwrap_or(RESOLUTION);
+            let factor = problem.limits.from_accepted.unwrap_or(DEFAULT_FACTOR);
+            let resolution = problem.limits.resolution.unwrap_or(DEFAULT_RESOLUTION);
             let (slowest, name) = self.slowest(prepared, observer)?;
             let limit = time_limit::icpc(slowest, factor, resolution);
             let how = format!("{factor} times the {:.3} s of {name}, rounded up", slowest.as_secs_f64());
@@ -173,7 +176,7 @@ impl Judge<'_> {
     ) -> Vec<Result<Vec<Duration>, Useless>> {
         let problem = &prepared.problem;
         let limits: Vec<Limits> =
-            problem.tests().map(|test| of_test(problem, test, &self.options, Some(PATIENCE))).collect();
+            problem.tests().map(|test| of_test(problem, test, &self.options, Some(MEASURING_CPU_TIME))).collect();
         let pool = Pool { judge: self, prepared, limits: &limits, fail_fast: true, submissions };
         let entries = pool.judge(&mut Counter { observer, tests: limits.len() });
         entries.iter().map(|entry| times_of(entry, limits.len())).collect()

@@ -42,7 +42,7 @@ pub use prepare::{Prepared, TimeLimit, Unjudgeable};
 use crate::cache::Cache;
 use crate::compile::{Compilation, CompileError, Options as CompileOptions, Toolbox};
 use crate::interactive::Mode;
-use crate::report::{About, SubmissionReport};
+use crate::report::{SubmissionInfo, SubmissionReport};
 use crate::scoring::Progress;
 use crate::suite::{ChoiceError, Suite, Suites};
 use machine::GENERATIONS;
@@ -82,7 +82,7 @@ pub enum Event<'a> {
     /// A submission was compiled, or could not be. What is told next is of this one, until it has ended.
     Begun {
         /// Which, and how compiling went.
-        about: &'a About,
+        about: &'a SubmissionInfo,
     },
     /// So many of its tests have been judged, in whatever order.
     Judged {

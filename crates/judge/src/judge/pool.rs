@@ -12,12 +12,13 @@ use super::prepare::{Prepared, Referee};
 use super::pressure;
 use crate::batch::{self, Case, Trial, Worker};
 use crate::compile::{Compilation, CompileError, Toolbox};
+use crate::failure::JudgeFailure;
 use crate::feedback::Feedback;
 use crate::interactive;
 use crate::passes;
 use crate::program::{Executable, Limits};
-use crate::report::{About, CompilationReport};
-use crate::scoring::{Graded, Grading, Judged, Progress};
+use crate::report::{CompilationReport, SubmissionInfo};
+use crate::scoring::{Grade, Grading, JudgedTest, Progress};
 use crate::verdict::{TestResult, Verdict};
 use millibox::{Outcome, RunResult, Step};
 use millibox_package::model::{Kind, Submission, Test};
@@ -28,7 +29,7 @@ use std::time::Duration;
 /// What is told, by any thread, one at a time: of one submission after the other.
 pub(super) trait Told: Send {
     /// Its compilation is over; what follows is of this submission until it has ended.
-    fn begun(&mut self, about: &About);
+    fn begun(&mut self, about: &SubmissionInfo);
     /// So many of its tests have been judged, in whatever order.
     fn judged(&mut self, tests: usize);
     /// Of more of its tests, all is known.
@@ -49,7 +50,7 @@ pub(super) struct Pool<'a, 'm> {
 
 /// A submission on its way.
 pub(super) struct Entry<'a> {
-    pub about: About,
+    pub about: SubmissionInfo,
     /// Why there is no program.
     pub error: Option<CompileError>,
     pub progress: Progress<'a>,
@@ -136,7 +137,7 @@ impl<'a> Pool<'a, '_> {
         let progress = Progress::new(&self.prepared.plan);
         let suite = self.judge.suite_of(submission).ok().map(|suite| suite.name.clone());
         Entry {
-            about: About { suite, ..About::from(submission) },
+            about: SubmissionInfo { suite, ..SubmissionInfo::from(submission) },
             error: None,
             progress: if self.fail_fast { progress.fail_fast() } else { progress },
             stage: Stage::Waiting,
@@ -179,14 +180,16 @@ impl<'a> Pool<'a, '_> {
                     }
                     let limits = self.limits[test];
                     let enforced_memory = executable.memory_limit(&limits);
-                    let judged = Judged { result, limits, enforced_memory, cpus: vec![cpu] };
+                    let judged = JudgedTest { result, limits, enforced_memory, cpus: vec![cpu] };
                     let judged = Some(judged).filter(|_| !machine.is_stopped());
                     shared.change(|state| state.judged(number, test, judged));
                 }
                 Task::Grade(number, grading) => {
                     let _not_alone = beside_others(&shared.alone);
                     let graded = machine.attempt(Result::is_err, |_, supervisor| match &self.prepared.grader {
-                        Some(grader) => grader.grade(supervisor, &[cpu], &grading).map_err(|failure| failure.0),
+                        Some(grader) => {
+                            grader.grade(supervisor, &[cpu], &grading).map_err(|failure| failure.to_string())
+                        }
                         None => Err("there is none".to_owned()),
                     });
                     // Who waits for a change is told, also that there is nothing more to come.
@@ -218,7 +221,11 @@ impl<'a> Pool<'a, '_> {
                     with_files = executable;
                     &with_files
                 }
-                Err(failure) => return TestResult::judge_error(failure.to_string()),
+                Err(error) => {
+                    return TestResult::judge_error(
+                        JudgeFailure::step(crate::failure::Step::PlaceTestFiles, error).to_string(),
+                    );
+                }
             },
         };
         let trial = Trial { executable, case, limits: &self.limits[number] };
@@ -383,7 +390,7 @@ impl State<'_, '_> {
         }
     }
 
-    fn judged(&mut self, number: usize, test: usize, judged: Option<Judged>) {
+    fn judged(&mut self, number: usize, test: usize, judged: Option<JudgedTest>) {
         let Some(judged) = judged else { return };
         let entry = &mut self.entries[number];
         entry.progress.record(test, judged);
@@ -391,7 +398,7 @@ impl State<'_, '_> {
         self.known_more(number);
     }
 
-    fn graded(&mut self, number: usize, group: usize, graded: Result<Graded, String>) {
+    fn graded(&mut self, number: usize, group: usize, graded: Result<Grade, String>) {
         self.entries[number].progress.grade(group, graded);
         self.known_more(number);
     }

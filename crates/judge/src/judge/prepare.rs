@@ -3,13 +3,13 @@
 //! Whatever makes judging impossible is found here, all of it at once, before any submission is judged.
 
 use super::{Judge, limits};
-use crate::checker::custom::{Custom, checker_limits, data_directory};
 use crate::checker::{CheckerInstance, tokens};
 use crate::compile::{CompileError, Options as CompileOptions};
 use crate::grader::Grader;
 use crate::program::{Executable, Limits};
-use crate::scoring::{Plan, Refusal};
+use crate::scoring::{Plan, PlanError};
 use crate::staging::Staged;
+use crate::validator::{OutputValidator, checker_limits, data_directory};
 use millibox_package::model::{Checker, Convention, Group, Problem, Program, Test};
 use millibox_package::{Fault, Severity};
 use std::fmt;
@@ -35,7 +35,7 @@ pub struct Prepared {
 #[derive(Debug)]
 pub(super) enum Referee {
     Checker(CheckerInstance),
-    Interactor(Arc<Custom>),
+    Interactor(Arc<OutputValidator>),
 }
 
 /// Where the time limits of a problem come from.
@@ -129,7 +129,7 @@ impl Judge<'_> {
         let plan = match Plan::new(&problem) {
             Ok(plan) => Some(plan),
             // That nothing was chosen has been said.
-            Err(Refusal::NoTests) if !wrong.faults.is_empty() => None,
+            Err(PlanError::NoTests) if !wrong.faults.is_empty() => None,
             Err(refusal) => {
                 wrong.error(&place, refusal.to_string());
                 None
@@ -180,10 +180,10 @@ impl Judge<'_> {
         program: &Program,
         convention: Convention,
         wrong: &mut Unjudgeable,
-    ) -> Option<Custom> {
+    ) -> Option<OutputValidator> {
         let what = if problem.kind.is_interactive() { "interactor" } else { "checker" };
         let executable = self.own_program(problem, program, what, wrong)?;
-        match Custom::of_package(self.machine.supervisor(), executable, convention, problem) {
+        match OutputValidator::of_package(self.machine.supervisor(), executable, convention, problem) {
             Ok(custom) => Some(custom),
             Err(error) => {
                 wrong.error(&data_directory(problem), format!("the sandbox cannot be shown this: {error}"));

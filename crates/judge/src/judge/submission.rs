@@ -5,7 +5,8 @@ use super::{Event, Judge, Observer, Prepared};
 use crate::compile::{Compilation, CompileError, Options as CompileOptions};
 use crate::program::Limits;
 use crate::report::{
-    About, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, VERSION, WarningReport, nanoseconds,
+    JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionInfo, SubmissionReport, VERSION, WarningReport,
+    nanoseconds,
 };
 use crate::scoring::Progress;
 use crate::suite::Suite;
@@ -21,7 +22,7 @@ struct Teller<'o, 'a> {
 }
 
 impl Told for Teller<'_, '_> {
-    fn begun(&mut self, about: &About) {
+    fn begun(&mut self, about: &SubmissionInfo) {
         (self.observer)(Event::Begun { about });
     }
 

@@ -1,45 +1,45 @@
-//! A submission's report from its progress.
+//! Builds a submission's report from its progress.
 
+use super::display::counted;
+use super::model::{CompilationReport, GroupReport, LimitsReport, SubmissionReport, TestReport};
 use super::names::not_judged_words;
-use super::shown::counted;
-use super::{CompilationReport, GroupReport, LimitsReport, SubmissionReport, TestReport};
 use crate::scoring::expected::{has_required, is_expected};
-use crate::scoring::{NotJudged, Plan, Progress, TestState};
+use crate::scoring::{Plan, Progress, SkipCause, TestState};
 use crate::verdict::Verdict;
 use millibox_package::model::{Expected, Submission};
 
-/// What is known of a submission before it is judged.
+/// The facts of a submission before it is judged.
 #[derive(Debug, Clone, Default)]
-pub struct About {
-    /// Its name.
+pub struct SubmissionInfo {
+    /// The name.
     pub name: String,
     /// Name of the suite that compiles and runs it.
     pub suite: Option<String>,
-    /// What may come of it; none: anything.
+    /// The expected results. Empty: any result.
     pub expected: Vec<Expected>,
-    /// Of each of these, some test must have one.
+    /// For each of these lists, some test must have a verdict from it.
     pub required: Vec<Vec<Expected>>,
-    /// Least and most points that are expected.
+    /// The expected minimum and maximum of the points.
     pub expected_score: Option<(f64, f64)>,
-    /// How compiling went.
+    /// The compilation.
     pub compilation: Option<CompilationReport>,
 }
 
-impl From<&Submission> for About {
-    fn from(submission: &Submission) -> About {
-        About {
+impl From<&Submission> for SubmissionInfo {
+    fn from(submission: &Submission) -> SubmissionInfo {
+        SubmissionInfo {
             name: submission.name.clone(),
             expected: submission.expected.clone(),
             required: submission.required.clone(),
             expected_score: submission.score,
-            ..About::default()
+            ..SubmissionInfo::default()
         }
     }
 }
 
 impl SubmissionReport {
-    /// What came of a submission that was judged. If something is open still, judging was interrupted.
-    pub fn judged(about: About, progress: &Progress<'_>) -> SubmissionReport {
+    /// The report of a submission that was judged. If a result is open, judging was interrupted.
+    pub fn judged(about: SubmissionInfo, progress: &Progress<'_>) -> SubmissionReport {
         let plan = progress.plan();
         let result = progress.submission();
         let verdict = result.verdict;
@@ -60,7 +60,7 @@ impl SubmissionReport {
             required: about.required,
             expected_score: about.expected_score,
             verdict,
-            not_judged: verdict.is_none().then_some(NotJudged::Unfinished),
+            not_judged: verdict.is_none().then_some(SkipCause::Unfinished),
             reason: match progress.settled() {
                 settled if settled < plan.len() => format!("after {settled} of {}", counted(plan.len(), "test")),
                 _ if !progress.is_finished() => "before its groups were graded".to_owned(),
@@ -68,50 +68,56 @@ impl SubmissionReport {
             },
             decided_by: result.decided_by.map(|test| plan.test_name(test).to_owned()),
             score: points_of(plan, verdict, result.points),
-            max_score: plan.most(0),
-            best_score: plan.best(0),
+            max_score: plan.max_score(0),
+            best_score: plan.best_score(0),
             groups: (0..plan.group_count()).map(|group| GroupReport::judged(progress, group)).collect(),
             tests,
         }
     }
 
-    /// What came of a submission that there is no program of: a compile error, or a judge error.
+    /// The report of a submission without a program: a compile error or a judge error.
     ///
-    /// A submission that cannot be compiled has no points.
-    pub fn not_run(about: About, plan: &Plan, verdict: Verdict, reason: impl Into<String>) -> SubmissionReport {
+    /// A submission that cannot be compiled has 0 points.
+    pub fn not_run(
+        about: SubmissionInfo,
+        plan: &Plan,
+        verdict: Verdict,
+        reason: impl Into<String>,
+    ) -> SubmissionReport {
         let nothing = Progress::new(plan);
         let none = plan.scores() && verdict == Verdict::CompileError;
         let points = points_of(plan, Some(verdict), none.then_some(0.0));
         let mut report = SubmissionReport::judged(about.clone(), &nothing);
-        // No test has the verdict that some test must have.
+        // Without a program, no test has a required verdict.
         let none = (verdict == Verdict::CompileError && !about.required.is_empty()).then_some(false);
         report.as_expected = none.or(about.as_expected(plan, verdict, points));
         (report.verdict, report.not_judged) = (Some(verdict), None);
         (report.reason, report.score) = (reason.into(), points);
-        let why = not_judged_words(NotJudged::NoProgram);
+        let why = not_judged_words(SkipCause::NoProgram);
         for test in &mut report.tests {
-            (test.not_judged, test.reason) = (Some(NotJudged::NoProgram), why.to_owned());
+            (test.not_judged, test.reason) = (Some(SkipCause::NoProgram), why.to_owned());
         }
         for group in report.groups.iter_mut().filter(|group| group.not_judged.is_some()) {
-            (group.not_judged, group.reason) = (Some(NotJudged::NoProgram), why.to_owned());
+            (group.not_judged, group.reason) = (Some(SkipCause::NoProgram), why.to_owned());
         }
         report
     }
 
-    /// A submission whose language cannot be used here, for this `reason`.
-    pub fn skipped(about: About, plan: &Plan, reason: impl Into<String>) -> SubmissionReport {
+    /// The report of a submission whose language cannot be used here.
+    pub fn skipped(about: SubmissionInfo, plan: &Plan, reason: impl Into<String>) -> SubmissionReport {
         let report = SubmissionReport::not_run(about, plan, Verdict::JudgeError, reason);
-        SubmissionReport { verdict: None, not_judged: Some(NotJudged::NoLanguage), ..report }
+        SubmissionReport { verdict: None, not_judged: Some(SkipCause::NoLanguage), ..report }
     }
 }
 
-impl About {
+impl SubmissionInfo {
     fn as_expected(&self, plan: &Plan, verdict: Verdict, points: Option<f64>) -> Option<bool> {
-        is_expected(&self.expected, self.expected_score, verdict, points, plan.best(0))
+        is_expected(&self.expected, self.expected_score, verdict, points, plan.best_score(0))
     }
 }
 
-/// Points of a submission. Where fewer are better, none but those of what is accepted: no points would be the best.
+/// Points of a submission. If fewer points are better, a rejected submission has none: 0 points
+/// would be the best result.
 fn points_of(plan: &Plan, verdict: Option<Verdict>, points: Option<f64>) -> Option<f64> {
     points.filter(|_| verdict == Some(Verdict::Accepted) || !plan.fewer_are_better())
 }
@@ -121,11 +127,11 @@ impl GroupReport {
         let plan = progress.plan();
         let result = progress.group(group);
         let tests = plan.tests_of(group);
-        // Its tests, or what a grader makes of them.
+        // A test or the group's grader may be open.
         let open = !tests.is_empty() && (tests.end > progress.settled() || result.verdict.is_none());
         let (not_judged, reason) = match &result.not_judged {
-            Some(skipped) => (Some(skipped.why), skipped.reason.clone()),
-            None if open => (Some(NotJudged::Unfinished), not_judged_words(NotJudged::Unfinished).to_owned()),
+            Some(skipped) => (Some(skipped.cause), skipped.reason.clone()),
+            None if open => (Some(SkipCause::Unfinished), not_judged_words(SkipCause::Unfinished).to_owned()),
             None => (None, result.reason.clone()),
         };
         GroupReport {
@@ -135,14 +141,15 @@ impl GroupReport {
             not_judged,
             reason,
             score: result.points,
-            max_score: plan.most(group),
-            best_score: plan.best(group),
+            max_score: plan.max_score(group),
+            best_score: plan.best_score(group),
         }
     }
 }
 
 impl TestReport {
-    /// What came of a test. What is not [settled](Progress::settled) is told as if judging ended now.
+    /// The report of a test. An unsettled test ([`Progress::settled`]) is reported as if judging
+    /// ended now.
     pub fn judged(progress: &Progress<'_>, test: usize) -> TestReport {
         let plan = progress.plan();
         let report = TestReport {
@@ -162,7 +169,7 @@ impl TestReport {
         };
         match (progress.state(test), progress.judged(test)) {
             (TestState::NotJudged(skipped), _) => {
-                TestReport { not_judged: Some(skipped.why), reason: skipped.reason.clone(), ..report }
+                TestReport { not_judged: Some(skipped.cause), reason: skipped.reason.clone(), ..report }
             }
             (TestState::Judged, Some(judged)) => TestReport {
                 verdict: Some(judged.result.verdict),
@@ -178,8 +185,8 @@ impl TestReport {
                 ..report
             },
             (TestState::Open | TestState::Judged, _) => TestReport {
-                not_judged: Some(NotJudged::Unfinished),
-                reason: not_judged_words(NotJudged::Unfinished).to_owned(),
+                not_judged: Some(SkipCause::Unfinished),
+                reason: not_judged_words(SkipCause::Unfinished).to_owned(),
                 ..report
             },
         }

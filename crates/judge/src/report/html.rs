@@ -1,8 +1,11 @@
-//! The report as a page that stands alone: it loads nothing, and its policy (CSP) lets nothing in, so
-//! that even if something strange were not escaped it could neither run nor call out.
+//! The report as one self-contained page.
+//!
+//! The page loads nothing, and its content security policy forbids loading. So even text that was
+//! not escaped could neither run nor connect to a server.
 
-use super::shown::{block, line, mebibytes, points, score_of, seconds, seconds_of, warned};
-use super::{JudgeReport, SubmissionReport, TestReport, cpu_time_ns, verdict_words};
+use super::display::{block, line, mebibytes, points, score_of, seconds, seconds_of, warned};
+use super::model::{JudgeReport, SubmissionReport, TestReport, cpu_time_ns};
+use super::names::verdict_words;
 use crate::verdict::Verdict;
 use base64::Engine;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -15,7 +18,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// Writes the page.
 ///
 /// # Errors
-/// It cannot be written.
+/// The page cannot be written.
 pub fn write(report: &JudgeReport, mut to: impl Write) -> Result<()> {
     to.write_all(page(report).into_string().as_bytes())?;
     to.write_all(b"\n")
@@ -54,7 +57,7 @@ fn page(report: &JudgeReport) -> Markup {
     }
 }
 
-/// As a policy names what it lets in.
+/// A hash in the form of a content security policy.
 fn hash(content: &str) -> String {
     let digest = Sha256::digest(content.as_bytes());
     format!("'sha256-{}'", base64::engine::general_purpose::STANDARD.encode(digest))
@@ -160,7 +163,7 @@ fn details(report: &JudgeReport, index: usize, submission: &SubmissionReport) ->
     }
 }
 
-fn compiled(compilation: &super::CompilationReport) -> Markup {
+fn compiled(compilation: &super::model::CompilationReport) -> Markup {
     html! {
         @if let Some(figures) = &compilation.figures {
             p {
@@ -172,7 +175,7 @@ fn compiled(compilation: &super::CompilationReport) -> Markup {
         }
         @if !compilation.messages.is_empty() {
             details {
-                summary { "What the compiler said" }
+                summary { "Compiler messages" }
                 pre { (block(&compilation.messages)) }
             }
         }
@@ -184,7 +187,7 @@ fn groups(submission: &SubmissionReport) -> Markup {
         table {
             thead { tr { th { "group" } th { "verdict" } th { "score" } th { "best" } th { "why" } } }
             tbody {
-                // The first is the submission itself.
+                // The first group is the submission itself.
                 @for group in submission.groups.iter().skip(1) {
                     tr {
                         td { (line(&group.name)) }
@@ -221,8 +224,8 @@ fn row(test: &TestReport, scoring: bool) -> Markup {
     }
 }
 
-/// What was used, relative to its limit; `shown`: a figure, beside a limit. The bar is drawn, not styled: the page's policy lets no styles in
-/// attributes in.
+/// A cell with a figure, its limit and a bar. `shown` formats a figure beside its limit. The bar is
+/// an SVG, because the page's policy forbids style attributes.
 fn bar(pair: Option<(u64, u64)>, shown: fn(u64, u64) -> String) -> Markup {
     let Some((used, limit)) = pair else { return html! { td {} } };
     let part = if limit == 0 { 100.0 } else { (used as f64 / limit as f64 * 100.0).min(100.0) };

@@ -1,21 +1,22 @@
 //! The report for programs.
 //!
-//! One JSON object, a [`JudgeReport`] with the names of its fields; enumerations are names in
-//! `snake_case`. [`super::VERSION`] says when a reader must be changed.
+//! One JSON object: a [`JudgeReport`] with the names of its fields. Enumerations are names in
+//! `snake_case`. When [`super::VERSION`] rises, readers must be changed.
 
-use super::JudgeReport;
-use super::shown::is_harmless;
+use super::display::is_harmless;
+use super::model::JudgeReport;
 use std::io::{Result, Write};
 
-/// Writes the report, with a line break at its end.
+/// Writes the report, followed by a line break.
 ///
 /// # Errors
-/// It cannot be written.
+/// The report cannot be written.
 pub fn write(report: &JudgeReport, mut to: impl Write) -> Result<()> {
     let json = serde_json::to_string_pretty(report)?;
     let mut escaped = String::with_capacity(json.len() + 1);
     for c in json.chars() {
-        // JSON leaves some of these as they are. They stand in strings only, and have four digits.
+        // serde_json does not escape all of these characters. They occur only in strings, and four
+        // digits suffice for them.
         match c {
             '\n' => escaped.push(c),
             c if is_harmless(c) => escaped.push(c),

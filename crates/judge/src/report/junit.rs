@@ -1,26 +1,27 @@
-//! The report for continuous integration: JUnit's XML, as its common readers take it.
+//! The report for continuous integration: JUnit XML, in the form that its common readers accept.
 //!
-//! A submission is a test suite. Each of its tests is a test case, and so is its verdict: that one fails if
-//! the verdict is not as expected. That a test is not accepted is no failure, since many submissions are
-//! there to be rejected. Judge errors are errors, what was not judged is skipped.
+//! A submission is a test suite. Each of its tests is a test case, and so is its verdict. The
+//! verdict's case fails if the verdict is not as expected. A test that is not accepted is no
+//! failure, because many submissions exist to be rejected. Judge errors are errors. A test that was
+//! not judged is skipped.
 //!
-//! The package's warnings are what a test case in a last suite has written, which passes: not all readers show what a
-//! suite itself has written.
+//! The package's warnings are the output of a passing test case in a last suite, because some
+//! readers do not show a suite's own output.
 
-use super::shown::{block, line, points, points_in_words, warned};
-use super::{JudgeReport, SubmissionReport, TestReport};
+use super::display::{block, line, points, points_in_words, warned};
+use super::model::{JudgeReport, SubmissionReport, TestReport};
 use crate::verdict::Verdict;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use quick_xml::writer::Writer;
 use std::io::{Result, Write};
 
-/// Name of the test case that stands for the verdict.
+/// Name of the verdict's test case.
 const VERDICT: &str = "verdict";
 
 /// Writes the report.
 ///
 /// # Errors
-/// It cannot be written.
+/// The report cannot be written.
 pub fn write(report: &JudgeReport, to: impl Write) -> Result<()> {
     let mut xml = Writer::new_with_indent(to, b' ', 2);
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -74,7 +75,7 @@ impl Counts {
     }
 }
 
-/// Nothing is known of the submission.
+/// Whether the submission has no verdict of its own.
 fn failed(submission: &SubmissionReport) -> bool {
     matches!(submission.verdict, None | Some(Verdict::JudgeError)) && !submission.is_skipped()
 }
@@ -88,7 +89,7 @@ fn suite<W: Write>(
     inner: impl FnOnce(&mut Writer<W>, &str) -> Result<()>,
 ) -> Result<()> {
     let [tests, failures, errors, skipped] = counts.attributes();
-    // Readers make a tree of the names between dots.
+    // Readers make a tree of names that are separated by dots.
     let class = line(&format!("{}.{}", report.problem.label, name.replace('.', "_")));
     xml.create_element("testsuite")
         .with_attribute(("name", line(name).as_str()))
@@ -122,9 +123,9 @@ fn warnings<W: Write>(report: &JudgeReport, xml: &mut Writer<W>) -> Result<()> {
     if report.warnings.is_empty() {
         return Ok(());
     }
-    let said: Vec<String> = report.warnings.iter().map(warned).collect();
+    let lines: Vec<String> = report.warnings.iter().map(warned).collect();
     suite(report, "package", &Counts { tests: 1, ..Counts::default() }, 0, xml, |xml, class| {
-        case(xml, class, "warnings", 0, |xml| text(xml, "system-out", &said.join("\n")))
+        case(xml, class, "warnings", 0, |xml| text(xml, "system-out", &lines.join("\n")))
     })
 }
 
@@ -167,22 +168,22 @@ fn case<W: Write>(
 
 fn verdict<W: Write>(submission: &SubmissionReport, xml: &mut Writer<W>) -> Result<()> {
     let words = submission.words();
-    let mut said = words.to_owned();
+    let mut message = words.to_owned();
     if let Some(score) = submission.score {
-        said = format!("{said}, {}", points_in_words(score));
+        message = format!("{message}, {}", points_in_words(score));
     }
     if !submission.reason.is_empty() {
-        said = format!("{said}: {}", line(&submission.reason));
+        message = format!("{message}: {}", line(&submission.reason));
     }
     if submission.is_skipped() {
         skipped(xml, &submission.reason)
     } else if failed(submission) {
-        problem(xml, "error", words, &said, &submission.reason)
+        problem(xml, "error", words, &message, &submission.reason)
     } else if submission.as_expected == Some(false) {
         let expected = submission.expected_words().unwrap_or_default();
-        problem(xml, "failure", words, &format!("expected {expected}, but it is {said}"), &submission.reason)
+        problem(xml, "failure", words, &format!("expected {expected}, but it is {message}"), &submission.reason)
     } else {
-        text(xml, "system-out", &said)
+        text(xml, "system-out", &message)
     }
 }
 
@@ -193,8 +194,8 @@ fn test<W: Write>(test: &TestReport, xml: &mut Writer<W>) -> Result<()> {
         Some(Verdict::JudgeError) => problem(xml, "error", words, &test.reason, &test.comment),
         Some(_) => {
             let parts = [words, &test.reason, &test.comment];
-            let said: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            text(xml, "system-out", &said.join("\n"))
+            let message: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            text(xml, "system-out", &message.join("\n"))
         }
     }
 }
@@ -204,7 +205,7 @@ fn skipped<W: Write>(xml: &mut Writer<W>, why: &str) -> Result<()> {
     Ok(())
 }
 
-/// A failure or an error.
+/// Writes a failure or an error.
 fn problem<W: Write>(xml: &mut Writer<W>, tag: &str, kind: &str, message: &str, more: &str) -> Result<()> {
     let element =
         xml.create_element(tag).with_attribute(("type", kind)).with_attribute(("message", line(message).as_str()));
@@ -216,17 +217,17 @@ fn problem<W: Write>(xml: &mut Writer<W>, tag: &str, kind: &str, message: &str, 
     Ok(())
 }
 
-fn text<W: Write>(xml: &mut Writer<W>, tag: &str, said: &str) -> Result<()> {
-    xml.create_element(tag).write_text_content(BytesText::new(&block(said)))?;
+fn text<W: Write>(xml: &mut Writer<W>, tag: &str, content: &str) -> Result<()> {
+    xml.create_element(tag).write_text_content(BytesText::new(&block(content)))?;
     Ok(())
 }
 
-/// Seconds.
+/// A time in seconds.
 fn time(ns: u64) -> String {
     format!("{}.{:06}", ns / 1_000_000_000, ns % 1_000_000_000 / 1000)
 }
 
-/// As the schema has it: without a zone.
+/// The time in the schema's form, without a zone.
 fn timestamp(report: &JudgeReport) -> String {
     humantime::format_rfc3339_seconds(report.started).to_string().trim_end_matches('Z').to_owned()
 }

@@ -1,10 +1,10 @@
-//! Where it was judged.
+//! The machine that judges.
 
-use super::Machine;
+use super::model::Machine;
 use millibox::Backend;
 
 impl Machine {
-    /// This machine, with the backend that the supervisor has.
+    /// This machine, with the supervisor's backend.
     pub fn here(backend: Backend) -> Machine {
         let uname = rustix::system::uname();
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -17,7 +17,7 @@ impl Machine {
     }
 }
 
-/// The first CPU's, as all others are most often like it. Not every architecture says.
+/// The first CPU's model. The other CPUs usually have the same. Some architectures report none.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     let mut fields = cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let (_, model) = fields.find(|(name, _)| name.trim_end() == "model name")?;
@@ -30,7 +30,7 @@ mod tests {
     use super::cpu_model;
 
     #[test]
-    fn the_model_of_the_first_cpu() {
+    fn cpu_model_is_that_of_the_first_cpu() {
         let x86 = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: A CPU @ 2.0GHz\nstepping : 7\nmodel name : B\n";
         assert_eq!(cpu_model(x86).as_deref(), Some("A CPU @ 2.0GHz"));
         assert_eq!(cpu_model("processor\t: 0\nBogoMIPS\t: 50.00\n"), None);

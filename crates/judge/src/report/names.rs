@@ -1,11 +1,10 @@
-//! The words for verdicts and reasons.
+//! The names of verdicts and reasons.
 
-use super::{SubmissionReport, TestReport};
-use crate::scoring::NotJudged;
+use crate::scoring::SkipCause;
 use crate::verdict::Verdict;
 use millibox_package::model::Expected;
 
-/// A verdict for people.
+/// A verdict's name for people.
 pub fn verdict_words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Accepted => "accepted",
@@ -19,7 +18,7 @@ pub fn verdict_words(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Name of what is expected, as in reports.
+/// Name of an expected result, as in reports.
 pub fn expected_name(expected: Expected) -> &'static str {
     match expected {
         Expected::Accepted => "accepted",
@@ -34,7 +33,7 @@ pub fn expected_name(expected: Expected) -> &'static str {
     }
 }
 
-fn expected_words(expected: Expected) -> &'static str {
+pub(super) fn expected_words(expected: Expected) -> &'static str {
     match expected {
         Expected::Accepted => "accepted",
         Expected::PartiallyAccepted => "partially accepted",
@@ -48,43 +47,14 @@ fn expected_words(expected: Expected) -> &'static str {
     }
 }
 
-/// Why something was not judged, if nothing more exact is said.
-pub fn not_judged_words(why: NotJudged) -> &'static str {
+/// Why something was not judged, if there is no more exact reason.
+pub fn not_judged_words(why: SkipCause) -> &'static str {
     match why {
-        NotJudged::GroupEnded => "its group had ended",
-        NotJudged::RequiredGroup => "a required group was not accepted",
-        NotJudged::FailFast => "an earlier test was not accepted",
-        NotJudged::NoProgram => "there is no program to run",
-        NotJudged::NoLanguage => "its language cannot be used here",
-        NotJudged::Unfinished => "judging was interrupted",
-    }
-}
-
-impl TestReport {
-    /// The verdict for people; `not judged`, if there is none.
-    pub fn words(&self) -> &'static str {
-        self.verdict.map_or("not judged", verdict_words)
-    }
-}
-
-impl SubmissionReport {
-    /// The verdict for people; `skipped` or `interrupted`, if there is none.
-    pub fn words(&self) -> &'static str {
-        let none = if self.is_skipped() { "skipped" } else { "interrupted" };
-        self.verdict.map_or(none, verdict_words)
-    }
-
-    /// What is expected, for people; none if nothing is.
-    pub fn expected_words(&self) -> Option<String> {
-        let words = |expected: &[Expected]| -> Vec<&str> { expected.iter().map(|one| expected_words(*one)).collect() };
-        let verdicts = words(&self.expected);
-        let required = self.required.iter().map(|required| format!("{} in some test", words(required).join(" or ")));
-        let range = self.expected_score.map(|(least, most)| match least == most {
-            true => super::shown::points_in_words(least),
-            false => format!("{} to {} points", super::shown::points(least), super::shown::points(most)),
-        });
-        let verdicts = (!verdicts.is_empty()).then(|| verdicts.join(" or "));
-        let parts: Vec<String> = verdicts.into_iter().chain(required).chain(range).collect();
-        (!parts.is_empty()).then(|| parts.join(", "))
+        SkipCause::GroupEnded => "its group had ended",
+        SkipCause::RequiredGroup => "a required group was not accepted",
+        SkipCause::FailFast => "an earlier test was not accepted",
+        SkipCause::NoProgram => "there is no program to run",
+        SkipCause::NoLanguage => "its language cannot be used here",
+        SkipCause::Unfinished => "judging was interrupted",
     }
 }

@@ -1,4 +1,4 @@
-// Sorts a table by the column whose title is pressed; once more: the other way round.
+// Sorts a table by the column whose title is clicked. A second click reverses the order.
 "use strict";
 const key = (row, column) => {
   const cell = row.cells[column];

@@ -1,4 +1,4 @@
-//! The protocol for terminals: a line for each test as it comes, in order, then the verdict.
+//! The protocol for terminals: a line for each test in order, as results arrive, then the verdict.
 //!
 //! ```text
 //! accepted/anna.cpp (cpp)
@@ -9,30 +9,31 @@
 //! wrong answer: test secret/1; UNEXPECTED: expected accepted
 //! ```
 //!
-//! Nothing that a submission writes reaches the terminal but as plain characters of one line.
+//! Text from a submission reaches the terminal only as plain characters of one line.
 
-use super::shown::{block, cut, line, mebibytes, points, score_of, seconds_of, width};
-use super::{About, JudgeReport, SubmissionReport, TestReport};
+use super::build::SubmissionInfo;
+use super::display::{block, cut, line, mebibytes, points, score_of, seconds_of, width};
+use super::model::{JudgeReport, SubmissionReport, TestReport};
 use crate::scoring::{Plan, Progress};
 use crate::verdict::Verdict;
 use std::io::{IsTerminal, Result, Write};
 use std::os::fd::AsFd;
 
-/// Columns of names; longer ones are cut on terminals.
-const NAME_LIMIT: usize = 32;
-/// Lines of a compiler's messages that are shown.
-const MESSAGE_LINES: usize = 30;
-/// Columns of CPUs' numbers: as a rule a test is held on one.
+/// Maximum width of a name on a terminal, in columns.
+const MAX_NAME_COLUMNS: usize = 32;
+/// Maximum number of lines of a compiler's messages.
+const MAX_MESSAGE_LINES: usize = 30;
+/// Width of the CPU numbers in columns. A test usually runs on one CPU.
 const CPU_COLUMNS: usize = 3;
-/// Fewer columns than this say nothing.
-const LEAST_COMMENT: usize = 4;
+/// A comment is omitted if fewer columns are left for it.
+const MIN_COMMENT_COLUMNS: usize = 4;
 
-/// How lines look.
+/// The appearance of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Columns that a line may take; none: as many as it needs.
+    /// Maximum width of a line in columns. `None`: no limit.
     pub columns: Option<usize>,
-    /// Whether there are colours.
+    /// Whether to use colours.
     pub colours: bool,
 }
 
@@ -40,8 +41,8 @@ impl Style {
     /// Whole lines without colours, for files.
     pub const PLAIN: Style = Style { columns: None, colours: false };
 
-    /// What suits this stream: lines cut to its width and colours on a terminal, unless the environment
-    /// says otherwise (`NO_COLOR`, `TERM=dumb`); [`Style::PLAIN`] for all else.
+    /// The style for a stream. On a terminal, lines are cut to its width and have colours, unless
+    /// the environment forbids them (`NO_COLOR`, `TERM=dumb`). Other streams get [`Style::PLAIN`].
     pub fn of(stream: &(impl AsFd + IsTerminal)) -> Style {
         if !stream.is_terminal() {
             return Style::PLAIN;
@@ -53,22 +54,22 @@ impl Style {
     }
 }
 
-/// The protocol of one submission, as it comes.
+/// The protocol of one submission, written as results arrive.
 #[derive(Debug)]
 pub struct Protocol<W> {
     to: W,
     style: Style,
-    /// Columns of a test's name.
+    /// Width of the test names in columns.
     name: usize,
     scoring: bool,
-    /// Whether it says on which CPUs tests ran.
+    /// Whether to show the CPUs of tests.
     cpus: bool,
-    /// Tests that have a line.
+    /// Number of tests that have a line.
     written: usize,
 }
 
 impl<W: Write> Protocol<W> {
-    /// A protocol for submissions that are judged by this plan.
+    /// A protocol for a submission that is judged by `plan`.
     pub fn new(to: W, style: Style, plan: &Plan) -> Protocol<W> {
         let names = (0..plan.len()).map(|test| plan.test_name(test));
         Protocol::of(to, style, names, plan.scores())
@@ -76,30 +77,30 @@ impl<W: Write> Protocol<W> {
 
     fn of<'a>(to: W, style: Style, names: impl Iterator<Item = &'a str>, scoring: bool) -> Protocol<W> {
         let longest = names.map(|name| width(&line(name))).max().unwrap_or(0).max("test".len());
-        let name = if style.columns.is_some() { longest.min(NAME_LIMIT) } else { longest };
+        let name = if style.columns.is_some() { longest.min(MAX_NAME_COLUMNS) } else { longest };
         Protocol { to, style, name, scoring, cpus: false, written: 0 }
     }
 
-    /// Says of each test on which CPUs it was held, too.
+    /// Also shows the CPUs of each test.
     #[must_use]
     pub fn with_cpus(self) -> Protocol<W> {
         Protocol { cpus: true, ..self }
     }
 
-    /// Begins: who it is.
+    /// Writes the submission's name.
     ///
     /// # Errors
-    /// It cannot be written.
-    pub fn begin(&mut self, about: &About) -> Result<()> {
+    /// The protocol cannot be written.
+    pub fn begin(&mut self, about: &SubmissionInfo) -> Result<()> {
         let suite = about.suite.as_ref().map_or_else(String::new, |suite| format!(" ({suite})"));
         let title = self.fit(&line(&format!("{}{suite}", about.name)), 0);
         writeln!(self.to, "{}", self.paint("1", &title))
     }
 
-    /// Writes the lines of tests that are settled by now and have none yet.
+    /// Writes the lines of newly settled tests.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The protocol cannot be written.
     pub fn advance(&mut self, progress: &Progress<'_>) -> Result<()> {
         while self.written < progress.settled() {
             let report = TestReport::judged(progress, self.written);
@@ -108,12 +109,12 @@ impl<W: Write> Protocol<W> {
         self.to.flush()
     }
 
-    /// Ends: the lines of the tests that have none yet, and what came of the submission.
+    /// Writes the remaining tests' lines and the submission's result.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The protocol cannot be written.
     pub fn end(mut self, report: &SubmissionReport) -> Result<()> {
-        // Of a submission without a program, or one that was skipped, only that is to be told.
+        // Omit the tests of a submission without a program and of a skipped one.
         let compiled = !report.has_no_program() && !report.is_skipped();
         for test in report.tests.iter().skip(self.written).filter(|_| compiled) {
             self.test(test)?;
@@ -171,21 +172,21 @@ impl<W: Write> Protocol<W> {
         let parts = [line(&test.reason), line(&test.comment)];
         let comment = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
         let comment = match self.style.columns {
-            Some(columns) if columns < taken + LEAST_COMMENT => String::new(),
+            Some(columns) if columns < taken + MIN_COMMENT_COLUMNS => String::new(),
             Some(columns) => cut(&comment, columns - taken),
             None => comment,
         };
         let words = self.paint(colour(test.verdict), &words);
-        // No blanks before the line's end.
+        // Remove trailing spaces.
         let line = format!("{before}{words}{after}{comment}");
         writeln!(self.to, "{}", line.trim_end())
     }
 
     fn groups(&mut self, report: &SubmissionReport) -> Result<()> {
-        // The root's is the submission's.
+        // The root's result is the submission's.
         let groups = report.groups.iter().skip(1).filter(|group| group.score.is_some() || group.not_judged.is_some());
         for group in groups {
-            let words = group.verdict.map_or("not judged", super::verdict_words);
+            let words = group.verdict.map_or("not judged", super::names::verdict_words);
             let words = self.paint(colour(group.verdict), words);
             let of = |score| format!(", {}", score_of(score, group.max_score, group.best_score));
             let score = group.score.map_or_else(String::new, of);
@@ -222,16 +223,16 @@ impl<W: Write> Protocol<W> {
     fn messages(&mut self, messages: &str) -> Result<()> {
         let messages = block(messages);
         let lines: Vec<&str> = messages.lines().collect();
-        for one in lines.iter().take(MESSAGE_LINES) {
+        for one in lines.iter().take(MAX_MESSAGE_LINES) {
             writeln!(self.to, "  | {}", self.fit(&line(one), 4))?;
         }
-        match lines.len().saturating_sub(MESSAGE_LINES) {
+        match lines.len().saturating_sub(MAX_MESSAGE_LINES) {
             0 => Ok(()),
             more => writeln!(self.to, "  | [{more} more lines]"),
         }
     }
 
-    /// What the columns leave of a line, if so many are taken.
+    /// Cuts a text to the columns that remain after `taken`.
     fn fit(&self, text: &str, taken: usize) -> String {
         cut_or_whole(text, self.style.columns.map(|columns| columns.saturating_sub(taken)))
     }
@@ -244,7 +245,7 @@ impl<W: Write> Protocol<W> {
 /// Writes the whole report.
 ///
 /// # Errors
-/// It cannot be written.
+/// The report cannot be written.
 pub fn write(report: &JudgeReport, mut to: impl Write, style: Style) -> Result<()> {
     for (index, submission) in report.submissions.iter().enumerate() {
         if index > 0 {
@@ -252,7 +253,11 @@ pub fn write(report: &JudgeReport, mut to: impl Write, style: Style) -> Result<(
         }
         let names = submission.tests.iter().map(|test| test.name.as_str());
         let mut protocol = Protocol::of(&mut to, style, names, report.problem.scoring);
-        let about = About { name: submission.name.clone(), suite: submission.suite.clone(), ..About::default() };
+        let about = SubmissionInfo {
+            name: submission.name.clone(),
+            suite: submission.suite.clone(),
+            ..SubmissionInfo::default()
+        };
         protocol.begin(&about)?;
         protocol.end(submission)?;
     }
@@ -270,7 +275,7 @@ fn cut_or_whole(text: &str, columns: Option<usize>) -> String {
     }
 }
 
-/// Of a verdict (ECMA-48): green, red, magenta for what is not the submission's doing, faint for none.
+/// The colour of a verdict (ECMA-48): green, red, magenta for a judge error, faint for none.
 fn colour(verdict: Option<Verdict>) -> &'static str {
     match verdict {
         Some(Verdict::Accepted) => "32",

@@ -1,11 +1,13 @@
-//! Whether what came of a submission is what was expected.
+//! Compares the result of a submission with its expectation.
 
 use super::points::within;
 use crate::verdict::Verdict;
 use millibox_package::model::Expected;
 
-/// Whether a verdict, and points of which there are none better than `best`, are what was expected. `None`: nothing was,
-/// or nothing is known of the submission, since the judge failed.
+/// Whether a verdict and points are as expected. `best` is the best possible number of points.
+///
+/// Returns `None` if nothing is expected, or if the judge failed and so nothing is known of the
+/// submission.
 pub fn is_expected(
     expected: &[Expected],
     range: Option<(f64, f64)>,
@@ -18,7 +20,7 @@ pub fn is_expected(
     }
     let less = || matches!((points, best), (Some(points), Some(best)) if within(points, (best, best)).is_none());
     let one = |expected: &Expected| match expected {
-        // Without a bound nobody can tell whether there were more to be had.
+        // Without a bound, any number of points may be a part of the points.
         Expected::PartiallyAccepted => verdict == Verdict::Accepted && (best.is_none() || less()),
         expected => is(*expected, verdict),
     };
@@ -30,7 +32,8 @@ pub fn is_expected(
     Some((expected.is_empty() || expected.iter().any(one)) && in_range)
 }
 
-/// Whether of each of these some test has one. `None`: nothing is required, or tests without a verdict leave it open.
+/// Whether some test has a verdict from each of the required lists. Returns `None` if nothing is
+/// required, or if tests without a verdict leave it open.
 pub fn has_required(required: &[Vec<Expected>], verdicts: &[Option<Verdict>]) -> Option<bool> {
     let known = || verdicts.iter().flatten();
     let met = |one: &Vec<Expected>| one.iter().any(|expected| known().any(|verdict| is(*expected, *verdict)));

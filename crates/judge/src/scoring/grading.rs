@@ -1,30 +1,66 @@
-//! What a grader of the package's own is told of a group's parts, and what its answer means.
+//! The input of a package's own grader, and its answer.
 
-use super::walk::Said;
+use crate::convention::Suffix;
 use crate::verdict::Verdict;
 
-/// A group whose grader is to be asked: all of its parts are known.
+/// A group whose grader is due, because the results of all its parts are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grading {
     /// The group.
     pub group: usize,
-    /// Arguments of the grader.
+    /// The grader's arguments.
     pub flags: Vec<String>,
-    /// Its standard input: a line for each part that was judged, in order.
+    /// The grader's standard input: a line for each part that was judged, in order.
     pub input: String,
 }
 
-/// What a grader said of a group.
+/// A grader's answer for a group.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Graded {
-    /// The group's verdict; never a judge error.
+pub struct Grade {
+    /// The group's verdict, never a judge error.
     pub verdict: Verdict,
     /// The group's points.
     pub points: f64,
 }
 
-/// The format's word for a verdict. It has none for memory, which is a run-time error; that for output is the
-/// default grader's.
+/// Why a grader gave no usable answer, with its standard error.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{fault}{}", Suffix(.stderr))]
+pub struct GraderFailure {
+    /// The reason.
+    pub fault: GraderFault,
+    /// Beginning and end of the grader's standard error, made printable. It may be empty.
+    pub stderr: String,
+}
+
+/// Why a grader's answer is unusable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GraderFault {
+    /// The run did not exit. The text is its outcome.
+    #[error("{0}")]
+    Ended(String),
+    /// The grader exited with another status than 0.
+    #[error("exited with {0}, not with 0")]
+    Status(i32),
+    /// The answer is too long.
+    #[error("printed more than {limit} bytes")]
+    TooLong {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The answer is not a verdict and a score.
+    #[error("printed {0:?}, not a verdict (AC, WA, TLE, RTE, OLE, MLE) and a score")]
+    Unknown(String),
+    /// The grader reported its own failure.
+    #[error("reports that the judge failed (JE)")]
+    JudgeError,
+}
+
+/// The format's code for a verdict.
+///
+/// The format has no code for the memory limit, so that is a run-time error. The code for the
+/// output limit is the default grader's.
 pub(super) fn code(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Accepted => "AC",
@@ -32,28 +68,34 @@ pub(super) fn code(verdict: Verdict) -> &'static str {
         Verdict::OutputLimit => "OLE",
         Verdict::TimeLimit => "TLE",
         Verdict::MemoryLimit | Verdict::RunTimeError | Verdict::CompileError => "RTE",
-        // Groups of which some could not be judged are not graded.
+        // A group with a judge error is not graded.
         Verdict::JudgeError => "JE",
     }
 }
 
-/// The lines that a grader reads.
-pub(super) fn lines(parts: &[Said]) -> String {
-    parts.iter().map(|part| format!("{} {}\n", code(part.verdict), part.points.unwrap_or(0.0))).collect()
+/// The grader's input.
+pub(super) fn lines(parts: impl Iterator<Item = (Verdict, Option<f64>)>) -> String {
+    parts
+        .map(|(verdict, points)| {
+            format!(
+                "{} {}
+",
+                code(verdict),
+                points.unwrap_or(0.0)
+            )
+        })
+        .collect()
 }
 
-impl Graded {
-    /// What a grader means by its standard output: `VERDICT SCORE`, and nothing else. Why it means nothing.
+impl Grade {
+    /// Reads a grader's standard output: `VERDICT SCORE` and nothing more.
     ///
     /// # Errors
-    /// It is of another form, or says that the grader failed (`JE`).
-    pub fn parse(said: &[u8]) -> Result<Graded, String> {
-        let text = String::from_utf8_lossy(said);
+    /// The output has another form, or reports a failure (`JE`).
+    pub fn parse(stdout: &[u8]) -> Result<Grade, GraderFault> {
+        let text = String::from_utf8_lossy(stdout);
         let words: Vec<&str> = text.split_whitespace().collect();
-        let unknown = || {
-            let shown: String = text.trim_end().chars().take(60).collect();
-            format!("says {shown:?}, not a verdict (AC, WA, TLE, RTE, OLE, MLE) and a score")
-        };
+        let unknown = || GraderFault::Unknown(text.trim_end().chars().take(60).collect());
         let &[verdict, points] = &words[..] else { return Err(unknown()) };
         let verdict = match verdict {
             "AC" => Verdict::Accepted,
@@ -62,11 +104,11 @@ impl Graded {
             "TLE" => Verdict::TimeLimit,
             "MLE" => Verdict::MemoryLimit,
             "RTE" => Verdict::RunTimeError,
-            "JE" => return Err("says that the judge failed (JE)".to_owned()),
+            "JE" => return Err(GraderFault::JudgeError),
             _ => return Err(unknown()),
         };
         match points.parse::<f64>() {
-            Ok(points) if points.is_finite() => Ok(Graded { verdict, points }),
+            Ok(points) if points.is_finite() => Ok(Grade { verdict, points }),
             _ => Err(unknown()),
         }
     }
@@ -77,13 +119,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_of_graders() {
-        let said = |text: &str| Graded::parse(text.as_bytes()).map(|graded| (graded.verdict, graded.points));
-        assert_eq!(said("AC 12.5\n"), Ok((Verdict::Accepted, 12.5)));
-        assert_eq!(said(" RTE\t-3 \n\n"), Ok((Verdict::RunTimeError, -3.0)));
+    fn parse_of_graders_answers_accepts_verdict_and_score_only() {
+        let parse = |text: &str| Grade::parse(text.as_bytes()).map(|graded| (graded.verdict, graded.points));
+        assert_eq!(parse("AC 12.5\n"), Ok((Verdict::Accepted, 12.5)));
+        assert_eq!(parse(" RTE\t-3 \n\n"), Ok((Verdict::RunTimeError, -3.0)));
         for unknown in ["", "AC", "AC much", "AC nan", "AC inf", "ac 1", "PAC 1", "AC 1 2", "AC 1\nWA 1\n", "100 AC"] {
-            assert!(said(unknown).unwrap_err().starts_with("says "), "{unknown:?}");
+            assert!(matches!(parse(unknown), Err(GraderFault::Unknown(_))), "{unknown:?}");
         }
-        assert_eq!(said("JE 0").unwrap_err(), "says that the judge failed (JE)");
+        assert_eq!(parse("JE 0"), Err(GraderFault::JudgeError));
     }
 }

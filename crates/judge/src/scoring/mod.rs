@@ -1,18 +1,18 @@
-//! From the tests' results to the groups' and the submission's.
+//! Computes results of groups and submissions from the results of tests.
 //!
-//! * a [`Plan`] is what is to be judged, and by which rules: made once for a problem;
-//! * a [`Progress`] is one submission on its way through a plan: it says which test to run next,
-//!   takes results in whatever order they come, and says what follows from them.
+//! * A [`Plan`] holds the tests and rules of a problem. It is made once per problem.
+//! * A [`Progress`] is one submission on its way through a plan. It names the next test to run,
+//!   takes results in any order, and computes what follows from them.
 //!
-//! What comes out is what comes out when tests are judged one after another: a result that such
-//! judging would never have asked for (the group had ended before, a required group had failed) is
-//! not looked at. Where a grader of the package's own makes a group's result, the progress says when it is
-//! to be asked ([`Progress::next_grading`]), as it does of tests. Tests that were not judged are just that,
-//! with a reason ([`NotJudged`]): they have no verdict.
+//! The results equal those of judging one test after another. A result that such judging would
+//! never have asked for, because a group had ended or a required group had failed, is ignored.
+//! Where the package's own grader makes a group's result, the progress names the group when its
+//! grader is due ([`Progress::next_grading`]). A test that was not judged has no verdict, but a
+//! reason ([`SkipCause`]).
 //!
 //! ```no_run
-//! # use millibox_judge::scoring::{Judged, Plan, Progress};
-//! # fn judge(test: &millibox_package::model::Test) -> Judged { unimplemented!() }
+//! # use millibox_judge::scoring::{JudgedTest, Plan, Progress};
+//! # fn judge(test: &millibox_package::model::Test) -> JudgedTest { unimplemented!() }
 //! let problem = millibox_package::read("problems/hello".as_ref())?;
 //! let plan = Plan::new(&problem)?;
 //! let tests: Vec<_> = problem.tests().collect();
@@ -20,30 +20,34 @@
 //! while let Some(test) = progress.next_test() {
 //!     progress.record(test, judge(tests[test]));
 //!     while let Some(grading) = progress.next_grading() {
-//!         progress.grade(grading.group, Err("graders are not asked here".to_owned()));
+//!         progress.grade(grading.group, Err("this example has no grader".to_owned()));
 //!     }
 //! }
 //! println!("{:?}", progress.submission().verdict);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
-//! | `plan` | tests, groups and rules of a problem; what cannot be scored is refused here |
-//! | `progress` | results as they come; what is open, what is settled |
-//! | `walk` | through the tree in order, as far as the results go |
+//! | `plan` | tests, groups and rules of a problem; rejects what cannot be scored |
+//! | `progress` | results as they arrive; what is open, what is settled |
+//! | `outcome` | results of tests, parts and groups |
+//! | `walk` | the walk through the tree in order, as far as the results reach |
 //! | `points` | points of a test and of a group |
-//! | `grading` | what a grader of the package's own is told, and what its answer means |
-//! | `expected` | whether what came of a submission is what was expected |
+//! | `grading` | the input of a package's own grader, and its answer |
+//! | `expected` | the comparison of a submission's result with its expectation |
 
 pub mod expected;
 mod grading;
+mod outcome;
 mod plan;
 mod points;
 mod progress;
 mod walk;
 
-pub use grading::{Graded, Grading};
-pub use plan::{Plan, Refusal};
-pub use progress::{Judged, Progress, TestState};
-pub use walk::{GroupResult, NotJudged, Skipped};
+pub use grading::{Grade, GraderFailure, GraderFault, Grading};
+pub use outcome::{GroupResult, JudgedTest, Skip, SkipCause, TestState};
+pub use plan::{Plan, PlanError};
+#[cfg(test)]
+pub(crate) use points::PointsError;
+pub use progress::Progress;

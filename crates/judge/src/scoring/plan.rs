@@ -1,13 +1,12 @@
-//! Tests, groups and rules of a problem, in the order in which they are judged.
+//! The tests, groups and rules of a problem, in the order of judging.
 
-use super::points::Worth;
 use millibox_package::model::{self, Format, Group, Objective, Problem, Rules, ScoreMode, Scoring};
 use std::ops::Range;
 
-/// What is to be judged, and by which rules.
+/// The tests, groups and rules of a problem.
 ///
-/// Tests and groups are meant by their numbers: of tests in the order of [`Problem::tests`], of groups
-/// in that of [`Problem::groups`], so that the root is group 0.
+/// Tests and groups have numbers: tests in the order of [`Problem::tests`], groups in the order of
+/// [`Problem::groups`], so the root is group 0.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub(super) tests: Vec<PlannedTest>,
@@ -26,16 +25,34 @@ pub(super) struct PlannedGroup {
     pub name: String,
     pub sample: bool,
     pub rules: Rules,
-    /// How its tests bring points.
+    /// How the group's tests give points.
     pub worth: Worth,
     pub parts: Vec<Part>,
-    /// Groups that must be accepted before.
+    /// Groups that must be accepted before this one is judged.
     pub requires: Vec<usize>,
-    /// Its tests and those of the groups in it.
+    /// The tests of the group and of the groups in it.
     pub tests: Range<usize>,
 }
 
-/// What a group consists of.
+/// How the tests of a group give points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Worth {
+    /// The tests have no points, or their points are ignored.
+    Nothing,
+    /// The group's points are all or nothing (2023-07 `pass-fail`).
+    AllOrNothing,
+    /// A test has at most this number of points (2023-07 with `max_score`).
+    UpTo(f64),
+    /// A test has this number of points unless the checker gives another (legacy).
+    Usually(f64),
+    /// The checker gives the points (2023-07 `unbounded`).
+    Unbounded,
+    /// A test has a share of the group's points (Sim). The share is full up to this part of the
+    /// time limit, and falls to 0 at the limit.
+    Share { full_until: Option<f64> },
+}
+
+/// A part of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Test(usize),
@@ -44,44 +61,44 @@ pub(super) enum Part {
 
 /// Why a problem's submissions cannot be scored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// A grader of the package's own is asked for, and there is none.
-    #[error("group {0} asks for a grader of the package's own (grading: custom), and there is none in graders/")]
+pub enum PlanError {
+    /// A group asks for the package's own grader, and the package has none.
+    #[error("group {0} asks for the package's own grader (grading: custom), but graders/ has none; add one")]
     NoGrader(String),
-    /// A required group is not there, or comes too late.
+    /// A required group does not exist or is judged later.
     #[error("group {group} requires group {required}, which is not judged before it")]
     RequiredGroup {
-        /// Who requires it.
+        /// The group.
         group: String,
-        /// What it requires.
+        /// The required group.
         required: String,
     },
     /// The rules of a group contradict each other, or leave its points open.
     #[error("group {group} cannot be scored: {reason}")]
     Rules {
-        /// Whose rules.
+        /// The group.
         group: String,
-        /// What is wrong with them.
+        /// The reason.
         reason: &'static str,
     },
-    /// There is nothing to judge.
+    /// The problem has no tests.
     #[error("the problem has no tests")]
     NoTests,
 }
 
 impl Plan {
-    /// The plan of a problem.
+    /// Makes the plan of a problem.
     ///
     /// # Errors
-    /// Its rules are not supported, or make no sense; the message names the group.
-    pub fn new(problem: &Problem) -> Result<Plan, Refusal> {
+    /// The rules of a group are unsupported or contradictory. The error names the group.
+    pub fn new(problem: &Problem) -> Result<Plan, PlanError> {
         let mut plan = Plan { tests: Vec::new(), groups: Vec::new(), scoring: problem.scoring };
         if let Some(group) = problem.groups().find(|group| group.rules.grader.is_some() && problem.grader.is_none()) {
-            return Err(Refusal::NoGrader(shown(&group.name)));
+            return Err(PlanError::NoGrader(shown(&group.name)));
         }
         plan.add(&problem.root, problem.format)?;
         if plan.tests.is_empty() {
-            return Err(Refusal::NoTests);
+            return Err(PlanError::NoTests);
         }
         for index in 0..plan.groups.len() {
             plan.groups[index].requires = plan.required(index)?;
@@ -89,7 +106,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn add(&mut self, group: &Group, format: Format) -> Result<usize, Refusal> {
+    fn add(&mut self, group: &Group, format: Format) -> Result<usize, PlanError> {
         let index = self.groups.len();
         let first = self.tests.len();
         self.groups.push(PlannedGroup {
@@ -115,92 +132,92 @@ impl Plan {
         Ok(index)
     }
 
-    fn worth(&self, group: &Group, format: Format) -> Result<Worth, Refusal> {
+    fn worth(&self, group: &Group, format: Format) -> Result<Worth, PlanError> {
         let rules = &group.rules;
-        let refused = |reason| Err(Refusal::Rules { group: shown(&group.name), reason });
+        let refused = |reason| Err(PlanError::Rules { group: shown(&group.name), reason });
         Ok(match (self.scoring, rules.score, rules.accept_score, rules.points) {
             (Scoring::PassFail, ..) if rules.grader.is_some() => {
-                return refused("a grader of the package's own makes points, and the problem has none");
+                return refused("the package's own grader makes points, but the problem has none");
             }
             (Scoring::PassFail, ..) => Worth::Nothing,
-            (_, ScoreMode::PassFail, _, None) => return refused("it is all or nothing, and no points are named"),
+            (_, ScoreMode::PassFail, _, None) => return refused("it is all or nothing, but it states no points"),
             (_, ScoreMode::PassFail, _, Some(_)) => Worth::AllOrNothing,
-            // Whatever a checker writes for a sample.
+            // A sample gives no points, even if the checker writes some.
             (_, _, Some(0.0), None) if format == Format::Icpc2023 && group.sample => Worth::Nothing,
             (_, _, Some(most), Some(_)) => Worth::UpTo(most),
             (_, _, Some(usual), None) => Worth::Usually(usual),
             (_, ScoreMode::Minimum, None, Some(_)) if !group.groups.is_empty() => {
-                return refused("its points go by the least share of its tests, and it has groups");
+                return refused("its points follow the least share of its tests, but it has groups");
             }
             (_, ScoreMode::Minimum, None, Some(_)) => Worth::Share { full_until: rules.time_graded_from },
             (_, _, None, _) if rules.time_graded_from.is_some() => {
-                return refused("its points go down with time, and no points are named");
+                return refused("its points decrease with time, but it states no points");
             }
             (_, _, None, _) => Worth::Unbounded,
         })
     }
 
-    fn required(&self, index: usize) -> Result<Vec<usize>, Refusal> {
+    fn required(&self, index: usize) -> Result<Vec<usize>, PlanError> {
         let group = &self.groups[index];
         let find = |name: &String| {
-            // One that ends before this begins; its parents do not.
+            // The required group must end before this one begins. A parent of this group does not.
             let before = |other: &PlannedGroup| other.name == *name && other.tests.end <= group.tests.start;
             self.groups[..index]
                 .iter()
                 .position(before)
-                .ok_or_else(|| Refusal::RequiredGroup { group: shown(&group.name), required: shown(name) })
+                .ok_or_else(|| PlanError::RequiredGroup { group: shown(&group.name), required: shown(name) })
         };
         group.rules.require_pass.iter().map(find).collect()
     }
 
-    /// Whether there are points.
+    /// Whether the problem has points.
     pub fn scores(&self) -> bool {
         self.scoring != Scoring::PassFail
     }
 
-    /// How many tests there are.
+    /// Number of tests.
     pub fn len(&self) -> usize {
         self.tests.len()
     }
 
-    /// Never: a plan has tests.
+    /// Always false: a plan has tests.
     pub fn is_empty(&self) -> bool {
         self.tests.is_empty()
     }
 
-    /// How many groups there are, the root included.
+    /// Number of groups, including the root.
     pub fn group_count(&self) -> usize {
         self.groups.len()
     }
 
-    /// Name of a test.
+    /// A test's name.
     pub fn test_name(&self, test: usize) -> &str {
         &self.tests[test].name
     }
 
-    /// The group that a test is in.
+    /// The group of a test.
     pub fn group_of(&self, test: usize) -> usize {
         self.tests[test].group
     }
 
-    /// Tests of a group and of those in it.
+    /// The tests of a group and of the groups in it.
     pub fn tests_of(&self, group: usize) -> Range<usize> {
         self.groups[group].tests.clone()
     }
 
-    /// Name of a group; empty for the root.
+    /// A group's name. It is empty for the root.
     pub fn group_name(&self, group: usize) -> &str {
         &self.groups[group].name
     }
 
-    /// Whether a group is one of samples.
+    /// Whether a group holds samples.
     pub fn is_sample(&self, group: usize) -> bool {
         self.groups[group].sample
     }
 
-    /// Most points of a group, or, if it is the root, of a submission; none if there are no points or
-    /// no bound on them.
-    pub fn most(&self, group: usize) -> Option<f64> {
+    /// The maximum points of a group, or of a submission for the root. `None` without points or
+    /// without a bound.
+    pub fn max_score(&self, group: usize) -> Option<f64> {
         let most = match (self.scoring, group) {
             (Scoring::PassFail, _) => return None,
             (Scoring::Points { maximum, .. }, 0) => maximum,
@@ -212,13 +229,13 @@ impl Plan {
         most.is_finite().then_some(most)
     }
 
-    /// The best points of a group, or, if it is the root, of a submission: the most, or, where fewer are better, the
-    /// least; none if there are no points or no bound on them.
-    pub fn best(&self, group: usize) -> Option<f64> {
+    /// The best points of a group, or of a submission for the root: the maximum, or the minimum if
+    /// fewer points are better. `None` without points or without a bound.
+    pub fn best_score(&self, group: usize) -> Option<f64> {
         let least = match self.scoring {
             Scoring::Points { minimum, objective: Objective::Min, .. } if group == 0 => Some(minimum),
             Scoring::Points { objective: Objective::Min, .. } => self.groups[group].rules.range.map(|(least, _)| least),
-            Scoring::Points { objective: Objective::Max, .. } | Scoring::PassFail => return self.most(group),
+            Scoring::Points { objective: Objective::Max, .. } | Scoring::PassFail => return self.max_score(group),
         };
         least.filter(|least| least.is_finite())
     }
@@ -229,7 +246,7 @@ impl Plan {
     }
 }
 
-/// A group's name for a message.
+/// A group's name for messages.
 pub(super) fn shown(name: &str) -> String {
     if name.is_empty() { "of all tests".to_owned() } else { name.to_owned() }
 }

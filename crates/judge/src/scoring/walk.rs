@@ -1,121 +1,67 @@
-//! Through the tree in order, as far as the results go.
+//! Walks through the tree of groups in order, as far as the results reach.
 //!
-//! The walk does what judging one test after another does, and goes on where a result is open. From there
-//! on nothing is settled; but it still knows of a test that it need not be run, if whatever the open
-//! results are, something before it ends its group.
+//! The walk does what judging one test after another does, and continues where a result is open.
+//! From there on nothing is settled. The walk still finds tests that need not run: tests of a group
+//! that an earlier part ends for any values of the open results.
 
-use super::grading::{self, Graded, Grading};
+use super::grading::{self, Grade, Grading};
+use super::outcome::{GroupResult, PartResult, RecordedTest, Results, Skip, SkipCause, TestState};
 use super::plan::{Part, PlannedGroup, shown};
 use super::points;
-use super::progress::{Progress, Recorded, TestState};
 use crate::verdict::Verdict;
 use millibox_package::model::VerdictMode;
-use serde::Serialize;
 
-/// Why a test, or all of a group, was not judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NotJudged {
-    /// Something before it was not accepted and ended its group.
-    GroupEnded,
-    /// A group that it requires was not accepted.
-    RequiredGroup,
-    /// Judging was to end with the first test that is not accepted.
-    FailFast,
-    /// There is no program: the submission could not be compiled.
-    NoProgram,
-    /// Its language is not known or cannot be used here: of whole submissions only.
-    NoLanguage,
-    /// Judging ended before its result was there.
-    Unfinished,
-}
-
-/// Why something was not judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
-    /// What kind of reason.
-    pub why: NotJudged,
-    /// The same in words.
-    pub reason: String,
-}
-
-/// What is known of a group, or a submission.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct GroupResult {
-    /// Its verdict; none while it is open, or if nothing of it was judged.
-    pub verdict: Option<Verdict>,
-    /// For a verdict other than accepted: why, in a few words.
-    pub reason: String,
-    /// Number of the test that decided the verdict, if one did.
-    pub decided_by: Option<usize>,
-    /// Its points. None while it is open, if there are none, and after a judge error. A group that was not
-    /// judged because of one that it requires has none of the points that it could have: 0.
-    pub points: Option<f64>,
-    /// If all of it was not judged: why.
-    pub not_judged: Option<Skipped>,
-}
-
-/// What follows from the results that there are.
+/// What follows from the results so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Walk {
     pub tests: Vec<TestState>,
     pub groups: Vec<GroupResult>,
     pub settled: usize,
-    /// A group of which all is known but what its grader makes of it. There is one at most: what comes after it waits.
+    /// The group whose grader is due. There is at most one, because later groups wait for it.
     pub grading: Option<Grading>,
 }
 
-/// Why the rest is not judged.
+/// The reason to skip a part.
 #[derive(Debug, Clone, Copy)]
-enum Why {
+enum Obstacle {
     After(Part),
     Requires(usize),
     FailFast(Part),
 }
 
-/// What a part says to the group that it is in.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Said {
-    pub verdict: Verdict,
-    /// Points or share.
-    pub points: Option<f64>,
-    /// Who decided that it is not accepted: a test, or a group by its points.
-    by: Option<Part>,
-}
-
-/// What is known of a part that is not skipped.
+/// The known state of a part that is not skipped.
 #[derive(Debug, Clone, Copy, Default)]
-struct Known {
-    /// It is not accepted, whatever the open results are.
+struct PartState {
+    /// Whether the part cannot be accepted, for any values of the open results.
     rejected: bool,
-    /// What it says; none while it is open, or if there is nothing of it that was judged.
-    said: Option<Said>,
+    /// The result. `None` while it is open, or if no test of the part was judged.
+    result: Option<PartResult>,
 }
 
 struct Walker<'a> {
-    progress: &'a Progress<'a>,
+    results: &'a Results<'a>,
     walk: Walk,
-    known: Vec<Known>,
-    /// Why groups were skipped.
-    skipped: Vec<Option<Why>>,
-    /// A result, or a grader's answer, is open, so nothing that comes later is settled.
+    known: Vec<PartState>,
+    /// Why each skipped group was skipped.
+    skipped: Vec<Option<Obstacle>>,
+    /// Whether a result or a grader's answer is open. Then no later part is settled.
     open: bool,
-    /// What ended it all: a test, or a group by its points or its grader.
+    /// The part that ended judging: a test, or a group by its points or its grader.
     ended: Option<Part>,
 }
 
 impl Walk {
-    pub fn of(progress: &Progress<'_>) -> Walk {
-        let groups = progress.plan.groups.len();
+    pub fn of(results: &Results<'_>) -> Walk {
+        let groups = results.plan.groups.len();
         let mut walker = Walker {
-            progress,
+            results,
             walk: Walk {
-                tests: vec![TestState::Open; progress.plan.len()],
+                tests: vec![TestState::Open; results.plan.len()],
                 groups: vec![GroupResult::default(); groups],
                 settled: 0,
                 grading: None,
             },
-            known: vec![Known::default(); groups],
+            known: vec![PartState::default(); groups],
             skipped: vec![None; groups],
             open: false,
             ended: None,
@@ -126,30 +72,30 @@ impl Walk {
 }
 
 impl<'a> Walker<'a> {
-    fn part(&mut self, part: Part, skip: Option<Why>) -> Known {
+    fn part(&mut self, part: Part, skip: Option<Obstacle>) -> PartState {
         match part {
             Part::Test(test) => self.test(test, skip),
             Part::Group(group) => self.group(group, skip),
         }
     }
 
-    fn test(&mut self, test: usize, skip: Option<Why>) -> Known {
-        let skip = skip.or(self.ended.map(Why::FailFast));
-        let recorded = self.progress.results[test].as_ref();
+    fn test(&mut self, test: usize, skip: Option<Obstacle>) -> PartState {
+        let skip = skip.or(self.ended.map(Obstacle::FailFast));
+        let recorded = self.results.tests[test].as_ref();
         let (state, known) = match (skip, recorded) {
-            (Some(why), _) => (TestState::NotJudged(self.words(why)), Known::default()),
+            (Some(why), _) => (TestState::NotJudged(self.skip(why)), PartState::default()),
             (None, None) => {
                 self.open = true;
-                (TestState::Open, Known::default())
+                (TestState::Open, PartState::default())
             }
-            (None, Some(Recorded { judged, points })) => {
+            (None, Some(RecordedTest { judged, points })) => {
                 let verdict = judged.result.verdict;
                 let rejected = verdict != Verdict::Accepted;
-                if rejected && self.progress.fail_fast {
+                if rejected && self.results.fail_fast {
                     self.ended = Some(Part::Test(test));
                 }
-                let said = Said { verdict, points: *points, by: rejected.then_some(Part::Test(test)) };
-                (TestState::Judged, Known { rejected, said: Some(said) })
+                let result = PartResult { verdict, points: *points, by: rejected.then_some(Part::Test(test)) };
+                (TestState::Judged, PartState { rejected, result: Some(result) })
             }
         };
         self.walk.tests[test] = state;
@@ -159,37 +105,38 @@ impl<'a> Walker<'a> {
         known
     }
 
-    fn group(&mut self, index: usize, skip: Option<Why>) -> Known {
-        let group: &'a PlannedGroup = &self.progress.plan.groups[index];
-        // What a parent says comes first.
+    fn group(&mut self, index: usize, skip: Option<Obstacle>) -> PartState {
+        let group: &'a PlannedGroup = &self.results.plan.groups[index];
+        // The parent's reason comes first.
         let required = group.requires.iter().copied().find(|required| self.known[*required].rejected);
-        let skip = skip.or(self.ended.map(Why::FailFast)).or(required.map(Why::Requires));
+        let skip = skip.or(self.ended.map(Obstacle::FailFast)).or(required.map(Obstacle::Requires));
         let mut stop = skip;
-        // Of parts that count, and of those that do not.
-        let (mut said, mut ignored) = (Vec::new(), Vec::new());
+        // Results of parts that count, and of samples that the rules ignore.
+        let (mut counted, mut ignored) = (Vec::new(), Vec::new());
         let mut any_rejected = false;
         for part in &group.parts {
             let counts = !(group.rules.ignore_sample && self.is_sample(*part));
             let known = self.part(*part, stop);
-            if counts { &mut said } else { &mut ignored }.extend(known.said);
+            if counts { &mut counted } else { &mut ignored }.extend(known.result);
             any_rejected |= known.rejected && counts;
             if stop.is_none() && known.rejected && group.rules.stop_at_first_failure {
-                stop = Some(Why::After(*part));
+                stop = Some(Obstacle::After(*part));
             }
         }
-        // If a sample ended it, there is nothing else: the default grader, too, goes by it then.
-        let said = if said.is_empty() { ignored } else { said };
+        // If a sample ended the group, only ignored results exist. The default grader uses them,
+        // too.
+        let results = if counted.is_empty() { ignored } else { counted };
         let known = match skip {
             Some(why) => return self.not_judged(index, why),
             None if self.open => {
                 let strict = group.rules.grader.is_none()
                     && matches!(group.rules.verdict, VerdictMode::Worst | VerdictMode::First);
-                Known { rejected: any_rejected && strict, said: None }
+                PartState { rejected: any_rejected && strict, result: None }
             }
-            // It has no tests.
-            None if said.is_empty() => Known::default(),
-            None if group.rules.grader.is_some() => self.graded(index, &said),
-            None => self.aggregate(index, &said),
+            // The group has no tests.
+            None if results.is_empty() => PartState::default(),
+            None if group.rules.grader.is_some() => self.graded(index, &results),
+            None => self.aggregate(index, &results),
         };
         self.known[index] = known;
         known
@@ -197,96 +144,103 @@ impl<'a> Walker<'a> {
 
     fn is_sample(&self, part: Part) -> bool {
         match part {
-            Part::Test(test) => self.progress.plan.groups[self.progress.plan.tests[test].group].sample,
-            Part::Group(group) => self.progress.plan.groups[group].sample,
+            Part::Test(test) => self.results.plan.groups[self.results.plan.tests[test].group].sample,
+            Part::Group(group) => self.results.plan.groups[group].sample,
         }
     }
 
-    /// A group that is skipped. One without tests has nothing to skip.
-    fn not_judged(&mut self, index: usize, why: Why) -> Known {
-        let plan = self.progress.plan;
+    /// Skips a group. A group without tests has nothing to skip.
+    fn not_judged(&mut self, index: usize, why: Obstacle) -> PartState {
+        let plan = self.results.plan;
         if plan.groups[index].tests.is_empty() {
-            return Known::default();
+            return PartState::default();
         }
         self.skipped[index] = Some(why);
-        self.walk.groups[index].not_judged = Some(self.words(why));
-        // Who requires it must know that it was not accepted.
-        self.known[index] = Known { rejected: true, said: None };
-        if !matches!(why, Why::Requires(required) if plan.groups[index].requires.contains(&required)) {
-            // It is its parent that ended, which asks no further.
-            return Known::default();
+        self.walk.groups[index].not_judged = Some(self.skip(why));
+        // Groups that require this one must see that it was not accepted.
+        self.known[index] = PartState { rejected: true, result: None };
+        if !matches!(why, Obstacle::Requires(required) if plan.groups[index].requires.contains(&required)) {
+            // The parent ended and uses no more results.
+            return PartState::default();
         }
         if !self.open {
-            // To its parent it is not accepted; with which verdict, the required group says.
+            // For the parent the group is not accepted, with the verdict of the required group.
             let points = plan.scores().then_some(0.0);
             let (verdict, by) = self.blame(why);
             self.walk.groups[index].points = points;
-            self.known[index].said = Some(Said { verdict, points, by });
+            self.known[index].result = Some(PartResult { verdict, points, by });
         }
         self.known[index]
     }
 
-    /// The verdict for which something was not judged, and who decided it.
-    fn blame(&self, why: Why) -> (Verdict, Option<Part>) {
+    /// The verdict because of which a part was skipped, and the part that decided it.
+    fn blame(&self, why: Obstacle) -> (Verdict, Option<Part>) {
         let of_test = |test: usize| {
-            let verdict = self.progress.judged(test).map(|judged| judged.result.verdict);
+            let verdict = self.results.judged(test).map(|judged| judged.result.verdict);
             (verdict.unwrap_or(Verdict::JudgeError), Some(Part::Test(test)))
         };
         match why {
-            Why::After(Part::Test(test)) | Why::FailFast(Part::Test(test)) => of_test(test),
-            Why::After(Part::Group(group)) | Why::FailFast(Part::Group(group)) | Why::Requires(group) => {
-                match (self.known[group].said, self.skipped[group]) {
-                    (Some(said), _) => (said.verdict, said.by),
+            Obstacle::After(Part::Test(test)) | Obstacle::FailFast(Part::Test(test)) => of_test(test),
+            Obstacle::After(Part::Group(group))
+            | Obstacle::FailFast(Part::Group(group))
+            | Obstacle::Requires(group) => {
+                match (self.known[group].result, self.skipped[group]) {
+                    (Some(result), _) => (result.verdict, result.by),
                     (None, Some(why)) => self.blame(why),
-                    // Only what was not accepted is blamed.
+                    // Unreachable: an obstacle is always a part that was not accepted.
                     (None, None) => (Verdict::JudgeError, None),
                 }
             }
         }
     }
 
-    /// A group that a grader of the package's own speaks for, once that has spoken.
-    fn graded(&mut self, index: usize, parts: &[Said]) -> Known {
-        let progress = self.progress;
-        let rules = &progress.plan.groups[index].rules;
-        // As below: nothing can be said if some of it could not be judged.
+    /// A group whose result the package's own grader makes.
+    fn graded(&mut self, index: usize, parts: &[PartResult]) -> PartState {
+        let submission = self.results;
+        let rules = &submission.plan.groups[index].rules;
+        // As in `aggregate`: a judge error leaves the group without a verdict on the submission.
         if parts.iter().any(|part| part.verdict == Verdict::JudgeError) {
             return self.aggregate(index, parts);
         }
-        let graded = match &progress.graded[index] {
+        let graded = match &submission.grades[index] {
             None => {
                 let flags = rules.grader.clone().unwrap_or_default();
-                self.walk.grading = Some(Grading { group: index, flags, input: grading::lines(parts) });
+                self.walk.grading = Some(Grading {
+                    group: index,
+                    flags,
+                    input: grading::lines(parts.iter().map(|part| (part.verdict, part.points))),
+                });
                 self.open = true;
-                return Known::default();
+                return PartState::default();
             }
             Some(graded) => graded.clone().map_err(|why| format!("grader: {why}")),
         };
-        let graded = graded.and_then(|Graded { verdict, points }| {
-            Ok((verdict, points::in_range(rules, verdict == Verdict::Accepted, points)?))
+        let graded = graded.and_then(|Grade { verdict, points }| {
+            let points = points::in_range(rules, verdict == Verdict::Accepted, points);
+            Ok((verdict, points.map_err(|error| error.to_string())?))
         });
         let this = Some(Part::Group(index));
         match graded {
             Err(why) => self.conclude(index, Verdict::JudgeError, this, None, Some(why)),
             Ok((Verdict::Accepted, points)) => self.conclude(index, Verdict::Accepted, None, Some(points), None),
             Ok((verdict, points)) => {
-                // One word may stand for several verdicts.
-                let alike = |part: &&Said| grading::code(part.verdict) == grading::code(verdict);
+                // One code may stand for several verdicts.
+                let alike = |part: &&PartResult| grading::code(part.verdict) == grading::code(verdict);
                 match parts.iter().find(alike) {
                     Some(part) => self.conclude(index, part.verdict, part.by, Some(points), None),
-                    None => self.conclude(index, verdict, this, Some(points), Some("the grader says so".to_owned())),
+                    None => self.conclude(index, verdict, this, Some(points), Some("its grader decided so".to_owned())),
                 }
             }
         }
     }
 
-    fn aggregate(&mut self, index: usize, parts: &[Said]) -> Known {
-        let group = &self.progress.plan.groups[index];
+    fn aggregate(&mut self, index: usize, parts: &[PartResult]) -> PartState {
+        let group = &self.results.plan.groups[index];
         let mode = group.rules.verdict;
         let rejected = || parts.iter().filter(|part| part.verdict != Verdict::Accepted);
         let first_of = |verdict: Verdict| parts.iter().find(move |part| part.verdict == verdict);
         let worst = parts.iter().map(|part| part.verdict).max().unwrap_or(Verdict::Accepted);
-        // Nothing can be said of a submission if some of it could not be judged.
+        // A judge error in a part is a judge error of the group under all rules.
         let decisive = match mode {
             _ if worst == Verdict::JudgeError => first_of(worst),
             VerdictMode::Worst => first_of(worst),
@@ -298,20 +252,20 @@ impl<'a> Walker<'a> {
         let mut by = decisive.and_then(|part| part.by);
         let mut points = None;
         let mut fault = None;
-        if self.progress.plan.scores() && verdict != Verdict::JudgeError {
+        if self.results.plan.scores() && verdict != Verdict::JudgeError {
             let parts: Vec<f64> = parts.iter().map(|part| part.points.unwrap_or(0.0)).collect();
             match points::of_group(group.worth, &group.rules, verdict == Verdict::Accepted, &parts) {
                 Ok(sum) => points = Some(sum),
-                Err(why) => {
+                Err(error) => {
                     (verdict, by) = (Verdict::JudgeError, Some(Part::Group(index)));
-                    fault = Some(why);
+                    fault = Some(error.to_string());
                 }
             }
         }
         self.conclude(index, verdict, by, points, fault)
     }
 
-    /// The result of a group. `why`: the group itself decided it, for this reason.
+    /// Stores the result of a group. `why`: the reason, if the group itself decided the result.
     fn conclude(
         &mut self,
         index: usize,
@@ -319,18 +273,18 @@ impl<'a> Walker<'a> {
         by: Option<Part>,
         points: Option<f64>,
         why: Option<String>,
-    ) -> Known {
-        if self.progress.fail_fast && by == Some(Part::Group(index)) {
+    ) -> PartState {
+        if self.results.fail_fast && by == Some(Part::Group(index)) {
             self.ended = self.ended.or(by);
         }
-        let name = &self.progress.plan.groups[index].name;
+        let name = &self.results.plan.groups[index].name;
         let reason = why.map_or_else(|| self.reason(by), |why| format!("group {}: {why}", shown(name)));
         let decided_by = match by {
             Some(Part::Test(test)) => Some(test),
             _ => None,
         };
         self.walk.groups[index] = GroupResult { verdict: Some(verdict), reason, decided_by, points, not_judged: None };
-        Known { rejected: verdict != Verdict::Accepted, said: Some(Said { verdict, points, by }) }
+        PartState { rejected: verdict != Verdict::Accepted, result: Some(PartResult { verdict, points, by }) }
     }
 
     fn reason(&self, by: Option<Part>) -> String {
@@ -338,8 +292,8 @@ impl<'a> Walker<'a> {
             None => String::new(),
             Some(Part::Group(group)) => self.walk.groups[group].reason.clone(),
             Some(Part::Test(test)) => {
-                let name = &self.progress.plan.tests[test].name;
-                match self.progress.judged(test).map(|judged| judged.result.reason.as_str()) {
+                let name = &self.results.plan.tests[test].name;
+                match self.results.judged(test).map(|judged| judged.result.reason.as_str()) {
                     None | Some("") => format!("test {name}"),
                     Some(reason) => format!("test {name}: {reason}"),
                 }
@@ -347,17 +301,17 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn words(&self, why: Why) -> Skipped {
-        let plan = self.progress.plan;
+    fn skip(&self, why: Obstacle) -> Skip {
+        let plan = self.results.plan;
         let name = |part: Part| match part {
             Part::Test(test) => format!("test {}", plan.tests[test].name),
             Part::Group(group) => format!("group {}", shown(&plan.groups[group].name)),
         };
-        let (why, part) = match why {
-            Why::After(part) => (NotJudged::GroupEnded, name(part)),
-            Why::Requires(group) => (NotJudged::RequiredGroup, format!("required {}", name(Part::Group(group)))),
-            Why::FailFast(part) => (NotJudged::FailFast, name(part)),
+        let (cause, part) = match why {
+            Obstacle::After(part) => (SkipCause::GroupEnded, name(part)),
+            Obstacle::Requires(group) => (SkipCause::RequiredGroup, format!("required {}", name(Part::Group(group)))),
+            Obstacle::FailFast(part) => (SkipCause::FailFast, name(part)),
         };
-        Skipped { why, reason: format!("{part} was not accepted") }
+        Skip { cause, reason: format!("{part} was not accepted") }
     }
 }

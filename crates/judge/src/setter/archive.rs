@@ -1,6 +1,7 @@
-//! The package in a `.zip`: the same bytes for the same files, whoever packs them and when.
+//! Packs a package as a `.zip`. The same files give the same bytes.
 
-use super::Trouble;
+use super::SetterError;
+use super::error::{FileAction, FileFault, MachineError, Remedy, file};
 use millibox_package::model::Format;
 use millibox_package::{DEEPEST, LEFT_BEHIND, Problem};
 use rustix::fs::{Access, AtFlags, CWD};
@@ -16,8 +17,8 @@ use tempfile::NamedTempFile;
 use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
-/// What the ICPC formats, in any of their versions, have at the top of a package.
-const ICPC: [&str; 23] = [
+/// The names at the top of a package in any version of the ICPC format.
+const ICPC_NAMES: [&str; 23] = [
     ".timelimit",
     "answer_validators",
     "attachments",
@@ -46,36 +47,45 @@ const ICPC: [&str; 23] = [
 /// What was packed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// The archive. As text, what is no UTF-8 in it is shown as that.
+    /// The archive. In JSON, bytes that are not UTF-8 are replaced.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
-    /// Its length.
+    /// The archive's length.
     pub bytes: u64,
-    /// Files in it.
+    /// Number of files in the archive.
     pub files: usize,
-    /// Files and directories at the package's top that are not of the format, and not in it.
+    /// Files and directories at the package's top that the format does not know. They are not
+    /// packed.
     pub left_out: Vec<String>,
 }
 
-/// Packs a package that was read from `package`. An ICPC package's files are at the archive's top, where DOMjudge and
-/// Kattis look; a Sim package's in a directory, where Sim looks. An archive that is there is replaced when
-/// the new one is complete; what is no regular file is not. Nothing is once this `is_stopped`, which is asked again and
-/// again.
+/// Packs a package that was read from `package`.
+///
+/// An ICPC package's files are at the archive's top, where DOMjudge and Kattis expect them. A Sim
+/// package's files are in a directory, where Sim expects them. An existing archive is replaced when
+/// the new one is complete. A file that is not regular is never replaced. The function often asks
+/// `is_stopped`, and replaces nothing once it returns true.
 ///
 /// # Errors
-/// A file cannot be read or written, a symbolic link leads out of the package, or it was stopped.
-pub fn pack(problem: &Problem, package: &Path, to: &Path, is_stopped: &dyn Fn() -> bool) -> Result<Report, Trouble> {
-    let place = place(to).map_err(|why| Trouble::file("write", to, &why))?;
+/// A file cannot be read or written, a symbolic link leads out of the package, or the work was
+/// stopped.
+pub fn pack(
+    problem: &Problem,
+    package: &Path,
+    to: &Path,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Report, SetterError> {
+    let place = place(to).map_err(|fault| file(FileAction::Write, to, fault))?;
     let mut files = Files { root: real(&problem.directory)?, found: BTreeSet::new(), left_out: Vec::new() };
     for name in names(&problem.directory)? {
         let hidden = name.starts_with('.') && name != ".timelimit";
         let wanted = match problem.format {
             Format::Sim => !hidden && !is_rubbish(&name, ""),
-            Format::Legacy | Format::Icpc2023 => ICPC.contains(&&*name),
+            Format::Legacy | Format::Icpc2023 => ICPC_NAMES.contains(&&*name),
         };
         let path = problem.directory.join(&name);
         if path.canonicalize().is_ok_and(|real| real == place) {
-            // The archive of before.
+            // An earlier archive.
         } else if wanted {
             files.add(&path, &name, 0)?;
         } else if !hidden {
@@ -84,7 +94,7 @@ pub fn pack(problem: &Problem, package: &Path, to: &Path, is_stopped: &dyn Fn() 
     }
     let top = match problem.format {
         Format::Sim => {
-            // Where an archive was unpacked is a directory with a name that nobody gave it.
+            // An archive is unpacked to a directory with a random name.
             let name = match &problem.unpacked {
                 Some(unpacked) if unpacked.path() == problem.directory => package.file_stem().map(OsStr::to_owned),
                 _ => real(&problem.directory)?.file_name().map(OsStr::to_owned),
@@ -93,13 +103,13 @@ pub fn pack(problem: &Problem, package: &Path, to: &Path, is_stopped: &dyn Fn() 
         }
         Format::Legacy | Format::Icpc2023 => String::new(),
     };
-    let failed = |error: &dyn std::fmt::Display| Trouble::file("write", to, error);
-    let temporary = temporary(&place).map_err(|error| failed(&error))?;
+    let failed = |error: io::Error| file(FileAction::Write, to, error);
+    let temporary = temporary(&place).map_err(failed)?;
     let bytes = write(&files, &top, temporary.as_file(), to, is_stopped)?;
     if is_stopped() {
         return Err(stopped());
     }
-    temporary.persist(&place).map_err(|error| failed(&error.error))?;
+    temporary.persist(&place).map_err(|error| failed(error.error))?;
     Ok(Report { path: to.to_owned(), bytes, files: files.found.len(), left_out: files.left_out })
 }
 
@@ -107,39 +117,39 @@ fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }
 
-fn stopped() -> Trouble {
-    Trouble::Machine("it was stopped".to_owned())
+fn stopped() -> SetterError {
+    MachineError::Stopped.into()
 }
 
-/// Where the archive goes: nothing is there yet, or a regular file, perhaps behind a link.
-fn place(to: &Path) -> Result<PathBuf, String> {
-    const OTHER: &str = "it is no regular file; name another place";
-    // Behind these is what is open somewhere; nothing that is put in its place would go there.
+/// The archive's real path. Nothing exists there yet, or a regular file, perhaps behind a link.
+fn place(to: &Path) -> Result<PathBuf, FileFault> {
+    const NOT_REGULAR: FileFault = FileFault::NotRegular(Remedy::NameAnother);
+    // These paths name open files. A file that replaces such a path would not reach the open file.
     if ["/proc", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr"].iter().any(|open| to.starts_with(open)) {
-        return Err(OTHER.to_owned());
+        return Err(NOT_REGULAR);
     }
-    let said = |error: io::Error| error.to_string();
     match to.metadata() {
-        Ok(found) if found.is_file() => {
-            // The right to replace a file is its directory's, the right to write is its own.
-            OpenOptions::new().append(true).open(to).map_err(said)?;
-            to.canonicalize().map_err(said)
+        Ok(metadata) if metadata.is_file() => {
+            // Replacing a file needs permission for its directory. Writing it needs its own
+            // permission, which is checked here.
+            OpenOptions::new().append(true).open(to)?;
+            Ok(to.canonicalize()?)
         }
-        Ok(_) => Err(OTHER.to_owned()),
+        Ok(_) => Err(NOT_REGULAR),
         Err(error) if error.kind() == ErrorKind::NotFound => match to.is_symlink() {
-            true => Err("it is a symbolic link to nothing; name another place".to_owned()),
-            false => std::path::absolute(to).map_err(said),
+            true => Err(FileFault::DanglingLink),
+            false => Ok(std::path::absolute(to)?),
         },
-        Err(error) => Err(said(error)),
+        Err(error) => Err(error.into()),
     }
 }
 
-/// An empty file beside the place.
+/// An empty file beside the archive's path.
 fn temporary(place: &Path) -> io::Result<NamedTempFile> {
     let directory = place.parent().unwrap_or(Path::new("/"));
-    // The kernel's own words, which tempfile wraps in a path that nobody gave.
+    // Check first, because tempfile's error names a random path.
     rustix::fs::accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?;
-    // As any new file: the umask takes away what it does.
+    // The mode of any new file, from which the umask removes bits.
     tempfile::Builder::new()
         .prefix(".millibox-zip-")
         .permissions(fs::Permissions::from_mode(0o666))
@@ -147,55 +157,63 @@ fn temporary(place: &Path) -> io::Result<NamedTempFile> {
         .map_err(|error| error.kind().into())
 }
 
-/// Writes all of it; its length.
-fn write(files: &Files, top: &str, file: &File, to: &Path, is_stopped: &dyn Fn() -> bool) -> Result<u64, Trouble> {
-    let failed = |error: &dyn std::fmt::Display| Trouble::file("write", to, error);
+/// Writes the archive and returns its length.
+fn write(
+    files: &Files,
+    top: &str,
+    archive: &File,
+    to: &Path,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<u64, SetterError> {
+    let failed = |fault: FileFault| file(FileAction::Write, to, fault);
     let refused = |error: ZipError| match error {
-        ZipError::Io(error) => failed(&error),
-        error => failed(&error),
+        ZipError::Io(error) => failed(error.into()),
+        error => failed(FileFault::Zip(error)),
     };
     let over = Cell::new(false);
-    let mut writer = ZipWriter::new(Until { over: &over, file });
-    let written: Result<(), Trouble> = files.found.iter().try_for_each(|(name, path)| {
-        let file = File::open(path).map_err(|error| Trouble::file("read", path, &error))?;
-        let metadata = file.metadata().map_err(|error| Trouble::file("read", path, &error))?;
+    let mut writer = ZipWriter::new(StickyWriter { over: &over, file: archive });
+    let written: Result<(), SetterError> = files.found.iter().try_for_each(|(name, path)| {
+        let unreadable = |error: io::Error| file(FileAction::Read, path, error);
+        let source = File::open(path).map_err(unreadable)?;
+        let metadata = source.metadata().map_err(unreadable)?;
         let mode = if metadata.permissions().mode() & 0o100 != 0 { 0o755 } else { 0o644 };
-        // The time is that with which the format's calendar begins, whatever the default is.
+        // A fixed time, the first of the format's calendar. zip's default may change.
         let options = SimpleFileOptions::default()
             .last_modified_time(zip::DateTime::default())
             .unix_permissions(mode)
             .large_file(metadata.len() >= u64::from(u32::MAX));
         writer.start_file(format!("{top}{name}"), options).map_err(refused)?;
-        io::copy(&mut Stoppable { file, is_stopped }, &mut writer).map_err(|error| match over.get() {
-            true => failed(&error),
+        io::copy(&mut StoppableReader { file: source, is_stopped }, &mut writer).map_err(|error| match over.get() {
+            true => failed(error.into()),
             false if is_stopped() => stopped(),
-            false => Trouble::file("read", path, &error),
+            false => unreadable(error),
         })?;
         Ok(())
     });
-    // Dropped, the writer would finish what it has, and say on standard error that it cannot.
+    // A writer that is dropped would finish the archive, and report on standard error that it
+    // cannot.
     over.set(written.is_err());
     written?;
     writer.finish().map_err(refused)?;
     if over.get() {
-        return Err(failed(&"not all of it was written"));
+        return Err(failed(FileFault::Incomplete));
     }
-    file.metadata().map(|metadata| metadata.len()).map_err(|error| failed(&error))
+    archive.metadata().map(|metadata| metadata.len()).map_err(|error| failed(error.into()))
 }
 
-/// The file, until its first error; what is written then, and when it is over, goes nowhere.
-struct Until<'a> {
+/// Writes to a file until the first error. After it, or once `over` is set, it discards all bytes.
+struct StickyWriter<'a> {
     over: &'a Cell<bool>,
     file: &'a File,
 }
 
-impl Write for Until<'_> {
+impl Write for StickyWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.over.get() {
             return Ok(bytes.len());
         }
         let written = (&*self.file).write(bytes);
-        // Whoever is interrupted tries again.
+        // The caller retries an interrupted write.
         self.over.set(written.as_ref().is_err_and(|error| error.kind() != ErrorKind::Interrupted));
         written
     }
@@ -205,45 +223,44 @@ impl Write for Until<'_> {
     }
 }
 
-impl Seek for Until<'_> {
+impl Seek for StickyWriter<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         (&*self.file).seek(to)
     }
 }
 
-/// A file that cannot be read any more once all is to end.
-struct Stoppable<'a> {
+/// A file whose reads fail once the work is stopped.
+struct StoppableReader<'a> {
     file: File,
     is_stopped: &'a dyn Fn() -> bool,
 }
 
-impl Read for Stoppable<'_> {
+impl Read for StoppableReader<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        // Whoever is told that it was interrupted tries again.
+        // Not ErrorKind::Interrupted, which callers retry.
         if (self.is_stopped)() { Err(io::Error::other("stopped")) } else { self.file.read(bytes) }
     }
 }
 
-/// Files of the package, by name with `/`: sorted.
+/// Files of the package, sorted by name with `/`.
 struct Files {
-    /// Without symbolic links in it.
+    /// The package's path without symbolic links.
     root: PathBuf,
     found: BTreeSet<(String, PathBuf)>,
     left_out: Vec<String>,
 }
 
 impl Files {
-    fn add(&mut self, path: &Path, name: &str, depth: usize) -> Result<(), Trouble> {
+    fn add(&mut self, path: &Path, name: &str, depth: usize) -> Result<(), SetterError> {
         if depth > DEEPEST {
-            return Err(Trouble::file("pack", path, &format!("directories nested deeper than {DEEPEST}")));
+            return Err(file(FileAction::Pack, path, FileFault::TooDeep(DEEPEST)));
         }
-        // What it leads to is packed: not every reader knows links.
+        // Pack the link's target, because not every reader supports links.
         let leads_to = real(path)?;
         if !leads_to.starts_with(&self.root) {
-            let what = format!("it leads to {}, outside the package", leads_to.display());
-            return Err(Trouble::file("pack", path, &what));
+            return Err(file(FileAction::Pack, path, FileFault::Outside(leads_to)));
         }
-        let metadata = leads_to.metadata().map_err(|error| Trouble::file("look at", path, &error))?;
+        let metadata = leads_to.metadata().map_err(|error| file(FileAction::Inspect, path, error))?;
         if metadata.is_file() {
             self.found.insert((name.to_owned(), leads_to));
         } else if metadata.is_dir() {
@@ -257,7 +274,7 @@ impl Files {
     }
 }
 
-/// What editors, compilers and other tools leave behind.
+/// Whether editors, compilers or other tools leave files of this name behind.
 fn is_rubbish(name: &str, directory: &str) -> bool {
     let left = [".o", ".pyc", ".class", ".swp", ".bak", ".orig"].iter().any(|end| name.ends_with(end));
     left || name.starts_with('.')
@@ -266,16 +283,16 @@ fn is_rubbish(name: &str, directory: &str) -> bool {
         || (directory == "utils" && name == "cache")
 }
 
-fn real(path: &Path) -> Result<PathBuf, Trouble> {
-    path.canonicalize().map_err(|error| Trouble::file("find", path, &error))
+fn real(path: &Path) -> Result<PathBuf, SetterError> {
+    path.canonicalize().map_err(|error| file(FileAction::Find, path, error))
 }
 
-fn names(directory: &Path) -> Result<Vec<String>, Trouble> {
-    let failed = |error: &dyn std::fmt::Display| Trouble::file("read the directory", directory, error);
+fn names(directory: &Path) -> Result<Vec<String>, SetterError> {
+    let failed = |fault: FileFault| file(FileAction::ReadDirectory, directory, fault);
     let mut names = Vec::new();
-    for entry in fs::read_dir(directory).map_err(|error| failed(&error))? {
-        let name = entry.map_err(|error| failed(&error))?.file_name();
-        names.push(name.into_string().map_err(|name| failed(&format!("{name:?} is no UTF-8; rename it")))?);
+    for entry in fs::read_dir(directory).map_err(|error| failed(error.into()))? {
+        let name = entry.map_err(|error| failed(error.into()))?.file_name();
+        names.push(name.into_string().map_err(|name| failed(FileFault::NameNotUtf8(name)))?);
     }
     names.sort();
     Ok(names)
@@ -286,10 +303,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sim_package_is_packed_in_a_directory_of_its_name() {
+    fn pack_of_a_sim_package_uses_a_directory_of_its_name() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
-        // Its files are at the archive's top.
+        // The source archive has its files at the top.
         let mut writer = ZipWriter::new(File::create(at("sums.zip")).unwrap());
         for name in ["in/1a.in", "out/1a.out", "prog/s.cpp"] {
             writer.start_file(name, SimpleFileOptions::default()).unwrap();

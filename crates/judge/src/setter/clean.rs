@@ -1,45 +1,50 @@
-//! What `generate` made, removed.
+//! Removes what `generate` made.
 
-use super::record::{Made, Record, of_file, regular};
+use super::error::{FileAction, FileFault, file};
+use super::record::{Record, RecordedFile, of_file, regular};
 use super::replace::Replacement;
-use super::{Asked, Trouble, unfinished};
+use super::selection::TestSelection;
+use super::{SetterError, read_directory};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
 use rustix::io::Errno;
 use serde::Serialize;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// What was removed, or would be.
+/// The files that were removed, or would be.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
-    /// Paths below the package.
+    /// Removed files, as paths below the package.
     pub removed: Vec<String>,
-    /// Those that somebody has changed since: they stay.
+    /// Files that stay, because they have changed since they were made.
     pub kept: Vec<String>,
 }
 
-/// Removes the files that were made here and are as they were made; of these `tests` only, if any are
-/// named. With `dry_run` nothing is removed. Directories that were made for them go when they are empty.
+/// Removes the made files that are unchanged. If `tests` names tests, only their files are removed.
+///
+/// With `dry_run` nothing is removed. Directories that were created for the files are removed when
+/// they are empty.
 ///
 /// # Errors
 /// The package cannot be read, or a file cannot be removed.
-pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, Trouble> {
-    let problem = unfinished(package)?;
+pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, SetterError> {
+    let problem = read_directory(package)?;
     let mut record = Record::open(&problem.directory)?;
     let mut report = Report::default();
     let mut left = record.content().clone();
-    let asked = Asked::of(tests)?;
+    let selection = TestSelection::new(tests)?;
     let of_tests = |path: &str| {
         let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
-        // Below `data` an ICPC package's tests have their names; a Sim package's are the files' alone.
-        asked.has(stem.strip_prefix("data/").unwrap_or_else(|| stem.rsplit('/').next().unwrap_or(stem)))
+        // An ICPC test is named by its path below `data`, a Sim test by its file name.
+        selection.contains(stem.strip_prefix("data/").unwrap_or_else(|| stem.rsplit('/').next().unwrap_or(stem)))
     };
-    let files: Vec<(String, Made)> = left.files.clone().into_iter().filter(|(path, _)| of_tests(path)).collect();
+    let files: Vec<(String, RecordedFile)> =
+        left.files.clone().into_iter().filter(|(path, _)| of_tests(path)).collect();
     for (path, made) in files {
         match of(&problem.directory, &path)? {
-            Found::Content(now) if now == made.content => report.removed.push(path),
-            Found::Content(_) | Found::Other => report.kept.push(path),
-            Found::Nothing => {
+            Entry::Content(now) if now == made.content => report.removed.push(path),
+            Entry::Content(_) | Entry::Other => report.kept.push(path),
+            Entry::Nothing => {
                 left.files.remove(&path);
             }
         }
@@ -51,7 +56,7 @@ pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, 
         remove(&problem.directory, path, AtFlags::empty()).map_err(|errno| failed(&problem.directory, path, errno))?;
         left.files.remove(path);
     }
-    // Inner ones first. What is in use stays.
+    // Inner directories first. A directory that is not empty stays.
     for directory in left.directories.clone().iter().rev() {
         if remove(&problem.directory, directory, AtFlags::REMOVEDIR).is_ok() {
             left.directories.remove(directory);
@@ -71,22 +76,22 @@ pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, 
     Ok(report)
 }
 
-/// What stands at a path.
-enum Found {
+/// What exists at a path.
+enum Entry {
     Nothing,
-    /// A regular file; its digest.
+    /// A regular file, with the digest of its content.
     Content(String),
     Other,
 }
 
-fn of(package: &Path, path: &str) -> Result<Found, Trouble> {
+fn of(package: &Path, path: &str) -> Result<Entry, SetterError> {
     let found = above(package, path).and_then(|(directory, name)| regular(directory, name));
     match found {
-        Ok(Some(file)) => {
-            of_file(file).map(Found::Content).map_err(|error| Trouble::file("read", &package.join(path), &error))
+        Ok(Some(opened)) => {
+            of_file(opened).map(Entry::Content).map_err(|error| file(FileAction::Read, &package.join(path), error))
         }
-        Ok(None) => Ok(Found::Other),
-        Err(Errno::NOENT) => Ok(Found::Nothing),
+        Ok(None) => Ok(Entry::Other),
+        Err(Errno::NOENT) => Ok(Entry::Nothing),
         Err(errno) => Err(failed(package, path, errno)),
     }
 }
@@ -96,7 +101,8 @@ fn remove(package: &Path, path: &str, flags: AtFlags) -> rustix::io::Result<()> 
     unlinkat(directory, name, flags)
 }
 
-/// The directory that a path's last name stands in, reached through no link, which could lead out of the package.
+/// The directory of a path's last component. The walk follows no links, which could lead out of the
+/// package.
 fn above<'p>(package: &Path, path: &'p str) -> rustix::io::Result<(OwnedFd, &'p str)> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut directory = openat(CWD, package, flags, Mode::empty())?;
@@ -108,12 +114,10 @@ fn above<'p>(package: &Path, path: &'p str) -> rustix::io::Result<(OwnedFd, &'p 
     Ok((directory, last))
 }
 
-fn failed(package: &Path, path: &str, errno: Errno) -> Trouble {
+fn failed(package: &Path, path: &str, errno: Errno) -> SetterError {
     let place = package.join(path);
     match errno {
-        Errno::NOTDIR | Errno::LOOP => {
-            Trouble::file("remove", &place, &"a directory above it is a symbolic link, or none; nothing was removed")
-        }
-        errno => Trouble::file("remove", &place, &errno),
+        Errno::NOTDIR | Errno::LOOP => file(FileAction::Remove, &place, FileFault::LinkAbove),
+        errno => file(FileAction::Remove, &place, errno),
     }
 }

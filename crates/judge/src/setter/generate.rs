@@ -1,22 +1,25 @@
-//! Inputs from generators, answers from the model solution.
+//! Makes inputs with generators, and answers with the model solution.
 //!
-//! All that is made waits beside the package's files until all of it is there and sound; then it is
-//! put in place, all or nothing. What was made of the same things before is not made again. What a
-//! person wrote is never replaced: a file that is there, and is not as the record says it was made.
+//! New files wait beside the package's files until all of them exist and are sound. Then all of
+//! them are put in place, or none. A file that was made from the same sources before is not made
+//! again. A file that a person wrote is never replaced: one that exists and differs from the
+//! record.
 
-use super::record::{Digest, Made, Record, content};
+use super::error::{FileAction, FileFault, FileKind, MachineError, MakeFault, ProgramFault, file};
+use super::programs::{SETTER_LIMITS, all};
+use super::record::{Digest, Record, RecordedFile, content};
 use super::replace::Replacement;
-use super::work::{Job, PATIENT, all};
-use super::{Asked, Setter, Trouble, below, unfinished};
+use super::selection::TestSelection;
+use super::{RequestError, Setter, SetterError, below, read_directory};
 use crate::batch::Worker;
 use crate::program::{Executable, Limits};
 use crate::report::counted;
 use crate::staging::Staged;
 use crate::suite::nearest;
+use crate::tool::{ToolRun, memory_file};
 use millibox::World;
 use millibox_package::model::{Generation, Generator, Kind, Program, Test};
 use millibox_package::{Constants, Fault, Problem, Severity};
-use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -25,19 +28,19 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where the package is shown to lines for the shell.
+/// The package's directory in the world of a shell generator.
 const PACKAGE: &str = "/package";
-/// Where those find programs.
+/// The search path of a shell generator.
 const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// What is to be made.
+/// Options of [`Setter::generate`].
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Names of tests, of directories of them, or patterns; none: all.
+    /// Names of tests or directories of tests, or patterns. An empty list selects all tests.
     pub tests: Vec<String>,
-    /// Also what is there already, made of the same things.
+    /// Also make files that exist and were made from the same sources.
     pub all: bool,
-    /// Everything is made twice, what is there already, too, and must come out the same.
+    /// Make every file twice, also those that exist. Both runs must give the same bytes.
     pub check: bool,
 }
 
@@ -47,66 +50,67 @@ impl Options {
     }
 }
 
-/// What was made.
+/// The files that were made.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
     /// Files, in the order of their tests: inputs, then answers.
     pub made: Vec<MadeFile>,
-    /// Files that were there already, made of the same things.
+    /// Number of files that existed already and were made from the same sources.
     pub current: usize,
-    /// What in the package its author may not have meant, and files that stay since a person wrote them.
+    /// Warnings of the package, and files that stay because a person wrote them.
     #[serde(skip)]
     pub warnings: Vec<Fault>,
 }
 
-/// A file that was made.
+/// A made file.
 #[derive(Debug, Clone, Serialize)]
 pub struct MadeFile {
     /// Path below the package.
     pub path: String,
     /// Name of its test.
     pub test: String,
-    /// Who made it: generator and arguments, or the model solution.
+    /// The generator with its arguments, or the model solution.
     pub by: String,
-    /// The seed that the generator was given.
+    /// The generator's seed.
     pub seed: Option<u64>,
     /// Its length.
     pub bytes: u64,
-    /// Whether there was no such file, or one with other content.
+    /// Whether the file is new or has new content.
     pub changed: bool,
 }
 
-/// A file to be made.
+/// A file to make.
 struct Task<'p> {
     test: &'p Test,
-    /// Where it belongs, and where it is made.
+    /// The file's path in the package, and the path where it is made.
     place: PathBuf,
     new: PathBuf,
-    /// Digest of what it is made of.
-    of: String,
+    /// Digest of its sources.
+    sources: String,
     source: Source<'p>,
     by: String,
     seed: Option<u64>,
-    /// An answer that a person wrote elsewhere.
+    /// Whether a person wrote this answer elsewhere.
     written: bool,
 }
 
-/// A file that was made, and that nobody's own is in the way of.
-struct Ready<'p> {
+/// A made file that may be put in place.
+struct PendingFile<'p> {
     task: Task<'p>,
     digest: String,
     bytes: u64,
-    /// Whether there was no such file, or one with other content.
+    /// Whether the file is new or has new content.
     changed: bool,
 }
 
-/// What is being made: what there is, and where new files wait.
-struct Making<'p> {
+/// The state of the work.
+struct Workspace<'p> {
     problem: &'p Problem,
-    /// The tests that are wanted.
+    /// The selected tests.
     tests: Vec<&'p Test>,
     options: &'p Options,
-    /// Before the record, whose directory it lies in and which removes that if nothing came of it.
+    /// Declared before the record, so that it is dropped first. It lies in the record's directory,
+    /// which the record removes if nothing was made.
     replacement: Replacement,
     record: Record,
     report: Report,
@@ -119,7 +123,7 @@ enum Source<'p> {
         executable: Executable,
         arguments: Vec<OsString>,
         environment: Vec<(&'static str, String)>,
-        /// What its world shows beside its own files.
+        /// Keeps the staged files that its world shows.
         _shown: Option<Arc<Staged>>,
     },
     Answer {
@@ -131,37 +135,38 @@ enum Source<'p> {
 impl Setter<'_> {
     /// Makes inputs and answers.
     ///
-    /// Inputs are made of tests that a Sipfile's `gen` or generators/generators.yaml names; answers of
-    /// these, and of other tests that have none or one that the model solution made here and that is as it
-    /// was made. Files that a person wrote or changed stay, and are warned of if something else would be made.
+    /// Inputs are made for tests that a Sipfile's `gen` or generators/generators.yaml names.
+    /// Answers are made for these tests, and for others without an answer or with an unchanged
+    /// answer that the model solution made here. Files that a person wrote or changed stay. If this
+    /// would make something different, it reports a warning.
     ///
     /// # Errors
-    /// The package cannot be read, a program fails or (if that is checked) does not do twice the same, or
-    /// a file cannot be written. All files are then as before.
-    pub fn generate(&self, package: &Path, options: &Options) -> Result<Report, Trouble> {
-        let problem = unfinished(package)?;
+    /// The package cannot be read, a program fails or gives different bytes in a second run (if
+    /// that is checked), or a file cannot be written. The package's files are then unchanged.
+    pub fn generate(&self, package: &Path, options: &Options) -> Result<Report, SetterError> {
+        let problem = read_directory(package)?;
         let tests = chosen(&problem, &options.tests)?;
         let record = Record::open(&problem.directory)?;
         let replacement = Replacement::begin(record.directory.join("new"))?;
         let report = Report { warnings: problem.warnings.clone(), ..Report::default() };
-        let mut making = Making { problem: &problem, tests, options, record, replacement, report };
+        let mut workspace = Workspace { problem: &problem, tests, options, record, replacement, report };
 
-        let inputs = self.inputs(&mut making)?;
-        let inputs = self.make("inputs", &mut making, inputs)?;
-        // An input that stays is what its answer is made of.
+        let inputs = self.inputs(&mut workspace)?;
+        let inputs = self.make("inputs", &mut workspace, inputs)?;
+        // The answer to an input that stays is made from that input.
         let new_inputs: BTreeMap<&str, (&Path, &str)> =
             inputs.iter().map(|ready| (&*ready.task.test.name, (&*ready.task.new, &*ready.digest))).collect();
-        let answers = self.answers(&mut making, &new_inputs)?;
-        let answers = self.make("answers", &mut making, answers)?;
+        let answers = self.answers(&mut workspace, &new_inputs)?;
+        let answers = self.make("answers", &mut workspace, answers)?;
 
-        let Making { mut record, mut replacement, mut report, .. } = making;
+        let Workspace { mut record, mut replacement, mut report, .. } = workspace;
         let mut content = record.content().clone();
-        for Ready { task, digest, bytes, changed } in inputs.iter().chain(&answers) {
+        for PendingFile { task, digest, bytes, changed } in inputs.iter().chain(&answers) {
             let (path, bytes, changed) = (below(&problem, &task.place), *bytes, *changed);
             if changed {
                 replacement.add(task.new.clone(), task.place.clone());
             }
-            let made = Made { of: task.of.clone(), content: digest.clone(), written: task.written };
+            let made = RecordedFile { sources: task.sources.clone(), content: digest.clone(), written: task.written };
             content.files.insert(path.clone(), made);
             report.made.push(MadeFile {
                 path,
@@ -183,20 +188,23 @@ impl Setter<'_> {
         Ok(report)
     }
 
-    fn inputs<'p>(&self, making: &mut Making<'p>) -> Result<Vec<Task<'p>>, Trouble> {
-        let Making { problem, tests, options, record, replacement, report } = making;
+    fn inputs<'p>(&self, workspace: &mut Workspace<'p>) -> Result<Vec<Task<'p>>, SetterError> {
+        let Workspace { problem, tests, options, record, replacement, report } = workspace;
         let mut tasks = Vec::new();
-        let mut programs: BTreeMap<&Path, Result<Executable, Vec<String>>> = BTreeMap::new();
+        let mut programs: BTreeMap<&Path, Result<Executable, Vec<ProgramFault>>> = BTreeMap::new();
         let mut shell = None;
         for test in tests {
             let Some(generation) = problem.generators.iter().find(|generation| generation.test == test.name) else {
                 continue;
             };
-            let of = self.digest(problem, generation)?;
-            // What a line for the shell reads, nobody knows.
+            let sources = self.digest(problem, generation)?;
+            // The files that a shell generator reads are unknown.
             let known = !matches!(generation.generator, Generator::Shell(_));
             let there = content(&test.input)?;
-            if known && !options.makes_all() && record.is_current(&below(problem, &test.input), &of, there.as_deref()) {
+            if known
+                && !options.makes_all()
+                && record.is_current(&below(problem, &test.input), &sources, there.as_deref())
+            {
                 report.current += 1;
                 continue;
             }
@@ -220,7 +228,7 @@ impl Setter<'_> {
                         Some(executable) => executable,
                         None => {
                             let compiled = match self.compile(problem, program, Vec::new(), &Constants::default()) {
-                                Err(Trouble::Programs(messages)) => Err(messages),
+                                Err(SetterError::Programs(faults)) => Err(faults),
                                 compiled => Ok(compiled?),
                             };
                             programs.entry(&program.path).or_insert(compiled)
@@ -233,43 +241,43 @@ impl Setter<'_> {
             let seed = matches!(source, Source::Run { .. }).then_some(generation.seed);
             let by = shown(problem, generation);
             let (place, new) = (test.input.clone(), replacement.path());
-            tasks.push(Task { test, place, new, of, source, by, seed, written: false });
+            tasks.push(Task { test, place, new, sources, source, by, seed, written: false });
         }
-        let failures: Vec<String> = programs.into_values().filter_map(Result::err).flatten().collect();
-        if failures.is_empty() { Ok(tasks) } else { Err(Trouble::Programs(failures)) }
+        let faults: Vec<ProgramFault> = programs.into_values().filter_map(Result::err).flatten().collect();
+        if faults.is_empty() { Ok(tasks) } else { Err(SetterError::Programs(faults)) }
     }
 
     fn answers<'p>(
         &self,
-        making: &mut Making<'p>,
+        workspace: &mut Workspace<'p>,
         new_inputs: &BTreeMap<&str, (&Path, &str)>,
-    ) -> Result<Vec<Task<'p>>, Trouble> {
-        let Making { problem, tests, options, record, replacement, report } = making;
+    ) -> Result<Vec<Task<'p>>, SetterError> {
+        let Workspace { problem, tests, options, record, replacement, report } = workspace;
         let mut tasks = Vec::new();
         let mut model = None;
-        let mut wrong = Vec::new();
+        let mut faults = Vec::new();
         for test in tests {
             let Some(answer) = &test.answer else { continue };
             let path = below(problem, answer);
             let there = content(answer)?;
             let generation = problem.generators.iter().find(|generation| generation.test == test.name);
             let written = generation.and_then(|generation| generation.answer.as_ref());
-            // A test that generators.yaml no longer names keeps the answer that stood there.
+            // A test that generators.yaml no longer names keeps the answer from there.
             let made = record.content().files.get(&path).filter(|made| generation.is_some() || !made.written);
             let ours = made.is_some_and(|made| Some(&made.content) == there.as_ref());
-            let of = Digest::new("answer");
-            let (of, source, by) = match written {
-                Some(Generator::Text(text)) => (of.with(text), Source::Text(text), "generators.yaml".to_owned()),
+            let sources = Digest::new("answer");
+            let (sources, source, by) = match written {
+                Some(Generator::Text(text)) => (sources.with(text), Source::Text(text), "generators.yaml".to_owned()),
                 Some(Generator::Copy(from)) => {
-                    let of = of.with(content(from)?.unwrap_or_default());
-                    (of, Source::Copy(from), format!("copy of {}", below(problem, from)))
+                    let sources = sources.with(content(from)?.unwrap_or_default());
+                    (sources, Source::Copy(from), format!("copy of {}", below(problem, from)))
                 }
                 _ if problem.kind != Kind::Batch => {
                     if there.is_some() && !ours {
                         continue;
                     }
-                    // The format wants a file; what the interactor needs to know stands in the input.
-                    (of, Source::Text(""), "no answer".to_owned())
+                    // The format requires a file. The input holds what the interactor needs.
+                    (sources, Source::Text(""), "no answer".to_owned())
                 }
                 _ => {
                     if generation.is_none() && there.is_some() && !ours {
@@ -280,50 +288,48 @@ impl Setter<'_> {
                         None => (test.input.clone(), content(&test.input)?),
                     };
                     let Some(digest) = digest else {
-                        wrong.push(format!("test {}: there is no input {}", test.name, below(problem, &input)));
+                        let input = below(problem, &input);
+                        faults.push(ProgramFault::NoInput { test: test.name.clone(), input });
                         continue;
                     };
                     if test.files.is_some() {
-                        wrong
-                            .push(format!("test {}: answers of tests with files of their own are not made", test.name));
+                        faults.push(ProgramFault::TestWithFiles(test.name.clone()));
                         continue;
                     }
                     let (name, of_model, executable) = match &model {
                         Some(model) => model,
                         None => model.insert(self.model(problem)?),
                     };
-                    let of = of.with(digest).with(of_model).with(test.arguments.join("\0"));
+                    let sources = sources.with(digest).with(of_model).with(test.arguments.join("\0"));
                     let source = Source::Answer { executable: executable.clone(), input };
-                    (of, source, format!("model solution {name}"))
+                    (sources, source, format!("model solution {name}"))
                 }
             };
-            let of = of.done();
-            if !options.makes_all() && record.is_current(&path, &of, there.as_deref()) {
+            let sources = sources.done();
+            if !options.makes_all() && record.is_current(&path, &sources, there.as_deref()) {
                 report.current += 1;
                 continue;
             }
             let (place, new, written) = (answer.clone(), replacement.path(), written.is_some());
-            tasks.push(Task { test, place, new, of, source, by, seed: None, written });
+            tasks.push(Task { test, place, new, sources, source, by, seed: None, written });
         }
-        if wrong.is_empty() { Ok(tasks) } else { Err(Trouble::Programs(wrong)) }
+        if faults.is_empty() { Ok(tasks) } else { Err(SetterError::Programs(faults)) }
     }
 
-    /// Makes all of them; those that have their places. Who wrote a file that is there is told that it stays.
-    fn make<'p>(&self, what: &str, making: &mut Making<'p>, tasks: Vec<Task<'p>>) -> Result<Vec<Ready<'p>>, Trouble> {
+    /// Makes the files and returns those that may be put in place. Warns of files that stay because
+    /// a person wrote them.
+    fn make<'p>(
+        &self,
+        what: &str,
+        workspace: &mut Workspace<'p>,
+        tasks: Vec<Task<'p>>,
+    ) -> Result<Vec<PendingFile<'p>>, SetterError> {
         if tasks.is_empty() {
             return Ok(Vec::new());
         }
-        let (problem, options) = (making.problem, making.options);
+        let (problem, options) = (workspace.problem, workspace.options);
         let made = all(self.parallel(what, &tasks, |_: &mut Worker<'_>, task| {
-            let made = self.make_one(problem, task, options.check).map_err(|trouble| match trouble {
-                Trouble::Programs(why) => {
-                    let seed = task.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
-                    let what = if task.place == task.test.input { "input" } else { "answer" };
-                    let about = format!("test {}: its {what}, by {}{seed}", task.test.name, task.by);
-                    Trouble::Programs(why.into_iter().map(|why| format!("{about}: {why}")).collect())
-                }
-                other => other,
-            });
+            let made = self.make_one(problem, task, options.check).map_err(|error| error.about(task));
             let line = match &made {
                 Ok((_, bytes)) => format!("{}: {}, {}", below(problem, &task.place), counted(*bytes, "byte"), task.by),
                 Err(_) => format!("{}: failed", below(problem, &task.place)),
@@ -334,95 +340,94 @@ impl Setter<'_> {
         for (task, (digest, bytes)) in tasks.into_iter().zip(made) {
             let there = content(&task.place)?;
             let changed = there.as_ref() != Some(&digest);
-            let made = making.record.content().files.get(&below(problem, &task.place));
+            let made = workspace.record.content().files.get(&below(problem, &task.place));
             if changed && there.is_some() && made.map(|made| &made.content) != there.as_ref() {
                 let message = format!(
-                    "stays: it is not as it was made here, so somebody wrote it; remove it to have it made anew ({})",
+                    "stays, because a person wrote or changed it; remove it, and it is made again ({})",
                     task.by
                 );
                 let (path, severity) = (task.place, Severity::Warning);
-                making.report.warnings.push(Fault { path, line: None, column: None, severity, message, bound: None });
+                workspace.report.warnings.push(Fault {
+                    path,
+                    line: None,
+                    column: None,
+                    severity,
+                    message,
+                    bound: None,
+                });
                 continue;
             }
-            ready.push(Ready { task, digest, bytes, changed });
+            ready.push(PendingFile { task, digest, bytes, changed });
         }
         Ok(ready)
     }
 
-    fn make_one(&self, problem: &Problem, task: &Task<'_>, check: bool) -> Result<(String, u64), Trouble> {
-        let failed = |error: &dyn std::fmt::Display| Trouble::file("write", &task.place, error);
+    /// Makes one file and returns its digest and length.
+    fn make_one(&self, problem: &Problem, task: &Task<'_>, check: bool) -> Result<(String, u64), MakeError> {
+        let failed = |error: std::io::Error| file(FileAction::Write, &task.place, error);
         match &task.source {
-            Source::Text(text) => std::fs::write(&task.new, text).map_err(|error| failed(&error))?,
+            Source::Text(text) => std::fs::write(&task.new, text).map_err(failed)?,
             Source::Copy(from) => {
-                let mut from = File::open(from).map_err(|error| Trouble::file("read", from, &error))?;
-                let mut to = File::create(&task.new).map_err(|error| failed(&error))?;
-                std::io::copy(&mut from, &mut to).map_err(|error| failed(&error))?;
+                let mut from = File::open(from).map_err(|error| file(FileAction::Read, from, error))?;
+                let mut to = File::create(&task.new).map_err(failed)?;
+                std::io::copy(&mut from, &mut to).map_err(failed)?;
             }
             Source::Run { .. } | Source::Answer { .. } => {
-                let file = File::options().read(true).write(true).create_new(true).open(&task.new);
-                let file = file.map_err(|error| failed(&error))?;
-                self.write(problem, task, &file)?;
+                let output = File::options().read(true).write(true).create_new(true).open(&task.new);
+                let output = output.map_err(failed)?;
+                self.write(problem, task, &output)?;
                 if check {
-                    let flags = MemfdFlags::CLOEXEC;
-                    let again = memfd_create("millibox-again", flags)
-                        .map_err(|errno| Trouble::Machine(format!("cannot make a file in memory: {errno}")))?;
-                    let again = File::from(again);
+                    let again = memory_file().map_err(SetterError::from)?;
                     self.write(problem, task, &again)?;
-                    if let Some(at) = difference(&file, &again).map_err(|error| failed(&error))? {
-                        return Err(Trouble::Programs(vec![format!(
-                            "is not the same a second time, from byte {} on; make it depend on nothing but arguments, \
-                             seed and input",
-                            at + 1
-                        )]));
+                    if let Some(at) = difference(&output, &again).map_err(failed)? {
+                        return Err(MakeFault::Unstable { byte: at + 1 }.into());
                     }
                 }
             }
         }
-        let bytes = task.new.metadata().map_err(|error| failed(&error))?.len();
+        let bytes = task.new.metadata().map_err(failed)?.len();
         if bytes == 0 && matches!(task.source, Source::Run { .. }) {
-            return Err(Trouble::Programs(vec!["wrote nothing to its standard output".to_owned()]));
+            return Err(MakeFault::Empty.into());
         }
-        let digest = content(&task.new)?.ok_or_else(|| failed(&"it is gone"))?;
+        let digest = content(&task.new)?.ok_or_else(|| file(FileAction::Write, &task.place, FileFault::Vanished))?;
         Ok((digest, bytes))
     }
 
-    /// Runs who makes the file.
-    fn write(&self, problem: &Problem, task: &Task<'_>, output: &File) -> Result<(), Trouble> {
-        let done = match &task.source {
-            Source::Run { executable, arguments, environment, .. } => self.run(&Job {
+    /// Runs the program that makes the file.
+    fn write(&self, problem: &Problem, task: &Task<'_>, output: &File) -> Result<(), MakeError> {
+        let result = match &task.source {
+            Source::Run { executable, arguments, environment, .. } => self.run(&ToolRun {
                 executable,
                 world: &executable.world,
                 arguments,
                 environment,
-                limits: &PATIENT,
+                limits: &SETTER_LIMITS,
                 input: None,
                 output,
-            })?,
+            }),
             Source::Answer { executable, input } => {
-                let memory = task.test.memory.or(problem.limits.memory).unwrap_or(PATIENT.memory);
+                let memory = task.test.memory.or(problem.limits.memory).unwrap_or(SETTER_LIMITS.memory);
                 let arguments: Vec<OsString> = task.test.arguments.iter().map(OsString::from).collect();
-                self.run(&Job {
+                self.run(&ToolRun {
                     executable,
                     world: &executable.world,
                     arguments: &arguments,
                     environment: &[],
-                    limits: &Limits { memory, ..PATIENT },
-                    input: Some(&File::open(input).map_err(|error| Trouble::file("read", input, &error))?),
+                    limits: &Limits { memory, ..SETTER_LIMITS },
+                    input: Some(&File::open(input).map_err(|error| file(FileAction::Read, input, error))?),
                     output,
-                })?
+                })
             }
             Source::Text(_) | Source::Copy(_) => return Ok(()),
         };
-        done.failure.map_or(Ok(()), |why| Err(Trouble::Programs(vec![why])))
+        let result = result.map_err(SetterError::from)?;
+        result.failure.map_or(Ok(()), |failure| Err(MakeFault::Failed(failure).into()))
     }
 
-    /// Name of the model solution, digest of it, and it.
-    pub(super) fn model(&self, problem: &Problem) -> Result<(String, String, Executable), Trouble> {
+    /// The model solution: its name, the digest of its sources, and the program.
+    pub(super) fn model(&self, problem: &Problem) -> Result<(String, String, Executable), SetterError> {
         let Some(model) = problem.model_solution() else {
-            return Err(Trouble::Programs(vec![
-                "there is no model solution to make answers; the first submission that must be accepted is it"
-                    .to_owned(),
-            ]));
+            return Err(ProgramFault::NoModelSolution.into());
         };
         let executable = self.compile_submission(problem, &model.program)?;
         let mut digest =
@@ -433,8 +438,8 @@ impl Setter<'_> {
         Ok((model.name.clone(), digest.done(), executable))
     }
 
-    /// Digest of all that an input is made of.
-    fn digest(&self, problem: &Problem, generation: &Generation) -> Result<String, Trouble> {
+    /// Digest of all sources of an input.
+    fn digest(&self, problem: &Problem, generation: &Generation) -> Result<String, SetterError> {
         let digest = Digest::new("input").with(&generation.test).with(generation.seed.to_le_bytes());
         let digest = digest.with(generation.arguments.join("\0"));
         let digest = match &generation.generator {
@@ -448,9 +453,9 @@ impl Setter<'_> {
         Ok(digest.with(format!("{:?}", problem.format)).done())
     }
 
-    /// `sh -c`, to which the line is to be added, in the package's directory; and what keeps that.
-    fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<Staged>), Trouble> {
-        let machine = |error: std::io::Error| Trouble::Machine(format!("a generator for the shell: {error}"));
+    /// The program `sh -c` in the package's directory, without its line, and the staged package.
+    fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<Staged>), SetterError> {
+        let machine = |error: std::io::Error| SetterError::from(MachineError::Shell(error));
         let staged = Staged::new(&problem.directory, self.supervisor.ids()).map_err(machine)?;
         let files = millibox_package::temporary::directory().map_err(machine)?;
         let executable = Executable {
@@ -466,30 +471,60 @@ impl Setter<'_> {
         Ok((executable, Arc::new(staged)))
     }
 
-    fn compile_submission(&self, problem: &Problem, program: &Program) -> Result<Executable, Trouble> {
+    fn compile_submission(&self, problem: &Problem, program: &Program) -> Result<Executable, SetterError> {
         let suite = self.toolbox.suites().for_sources(&program.sources, program.language.as_deref());
         let include = problem.include.as_ref().zip(suite.ok()).map(|(include, suite)| {
             let own = [&suite.name, &suite.language].map(|name| include.join(name));
             let own = own.into_iter().find(|directory| directory.is_dir());
-            // The language's come later, in place of those for all languages.
+            // The language's own files come later and replace those for all languages.
             Some(include.join("default")).filter(|directory| directory.is_dir()).into_iter().chain(own).collect()
         });
         self.compile(problem, program, include.unwrap_or_default(), &problem.constants)
     }
 }
 
-/// The tests that are meant, in the package's order; none named: all.
-fn chosen<'p>(problem: &'p Problem, names: &[String]) -> Result<Vec<&'p Test>, Trouble> {
-    let asked = Asked::of(names)?;
-    let known: Vec<&str> = problem.tests().map(|test| &*test.name).collect();
-    if let Some(name) = asked.vain(&known) {
-        let meant = nearest(name, known.into_iter()).map(|near| format!("; did you mean {near:?}?"));
-        return Err(Trouble::Asked(format!("there is no test {name:?}{}", meant.unwrap_or_default())));
-    }
-    Ok(problem.tests().filter(|test| asked.has(&test.name)).collect())
+/// Why a file was not made: a fault of its program, or an error that is not about the file.
+enum MakeError {
+    Fault(MakeFault),
+    Other(SetterError),
 }
 
-/// The generation as its author wrote it, more or less.
+impl MakeError {
+    fn about(self, task: &Task<'_>) -> SetterError {
+        let fault = match self {
+            MakeError::Fault(fault) => fault,
+            MakeError::Other(error) => return error,
+        };
+        let kind = if task.place == task.test.input { FileKind::Input } else { FileKind::Answer };
+        let (test, by, seed) = (task.test.name.clone(), task.by.clone(), task.seed);
+        ProgramFault::Make { test, kind, by, seed, fault }.into()
+    }
+}
+
+impl From<MakeFault> for MakeError {
+    fn from(fault: MakeFault) -> MakeError {
+        MakeError::Fault(fault)
+    }
+}
+
+impl From<SetterError> for MakeError {
+    fn from(error: SetterError) -> MakeError {
+        MakeError::Other(error)
+    }
+}
+
+/// The selected tests in the package's order.
+fn chosen<'p>(problem: &'p Problem, names: &[String]) -> Result<Vec<&'p Test>, SetterError> {
+    let selection = TestSelection::new(names)?;
+    let known: Vec<&str> = problem.tests().map(|test| &*test.name).collect();
+    if let Some(name) = selection.first_unmatched(&known) {
+        let nearest = nearest(name, known.into_iter()).map(str::to_owned);
+        return Err(RequestError::NoSuchTest { name: name.to_owned(), nearest }.into());
+    }
+    Ok(problem.tests().filter(|test| selection.contains(&test.name)).collect())
+}
+
+/// A generation, nearly as its author wrote it.
 fn shown(problem: &Problem, generation: &Generation) -> String {
     let name = match &generation.generator {
         Generator::Program(program) => below(problem, &program.path),
@@ -500,14 +535,14 @@ fn shown(problem: &Problem, generation: &Generation) -> String {
     std::iter::once(&name).chain(&generation.arguments).cloned().collect::<Vec<_>>().join(" ")
 }
 
-/// Where two files begin to differ.
+/// The position of the first difference of two files.
 fn difference(one: &File, other: &File) -> std::io::Result<Option<u64>> {
     let mut buffers = [vec![0; 64 << 10], vec![0; 64 << 10]];
     let mut at = 0;
     loop {
-        let [mine, others] = &mut buffers;
-        let (read, again) = (fill(one, mine, at)?, fill(other, others, at)?);
-        let same = mine[..read].iter().zip(&others[..again]).take_while(|(a, b)| a == b).count();
+        let [left, right] = &mut buffers;
+        let (read, again) = (fill(one, left, at)?, fill(other, right, at)?);
+        let same = left[..read].iter().zip(&right[..again]).take_while(|(a, b)| a == b).count();
         if same < read.max(again) {
             return Ok(Some(at + same as u64));
         }

@@ -1,8 +1,9 @@
-//! A new package that works at once: a statement, a sample, a generator, a validator, a model solution
-//! and one that is wrong.
+//! Creates a package that works at once: a statement, a sample, a generator, a validator, a model
+//! solution and a wrong solution.
 
+use super::error::{FileAction, MachineError, file as file_error};
 use super::replace::Replacement;
-use super::{Setter, Trouble, generate};
+use super::{RequestError, Setter, SetterError, generate};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,36 +18,35 @@ macro_rules! template {
 pub enum Format {
     /// The ICPC problem package format, version 2025-09.
     Icpc,
-    /// Its version `legacy`, which older DOMjudges and problemtools read.
+    /// The version `legacy` of the ICPC format, which older DOMjudge and problemtools read.
     Legacy,
-    /// Sim's.
+    /// Sim's format.
     Sim,
 }
 
-/// What is to be begun.
+/// Options of a new package.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Format.
+    /// The format.
     pub format: Format,
-    /// Title; without one, the directory's name.
+    /// The title. `None`: it is derived from the directory's name.
     pub name: Option<String>,
-    /// Submissions talk to an interactor.
+    /// Whether submissions talk to an interactor.
     pub interactive: bool,
 }
 
-/// Writes a new package to a directory that is not there, or empty; with its tests, if there is a setter to make them.
+/// Writes a new package to a directory that is new or empty. If `setter` is given, makes its tests.
 ///
 /// # Errors
-/// There is something in the directory, or it cannot be written, or the tests cannot be made (for lack
-/// of a compiler, for example). Nothing is left of the package then.
-pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) -> Result<(), Trouble> {
-    let failed = |error: std::io::Error| Trouble::file("make the package", directory, &error);
+/// The directory is not empty or cannot be written, or the tests cannot be made, for example
+/// without a compiler. The package is then removed.
+pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) -> Result<(), SetterError> {
+    let failed = |error: std::io::Error| file_error(FileAction::CreatePackage, directory, error);
     let place = std::path::absolute(directory).map_err(failed)?;
     let there = match fs::read_dir(&place) {
         Ok(mut entries) => {
             if entries.next().is_some() {
-                let message = "there is something in it; name a directory that is empty or not there";
-                return Err(Trouble::Asked(format!("{}: {message}", directory.display())));
+                return Err(RequestError::NotEmpty(directory.to_owned()).into());
             }
             true
         }
@@ -54,7 +54,7 @@ pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) ->
         Err(error) => return Err(failed(error)),
     };
     let base = place.file_name().map(|name| name.to_string_lossy().into_owned());
-    // `..` and `/` have names that nobody gave them.
+    // The names of `..` and `/` say nothing, so use the name of the real directory.
     let real = if there { place.canonicalize().ok() } else { None };
     let base = real
         .and_then(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()))
@@ -62,9 +62,9 @@ pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) ->
         .unwrap_or_else(|| "problem".to_owned());
     let name = options.name.clone().unwrap_or_else(|| title(&base));
     if name.trim().is_empty() || name.contains(char::is_control) {
-        return Err(Trouble::Asked(format!("{name:?} is no title: it must be one line of text")));
+        return Err(RequestError::Title(name).into());
     }
-    // Where it is made: in the directory, or beside it.
+    // Make the package in the directory if it exists, otherwise beside it.
     let parent = if there { place.clone() } else { place.parent().unwrap_or(Path::new("/")).to_owned() };
     let workshop = tempfile::Builder::new().prefix(".millibox-init-").tempdir_in(&parent).map_err(failed)?;
     let package = workshop.path().join(&base);
@@ -89,20 +89,20 @@ pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) ->
     replacement.commit()
 }
 
-/// The directory's name, made readable.
+/// A title from the directory's name.
 fn title(base: &str) -> String {
     let words = base.replace(['-', '_'], " ");
     let mut letters = words.trim().chars();
     letters.next().map_or_else(|| "Problem".to_owned(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Sim's short name: letters and digits.
+/// A short name as Sim requires it: letters and digits.
 fn label(base: &str) -> String {
     let label: String = base.chars().filter(char::is_ascii_alphanumeric).take(16).collect();
     if label.is_empty() { "pro".to_owned() } else { label.to_ascii_lowercase() }
 }
 
-fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, String)>, Trouble> {
+fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, String)>, SetterError> {
     let guess = options.interactive;
     let either = |sum: &'static str, guessing: &'static str| if guess { guessing } else { sum };
     let model = either(template!("model.cpp"), template!("guess_model.cpp"));
@@ -123,7 +123,8 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
         let tests = either(
             "    1a-c gen.cpp 10 100\n    2a-c gen.cpp 1000 1000000000\n    3a gen.cpp 1000 +1000000000\n    3b-d \
              gen.cpp 100000 1000000000",
-            "    1a gen.cpp 1\n    1b gen.cpp 20\n    1c gen.cpp 1000\n    2a-c gen.cpp 1000000000\n    2d gen.cpp 1000000000 last",
+            "    1a gen.cpp 1\n    1b gen.cpp 20\n    1c gen.cpp 1000\n    2a-c gen.cpp 1000000000\n    2d \
+             gen.cpp 1000000000 last",
         );
         file("Sipfile", fill(template!("Sipfile"), &[("seed", seed.to_string()), ("tests", tests.to_owned())]));
         file("doc/statement.md", format!("# {name}\n\n{statement}"));
@@ -163,8 +164,9 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
     file("generators/generators.yaml", fill(template!("generators.yaml"), &values));
     file("generators/gen.cpp", generator.to_owned());
     let input_code = either(
-        "    const long long n = number(1, 100000);\n    character('\\n');\n    for (long long i = 1; i <= n; i++) {\n        \
-         number(-1000000000, 1000000000);\n        character(i < n ? ' ' : '\\n');\n    }\n",
+        "    const long long n = number(1, 100000);\n    character('\\n');\n    for (long long i = 1; i <= n; i++) \
+         {\n        number(-1000000000, 1000000000);\n        \
+         character(i < n ? ' ' : '\\n');\n    }\n",
         "    const long long n = number(1, 1000000000);\n    character(' ');\n    number(1, n);\n    \
          character('\\n');\n",
     );
@@ -188,12 +190,12 @@ fn fill(template: &str, values: &[(&str, String)]) -> String {
     values.iter().fold(template.to_owned(), |text, (name, value)| text.replace(&format!("{{{{{name}}}}}"), value))
 }
 
-/// A text in double quotes, as YAML and JSON have them.
+/// A text in double quotes, as in YAML and JSON.
 fn yaml_text(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A text in single quotes, as a Simfile has them, where it needs them.
+/// A text as a Simfile writes it: in single quotes if it needs them.
 fn simfile_text(text: &str) -> String {
     let plain = text.chars().all(|c| c.is_alphanumeric() || " _.-".contains(c)) && text.trim() == text;
     if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "''")) }
@@ -214,7 +216,7 @@ fn tex_text(text: &str) -> String {
 }
 
 /// A random UUID (RFC 9562, version 4).
-fn uuid() -> Result<String, Trouble> {
+fn uuid() -> Result<String, SetterError> {
     let mut bytes: [u8; 16] = random()?;
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
@@ -223,11 +225,11 @@ fn uuid() -> Result<String, Trouble> {
     Ok(parts.join("-"))
 }
 
-fn random<const N: usize>() -> Result<[u8; N], Trouble> {
+fn random<const N: usize>() -> Result<[u8; N], SetterError> {
     let mut bytes = [0; N];
-    // So few bytes come whole (getrandom(2)).
+    // getrandom(2) returns up to 256 bytes in one piece.
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
-        .map_err(|errno| Trouble::Machine(format!("the kernel has no random numbers: {errno}")))?;
+        .map_err(|errno| SetterError::from(MachineError::Random(errno)))?;
     Ok(bytes)
 }
 
@@ -236,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_quoted_where_they_stand() {
+    fn names_are_quoted_for_each_format() {
         assert_eq!(yaml_text("a \"b\" \\c: #d"), "\"a \\\"b\\\" \\\\c: #d\"");
         assert_eq!(simfile_text("A plus B"), "A plus B");
         assert_eq!(simfile_text("It's #1"), "'It''s #1'");
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uuid_says_that_it_is_random() {
+    fn uuid_has_version_4_and_its_variant() {
         let uuid = uuid().unwrap();
         assert_eq!((uuid.len(), &uuid[14..15]), (36, "4"));
         assert!(matches!(&uuid[19..20], "8" | "9" | "a" | "b"), "{uuid}");

@@ -1,12 +1,15 @@
-//! Time limits from the times of the model solution, and written into the package.
+//! Computes time limits from the model solution's times, and writes them into the package.
 
+pub use super::error::SkippedSubmission;
+
+use super::error::{FileAction, FileFault, LimitMismatch, MachineError, ProgramFault, file};
 use super::record::Record;
 use super::replace::Replacement;
-use super::{Trouble, below, unfinished};
+use super::{SetterError, below, read_directory};
 use crate::cache::Cache;
 use crate::judge::{Judge, Machine, Observer, Options};
 use crate::suite::Suites;
-use crate::time_limit::{self, FACTOR, For, PATIENCE, RESOLUTION};
+use crate::time_limit::{self, DEFAULT_FACTOR, DEFAULT_RESOLUTION, LimitPurpose, MEASURING_CPU_TIME};
 use crate::verdict::Verdict;
 use millibox_package::model::{Format, Submission};
 use millibox_package::{Problem, edit};
@@ -14,33 +17,24 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What was measured, and the limits that come of it.
+/// The measured times and the limits computed from them.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// How limits are made of times.
+    /// The formula of the limits.
     pub formula: String,
-    /// The limit of all tests, in seconds; none: each test has its own.
+    /// The limit of all tests, in seconds. `None`: each test has its own.
     pub limit: Option<f64>,
     /// The limit of all tests that the package states, in seconds.
     pub stated: Option<f64>,
-    /// Each test, in order.
+    /// The tests, in order.
     pub tests: Vec<TestTime>,
     /// Submissions that were not measured.
-    pub skipped: Vec<Skipped>,
-    /// Files that were changed, below the package.
+    pub skipped: Vec<SkippedSubmission>,
+    /// Changed files, as paths below the package.
     pub written: Vec<String>,
 }
 
-/// A submission whose language cannot be used here.
-#[derive(Debug, Clone, Serialize)]
-pub struct Skipped {
-    /// Its name.
-    pub submission: String,
-    /// Why.
-    pub reason: String,
-}
-
-/// What was seen of one test.
+/// The measurements of one test.
 #[derive(Debug, Clone, Serialize)]
 pub struct TestTime {
     /// Its name.
@@ -49,24 +43,24 @@ pub struct TestTime {
     pub submission: String,
     /// Its CPU time in seconds.
     pub time: f64,
-    /// The most memory that one of them used, bytes.
+    /// The maximum memory of all measured submissions, in bytes.
     pub memory: u64,
-    /// The limit that comes of it, in seconds.
+    /// The computed limit, in seconds.
     pub limit: f64,
     /// The limit that the package states for the test, in seconds.
     pub stated: Option<f64>,
 }
 
-/// Measures, and with `write` changes the package.
+/// Measures the time limits. With `write`, changes the package.
 ///
-/// Of a Sim package the model solution is measured, and each test gets a limit of its own; of an ICPC
-/// package all submissions that must be accepted, and one limit holds for all tests. A machine with one
-/// job measures best: tests that run at the same time disturb each other. Submissions whose language cannot be
-/// used here are skipped, if there are others.
+/// For a Sim package this measures the model solution, and each test gets its own limit. For an
+/// ICPC package this measures all submissions that must be accepted, and one limit applies to all
+/// tests. Use a machine with one job: tests that run at the same time disturb each other.
+/// Submissions whose language cannot be used here are skipped if others remain.
 ///
 /// # Errors
-/// The package cannot be judged, all submissions were skipped, one that is measured is not accepted on some test, or a file
-/// cannot be written. Nothing is changed then.
+/// The package cannot be judged, all submissions were skipped, a measured submission is not
+/// accepted on some test, or a file cannot be written. The package is then unchanged.
 pub fn limits(
     machine: &Machine,
     suites: Suites,
@@ -74,9 +68,9 @@ pub fn limits(
     package: &Path,
     write: bool,
     observer: Observer<'_>,
-) -> Result<Report, Trouble> {
-    let problem = if write { unfinished(package) } else { read(package) }?;
-    let options = Options { time_limit: Some(PATIENCE), ..Options::default() };
+) -> Result<Report, SetterError> {
+    let problem = if write { read_directory(package) } else { read(package) }?;
+    let options = Options { time_limit: Some(MEASURING_CPU_TIME), ..Options::default() };
     let judge = Judge::new(machine, suites, cache, options);
     let submissions: Vec<Submission> = match problem.format {
         Format::Sim => problem.model_solution().into_iter().cloned().collect(),
@@ -85,15 +79,14 @@ pub fn limits(
         }
     };
     if submissions.is_empty() {
-        let why = match problem.model_solution() {
-            None => "there is no submission that must be accepted, to be measured",
-            Some(_) => "submissions.yaml takes all that must be accepted out (use_for_time_limit)",
-        };
-        return Err(Trouble::Programs(vec![why.to_owned()]));
+        return Err(match problem.model_solution() {
+            None => ProgramFault::NothingToMeasure.into(),
+            Some(_) => ProgramFault::MeasuringExcluded.into(),
+        });
     }
     let prepared = judge
         .problem(problem.clone(), observer)
-        .map_err(|unjudgeable| Trouble::Programs(vec![unjudgeable.to_string()]))?;
+        .map_err(|unjudgeable| SetterError::from(ProgramFault::Unjudgeable(unjudgeable)))?;
     let mut tests: Vec<TestTime> = problem
         .tests()
         .map(|test| TestTime {
@@ -109,26 +102,24 @@ pub fn limits(
     for submission in &submissions {
         let report = judge.submission(&prepared, submission, observer);
         let name = &submission.name;
-        let on = report.decided_by.as_ref().map_or_else(String::new, |test| format!(" on test {test}"));
         match report.verdict {
             Some(Verdict::Accepted) => {}
             None if report.is_skipped() => {
-                skipped.push(Skipped { submission: report.name, reason: report.reason });
+                skipped.push(SkippedSubmission { submission: report.name, reason: report.reason });
                 continue;
             }
-            None => return Err(Trouble::Machine("it was stopped".to_owned())),
-            Some(Verdict::JudgeError) => return Err(Trouble::Machine(format!("{name}{on}: {}", report.reason))),
+            None => return Err(MachineError::Stopped.into()),
+            Some(Verdict::JudgeError) => {
+                let (submission, test) = (name.clone(), report.decided_by);
+                return Err(MachineError::Measuring { submission, test, reason: report.reason }.into());
+            }
             Some(_) => {
-                let words = report.words();
-                // The test has been named.
-                let said = report.decided_by.as_ref().and_then(|test| {
-                    let rest = report.reason.strip_prefix("test ")?.strip_prefix(&**test)?;
-                    Some(rest.strip_prefix(": ").unwrap_or(rest))
-                });
-                let said = said.unwrap_or(&report.reason);
-                let why = if said.is_empty() { String::new() } else { format!(", {said}") };
-                let message = format!("{name} must be accepted, and is not{on}: {words}{why}");
-                return Err(Trouble::Programs(vec![message]));
+                // The reason of the test alone, because the message names the test.
+                let decisive =
+                    report.decided_by.as_ref().and_then(|name| report.tests.iter().find(|t| t.name == *name));
+                let reason = decisive.map_or_else(|| report.reason.clone(), |test| test.reason.clone());
+                let (submission, verdict) = (name.clone(), report.words());
+                return Err(ProgramFault::NotAccepted { submission, test: report.decided_by, verdict, reason }.into());
             }
         }
         for (test, seen) in tests.iter_mut().zip(&report.tests) {
@@ -141,9 +132,7 @@ pub fn limits(
         }
     }
     if skipped.len() == submissions.len() {
-        let why = skipped.iter().map(|skipped| format!("{}: {}", skipped.submission, skipped.reason));
-        let why = why.collect::<Vec<_>>().join("; ");
-        return Err(Trouble::Machine(format!("no submission that must be accepted can be measured here: {why}")));
+        return Err(MachineError::NoneMeasurable(skipped).into());
     }
     let mut report = Report { skipped, ..computed(&problem, tests) };
     if write {
@@ -152,21 +141,21 @@ pub fn limits(
     Ok(report)
 }
 
-fn read(package: &Path) -> Result<Problem, Trouble> {
-    millibox_package::read(package).map_err(Trouble::Package)
+fn read(package: &Path) -> Result<Problem, SetterError> {
+    millibox_package::read(package).map_err(SetterError::Package)
 }
 
 fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
     let stated = problem.limits.cpu_time.map(|limit| limit.as_secs_f64());
     if problem.format == Format::Sim {
         for test in &mut tests {
-            test.limit = time_limit::sim(Duration::from_secs_f64(test.time), For::Setting).as_secs_f64();
+            test.limit = time_limit::sim(Duration::from_secs_f64(test.time), LimitPurpose::Setting).as_secs_f64();
         }
-        let formula = format!("{}; t: the model solution's time", time_limit::sim_formula(For::Setting));
+        let formula = format!("{}; t: the model solution's time", time_limit::sim_formula(LimitPurpose::Setting));
         return Report { formula, limit: None, stated, tests, skipped: Vec::new(), written: Vec::new() };
     }
-    let factor = problem.limits.from_accepted.unwrap_or(FACTOR);
-    let resolution = problem.limits.resolution.unwrap_or(RESOLUTION);
+    let factor = problem.limits.from_accepted.unwrap_or(DEFAULT_FACTOR);
+    let resolution = problem.limits.resolution.unwrap_or(DEFAULT_RESOLUTION);
     let slowest = Duration::from_secs_f64(tests.iter().map(|test| test.time).fold(0.0, f64::max));
     let limit = time_limit::icpc(slowest, factor, resolution).as_secs_f64();
     let resolution = resolution.as_secs_f64();
@@ -177,19 +166,19 @@ fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
     Report { formula, limit: Some(limit), stated, tests, skipped: Vec::new(), written: Vec::new() }
 }
 
-/// Writes the limits, and reads the package again to see that it says what is meant; else all is put
-/// back. The files that were changed.
-fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<String>, Trouble> {
+/// Writes the limits and reads the package again. If it states other limits, restores the files.
+/// Returns the changed files.
+fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<String>, SetterError> {
     let record = Record::open(&problem.directory)?;
     let mut changes: Vec<(PathBuf, String, String)> = Vec::new();
-    let mut change = |name: &str, edit: &dyn Fn(&str) -> Result<String, String>| -> Result<bool, Trouble> {
+    let mut change = |name: &str, edit: &dyn Fn(&str) -> Result<String, String>| -> Result<bool, SetterError> {
         let path = problem.directory.join(name);
         let old = match std::fs::read_to_string(&path) {
             Ok(old) => old,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(Trouble::file("read", &path, &error)),
+            Err(error) => return Err(file(FileAction::Read, &path, error)),
         };
-        let new = edit(&old).map_err(|why| Trouble::file("change", &path, &why))?;
+        let new = edit(&old).map_err(|why| file(FileAction::Change, &path, FileFault::Edit(why)))?;
         changes.push((path, old, new));
         Ok(true)
     };
@@ -202,8 +191,8 @@ fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<Strin
         Some(limit) => {
             let limit = Duration::from_secs_f64(limit);
             let text = |name: &str| std::fs::read_to_string(problem.directory.join(name)).unwrap_or_default();
-            // Wherever the limit stands now, since it must be the same there; else in problem.yaml, which every reader
-            // looks at.
+            // Change each file that states a limit, because they must agree. If none does, write to
+            // problem.yaml, which every reader reads.
             let (yaml, ini) = ("problem.yaml", "domjudge-problem.ini");
             let in_yaml = edit::yaml_has_time_limit(&text(yaml));
             let in_ini = edit::ini_has_time_limit(&text(ini));
@@ -219,7 +208,7 @@ fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<Strin
         let mut replacement = Replacement::begin(record.directory.join("new"))?;
         for change in &changes {
             let new = replacement.path();
-            let failed = |error: std::io::Error| Trouble::file("write", &change.0, &error);
+            let failed = |error: std::io::Error| file(FileAction::Write, &change.0, error);
             std::fs::write(&new, which(change)).map_err(failed)?;
             let permissions = change.0.metadata().map_err(failed)?.permissions();
             std::fs::set_permissions(&new, permissions).map_err(failed)?;
@@ -228,21 +217,21 @@ fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<Strin
         replacement.commit()
     };
     put(|(_, _, new)| new)?;
-    if let Err(why) = says(package, report) {
+    if let Err(mismatch) = check_written(package, report) {
         put(|(_, old, _)| old)?;
-        return Err(Trouble::Machine(format!("the limits could not be written so that they are read again: {why}")));
+        return Err(MachineError::LimitsNotRead(mismatch).into());
     }
     Ok(changes.iter().map(|(path, ..)| below(problem, path)).collect())
 }
 
-/// That the package says what the report does.
-fn says(package: &Path, report: &Report) -> Result<(), String> {
-    let problem = millibox_package::read_unfinished(package).map_err(|faults| faults.to_string())?;
+/// Checks that the package states the report's limits.
+fn check_written(package: &Path, report: &Report) -> Result<(), LimitMismatch> {
+    let problem = millibox_package::read_unfinished(package).map_err(LimitMismatch::Unreadable)?;
     for test in &report.tests {
         let limit = problem.test(&test.test).and_then(|test| test.cpu_time.or(problem.limits.cpu_time));
-        let said = limit.map(|limit| limit.as_secs_f64());
-        if said.is_none_or(|said| (said - test.limit).abs() > 1e-6) {
-            return Err(format!("test {} has the limit {said:?}, not {}", test.test, test.limit));
+        let found = limit.map(|limit| limit.as_secs_f64());
+        if found.is_none_or(|found| (found - test.limit).abs() > 1e-6) {
+            return Err(LimitMismatch::Test { test: test.test.clone(), found, written: test.limit });
         }
     }
     Ok(())

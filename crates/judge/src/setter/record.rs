@@ -1,9 +1,11 @@
-//! What was made, of what: `.millibox/made.json` in the package.
+//! The record of made files and their sources: `.millibox/made.json` in the package.
 //!
-//! It tells which files need not be made again, and which may be replaced or removed: those that are as they were made.
-//! Without it all is made anew, but no other file is replaced, and nothing is removed.
+//! The record tells which files need not be made again, and which may be replaced or removed: those
+//! whose content is still as it was made. Without a record, everything is made anew, but no other
+//! file is replaced and none is removed.
 
-use super::Trouble;
+use super::error::{FileAction, FileFault, MachineError, Remedy, file};
+use super::{RequestError, SetterError};
 use crate::compile::headers_in;
 use crate::suite::Suites;
 use millibox_package::model::Program;
@@ -17,19 +19,19 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-/// Our directory in the package. Whoever reads packages leaves it out, since its name begins with a dot.
-const DIRECTORY: &str = ".millibox";
-const FILE: &str = "made.json";
-/// Changes when files are made in another way, so that none of before is taken for new.
-const VERSION: u32 = 1;
+/// The record's directory in the package. Readers of packages skip it, because its name begins with
+/// a dot.
+const RECORD_DIRECTORY: &str = ".millibox";
+const RECORD_FILE: &str = "made.json";
+/// Version of the way files are made. A record of another version is ignored.
+const RECORD_VERSION: u32 = 1;
+/// Maximum length of a record. The record of a package with a hundred thousand files has 20 MiB.
+const MAX_RECORD_BYTES: u64 = 64 << 20;
 
-/// A package of a hundred thousand files has one of 20 MiB.
-const LONGEST: u64 = 64 << 20;
-
-/// The record, and the right to change the package's files.
+/// The record and the lock that permits changing the package's files.
 pub(super) struct Record {
     pub directory: PathBuf,
-    /// Whether our directory was not there before.
+    /// Whether this process created the directory.
     fresh: bool,
     kept: bool,
     content: Content,
@@ -39,61 +41,60 @@ pub(super) struct Record {
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Content {
     version: u32,
-    /// By path below the package.
-    pub files: BTreeMap<String, Made>,
-    /// Directories that were made for them, outer ones first.
+    /// The files by path below the package.
+    pub files: BTreeMap<String, RecordedFile>,
+    /// The directories that were created for them, outer ones first.
     pub directories: BTreeSet<String>,
 }
 
-/// A file that was made.
+/// A made file.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Made {
-    /// Digest of all that it was made of.
-    pub of: String,
-    /// Digest of what is in it.
+pub(super) struct RecordedFile {
+    /// Digest of everything it was made of.
+    #[serde(rename = "of")]
+    pub sources: String,
+    /// Digest of its content.
     pub content: String,
-    /// An answer that a person wrote: in generators.yaml, or in the file that it is a copy of.
+    /// Whether a person wrote this answer, in generators.yaml or in the file that it copies.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub written: bool,
 }
 
 impl Record {
-    /// Opens the record of a package. One at a time has it.
-    pub fn open(package: &Path) -> Result<Record, Trouble> {
-        let directory = package.join(DIRECTORY);
+    /// Opens the record of a package. One process at a time can have it open.
+    pub fn open(package: &Path) -> Result<Record, SetterError> {
+        let directory = package.join(RECORD_DIRECTORY);
         let fresh = match std::fs::create_dir(&directory) {
             Ok(()) => true,
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
-            Err(error) => return Err(Trouble::file("make the directory", &directory, &error)),
+            Err(error) => return Err(file(FileAction::CreateDirectory, &directory, error)),
         };
-        // A link would lead to files that are none of the package's.
+        // A link would lead to files outside the package.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let lock = open(&directory, flags, Mode::empty()).map_err(|errno| match errno {
-            Errno::NOTDIR | Errno::LOOP => Trouble::file("use", &directory, &"it is no directory; remove it"),
-            errno => Trouble::file("open", &directory, &errno),
+            Errno::NOTDIR | Errno::LOOP => file(FileAction::Use, &directory, FileFault::NotDirectory),
+            errno => file(FileAction::Open, &directory, errno),
         })?;
         let lock = File::from(lock);
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-            Trouble::Asked(format!("another `millibox problem` is at work on {}; wait for it", package.display()))
-        })?;
-        let unread = |error: &dyn std::fmt::Display| Trouble::file("read", &directory.join(FILE), error);
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| RequestError::Busy(package.to_owned()))?;
+        let unread = |fault: FileFault| file(FileAction::Read, &directory.join(RECORD_FILE), fault);
         let mut text = Vec::new();
-        match regular(&lock, FILE) {
-            Ok(Some(file)) => {
-                file.take(LONGEST + 1).read_to_end(&mut text).map_err(|error| unread(&error))?;
-                if text.len() as u64 > LONGEST {
-                    return Err(unread(&format!("longer than {} MiB; remove it", LONGEST >> 20)));
+        match regular(&lock, RECORD_FILE) {
+            Ok(Some(record)) => {
+                record.take(MAX_RECORD_BYTES + 1).read_to_end(&mut text).map_err(|error| unread(error.into()))?;
+                if text.len() as u64 > MAX_RECORD_BYTES {
+                    return Err(unread(FileFault::TooLong { mebibytes: MAX_RECORD_BYTES >> 20 }));
                 }
             }
-            Ok(None) => return Err(unread(&"it is no regular file; remove it")),
+            Ok(None) => return Err(unread(FileFault::NotRegular(Remedy::Remove))),
             Err(Errno::NOENT) => {}
-            Err(errno) => return Err(unread(&errno)),
+            Err(errno) => return Err(unread(errno.into())),
         }
-        // What somebody damaged is no worse than none.
+        // A damaged record is treated like a missing one.
         let content: Content = serde_json::from_slice(&text).unwrap_or_default();
-        let content = if content.version == VERSION { content } else { Content::default() };
+        let content = if content.version == RECORD_VERSION { content } else { Content::default() };
         if let Some(path) = content.files.keys().chain(&content.directories).find(|path| !is_below(path)) {
-            return Err(unread(&format!("it names {path:?}, which is no path in the package; remove this record")));
+            return Err(unread(FileFault::PathOutside(path.clone())));
         }
         Ok(Record { directory, fresh, kept: false, content, _lock: lock })
     }
@@ -102,27 +103,28 @@ impl Record {
         &self.content
     }
 
-    /// Whether the file was made of exactly this, and is as it was made.
-    pub fn is_current(&self, path: &str, of: &str, content: Option<&str>) -> bool {
-        self.content.files.get(path).is_some_and(|made| made.of == of && Some(&*made.content) == content)
+    /// Whether the file was made of exactly these sources and is unchanged.
+    pub fn is_current(&self, path: &str, sources: &str, content: Option<&str>) -> bool {
+        self.content.files.get(path).is_some_and(|made| made.sources == sources && Some(&*made.content) == content)
     }
 
-    /// The new record as a file, to be put at its place together with what it tells of.
-    pub fn write(&mut self, content: Content, to: &Path) -> Result<PathBuf, Trouble> {
-        let content = Content { version: VERSION, ..content };
-        let mut text = serde_json::to_vec_pretty(&content)
-            .map_err(|error| Trouble::Machine(format!("the record of what was made: {error}")))?;
+    /// Writes the new record to `to` and returns its place. The caller replaces it together with
+    /// the files it describes.
+    pub fn write(&mut self, content: Content, to: &Path) -> Result<PathBuf, SetterError> {
+        let content = Content { version: RECORD_VERSION, ..content };
+        let mut text =
+            serde_json::to_vec_pretty(&content).map_err(|error| SetterError::from(MachineError::Record(error)))?;
         text.push(b'\n');
-        std::fs::write(to, text).map_err(|error| Trouble::file("write", to, &error))?;
+        std::fs::write(to, text).map_err(|error| file(FileAction::Write, to, error))?;
         self.kept = true;
-        Ok(self.directory.join(FILE))
+        Ok(self.directory.join(RECORD_FILE))
     }
 }
 
 impl Record {
-    /// Nothing made is left: nor are the record and its directory.
+    /// Removes the record and its directory, because no made file is left.
     pub fn remove(self) {
-        let _ = std::fs::remove_file(self.directory.join(FILE));
+        let _ = std::fs::remove_file(self.directory.join(RECORD_FILE));
         let _ = std::fs::remove_dir(&self.directory);
     }
 }
@@ -130,19 +132,20 @@ impl Record {
 impl Drop for Record {
     fn drop(&mut self) {
         if self.fresh && !self.kept {
-            // Only if nothing is in it.
+            // `remove_dir` fails if the directory is not empty.
             let _ = std::fs::remove_dir(&self.directory);
         }
     }
 }
 
-/// Whether a path can only lead to below the directory that it starts from, links aside. Packages are strangers', and
-/// so may be what their records say.
+/// Whether a path stays below the directory it starts from, apart from links. A package is
+/// untrusted, and so is its record.
 fn is_below(path: &str) -> bool {
     !path.contains('\0') && path.split('/').all(|name| !matches!(name, "" | "." | ".."))
 }
 
-/// Opens a regular file of a directory; `None`: it is something else, which might be waited for without an end.
+/// Opens a regular file of a directory. Returns `None` for any other file, because opening it might
+/// block indefinitely.
 pub(super) fn regular(directory: impl AsFd, name: &str) -> rustix::io::Result<Option<File>> {
     let found = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
@@ -152,7 +155,7 @@ pub(super) fn regular(directory: impl AsFd, name: &str) -> rustix::io::Result<Op
     openat(&directory, name, flags, Mode::empty()).map(|file| Some(file.into()))
 }
 
-/// A digest of parts that cannot run together.
+/// A digest of parts. Each part is hashed with its length, so that parts cannot run together.
 pub(super) struct Digest(Sha256);
 
 impl Digest {
@@ -167,22 +170,22 @@ impl Digest {
         self
     }
 
-    /// The program's sources, and the headers beside them. `root`: the package.
-    pub fn with_program(mut self, program: &Program, suites: &Suites, root: &Path) -> Result<Digest, Trouble> {
+    /// Adds the program's sources and the headers beside them. `root` is the package.
+    pub fn with_program(mut self, program: &Program, suites: &Suites, root: &Path) -> Result<Digest, SetterError> {
         let mut files = program.sources.clone();
         if let Ok(suite) = suites.for_sources(&program.sources, program.language.as_deref()) {
             let directories: BTreeSet<&Path> = program.sources.iter().filter_map(|source| source.parent()).collect();
             for directory in directories {
-                // As the compiler is given them: what is read must come to an end.
+                // These are the headers that the compiler gets, so reading them ends.
                 files.extend(headers_in(directory, suite, Some(root)).into_iter().flatten());
             }
         }
         files.sort();
         files.dedup();
         self = self.with(format!("{:?} {:?}", program.language, program.arguments));
-        for file in files {
-            let bytes = std::fs::read(&file).map_err(|error| Trouble::file("read", &file, &error))?;
-            self = self.with(file.as_os_str().as_encoded_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or(b""));
+        for path in files {
+            let bytes = std::fs::read(&path).map_err(|error| file(FileAction::Read, &path, error))?;
+            self = self.with(path.as_os_str().as_encoded_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or(b""));
             self = self.with(bytes);
         }
         Ok(self)
@@ -193,17 +196,17 @@ impl Digest {
     }
 }
 
-/// Digest of a file's content; `None`: there is no such file.
-pub(super) fn content(path: &Path) -> Result<Option<String>, Trouble> {
-    let failed = |error: &std::io::Error| Trouble::file("read", path, error);
+/// Digest of a file's content. `None`: there is no such file.
+pub(super) fn content(path: &Path) -> Result<Option<String>, SetterError> {
+    let failed = |error: std::io::Error| file(FileAction::Read, path, error);
     match File::open(path) {
-        Ok(file) => of_file(file).map(Some).map_err(|error| failed(&error)),
+        Ok(opened) => of_file(opened).map(Some).map_err(failed),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(&error)),
+        Err(error) => Err(failed(error)),
     }
 }
 
-/// Digest of what is left to be read of a file.
+/// Digest of a file's content from its position on.
 pub(super) fn of_file(mut file: File) -> std::io::Result<String> {
     let mut digest = Sha256::new();
     let mut chunk = vec![0; 128 << 10];
@@ -224,20 +227,20 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn headers_are_what_compilers_are_given() {
+    fn digest_covers_the_headers_that_compilers_get() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         std::fs::write(at("a.cpp"), "").unwrap();
         let program = Program { path: at("a.cpp"), sources: vec![at("a.cpp")], language: None, arguments: Vec::new() };
         let digest = || {
-            let (tell, told) = mpsc::channel();
+            let (sender, receiver) = mpsc::channel();
             let program = program.clone();
             std::thread::spawn(move || {
                 let root = program.path.parent().unwrap();
                 let digest = Digest::new("").with_program(&program, &Suites::builtin(), root).unwrap().done();
-                let _ = tell.send(digest);
+                let _ = sender.send(digest);
             });
-            told.recv_timeout(Duration::from_secs(60)).expect("a digest")
+            receiver.recv_timeout(Duration::from_secs(60)).expect("a digest")
         };
         let alone = digest();
         rustix::fs::mknodat(rustix::fs::CWD, at("pipe.h"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();

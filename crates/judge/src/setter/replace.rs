@@ -1,48 +1,49 @@
-//! Several files put in place, all or none.
+//! Replaces several files, all or none.
 //!
-//! New files are written in a directory of their own on the same file system, and renamed when all of
-//! them are there. If a renaming fails, those before it are taken back. Who is killed in between
-//! leaves each file old or new, never half.
+//! New files are written to a directory of their own on the same file system. They are renamed when
+//! all of them exist. If a rename fails, the earlier ones are undone. A process that is killed in
+//! between leaves each file old or new, never half-written.
 
-use super::Trouble;
+use super::SetterError;
+use super::error::{FileAction, file};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files that wait to be put in place. Dropped, they are gone.
+/// New files that wait for their places. Dropping the replacement removes them.
 pub(super) struct Replacement {
     directory: PathBuf,
-    /// New file and its place.
+    /// Each new file and its place.
     files: Vec<(PathBuf, PathBuf)>,
-    /// Names given out.
+    /// Number of names given out.
     names: usize,
 }
 
 impl Replacement {
-    /// Begins, with new files in `directory`, which is made. What an earlier one left there, being
-    /// killed, is removed.
-    pub fn begin(directory: PathBuf) -> Result<Replacement, Trouble> {
+    /// Begins a replacement and creates `directory` for its files. Removes what an earlier process
+    /// left there when it was killed.
+    pub fn begin(directory: PathBuf) -> Result<Replacement, SetterError> {
         match fs::remove_dir_all(&directory) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Trouble::file("remove", &directory, &error));
+                return Err(file(FileAction::Remove, &directory, error));
             }
             _ => {}
         }
-        fs::create_dir(&directory).map_err(|error| Trouble::file("make the directory", &directory, &error))?;
+        fs::create_dir(&directory).map_err(|error| file(FileAction::CreateDirectory, &directory, error))?;
         Ok(Replacement { directory, files: Vec::new(), names: 0 })
     }
 
-    /// A path for a new file.
+    /// Returns a path for a new file.
     pub fn path(&mut self) -> PathBuf {
         self.names += 1;
         self.directory.join(self.names.to_string())
     }
 
-    /// A new file is finished, and belongs at `place`.
+    /// Adds a finished file that belongs at `place`.
     pub fn add(&mut self, new: PathBuf, place: PathBuf) {
         self.files.push((new, place));
     }
 
-    /// Directories that will have to be made, outer ones first.
+    /// The directories that `commit` will create, outer ones first.
     pub fn missing(&self) -> Vec<PathBuf> {
         let mut missing: Vec<PathBuf> = self.files.iter().flat_map(|(_, place)| missing(place)).collect();
         missing.sort();
@@ -50,21 +51,21 @@ impl Replacement {
         missing
     }
 
-    /// Puts all files in place, or none.
-    pub fn commit(mut self) -> Result<(), Trouble> {
+    /// Puts all files in their places, or none.
+    pub fn commit(mut self) -> Result<(), SetterError> {
         let mut undo = Undo { steps: Vec::new() };
         for (new, place) in std::mem::take(&mut self.files) {
             for directory in missing(&place) {
-                fs::create_dir(&directory).map_err(|error| Trouble::file("make the directory", &directory, &error))?;
+                fs::create_dir(&directory).map_err(|error| file(FileAction::CreateDirectory, &directory, error))?;
                 undo.steps.push(Step::Made(directory));
             }
             let old = self.path();
             match fs::rename(&place, &old) {
                 Ok(()) => undo.steps.push(Step::Moved { from: place.clone(), to: old }),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(Trouble::file("replace", &place, &error)),
+                Err(error) => return Err(file(FileAction::Replace, &place, error)),
             }
-            fs::rename(&new, &place).map_err(|error| Trouble::file("write", &place, &error))?;
+            fs::rename(&new, &place).map_err(|error| file(FileAction::Write, &place, error))?;
             undo.steps.push(Step::Moved { from: new, to: place });
         }
         undo.steps.clear();
@@ -78,7 +79,7 @@ impl Drop for Replacement {
     }
 }
 
-/// Directories above the path that are not there, outer ones first.
+/// The directories above the path that do not exist, outer ones first.
 fn missing(path: &Path) -> Vec<PathBuf> {
     let above = path.ancestors().skip(1).take_while(|directory| !directory.exists());
     let mut missing: Vec<PathBuf> = above.map(Path::to_owned).collect();
@@ -91,7 +92,7 @@ enum Step {
     Moved { from: PathBuf, to: PathBuf },
 }
 
-/// Takes back what was done, the last first, unless it was emptied.
+/// Undoes its steps when dropped, the last first. A successful commit clears the steps.
 struct Undo {
     steps: Vec<Step>,
 }
@@ -112,11 +113,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_or_none() {
+    fn commit_that_fails_restores_all_files() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::write(at("old"), "old").unwrap();
-        // A directory stands where a file is to be written, and cannot give way to one below it.
+        // A file cannot be the parent of a new file.
         fs::write(at("wall"), "").unwrap();
         let begin = |places: &[&str]| {
             let mut replacement = Replacement::begin(at("new")).unwrap();

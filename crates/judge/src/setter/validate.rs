@@ -1,13 +1,14 @@
-//! What is wrong with a package: its files, its inputs, its answers.
+//! Finds faults of a package: its files, its inputs and its answers.
 
-use super::work::{Done, Job};
-use super::{Setter, Trouble, below};
+use super::error::{FileAction, MachineError, ProgramFault, file};
+use super::{Setter, SetterError, below};
 use crate::batch::{Case, Worker};
-use crate::checker::CheckerInstance;
-use crate::checker::custom::{Custom, checker_limits};
+use crate::checker::custom::{OutputValidator, checker_limits};
+use crate::checker::{CheckResult, CheckerInstance};
+use crate::failure::{JudgeFailure, Step};
 use crate::program::{Executable, Limits};
-use crate::pump::memory_file;
 use crate::staging::Staged;
+use crate::tool::{ToolResult, ToolRun, memory_file};
 use crate::verdict::Verdict;
 use millibox_package::model::{Checker, Format, Kind, Probe, ProbeKind, Program, Scoring, Test};
 use millibox_package::{Fault, Problem, Severity};
@@ -19,34 +20,34 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Exit status of an input validator that accepts, in the ICPC formats.
-const ACCEPTED: i32 = 42;
+const ACCEPTED_STATUS: i32 = 42;
 
-/// What was looked at, and what is wrong.
+/// The faults, and what was examined.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// Faults, those of reading the package first.
+    /// Faults. Those of reading the package come first.
     pub faults: Vec<Fault>,
-    /// Tests that were looked at.
+    /// Number of tests that were examined.
     pub tests: usize,
-    /// Runs of input validators.
+    /// Number of runs of input validators.
     pub validations: usize,
-    /// Answers, and outputs of tests for the checker, that it was asked about.
+    /// Number of answers, and of outputs that test the checker, that the checker examined.
     pub answers: usize,
 }
 
 impl Report {
-    /// Whether there is an error among the faults.
+    /// Whether one of the faults is an error.
     pub fn has_errors(&self) -> bool {
         self.faults.iter().any(|fault| fault.severity == Severity::Error)
     }
 
     fn add(&mut self, severity: Severity, path: &Path, message: impl Into<String>) {
-        let message = message.into().replace('\n', "; ");
+        let message = one_line(&message.into());
         self.faults.push(Fault { path: path.to_owned(), line: None, column: None, severity, message, bound: None });
     }
 
-    /// What came of looking at many things at once.
-    fn take(&mut self, all: Vec<Result<Found, Trouble>>) -> Result<(), Trouble> {
+    /// Adds the remarks of parallel work.
+    fn add_all(&mut self, all: Vec<Result<Remarks, SetterError>>) -> Result<(), SetterError> {
         for faults in all {
             for (severity, path, message) in faults? {
                 self.add(severity, &path, message);
@@ -56,17 +57,22 @@ impl Report {
     }
 }
 
-/// What is wrong, and with which file.
-type Found = Vec<(Severity, PathBuf, String)>;
+/// A fault message in one line. Compilers print several.
+fn one_line(message: &str) -> String {
+    message.lines().collect::<Vec<_>>().join("; ")
+}
 
-/// What came of looking at one file.
-struct Look {
+/// Faults, each with its file.
+type Remarks = Vec<(Severity, PathBuf, String)>;
+
+/// The result of reading one file.
+struct FileScan {
     digest: [u8; 32],
-    /// Line, and what a person may not have meant.
+    /// Probable mistakes, each with its line.
     remarks: Vec<(Option<u32>, String)>,
 }
 
-/// What is done with each test: validators on its input, the checker on its answer.
+/// The programs that each test is tried with: validators for its input, the checker for its answer.
 struct Tools<'a> {
     validators: Vec<(&'a Program, Executable)>,
     checker: Option<CheckerInstance>,
@@ -74,17 +80,19 @@ struct Tools<'a> {
 }
 
 impl Setter<'_> {
-    /// Looks at a package, a directory or an archive.
+    /// Validates a package, which is a directory or an archive.
     ///
     /// # Errors
-    /// There is no package, or it cannot be read at all; or the sandbox or the machine failed. What is wrong with a
-    /// package is in the report.
-    pub fn validate(&self, package: &Path) -> Result<Report, Trouble> {
+    /// There is no package, or it cannot be read at all, or the sandbox or the machine failed.
+    /// Faults of the package are in the report.
+    pub fn validate(&self, package: &Path) -> Result<Report, SetterError> {
         let mut report = Report::default();
         let problem = match millibox_package::read_whole(package) {
             Ok(problem) => problem,
-            // Not of a file in it, but of the whole: nothing was looked at.
-            Err(faults) if faults.iter().all(|fault| fault.path == package) => return Err(Trouble::Package(faults)),
+            // All faults are the whole package's, so none of its files was read.
+            Err(faults) if faults.iter().all(|fault| fault.path == package) => {
+                return Err(SetterError::Package(faults));
+            }
             Err(faults) => {
                 report.faults = faults.into_iter().collect();
                 return Ok(report);
@@ -93,16 +101,16 @@ impl Setter<'_> {
         report.faults.extend(problem.warnings.iter().cloned());
         let tests: Vec<&Test> = self.complete(&problem, &mut report);
         report.tests = tests.len();
-        let looks = self.parallel("files", &tests, |_: &mut Worker<'_>, test| {
-            let input = look(&test.input, true);
-            let answer = test.answer.as_deref().map(|answer| look(answer, problem.kind == Kind::Batch)).transpose();
+        let scans = self.parallel("files", &tests, |_: &mut Worker<'_>, test| {
+            let input = scan(&test.input, true);
+            let answer = test.answer.as_deref().map(|answer| scan(answer, problem.kind == Kind::Batch)).transpose();
             (String::new(), input.and_then(|input| Ok((input, answer?))))
         });
         let mut inputs: BTreeMap<(String, [u8; 32]), &Test> = BTreeMap::new();
         let by_group = problem.scoring != Scoring::PassFail;
-        for (test, looks) in tests.iter().zip(looks) {
-            let (input, answer) = looks?;
-            // Groups that bring points may share tests.
+        for (test, scans) in tests.iter().zip(scans) {
+            let (input, answer) = scans?;
+            // Groups with points may share tests.
             let group = if by_group { group_of(&problem, test) } else { String::new() };
             if test.arguments.is_empty() && test.files.is_none() {
                 let same = inputs.entry((group, input.digest)).or_insert(test);
@@ -112,8 +120,8 @@ impl Setter<'_> {
                 }
             }
             let answer = answer.zip(test.answer.as_deref());
-            for (look, path) in std::iter::once((input, &*test.input)).chain(answer) {
-                for (line, message) in look.remarks {
+            for (scan, path) in std::iter::once((input, &*test.input)).chain(answer) {
+                for (line, message) in scan.remarks {
                     let path = path.to_owned();
                     report.faults.push(Fault {
                         path,
@@ -135,7 +143,7 @@ impl Setter<'_> {
         Ok(report)
     }
 
-    /// The tests whose files are there; those that are not are faults.
+    /// Returns the tests whose files exist. Reports the others as faults.
     fn complete<'p>(&self, problem: &'p Problem, report: &mut Report) -> Vec<&'p Test> {
         let made = |test: &Test| {
             let generated = problem.format == Format::Sim
@@ -149,7 +157,7 @@ impl Setter<'_> {
                 let mut complete = true;
                 for (what, path) in [("input", Some(&test.input)), ("answer", test.answer.as_ref())] {
                     let Some(path) = path.filter(|path| !path.is_file()) else { continue };
-                    let message = format!("the {what} of test {} is not there{}", test.name, made(test));
+                    let message = format!("the {what} of test {} does not exist{}", test.name, made(test));
                     report.add(Severity::Error, path, message);
                     complete = false;
                 }
@@ -158,13 +166,17 @@ impl Setter<'_> {
             .collect()
     }
 
-    /// Compiles validators and checker; those that cannot be are faults.
-    fn tools<'a>(&self, problem: &'a Problem, report: &mut Report) -> Result<Tools<'a>, Trouble> {
+    /// Compiles validators and checker. Reports those that cannot be compiled as faults.
+    fn tools<'a>(&self, problem: &'a Problem, report: &mut Report) -> Result<Tools<'a>, SetterError> {
         let mut compile = |program: &Program| match self.compile(problem, program, Vec::new(), &problem.constants) {
             Ok(executable) => Ok(Some(executable)),
-            Err(Trouble::Programs(messages)) => {
-                for message in messages {
-                    let message = message.strip_prefix(&format!("{}: ", program.path.display())).unwrap_or(&message);
+            Err(SetterError::Programs(faults)) => {
+                for fault in faults {
+                    // The report names the program as the fault's file.
+                    let message = match fault {
+                        ProgramFault::Build { fault, .. } => fault.to_string(),
+                        other => other.to_string(),
+                    };
                     report.add(Severity::Error, &program.path, message);
                 }
                 Ok(None)
@@ -177,7 +189,7 @@ impl Setter<'_> {
                 validators.push((program, executable));
             }
         }
-        // It answers only what a submission comes to, so that it can be compiled is all that can be seen here.
+        // A grader needs a submission's results, so this only checks that it can be compiled.
         if let Some(grader) = &problem.grader {
             compile(grader)?;
         }
@@ -186,8 +198,8 @@ impl Setter<'_> {
             Checker::Lines => Some(CheckerInstance::Lines),
             Checker::Custom { program, convention } => match compile(program)? {
                 Some(executable) => {
-                    let custom = Custom::of_package(self.supervisor, executable, *convention, problem)
-                        .map_err(|error| Trouble::Machine(error.to_string()))?;
+                    let custom = OutputValidator::of_package(self.supervisor, executable, *convention, problem)
+                        .map_err(|error| SetterError::from(MachineError::CheckerData(error)))?;
                     Some(CheckerInstance::Custom(Arc::new(custom)))
                 }
                 None => None,
@@ -195,9 +207,13 @@ impl Setter<'_> {
         };
         if problem.format != Format::Sim && problem.input_validators.is_empty() {
             let directory = problem.directory.join("input_validators");
-            report.add(Severity::Warning, &directory, "there is no input validator: nobody has checked the inputs");
+            report.add(
+                Severity::Warning,
+                &directory,
+                "there is no input validator, so the inputs are unchecked; add one",
+            );
         }
-        // In a conversation there is no output to be checked, and of several passes there are several.
+        // An interactive problem has no output to check, and a multi-pass problem has several.
         let checker = checker.filter(|_| problem.kind == Kind::Batch);
         Ok(Tools { validators, checker, limits: checker_limits(&problem.limits) })
     }
@@ -208,7 +224,7 @@ impl Setter<'_> {
         tests: &[&Test],
         tools: &Tools<'_>,
         report: &mut Report,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), SetterError> {
         let all = self.parallel("inputs and answers", tests, |worker, test| {
             let mut faults = Vec::new();
             let tried = self
@@ -222,31 +238,36 @@ impl Setter<'_> {
                 .and_then(|()| self.check_answer(worker, problem, test, tools, &mut faults));
             (String::new(), tried.map(|()| faults))
         });
-        report.take(all)?;
+        report.add_all(all)?;
         report.validations = tools.validators.len() * tests.len();
         report.answers = if tools.checker.is_some() { tests.len() } else { 0 };
         Ok(())
     }
 
-    /// The validators that refuse a test's input, and why; not `all` of them: one is enough.
+    /// The validators that reject a test's input, with their reasons. Unless `all` is set, the
+    /// first one is enough.
     fn refusals<'t>(
         &self,
         problem: &Problem,
         test: &Test,
         tools: &Tools<'t>,
         all: bool,
-    ) -> Result<Vec<(&'t Program, Refusal)>, Trouble> {
+    ) -> Result<Vec<(&'t Program, Refusal)>, SetterError> {
         let ids = self.supervisor.ids();
         let files = test.files.as_deref().map(|files| {
-            let failed = |error: std::io::Error| Trouble::file("show the sandbox", files, &error);
+            let failed = |error: std::io::Error| file(FileAction::Stage, files, error);
             Staged::within(&problem.directory, files, ids).map_err(failed)
         });
         let files = files.transpose()?;
         let mut refusals = Vec::new();
         for (program, executable) in &tools.validators {
-            let with_files = files.as_ref().map(|files| executable.beside(files.path(), ids)).transpose()?;
+            let beside = |files: &Staged| {
+                let placed = executable.beside(files.path(), ids);
+                placed.map_err(|source| JudgeFailure::Step { step: Step::PlaceTestFiles, source })
+            };
+            let with_files = files.as_ref().map(beside).transpose()?;
             let executable = with_files.as_ref().unwrap_or(executable);
-            // The format has the submission's arguments after the validator's own.
+            // In the format, the submission's arguments follow the validator's own.
             let flags = test.input_flags.of(program).iter().chain(&test.arguments);
             let done = self.validator(executable, flags, &test.input, tools)?;
             refusals.extend(Refusal::of(done).map(|refusal| (*program, refusal)));
@@ -263,29 +284,29 @@ impl Setter<'_> {
         flags: impl Iterator<Item = &'f String>,
         input: &Path,
         tools: &Tools<'_>,
-    ) -> Result<Done, Trouble> {
-        let file = File::open(input).map_err(|error| Trouble::file("read", input, &error))?;
+    ) -> Result<ToolResult, SetterError> {
+        let opened = File::open(input).map_err(|error| file(FileAction::Read, input, error))?;
         let arguments: Vec<_> = flags.map(Into::into).collect();
-        Ok(self.run(&Job {
+        Ok(self.run(&ToolRun {
             executable,
             world: &executable.world,
             arguments: &arguments,
             environment: &[],
             limits: &tools.limits,
-            input: Some(&file),
+            input: Some(&opened),
             output: &memory_file()?,
         })?)
     }
 
-    /// The judges' answer, as if a submission had written it.
+    /// Checks the judges' answer as if a submission had written it.
     fn check_answer(
         &self,
         worker: &mut Worker<'_>,
         problem: &Problem,
         test: &Test,
         tools: &Tools<'_>,
-        faults: &mut Found,
-    ) -> Result<(), Trouble> {
+        faults: &mut Remarks,
+    ) -> Result<(), SetterError> {
         let (Some(checker), Some(path)) = (&tools.checker, &test.answer) else { return Ok(()) };
         let (verdict, why) = self.check(worker, problem, test, path, checker)?;
         match verdict {
@@ -295,7 +316,7 @@ impl Setter<'_> {
             }
             _ => {
                 let message = format!("the checker does not accept this answer as an output: {why}");
-                // In the ICPC formats a checker may take answers of another form than outputs.
+                // In the ICPC formats, answers may have another form than outputs.
                 let own = matches!(problem.checker, Checker::Custom { .. }) && problem.format != Format::Sim;
                 let severity = if own { Severity::Warning } else { Severity::Error };
                 faults.push((severity, path.clone(), message));
@@ -304,7 +325,7 @@ impl Setter<'_> {
         Ok(())
     }
 
-    /// What the checker says of a file, as if a submission had written it.
+    /// Checks a file as if a submission had written it. Returns the verdict and its reason.
     fn check(
         &self,
         worker: &mut Worker<'_>,
@@ -312,28 +333,26 @@ impl Setter<'_> {
         test: &Test,
         path: &Path,
         checker: &CheckerInstance,
-    ) -> Result<(Verdict, String), Trouble> {
-        let failed = |error: std::io::Error| Trouble::file("read", path, &error);
-        let mut output = match checker {
-            CheckerInstance::Custom(custom) if custom.wants_output_by_path() => worker.place()?.output_file()?,
-            _ => memory_file()?,
-        };
-        std::io::copy(&mut File::open(path).map_err(failed)?, &mut output).map_err(failed)?;
+    ) -> Result<(Verdict, String), SetterError> {
+        // A file that cannot be read is no failure of the checker.
+        File::open(path).map_err(|error| file(FileAction::Read, path, error))?;
         let case = Case::new(test, &problem.checker_flags);
-        let (verdict, why) = match checker.check(worker, &case, output, None) {
-            Ok(checked) => (checked.answer.verdict, [checked.answer.reason, checked.answer.comment].join(" ")),
+        Ok(match checker.check_file(worker, &case, path) {
+            Ok(CheckResult { answer, .. }) => {
+                let failure = answer.failure.map_or_else(String::new, |failure| failure.to_string());
+                (answer.verdict, [failure, answer.comment].join(" ").trim().to_owned())
+            }
             Err(failure) => (Verdict::JudgeError, failure.to_string()),
-        };
-        Ok((verdict, why.trim().to_owned()))
+        })
     }
 
-    /// Tests of the programs themselves: what is there to be refused must be, and nothing else.
-    fn try_probes(&self, problem: &Problem, tools: &Tools<'_>, report: &mut Report) -> Result<(), Trouble> {
+    /// Runs the tests of the programs themselves. Invalid files must be rejected, valid ones
+    /// accepted.
+    fn try_probes(&self, problem: &Problem, tools: &Tools<'_>, report: &mut Report) -> Result<(), SetterError> {
         let probes = &problem.probes;
         let outputs = probes.iter().filter(|probe| probe.kind != ProbeKind::InvalidInput);
         if let Some(probe) = outputs.clone().next().filter(|_| problem.kind != Kind::Batch) {
-            let why =
-                "its output is not looked at: nothing checks one alone if there is a conversation, or several passes";
+            let why = "its output is not checked, because the problem is interactive or has several passes";
             report.add(Severity::Warning, &probe.test.input, why);
         }
         if probes.is_empty() {
@@ -344,7 +363,7 @@ impl Setter<'_> {
             let tried = self.try_probe(worker, problem, probe, tools, &mut faults);
             (String::new(), tried.map(|()| faults))
         });
-        report.take(all)?;
+        report.add_all(all)?;
         report.validations += probes.len() * tools.validators.len();
         report.answers += if tools.checker.is_some() { outputs.count() } else { 0 };
         Ok(())
@@ -356,19 +375,23 @@ impl Setter<'_> {
         problem: &Problem,
         probe: &Probe,
         tools: &Tools<'_>,
-        faults: &mut Found,
-    ) -> Result<(), Trouble> {
+        faults: &mut Remarks,
+    ) -> Result<(), SetterError> {
         let Probe { kind, test, output } = probe;
         if *kind == ProbeKind::InvalidInput {
             let refusals = self.refusals(problem, test, tools, false)?;
             if !tools.validators.is_empty() && refusals.is_empty() {
-                let message = "every input validator accepts it, but it is there to be refused";
+                let message = "every input validator accepts it, but it must be rejected";
                 faults.push((Severity::Error, test.input.clone(), message.to_owned()));
             }
-            // By assert(3), say, or because it hangs: perhaps it does not come to what it is to find.
+            // A validator that crashes, by assert(3) for example, or hangs may never reach the
+            // fault that the input contains.
             for (program, refusal) in refusals.into_iter().filter(|(_, refusal)| refusal.failed) {
-                let message =
-                    format!("{} does not exit, as one that refuses it: {}", below(problem, &program.path), refusal.why);
+                let message = format!(
+                    "{} does not exit, as it must to reject it: {}",
+                    below(problem, &program.path),
+                    refusal.why
+                );
                 faults.push((Severity::Warning, test.input.clone(), message));
             }
             return Ok(());
@@ -382,7 +405,7 @@ impl Setter<'_> {
         }
         let (Some(_), Some(output)) = (&test.answer, output) else {
             let part = if test.answer.is_none() { ".ans" } else { ".out" };
-            error(&test.input, format!("it is there to try the checker, which needs a file {part} beside it; add one"));
+            error(&test.input, format!("it tests the checker, which needs a file {part} beside it; add one"));
             return Ok(());
         };
         let Some(checker) = &tools.checker else { return Ok(()) };
@@ -391,10 +414,10 @@ impl Setter<'_> {
             (_, Verdict::JudgeError) => error(output, format!("the checker fails on this output: {why}")),
             (ProbeKind::ValidOutput, Verdict::Accepted) => {}
             (ProbeKind::ValidOutput, _) => {
-                error(output, format!("the checker rejects it, but it is there to be accepted: {why}"));
+                error(output, format!("the checker rejects it, but it must be accepted: {why}"));
             }
             (_, Verdict::Accepted) => {
-                error(output, "the checker accepts it, but it is there to be rejected".to_owned());
+                error(output, "the checker accepts it, but it must be rejected".to_owned());
             }
             _ => {}
         }
@@ -402,49 +425,52 @@ impl Setter<'_> {
     }
 }
 
-/// A validator has not accepted an input.
+/// The answer of a validator that did not accept an input.
 struct Refusal {
     why: String,
-    /// It has not come to its end.
+    /// Whether the validator did not exit.
     failed: bool,
 }
 
 impl Refusal {
-    /// `None`: it did.
-    fn of(done: Done) -> Option<Refusal> {
-        let failed = done.exit_code.is_none();
-        match (done.exit_code, done.failure) {
-            (Some(ACCEPTED), _) => None,
-            (_, Some(why)) => Some(Refusal { why, failed }),
-            (_, None) => Some(Refusal { why: "exited with 0, not with 42 (accepted)".to_owned(), failed }),
+    /// Reads a validator's result. `None`: it accepted the input.
+    fn of(result: ToolResult) -> Option<Refusal> {
+        let failed = result.exit_code.is_none();
+        match (result.exit_code, result.failure) {
+            (Some(ACCEPTED_STATUS), _) => None,
+            (_, Some(failure)) => Some(Refusal { why: failure.to_string(), failed }),
+            (_, None) => {
+                let why = format!("exited with 0, not with {ACCEPTED_STATUS} (accepted)");
+                Some(Refusal { why, failed })
+            }
         }
     }
 
     fn message(&self, program: &str) -> String {
-        format!("{program} {}: {}", if self.failed { "fails on it" } else { "refuses it" }, self.why)
+        format!("{program} {}: {}", if self.failed { "fails on it" } else { "rejects it" }, self.why)
     }
 }
 
-/// Name of the group that the test is in.
+/// Name of a test's group.
 fn group_of(problem: &Problem, test: &Test) -> String {
     let has = |tests: &[Test]| tests.iter().any(|other| other.name == test.name);
     problem.groups().find(|group| has(&group.tests)).map(|group| group.name.clone()).unwrap_or_default()
 }
 
-/// Reads a file once, for its digest and for what may be wrong with it as a `text`.
-fn look(path: &Path, text: bool) -> Result<Look, Trouble> {
-    let failed = |error: std::io::Error| Trouble::file("read", path, &error);
-    let mut file = File::open(path).map_err(failed)?;
+/// Reads a file once, for its digest and, if it is a `text`, for probable mistakes.
+fn scan(path: &Path, text: bool) -> Result<FileScan, SetterError> {
+    let failed = |error: std::io::Error| file(FileAction::Read, path, error);
+    let mut source = File::open(path).map_err(failed)?;
     let mut digest = Sha256::new();
     let mut chunk = vec![0; 128 << 10];
-    // Bytes of a character that the last chunk ended in.
+    // The incomplete character at the end of the last chunk.
     let mut begun: Vec<u8> = Vec::new();
     let (mut line, mut last) = (1u32, None);
     let (mut carriage, mut zero, mut foreign) = (None, None, None);
     let mut first = true;
     let mut mark = false;
     loop {
-        let read = match file.read(&mut chunk) {
+        let read = match source.read(&mut chunk) {
             Ok(0) => break,
             Ok(read) => &chunk[..read],
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
@@ -491,17 +517,17 @@ fn look(path: &Path, text: bool) -> Result<Look, Trouble> {
             add(carriage, "has a carriage return; lines end with a line feed alone");
         }
         if zero.is_some() {
-            add(zero, "has a zero byte; is this a text?");
+            add(zero, "has a zero byte; is this a text file?");
         } else if foreign.is_some() {
-            add(foreign, "is no UTF-8");
+            add(foreign, "is not UTF-8");
         }
         match last {
             None => add(None, "is empty"),
             Some(b'\n') => {}
-            Some(_) => add(Some(line), "its last line has no end; add a line feed"),
+            Some(_) => add(Some(line), "its last line has no line feed; add one"),
         }
     }
-    Ok(Look { digest: digest.finalize().into(), remarks })
+    Ok(FileScan { digest: digest.finalize().into(), remarks })
 }
 
 #[cfg(test)]
@@ -512,24 +538,24 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         std::fs::write(&path, bytes).unwrap();
-        look(&path, true).unwrap().remarks
+        scan(&path, true).unwrap().remarks
     }
 
     #[test]
-    fn texts_and_what_is_wrong_with_them() {
+    fn scan_of_texts_finds_probable_mistakes() {
         assert!(remarks("1 2\n\u{e9}\n".as_bytes()).is_empty());
         let one = |bytes: &[u8], line: Option<u32>, part: &str| {
             let remarks = remarks(bytes);
             assert!(remarks.len() == 1 && remarks[0].0 == line && remarks[0].1.contains(part), "{remarks:?}");
         };
         one(b"1\n2\r\n", Some(2), "carriage return");
-        one(b"1\n2", Some(2), "no end");
+        one(b"1\n2", Some(2), "no line feed");
         one(b"", None, "empty");
         one(b"a\nb\0\n", Some(2), "zero byte");
-        one(b"a\nb\n\xff\n", Some(3), "no UTF-8");
+        one(b"a\nb\n\xff\n", Some(3), "not UTF-8");
         one(b"\xef\xbb\xbfa\n", Some(1), "byte-order mark");
-        // A character that is cut at the end, and one that lies across two chunks.
-        assert!(remarks(b"a\xc3").iter().any(|(line, message)| *line == Some(1) && message.contains("no UTF-8")));
+        // A character cut off at the end of the file, and one across two chunks.
+        assert!(remarks(b"a\xc3").iter().any(|(line, message)| *line == Some(1) && message.contains("not UTF-8")));
         let mut long = vec![b'a'; (128 << 10) - 1];
         long.extend("\u{e9}\n".as_bytes());
         assert!(remarks(&long).is_empty());

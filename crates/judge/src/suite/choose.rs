@@ -146,7 +146,7 @@ fn shown(sources: &[PathBuf]) -> String {
 }
 
 /// The word that was probably meant.
-pub(crate) fn nearest<'n>(word: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub fn nearest<'n>(word: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let tolerable = (word.chars().count() / 3).clamp(1, 3);
     known
         .map(|name| (strsim::damerau_levenshtein(word, name), name))

@@ -20,7 +20,7 @@ mod section;
 pub(crate) mod template;
 
 pub use choose::ChoiceError;
-pub(crate) use choose::nearest;
+pub use choose::nearest;
 pub use linking::{Link, Linking};
 pub use read::{Fault, Faults};
 

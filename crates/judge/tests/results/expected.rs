@@ -1,11 +1,11 @@
-//! What is expected of a submission.
+//! Expectations of submissions.
 
 use millibox_judge::scoring::expected::is_expected;
 use millibox_judge::verdict::Verdict::{self, *};
 use millibox_package::model::Expected;
 
 #[test]
-fn verdicts() {
+fn is_expected_compares_verdicts() {
     let of = |expected: &[Expected], verdict: Verdict| is_expected(expected, None, verdict, None, None);
     assert_eq!(of(&[], Accepted), None);
     assert_eq!(of(&[Expected::Accepted], Accepted), Some(true));
@@ -17,14 +17,14 @@ fn verdicts() {
         assert_eq!(of(&[Expected::Rejected], verdict), Some(true));
     }
     assert_eq!(of(&[Expected::Rejected], Accepted), Some(false));
-    // It says nothing of the submission.
+    // A judge error says nothing about the submission.
     for expected in [Expected::Accepted, Expected::Rejected] {
         assert_eq!(of(&[expected], JudgeError), None);
     }
 }
 
 #[test]
-fn points() {
+fn is_expected_compares_points() {
     let partial =
         |points, most| is_expected(&[Expected::PartiallyAccepted], None, Accepted, Some(points), most).unwrap();
     assert!(partial(99.0, Some(100.0)));

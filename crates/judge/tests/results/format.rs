@@ -1,13 +1,12 @@
-//! Points and verdicts as the ICPC format says, from a package's files to the submission:
-//! docs/reference/packages.md says
-//! where other judges do otherwise.
+//! Points and verdicts by the rules of the ICPC format, from a package's files to the submission.
+//! docs/reference/packages.md lists differences to other judges.
 
 use crate::tree::judge;
 use millibox_judge::scoring::Plan;
 use millibox_judge::verdict::Verdict::{self, *};
 use std::fs;
 
-/// A package with these tests and files.
+/// A package with tests and files.
 struct Package<'a> {
     tests: &'a [&'a str],
     files: &'a [(&'a str, &'a str)],
@@ -44,19 +43,19 @@ const A: (&str, &str) = ("data/secret/a/testdata.yaml", "accept_score: 10\n");
 const B: (&str, &str) = ("data/secret/b/testdata.yaml", "accept_score: 20\n");
 
 #[test]
-fn accept_score_is_of_each_test_and_samples_count() {
+fn accept_score_applies_to_each_test_and_samples_count() {
     let files = &[LEGACY, A, B, ("data/testdata.yaml", "on_reject: continue\n")];
     let package = Package { tests: TESTS, files };
     package.comes_to("AC AC AC AC", Accepted, 1.0 + 2.0 * 10.0 + 20.0);
-    // Of a group that is not accepted, too.
+    // A group that is not accepted has points as well.
     package.comes_to("AC AC WA AC", WrongAnswer, 1.0 + 10.0 + 20.0);
-    // The gravest, not the first.
+    // The gravest verdict counts, not the first.
     package.comes_to("WA AC WA TL", TimeLimit, 10.0);
     package.comes_to("AC WA=4 AC WA", WrongAnswer, 1.0 + 4.0 + 10.0);
 }
 
 #[test]
-fn samples_that_are_ignored() {
+fn ignore_sample_drops_results_of_samples() {
     let all = ("data/testdata.yaml", "on_reject: continue\ngrader_flags: ignore_sample\n");
     let package = Package { tests: TESTS, files: &[LEGACY, A, B, all] };
     package.comes_to("WA AC AC AC", Accepted, 40.0);
@@ -64,8 +63,8 @@ fn samples_that_are_ignored() {
 }
 
 #[test]
-fn a_group_has_its_points_once_if_its_flags_say_so() {
-    // How a package has points of whole groups in this format.
+fn min_flag_gives_a_group_its_points_once() {
+    // The way to give points to whole groups in this format.
     let all = ("data/testdata.yaml", "on_reject: continue\ngrader_flags: ignore_sample\n");
     let secret = ("data/secret/testdata.yaml", "on_reject: continue\ngrader_flags: sum\n");
     let a = ("data/secret/a/testdata.yaml", "on_reject: break\naccept_score: 10\ngrader_flags: min\n");
@@ -77,7 +76,7 @@ fn a_group_has_its_points_once_if_its_flags_say_so() {
 }
 
 #[test]
-fn points_of_the_successor() {
+fn successor_format_sums_groups_and_honours_require_pass() {
     let header = ("problem.yaml", "problem_format_version: 2025-09\nname: P\nuuid: 1\ntype: scoring\n");
     let a = ("data/secret/a/test_group.yaml", "max_score: 40\n");
     let b = ("data/secret/b/test_group.yaml", "max_score: 60\nscore_aggregation: sum\nrequire_pass: secret/a\n");

@@ -1,4 +1,4 @@
-//! From tests' results to a submission's, in whatever order they come, and to reports.
+//! Tests of scoring, with results in any order, and of reports.
 
 mod expected;
 mod format;

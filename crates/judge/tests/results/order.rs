@@ -1,17 +1,17 @@
-//! Judged in parallel, all comes out as if judged one after another.
+//! Tests judged in parallel give the results of tests judged one after another.
 
 use crate::tree::*;
-use millibox_judge::scoring::{Graded, Grading, Judged, Plan, Progress, TestState};
+use millibox_judge::scoring::{Grade, Grading, JudgedTest, Plan, Progress, TestState};
 use millibox_judge::verdict::{Points, Verdict};
 use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring, VerdictMode};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What judging one after another says of a part: verdict and points.
-type Said = (Verdict, f64);
+/// Verdict and points of a part, as judging one test after another gives them.
+type PartResult = (Verdict, f64);
 
-/// A grader: what it says depends on all that it is told, in its order.
-fn grader(input: &str) -> Result<Graded, String> {
+/// A grader whose answer depends on its whole input and on the order of the lines.
+fn grader(input: &str) -> Result<Grade, String> {
     let parts: Vec<(&str, f64)> = input
         .lines()
         .map(|line| line.split_once(' ').unwrap())
@@ -24,23 +24,23 @@ fn grader(input: &str) -> Result<Graded, String> {
         (_, ("RTE", _)) => "AC".to_owned(),
         (_, (last, _)) => (*last).to_owned(),
     };
-    Graded::parse(format!("{said} {sum}\n").as_bytes())
+    Grade::parse(format!("{said} {sum}\n").as_bytes()).map_err(|fault| fault.to_string())
 }
 
-/// Judges one test after another, written down as plainly as the rules are.
+/// A simple reference implementation that judges one test after another.
 struct Naive<'a> {
     scoring: bool,
-    results: &'a [Judged],
+    results: &'a [JudgedTest],
     next: usize,
     judged: BTreeSet<usize>,
     fail_fast: bool,
     over: bool,
-    /// Verdicts of groups by name; of one that was skipped, that for which it was.
+    /// Verdicts of groups by name. A skipped group has the verdict because of which it was skipped.
     groups: BTreeMap<String, Verdict>,
 }
 
 impl Naive<'_> {
-    fn test(&mut self, rules: &Rules) -> Option<Said> {
+    fn test(&mut self, rules: &Rules) -> Option<PartResult> {
         let test = self.next;
         self.next += 1;
         if self.over {
@@ -67,9 +67,9 @@ impl Naive<'_> {
         }
     }
 
-    fn group(&mut self, group: &Group) -> Option<Said> {
+    fn group(&mut self, group: &Group) -> Option<PartResult> {
         let rules = &group.rules;
-        // One that is not there yet is around this one, and both are without tests.
+        // A group without a verdict contains this one, and both have no tests.
         let required = rules.require_pass.iter().filter_map(|name| self.groups.get(name).copied());
         let failed = { required }.find(|said| *said != Verdict::Accepted);
         if let Some(verdict) = failed
@@ -82,7 +82,7 @@ impl Naive<'_> {
         let mut said = Vec::new();
         let mut ignored = Vec::new();
         let mut stopped = None;
-        let stops = |part: Option<Said>| {
+        let stops = |part: Option<PartResult>| {
             part.map(|(verdict, _)| verdict)
                 .filter(|verdict| rules.stop_at_first_failure && *verdict != Verdict::Accepted)
         };
@@ -111,12 +111,12 @@ impl Naive<'_> {
         }
         let result = (!said.is_empty()).then(|| self.grade(rules, &said));
         self.over |= self.fail_fast && result.is_some_and(|said| said.0 != Verdict::Accepted);
-        // Of a group that is empty since all is over, nobody asks any more.
+        // If judging has ended, the verdict of a group without results is never used.
         self.groups.insert(group.name.clone(), result.map_or(Verdict::Accepted, |said| said.0));
         result
     }
 
-    fn grade(&self, rules: &Rules, said: &[Said]) -> Said {
+    fn grade(&self, rules: &Rules, said: &[PartResult]) -> PartResult {
         let gravest = said.iter().map(|part| part.0).max().unwrap();
         if rules.grader.is_some() && gravest != Verdict::JudgeError {
             let lines = said.iter().map(|(verdict, points)| match verdict {
@@ -128,8 +128,8 @@ impl Naive<'_> {
             });
             let out_of_range = |points| rules.range.is_some_and(|(least, most)| !(least..=most).contains(&points));
             return match grader(&lines.collect::<String>()) {
-                Ok(Graded { verdict: Verdict::Accepted, points }) if out_of_range(points) => (Verdict::JudgeError, 0.0),
-                Ok(Graded { verdict, points }) => (verdict, points),
+                Ok(Grade { verdict: Verdict::Accepted, points }) if out_of_range(points) => (Verdict::JudgeError, 0.0),
+                Ok(Grade { verdict, points }) => (verdict, points),
                 Err(_) => (Verdict::JudgeError, 0.0),
             };
         }
@@ -180,7 +180,7 @@ fn rules() -> impl Strategy<Value = Rules> {
             stop_at_first_failure: stop,
             verdict,
             score,
-            // Whole numbers, so that the order of adding does not matter.
+            // Whole numbers, because their sum does not depend on the order.
             accept_score: (score != ScoreMode::PassFail).then_some(4.0),
             reject_score: Some(1.0),
             points: (score == ScoreMode::PassFail).then_some(8.0),
@@ -199,10 +199,10 @@ fn tree() -> impl Strategy<Value = Group> {
     })
 }
 
-/// Names, unique, by which tests and groups take turns; and requirements among groups: each of `requires` is a
-/// group and one that ends before it.
+/// Gives tests and groups unique names that interleave them, and adds requirements. Each entry of
+/// `requires` is a group and an earlier group.
 fn named(mut root: Group, sample: bool, requires: &[(prop::sample::Index, prop::sample::Index)]) -> Group {
-    /// Of each group its name, and numbers of its first test and of that after its last.
+    /// Each group's name, the number of its first test, and the number after its last test.
     type Ranges = Vec<(String, usize, usize)>;
     fn name(group: &mut Group, next: &mut usize, tests: &mut usize, ranges: &mut Ranges) {
         *next += 1;
@@ -254,7 +254,7 @@ fn named(mut root: Group, sample: bool, requires: &[(prop::sample::Index, prop::
 #[derive(Debug, Clone)]
 struct Case {
     problem: Problem,
-    results: Vec<Judged>,
+    results: Vec<JudgedTest>,
     fail_fast: bool,
 }
 
@@ -279,8 +279,7 @@ fn case() -> impl Strategy<Value = Case> {
             (Just(problem), results, Just(fail_fast))
         })
         .prop_map(|(problem, words, fail_fast)| {
-            // A checker that gives points where they are all or nothing makes a judge error; that is
-            // looked at elsewhere.
+            // Points in an all-or-nothing group are a judge error, which other tests cover.
             let all_or_nothing = |test: &str| {
                 let mut groups = problem.groups().filter(|group| group.rules.score == ScoreMode::PassFail);
                 groups.any(|group| group.tests.iter().any(|own| own.name == test))
@@ -294,13 +293,13 @@ fn case() -> impl Strategy<Value = Case> {
         })
 }
 
-/// Graders are of scoring problems.
+/// Only scoring problems have graders.
 fn without_graders(group: &mut Group) {
     group.rules.grader = None;
     group.groups.iter_mut().for_each(without_graders);
 }
 
-/// Asks graders for all that is to be asked for.
+/// Answers all gradings that are due.
 fn grade(progress: &mut Progress<'_>) {
     while let Some(Grading { group, input, .. }) = progress.next_grading() {
         progress.grade(group, grader(&input));
@@ -312,7 +311,12 @@ fn start<'p>(plan: &'p Plan, case: &Case) -> Progress<'p> {
     if case.fail_fast { progress.fail_fast() } else { progress }
 }
 
-fn check(case: &Case, progress: &Progress<'_>, naive: &Naive<'_>, said: Option<Said>) -> Result<(), TestCaseError> {
+fn check(
+    case: &Case,
+    progress: &Progress<'_>,
+    naive: &Naive<'_>,
+    said: Option<PartResult>,
+) -> Result<(), TestCaseError> {
     prop_assert!(progress.is_finished());
     let submission = progress.submission();
     prop_assert_eq!(submission.verdict, said.map(|said| said.0));
@@ -356,8 +360,8 @@ proptest! {
         let mut settled: Vec<TestState> = Vec::new();
         let mut choices = choices.iter().cycle();
         loop {
-            // What is not needed any more is cancelled.
-            running.retain(|test| progress.needed(*test));
+            // Cancel tests that are no longer needed.
+            running.retain(|test| progress.is_needed(*test));
             while running.len() < workers && let Some(test) = progress.next_test() {
                 prop_assert!(progress.judged(test).is_none());
                 running.push(test);
@@ -368,7 +372,7 @@ proptest! {
             if running.is_empty() && grading.is_none() {
                 break;
             }
-            // A test's result comes, or a grader's answer.
+            // Deliver a test's result or a grader's answer.
             let choice = choices.next().unwrap().index(running.len() + usize::from(grading.is_some()));
             if choice < running.len() {
                 let test = running.swap_remove(choice);
@@ -376,14 +380,14 @@ proptest! {
             } else if let Some(Grading { group, input, .. }) = grading.take() {
                 progress.grade(group, grader(&input));
             }
-            // What is settled stays as it is, and goes on from there.
+            // A settled test stays as it is, and the number of settled tests never falls.
             let now: Vec<TestState> = (0..progress.settled()).map(|test| progress.state(test).clone()).collect();
             prop_assert!(now.starts_with(&settled));
             settled = now;
         }
         check(&case, &progress, &naive, said)?;
 
-        // One worker runs only what is judged.
+        // A single worker runs only the tests that are judged.
         let mut progress = start(&plan, &case);
         while let Some(test) = progress.next_test() {
             prop_assert!(naive.judged.contains(&test), "test {} is not needed", test);
@@ -392,7 +396,7 @@ proptest! {
         }
         check(&case, &progress, &naive, said)?;
 
-        // So does one that has all results, the last first.
+        // Recording all results in reverse order gives the same.
         let mut progress = start(&plan, &case);
         for test in (0..case.results.len()).rev() {
             progress.record(test, case.results[test].clone());

@@ -1,13 +1,13 @@
-//! Reports of hostile submissions: golden files, and what parsers read in them.
+//! Reports of hostile submissions, compared with golden files and read back by parsers.
 //!
-//! `MILLIBOX_GOLDEN=write` writes the golden files anew; look at what changed.
+//! `MILLIBOX_GOLDEN=write` rewrites the golden files. Review the changes.
 
 use crate::tree::*;
 use millibox::{Backend, Figures};
 use millibox_judge::program::Limits;
 use millibox_judge::report::text::{Protocol, Style};
 use millibox_judge::report::{
-    About, CompilationReport, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, TestReport,
+    CompilationReport, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionInfo, SubmissionReport, TestReport,
     WarningReport, html, json, junit, text,
 };
 use millibox_judge::scoring::{Plan, Progress};
@@ -18,8 +18,8 @@ use scraper::{Html, Selector};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// All that a submission could try: markup, ends of sections, control sequences, turned writing, long lines,
-/// characters that are none.
+/// Hostile text: markup, ends of sections, control sequences, reversed writing, long lines and
+/// noncharacters.
 const HOSTILE: &str =
     "</td><script>alert(1)</script>]]>&amp;<!-- \"'\x1b[2J\x1b]0;t\x07\u{9b}31m\r\n\tsecond\u{202e}line\0\u{ffff}";
 
@@ -28,12 +28,12 @@ fn legacy_problem() -> Problem {
         group("sample", Rules::default(), 1, vec![]),
         group(
             "secret",
-            goes_on(),
+            continuing(),
             0,
-            vec![group("secret/a", Rules::default(), 3, vec![]), group("secret/b", goes_on(), 2, vec![])],
+            vec![group("secret/a", Rules::default(), 3, vec![]), group("secret/b", continuing(), 2, vec![])],
         ),
     ];
-    problem(Format::Legacy, Scoring::PassFail, goes_on(), groups)
+    problem(Format::Legacy, Scoring::PassFail, continuing(), groups)
 }
 
 fn scored_problem() -> Problem {
@@ -41,7 +41,7 @@ fn scored_problem() -> Problem {
     let mut groups =
         vec![group("0", sim(0.0), 1, vec![]), group("1", sim(40.0), 2, vec![]), group("2", sim(60.0), 2, vec![])];
     groups[0].sample = true;
-    problem(Format::Sim, points, goes_on(), groups)
+    problem(Format::Sim, points, continuing(), groups)
 }
 
 fn figures(ms: u64) -> Figures {
@@ -54,7 +54,8 @@ fn figures(ms: u64) -> Figures {
     }
 }
 
-/// Results for all tests that are asked for: words as in `tree`, `-` for none; the second brings hostile text.
+/// Records results for all tests that are due, as words of `tree`. The second result has hostile
+/// text.
 fn progress<'p>(plan: &'p Plan, words: &str) -> Progress<'p> {
     let mut progress = Progress::new(plan);
     for (test, one) in words.split_whitespace().enumerate() {
@@ -78,8 +79,13 @@ fn progress<'p>(plan: &'p Plan, words: &str) -> Progress<'p> {
     progress
 }
 
-fn about(name: &str, expected: &[Expected]) -> About {
-    About { name: name.to_owned(), suite: Some("cpp".to_owned()), expected: expected.to_vec(), ..About::default() }
+fn about(name: &str, expected: &[Expected]) -> SubmissionInfo {
+    SubmissionInfo {
+        name: name.to_owned(),
+        suite: Some("cpp".to_owned()),
+        expected: expected.to_vec(),
+        ..SubmissionInfo::default()
+    }
 }
 
 fn report(problem: &Problem, submissions: Vec<SubmissionReport>) -> JudgeReport {
@@ -108,7 +114,7 @@ fn report(problem: &Problem, submissions: Vec<SubmissionReport>) -> JudgeReport 
     }
 }
 
-/// One of each kind.
+/// A report with each kind of result.
 fn passing_or_not() -> JudgeReport {
     let problem = legacy_problem();
     let plan = Plan::new(&problem).unwrap();
@@ -173,7 +179,7 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Vec<u8> {
 }
 
 #[test]
-fn golden_files() {
+fn reports_match_the_golden_files() {
     for (name, report) in [("pass_fail", passing_or_not()), ("scored", scored())] {
         golden(&format!("{name}.json"), &written(|to| json::write(&report, to)));
         golden(&format!("{name}.xml"), &written(|to| junit::write(&report, to)));
@@ -185,7 +191,7 @@ fn golden_files() {
 }
 
 #[test]
-fn json_has_every_name_everywhere() {
+fn json_has_all_names_in_every_object() {
     let made = String::from_utf8(written(|to| json::write(&passing_or_not(), to))).unwrap();
     assert!(made.chars().all(|c| c == '\n' || !(c.is_control() || matches!(c, '\u{202e}' | '\u{ffff}'))));
     let report: serde_json::Value = serde_json::from_str(&made).unwrap();
@@ -207,7 +213,7 @@ fn json_has_every_name_everywhere() {
     let wrong = &submissions[1];
     assert_eq!((&wrong["verdict"], &wrong["as_expected"]), (&"wrong_answer".into(), &true.into()));
     assert_eq!(wrong["decided_by"], "secret/a/1");
-    // For a program it is what was said, not what may be shown.
+    // JSON keeps the original text. It is not made safe for terminals.
     assert_eq!(wrong["tests"][1]["comment"], HOSTILE);
     assert_eq!(wrong["tests"][2]["not_judged"], "group_ended");
     assert_eq!(submissions[3]["as_expected"], serde_json::Value::Null);
@@ -226,7 +232,7 @@ struct Element {
     text: String,
 }
 
-/// All elements of an XML document, the outermost first.
+/// All elements of an XML document, outer ones first.
 fn elements(xml: &[u8]) -> Vec<Element> {
     let mut reader = quick_xml::Reader::from_reader(xml);
     let mut found: Vec<Element> = Vec::new();
@@ -268,7 +274,7 @@ fn elements(xml: &[u8]) -> Vec<Element> {
 }
 
 #[test]
-fn junit_is_read_back() {
+fn junit_parses_with_counts_and_texts() {
     let xml = written(|to| junit::write(&passing_or_not(), to));
     let text = String::from_utf8(xml.clone()).unwrap();
     assert!(
@@ -298,19 +304,19 @@ fn junit_is_read_back() {
     assert_eq!(suites.len(), 8 + 1);
     assert_eq!((&*suites[0], &*suites[8]), ("accepted/anna.cpp", "package"));
     assert!(suites[2].starts_with("accepted/</td><script>"), "{}", suites[2]);
-    // One is not as expected, and says so. A test that is not accepted is no failure.
+    // One submission is not as expected. A test that is not accepted is no failure.
     let failures = all("failure");
     assert_eq!(failures.len(), 1);
     assert_eq!(
         attribute(failures[0], "message"),
         "expected accepted, but it is run-time error: test secret/b/1: killed by signal SEGV"
     );
-    // The test with the judge error, its submission's verdict, and the one that was interrupted.
+    // The test with the judge error, its submission's verdict, and the interrupted submission.
     let errors: Vec<String> = all("error").into_iter().map(|error| attribute(error, "type")).collect();
     assert_eq!(errors, ["judge error", "judge error", "interrupted"]);
     let outputs: Vec<&str> = all("system-out").into_iter().map(|index| &*elements[index].text).collect();
     assert!(outputs.iter().any(|said| said.contains("</td><script>alert(1)</script>]]>&amp;<!-- \"'\u{fffd}[2J")));
-    // The warnings, each in one line.
+    // Each warning takes one line.
     let warnings = outputs[outputs.len() - 1];
     assert!(warnings.starts_with("p/</td><script>") && warnings.contains("/problem.yaml:3: unknown key </td>"));
     assert_eq!(warnings.lines().count(), 1);
@@ -321,7 +327,7 @@ fn junit_is_read_back() {
 }
 
 #[test]
-fn the_page_is_read_back() {
+fn html_parses_with_tables_and_policy() {
     let page = String::from_utf8(written(|to| html::write(&passing_or_not(), to))).unwrap();
     let html = Html::parse_document(&page);
     assert_eq!(format!("{:?}", html.quirks_mode), "NoQuirks");
@@ -332,7 +338,7 @@ fn the_page_is_read_back() {
     assert_eq!(all("script"), [include_str!("../../src/report/page.js")]);
     assert_eq!(all("style"), [include_str!("../../src/report/page.css")]);
     assert!(page.chars().all(|c| c == '\n' || c == '\t' || !c.is_control()));
-    // A table of submissions, and one of tests for each.
+    // One table of submissions, and one of tests per submission.
     assert_eq!(all("table").len(), 1 + 8);
     assert_eq!(all("section").len(), 8);
     assert_eq!(all("section table tbody tr").len(), 8 * 6);
@@ -340,9 +346,9 @@ fn the_page_is_read_back() {
     let comments = all("td.comment");
     assert!(comments.iter().any(|said| said.contains("</td><script>alert(1)</script>]]>&amp;<!-- \"'\u{fffd}[2J")));
     assert_eq!(all("title")[0], all("h1")[0]);
-    // What the compiler said, in lines.
+    // The compiler's messages keep their lines.
     assert!(all("pre")[0].contains("\n\tsecond\u{fffd}line"));
-    // Nothing is loaded, nothing runs, nothing is styled but by the page itself.
+    // The policy allows only the page's own script and style.
     for element in html.tree.values().filter_map(|node| node.as_element()) {
         for (name, value) in element.attrs() {
             assert!(!matches!(name, "src" | "style") && !name.starts_with("on"), "{name}={value}");
@@ -355,18 +361,18 @@ fn the_page_is_read_back() {
 }
 
 #[test]
-fn the_pages_bars() {
+fn html_bars_show_parts_of_limits() {
     let page = String::from_utf8(written(|to| html::write(&passing_or_not(), to))).unwrap();
     let html = Html::parse_document(&page);
     let rects = Selector::parse("#s0 tr:last-child td:nth-child(3) rect.used").unwrap();
     let widths: Vec<_> = html.select(&rects).map(|rect| rect.attr("width").unwrap().to_owned()).collect();
-    // 1.7 ms of a second.
+    // The run used 1.7 ms of a second.
     assert_eq!(widths, ["0.2"]);
     let full = Selector::parse("rect.full").unwrap();
     assert_eq!(html.select(&full).count(), 1);
 }
 
-/// What is left of a terminal's line when colours are taken out.
+/// A terminal's line without its colours.
 fn without_colours(line: &str) -> String {
     let mut plain = String::new();
     let mut rest = line;
@@ -381,7 +387,7 @@ fn without_colours(line: &str) -> String {
 }
 
 #[test]
-fn nothing_but_our_colours_reaches_a_terminal() {
+fn text_of_hostile_submissions_has_no_control_sequences_but_colours() {
     for columns in [1, 40, 80, 100, 200] {
         let style = Style { columns: Some(columns), colours: true };
         let made = String::from_utf8(written(|to| text::write(&passing_or_not(), to, style))).unwrap();
@@ -399,7 +405,7 @@ fn nothing_but_our_colours_reaches_a_terminal() {
 }
 
 #[test]
-fn lines_come_in_order_as_results_do() {
+fn text_protocol_writes_lines_in_order_as_results_arrive() {
     let problem = legacy_problem();
     let plan = Plan::new(&problem).unwrap();
     let about = about("accepted/anna.cpp", &[Expected::Accepted]);
@@ -416,7 +422,7 @@ fn lines_come_in_order_as_results_do() {
     }
     assert_eq!(lines(&made), ["accepted/anna.cpp (cpp)"], "the first result is open");
 
-    // The same once more, to its end.
+    // The same again, to the end.
     let mut made = Vec::new();
     let mut counts = Vec::new();
     let mut progress = Progress::new(&plan);
@@ -434,20 +440,20 @@ fn lines_come_in_order_as_results_do() {
     assert_eq!(counts, [0, 0, 3, 3, 3, 6]);
     let report = SubmissionReport::judged(about.clone(), &progress);
     protocol.end(&report).unwrap();
-    // As if it had been written at once.
+    // The result equals a protocol that was written at once.
     let whole = self::report(&problem, vec![report]);
     assert_eq!(lines(&made), lines(&written(|to| text::write(&whole, to, Style::PLAIN))));
     assert_eq!(lines(&made).last().unwrap(), "wrong answer: test secret/a/3; UNEXPECTED: expected accepted");
 }
 
 #[test]
-fn a_stream_that_is_no_terminal_gets_plain_lines() {
+fn style_of_a_file_is_plain() {
     let file = tempfile::tempfile().unwrap();
     assert_eq!(Style::of(&file), Style::PLAIN);
 }
 
 #[test]
-fn a_submission_that_cannot_be_compiled() {
+fn report_of_a_compile_error_has_no_tests_and_messages() {
     let problem = scored_problem();
     let plan = Plan::new(&problem).unwrap();
     let about = about("prog/x.cpp", &[Expected::Accepted]);
@@ -456,7 +462,7 @@ fn a_submission_that_cannot_be_compiled() {
         (report.verdict, report.score, report.as_expected),
         (Some(Verdict::CompileError), Some(0.0), Some(false))
     );
-    let report = SubmissionReport::not_run(about, &plan, Verdict::JudgeError, "the compiler is not there");
+    let report = SubmissionReport::not_run(about, &plan, Verdict::JudgeError, "the compiler does not exist");
     assert_eq!((report.verdict, report.score, report.as_expected), (Some(Verdict::JudgeError), None, None));
     let whole = self::report(&problem, vec![report]);
     assert!(whole.failed());
@@ -464,7 +470,7 @@ fn a_submission_that_cannot_be_compiled() {
 }
 
 #[test]
-fn a_result_that_does_not_count_is_not_told() {
+fn report_omits_results_that_do_not_count() {
     let problem = legacy_problem();
     let plan = Plan::new(&problem).unwrap();
     let mut progress = Progress::new(&plan);
@@ -475,7 +481,7 @@ fn a_result_that_does_not_count_is_not_told() {
 }
 
 #[test]
-fn a_format_is_that_which_the_package_states() {
+fn report_names_the_stated_format() {
     let mut problem = problem(Format::Icpc2023, Scoring::PassFail, Rules::default(), Vec::new());
     for (format, version, shown) in [
         (Format::Icpc2023, Some("2025-09"), "2025-09"),

@@ -1,8 +1,8 @@
-//! Each rule by a table: results, and what becomes of them.
+//! Each rule in a table of results and outcomes.
 
 use crate::tree::*;
 use Verdict::*;
-use millibox_judge::scoring::{Graded, NotJudged, Plan, Progress, Refusal, TestState};
+use millibox_judge::scoring::{Grade, Plan, PlanError, Progress, SkipCause, TestState};
 use millibox_judge::verdict::Verdict;
 use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring, VerdictMode};
 
@@ -17,7 +17,7 @@ fn one_group(rules: Rules, tests: usize) -> Problem {
 
 /// A legacy scoring problem with one group.
 fn scored(rules: Rules, tests: usize) -> Problem {
-    problem(Format::Legacy, POINTS, goes_on(), vec![group("secret", rules, tests, vec![])])
+    problem(Format::Legacy, POINTS, continuing(), vec![group("secret", rules, tests, vec![])])
 }
 
 #[track_caller]
@@ -48,49 +48,49 @@ fn fault(problem: &Problem, words: &str, reason: &str) {
 }
 
 #[test]
-fn stopping_at_the_first_failure() {
+fn stop_at_first_failure_skips_the_rest() {
     verdict(Rules::default(), "AC AC AC", Accepted, None);
     verdict(Rules::default(), "AC WA - -", WrongAnswer, Some(1));
-    verdict(goes_on(), "AC WA AC TL", TimeLimit, Some(3));
+    verdict(continuing(), "AC WA AC TL", TimeLimit, Some(3));
 }
 
 #[test]
-fn a_group_that_ends_ends_its_parent_too() {
+fn failed_group_ends_its_parent() {
     let groups = vec![group("a", Rules::default(), 2, vec![]), group("b", Rules::default(), 1, vec![])];
     let problem = problem(Format::Legacy, Scoring::PassFail, Rules::default(), groups);
     let plan = plan(&problem);
     let progress = judge(&plan, "WA - -");
     let why = |test| match progress.state(test) {
-        TestState::NotJudged(skipped) => (skipped.why, skipped.reason.clone()),
+        TestState::NotJudged(skipped) => (skipped.cause, skipped.reason.clone()),
         state => panic!("{state:?}"),
     };
-    assert_eq!(why(1), (NotJudged::GroupEnded, "test a/1 was not accepted".to_owned()));
-    assert_eq!(why(2), (NotJudged::GroupEnded, "group a was not accepted".to_owned()));
+    assert_eq!(why(1), (SkipCause::GroupEnded, "test a/1 was not accepted".to_owned()));
+    assert_eq!(why(2), (SkipCause::GroupEnded, "group a was not accepted".to_owned()));
     let b = progress.group(2);
-    assert_eq!((b.verdict, b.not_judged.as_ref().unwrap().why), (None, NotJudged::GroupEnded));
+    assert_eq!((b.verdict, b.not_judged.as_ref().unwrap().cause), (None, SkipCause::GroupEnded));
 }
 
 #[test]
-fn the_gravest() {
-    // In the order of the format: RTE, MLE, TLE, OLE, WA; the first of those.
-    verdict(goes_on(), "WA OL WA", OutputLimit, Some(1));
-    verdict(goes_on(), "OL TL WA", TimeLimit, Some(1));
-    verdict(goes_on(), "TL ML TL", MemoryLimit, Some(1));
-    verdict(goes_on(), "ML RE AC RE", RunTimeError, Some(1));
-    verdict(goes_on(), "RE JE", JudgeError, Some(1));
+fn worst_takes_the_gravest_verdict() {
+    // The format's order is RTE, MLE, TLE, OLE, WA. Among equals the first decides.
+    verdict(continuing(), "WA OL WA", OutputLimit, Some(1));
+    verdict(continuing(), "OL TL WA", TimeLimit, Some(1));
+    verdict(continuing(), "TL ML TL", MemoryLimit, Some(1));
+    verdict(continuing(), "ML RE AC RE", RunTimeError, Some(1));
+    verdict(continuing(), "RE JE", JudgeError, Some(1));
 }
 
 #[test]
-fn the_first_that_is_not_accepted() {
-    let first = Rules { verdict: VerdictMode::First, ..goes_on() };
+fn first_takes_the_first_rejection() {
+    let first = Rules { verdict: VerdictMode::First, ..continuing() };
     verdict(first.clone(), "AC WA RE", WrongAnswer, Some(1));
     verdict(first.clone(), "AC AC", Accepted, None);
     verdict(first, "WA JE", JudgeError, Some(1));
 }
 
 #[test]
-fn any_that_is_accepted() {
-    let any = Rules { verdict: VerdictMode::AnyAccepted, ..goes_on() };
+fn any_accepted_needs_one_accepted_test() {
+    let any = Rules { verdict: VerdictMode::AnyAccepted, ..continuing() };
     verdict(any.clone(), "WA AC RE", Accepted, None);
     verdict(any.clone(), "WA RE TL", RunTimeError, Some(1));
     verdict(any.clone(), "AC JE", JudgeError, Some(1));
@@ -98,12 +98,12 @@ fn any_that_is_accepted() {
 }
 
 #[test]
-fn whatever_comes() {
-    let always = Rules { verdict: VerdictMode::AlwaysAccept, ..goes_on() };
+fn always_accept_ignores_rejections() {
+    let always = Rules { verdict: VerdictMode::AlwaysAccept, ..continuing() };
     verdict(always.clone(), "WA RE", Accepted, None);
     verdict(always.clone(), "WA JE", JudgeError, Some(1));
     verdict(Rules { stop_at_first_failure: true, ..always.clone() }, "AC WA - ", Accepted, None);
-    // What is after the end does not count.
+    // Results after the end of judging do not count.
     let problem = one_group(Rules { stop_at_first_failure: true, ..always }, 2);
     let plan = plan(&problem);
     let mut progress = Progress::new(&plan);
@@ -114,13 +114,13 @@ fn whatever_comes() {
 }
 
 #[test]
-fn a_judge_error_counts_only_where_the_test_does() {
-    let ignoring = Rules { ignore_sample: true, ..goes_on() };
-    let groups = || vec![group("sample", goes_on(), 1, vec![]), group("secret", goes_on(), 2, vec![])];
+fn judge_error_counts_only_if_its_test_counts() {
+    let ignoring = Rules { ignore_sample: true, ..continuing() };
+    let groups = || vec![group("sample", continuing(), 1, vec![]), group("secret", continuing(), 2, vec![])];
     let problem = problem(Format::Legacy, Scoring::PassFail, ignoring, groups());
     let plan = plan(&problem);
     assert_eq!(judge(&plan, "JE AC WA").submission().verdict, Some(WrongAnswer));
-    let counted = self::problem(Format::Legacy, Scoring::PassFail, goes_on(), groups());
+    let counted = self::problem(Format::Legacy, Scoring::PassFail, continuing(), groups());
     let plan = Plan::new(&counted).unwrap();
     let progress = judge(&plan, "JE AC WA");
     assert_eq!(progress.submission().verdict, Some(JudgeError));
@@ -128,20 +128,20 @@ fn a_judge_error_counts_only_where_the_test_does() {
 }
 
 #[test]
-fn samples_that_do_not_count() {
+fn ignored_samples_do_not_count() {
     let groups = || vec![group("sample", legacy(1.0), 1, vec![]), group("secret", legacy(10.0), 2, vec![])];
     let of = |rules| problem(Format::Legacy, POINTS, rules, groups());
-    let ignoring = of(Rules { ignore_sample: true, ..goes_on() });
+    let ignoring = of(Rules { ignore_sample: true, ..continuing() });
     points(&ignoring, "WA AC AC", Accepted, Some(20.0));
     points(&ignoring, "AC AC AC", Accepted, Some(20.0));
     points(&ignoring, "AC AC WA", WrongAnswer, Some(10.0));
-    points(&of(goes_on()), "AC AC AC", Accepted, Some(21.0));
-    // With on_reject: break there is only the sample to go by.
+    points(&of(continuing()), "AC AC AC", Accepted, Some(21.0));
+    // With on_reject: break, only the sample has a result.
     points(&of(Rules { ignore_sample: true, ..Rules::default() }), "RE - -", RunTimeError, Some(0.0));
 }
 
 #[test]
-fn how_points_come_together() {
+fn score_modes_combine_points() {
     let of = |score| Rules { score, stop_at_first_failure: false, ..legacy(12.0) };
     for (mode, all, some) in [
         (ScoreMode::Sum, 37.0, 25.0),
@@ -155,14 +155,14 @@ fn how_points_come_together() {
     points(&scored(of(ScoreMode::Sum), 2), "AC%0.25 AC=-2.5", Accepted, Some(0.5));
     let consolation = Rules { reject_score: Some(2.0), ..of(ScoreMode::Sum) };
     points(&scored(consolation, 3), "AC WA TL", TimeLimit, Some(16.0));
-    // What the checker says comes first, of a wrong answer, too.
+    // The checker's points override the rules, also for a wrong answer.
     points(&scored(of(ScoreMode::Sum), 2), "AC WA=3", WrongAnswer, Some(15.0));
-    // Only what was judged, as the default grader is told of nothing else.
+    // Only judged tests count, as for the default grader.
     points(&scored(Rules { score: ScoreMode::Average, ..legacy(12.0) }, 3), "AC WA -", WrongAnswer, Some(6.0));
 }
 
 #[test]
-fn groups_have_their_places_among_tests() {
+fn groups_are_judged_in_order_among_tests() {
     let of = |name| {
         let secret = group("secret", Rules::default(), 2, vec![group(name, Rules::default(), 1, vec![])]);
         problem(Format::Legacy, Scoring::PassFail, Rules::default(), vec![secret])
@@ -175,22 +175,22 @@ fn groups_have_their_places_among_tests() {
 }
 
 #[test]
-fn a_range_that_is_left() {
+fn points_outside_their_range_are_a_judge_error() {
     let ranged = Rules { range: Some((0.0, 20.0)), ..legacy(12.0) };
     points(&scored(ranged.clone(), 1), "AC", Accepted, Some(12.0));
     fault(&scored(ranged.clone(), 2), "AC AC", "group secret: 24 points are outside its range, 0 to 20");
     fault(&scored(ranged, 1), "AC=-1", "group secret: -1 points are outside its range, 0 to 20");
-    // Of what is not accepted there may be less than the least.
+    // Points of what is not accepted may be below the range.
     let least = Rules { range: Some((10.0, 30.0)), ..legacy(12.0) };
     points(&scored(least.clone(), 2), "AC AC", Accepted, Some(24.0));
     points(&scored(least, 1), "WA", WrongAnswer, Some(0.0));
-    // A tenth has no exact number.
+    // A tenth has no exact binary representation.
     let tenths = Rules { range: Some((0.0, 1.0)), ..legacy(0.1) };
     points(&scored(tenths, 10), "AC AC AC AC AC AC AC AC AC AC", Accepted, Some(1.0));
 }
 
 #[test]
-fn a_range_that_is_left_ends_the_parent() {
+fn points_outside_their_range_end_the_parent() {
     let ranged = Rules { range: Some((0.0, 1.0)), ..legacy(2.0) };
     let groups = vec![group("a", ranged, 1, vec![]), group("b", legacy(1.0), 1, vec![])];
     let problem = problem(Format::Legacy, POINTS, Rules::default(), groups);
@@ -214,14 +214,14 @@ fn successor(mode: ScoreMode, most: Option<f64>, tests: usize) -> Rules {
 /// A scoring problem of the successor format, with one sample.
 fn successor_problem(most: Option<f64>, groups: Vec<Group>) -> Problem {
     let secret = Rules { stop_at_first_failure: false, ..successor(ScoreMode::Sum, most, 1) };
-    let sample = Rules { accept_score: Some(0.0), reject_score: Some(0.0), ..goes_on() };
-    let root = Rules { ignore_sample: true, ..goes_on() };
+    let sample = Rules { accept_score: Some(0.0), reject_score: Some(0.0), ..continuing() };
+    let root = Rules { ignore_sample: true, ..continuing() };
     let groups = vec![group("sample", sample, 1, vec![]), group("secret", secret, 0, groups)];
     problem(Format::Icpc2023, POINTS, root, groups)
 }
 
 #[test]
-fn groups_of_the_successor_format() {
+fn successor_groups_have_points_by_their_rules() {
     let problem = successor_problem(
         Some(100.0),
         vec![
@@ -234,7 +234,7 @@ fn groups_of_the_successor_format() {
     points(&problem, "AC  WA -   AC AC TL  AC AC", TimeLimit, Some(80.0));
     points(&problem, "AC  AC AC  AC%0.5 AC=3 AC  AC=7.5 AC", Accepted, Some(35.5));
     points(&problem, "AC  AC AC  AC AC AC  AC RE", RunTimeError, Some(40.0));
-    // What a checker gives for samples, nobody reads.
+    // A checker's points for samples are ignored.
     points(&problem, "AC=99  AC AC  AC AC AC  AC AC", Accepted, Some(100.0));
     points(&problem, "WA=99  AC AC  AC AC AC  AC AC", Accepted, Some(100.0));
     fault(
@@ -252,14 +252,14 @@ fn groups_of_the_successor_format() {
 }
 
 #[test]
-fn groups_without_a_bound() {
+fn unbounded_groups_take_the_checkers_points() {
     let problem = successor_problem(None, vec![group("a", successor(ScoreMode::Sum, None, 2), 2, vec![])]);
     points(&problem, "AC AC=1000 AC=0.5", Accepted, Some(1000.5));
     points(&problem, "AC AC=1000 WA", WrongAnswer, Some(1000.0));
     let reasons = [
         ("AC AC AC=1", "test a/1: the checker gave no points (score.txt), and its group has no maximum"),
         ("AC AC%1 AC=1", "test a/1: the checker gave a part of the points, but its group has no maximum"),
-        ("AC AC=-1 AC=1", "test a/1: the checker gave -1 points; there must be at least 0"),
+        ("AC AC=-1 AC=1", "test a/1: the checker gave -1 points; the minimum is 0"),
     ];
     for (words, reason) in reasons {
         fault(&problem, words, reason);
@@ -267,7 +267,7 @@ fn groups_without_a_bound() {
 }
 
 #[test]
-fn required_groups() {
+fn groups_with_a_failed_requirement_are_skipped() {
     let requiring = |mode, names: &[&str]| Rules {
         require_pass: names.iter().map(|name| (*name).to_owned()).collect(),
         ..successor(mode, Some(20.0), 1)
@@ -282,7 +282,7 @@ fn required_groups() {
         ],
     );
     points(&problem, "AC AC AC AC AC", Accepted, Some(100.0));
-    // The required group's verdict is the reason.
+    // The skipped group has the required group's verdict.
     points(&problem, "WA - - - AC", WrongAnswer, Some(40.0));
     points(&problem, "AC TL - - AC", TimeLimit, Some(40.0));
     points(&problem, "AC AC RE - AC", RunTimeError, Some(60.0));
@@ -292,11 +292,11 @@ fn required_groups() {
     let c = progress.group(5);
     assert_eq!((progress.plan().group_name(5), c.verdict, c.points), ("c", None, Some(0.0)));
     let skipped = c.not_judged.as_ref().unwrap();
-    assert_eq!((skipped.why, &*skipped.reason), (NotJudged::RequiredGroup, "required group b was not accepted"));
+    assert_eq!((skipped.cause, &*skipped.reason), (SkipCause::RequiredGroup, "required group b was not accepted"));
     assert_eq!(progress.submission().decided_by, Some(1));
 }
 
-/// Sim: samples are group 0.
+/// A Sim problem, whose samples are group 0.
 fn sim_problem(points: &[(f64, usize)]) -> Problem {
     let groups = points.iter().enumerate().map(|(number, (points, tests))| {
         let mut group = group(&number.to_string(), sim(*points), *tests, vec![]);
@@ -304,47 +304,47 @@ fn sim_problem(points: &[(f64, usize)]) -> Problem {
         group.rules.stop_at_first_failure = number != 0;
         group
     });
-    problem(Format::Sim, POINTS, goes_on(), groups.collect())
+    problem(Format::Sim, POINTS, continuing(), groups.collect())
 }
 
 #[test]
-fn groups_of_sim() {
+fn sim_groups_have_the_least_share() {
     let problem = sim_problem(&[(0.0, 1), (40.0, 2), (60.0, 2)]);
     points(&problem, "AC AC AC AC AC", Accepted, Some(100.0));
     points(&problem, "WA AC AC AC AC", WrongAnswer, Some(100.0));
     points(&problem, "AC WA - AC AC", WrongAnswer, Some(60.0));
     points(&problem, "AC AC%0.5 AC%0.75 AC AC", Accepted, Some(80.0));
-    // Full to two thirds of the limit, none at the limit.
+    // Full points up to two thirds of the limit, 0 at the limit.
     points(&problem, "AC AC@0.6 AC@0.66 AC@0.1 AC@0", Accepted, Some(100.0));
     points(&problem, "AC AC@0.75 AC AC AC@0.9", Accepted, Some(30.0 + 18.0));
     points(&problem, "AC AC@1 AC AC AC", Accepted, Some(60.0));
     points(&problem, "AC AC@1.01 AC AC AC", Accepted, Some(60.0));
-    // The lesser of both, not the product.
+    // The smaller of both shares counts, not their product.
     points(&problem, "AC AC%0.5@0.8 AC AC AC", Accepted, Some(80.0));
     points(&problem, "AC AC%0.9@0.9 AC AC AC", Accepted, Some(72.0));
-    // Points of groups are whole.
+    // Points of groups are whole numbers.
     points(&problem, "AC AC%0.33 AC AC AC%0.999", Accepted, Some(13.0 + 60.0));
     points(&problem, "AC AC%0 AC AC AC", Accepted, Some(60.0));
-    fault(&problem, "AC AC=7 - AC AC", "test 1/1: the checker gave 7 points; what counts in its group is a part of 1");
-    // Sim's groups may take points away.
+    fault(&problem, "AC AC=7 - AC AC", "test 1/1: the checker gave 7 points; its group counts parts from 0 to 1");
+    // Sim groups may have negative points.
     points(&sim_problem(&[(0.0, 1), (-5.0, 1), (60.0, 1)]), "AC AC AC", Accepted, Some(55.0));
 }
 
 #[test]
-fn a_tests_points() {
+fn points_of_a_test_are_those_for_it_alone() {
     let sim = sim_problem(&[(0.0, 1), (40.0, 2)]);
     let plan = plan(&sim);
     let progress = judge(&plan, "AC AC%0.5 AC@0.9");
     let points: Vec<_> = (0..3).map(|test| progress.points(test).unwrap()).collect();
     assert_eq!(points[..2], [0.0, 20.0]);
     assert!((points[2] - 12.0).abs() < 1e-6, "{points:?}");
-    let plain = one_group(goes_on(), 1);
+    let plain = one_group(continuing(), 1);
     let plan = Plan::new(&plain).unwrap();
     assert_eq!(judge(&plan, "AC=5").points(0), None);
 }
 
 #[test]
-fn failing_fast() {
+fn fail_fast_ends_at_the_first_rejection() {
     let groups = || {
         vec![
             group("a", Rules { verdict: VerdictMode::AlwaysAccept, ..legacy(5.0) }, 2, vec![]),
@@ -352,35 +352,35 @@ fn failing_fast() {
             group("c", legacy(5.0), 1, vec![]),
         ]
     };
-    let problem = problem(Format::Legacy, POINTS, Rules { score: ScoreMode::Minimum, ..goes_on() }, groups());
+    let problem = problem(Format::Legacy, POINTS, Rules { score: ScoreMode::Minimum, ..continuing() }, groups());
     let plan = plan(&problem);
     let progress = judge_with(Progress::new(&plan).fail_fast(), "AC AC AC WA - -");
     let submission = progress.submission();
     assert_eq!((submission.verdict, submission.points), (Some(WrongAnswer), Some(5.0)));
     let c = progress.group(3).not_judged.clone().unwrap();
-    assert_eq!((c.why, &*c.reason), (NotJudged::FailFast, "test b/2 was not accepted"));
+    assert_eq!((c.cause, &*c.reason), (SkipCause::FailFast, "test b/2 was not accepted"));
     let progress = judge_with(Progress::new(&plan).fail_fast(), "AC RE - - - -");
     assert_eq!(progress.submission().verdict, Some(Accepted));
 }
 
 #[test]
-fn empty_groups_are_no_parts() {
+fn empty_groups_do_not_count() {
     let groups = vec![
         group("a", Rules { range: Some((1.0, 2.0)), ..legacy(5.0) }, 0, vec![]),
         group("b", Rules { score: ScoreMode::Average, ..legacy(5.0) }, 2, vec![]),
     ];
-    let mut problem = problem(Format::Legacy, POINTS, Rules { score: ScoreMode::Minimum, ..goes_on() }, groups);
+    let mut problem = problem(Format::Legacy, POINTS, Rules { score: ScoreMode::Minimum, ..continuing() }, groups);
     points(&problem, "AC AC", Accepted, Some(5.0));
     problem.root.groups[1].rules.require_pass = vec!["a".to_owned()];
     points(&problem, "AC AC", Accepted, Some(5.0));
 }
 
-/// Rules of a group with a grader of the package's own.
+/// Rules of a group with the package's own grader.
 fn graded(rules: Rules) -> Rules {
     Rules { grader: Some(vec!["flag".to_owned()]), ..rules }
 }
 
-/// What a submission comes to with a grader that is told of `input` and answers this, once for each pair.
+/// The result of a submission with a grader that gets the input and gives the answer of each pair.
 #[track_caller]
 fn grades(problem: &Problem, words: &str, asked: &[(&str, &str)]) -> (Verdict, Option<f64>, String) {
     let problem = Problem { grader: Some(program()), ..problem.clone() };
@@ -393,7 +393,7 @@ fn grades(problem: &Problem, words: &str, asked: &[(&str, &str)]) -> (Verdict, O
             let (input, answer) = asked.next().unwrap_or_else(|| panic!("{grading:?}"));
             assert_eq!((grading.input.as_str(), &grading.flags[..]), (*input, &["flag".to_owned()][..]));
             assert!(!progress.is_finished() && progress.next_grading().is_none(), "it is asked once");
-            progress.grade(grading.group, Graded::parse(answer.as_bytes()));
+            progress.grade(grading.group, Grade::parse(answer.as_bytes()).map_err(|fault| fault.to_string()));
         } else if let Some(test) = progress.next_test() {
             progress.record(test, results[test].clone().expect("it is not asked for"));
         } else {
@@ -407,85 +407,85 @@ fn grades(problem: &Problem, words: &str, asked: &[(&str, &str)]) -> (Verdict, O
 }
 
 #[test]
-fn a_grader_of_the_packages_own() {
+fn own_grader_decides_verdict_and_points() {
     let of = |rules| scored(graded(rules), 2);
     let says = |rules: Rules, words, input, answer| grades(&of(rules), words, &[(input, answer)]);
     let well = |verdict, points, reason: &str| (verdict, Some(points), reason.to_owned());
     let all = Rules { range: Some((0.0, 10.0)), ..Rules { stop_at_first_failure: false, ..legacy(4.0) } };
     assert_eq!(says(all.clone(), "AC AC=2.5", "AC 4\nAC 2.5\n", "AC 7"), well(Accepted, 7.0, ""));
-    // It need not agree.
+    // The grader may accept a group with a rejected test.
     assert_eq!(says(all.clone(), "AC TL", "AC 4\nTLE 0\n", "AC 9"), well(Accepted, 9.0, ""));
-    let said = "group secret: the grader says so";
+    let said = "group secret: its grader decided so";
     assert_eq!(says(all.clone(), "AC AC", "AC 4\nAC 4\n", "WA 1"), well(WrongAnswer, 1.0, said));
-    // Several verdicts have one word: that of the part that it is about.
+    // Several verdicts share a code. The verdict is that of the part with this code.
     assert_eq!(says(all.clone(), "AC ML", "AC 4\nRTE 0\n", "RTE 0"), well(MemoryLimit, 0.0, "test secret/2"));
     assert_eq!(says(all.clone(), "OL WA", "OLE 0\nWA 0\n", "WA 0"), well(WrongAnswer, 0.0, "test secret/2"));
-    // A range holds the points of what is accepted.
+    // A range applies to accepted groups only.
     let (verdict, points, reason) = says(all.clone(), "AC AC", "AC 4\nAC 4\n", "AC 10.5");
     assert_eq!((verdict, points), (JudgeError, None));
     assert_eq!(reason, "group secret: 10.5 points are outside its range, 0 to 10");
     assert_eq!(says(all.clone(), "AC WA", "AC 4\nWA 0\n", "WA -1"), well(WrongAnswer, -1.0, "test secret/2"));
     let (verdict, _, reason) = says(all.clone(), "AC WA", "AC 4\nWA 0\n", "fine");
     assert_eq!(verdict, JudgeError);
-    assert!(reason.starts_with("group secret: grader: says \"fine\", not a verdict"), "{reason}");
-    // What cannot be judged is not graded.
+    assert!(reason.starts_with("group secret: grader: printed \"fine\", not a verdict"), "{reason}");
+    // A group with a judge error is not graded.
     assert_eq!(grades(&of(all), "AC JE", &[]).0, JudgeError);
-    // It is told of what was judged.
+    // The grader gets judged tests only.
     assert_eq!(says(legacy(4.0), "WA -", "WA 0\n", "AC 3"), well(Accepted, 3.0, ""));
 }
 
 #[test]
-fn graders_of_groups_in_groups() {
+fn own_grader_of_nested_groups_runs_innermost_first() {
     let inner = |name| group(name, graded(legacy(4.0)), 2, vec![]);
     let stops = Rules { ..legacy(1.0) };
     let secret = |rules| group("secret", rules, 0, vec![inner("secret/a"), inner("secret/b")]);
-    let of = |rules| problem(Format::Legacy, POINTS, graded(goes_on()), vec![secret(rules)]);
-    // The innermost first, in order, and each of the results of its own parts.
+    let of = |rules| problem(Format::Legacy, POINTS, graded(continuing()), vec![secret(rules)]);
+    // Innermost groups come first, in order. Each grader gets the results of its group's parts.
     let a = ("AC 4\nAC 4\n", "AC 8");
     assert_eq!(
         grades(&of(stops.clone()), "AC AC AC WA", &[a, ("AC 4\nWA 0\n", "WA 4"), ("WA 12\n", "AC 13")]),
         (Accepted, Some(13.0), String::new())
     );
-    // A group that its grader rejects ends the one that it is in.
+    // A group that its grader rejects ends its parent.
     assert_eq!(
         grades(&of(stops), "WA - - -", &[("WA 0\n", "WA 1"), ("WA 1\n", "WA 1")]),
         (WrongAnswer, Some(1.0), "test secret/a/1".to_owned())
     );
-    // A grader of groups may be asked for while those in them have the default one.
-    let plain = group("secret", graded(goes_on()), 0, vec![group("secret/a", legacy(4.0), 2, vec![])]);
-    let problem = problem(Format::Legacy, POINTS, goes_on(), vec![plain]);
+    // An outer group may have the package's own grader while inner groups have the default one.
+    let plain = group("secret", graded(continuing()), 0, vec![group("secret/a", legacy(4.0), 2, vec![])]);
+    let problem = problem(Format::Legacy, POINTS, continuing(), vec![plain]);
     assert_eq!(grades(&problem, "AC AC", &[("AC 8\n", "AC 1")]), (Accepted, Some(1.0), String::new()));
 }
 
 #[test]
-fn what_cannot_be_scored() {
+fn plan_rejects_what_cannot_be_scored() {
     let refused = |problem: &Problem| Plan::new(problem).unwrap_err().to_string();
     let mut custom = one_group(Rules { grader: Some(Vec::new()), ..Rules::default() }, 1);
     assert_eq!(
         refused(&custom),
-        "group secret asks for a grader of the package's own (grading: custom), and there is none in graders/"
+        "group secret asks for the package's own grader (grading: custom), but graders/ has none; add one"
     );
     custom.grader = Some(program());
     assert_eq!(
         refused(&custom),
-        "group secret cannot be scored: a grader of the package's own makes points, and the problem has none"
+        "group secret cannot be scored: the package's own grader makes points, but the problem has none"
     );
     let later = one_group(Rules { require_pass: vec!["z".to_owned()], ..Rules::default() }, 1);
     assert_eq!(refused(&later), "group secret requires group z, which is not judged before it");
     let own = one_group(Rules { require_pass: vec!["secret".to_owned()], ..Rules::default() }, 1);
-    assert!(matches!(Plan::new(&own), Err(Refusal::RequiredGroup { .. })));
-    let parent = group("a", goes_on(), 1, vec![]);
-    let mut parent = problem(Format::Legacy, POINTS, goes_on(), vec![group("x", goes_on(), 0, vec![parent])]);
+    assert!(matches!(Plan::new(&own), Err(PlanError::RequiredGroup { .. })));
+    let parent = group("a", continuing(), 1, vec![]);
+    let mut parent = problem(Format::Legacy, POINTS, continuing(), vec![group("x", continuing(), 0, vec![parent])]);
     parent.root.groups[0].groups[0].rules.require_pass = vec!["x".to_owned()];
-    assert!(matches!(Plan::new(&parent), Err(Refusal::RequiredGroup { .. })));
+    assert!(matches!(Plan::new(&parent), Err(PlanError::RequiredGroup { .. })));
     let nothing = scored(Rules { score: ScoreMode::PassFail, ..Rules::default() }, 1);
-    assert_eq!(refused(&nothing), "group secret cannot be scored: it is all or nothing, and no points are named");
-    assert_eq!(Plan::new(&one_group(goes_on(), 0)).unwrap_err(), Refusal::NoTests);
+    assert_eq!(refused(&nothing), "group secret cannot be scored: it is all or nothing, but it states no points");
+    assert_eq!(Plan::new(&one_group(continuing(), 0)).unwrap_err(), PlanError::NoTests);
 }
 
 #[test]
-fn a_second_result_is_not_looked_at() {
-    let problem = one_group(goes_on(), 1);
+fn second_result_of_a_test_is_ignored() {
+    let problem = one_group(continuing(), 1);
     let plan = plan(&problem);
     let mut progress = judge(&plan, "WA");
     progress.record(0, word("AC").unwrap());
@@ -493,18 +493,18 @@ fn a_second_result_is_not_looked_at() {
 }
 
 #[test]
-fn a_failure_ends_what_comes_after_it_though_earlier_results_are_open() {
-    let inner = vec![group("x/a", goes_on(), 2, vec![]), group("x/b", Rules::default(), 1, vec![])];
+fn failure_ends_later_tests_while_earlier_results_are_open() {
+    let inner = vec![group("x/a", continuing(), 2, vec![]), group("x/b", Rules::default(), 1, vec![])];
     let mut problem =
-        problem(Format::Legacy, Scoring::PassFail, goes_on(), vec![group("x", Rules::default(), 1, inner)]);
+        problem(Format::Legacy, Scoring::PassFail, continuing(), vec![group("x", Rules::default(), 1, inner)]);
     let requiring = Rules { require_pass: vec!["x/a".to_owned()], ..Rules::default() };
     problem.root.groups.push(group("y", requiring, 1, vec![]));
     let plan = plan(&problem);
     let mut progress = Progress::new(&plan);
     assert_eq!((0..4).filter_map(|_| progress.next_test()).collect::<Vec<_>>(), [0, 1, 2, 3]);
     progress.record(1, word("WA").unwrap());
-    // Group a goes on; whatever comes of x/1 and a/2, neither b nor y will be judged.
-    let needed: Vec<_> = (0..5).filter(|test| progress.needed(*test)).collect();
+    // Group a continues. Neither b nor y will be judged for any result of x/1 and a/2.
+    let needed: Vec<_> = (0..5).filter(|test| progress.is_needed(*test)).collect();
     assert_eq!((needed, progress.settled(), progress.next_test()), (vec![0, 2], 0, None));
     progress.record(0, word("TL").unwrap());
     assert!(progress.is_finished());

@@ -1,8 +1,8 @@
-//! Problems and results, written down shortly.
+//! Short notations for problems and results.
 
 use millibox::{Backend, Figures, Outcome, RunResult};
 use millibox_judge::program::Limits;
-use millibox_judge::scoring::{Judged, Plan, Progress};
+use millibox_judge::scoring::{JudgedTest, Plan, Progress};
 use millibox_judge::verdict::{Points, TestResult, Verdict};
 use millibox_package::model::{
     Checker, Format, Group, Kind, Objective, Problem, Program, Rules, ScoreMode, Scoring, Test,
@@ -12,8 +12,8 @@ use std::time::Duration;
 pub const LIMIT: Duration = Duration::from_millis(1000);
 pub const POINTS: Scoring = Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max };
 
-/// Rules that go on after a failure.
-pub fn goes_on() -> Rules {
+/// Rules that continue after a failure.
+pub fn continuing() -> Rules {
     Rules { stop_at_first_failure: false, ..Rules::default() }
 }
 
@@ -57,13 +57,13 @@ pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group
     }
 }
 
-/// A program that nobody runs here.
+/// A program that is never run.
 pub fn program() -> Program {
     Program { path: "g.py".into(), sources: vec!["g.py".into()], language: None, arguments: Vec::new() }
 }
 
-/// A result that used this part of the time limit.
-pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> Judged {
+/// A result whose run used a part of the time limit.
+pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> JudgedTest {
     let figures = Figures {
         real_time_ns: (LIMIT.as_nanos() as f64 * time) as u64,
         cpu_user_ns: (LIMIT.as_nanos() as f64 * time) as u64,
@@ -77,7 +77,7 @@ pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> Judged {
         ended_ns: None,
         backend: Backend::Rlimit,
     };
-    Judged {
+    JudgedTest {
         result: TestResult { verdict, score, run: Some(run), ..TestResult::judge_error("") },
         limits: Limits { cpu_time: LIMIT, real_time: 2 * LIMIT, memory: 64 << 20, output: 1 << 20, processes: 1 },
         enforced_memory: Some(80 << 20),
@@ -85,10 +85,10 @@ pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> Judged {
     }
 }
 
-/// Results as words: AC WA TL ML OL RE JE, with points behind `=`, a part of 1 behind `%`, a part of
-/// the time limit behind `@`: `AC`, `AC=12`, `AC%0.5`, `AC@0.8`, `AC%0.5@0.9`. `-`: none; the test must not
-/// be asked for.
-pub fn word(word: &str) -> Option<Judged> {
+/// Parses a result: AC WA TL ML OL RE JE, with points after `=`, a part of 1 after `%`, and a part
+/// of the time limit after `@`. Examples: `AC`, `AC=12`, `AC%0.5`, `AC@0.8`, `AC%0.5@0.9`. `-`
+/// means that the test must not run.
+pub fn word(word: &str) -> Option<JudgedTest> {
     let (rest, time) = word.split_once('@').map_or((word, 0.0), |(rest, time)| (rest, time.parse().unwrap()));
     let (rest, score) = match (rest.split_once('='), rest.split_once('%')) {
         (Some((rest, points)), _) => (rest, Some(Points::Absolute(points.parse().unwrap()))),
@@ -109,7 +109,7 @@ pub fn word(word: &str) -> Option<Judged> {
     Some(judged(verdict, score, time))
 }
 
-/// Judges one test after another; exactly the tests with a result must be asked for.
+/// Judges one test after another. Exactly the tests with a result must be due.
 pub fn judge<'p>(plan: &'p Plan, words: &str) -> Progress<'p> {
     judge_with(Progress::new(plan), words)
 }
@@ -119,7 +119,7 @@ pub fn judge_with<'p>(mut progress: Progress<'p>, words: &str) -> Progress<'p> {
     assert_eq!(results.len(), progress.plan().len(), "{words}");
     while let Some(test) = progress.next_test() {
         let name = progress.plan().test_name(test);
-        let result = results[test].clone().unwrap_or_else(|| panic!("{words}: {name} is asked for"));
+        let result = results[test].clone().unwrap_or_else(|| panic!("{words}: {name} is due"));
         progress.record(test, result);
     }
     assert!(progress.is_finished());

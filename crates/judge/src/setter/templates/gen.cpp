@@ -1,8 +1,8 @@
-// Makes an input: gen N LIMIT [SEED] prints N numbers, each from -LIMIT to LIMIT; with a LIMIT that
-// begins with +, each is LIMIT itself. Without SEED it is taken from the environment (SIP_TEST_SEED).
+// Makes an input: gen N LIMIT [SEED] prints N numbers, each from -LIMIT to LIMIT. If LIMIT begins
+// with +, each number is LIMIT itself. The default of SEED is the variable SIP_TEST_SEED.
 //
-// The same arguments make the same input wherever this is compiled: the distributions of <random>
-// would not do that, so there are none here.
+// The same arguments make the same input with every compiler. The distributions of <random> differ
+// between compilers, so this program does not use them.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -29,7 +29,8 @@ int main(int argc, char **argv) {
     const bool greatest = argv[2][0] == '+';
     std::cout << n << '\n';
     for (long long i = 0; i < n; i++) {
-        const long long number = greatest ? limit : static_cast<long long>(next() % (2 * limit + 1)) - limit;
+        const long long number =
+            greatest ? limit : static_cast<long long>(next() % (2 * limit + 1)) - limit;
         std::cout << number << (i + 1 < n ? ' ' : '\n');
     }
 }

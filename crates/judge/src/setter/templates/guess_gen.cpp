@@ -1,5 +1,5 @@
-// Makes an input: gen N [SEED] prints N and a secret number from 1 to N. Without SEED it is taken from
-// the environment (SIP_TEST_SEED). With `last` as SEED, the secret is N.
+// Makes an input: gen N [SEED] prints N and a secret number from 1 to N. The default of SEED is the
+// variable SIP_TEST_SEED. If SEED is `last`, the secret is N.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>

@@ -1,4 +1,4 @@
-// The model solution: halves what is left.
+// The model solution: binary search.
 #include <iostream>
 #include <string>
 
@@ -8,7 +8,7 @@ int main() {
     std::string answer;
     while (answer != "=") {
         const long long middle = low + (high - low) / 2;
-        // endl writes what is buffered: the judge waits for it.
+        // endl flushes the buffer. The judge waits for the question.
         std::cout << middle << std::endl;
         if (!(std::cin >> answer))
             return 1;

@@ -1,4 +1,4 @@
-// Wrong: asks for one number after the other, which takes too many questions. Some test must catch it.
+// Wrong: tries one number after another, which takes too many questions. A test must reject it.
 #include <iostream>
 #include <string>
 

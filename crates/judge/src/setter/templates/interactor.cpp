@@ -1,4 +1,5 @@
-// Talks to the submission: its output is our standard input, our standard output is its input.
+// Talks to the submission: standard input is the submission's output, and standard output is its
+// input.
 #include <cstdlib>
 #include <fstream>
 #include <iostream>

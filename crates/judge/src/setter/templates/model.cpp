@@ -1,4 +1,4 @@
-// The model solution: answers are made with it, and time limits are measured by it.
+// The model solution. It makes the answers, and time limits follow from its times.
 #include <iostream>
 
 int main() {

@@ -1,4 +1,4 @@
-// Wrong: the sum does not fit into 32 bits. Some test must catch it.
+// Wrong: the sum does not fit into 32 bits. A test must reject it.
 #include <cstdint>
 #include <iostream>
 

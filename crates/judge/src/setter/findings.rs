@@ -1,49 +1,52 @@
-//! What the judgement of a package's own submissions says of the package: which wrong ones no test
-//! catches, how far the slow ones are beyond the limit.
+//! Conclusions about a package from judging its own submissions: wrong submissions that no test
+//! rejects, and how far the slow ones exceed the limit.
 
-use super::Trouble;
+use super::SetterError;
+use super::error::ProgramFault;
 use crate::cache::Cache;
 use crate::judge::{Judge, Machine, Observer, Options, Prepared, TimeLimit};
 use crate::report::{SubmissionReport, nanoseconds};
 use crate::suite::Suites;
-use crate::time_limit::FACTOR;
+use crate::time_limit::DEFAULT_FACTOR;
 use crate::verdict::Verdict;
 use millibox_package::Problem;
 use millibox_package::model::{Expected, Format, Submission};
 use serde::Serialize;
 use std::time::Duration;
 
-/// A submission that must be too slow is watched until it needs so many times the limit.
-const WATCHED: u32 = 4;
-/// But no longer than this.
-const LONGEST: Duration = Duration::from_secs(60);
-/// So much slower must it be, where the package says nothing.
-const MARGIN: f64 = 2.0;
+/// A submission that must be too slow is run up to this multiple of the limit.
+const PATIENCE_FACTOR: u32 = 4;
+/// Maximum CPU time of such a run.
+const MAX_PATIENCE: Duration = Duration::from_secs(60);
+/// The default of the factor by which a slow submission must exceed the limit.
+const DEFAULT_MARGIN: f64 = 2.0;
 
-/// What was found.
+/// The conclusions.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Findings {
-    /// Submissions that must be too slow, and are.
-    pub slow: Vec<Slow>,
-    /// What the package's author may want to know, each in a line.
+    /// Submissions that must be too slow and are.
+    pub slow: Vec<SlowSubmission>,
+    /// Remarks for the package's author, one line each.
     pub remarks: Vec<String>,
 }
 
-/// How far a slow submission is beyond the limit.
+/// How far a slow submission exceeds the limit.
 #[derive(Debug, Clone, Serialize)]
-pub struct Slow {
+pub struct SlowSubmission {
     /// Name of the submission.
     pub name: String,
-    /// The most of its times over the test's limit.
+    /// The maximum over all tests of its time divided by the test's limit.
     pub times: f64,
-    /// It was not waited for: there may be more.
+    /// Whether the run was ended, so that the factor may be larger.
     pub at_least: bool,
-    /// On this test.
+    /// The test with this factor.
     pub test: String,
 }
 
-/// Looks at what came of the submissions of `problem`, as it was `prepared` for judging: `reports`, one
-/// for each, in the problem's order. Slow submissions are judged once more, with more patience.
+/// Examines the reports of the submissions of `problem`, which was `prepared` for judging.
+///
+/// `reports` has one report for each submission, in the problem's order. Slow submissions are
+/// judged again with a higher limit.
 ///
 /// # Errors
 /// The problem cannot be judged with another time limit.
@@ -55,7 +58,7 @@ pub fn examine(
     prepared: &Prepared,
     reports: &[SubmissionReport],
     observer: Observer<'_>,
-) -> Result<Findings, Trouble> {
+) -> Result<Findings, SetterError> {
     let mut findings = Findings::default();
     let too_slow = |(submission, report): &(&Submission, &SubmissionReport)| {
         submission.expected.contains(&Expected::TimeLimit) && report.verdict == Some(Verdict::TimeLimit)
@@ -64,25 +67,25 @@ pub fn examine(
         problem.submissions.iter().zip(reports).filter(too_slow).map(|(submission, _)| submission.clone()).collect();
     if !slow.is_empty() {
         let longest = prepared.limits().iter().map(|limits| limits.cpu_time).max().unwrap_or_default();
-        let patience = (longest * WATCHED).min(LONGEST).max(longest);
+        let patience = (longest * PATIENCE_FACTOR).min(MAX_PATIENCE).max(longest);
         let options = Options { time_limit: Some(patience), ..Options::default() };
         let judge = Judge::new(machine, suites, cache, options);
         let patiently = judge
             .problem(problem.clone(), observer)
-            .map_err(|unjudgeable| Trouble::Programs(vec![unjudgeable.to_string()]))?;
+            .map_err(|unjudgeable| SetterError::from(ProgramFault::Unjudgeable(unjudgeable)))?;
         let again = judge.submissions(&patiently, &slow, observer);
         findings.slow = again.iter().filter_map(|report| slowness(prepared, report, patience)).collect();
     }
-    let margin = problem.limits.to_exceeded.unwrap_or(MARGIN);
+    let margin = problem.limits.to_exceeded.unwrap_or(DEFAULT_MARGIN);
     findings.remarks = remarks(&problem.submissions, reports, &findings.slow, margin);
     findings.remarks.extend(too_close(problem, prepared, reports));
     Ok(findings)
 }
 
-/// Submissions that a time limit is measured by and that come closer to the stated one than version 2023-07 of the ICPC
-/// format allows. In others the factor is for limits that nobody states.
+/// Remarks on submissions that must be accepted and come closer to the stated limit than version
+/// 2023-07 of the ICPC format allows. In other versions the factor applies to computed limits only.
 fn too_close(problem: &Problem, prepared: &Prepared, reports: &[SubmissionReport]) -> Vec<String> {
-    let factor = problem.limits.from_accepted.unwrap_or(FACTOR);
+    let factor = problem.limits.from_accepted.unwrap_or(DEFAULT_FACTOR);
     if problem.format != Format::Icpc2023 || *prepared.time_limit() != TimeLimit::Package {
         return Vec::new();
     }
@@ -105,20 +108,25 @@ fn too_close(problem: &Problem, prepared: &Prepared, reports: &[SubmissionReport
     remarks.collect()
 }
 
-/// The most of the times over the limits that hold.
-fn slowness(prepared: &Prepared, again: &SubmissionReport, patience: Duration) -> Option<Slow> {
+/// The test on which a submission exceeds its limit by the largest factor.
+fn slowness(prepared: &Prepared, again: &SubmissionReport, patience: Duration) -> Option<SlowSubmission> {
     let slow = prepared.limits().iter().zip(&again.tests).filter_map(|(limits, test)| {
         let cpu = test.cpu_time_ns()?;
         let at_least = test.verdict == Some(Verdict::TimeLimit);
-        // Who slept was ended by the real-time limit.
+        // A sleeping submission reaches the real-time limit and has used little CPU time.
         let time = if at_least { cpu.max(nanoseconds(patience)) } else { cpu };
         let times = time as f64 / nanoseconds(limits.cpu_time) as f64;
-        Some(Slow { name: again.name.clone(), times, at_least, test: test.name.clone() })
+        Some(SlowSubmission { name: again.name.clone(), times, at_least, test: test.name.clone() })
     });
     slow.max_by(|a, b| a.times.total_cmp(&b.times))
 }
 
-fn remarks(submissions: &[Submission], reports: &[SubmissionReport], slow: &[Slow], margin: f64) -> Vec<String> {
+fn remarks(
+    submissions: &[Submission],
+    reports: &[SubmissionReport],
+    slow: &[SlowSubmission],
+    margin: f64,
+) -> Vec<String> {
     let mut remarks = Vec::new();
     for (submission, report) in submissions.iter().zip(reports) {
         let expects = |expected| submission.expected.contains(&expected);
@@ -128,7 +136,7 @@ fn remarks(submissions: &[Submission], reports: &[SubmissionReport], slow: &[Slo
             remarks.push(format!("{}: no test catches it; add one", report.name));
         }
     }
-    for Slow { name, times, at_least, test } in slow {
+    for SlowSubmission { name, times, at_least, test } in slow {
         let more = if *at_least { "more than " } else { "" };
         let advice = if *times < margin && !*at_least {
             format!("; that is less than {margin}, and a faster machine may accept it: make the tests larger")
@@ -137,9 +145,10 @@ fn remarks(submissions: &[Submission], reports: &[SubmissionReport], slow: &[Slo
         };
         remarks.push(format!("{name}: needs {more}{times:.1} times the limit (test {test}){advice}"));
     }
-    // Of a Sim package's other solutions nobody says what they are there for.
+    // A Sim package does not state the purpose of its other solutions.
     if !submissions.is_empty() && submissions.iter().all(|submission| submission.expected == [Expected::Accepted]) {
-        remarks.push("no submission must fail: nobody knows what the tests catch".to_owned());
+        remarks
+            .push("no submission must fail, so it is unknown what the tests catch; add one that must fail".to_owned());
     }
     remarks
 }
@@ -149,11 +158,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slow_one_that_is_not_slow_enough() {
-        let slow = |times, at_least| [Slow { name: "a".to_owned(), times, at_least, test: "t".to_owned() }];
-        let said = |slow: &[Slow]| remarks(&[], &[], slow, 2.0).concat();
-        assert_eq!(said(&slow(3.0, false)), "a: needs 3.0 times the limit (test t)");
-        assert_eq!(said(&slow(4.0, true)), "a: needs more than 4.0 times the limit (test t)");
-        assert!(said(&slow(1.5, false)).contains("less than 2, and a faster machine"));
+    fn remarks_on_slow_submissions_advise_larger_tests() {
+        let slow = |times, at_least| [SlowSubmission { name: "a".to_owned(), times, at_least, test: "t".to_owned() }];
+        let text = |slow: &[SlowSubmission]| remarks(&[], &[], slow, 2.0).concat();
+        assert_eq!(text(&slow(3.0, false)), "a: needs 3.0 times the limit (test t)");
+        assert_eq!(text(&slow(4.0, true)), "a: needs more than 4.0 times the limit (test t)");
+        assert!(text(&slow(1.5, false)).contains("less than 2, and a faster machine"));
     }
 }

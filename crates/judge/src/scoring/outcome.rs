@@ -1,0 +1,109 @@
+//! Results of tests, parts and groups, as the walk and the progress share them.
+
+use super::grading::Grade;
+use super::plan::{Part, Plan};
+use crate::program::Limits;
+use crate::verdict::{TestResult, Verdict};
+use serde::Serialize;
+
+/// All results of a submission so far, with the plan they belong to.
+#[derive(Debug, Clone)]
+pub(super) struct Results<'p> {
+    pub plan: &'p Plan,
+    pub fail_fast: bool,
+    pub tests: Vec<Option<RecordedTest>>,
+    /// The answers of the package's own grader, or why an answer is unusable.
+    pub grades: Vec<Option<Result<Grade, String>>>,
+}
+
+impl Results<'_> {
+    pub fn judged(&self, test: usize) -> Option<&JudgedTest> {
+        self.tests[test].as_ref().map(|recorded| &recorded.judged)
+    }
+}
+
+/// A test that ran: its result, its limits and its CPUs.
+#[derive(Debug, Clone)]
+pub struct JudgedTest {
+    /// The result.
+    pub result: TestResult,
+    /// The limits of this test, without the suite's own needs.
+    pub limits: Limits,
+    /// The enforced limit on memory, with the suite's needs. `None`: memory was not limited.
+    pub enforced_memory: Option<u64>,
+    /// The CPUs that the run was pinned to. An empty list: it was not pinned.
+    pub cpus: Vec<usize>,
+}
+
+/// A test's result and its points.
+#[derive(Debug, Clone)]
+pub(super) struct RecordedTest {
+    pub judged: JudgedTest,
+    /// Points as the group counts them.
+    pub points: Option<f64>,
+}
+
+/// The state of a test.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TestState {
+    /// The test has not run, or is running.
+    Open,
+    /// The test has a result. Whether the result counts is certain once the test is
+    /// [settled](super::Progress::settled).
+    Judged,
+    /// The test need not run, or its result does not count.
+    NotJudged(Skip),
+}
+
+/// The kind of reason for which a test or a whole group was not judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkipCause {
+    /// An earlier part was not accepted and ended its group.
+    GroupEnded,
+    /// A required group was not accepted.
+    RequiredGroup,
+    /// Judging ended at the first test that was not accepted.
+    FailFast,
+    /// The submission could not be compiled.
+    NoProgram,
+    /// The language is unknown or cannot be used here. Only whole submissions have this cause.
+    NoLanguage,
+    /// Judging ended before the result arrived.
+    Unfinished,
+}
+
+/// Why something was not judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skip {
+    /// The kind of reason.
+    pub cause: SkipCause,
+    /// The reason as text.
+    pub reason: String,
+}
+
+/// The known result of a group or a submission.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GroupResult {
+    /// The verdict. `None` while it is open, or if no test of the group was judged.
+    pub verdict: Option<Verdict>,
+    /// The reason of a verdict other than accepted, in a few words.
+    pub reason: String,
+    /// Number of the test that decided the verdict, if one did.
+    pub decided_by: Option<usize>,
+    /// The points. `None` while they are open, without scoring, and after a judge error. A group
+    /// that was not judged because of a required group has 0 points.
+    pub points: Option<f64>,
+    /// Why the whole group was not judged, if it was not.
+    pub not_judged: Option<Skip>,
+}
+
+/// The result of a part, as its group uses it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PartResult {
+    pub verdict: Verdict,
+    /// Points, or a share of the group's points.
+    pub points: Option<f64>,
+    /// The part that decided against accepting: a test, or a group by its points.
+    pub by: Option<Part>,
+}

@@ -1,0 +1,469 @@
+//! Errors of the setter's tools.
+//!
+//! The variant of a [`SetterError`] shows the party at fault: the package, the caller or the
+//! machine.
+
+use crate::compile::CompileError;
+use crate::failure::JudgeFailure;
+use crate::judge::Unjudgeable;
+use crate::suite::ChoiceError;
+use crate::tool::ToolFailure;
+use millibox_package::Faults;
+use rustix::io::Errno;
+use serde::Serialize;
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use zip::result::ZipError;
+
+/// Why a setter's tool did not do its work.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetterError {
+    /// The package cannot be read.
+    #[error("{0}")]
+    Package(Faults),
+    /// Programs of the package do not do what they should. There is at least one fault.
+    #[error("{}", Lines(.0))]
+    Programs(Vec<ProgramFault>),
+    /// The caller's request is not possible.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The machine, the sandbox or a file failed. The package is not to blame.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+}
+
+impl From<JudgeFailure> for SetterError {
+    fn from(failure: JudgeFailure) -> SetterError {
+        SetterError::Machine(MachineError::Judge(failure))
+    }
+}
+
+impl From<ProgramFault> for SetterError {
+    fn from(fault: ProgramFault) -> SetterError {
+        SetterError::Programs(vec![fault])
+    }
+}
+
+struct Lines<'a>(&'a [ProgramFault]);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.0.iter().enumerate() {
+            write!(f, "{}{fault}", if index > 0 { "\n" } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+/// Why the caller's request is not possible.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The package is an archive, whose files cannot be changed.
+    #[error("{} is an archive; unpack it, and name the directory", .0.display())]
+    Archive(PathBuf),
+    /// A name of tests is not a valid pattern.
+    #[error("{pattern:?} is not a valid pattern for test names: {reason} (at character {position})")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// The parser's reason.
+        reason: &'static str,
+        /// The position of the error, from 1.
+        position: usize,
+    },
+    /// A test does not exist.
+    #[error("there is no test {name:?}{}", DidYouMean(.nearest))]
+    NoSuchTest {
+        /// The name.
+        name: String,
+        /// The most similar name of a test.
+        nearest: Option<String>,
+    },
+    /// The directory of a new package has content.
+    #[error("{}: the directory is not empty; name an empty or a new directory", .0.display())]
+    NotEmpty(PathBuf),
+    /// A title cannot be used.
+    #[error("{0:?} is not a valid title; pass one line of text")]
+    Title(String),
+    /// Another process works on the package.
+    #[error("another `millibox problem` is working on {}; wait until it ends", .0.display())]
+    Busy(PathBuf),
+}
+
+struct DidYouMean<'a>(&'a Option<String>);
+
+impl fmt::Display for DidYouMean<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(name) => write!(f, "; did you mean {name:?}?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A program of the package that does not do what it should.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramFault {
+    /// A program cannot be made ready.
+    #[error("{}: {fault}", .program.display())]
+    Build {
+        /// The program.
+        program: PathBuf,
+        /// The reason.
+        fault: BuildFault,
+    },
+    /// A file of a test cannot be made.
+    #[error("test {test}: its {kind}, by {by}{}: {fault}", Seed(.seed))]
+    Make {
+        /// The test.
+        test: String,
+        /// The file.
+        kind: FileKind,
+        /// The generator with its arguments, or the model solution.
+        by: String,
+        /// The generator's seed.
+        seed: Option<u64>,
+        /// The reason.
+        fault: MakeFault,
+    },
+    /// An answer is due, and its test has no input.
+    #[error("test {test}: there is no input {input}")]
+    NoInput {
+        /// The test.
+        test: String,
+        /// The input's path below the package.
+        input: String,
+    },
+    /// An answer is due, and its test has files of its own.
+    #[error("test {0}: answers of tests with files of their own cannot be made")]
+    TestWithFiles(String),
+    /// Answers are due, and there is no model solution.
+    #[error("there is no model solution to make answers; add a submission that must be accepted")]
+    NoModelSolution,
+    /// No submission can be measured, because none must be accepted.
+    #[error("there is no submission to measure; add one that must be accepted")]
+    NothingToMeasure,
+    /// No submission can be measured, because submissions.yaml excludes all of them.
+    #[error("submissions.yaml excludes all submissions that must be accepted from measuring (use_for_time_limit)")]
+    MeasuringExcluded,
+    /// The package cannot be judged.
+    #[error("{0}")]
+    Unjudgeable(Unjudgeable),
+    /// A submission that must be accepted is not.
+    #[error("{submission} must be accepted but is not{}: {verdict}{}", OnTest(.test), Reason(.reason))]
+    NotAccepted {
+        /// The submission.
+        submission: String,
+        /// The test that decided.
+        test: Option<String>,
+        /// The verdict's name.
+        verdict: &'static str,
+        /// The verdict's reason. It may be empty.
+        reason: String,
+    },
+}
+
+/// Why a program of the package cannot be made ready.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildFault {
+    /// The program's language is unknown.
+    #[error("its language is not known: {0}")]
+    Language(ChoiceError),
+    /// The compiler rejected the program.
+    #[error("{error}{}{messages}", if .messages.is_empty() { "" } else { "\n" })]
+    Rejected {
+        /// The error.
+        error: CompileError,
+        /// The compiler's messages. They may be empty.
+        messages: String,
+    },
+}
+
+/// A file of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FileKind {
+    /// The input.
+    #[error("input")]
+    Input,
+    /// The answer.
+    #[error("answer")]
+    Answer,
+}
+
+/// Why a program made no usable file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MakeFault {
+    /// The program failed.
+    #[error("{0}")]
+    Failed(ToolFailure),
+    /// The program printed nothing.
+    #[error("wrote nothing to its standard output")]
+    Empty,
+    /// Two runs printed different files.
+    #[error("differs in a second run, from byte {byte} on; let it depend only on arguments, seed and input")]
+    Unstable {
+        /// The position of the first difference, from 1.
+        byte: u64,
+    },
+}
+
+struct Seed<'a>(&'a Option<u64>);
+
+impl fmt::Display for Seed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |seed| write!(f, ", seed {seed}"))
+    }
+}
+
+struct OnTest<'a>(&'a Option<String>);
+
+impl fmt::Display for OnTest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |test| write!(f, " on test {test}"))
+    }
+}
+
+struct Reason<'a>(&'a str);
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, ", {}", self.0) }
+    }
+}
+
+/// Why the machine, the sandbox or a file failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// The user stopped the work.
+    #[error("the work was stopped")]
+    Stopped,
+    /// The judge or the sandbox failed.
+    #[error(transparent)]
+    Judge(JudgeFailure),
+    /// A file or directory cannot be used.
+    #[error("cannot {action} {}: {fault}", .path.display())]
+    File {
+        /// The action.
+        action: FileAction,
+        /// The file or directory.
+        path: PathBuf,
+        /// The reason.
+        fault: FileFault,
+    },
+    /// A compiler of the package's programs cannot run here.
+    #[error("{}: {error}", .program.display())]
+    Compiler {
+        /// The program.
+        program: PathBuf,
+        /// The reason.
+        error: CompileError,
+    },
+    /// The checker's data cannot be made readable for the sandbox. The error names the file.
+    #[error(transparent)]
+    CheckerData(io::Error),
+    /// The world of a shell generator cannot be made.
+    #[error("cannot prepare a generator for the shell: {0}")]
+    Shell(io::Error),
+    /// A submission could not be measured.
+    #[error("{submission}{}: {reason}", OnTest(.test))]
+    Measuring {
+        /// The submission.
+        submission: String,
+        /// The test that decided.
+        test: Option<String>,
+        /// The reason of the judge error.
+        reason: String,
+    },
+    /// No submission can be measured on this machine.
+    #[error("no submission that must be accepted can be measured here: {}", SkippedList(.0))]
+    NoneMeasurable(Vec<SkippedSubmission>),
+    /// The limits were written, but reading the package gave others.
+    #[error("the package does not state the limits after they were written, so its files were restored: {0}")]
+    LimitsNotRead(LimitMismatch),
+    /// The kernel returned no random numbers.
+    #[error("cannot get random numbers from the kernel: {0}")]
+    Random(Errno),
+    /// The record of made files cannot be encoded.
+    #[error("cannot encode the record of made files: {0}")]
+    Record(serde_json::Error),
+}
+
+/// A submission whose language cannot be used here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkippedSubmission {
+    /// Its name.
+    pub submission: String,
+    /// The reason.
+    pub reason: String,
+}
+
+struct SkippedList<'a>(&'a [SkippedSubmission]);
+
+impl fmt::Display for SkippedList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, skipped) in self.0.iter().enumerate() {
+            let separator = if index > 0 { "; " } else { "" };
+            write!(f, "{separator}{}: {}", skipped.submission, skipped.reason)?;
+        }
+        Ok(())
+    }
+}
+
+/// How a package differs from the limits that were written to it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LimitMismatch {
+    /// The package cannot be read any more.
+    #[error("{0}")]
+    Unreadable(Faults),
+    /// A test has another limit.
+    #[error("test {test} has {}, not {written} s", SomeLimit(.found))]
+    Test {
+        /// The test.
+        test: String,
+        /// The limit that was read, in seconds.
+        found: Option<f64>,
+        /// The limit that was written, in seconds.
+        written: f64,
+    },
+}
+
+struct SomeLimit<'a>(&'a Option<f64>);
+
+impl fmt::Display for SomeLimit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(limit) => write!(f, "a limit of {limit} s"),
+            None => write!(f, "no limit"),
+        }
+    }
+}
+
+/// What cannot be done with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileAction {
+    /// The file is read.
+    #[error("read")]
+    Read,
+    /// The file is written.
+    #[error("write")]
+    Write,
+    /// The file or directory is opened.
+    #[error("open")]
+    Open,
+    /// The file or directory is removed.
+    #[error("remove")]
+    Remove,
+    /// The file is replaced.
+    #[error("replace")]
+    Replace,
+    /// The file is edited.
+    #[error("change")]
+    Change,
+    /// The file is packed.
+    #[error("pack")]
+    Pack,
+    /// The file is looked up.
+    #[error("find")]
+    Find,
+    /// The file's metadata is read.
+    #[error("read the metadata of")]
+    Inspect,
+    /// The directory's entries are read.
+    #[error("read the directory")]
+    ReadDirectory,
+    /// The directory is created.
+    #[error("create the directory")]
+    CreateDirectory,
+    /// The directory is used.
+    #[error("use")]
+    Use,
+    /// The new package is created.
+    #[error("create the package")]
+    CreatePackage,
+    /// The file is made readable for the sandbox.
+    #[error("make available to the sandbox")]
+    Stage,
+}
+
+/// Why a file cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileFault {
+    /// The kernel's answer.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The archive's writer failed.
+    #[error("{0}")]
+    Zip(ZipError),
+    /// The file is a device, fifo, directory or link.
+    #[error("it is not a regular file; {0}")]
+    NotRegular(Remedy),
+    /// The file is no directory.
+    #[error("it is not a directory; remove it")]
+    NotDirectory,
+    /// The path is a link to nothing.
+    #[error("it is a symbolic link to a file that does not exist; name another path")]
+    DanglingLink,
+    /// Directories are nested too deeply.
+    #[error("directories are nested deeper than {0}")]
+    TooDeep(usize),
+    /// A link leads out of the package.
+    #[error("it leads to {}, outside the package", .0.display())]
+    Outside(PathBuf),
+    /// A name in the directory is not UTF-8.
+    #[error("the name {0:?} is not UTF-8; rename the file")]
+    NameNotUtf8(OsString),
+    /// The archive is shorter than what was written to it.
+    #[error("part of the archive was not written")]
+    Incomplete,
+    /// The file is too long.
+    #[error("longer than {mebibytes} MiB; remove it")]
+    TooLong {
+        /// The limit in MiB.
+        mebibytes: u64,
+    },
+    /// The record names a path outside the package.
+    #[error("it names {0:?}, which is not a path in the package; remove this record")]
+    PathOutside(String),
+    /// A directory above the file is a link or a file.
+    #[error("a directory above it is a symbolic link or not a directory; nothing was removed")]
+    LinkAbove,
+    /// The file vanished after it had been made.
+    #[error("it has vanished")]
+    Vanished,
+    /// The file's text cannot be edited. The text says why.
+    #[error("{0}")]
+    Edit(String),
+}
+
+impl From<Errno> for FileFault {
+    fn from(errno: Errno) -> FileFault {
+        FileFault::Io(errno.into())
+    }
+}
+
+/// What the user can do about a file that is not regular.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Remedy {
+    /// Remove the file.
+    #[error("remove it")]
+    Remove,
+    /// Name another path.
+    #[error("name another path")]
+    NameAnother,
+}
+
+/// The error of a file or directory.
+pub(super) fn file(action: FileAction, path: &Path, fault: impl Into<FileFault>) -> SetterError {
+    MachineError::File { action, path: path.to_owned(), fault: fault.into() }.into()
+}

@@ -1,0 +1,150 @@
+//! Compares the messages of the setter's errors with a golden file.
+
+use super::error::{
+    BuildFault, FileAction, FileFault, FileKind, LimitMismatch, MachineError, MakeFault, ProgramFault, Remedy,
+    RequestError, SetterError, SkippedSubmission, file,
+};
+use crate::compile::CompileError;
+use crate::failure::JudgeFailure;
+use crate::judge::Unjudgeable;
+use crate::messages::assert_golden;
+use crate::suite::Suites;
+use crate::tool::ToolFailure;
+use millibox_package::{Fault, Severity};
+use rustix::io::Errno;
+use std::path::Path;
+use zip::result::ZipError;
+
+#[test]
+fn messages_of_the_setter_match_the_golden_file() {
+    let make = |seed, fault| ProgramFault::Make {
+        test: "1b".to_owned(),
+        kind: FileKind::Input,
+        by: "utils/gen.sh x".to_owned(),
+        seed,
+        fault,
+    };
+    let build = |fault| ProgramFault::Build { program: "gen.cpp".into(), fault };
+    let rejected = |messages: &str| BuildFault::Rejected {
+        error: CompileError::Refused("the compiler rejects the source".to_owned()),
+        messages: messages.to_owned(),
+    };
+    let language = Suites::builtin().for_sources(&["gen.xyz".into()], None).map(|_| ()).unwrap_err();
+    let failure = ToolFailure { reason: "exited with 3".to_owned(), stderr: "no luck".to_owned() };
+    let not_accepted = |test: Option<&str>, reason: &str| ProgramFault::NotAccepted {
+        submission: "accepted/a.py".to_owned(),
+        test: test.map(str::to_owned),
+        verdict: "time limit",
+        reason: reason.to_owned(),
+    };
+    let fault = Fault {
+        path: "p/check.sh".into(),
+        line: None,
+        column: None,
+        severity: Severity::Error,
+        message: "it cannot be compiled".to_owned(),
+        bound: None,
+    };
+    let unjudgeable = Unjudgeable { faults: vec![fault], messages: Vec::new() };
+    let at = |action: FileAction, fault: FileFault| file(action, Path::new("p/a"), fault);
+    let io = |action: FileAction| file(action, Path::new("p/a"), Errno::ACCESS);
+    let measuring = |test: Option<&str>| MachineError::Measuring {
+        submission: "accepted/a.py".to_owned(),
+        test: test.map(str::to_owned),
+        reason: "checker: exited with 1".to_owned(),
+    };
+    let skipped =
+        |name: &str| SkippedSubmission { submission: name.to_owned(), reason: "kotlin is not installed".to_owned() };
+    // The language's error is another layer's text, which the golden file does not repeat.
+    let unknown = format!("gen.cpp: its language is not known: {language}");
+    assert_eq!(build(BuildFault::Language(language)).to_string(), unknown);
+    assert_golden(
+        "setter.txt",
+        &[
+            (
+                "SetterError::Programs",
+                &SetterError::Programs(vec![
+                    ProgramFault::NoModelSolution,
+                    ProgramFault::TestWithFiles("1".to_owned()),
+                ]),
+            ),
+            ("RequestError::Archive", &RequestError::Archive("p.zip".into())),
+            (
+                "RequestError::Pattern",
+                &RequestError::Pattern { pattern: "[1".to_owned(), reason: "invalid range pattern", position: 1 },
+            ),
+            ("RequestError::NoSuchTest", &RequestError::NoSuchTest { name: "secret/9".to_owned(), nearest: None }),
+            (
+                "RequestError::NoSuchTest, similar",
+                &RequestError::NoSuchTest { name: "secret/9".to_owned(), nearest: Some("secret/1".to_owned()) },
+            ),
+            ("RequestError::NotEmpty", &RequestError::NotEmpty("p".into())),
+            ("RequestError::Title", &RequestError::Title("two\nlines".to_owned())),
+            ("RequestError::Busy", &RequestError::Busy("p".into())),
+            ("BuildFault::Rejected", &build(rejected("gen.cpp:1: error: x"))),
+            ("BuildFault::Rejected, silent", &build(rejected(""))),
+            ("ProgramFault::Make", &make(Some(7), MakeFault::Failed(failure))),
+            ("MakeFault::Empty", &make(None, MakeFault::Empty)),
+            ("MakeFault::Unstable", &make(Some(7), MakeFault::Unstable { byte: 3 })),
+            ("ProgramFault::NoInput", &ProgramFault::NoInput { test: "1b".to_owned(), input: "in/1b.in".to_owned() }),
+            ("ProgramFault::TestWithFiles", &ProgramFault::TestWithFiles("1b".to_owned())),
+            ("ProgramFault::NoModelSolution", &ProgramFault::NoModelSolution),
+            ("ProgramFault::NothingToMeasure", &ProgramFault::NothingToMeasure),
+            ("ProgramFault::MeasuringExcluded", &ProgramFault::MeasuringExcluded),
+            ("ProgramFault::Unjudgeable", &ProgramFault::Unjudgeable(unjudgeable)),
+            ("ProgramFault::NotAccepted", &not_accepted(Some("secret/a"), "CPU time limit")),
+            ("ProgramFault::NotAccepted, no test", &not_accepted(None, "")),
+            ("MachineError::Stopped", &MachineError::Stopped),
+            ("MachineError::Judge", &MachineError::Judge(JudgeFailure::NoAnswer)),
+            (
+                "MachineError::Compiler",
+                &MachineError::Compiler {
+                    program: "gen.cpp".into(),
+                    error: CompileError::Unavailable("g++ is not installed".to_owned()),
+                },
+            ),
+            ("MachineError::CheckerData", &MachineError::CheckerData(Errno::NOSPC.into())),
+            ("MachineError::Shell", &MachineError::Shell(Errno::NOSPC.into())),
+            ("MachineError::Measuring", &measuring(Some("secret/a"))),
+            ("MachineError::Measuring, no test", &measuring(None)),
+            ("MachineError::NoneMeasurable", &MachineError::NoneMeasurable(vec![skipped("a.kt"), skipped("b.kt")])),
+            (
+                "MachineError::LimitsNotRead",
+                &MachineError::LimitsNotRead(LimitMismatch::Test {
+                    test: "1".to_owned(),
+                    found: Some(2.0),
+                    written: 1.0,
+                }),
+            ),
+            ("MachineError::Random", &MachineError::Random(Errno::NOSYS)),
+            ("FileAction::Read", &io(FileAction::Read)),
+            ("FileAction::Write", &io(FileAction::Write)),
+            ("FileAction::Open", &io(FileAction::Open)),
+            ("FileAction::Remove", &io(FileAction::Remove)),
+            ("FileAction::Replace", &io(FileAction::Replace)),
+            ("FileAction::Change", &io(FileAction::Change)),
+            ("FileAction::Pack", &io(FileAction::Pack)),
+            ("FileAction::Find", &io(FileAction::Find)),
+            ("FileAction::Inspect", &io(FileAction::Inspect)),
+            ("FileAction::ReadDirectory", &io(FileAction::ReadDirectory)),
+            ("FileAction::CreateDirectory", &io(FileAction::CreateDirectory)),
+            ("FileAction::Use", &io(FileAction::Use)),
+            ("FileAction::CreatePackage", &io(FileAction::CreatePackage)),
+            ("FileAction::Stage", &io(FileAction::Stage)),
+            ("FileFault::Zip", &at(FileAction::Write, FileFault::Zip(ZipError::FileNotFound))),
+            ("FileFault::NotRegular, remove", &at(FileAction::Read, FileFault::NotRegular(Remedy::Remove))),
+            ("FileFault::NotRegular, name", &at(FileAction::Write, FileFault::NotRegular(Remedy::NameAnother))),
+            ("FileFault::NotDirectory", &at(FileAction::Use, FileFault::NotDirectory)),
+            ("FileFault::DanglingLink", &at(FileAction::Write, FileFault::DanglingLink)),
+            ("FileFault::TooDeep", &at(FileAction::Pack, FileFault::TooDeep(16))),
+            ("FileFault::Outside", &at(FileAction::Pack, FileFault::Outside("/etc/passwd".into()))),
+            ("FileFault::NameNotUtf8", &at(FileAction::ReadDirectory, FileFault::NameNotUtf8("b".into()))),
+            ("FileFault::Incomplete", &at(FileAction::Write, FileFault::Incomplete)),
+            ("FileFault::TooLong", &at(FileAction::Read, FileFault::TooLong { mebibytes: 64 })),
+            ("FileFault::PathOutside", &at(FileAction::Read, FileFault::PathOutside("../x".to_owned()))),
+            ("FileFault::LinkAbove", &at(FileAction::Remove, FileFault::LinkAbove)),
+            ("FileFault::Vanished", &at(FileAction::Write, FileFault::Vanished)),
+            ("FileFault::Edit", &at(FileAction::Change, FileFault::Edit("line 3 has no value".to_owned()))),
+        ],
+    );
+}

@@ -1,0 +1,98 @@
+//! Runs a program of a package that is not a submission: a generator, an input validator, the
+//! model solution when it makes answers.
+//!
+//! Such a run has no verdict. It ends well or has failed.
+
+use crate::batch::judge_run;
+use crate::convention::printable;
+use crate::failure::JudgeFailure;
+use crate::program::{Executable, Limits};
+use crate::pump::{Input, Output, Sink, pump};
+use crate::verdict::Verdict;
+use millibox::{Supervisor, World};
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::os::fd::AsFd;
+
+pub use crate::pump::memory_file;
+
+/// The part of standard error that is kept.
+const STDERR_BYTES: usize = 4096;
+
+/// A run of a package's program.
+#[derive(Debug)]
+pub struct ToolRun<'a> {
+    /// The program.
+    pub executable: &'a Executable,
+    /// Its world, which shows at least the content of [`Executable::world`].
+    pub world: &'a World,
+    /// Arguments after the executable's own.
+    pub arguments: &'a [OsString],
+    /// Variables added to the executable's environment.
+    pub environment: &'a [(&'a str, String)],
+    /// Limits, without the suite's own needs, which are added.
+    pub limits: &'a Limits,
+    /// Standard input. `None`: it is empty.
+    pub input: Option<&'a File>,
+    /// The file for standard output.
+    pub output: &'a File,
+}
+
+/// The result of a [`ToolRun`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolResult {
+    /// Why the program did not end well. `None`: it exited with 0 within its limits.
+    pub failure: Option<ToolFailure>,
+    /// The exit status. `None`: the program did not exit.
+    pub exit_code: Option<i32>,
+}
+
+/// Why a package's program did not end well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolFailure {
+    /// The run's outcome, as in the reason of a verdict.
+    pub reason: String,
+    /// The beginning of its standard error, made printable. It may be empty.
+    pub stderr: String,
+}
+
+impl fmt::Display for ToolFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)?;
+        if self.stderr.is_empty() { Ok(()) } else { write!(f, ": {}", self.stderr) }
+    }
+}
+
+/// Runs a package's program to its end.
+///
+/// # Errors
+/// The sandbox failed, or a pipe or file cannot be used.
+pub fn run(supervisor: &Supervisor, run: &ToolRun<'_>) -> Result<ToolResult, JudgeFailure> {
+    let mut request = run.executable.request_in(run.world, run.limits, run.arguments);
+    for (name, value) in run.environment {
+        request = request.env(name, value);
+    }
+    let mut input = match run.input {
+        None => Input::none(),
+        Some(file) => {
+            let (input, stdin) = Input::new(file.as_fd())?;
+            request = request.stdin(stdin);
+            input
+        }
+    };
+    let mut stderr_head = Vec::new();
+    let (stdout, stdout_end) = Output::new(Sink::File(run.output), run.limits.output)?;
+    let (stderr, stderr_end) = Output::new(Sink::Head(&mut stderr_head, STDERR_BYTES), u64::MAX)?;
+    let request = request.stdout(stdout_end).stderr(stderr_end);
+    let handle = supervisor.run(&request)?;
+    // The request owns the run's ends of the pipes. While they are open, the pipes never break.
+    drop(request);
+    let result = pump(&handle, &mut input, &mut [stdout, stderr], None)?;
+    let failure = match judge_run(&result, run.limits) {
+        Some((Verdict::JudgeError, outcome)) => return Err(JudgeFailure::Unfinished(outcome)),
+        Some((_, reason)) => Some(ToolFailure { reason, stderr: printable(&stderr_head, STDERR_BYTES) }),
+        None => None,
+    };
+    Ok(ToolResult { failure, exit_code: result.exit_code })
+}

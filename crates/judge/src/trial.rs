@@ -1,0 +1,65 @@
+//! A submission on a test: what a judge runs.
+
+use crate::failure::{JudgeFailure, Step};
+use crate::program::{Executable, Limits};
+use millibox::World;
+use millibox_package::model::Test;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// A test as it is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    /// The submission's standard input.
+    pub input: &'a Path,
+    /// The judges' answer.
+    pub answer: Option<&'a Path>,
+    /// The submission's arguments.
+    pub arguments: &'a [String],
+    /// The checker's flags.
+    pub flags: &'a [String],
+}
+
+impl<'a> Case<'a> {
+    /// A package's test. `flags` are the problem's; a test may state its own.
+    pub fn new(test: &'a Test, flags: &'a [String]) -> Case<'a> {
+        Case {
+            input: &test.input,
+            answer: test.answer.as_deref(),
+            arguments: &test.arguments,
+            flags: test.checker_flags.as_deref().unwrap_or(flags),
+        }
+    }
+}
+
+/// A submission on a test.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial<'a> {
+    /// The submission.
+    pub executable: &'a Executable,
+    /// The test.
+    pub case: Case<'a>,
+    /// The submission's limits on this test.
+    pub limits: &'a Limits,
+}
+
+impl Trial<'_> {
+    /// Checks that the submission's world shows neither input nor answer.
+    pub(crate) fn check_hidden_files(&self) -> Result<(), JudgeFailure> {
+        let files = [Some(self.case.input), self.case.answer];
+        files.into_iter().flatten().try_for_each(|path| check_hidden(&self.executable.world, path))
+    }
+
+    /// The arguments of the submission's run, after the executable's own.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        self.case.arguments.iter().map(OsString::from).collect()
+    }
+}
+
+fn check_hidden(world: &World, path: &Path) -> Result<(), JudgeFailure> {
+    let file = path.canonicalize().map_err(|error| JudgeFailure::step(Step::find(path), error))?;
+    match world.sources().find(|source| file.starts_with(source)) {
+        None => Ok(()),
+        Some(source) => Err(JudgeFailure::FileVisible { shown: source.to_owned(), file }),
+    }
+}

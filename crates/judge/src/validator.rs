@@ -1,0 +1,86 @@
+//! A package's own checker or interactor, ready to run.
+//!
+//! The ICPC format calls both output validators.
+
+use crate::program::{Executable, Limits};
+use crate::staging::Staged;
+use millibox::Supervisor;
+use millibox_package::model::{self, Convention, Format, Problem};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A package's own checker or interactor, ready to run.
+#[derive(Debug)]
+pub struct OutputValidator {
+    /// The program.
+    pub executable: Executable,
+    /// The arguments it takes and the form of its answer.
+    pub convention: Convention,
+    /// The directory of the package's tests, readable for the sandbox's user.
+    pub data: Staged,
+    /// Limits of one run.
+    pub limits: Limits,
+}
+
+impl OutputValidator {
+    /// A validator whose data lies in the directory `data`. Copies the data if the sandbox's user
+    /// cannot read it.
+    ///
+    /// # Errors
+    /// A file in `data` cannot be read, or the copies cannot be written.
+    pub fn new(
+        supervisor: &Supervisor,
+        executable: Executable,
+        convention: Convention,
+        data: &Path,
+        limits: &model::Limits,
+    ) -> std::io::Result<OutputValidator> {
+        let data = Staged::new(data, supervisor.ids())?;
+        Ok(OutputValidator { executable, convention, data, limits: checker_limits(limits) })
+    }
+
+    /// A validator of a package. Links in the package's data may lead anywhere in the package.
+    ///
+    /// # Errors
+    /// The errors of [`OutputValidator::new`].
+    pub fn of_package(
+        supervisor: &Supervisor,
+        executable: Executable,
+        convention: Convention,
+        problem: &Problem,
+    ) -> std::io::Result<OutputValidator> {
+        let data = Staged::within(&problem.directory, &data_directory(problem), supervisor.ids())?;
+        Ok(OutputValidator { executable, convention, data, limits: checker_limits(&problem.limits) })
+    }
+
+    /// Whether the checker opens the submission's output by its path. Otherwise the output is its
+    /// standard input.
+    pub(crate) fn wants_output_by_path(&self) -> bool {
+        self.convention != Convention::Icpc
+    }
+}
+
+/// The directory of a package that its checker sees.
+pub(crate) fn data_directory(problem: &Problem) -> PathBuf {
+    match problem.format {
+        Format::Sim => problem.directory.clone(),
+        Format::Legacy | Format::Icpc2023 => problem.directory.join("data"),
+    }
+}
+
+/// The limits of a checker's run: the package's limits for validation, or 20 s, 512 MiB and 64 MiB
+/// of output.
+///
+/// The output limit applies to each stream, to each file, and to the sum of all files in the
+/// feedback directory.
+pub fn checker_limits(limits: &model::Limits) -> Limits {
+    let cpu_time = limits.validation_time.unwrap_or(Duration::from_secs(20));
+    Limits {
+        cpu_time,
+        real_time: Limits::real_time_for(cpu_time),
+        memory: limits.validation_memory.unwrap_or(512 << 20),
+        output: limits.validation_output.unwrap_or(64 << 20),
+        // Enough for a script that starts programs.
+        processes: 32,
+    }
+}

@@ -1,0 +1,142 @@
+//! The state of one judging thread: the sandbox, its CPUs, and files for checkers.
+
+use crate::failure::{JudgeFailure, Step};
+use crate::feedback::{Feedback, FeedbackPlace};
+use crate::staging::{Ids, private_directory, stage_file};
+use crate::validator::OutputValidator;
+use millibox::{Supervisor, World};
+use std::ffi::OsString;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// The package's data in a checker's world.
+const DATA: &str = "/judge/data";
+/// The files of one test in a checker's world.
+pub(crate) const TEST: &str = "/judge/test";
+/// The directory with the feedback directory in a checker's world.
+pub(crate) const FEEDBACK: &str = "/judge/feedback";
+/// Name of the submission's output below [`TEST`].
+pub(crate) const OUTPUT: &str = "output";
+/// Name below [`TEST`] of the input of a pass after the first.
+const NEXT_INPUT: &str = "next-input";
+
+/// The state of one judging thread: the sandbox, its CPUs, and a directory for checkers' files,
+/// which is made when a package's own checker first runs.
+#[derive(Debug)]
+pub struct Worker<'a> {
+    pub(crate) supervisor: &'a Supervisor,
+    pub(crate) cpus: Vec<usize>,
+    files: Option<WorkerFiles>,
+}
+
+impl<'a> Worker<'a> {
+    /// A worker whose runs may use all CPUs of the supervisor's slots.
+    pub fn new(supervisor: &'a Supervisor) -> Worker<'a> {
+        Worker { supervisor, cpus: Vec::new(), files: None }
+    }
+
+    /// Pins the worker's runs to these CPUs. An empty list leaves them unpinned.
+    #[must_use]
+    pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Worker<'a> {
+        self.cpus = cpus.into_iter().collect();
+        self
+    }
+
+    /// The directories for checkers' files. The first call makes them.
+    pub(crate) fn files(&mut self) -> Result<&mut WorkerFiles, JudgeFailure> {
+        let files = match self.files.take() {
+            Some(files) => files,
+            None => WorkerFiles::new(self.supervisor.ids())?,
+        };
+        Ok(self.files.insert(files))
+    }
+
+    /// A fresh feedback directory, which the checker's world shows. A worker has one at a time.
+    pub(crate) fn feedback(&mut self) -> Result<Feedback, JudgeFailure> {
+        Ok(self.files()?.feedback.fresh()?)
+    }
+}
+
+/// The directories that a worker's checker runs share.
+#[derive(Debug)]
+pub(crate) struct WorkerFiles {
+    ids: Ids,
+    /// Read-only for the checker.
+    test: TempDir,
+    feedback: FeedbackPlace,
+    /// The world of the last checker.
+    world: Option<(Arc<OutputValidator>, World)>,
+}
+
+impl WorkerFiles {
+    fn new(ids: Ids) -> Result<WorkerFiles, JudgeFailure> {
+        let test = private_directory(ids).map_err(JudgeFailure::Staging)?;
+        Ok(WorkerFiles { ids, test, feedback: FeedbackPlace::new(ids)?, world: None })
+    }
+
+    /// An empty file for a submission's output, which the checker's world shows.
+    pub fn output_file(&self) -> Result<File, JudgeFailure> {
+        self.new_file(&self.test.path().join(OUTPUT))
+    }
+
+    /// Stores a checker's input for the next pass and returns its path.
+    pub fn store_next_input(&self, mut from: File) -> Result<PathBuf, JudgeFailure> {
+        let path = self.test.path().join(NEXT_INPUT);
+        let mut to = self.new_file(&path)?;
+        let failed = |error: std::io::Error| JudgeFailure::step(Step::StoreNextInput, error);
+        std::io::copy(&mut from, &mut to).map_err(failed)?;
+        // The umask may have removed bits. The directory above keeps other users out.
+        to.set_permissions(Permissions::from_mode(0o644)).map_err(failed)?;
+        Ok(path)
+    }
+
+    /// An empty file. A program that still writes to its predecessor cannot reach this one.
+    fn new_file(&self, path: &Path) -> Result<File, JudgeFailure> {
+        remove(path)?;
+        let file = File::options().write(true).create_new(true).mode(0o644).open(path);
+        file.map_err(|error| JudgeFailure::step(Step::CreateFile(path.to_owned()), error))
+    }
+
+    /// The world of a checker. All of a checker's runs share one world.
+    pub fn world(&mut self, validator: &Arc<OutputValidator>) -> World {
+        match &self.world {
+            Some((last, world)) if Arc::ptr_eq(last, validator) => world.clone(),
+            _ => {
+                let world = validator
+                    .executable
+                    .world
+                    .clone()
+                    .read_only(validator.data.path(), DATA)
+                    .read_only(self.test.path(), TEST)
+                    .read_write(self.feedback.path(), FEEDBACK);
+                self.world = Some((validator.clone(), world.clone()));
+                world
+            }
+        }
+    }
+
+    /// Returns a file's path in the checker's world. A file outside the data is staged in the
+    /// test's directory as `name`.
+    pub fn show(&self, validator: &OutputValidator, file: &Path, name: &str) -> Result<OsString, JudgeFailure> {
+        if let Some(relative) = validator.data.relative(file) {
+            return Ok(Path::new(DATA).join(relative).into());
+        }
+        let target = self.test.path().join(name);
+        remove(&target)?;
+        let file = file.canonicalize().map_err(|error| JudgeFailure::step(Step::find(file), error))?;
+        stage_file(&file, &target, self.ids).map_err(JudgeFailure::Staging)?;
+        Ok(Path::new(TEST).join(name).into())
+    }
+}
+
+fn remove(path: &Path) -> Result<(), JudgeFailure> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(JudgeFailure::step(Step::RemoveFile(path.to_owned()), error))
+        }
+        _ => Ok(()),
+    }
+}
