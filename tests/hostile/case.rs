@@ -424,7 +424,7 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// Looks more often than there are homes, of which one that is still being cleaned up is left out. Without what holds
+    /// Looks more often than there are runners, of which one that is still being cleaned up is left out. Without what holds
     /// it, it need not get through but where it has planted something.
     fn looks(&mut self, supervisor: &Supervisor) -> Result<Held, Trouble> {
         let mut held = self.single(supervisor, "look");

@@ -1,4 +1,4 @@
-//! Where homes are held, and that programs are not.
+//! Where runners are held, and that programs are not.
 
 use crate::builder;
 use millibox::{Outcome, Supervisor};
@@ -26,22 +26,22 @@ fn cpus_of(process: i32) -> Vec<usize> {
     numbers(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default())
 }
 
-/// That of each home, as soon as all have settled.
-fn cpus_of_homes(supervisor: &Supervisor, count: usize) -> Vec<usize> {
+/// That of each runner, as soon as all have settled.
+fn cpus_of_runners(supervisor: &Supervisor, count: usize) -> Vec<usize> {
     let mut cpus = Vec::new();
     let settled = eventually(Duration::from_secs(10), || {
-        cpus = homes(supervisor).map(cpus_of).collect();
+        cpus = runners(supervisor).map(cpus_of).collect();
         cpus.len() == count && cpus.iter().all(|cpus| cpus.len() == 1)
     });
-    assert!(settled, "homes on {cpus:?}");
+    assert!(settled, "runners on {cpus:?}");
     let mut cpus = cpus.concat();
     cpus.sort_unstable();
     cpus
 }
 
-fn homes(supervisor: &Supervisor) -> impl Iterator<Item = i32> {
+fn runners(supervisor: &Supervisor) -> impl Iterator<Item = i32> {
     let all = descendants(supervisor.pid()).into_iter().map(|process| process.pid);
-    all.filter(|&pid| name(pid) == "millibox-home")
+    all.filter(|&pid| name(pid) == "millibox-runner")
 }
 
 /// All that a supervisor may use. Neither our own affinity nor a share of the CPUs' time changes that.
@@ -61,24 +61,24 @@ fn cpu_of_supervisor(supervisor: &Supervisor) -> usize {
     its[0]
 }
 
-/// The one CPU on which the home of a sleeper's run is held.
+/// The one CPU on which the runner of a sleeper's run is held.
 fn cpu_of_run(supervisor: &Supervisor) -> usize {
     let (handle, _output) = sleeper(supervisor, &[]);
-    let its = homes(supervisor)
-        .filter(|&home| descendants(home as u32).iter().any(|process| name(process.pid) == "probe"))
+    let its = runners(supervisor)
+        .filter(|&runner| descendants(runner as u32).iter().any(|process| name(process.pid) == "probe"))
         .flat_map(cpus_of);
     let its: Vec<usize> = its.collect();
     handle.cancel();
     wait(&handle);
-    assert_eq!(its.len(), 1, "CPUs of homes in which something runs");
+    assert_eq!(its.len(), 1, "CPUs of runners in which something runs");
     its[0]
 }
 
 #[test]
-fn a_lone_slots_homes_are_on_several_cpus_and_its_programs_on_all() {
+fn a_lone_slots_runners_are_on_several_cpus_and_its_programs_on_all() {
     let Some(all) = at_least_two_cpus() else { return };
-    let supervisor = start(builder().slots(1).homes_per_slot(4));
-    let held: BTreeSet<usize> = cpus_of_homes(&supervisor, 4).into_iter().collect();
+    let supervisor = start(builder().slots(1).runners_per_slot(4));
+    let held: BTreeSet<usize> = cpus_of_runners(&supervisor, 4).into_iter().collect();
     assert_eq!(held.len(), (all.len() - 1).min(4));
     assert!(!held.contains(&cpu_of_supervisor(&supervisor)));
     for _ in 0..4 {
@@ -98,7 +98,7 @@ fn a_lone_slots_runs_begin_and_end_where_the_supervisor_is() {
         let its = cpu_of_supervisor(&supervisor);
         run(&supervisor, &millibox_tests::request(["exit", "0"]));
         for _ in 0..4 {
-            // Who comes before all is prepared begins where the home is.
+            // Who comes before all is prepared begins where the runner is.
             std::thread::sleep(Duration::from_millis(100));
             let (handle, _output) = sleeper(&supervisor, &[]);
             let all = descendants(supervisor.pid());
@@ -124,9 +124,9 @@ fn of_as_many_slots_as_cpus_each_has_one() {
     if all.len() > 16 {
         return skip("there are many CPUs");
     }
-    let supervisor = start(builder().slots(all.len()).homes_per_slot(2));
+    let supervisor = start(builder().slots(all.len()).runners_per_slot(2));
     let twice: Vec<usize> = all.iter().flat_map(|&cpu| [cpu, cpu]).collect();
-    assert_eq!(cpus_of_homes(&supervisor, 2 * all.len()), twice);
+    assert_eq!(cpus_of_runners(&supervisor, 2 * all.len()), twice);
 }
 
 /// Else it would come upon the end of the run before it, and the preparation of the next.
@@ -138,7 +138,7 @@ fn the_next_run_is_not_where_the_last_one_was() {
     let supervisor = start(builder().slots(2));
     let mut last = cpu_of_run(&supervisor);
     for _ in 0..4 {
-        // A second home is ready for this world by then.
+        // A second runner is ready for this world by then.
         std::thread::sleep(Duration::from_millis(100));
         let next = cpu_of_run(&supervisor);
         assert_ne!(next, last);
@@ -146,16 +146,16 @@ fn the_next_run_is_not_where_the_last_one_was() {
     }
 }
 
-/// A home that dies is followed by another in its place.
+/// A runner that dies is followed by another in its place.
 #[test]
-fn a_homes_successor_is_where_it_was() {
+fn a_runners_successor_is_where_it_was() {
     let supervisor = start(builder().slots(1));
-    let before = cpus_of_homes(&supervisor, 3);
-    let victim = descendants(supervisor.pid()).into_iter().find(|process| name(process.pid) == "millibox-home");
-    let victim = victim.expect("a home");
+    let before = cpus_of_runners(&supervisor, 3);
+    let victim = descendants(supervisor.pid()).into_iter().find(|process| name(process.pid) == "millibox-runner");
+    let victim = victim.expect("a runner");
     kill(victim.pid, Signal::KILL);
     assert!(eventually(Duration::from_secs(10), || !victim.is_there()));
-    assert_eq!(cpus_of_homes(&supervisor, 3), before);
+    assert_eq!(cpus_of_runners(&supervisor, 3), before);
 }
 
 /// A pool's members have one CPU each, and a request may name others.

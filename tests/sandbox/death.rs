@@ -4,7 +4,7 @@ use crate::limits::Above;
 use crate::{builder, supervisor};
 use millibox::{Backend, Error, Handle, Hint, Mount, Outcome, ProcessEnd, Request, RunError, Step, Supervisor, World};
 use millibox_tests::{
-    Gone, NURSERY, PATIENCE, Process, Random, descendants, directory, eventually, executable, kill, name, pipe,
+    Gone, PATIENCE, Process, Random, SPAWNER, descendants, directory, eventually, executable, kill, name, pipe,
     process, processes_that_say, read_all, request, result, sandbox_error, skip, sleeper, start, token, wait,
 };
 use rustix::process::Signal;
@@ -22,13 +22,13 @@ fn died(handle: &Handle) -> String {
     }
 }
 
-/// Those above the tracee that says this: its pid1, its zygote, its home.
+/// Those above the target that says this: its pid1, its zygote, its runner.
 fn family(token: &str) -> [Process; 3] {
-    let tracee = processes_that_say(token).into_iter().next().expect("the tracee");
-    let pid1 = process(tracee.parent).expect("pid1");
+    let target = processes_that_say(token).into_iter().next().expect("the target");
+    let pid1 = process(target.parent).expect("pid1");
     let zygote = process(pid1.parent).expect("the zygote");
-    let home = process(zygote.parent).expect("the home");
-    [pid1, zygote, home]
+    let runner = process(zygote.parent).expect("the runner");
+    [pid1, zygote, runner]
 }
 
 #[test]
@@ -298,15 +298,15 @@ fn a_pid1_that_is_killed() {
 }
 
 #[test]
-fn a_home_or_zygote_that_is_killed() {
+fn a_runner_or_zygote_that_is_killed() {
     let supervisor = supervisor();
     for zygote in [false, true, false, true] {
         let token = token();
         let (victim, read) = sleeper(&supervisor, &[&token]);
         let (neighbour, _neighbour_read) = sleeper(&supervisor, &[]);
-        let [_, its_zygote, home] = family(&token);
-        assert!(descendants(supervisor.pid()).contains(&home));
-        kill(if zygote { its_zygote.pid } else { home.pid }, Signal::KILL);
+        let [_, its_zygote, runner] = family(&token);
+        assert!(descendants(supervisor.pid()).contains(&runner));
+        kill(if zygote { its_zygote.pid } else { runner.pid }, Signal::KILL);
         let result = wait(&victim);
         let hint = if zygote { Hint::ZygoteLost } else { Hint::Ended(ProcessEnd::Killed(libc::SIGKILL)) };
         assert_eq!(*sandbox_error(&result), RunError::new(Step::Runner).with_hint(hint));
@@ -356,23 +356,23 @@ fn a_builder_that_is_killed() {
 }
 
 #[test]
-fn a_nursery_that_is_killed() {
+fn a_spawner_that_is_killed() {
     let supervisor = supervisor();
     let token = token();
     let (running, read) = sleeper(&supervisor, &[&token]);
     let gone = Gone::of(&supervisor);
-    let nursery = descendants(supervisor.pid()).into_iter().find(|process| name(process.pid) == NURSERY);
-    kill(nursery.expect("the nursery").pid, Signal::KILL);
-    // Nobody else could make a home in place of one that dies.
+    let spawner = descendants(supervisor.pid()).into_iter().find(|process| name(process.pid) == SPAWNER);
+    kill(spawner.expect("the spawner").pid, Signal::KILL);
+    // Nobody else could make a runner in place of one that dies.
     let why = died(&running);
-    assert!(why.contains("the nursery") && why.contains("signal 9"), "{why}");
+    assert!(why.contains("the spawner") && why.contains("signal 9"), "{why}");
     gone.assert();
     assert!(processes_that_say(&token).is_empty());
     assert_eq!(millibox_tests::read_all(read), b"");
 }
 
 #[test]
-fn homes_zygotes_and_pid1s_that_are_killed_at_random_moments() {
+fn runners_zygotes_and_pid1s_that_are_killed_at_random_moments() {
     let supervisor = supervisor();
     let mut random = Random::new();
     let token = token();
@@ -382,7 +382,7 @@ fn homes_zygotes_and_pid1s_that_are_killed_at_random_moments() {
             .map(|index| supervisor.run(&request([["exit", "sleep"][index % 2], "2", &token])).unwrap())
             .collect();
         std::thread::sleep(Duration::from_micros(random.below(8000)));
-        // Homes are the supervisor's children, zygotes theirs, pid1s theirs.
+        // Runners are the supervisor's children, zygotes theirs, pid1s theirs.
         let all = descendants(supervisor.pid());
         let below =
             |above: &[i32]| -> Vec<i32> { all.iter().filter(|p| above.contains(&p.parent)).map(|p| p.pid).collect() };
@@ -390,7 +390,7 @@ fn homes_zygotes_and_pid1s_that_are_killed_at_random_moments() {
         for _ in 0..=round % 3 {
             victims = below(&victims);
         }
-        victims.retain(|&pid| name(pid) != NURSERY);
+        victims.retain(|&pid| name(pid) != SPAWNER);
         if !victims.is_empty() {
             kill(victims[random.below(victims.len() as u64) as usize], Signal::KILL);
         }
@@ -409,7 +409,7 @@ fn homes_zygotes_and_pid1s_that_are_killed_at_random_moments() {
         let works = || self::result(&supervisor, &Request::new("/bin/true")).outcome == Outcome::Exited(0);
         assert!(eventually(PATIENCE, works), "round {round}");
     }
-    eprintln!("{failures} runs failed with their home, zygote or pid1");
+    eprintln!("{failures} runs failed with their runner, zygote or pid1");
     assert!(failures <= 60, "one death ends more than one run: {failures}");
     assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
     let gone = Gone::of(&supervisor);
@@ -472,7 +472,7 @@ fn a_supervisor_that_is_out_of_descriptors() {
 }
 
 #[test]
-fn a_home_that_cannot_be_started_again_at_once() {
+fn a_runner_that_cannot_be_started_again_at_once() {
     let supervisor = supervisor();
     let pid = rustix::process::Pid::from_raw(supervisor.pid() as i32);
     let limit = |current| rustix::process::Rlimit { current, maximum: Some(1 << 20) };
@@ -480,20 +480,20 @@ fn a_home_that_cannot_be_started_again_at_once() {
         return skip("the supervisor's limits may not be changed");
     };
     assert_eq!(result(&supervisor, &request(["exit", "0"])).outcome, Outcome::Exited(0));
-    // No new descriptor, so no socket to a new home.
+    // No new descriptor, so no socket to a new runner.
     rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit(Some(3))).unwrap();
-    let homes = || descendants(supervisor.pid()).into_iter().filter(|its| name(its.pid) == "millibox-home");
-    for home in homes().collect::<Vec<_>>() {
-        rustix::process::kill_process(rustix::process::Pid::from_raw(home.pid).unwrap(), Signal::KILL).unwrap();
+    let runners = || descendants(supervisor.pid()).into_iter().filter(|its| name(its.pid) == "millibox-runner");
+    for runner in runners().collect::<Vec<_>>() {
+        rustix::process::kill_process(rustix::process::Pid::from_raw(runner.pid).unwrap(), Signal::KILL).unwrap();
     }
-    assert!(eventually(PATIENCE, || homes().next().is_none()), "they are dead");
+    assert!(eventually(PATIENCE, || runners().next().is_none()), "they are dead");
     // What is asked for meanwhile waits.
     let waiting = supervisor.run(&Request::new("/bin/sh").args(["-c", "exit 7"])).unwrap();
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(waiting.try_wait().unwrap(), None);
     rustix::process::prlimit(pid, rustix::process::Resource::Nofile, before).unwrap();
     assert_eq!(wait(&waiting).outcome, Outcome::Exited(7));
-    assert!(eventually(PATIENCE, || homes().count() > 1), "all of them come again");
+    assert!(eventually(PATIENCE, || runners().count() > 1), "all of them come again");
 }
 
 #[test]

@@ -30,12 +30,12 @@ use tempfile::TempDir;
 enum Role {
     Keeper,
     Supervisor,
-    Nursery,
+    Spawner,
     Builder,
-    Home,
+    Runner,
     Zygote,
     Pid1,
-    Tracee,
+    Target,
 }
 
 /// A call: the `count`-th of this number that this one makes.
@@ -52,8 +52,8 @@ enum Fault {
     Errno(i32),
     /// Somebody is killed while the call waits to be made.
     Kill(Role),
-    /// All homes of the caller are killed, and the call waits until they are gone with all that lived on them.
-    NoHomes,
+    /// All runners of the caller are killed, and the call waits until they are gone with all that lived on them.
+    NoRunners,
 }
 
 /// Whatever close(2) answers, the descriptor is closed; the others have no errors.
@@ -74,22 +74,22 @@ const CANNOT_FAIL: [i64; 11] = [
 
 const FAULTS: [Fault; 10] = [
     Fault::Errno(libc::ENOMEM),
-    Fault::Kill(Role::Tracee),
+    Fault::Kill(Role::Target),
     Fault::Errno(libc::EMFILE),
     Fault::Kill(Role::Pid1),
     Fault::Errno(libc::ENOSPC),
     Fault::Kill(Role::Zygote),
     Fault::Errno(libc::EAGAIN),
-    Fault::Kill(Role::Home),
+    Fault::Kill(Role::Runner),
     Fault::Kill(Role::Supervisor),
-    Fault::Kill(Role::Nursery),
+    Fault::Kill(Role::Spawner),
 ];
 
 /// Name of the threads that answer the calls.
 const ANSWERS: &str = "answers";
 
 /// Of the one slot: what is prepared for a run is in one of them.
-const HOMES: usize = 2;
+const RUNNERS: usize = 2;
 
 #[derive(Default)]
 struct Watch {
@@ -141,7 +141,7 @@ impl Place {
     }
 
     fn start(&self) -> Result<Supervisor, Error> {
-        builder().slots(1).homes_per_slot(HOMES).executable(self.executable()).start()
+        builder().slots(1).runners_per_slot(RUNNERS).executable(self.executable()).start()
     }
 
     /// Counts from here on; what is to happen when. Whether what was to happen before has happened: afterwards it
@@ -199,13 +199,13 @@ fn role(pid: i32) -> Option<Role> {
     Some(match field("Name:").trim() {
         "millibox-supervi" => Role::Keeper,
         "millibox-supe" | "millibox-super" => Role::Supervisor,
-        "millibox-nurse" => Role::Nursery,
+        "millibox-nurse" => Role::Spawner,
         "millibox-mount" => Role::Builder,
-        "millibox-home" => Role::Home,
+        "millibox-runner" => Role::Runner,
         // All three have the zygote's name; the last two are in a PID namespace of their own.
         "millibox-zygote" => match field("NSpid:").split_whitespace().last() {
             Some("1") => Role::Pid1,
-            Some("2") => Role::Tracee,
+            Some("2") => Role::Target,
             _ => Role::Zygote,
         },
         _ => return None,
@@ -257,7 +257,7 @@ fn answer(listener: &OwnedFd, watch: &Mutex<Watch>) {
                             answer.error = -errno;
                         }
                         Fault::Kill(whom) => kill(whom, role, pid),
-                        Fault::NoHomes => end_homes(pid),
+                        Fault::NoRunners => end_runners(pid),
                     }
                 }
                 _ => {}
@@ -287,12 +287,12 @@ fn kill(whom: Role, role: Role, pid: i32) {
     }
 }
 
-/// See [`Fault::NoHomes`].
-fn end_homes(supervisor: i32) {
+/// See [`Fault::NoRunners`].
+fn end_runners(supervisor: i32) {
     let below = millibox_tests::descendants(supervisor as u32);
-    let homes = below.iter().filter(|process| role(process.pid) == Some(Role::Home));
+    let runners = below.iter().filter(|process| role(process.pid) == Some(Role::Runner));
     // Before they are killed: who is left behind is another's.
-    let with_theirs: Vec<Vec<_>> = homes.map(|home| millibox_tests::descendants(home.pid as u32)).collect();
+    let with_theirs: Vec<Vec<_>> = runners.map(|runner| millibox_tests::descendants(runner.pid as u32)).collect();
     for family in &with_theirs {
         millibox_tests::kill(family[0].pid, rustix::process::Signal::KILL);
     }
@@ -392,7 +392,7 @@ fn size(supervisor: &Supervisor) -> (usize, usize) {
     (family.iter().map(|process| descriptors(process.pid)).sum(), family.len())
 }
 
-/// The same when every home has had its turn.
+/// The same when every runner has had its turn.
 fn size_at_rest(place: &Place, supervisor: &Supervisor, expected: &[String]) -> (usize, usize) {
     for _ in 0..4 {
         works(supervisor, expected);
@@ -428,7 +428,7 @@ fn a_fault_at_every_call_of_a_request() {
     works(&supervisor, &expected);
     place.settle(&supervisor);
     let points = place.watch().seen.clone();
-    for role in [Role::Supervisor, Role::Zygote, Role::Pid1, Role::Tracee] {
+    for role in [Role::Supervisor, Role::Zygote, Role::Pid1, Role::Target] {
         assert!(points.iter().any(|point| point.role == role), "{role:?} makes no call: {points:?}");
     }
     let all = std::env::var("MILLIBOX_FAULTS").ok().map(|from| from.parse::<usize>().expect("a number"));
@@ -466,10 +466,10 @@ fn a_fault_at_every_call_of_a_request() {
                     assert!(why.contains("signal") || why.contains("cannot "), "{what}: {why:?}");
                 }
             }
-            // What came after the answer may have hit what was prepared for a later run. Which home has that
+            // What came after the answer may have hit what was prepared for a later run. Which runner has that
             // run is a matter of who was ready first; it is told once, and those after it work.
             let mut told = matches!(came, Came::Refused(_));
-            for _ in 0..HOMES {
+            for _ in 0..RUNNERS {
                 if !fired || supervisor.is_dead() {
                     break;
                 }
@@ -485,7 +485,7 @@ fn a_fault_at_every_call_of_a_request() {
             }
             // It may have died after its answer, too.
             let next = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                (0..HOMES).for_each(|_| works(&supervisor, &expected));
+                (0..RUNNERS).for_each(|_| works(&supervisor, &expected));
             }));
             if next.is_err() {
                 assert!(supervisor.is_dead(), "{what}: the next request does not work");
@@ -497,7 +497,7 @@ fn a_fault_at_every_call_of_a_request() {
         }
     }
     let after = size_at_rest(&place, &supervisor, &expected);
-    // How many homes have something prepared varies: each that has is a zygote, a pid1 and a tracee more,
+    // How many runners have something prepared varies: each that has is a zygote, a pid1 and a target more,
     // with some 25 descriptors each.
     let more = after.1.saturating_sub(before.1);
     assert!(more <= 2 * 3 && after.0 <= before.0 + 26 * more + 20, "{before:?} became {after:?}");
@@ -510,7 +510,7 @@ fn a_fault_at_every_call_of_a_request() {
 
 /// The launch is what the supervisor sends first for a request. Nothing of the run has begun then.
 #[test]
-fn homes_that_die_before_they_have_their_run() {
+fn runners_that_die_before_they_have_their_run() {
     let place = Place::new();
     let supervisor = match place.start() {
         Ok(supervisor) => supervisor,
@@ -520,7 +520,7 @@ fn homes_that_die_before_they_have_their_run() {
     for _ in 0..3 {
         place.settle(&supervisor);
         let launch = Point { role: Role::Supervisor, number: libc::SYS_sendmsg as i32, count: 1 };
-        place.arm(Some((launch, Fault::NoHomes)));
+        place.arm(Some((launch, Fault::NoRunners)));
         works(&supervisor, &expected);
         assert!(place.arm(None), "the supervisor sends nothing");
     }
@@ -590,7 +590,7 @@ fn a_fault_at_calls_of_the_start() {
         if said != "no difference" {
             told += 1;
             assert!(hit, "{what}: not made, and yet {said}");
-            let words = ["cannot ", "killed", "signal", "error", "a home exited", "the nursery"]
+            let words = ["cannot ", "killed", "signal", "error", "a runner exited", "the spawner"]
                 .iter()
                 .any(|word| said.contains(word));
             assert!(words && !said.contains("panicked"), "{what}: {said:?}");

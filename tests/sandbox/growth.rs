@@ -3,7 +3,7 @@
 use crate::{builder, supervisor};
 use millibox::{Outcome, Request, Supervisor, World};
 use millibox_tests::{
-    Gone, NURSERY, Process, Random, descendants, eventually, name, needs_cgroups, pipe, request, skip, wait,
+    Gone, Process, Random, SPAWNER, descendants, eventually, name, needs_cgroups, pipe, request, skip, wait,
 };
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -89,7 +89,7 @@ fn does_not_grow(supervisor: &Supervisor, warm_up: usize, rounds: usize) {
     let before = size(supervisor);
     some_runs(supervisor, rounds);
     let mut after = size(supervisor);
-    // What is prepared at the moment varies by a home.
+    // What is prepared at the moment varies by a runner.
     let fits = |after: &Size| {
         after.processes <= before.processes + 2
             && after.descriptors.unwrap_or(0) <= before.descriptors.unwrap_or(0) + 20
@@ -155,7 +155,7 @@ fn an_idle_supervisor_is_no_load() {
         };
         descendants(supervisor.pid()).iter().filter_map(|process| state(process.pid)).collect()
     };
-    // Supervisor, nursery, home, zygote, and at least one prepared pid1 with its tracee.
+    // Supervisor, spawner, runner, zygote, and at least one prepared pid1 with its target.
     let calm = |states: &[char]| states.len() >= 6 && states.iter().all(|state| *state == 'S');
     assert!(eventually(Duration::from_secs(5), || calm(&waiting())), "{:?}", waiting());
 }
@@ -203,13 +203,13 @@ fn soak_million() {
             let handles: Vec<_> =
                 (0..8).map(|_| supervisor.run(&request(["spin", "1"]).process_limit(2)).unwrap()).collect();
             done += handles.len();
-            // Without the nursery a supervisor ends; that is for later.
+            // Without the spawner a supervisor ends; that is for later.
             let mut below = descendants(supervisor.pid());
-            below.retain(|process| process.pid != supervisor.pid() as i32 && name(process.pid) != NURSERY);
+            below.retain(|process| process.pid != supervisor.pid() as i32 && name(process.pid) != SPAWNER);
             if !below.is_empty() && random.below(3) == 0 {
                 kills += 1;
                 let victim = below[random.below(below.len() as u64) as usize];
-                // A dead home whose pid1 has still to die is taken for a living one: they have one socket.
+                // A dead runner whose pid1 has still to die is taken for a living one: they have one socket.
                 victims.extend(descendants(victim.pid as u32));
                 millibox_tests::kill(victim.pid, Signal::KILL);
             }
@@ -237,12 +237,12 @@ fn soak_million() {
             }
         }
         if random.below(20) == 0 {
-            // All of it: by its own death, or by that of the nursery, which it ends with.
+            // All of it: by its own death, or by that of the spawner, which it ends with.
             let gone = Gone::of(&supervisor);
             deaths += 1;
-            let nursery = descendants(supervisor.pid()).into_iter().find(|process| name(process.pid) == NURSERY);
+            let spawner = descendants(supervisor.pid()).into_iter().find(|process| name(process.pid) == SPAWNER);
             let victim =
-                nursery.filter(|_| random.below(2) == 0).map_or(supervisor.pid() as i32, |nursery| nursery.pid);
+                spawner.filter(|_| random.below(2) == 0).map_or(supervisor.pid() as i32, |spawner| spawner.pid);
             millibox_tests::kill(victim, Signal::KILL);
             drop(supervisor);
             gone.assert();

@@ -27,7 +27,7 @@ fn ipc(supervisor: &Supervisor, world: &World) {
 #[test]
 fn ipc_objects_of_a_run_before() {
     ipc(&start(builder().slots(1)), &World::minimal());
-    ipc(&start(builder().slots(1).homes_per_slot(1)), &World::minimal());
+    ipc(&start(builder().slots(1).runners_per_slot(1)), &World::minimal());
     ipc(&supervisor(), &World::minimal().uid(0));
 }
 
@@ -100,7 +100,7 @@ fn ids_of_processes_start_anew() {
     }
 }
 
-/// A home that has moved to fresh cgroups shows none of it: neither a name of the host's, nor
+/// A runner that has moved to fresh cgroups shows none of it: neither a name of the host's, nor
 /// that an earlier run had many processes.
 #[test]
 fn cgroups_look_the_same_whatever_ran_before() {
@@ -119,7 +119,7 @@ fn cgroups_look_the_same_whatever_ran_before() {
         let elsewhere: Vec<String> = seen
             .text()
             .lines()
-            .filter(|line| line.contains("home") || line.contains("/.."))
+            .filter(|line| line.contains("runner") || line.contains("/.."))
             .map(str::to_owned)
             .collect();
         assert!(elsewhere.is_empty() && !seen.stdout.is_empty(), "round {round}: {elsewhere:?}");

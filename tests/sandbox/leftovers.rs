@@ -8,7 +8,7 @@ use millibox_tests::{
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
-/// A run that does this in a shell; its zygote is stopped before it ends, so that its home comes to no end of it. Nobody
+/// A run that does this in a shell; its zygote is stopped before it ends, so that its runner comes to no end of it. Nobody
 /// knows of a thing that the kernel takes apart for so long in all machines.
 fn stuck(supervisor: &Supervisor, script: &str) -> (i32, Figures) {
     let token = token();
@@ -16,10 +16,10 @@ fn stuck(supervisor: &Supervisor, script: &str) -> (i32, Figures) {
     let request = Request::new("/bin/sh").args(["-c", &format!("{script}; read line"), &token]).stdin(read);
     let run = supervisor.run(&request).unwrap();
     drop(request);
-    // The tracee says its home's command line until it is the program.
+    // The target says its runner's command line until it is the program.
     assert!(eventually(PATIENCE, || !processes_that_say(&token).is_empty()));
-    let tracee = processes_that_say(&token).remove(0);
-    let pid1 = process(tracee.parent).expect("pid1");
+    let target = processes_that_say(&token).remove(0);
+    let pid1 = process(target.parent).expect("pid1");
     kill(pid1.parent, Signal::STOP);
     drop(write);
     let result = wait(&run);
@@ -33,8 +33,8 @@ fn several(supervisor: &Supervisor, request: &Request) -> Vec<Handle> {
 }
 
 #[test]
-fn a_home_that_takes_long_is_not_waited_for_while_there_are_others() {
-    let supervisor = start(builder().slots(1).homes_per_slot(3));
+fn a_runner_that_takes_long_is_not_waited_for_while_there_are_others() {
+    let supervisor = start(builder().slots(1).runners_per_slot(3));
     let (zygote, _) = stuck(&supervisor, "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done");
     let innocent = request(["exit", "0"]).real_time_limit(Duration::from_secs(10));
     let begin = Instant::now();
@@ -42,7 +42,7 @@ fn a_home_that_takes_long_is_not_waited_for_while_there_are_others() {
         let result = wait(&handle);
         assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
     }
-    // Pairs find the other two homes, in another world as well.
+    // Pairs find the other two runners, in another world as well.
     let other = innocent.clone().world(&millibox_tests::world_with_proc());
     for pair in [[&innocent, &other], [&other, &other], [&other, &innocent]] {
         for handle in supervisor.run_pair(pair).unwrap() {
@@ -58,8 +58,8 @@ fn a_home_that_takes_long_is_not_waited_for_while_there_are_others() {
 }
 
 #[test]
-fn the_only_home_is_waited_for() {
-    let supervisor = start(builder().slots(1).homes_per_slot(1));
+fn the_only_runner_is_waited_for() {
+    let supervisor = start(builder().slots(1).runners_per_slot(1));
     let (zygote, _) = stuck(&supervisor, "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done");
     let handles = several(&supervisor, &request(["exit", "0"]).real_time_limit(Duration::from_secs(10)));
     // Who waits is still nobody's.
@@ -73,10 +73,10 @@ fn the_only_home_is_waited_for() {
     }
 }
 
-/// The only home is given up after 10 s, and the run has another. Its own clock begins there.
+/// The only runner is given up after 10 s, and the run has another. Its own clock begins there.
 #[test]
 fn run_that_has_not_begun_reaches_no_limit() {
-    let supervisor = start(builder().slots(1).homes_per_slot(1));
+    let supervisor = start(builder().slots(1).runners_per_slot(1));
     // So little that the next launch is sent before its end.
     let (zygote, figures) = stuck(&supervisor, ":");
     if figures.cpu_user_ns + figures.cpu_system_ns > 20_000_000 {
@@ -98,7 +98,7 @@ fn memory_in_sockets_that_go_in_a_circle() {
     if available.and_then(|kib| kib.parse().ok()).unwrap_or(0) < (2 * MIB) << 10 {
         return skip("there is too little memory");
     }
-    let supervisor = start(builder().slots(1).homes_per_slot(3));
+    let supervisor = start(builder().slots(1).runners_per_slot(3));
     for _ in 0..2 {
         let hostile = supervisor.run(&request(["circle", &MIB.to_string()])).unwrap();
         let innocent = several(&supervisor, &request(["exit", "0"]));

@@ -3,7 +3,7 @@
 use crate::{builder, supervisor};
 use millibox::{Backend, BackendChoice, Error, Outcome, Request, RequestError, Step, World};
 use millibox_tests::{
-    NURSERY, eventually, name, needs_cgroups, probe_run, processes_that_say, request, result, run, sleeper, start,
+    SPAWNER, eventually, name, needs_cgroups, probe_run, processes_that_say, request, result, run, sleeper, start,
     token, wait,
 };
 use std::time::{Duration, Instant};
@@ -104,7 +104,7 @@ fn files_that_a_run_leaves_in_memory_are_not_the_next_ones() {
     if rustix::fs::statfs(shared).map_or(true, |its| its.f_type != 0x0102_1994) {
         return millibox_tests::skip("/dev/shm is no tmpfs");
     }
-    let supervisor = builder().slots(1).homes_per_slot(1).start().expect("a supervisor");
+    let supervisor = builder().slots(1).runners_per_slot(1).start().expect("a supervisor");
     if !needs_cgroups(&supervisor) {
         return;
     }
@@ -135,8 +135,8 @@ fn files_that_a_run_leaves_in_memory_are_not_the_next_ones() {
 /// What a run had in IPC objects the kernel frees when it comes to it, while the next run is on.
 #[test]
 fn shared_memory_that_a_run_leaves_is_no_room_for_the_next_ones() {
-    // With one home the next run is where the memory was.
-    let supervisor = builder().slots(1).homes_per_slot(1).start().expect("a supervisor");
+    // With one runner the next run is where the memory was.
+    let supervisor = builder().slots(1).runners_per_slot(1).start().expect("a supervisor");
     if !needs_cgroups(&supervisor) {
         return;
     }
@@ -232,7 +232,7 @@ fn kernel_memory_is_limited_too() {
     for what in ["tmp", "shm", "memfd"] {
         let over = result(&supervisor, &request(["charge", what, "48"]).memory_limit(24 * MIB));
         assert_eq!(over.outcome, Outcome::MemoryLimit, "{what}: {over}");
-        // Whoever the kernel has killed for it: of all that is there, the home may have been the largest.
+        // Whoever the kernel has killed for it: of all that is there, the runner may have been the largest.
         assert!(over.figures.peak_memory_bytes > 20 * MIB, "{what}: {over} {:?}", over.figures);
         let under = result(&supervisor, &request(["charge", what, "8"]).memory_limit(24 * MIB));
         assert_eq!(under.outcome, Outcome::Exited(0), "{what}: {under}");
@@ -271,7 +271,7 @@ fn who_is_killed_for_memory_says_nothing_of_the_next_run() {
     if !needs_cgroups(&supervisor) {
         return;
     }
-    // Once in each of the slot's homes, and more: whose counters a run that does not come to its exec finds.
+    // Once in each of the slot's runners, and more: whose counters a run that does not come to its exec finds.
     for _ in 0..6 {
         let over = result(&supervisor, &request(["eat", "200"]).memory_limit(32 * MIB));
         assert_eq!(over.outcome, Outcome::MemoryLimit, "{over}");
@@ -385,7 +385,7 @@ fn cpu_bandwidth() {
 /// cgroup, and nobody in it runs until that is paid.
 #[test]
 fn what_is_owed_of_cpu_bandwidth_ends_with_the_run() {
-    let supervisor = start(builder().slots(1).homes_per_slot(1));
+    let supervisor = start(builder().slots(1).runners_per_slot(1));
     if !needs_cgroups(&supervisor) {
         return;
     }
@@ -572,20 +572,20 @@ fn limits_of_the_rlimit_backend() {
 /// The run that the stopped process does not receive is given to another one, and its clock begins there.
 #[test]
 fn run_that_a_stopped_target_does_not_receive_is_given_to_another() {
-    let supervisor = millibox_tests::start(builder().slots(1).homes_per_slot(1));
+    let supervisor = millibox_tests::start(builder().slots(1).runners_per_slot(1));
     probe_run(&supervisor, &["exit", "0"]);
-    // The prepared tracee waits for its launch: nobody's parent. It is stopped.
+    // The prepared target waits for its launch: nobody's parent. It is stopped.
     let prepared = || {
         let all = millibox_tests::descendants(supervisor.pid());
         let is_leaf = |one: &&millibox_tests::Process| all.iter().all(|other| other.parent != one.pid);
-        let leaf = all.iter().filter(is_leaf).find(|one| name(one.pid) != NURSERY)?.pid;
-        // Supervisor, nursery, home, zygote, pid1, tracee: all must be there.
+        let leaf = all.iter().filter(is_leaf).find(|one| name(one.pid) != SPAWNER)?.pid;
+        // Supervisor, spawner, runner, zygote, pid1, target: all must be there.
         (all.len() >= 6).then_some(leaf)
     };
     assert!(millibox_tests::eventually(Duration::from_secs(5), || prepared().is_some()));
     std::thread::sleep(Duration::from_millis(100));
-    let tracee = rustix::process::Pid::from_raw(prepared().unwrap()).unwrap();
-    rustix::process::kill_process(tracee, rustix::process::Signal::STOP).unwrap();
+    let target = rustix::process::Pid::from_raw(prepared().unwrap()).unwrap();
+    rustix::process::kill_process(target, rustix::process::Signal::STOP).unwrap();
     let run = supervisor.run(&request(["exit", "0"]).real_time_limit(Duration::from_secs(2))).unwrap();
     let result = wait(&run);
     assert_eq!(result.outcome, Outcome::Exited(0), "{result}");

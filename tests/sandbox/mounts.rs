@@ -617,7 +617,7 @@ fn a_mount_point_that_another_run_moves() {
                         }
                     }
                     _ => {
-                        // There are three homes.
+                        // There are three runners.
                         let known = output.text() == wanted || time < 3 && output.text() == lost;
                         assert!(known, "{time}: {}: {}", output.result, output.text());
                         started += u32::from(output.text() == wanted);

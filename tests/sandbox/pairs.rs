@@ -65,7 +65,7 @@ fn a_pair_waits_for_a_slot_and_not_for_its_half() {
 #[test]
 fn a_run_that_came_later_does_not_take_a_pairs_slot() {
     let supervisor = start(builder().slots(1));
-    // The pair's worlds are built (a run whose world is not yet lets others pass), and no home is
+    // The pair's worlds are built (a run whose world is not yet lets others pass), and no runner is
     // ready for them.
     assert_ended(&pair(&supervisor, [&world_with_proc(), &World::minimal().uid(1000)]));
     for uid in 2000..2004 {
@@ -127,8 +127,8 @@ fn from_its_start_each_half_is_a_run_of_its_own() {
 }
 
 #[test]
-fn a_slot_with_one_home_has_no_room_for_a_pair() {
-    let supervisor = start(builder().slots(2).homes_per_slot(1));
+fn a_slot_with_one_runner_has_no_room_for_a_pair() {
+    let supervisor = start(builder().slots(2).runners_per_slot(1));
     let good = request(["exit", "0"]);
     match supervisor.run_pair([&good, &good]) {
         Err(Error::Request(RequestError::PairNeedsTwoRunners)) => {}

@@ -7,7 +7,7 @@
 #![allow(unsafe_code, reason = "it looks into processes by ptrace(2)")]
 
 use millibox_seccomp::{Action, Arch, Program, constant_action};
-use millibox_tests::{NURSERY, descendants, directory, eventually, executable, is_root, name, process, share, skip};
+use millibox_tests::{SPAWNER, descendants, directory, eventually, executable, is_root, name, process, share, skip};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// A user that nobody is.
 const USER: u32 = 61_234;
 
-/// A client in a process of its own, with one home, and all below it.
+/// A client in a process of its own, with one runner, and all below it.
 struct Scene {
     client: Child,
     _copies: Option<tempfile::TempDir>,
@@ -37,7 +37,7 @@ impl Drop for Scene {
 }
 
 impl Scene {
-    /// `running`: a program runs; else a tracee waits for one.
+    /// `running`: a program runs; else a target waits for one.
     fn set(user: Option<u32>, running: bool, changes: &[&str]) -> Scene {
         let copies = user.map(|_| directory());
         let place = match &copies {
@@ -78,8 +78,8 @@ impl Scene {
         let mut scene = Scene { client, _copies: copies, backend: said["backend"].clone(), processes: Vec::new() };
         let supervisor: i32 = said["pid"].parse().expect("a number");
         let found = eventually(Duration::from_secs(20), || {
-            scene.processes = find(pid, supervisor, if running { "program" } else { "tracee" });
-            scene.processes.last().is_some_and(|(name, _)| *name == "program" || *name == "tracee")
+            scene.processes = find(pid, supervisor, if running { "program" } else { "target" });
+            scene.processes.last().is_some_and(|(name, _)| *name == "program" || *name == "target")
         });
         assert!(found, "{:?}", scene.processes);
         if !running {
@@ -103,11 +103,11 @@ fn find(client: i32, supervisor: i32, last: &'static str) -> Vec<(&'static str, 
     }
     all.push(("supervisor", supervisor));
     let below = descendants(supervisor as u32);
-    let is_nursery = |pid: i32| name(pid) == NURSERY;
-    all.extend(below.iter().find(|its| is_nursery(its.pid)).map(|its| ("nursery", its.pid)));
+    let is_spawner = |pid: i32| name(pid) == SPAWNER;
+    all.extend(below.iter().find(|its| is_spawner(its.pid)).map(|its| ("spawner", its.pid)));
     let mut above = supervisor;
-    for name in ["home", "zygote", "pid1", last] {
-        let Some(next) = below.iter().find(|its| its.parent == above && !is_nursery(its.pid)) else { break };
+    for name in ["runner", "zygote", "pid1", last] {
+        let Some(next) = below.iter().find(|its| its.parent == above && !is_spawner(its.pid)) else { break };
         all.push((name, next.pid));
         above = next.pid;
     }
@@ -150,9 +150,9 @@ fn namespaces(processes: &[(&'static str, i32)]) -> Option<Vec<String>> {
         for kind in ["user", "mnt", "net", "ipc", "uts", "time", "cgroup", "pid"] {
             let link = std::fs::read_link(format!("/proc/{pid}/ns/{kind}")).ok()?.display().to_string();
             let maker = *makers.entry(link).or_insert_with(|| match (*name, kind) {
-                // The home enters it; its builder has made it and is gone.
-                ("home", "mnt") => "template's",
-                ("home", _) => "home's",
+                // The runner enters it; its builder has made it and is gone.
+                ("runner", "mnt") => "template's",
+                ("runner", _) => "runner's",
                 ("client", _) => "",
                 ("supervisor", _) => "supervisor's",
                 ("zygote", _) => "zygote's",
@@ -186,7 +186,7 @@ fn descriptors(pid: i32) -> Option<String> {
             "mnt" => "mount namespace".to_owned(),
             "net" => "network namespace".to_owned(),
             "anon_inode" => target.trim_start_matches("anon_inode:").trim_matches(['[', ']']).to_owned(),
-            "/memfd" => "home's memory".to_owned(),
+            "/memfd" => "runner's memory".to_owned(),
             "/proc" => "/proc (O_PATH)".to_owned(),
             // Seen from a mount namespace that has /dev elsewhere.
             "/dev/null" | "/null" => "/dev/null".to_owned(),
@@ -313,7 +313,7 @@ fn all_rows(user: Option<u32>) -> (Vec<Row>, String) {
     all.push(program.clone());
     let separate = rows(&Scene::set(user, true, &["separate-pid1"]));
     let pid1 = separate.iter().find(|row| row.name == "pid1").expect("pid1").clone();
-    let place = all.iter().position(|row| row.name == "tracee").expect("the tracee");
+    let place = all.iter().position(|row| row.name == "target").expect("the target");
     all.insert(place, Row { name: "pid1 with memory of its own", ..pid1 });
     (all, backend)
 }
@@ -340,15 +340,15 @@ fn table(rows: &[Row]) -> String {
 
 /// What holds of every machine and whoever looks.
 fn check(rows: &[Row], keeper_user: Option<&str>) {
-    let homes = "NET_ADMIN, SYS_CHROOT, SYS_ADMIN";
+    let runners = "NET_ADMIN, SYS_CHROOT, SYS_ADMIN";
     let mut expected = vec![
         ("supervisor", "unprivileged", "none", "none", 1),
-        ("nursery", "unprivileged", homes, homes, 0),
-        ("home", "unprivileged", homes, homes, 0),
-        ("zygote", "unprivileged", homes, homes, 1),
+        ("spawner", "unprivileged", runners, runners, 0),
+        ("runner", "unprivileged", runners, runners, 0),
+        ("zygote", "unprivileged", runners, runners, 1),
         ("pid1", "unprivileged", "none", "none", 1),
         ("pid1 with memory of its own", "unprivileged", "none", "none", 1),
-        ("tracee", "unprivileged", "none", "none", 1),
+        ("target", "unprivileged", "none", "none", 1),
         ("program", "unprivileged", "none", "none", 1),
     ];
     match keeper_user {
@@ -522,7 +522,7 @@ mod taken_over {
     }
 
     fn small() -> Supervisor {
-        start(builder().slots(1).homes_per_slot(1))
+        start(builder().slots(1).runners_per_slot(1))
     }
 
     const OPEN_NEW: u64 = (libc::O_CREAT | libc::O_WRONLY) as u64;
@@ -587,7 +587,7 @@ mod taken_over {
 
     #[test]
     fn a_supervisor_that_has_no_keeper_says_so_too() {
-        let supervisor = start(builder().slots(1).homes_per_slot(1).backend(millibox::BackendChoice::Rlimit));
+        let supervisor = start(builder().slots(1).runners_per_slot(1).backend(millibox::BackendChoice::Rlimit));
         let (running, _read) = sleeper(&supervisor, &[]);
         match call(supervisor.pid() as i32, libc::SYS_setns, &[]) {
             Answer::Forbidden => return skip("we may not trace the supervisor"),
@@ -713,7 +713,7 @@ mod taken_over {
 
     #[test]
     fn a_pid1() {
-        let separate = |separate| start(builder().slots(1).homes_per_slot(1).separate_pid1(separate));
+        let separate = |separate| start(builder().slots(1).runners_per_slot(1).separate_pid1(separate));
         let calls = || {
             let open = vec![Number(libc::AT_FDCWD as u64), Text("/"), Number(0)];
             refused().into_iter().chain([("openat", libc::SYS_openat, open)])
@@ -732,7 +732,7 @@ mod taken_over {
             // The next run has another.
             assert_eq!(millibox_tests::result(&supervisor, &request(["exit", "3"])).outcome, Outcome::Exited(3));
         }
-        // As SECURITY.md says: in its home's memory it is held by no more than its world's program.
+        // As SECURITY.md says: in its runner's memory it is held by no more than its world's program.
         let supervisor = separate(false);
         let (_running, _read) = sleeper(&supervisor, &[]);
         let open = [Number(libc::AT_FDCWD as u64), Text("/"), Number(0)];

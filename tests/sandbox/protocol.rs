@@ -355,8 +355,8 @@ fn numbers_that_do_not_fit() {
 
 /// The library does not ask for it.
 #[test]
-fn half_a_pair_where_there_is_one_home() {
-    let mut bare = Bare::start_with(&["--homes=1"]);
+fn half_a_pair_where_there_is_one_runner() {
+    let mut bare = Bare::start_with(&["--runners=1"]);
     let probe = probe();
     let world = located(world());
     let id = bare.id();

@@ -542,8 +542,8 @@ fn more_places_than_there_can_be() {
     for (builder, says) in [
         (builder().slots(0), "Builder::slots(0): give a number from 1 to 512"),
         (builder().slots(513), "Builder::slots(513)"),
-        (builder().homes_per_slot(0), "Builder::homes_per_slot(0): give a number from 1 to 4"),
-        (builder().homes_per_slot(5), "Builder::homes_per_slot(5)"),
+        (builder().runners_per_slot(0), "Builder::runners_per_slot(0): give a number from 1 to 4"),
+        (builder().runners_per_slot(5), "Builder::runners_per_slot(5)"),
         (builder().cpus([0, 1024]), "Builder::cpus: CPU 1024: numbers end at 1023"),
     ] {
         match builder.start() {

@@ -204,7 +204,7 @@ fn a_program_that_is_attached_late() {
     assert!(matches!(&result.outcome, Outcome::NotStarted(error) if error.errno == Some(libc::ENOENT)), "{result}");
 }
 
-/// Where the tracee attaches the program, these are what the sandbox itself calls between that and the program's first
+/// Where the target attaches the program, these are what the sandbox itself calls between that and the program's first
 /// instruction (ARCHITECTURE.md). One that must not be called costs no limit and no figure.
 #[test]
 fn the_calls_after_a_late_attachment() {
@@ -287,7 +287,7 @@ fn a_program_cannot_drop_what_others_have_read() {
 }
 
 /// What a dynamically linked program that does nothing calls, and what follows a program's
-/// attachment where each tracee attaches it (see ARCHITECTURE.md).
+/// attachment where each target attaches it (see ARCHITECTURE.md).
 const LEAST: [&str; 21] = [
     "execveat",
     "brk",
@@ -335,7 +335,7 @@ fn a_profile_that_kills_for_what_the_sandbox_calls() {
         // The program itself may do none of that.
         let forks = result(&supervisor, &Request::new("/bin/sh").args(["-c", "true & wait"]).world(&world));
         assert_eq!(forks.outcome, Outcome::Signaled(libc::SIGSYS), "{forks}");
-        // Another program in between, in the same home.
+        // Another program in between, in the same runner.
         assert_eq!(errno_of(&supervisor, &call(libc::SYS_unshare)), libc::EPERM);
     }
 }

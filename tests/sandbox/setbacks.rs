@@ -1,9 +1,9 @@
-//! A run of which nothing has begun goes to another home when its own is slow, dies or cannot prepare it.
+//! A run of which nothing has begun goes to another runner when its own is slow, dies or cannot prepare it.
 
 use crate::builder;
 use millibox::{Backend, Handle, Outcome, Request, Step, Supervisor};
 use millibox_tests::{
-    NURSERY, PATIENCE, Process, Random, descendants, eventually, kill, name, pipe, process, processes_that_say,
+    PATIENCE, Process, Random, SPAWNER, descendants, eventually, kill, name, pipe, process, processes_that_say,
     read_all, request, result, run, skip, start, token, wait, world_with_proc,
 };
 use rustix::process::Signal;
@@ -13,20 +13,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Homes, and all that lives below them.
-fn below_homes(supervisor: &Supervisor) -> Vec<Process> {
-    let own = |process: &Process| process.pid != supervisor.pid() as i32 && name(process.pid) != NURSERY;
+/// Runners, and all that lives below them.
+fn below_runners(supervisor: &Supervisor) -> Vec<Process> {
+    let own = |process: &Process| process.pid != supervisor.pid() as i32 && name(process.pid) != SPAWNER;
     descendants(supervisor.pid()).into_iter().filter(own).collect()
 }
 
-fn homes(supervisor: &Supervisor) -> Vec<Process> {
-    let is_home = |process: &Process| process.parent == supervisor.pid() as i32;
-    below_homes(supervisor).into_iter().filter(is_home).collect()
+fn runners(supervisor: &Supervisor) -> Vec<Process> {
+    let is_runner = |process: &Process| process.parent == supervisor.pid() as i32;
+    below_runners(supervisor).into_iter().filter(is_runner).collect()
 }
 
 fn children(supervisor: &Supervisor, parents: &[Process]) -> Vec<Process> {
     let is_child = |child: &Process| parents.iter().any(|parent| parent.pid == child.parent);
-    below_homes(supervisor).into_iter().filter(is_child).collect()
+    below_runners(supervisor).into_iter().filter(is_child).collect()
 }
 
 /// A run that copies its input to its output: its descriptors must be its own, and whole.
@@ -46,7 +46,7 @@ fn pair(supervisor: &Supervisor) -> ([Handle; 2], OwnedFd) {
     (supervisor.run_pair([&first, &second]).unwrap(), said)
 }
 
-/// Stops all processes of all homes, also those that one of them made meanwhile.
+/// Stops all processes of all runners, also those that one of them made meanwhile.
 fn stop_all(supervisor: &Supervisor) -> Vec<Process> {
     let mut stopped: Vec<Process> = Vec::new();
     // The state is field 3, after the last ')' (proc_pid_stat(5)).
@@ -55,7 +55,7 @@ fn stop_all(supervisor: &Supervisor) -> Vec<Process> {
         stat.rsplit(')').next().is_none_or(|fields| !fields.trim_start().starts_with(['R', 'S', 'D']))
     };
     let stops = || {
-        let now = below_homes(supervisor);
+        let now = below_runners(supervisor);
         let are_all = now.iter().all(is_stopped);
         now.iter().for_each(|process| kill(process.pid, Signal::STOP));
         stopped = now;
@@ -65,23 +65,23 @@ fn stop_all(supervisor: &Supervisor) -> Vec<Process> {
     stopped
 }
 
-/// All processes of all homes are stopped, so that no target receives what is launched now. Then some are killed.
+/// All processes of all runners are stopped, so that no target receives what is launched now. Then some are killed.
 #[test]
-fn homes_killed_before_they_receive_their_runs_fail_none_of_them() {
+fn runners_killed_before_they_receive_their_runs_fail_none_of_them() {
     let supervisor = start(builder().slots(2));
     let mut random = Random::new();
     for round in 0..8 {
-        // Of homes that have not settled nobody could tell that they can.
+        // Of runners that have not settled nobody could tell that they can.
         assert_eq!(result(&supervisor, &request(["exit", "0"])).outcome, Outcome::Exited(0));
         let stopped = stop_all(&supervisor);
         let texts = ["one", "two", "three"];
         let all = texts.map(|text| copies(&supervisor, text));
         let (both, said) = pair(&supervisor);
         std::thread::sleep(Duration::from_micros(random.below(40_000)));
-        let homes = homes(&supervisor);
-        let zygotes = children(&supervisor, &homes);
+        let runners = runners(&supervisor);
+        let zygotes = children(&supervisor, &runners);
         let victims = match round % 3 {
-            0 => homes,
+            0 => runners,
             1 => zygotes,
             _ => children(&supervisor, &zygotes),
         };
@@ -107,8 +107,8 @@ fn homes_killed_before_they_receive_their_runs_fail_none_of_them() {
     }
 }
 
-/// A run in a shell whose zygote is stopped before it ends: its home seems to take launches, and does not come to them.
-fn stop_a_home(supervisor: &Supervisor) -> i32 {
+/// A run in a shell whose zygote is stopped before it ends: its runner seems to take launches, and does not come to them.
+fn stop_a_runner(supervisor: &Supervisor) -> i32 {
     let token = token();
     let (read, write) = pipe();
     let shell = Request::new("/bin/sh").args(["-c", "read line", &token]).stdin(read);
@@ -124,10 +124,10 @@ fn stop_a_home(supervisor: &Supervisor) -> i32 {
 }
 
 #[test]
-fn home_with_a_stopped_zygote_keeps_no_run() {
-    let supervisor = start(builder().slots(1).homes_per_slot(3));
+fn runner_with_a_stopped_zygote_keeps_no_run() {
+    let supervisor = start(builder().slots(1).runners_per_slot(3));
     for _ in 0..3 {
-        let zygote = stop_a_home(&supervisor);
+        let zygote = stop_a_runner(&supervisor);
         for _ in 0..3 {
             let (handle, output) = copies(&supervisor, "text");
             let result = wait(&handle);
@@ -144,11 +144,11 @@ fn home_with_a_stopped_zygote_keeps_no_run() {
     }
 }
 
-/// The run is nobody's yet, so its end is not the home's matter.
+/// The run is nobody's yet, so its end is not the runner's matter.
 #[test]
-fn run_that_waits_in_a_stopped_home_can_be_killed_and_cancelled() {
-    let supervisor = start(builder().slots(1).homes_per_slot(1));
-    let zygote = stop_a_home(&supervisor);
+fn run_that_waits_in_a_stopped_runner_can_be_killed_and_cancelled() {
+    let supervisor = start(builder().slots(1).runners_per_slot(1));
+    let zygote = stop_a_runner(&supervisor);
     let asked = [0, 1].map(|_| copies(&supervisor, "text"));
     asked[0].0.kill();
     asked[1].0.cancel();
@@ -163,7 +163,7 @@ fn run_that_waits_in_a_stopped_home_can_be_killed_and_cancelled() {
     assert_eq!(read_all(&output), b"text");
 }
 
-/// Until it is dropped no home can make a process: the cgroup above all of them has no room for another one.
+/// Until it is dropped no runner can make a process: the cgroup above all of them has no room for another one.
 struct NoProcesses(Vec<PathBuf>);
 
 impl NoProcesses {
@@ -182,10 +182,10 @@ impl Drop for NoProcesses {
 }
 
 #[test]
-fn run_that_no_home_can_prepare_ends_with_an_error() {
+fn run_that_no_runner_can_prepare_ends_with_an_error() {
     let supervisor = start(builder().slots(1));
     if supervisor.backend() != Backend::Hybrid {
-        return skip("only in a version 1 cgroup does a home live in its runs' cgroup");
+        return skip("only in a version 1 cgroup does a runner live in its runs' cgroup");
     }
     let broken = NoProcesses::of(&supervisor);
     // What is prepared already still runs.
@@ -209,7 +209,7 @@ fn run_that_no_home_can_prepare_ends_with_an_error() {
 fn run_outlasts_a_short_want_of_processes() {
     let supervisor = start(builder().slots(1));
     if supervisor.backend() != Backend::Hybrid {
-        return skip("only in a version 1 cgroup does a home live in its runs' cgroup");
+        return skip("only in a version 1 cgroup does a runner live in its runs' cgroup");
     }
     for _ in 0..3 {
         let broken = NoProcesses::of(&supervisor);
@@ -223,7 +223,7 @@ fn run_outlasts_a_short_want_of_processes() {
     }
 }
 
-/// The socket that the run leaves in its standard input belongs to its home's network namespace, and stays.
+/// The socket that the run leaves in its standard input belongs to its runner's network namespace, and stays.
 #[test]
 fn socket_left_in_standard_input_fails_no_later_run() {
     let supervisor = start(builder().slots(1));
@@ -232,7 +232,7 @@ fn socket_left_in_standard_input_fails_no_later_run() {
         let (ours, its) = UnixStream::pair().unwrap();
         let leaves = request(["leave-socket"]).stdin(Arc::new(OwnedFd::from(its)));
         let leaving = supervisor.run(&leaves).unwrap();
-        // The first of these is launched in the same home before the kernel has taken the run apart.
+        // The first of these is launched in the same runner before the kernel has taken the run apart.
         let innocent: Vec<_> = (0..4).map(|_| copies(&supervisor, "text")).collect();
         assert_eq!(wait(&leaving).outcome, Outcome::Exited(0));
         left.push((ours, leaves));
@@ -242,7 +242,7 @@ fn socket_left_in_standard_input_fails_no_later_run() {
             assert_eq!(read_all(&output), b"text");
         }
     }
-    // Each home has the namespace that it has made, with nothing in it.
+    // Each runner has the namespace that it has made, with nothing in it.
     for _ in 0..3 {
         let output = run(&supervisor, &request(["sockstat"]).world(&world_with_proc()));
         assert_eq!(output.value("used"), "0", "{}", output.result);

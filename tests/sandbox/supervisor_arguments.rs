@@ -32,7 +32,7 @@ fn wrong_arguments() {
         (&["--socket=99999999999"], "--socket=99999999999"),
         (&["--socket=0", "--slots=0"], "--slots=0"),
         (&["--socket=0", "--slots=100000"], "--slots=100000"),
-        (&["--socket=0", "--homes=0"], "--homes=0"),
+        (&["--socket=0", "--runners=0"], "--runners=0"),
         (&["--socket=0", "--backend=v3"], "--backend=v3"),
         (&["--socket=0", "--pid1=both"], "--pid1=both"),
         (&["--socket=0", "--cgroup-parent=relative"], "relative"),

@@ -18,8 +18,8 @@ fn is_marked(supervisor: &Supervisor, mark: u32) {
 
 #[test]
 fn two_worlds_in_turn() {
-    for homes in [1, 2, 3] {
-        let supervisor = start(builder().slots(1).homes_per_slot(homes));
+    for runners in [1, 2, 3] {
+        let supervisor = start(builder().slots(1).runners_per_slot(runners));
         for round in 0..20 {
             is_marked(&supervisor, round % 2);
         }

@@ -129,7 +129,7 @@ pub enum RequestError {
     #[error("the list of CPUs is empty; name at least one, or omit it")]
     NoCpus,
     /// The supervisor's slots have one runner each, and a pair needs two.
-    #[error("a pair needs a slot with two runners; start the supervisor with Builder::homes_per_slot(2) or more")]
+    #[error("a pair needs a slot with two runners; start the supervisor with Builder::runners_per_slot(2) or more")]
     PairNeedsTwoRunners,
     /// Without cgroups the limit is weaker, and the caller did not choose the `rlimit` backend by name.
     #[error(

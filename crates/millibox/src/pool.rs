@@ -11,7 +11,7 @@ use crate::{Builder, Error, Handle, Request, Supervisor};
 /// It is fastest asked by a thread for each CPU that is held there (sched_setaffinity(2)) and has some runs outstanding:
 /// each is then served by its CPU's member, and nobody waits for one while another has nothing to do.
 ///
-/// What it costs: an idle supervisor with its homes for each CPU; and a run has its place in the queue of one
+/// What it costs: an idle supervisor with its runners for each CPU; and a run has its place in the queue of one
 /// member, so behind a long run it waits even if another member is idle by now. That is right for many short runs. For
 /// long ones ask for no more at once than there are members, or use a [`Supervisor`].
 #[derive(Debug)]

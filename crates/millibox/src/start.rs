@@ -2,7 +2,7 @@
 
 use crate::connection::{Connection, NewRun};
 use crate::{Backend, Error, Handle, Request, RequestError};
-use millibox_wire::{Hello, MOST_CPUS, MOST_HOMES, MOST_SLOTS};
+use millibox_wire::{Hello, MOST_CPUS, MOST_RUNNERS, MOST_SLOTS};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -39,7 +39,7 @@ pub enum BackendChoice {
 pub struct Builder {
     executable: Option<PathBuf>,
     slots: Option<usize>,
-    homes_per_slot: Option<usize>,
+    runners_per_slot: Option<usize>,
     backend: BackendChoice,
     cgroup_parent: Option<String>,
     user: Option<(u32, u32)>,
@@ -70,8 +70,8 @@ impl Builder {
     /// Places for runs per slot, from 1 to 4; without it, 3: while a run goes on in one, the others are cleaned up and
     /// prepared for the next. A pair needs 2; 1 is enough for a supervisor that serves a single run.
     #[must_use]
-    pub fn homes_per_slot(mut self, homes: usize) -> Builder {
-        self.homes_per_slot = Some(homes);
+    pub fn runners_per_slot(mut self, runners: usize) -> Builder {
+        self.runners_per_slot = Some(runners);
         self
     }
 
@@ -134,7 +134,7 @@ impl Builder {
             return Err(Error::Start(format!("Builder::cpus: CPU {cpu}: numbers end at {}", MOST_CPUS - 1)));
         }
         for (method, number, most) in
-            [("slots", self.slots, MOST_SLOTS), ("homes_per_slot", self.homes_per_slot, MOST_HOMES)]
+            [("slots", self.slots, MOST_SLOTS), ("runners_per_slot", self.runners_per_slot, MOST_RUNNERS)]
         {
             if let Some(number) = number.filter(|number| !(1..=most).contains(number)) {
                 return Err(Error::Start(format!("Builder::{method}({number}): give a number from 1 to {most}")));
@@ -162,8 +162,8 @@ impl Builder {
         if let Some(slots) = self.slots {
             command.arg(format!("--slots={slots}"));
         }
-        if let Some(homes) = self.homes_per_slot {
-            command.arg(format!("--homes={homes}"));
+        if let Some(runners) = self.runners_per_slot {
+            command.arg(format!("--runners={runners}"));
         }
         command.arg(match self.backend {
             BackendChoice::Auto => "--backend=auto",
@@ -235,7 +235,7 @@ impl Builder {
         process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).cgroups =
             hello.cgroups.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         let weak_backend = hello.backend == Backend::Rlimit && self.backend != BackendChoice::Rlimit;
-        let pairs = self.homes_per_slot != Some(1);
+        let pairs = self.runners_per_slot != Some(1);
         Ok(Supervisor { connection, hello, process, weak_backend, pairs })
     }
 }
@@ -393,7 +393,7 @@ impl Supervisor {
     /// others: if the program of one cannot be executed, the other goes on.
     ///
     /// # Errors
-    /// A request makes no sense, the supervisor was started with [one home per slot](Builder::homes_per_slot), or it is
+    /// A request makes no sense, the supervisor was started with [one runner per slot](Builder::runners_per_slot), or it is
     /// dead: nothing runs.
     pub fn run_pair(&self, requests: [&Request; 2]) -> Result<[Handle; 2], Error> {
         if !self.pairs {

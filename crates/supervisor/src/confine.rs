@@ -1,9 +1,9 @@
-//! What supervisor, nursery, keeper and pid1 give up when they are set up.
+//! What supervisor, spawner, keeper and pid1 give up when they are set up.
 //!
 //! | process | capabilities | seccomp program | landlock |
 //! | --- | --- | --- | --- |
 //! | supervisor | none | `policies/supervisor.toml` | reads /proc |
-//! | nursery | those of its homes | none: its children inherit it | none: it forbids mounts |
+//! | spawner | those of its runners | none: its children inherit it | none: it forbids mounts |
 //! | keeper | KILL, DAC_OVERRIDE, if it is root | `policies/keeper.toml` | cgroups |
 //! | pid1 of its own memory | none | `policies/pid1.toml` | |
 //!
@@ -18,13 +18,13 @@ use std::os::fd::{AsFd, OwnedFd};
 /// The programs, see build.rs.
 static SUPERVISOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/supervisor.bpf"));
 static KEEPER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/keeper.bpf"));
-/// For pid1, which attaches it once its tracee is there.
+/// For pid1, which attaches it once its target is there.
 pub static PID1: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pid1.bpf"));
 
-/// Capabilities that the nursery and homes keep, in the supervisor's own user namespace:
+/// Capabilities that the spawner and runners keep, in the supervisor's own user namespace:
 /// SYS_ADMIN (setns, unshare, mounts), SYS_CHROOT (setns to a mount namespace),
 /// NET_ADMIN (loopback).
-const HOMES: u64 = 1 << 21 | 1 << 18 | 1 << 12;
+const RUNNERS: u64 = 1 << 21 | 1 << 18 | 1 << 12;
 
 /// Capabilities of a keeper that is root. KILL: the kernel sends the supervisor the signal of its
 /// parent's death in the keeper's name, and the supervisor is another user (`reparent_leader()` in
@@ -55,12 +55,12 @@ fn keep_capabilities(keep: u64) -> Result<(), String> {
     calls::set_capabilities(keep).map_err(failed("drop capabilities"))
 }
 
-/// The nursery: what homes and builders need, and their children must not be denied, stays.
-pub fn nursery() -> Result<(), String> {
-    keep_capabilities(HOMES)
+/// The spawner: what runners and mounters need, and their children must not be denied, stays.
+pub fn spawner() -> Result<(), String> {
+    keep_capabilities(RUNNERS)
 }
 
-/// The supervisor, once the nursery is there: all but the seccomp program. The version of landlock that holds it; 0: none.
+/// The supervisor, once the spawner is there: all but the seccomp program. The version of landlock that holds it; 0: none.
 pub fn supervisor() -> Result<u32, String> {
     keep_capabilities(0)?;
     let procfs = directory("/proc")?;

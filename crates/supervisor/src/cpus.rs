@@ -1,17 +1,17 @@
-//! Which CPUs there are, and which one each home is held on, and with it its zygote, pid1, and the tracee before its
+//! Which CPUs there are, and which one each runner is held on, and with it its zygote, pid1, and the target before its
 //! program.
 //!
 //! They wake each other a dozen times for a run; on one CPU that costs a switch, across CPUs an
 //! interrupt, which is dear in a virtual machine. A pinned slot's programs are held there as well.
-//! Any other program may use all CPUs: its tracee leaves the home's CPU just before the exec. There
+//! Any other program may use all CPUs: its target leaves the runner's CPU just before the exec. There
 //! the kernel looks for a CPU that has less to do (`sched_exec()` in kernel/sched/core.c), and a program that is moved
-//! then waits for a thread of the kernel and for an idle CPU to wake up. So a run is to find its home's CPU free, which it is
-//! not where the run before it is being taken apart and another prepared: [`Cpus::of_home`] spreads homes over
+//! then waits for a thread of the kernel and for an idle CPU to wake up. So a run is to find its runner's CPU free, which it is
+//! not where the run before it is being taken apart and another prepared: [`Cpus::of_runner`] spreads runners over
 //! CPUs as far as there are enough, and of those that are ready the supervisor takes the one on whose CPU it has launched
 //! nothing for the longest time (`supervisor/dispatch.rs`).
 //!
-//! While the run of a lone slot goes on another CPU has nothing to do. So such a slot's homes are held on all CPUs but one,
-//! where the supervisor is, [`Cpus::of_runs`]: there it has tracee and pid1 wake up, who come from their home's CPU, where they
+//! While the run of a lone slot goes on another CPU has nothing to do. So such a slot's runners are held on all CPUs but one,
+//! where the supervisor is, [`Cpus::of_runs`]: there it has target and pid1 wake up, who come from their runner's CPU, where they
 //! were prepared, and back there pid1 goes with its word said, to be taken apart. From request to result nobody
 //! is woken across CPUs then, and finds nothing else there.
 
@@ -29,15 +29,15 @@ const NAMEABLE: usize = millibox_wire::MOST_CPUS;
 pub struct Cpus {
     /// Their numbers, ascending. Empty: they are not known, or have numbers that cannot be named, and nobody is held anywhere.
     allowed: Vec<usize>,
-    /// Where in `allowed` the first home is.
+    /// Where in `allowed` the first runner is.
     first: usize,
     /// All that a process of ours could ask for.
     machine: usize,
     slots: usize,
-    homes_per_slot: usize,
+    runners_per_slot: usize,
     pin: bool,
     mask: Vec<u64>,
-    /// Where a lone slot's runs begin, as an affinity mask; empty: at their homes.
+    /// Where a lone slot's runs begin, as an affinity mask; empty: at their runners.
     of_runs: Vec<u64>,
 }
 
@@ -49,7 +49,7 @@ impl Cpus {
     ///
     /// # Errors
     /// In words: CPUs were asked for that cannot be used.
-    pub fn take(asked: &[usize], slots: usize, homes_per_slot: usize, pin: bool) -> Result<Cpus, String> {
+    pub fn take(asked: &[usize], slots: usize, runners_per_slot: usize, pin: bool) -> Result<Cpus, String> {
         let _ = calls::set_affinity(&[u64::MAX; MOST_CPUS / 64]);
         let machine = affinity();
         let mut allowed = machine.clone();
@@ -75,17 +75,17 @@ impl Cpus {
             return Err(format!("--cpus: cannot use CPUs {allowed:?}: {}", errno_text(errno)));
         }
         let count = if machine.is_empty() { at_least_one() } else { machine.len() };
-        Ok(Cpus::of(allowed, calls::current_cpu(), count, slots, homes_per_slot, pin))
+        Ok(Cpus::of(allowed, calls::current_cpu(), count, slots, runners_per_slot, pin))
     }
 
-    /// Unless slots are pinned, homes begin with the CPU that we are on, which the scheduler has just chosen for us: of many
+    /// Unless slots are pinned, runners begin with the CPU that we are on, which the scheduler has just chosen for us: of many
     /// supervisors with a slot each, all would else be on the first.
     fn of(
         mut allowed: Vec<usize>,
         here: Option<usize>,
         machine: usize,
         slots: usize,
-        homes_per_slot: usize,
+        runners_per_slot: usize,
         pin: bool,
     ) -> Cpus {
         if allowed.last().is_some_and(|&cpu| cpu >= NAMEABLE) {
@@ -95,26 +95,26 @@ impl Cpus {
         let mask = mask_of(&allowed);
         let is_lone = slots == 1 && !pin && allowed.len() > 1;
         let of_runs = mask_of(allowed.get(first..=first).filter(|_| is_lone).unwrap_or_default());
-        Cpus { allowed, first, machine, slots, homes_per_slot: homes_per_slot.max(1), pin, mask, of_runs }
+        Cpus { allowed, first, machine, slots, runners_per_slot: runners_per_slot.max(1), pin, mask, of_runs }
     }
 
-    /// For who cannot say which process a tracee is: a lone slot's runs begin where their homes are.
-    pub fn begin_at_homes(&mut self) {
+    /// For who cannot say which process a target is: a lone slot's runs begin where their runners are.
+    pub fn begin_at_runners(&mut self) {
         self.of_runs.clear();
     }
 
-    /// Where a lone slot's runs begin, and its supervisor is, as an affinity mask; `None`: at their homes.
+    /// Where a lone slot's runs begin, and its supervisor is, as an affinity mask; `None`: at their runners.
     pub fn of_runs(&self) -> Option<&[u64]> {
         (!self.of_runs.is_empty()).then_some(&self.of_runs)
     }
 
-    /// Where a home is held; `None`: nowhere.
+    /// Where a runner is held; `None`: nowhere.
     ///
     /// A pinned slot has a CPU. So have slots of which there is one or more for each CPU, as all of them are busy then. Fewer
-    /// slots' homes are spread over all CPUs, a lone one's over all but that of its runs.
-    pub fn of_home(&self, index: usize) -> Option<usize> {
+    /// slots' runners are spread over all CPUs, a lone one's over all but that of its runs.
+    pub fn of_runner(&self, index: usize) -> Option<usize> {
         let count = self.allowed.len();
-        let slot = index / self.homes_per_slot;
+        let slot = index / self.runners_per_slot;
         let number = match self.of_runs() {
             Some(_) => 1 + index % (count - 1),
             None if self.pin || self.slots >= count => slot,
@@ -128,12 +128,12 @@ impl Cpus {
         self.allowed.last().map_or(0, |cpu| cpu + 1)
     }
 
-    /// What a tracee leaves its home's CPU for if its request names no CPUs, as an affinity mask; `None`: it stays.
+    /// What a target leaves its runner's CPU for if its request names no CPUs, as an affinity mask; `None`: it stays.
     pub fn of_programs(&self) -> Option<&[u64]> {
         (!self.pin && !self.allowed.is_empty()).then_some(&self.mask)
     }
 
-    /// Whether a home that cannot be held on its CPU must not run anything.
+    /// Whether a runner that cannot be held on its CPU must not run anything.
     pub fn pinned(&self) -> bool {
         self.pin
     }
@@ -216,20 +216,20 @@ mod tests {
     use super::*;
     use millibox_seccomp::{compile, profile};
 
-    fn homes(allowed: &[usize], here: usize, slots: usize, homes: usize, pin: bool) -> Vec<usize> {
-        let cpus = Cpus::of(allowed.to_vec(), Some(here), 64, slots, homes, pin);
-        (0..slots * homes).filter_map(|index| cpus.of_home(index)).collect()
+    fn runners(allowed: &[usize], here: usize, slots: usize, runners: usize, pin: bool) -> Vec<usize> {
+        let cpus = Cpus::of(allowed.to_vec(), Some(here), 64, slots, runners, pin);
+        (0..slots * runners).filter_map(|index| cpus.of_runner(index)).collect()
     }
 
     #[test]
-    fn a_lone_slots_runs_begin_where_we_are_and_its_homes_are_elsewhere() {
-        assert_eq!(homes(&[0, 1, 2, 3], 2, 1, 4, false), [3, 0, 1, 3]);
-        assert_eq!(homes(&[0, 1], 1, 1, 3, false), [0, 0, 0]);
-        assert_eq!(homes(&[5], 5, 1, 3, false), [5, 5, 5]);
+    fn a_lone_slots_runs_begin_where_we_are_and_its_runners_are_elsewhere() {
+        assert_eq!(runners(&[0, 1, 2, 3], 2, 1, 4, false), [3, 0, 1, 3]);
+        assert_eq!(runners(&[0, 1], 1, 1, 3, false), [0, 0, 0]);
+        assert_eq!(runners(&[5], 5, 1, 3, false), [5, 5, 5]);
         let mut cpus = Cpus::of(vec![1, 2, 3], Some(2), 4, 1, 3, false);
         assert_eq!(cpus.of_runs(), Some([0b100].as_slice()));
-        cpus.begin_at_homes();
-        assert_eq!((cpus.of_runs(), cpus.of_home(0), cpus.of_home(1)), (None, Some(2), Some(3)));
+        cpus.begin_at_runners();
+        assert_eq!((cpus.of_runs(), cpus.of_runner(0), cpus.of_runner(1)), (None, Some(2), Some(3)));
         for (slots, pin) in [(1, true), (2, false)] {
             assert_eq!(Cpus::of(vec![1, 2, 3], Some(2), 4, slots, 3, pin).of_runs(), None);
         }
@@ -237,22 +237,22 @@ mod tests {
 
     #[test]
     fn with_a_slot_for_each_cpu_a_slot_has_one() {
-        assert_eq!(homes(&[0, 1], 0, 2, 2, false), [0, 0, 1, 1]);
-        assert_eq!(homes(&[3, 7], 7, 4, 1, false), [7, 3, 7, 3]);
-        assert_eq!(homes(&[0, 1, 2, 3], 3, 2, 2, false), [3, 0, 1, 2]);
+        assert_eq!(runners(&[0, 1], 0, 2, 2, false), [0, 0, 1, 1]);
+        assert_eq!(runners(&[3, 7], 7, 4, 1, false), [7, 3, 7, 3]);
+        assert_eq!(runners(&[0, 1, 2, 3], 3, 2, 2, false), [3, 0, 1, 2]);
     }
 
     #[test]
     fn pinned_slots_are_counted_from_the_first_cpu() {
-        assert_eq!(homes(&[1, 3], 3, 2, 2, true), [1, 1, 3, 3]);
-        assert_eq!(homes(&[1, 3, 5], 5, 1, 3, true), [1, 1, 1]);
+        assert_eq!(runners(&[1, 3], 3, 2, 2, true), [1, 1, 3, 3]);
+        assert_eq!(runners(&[1, 3, 5], 5, 1, 3, true), [1, 1, 1]);
     }
 
     #[test]
     fn where_cpus_are_not_known_nobody_is_held() {
         for allowed in [vec![], vec![0, 1024]] {
             let cpus = Cpus::of(allowed, Some(0), 2000, 2, 2, true);
-            assert_eq!((cpus.of_home(0), cpus.of_programs(), cpus.end()), (None, None, 0));
+            assert_eq!((cpus.of_runner(0), cpus.of_programs(), cpus.end()), (None, None, 0));
             assert_eq!(cpus.at_once(None, false), 2000);
         }
     }

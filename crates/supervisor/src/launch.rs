@@ -1,8 +1,8 @@
-//! The memory that supervisor and home share: what a run is, and what came of it.
+//! The memory that supervisor and runner share: what a run is, and what came of it.
 //!
-//! One [`Shared`] per home. The supervisor fills in [`Launch`] and the strings, then
-//! sends the descriptors; the tracee reads them once the message has come. Tracee and
-//! pid1 (or, if pid1 was killed, the home) write [`Start`], [`Failure`] and [`End`],
+//! One [`Shared`] per runner. The supervisor fills in [`Launch`] and the strings, then
+//! sends the descriptors; the target reads them once the message has come. Target and
+//! pid1 (or, if pid1 was killed, the runner) write [`Start`], [`Failure`] and [`End`],
 //! then send a message. So each part has one writer at a time, ordered by messages.
 //!
 //! The supervisor believes nothing that it reads here beyond what it would
@@ -27,7 +27,7 @@ pub const CPU_WORDS: usize = millibox_wire::MOST_CPUS / u64::BITS as usize;
 /// "No limit" in [`Launch`].
 pub const UNLIMITED: u64 = u64::MAX;
 
-/// A home's [`Shared`], and the file that it is, by which the home's process gets it.
+/// A runner's [`Shared`], and the file that it is, by which the runner's process gets it.
 #[derive(Clone)]
 pub struct Memory {
     pub shared: &'static Shared,
@@ -35,7 +35,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Memory for a home and its runs.
+    /// Memory for a runner and its runs.
     pub fn new() -> std::io::Result<Memory> {
         let file = memory::shared_file::<Shared>()?;
         let shared: &'static Shared = memory::map_shared(file.as_fd())?;
@@ -48,31 +48,31 @@ impl Memory {
 #[derive(FromZeros)]
 #[repr(C)]
 pub struct Shared {
-    /// Supervisor → home: after this pid1, wait for a new world instead of preparing again.
+    /// Supervisor → runner: after this pid1, wait for a new world instead of preparing again.
     pub stay_idle: AtomicU32,
-    /// Tracee → supervisor: everything is prepared, only the launch is missing.
+    /// Target → supervisor: everything is prepared, only the launch is missing.
     pub prepared: AtomicU32,
-    /// Tracee → home, supervisor: the launch with this number has come; 0: none yet.
+    /// Target → runner, supervisor: the launch with this number has come; 0: none yet.
     pub launched: AtomicU64,
-    /// Supervisor → tracee: the launch with this number is not to be executed.
+    /// Supervisor → target: the launch with this number is not to be executed.
     pub revoked: AtomicU64,
-    /// Home → supervisor: process id of the present zygote; 0: none.
+    /// Runner → supervisor: process id of the present zygote; 0: none.
     pub zygote: AtomicI32,
     /// Zygote → supervisor: process id of the present pid1; 0: none that could be signalled.
     pub pid1: AtomicI32,
     /// pid1 → zygote: the end has been reported.
     pub reported: AtomicU32,
-    /// Tracee → supervisor: process id of the present tracee, from before it is prepared; 0: unknown.
-    pub tracee: AtomicI32,
-    /// Tracee → home: limits as they stand in the home's cgroups.
+    /// Target → supervisor: process id of the present target, from before it is prepared; 0: unknown.
+    pub target: AtomicI32,
+    /// Target → runner: limits as they stand in the runner's cgroups.
     pub standing: Standing,
-    /// Supervisor → tracee.
+    /// Supervisor → target.
     pub launch: Copied<Launch>,
-    /// Tracee → pid1, home, supervisor.
+    /// Target → pid1, runner, supervisor.
     pub start: Copied<Start>,
-    /// Tracee, pid1 → home.
+    /// Target, pid1 → runner.
     pub failure: Copied<Failure>,
-    /// Supervisor → tracee: `Launch::strings_length` bytes.
+    /// Supervisor → target: `Launch::strings_length` bytes.
     pub strings: Area<STRINGS>,
 }
 
@@ -85,7 +85,7 @@ pub struct Standing {
     pub swap: AtomicU64,
     pub processes: AtomicU64,
     pub quota: AtomicU64,
-    /// Least memory that the home's cgroup held before a run, in bytes.
+    /// Least memory that the runner's cgroup held before a run, in bytes.
     pub least_memory: AtomicU64,
     /// What it held beyond that before the present one.
     pub left_memory: AtomicU64,
@@ -93,7 +93,7 @@ pub struct Standing {
     pub oom_kills_before: AtomicU64,
     /// By the end of the present one.
     pub oom_kills: AtomicU64,
-    /// Most tasks that the home's pids cgroup ever held, by the end of the present one; `UNLIMITED`: unknown.
+    /// Most tasks that the runner's pids cgroup ever held, by the end of the present one; `UNLIMITED`: unknown.
     pub most_tasks: AtomicU64,
 }
 
@@ -127,7 +127,7 @@ impl Standing {
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Launch {
-    /// Number of the launch, never twice the same for a home.
+    /// Number of the launch, never twice the same for a runner.
     pub number: u64,
     /// Bytes used of the strings.
     pub strings_length: u32,
@@ -159,7 +159,7 @@ pub struct Launch {
     pub cpu_time_ns: u64,
 }
 
-/// What the tracee saw just before the exec.
+/// What the target saw just before the exec.
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Start {
@@ -194,17 +194,17 @@ impl Failure {
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct End {
-    /// 1: pid1 did not live to report, the home speaks for it.
+    /// 1: pid1 did not live to report, the runner speaks for it.
     pub pid1_died: u32,
     /// Wait status of the first process; -1: unknown (pid1 was killed).
     pub status: i32,
-    /// Wait status of pid1, when the home speaks for it.
+    /// Wait status of pid1, when the runner speaks for it.
     pub pid1_status: i32,
-    /// 1: pid1's limit on CPU time was another than the one it had from its home: the run changed it (prlimit(2)), as without a
+    /// 1: pid1's limit on CPU time was another than the one it had from its runner: the run changed it (prlimit(2)), as without a
     /// seccomp program it may, and the kernel killed pid1 for it.
     pub pid1_limited: u32,
-    /// Number of the launch that this is the end of; the home goes on with the same world.
-    /// 0: pid1 ended before a launch had reached its tracee; the home becomes idle.
+    /// Number of the launch that this is the end of; the runner goes on with the same world.
+    /// 0: pid1 ended before a launch had reached its target; the runner becomes idle.
     pub launch: u64,
     /// `CLOCK_MONOTONIC_RAW` at the death of the first process.
     pub end_ns: u64,
@@ -223,7 +223,7 @@ pub struct End {
 }
 
 /// All that is said of a run at its end; travels as the body of a message, since the
-/// home may already be preparing the next one when the supervisor reads it.
+/// runner may already be preparing the next one when the supervisor reads it.
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Report {
@@ -232,30 +232,30 @@ pub struct Report {
     pub end: End,
 }
 
-/// Messages from a home, its pid1 or its tracee to the supervisor: one byte.
+/// Messages from a runner, its pid1 or its target to the supervisor: one byte.
 pub mod message {
-    /// Home: I wait for a world.
+    /// Runner: I wait for a world.
     pub const IDLE: u8 = b'I';
-    /// Home: pid1 runs; what `Backend::watched` names comes along. Not sent when that is
+    /// Runner: pid1 runs; what `Backend::watched` names comes along. Not sent when that is
     /// nothing: the supervisor launches without being told that all is ready.
     pub const READY: u8 = b'R';
-    /// Home: there is a loopback interface; a byte, whether buffers are small, and the files that
+    /// Runner: there is a loopback interface; a byte, whether buffers are small, and the files that
     /// count sockets come along. See [`crate::sockets`].
     pub const SOCKETS: u8 = b'C';
-    /// Home: it has moved to a fresh memory cgroup, whose memory.max_usage_in_bytes, memory.oom_control and eventfd come
+    /// Runner: it has moved to a fresh memory cgroup, whose memory.max_usage_in_bytes, memory.oom_control and eventfd come
     /// along. See [`crate::backend::hybrid`].
     pub const MEMORY: u8 = b'M';
-    /// Tracee: a run's CPU bandwidth is limited, by the file that comes along (cpu.max, version 1: cpu.cfs_quota_us). Who
+    /// Target: a run's CPU bandwidth is limited, by the file that comes along (cpu.max, version 1: cpu.cfs_quota_us). Who
     /// ends the run lifts that limit: see [`crate::backend`].
     pub const BANDWIDTH: u8 = b'B';
-    /// Home: could not prepare; a [`super::Report`] with the failure follows.
+    /// Runner: could not prepare; a [`super::Report`] with the failure follows.
     pub const UNPREPARED: u8 = b'U';
     /// pid1: the run is over; a [`super::Report`] follows.
     pub const DONE: u8 = b'D';
-    /// Home: pid1 ended without a word; a [`super::Report`] follows.
+    /// Runner: pid1 ended without a word; a [`super::Report`] follows.
     pub const ENDED: u8 = b'E';
-    /// Supervisor → home: prepare this world (its description follows, the template comes along).
+    /// Supervisor → runner: prepare this world (its description follows, the template comes along).
     pub const PREPARE: u8 = b'P';
-    /// Supervisor → tracee, on a socket of its own: launch; the run's descriptors come along.
+    /// Supervisor → target, on a socket of its own: launch; the run's descriptors come along.
     pub const LAUNCH: u8 = b'L';
 }

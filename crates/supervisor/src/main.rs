@@ -1,7 +1,7 @@
 //! `millibox-supervisor`: the server behind the `millibox` library and command.
 //!
 //! ```text
-//! client ──socket── supervisor ──socket── home ──clone── pid1 ──clone── tracee ──exec── program
+//! client ──socket── supervisor ──socket── runner ──clone── pid1 ──clone── target ──exec── program
 //!                                          (2 or more per slot)
 //!    └─ started ─ keeper ─ started ┘
 //! ```
@@ -11,16 +11,16 @@
 //! | `options` | the command line |
 //! | `keeper` | makes and removes cgroups; the client side's part that outlives it |
 //! | `start` | dropping privileges, the supervisor's start-up |
-//! | `supervisor` | the event loop, and a file each: `client` (requests), `dispatch` (queue), `homes`, `limits` (clocks), `results` |
-//! | `nursery` | the process that forks homes and builders |
+//! | `supervisor` | the event loop, and a file each: `client` (requests), `dispatch` (queue), `runners`, `limits` (clocks), `results` |
+//! | `spawner` | the process that forks runners and mounters |
 //! | `confine` | what each process gives up when it is set up |
-//! | `slot` | a slot's homes as the supervisor sees them |
-//! | `cpus` | which CPU each home is held on |
+//! | `slot` | a slot's runners as the supervisor sees them |
+//! | `cpus` | which CPU each runner is held on |
 //! | `world`, `template` | mount namespaces, prepared once per world |
 //! | `devices` | the devices of a world, as one mount if may be |
-//! | `home` | a place for runs, and the process that keeps it |
+//! | `runner` | a place for runs, and the process that keeps it |
 //! | `zygote` | the process that clones pid1s for one world |
-//! | `pid1`, `tracee` | the two processes of a run |
+//! | `pid1`, `target` | the two processes of a run |
 //! | `launch`, `step` | what passes between them: memory, messages, errors |
 //! | `tree`, `sockets`, `locks` | what a run that goes on has: processes, sockets, file locks |
 //! | `backend` | holding and measuring a run: cgroup2, hybrid, rlimit |
@@ -34,22 +34,22 @@ mod backend;
 mod confine;
 mod cpus;
 mod devices;
-mod home;
 mod keeper;
 mod launch;
 mod locks;
 mod messages;
-mod nursery;
 mod options;
 mod pid1;
+mod runner;
 mod slot;
 mod sockets;
+mod spawner;
 mod start;
 mod supervisor;
 #[allow(unsafe_code, reason = "the one room for it")]
 mod sys;
+mod target;
 mod template;
-mod tracee;
 mod tree;
 mod world;
 mod zygote;

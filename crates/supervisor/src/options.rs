@@ -1,7 +1,7 @@
 //! The command line. The client library writes it, so it is plain and strict: every
 //! option is `--name=value`, and what is not understood is refused.
 
-use millibox_wire::{MOST_HOMES, MOST_SLOTS};
+use millibox_wire::{MOST_RUNNERS, MOST_SLOTS};
 use std::ffi::OsString;
 
 /// Which backend to take.
@@ -20,15 +20,15 @@ pub struct Options {
     pub socket: i32,
     /// `--slots=N`
     pub slots: usize,
-    /// `--homes=N`: per slot.
-    pub homes_per_slot: usize,
+    /// `--runners=N`: per slot.
+    pub runners_per_slot: usize,
     /// `--backend=auto|cgroup2|hybrid|rlimit`
     pub backend: BackendChoice,
     /// `--cgroup-parent=PATH`: from the top of each hierarchy as it is mounted here.
     pub cgroup_parent: Option<String>,
     /// `--user=UID:GID`: whom to become when started by root.
     pub user: Option<(u32, u32)>,
-    /// `--pid1=shared|separate`: whether pid1 shares its home's memory.
+    /// `--pid1=shared|separate`: whether pid1 shares its runner's memory.
     pub share_memory: bool,
     /// `--pin`: slot n is held on the nth CPU.
     pub pin: bool,
@@ -54,7 +54,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
     let mut options = Options {
         socket: -1,
         slots: 0,
-        homes_per_slot: 3,
+        runners_per_slot: 3,
         backend: BackendChoice::Auto,
         cgroup_parent: None,
         user: None,
@@ -80,7 +80,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
         match name {
             "--socket" => options.socket = number(0, 1 << 20)? as i32,
             "--slots" => options.slots = number(1, MOST_SLOTS)?,
-            "--homes" => options.homes_per_slot = number(1, MOST_HOMES)?,
+            "--runners" => options.runners_per_slot = number(1, MOST_RUNNERS)?,
             "--backend" => {
                 options.backend = match value {
                     "auto" => BackendChoice::Auto,

@@ -5,21 +5,21 @@
 //! everything else in there. So a run is over, whole tree and all, when pid1 is gone.
 //!
 //! It makes the part of the world that belongs to one run alone (ids, fresh tmpfs and
-//! procfs), gives up all capabilities, makes the tracee, waits for it, kills what the
-//! tracee left behind, reads the figures and reports.
+//! procfs), gives up all capabilities, makes the target, waits for it, kills what the
+//! target left behind, reads the figures and reports.
 //!
-//! It may touch: its own namespaces, the shared memory, the cgroup files of its home,
-//! one end of the home's socket. By default it runs in its home's memory (`CLONE_VM`),
+//! It may touch: its own namespaces, the shared memory, the cgroup files of its runner,
+//! one end of the runner's socket. By default it runs in its runner's memory (`CLONE_VM`),
 //! on a stack of its own: no allocation, no locks, no libc; see [`crate::sys`] for the
-//! rules and SECURITY.md for the reasoning. The tracee cannot reach it: it is not
-//! dumpable (from before the exec on), has no descriptor that the tracee keeps, and reads
-//! nothing from the tracee but its wait status.
+//! rules and SECURITY.md for the reasoning. The target cannot reach it: it is not
+//! dumpable (from before the exec on), has no descriptor that the target keeps, and reads
+//! nothing from the target but its wait status.
 
-use crate::home::{RunMount, tell};
 use crate::launch::{End, Failure, Report, message};
+use crate::runner::{RunMount, tell};
 use crate::sys::ascii::{Decimal, Line, leading_number};
 use crate::sys::{Errno, Result, calls, process};
-use crate::tracee;
+use crate::target;
 use crate::zygote::Prepared;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use millibox_wire::Step;
@@ -33,26 +33,26 @@ pub fn main(prepared: &Prepared) -> ! {
     if let Err(failure) = prepare(prepared) {
         give_up(prepared, failure);
     }
-    process::spawn_and_go_on(&prepared.home.tracee_stack, tracee::main, prepared, |tracee| match tracee {
-        Ok(tracee) => watch(prepared, tracee),
+    process::spawn_and_go_on(&prepared.runner.target_stack, target::main, prepared, |target| match target {
+        Ok(target) => watch(prepared, target),
         Err(errno) => give_up(prepared, Failure::new(Step::CloneTarget, errno)),
     })
 }
 
-/// The home finds the failure when it has waited for us.
+/// The runner finds the failure when it has waited for us.
 fn give_up(prepared: &Prepared, failure: Failure) -> ! {
-    prepared.home.shared.failure.set(failure);
+    prepared.runner.shared.failure.set(failure);
     calls::exit(1)
 }
 
 /// Gives up what is not needed any more, waits for the first process, kills what it left behind,
 /// reads the figures, reports.
-fn watch(prepared: &Prepared, tracee: i32) -> ! {
-    let home = prepared.home;
-    let shared = home.shared;
-    // In its home's memory pid1 has inherited the world's program, and another would hold nothing:
-    // whoever has pid1 has the home.
-    if !home.share_memory
+fn watch(prepared: &Prepared, target: i32) -> ! {
+    let runner = prepared.runner;
+    let shared = runner.shared;
+    // In its runner's memory pid1 has inherited the world's program, and another would hold nothing:
+    // whoever has pid1 has the runner.
+    if !runner.share_memory
         && let Err(errno) = confine(prepared)
     {
         give_up(prepared, Failure::new(Step::Confinement, errno));
@@ -60,13 +60,13 @@ fn watch(prepared: &Prepared, tracee: i32) -> ! {
     let mut end = End::default();
     loop {
         match process::wait(-1, libc::__WALL) {
-            Ok(child) if child.pid == tracee => {
+            Ok(child) if child.pid == target => {
                 end.end_ns = calls::monotonic_raw_ns();
                 end.status = child.status;
                 break;
             }
             Ok(_) => {}
-            // Cannot be: the tracee is our child.
+            // Cannot be: the target is our child.
             Err(_) => calls::exit(1),
         }
     }
@@ -74,8 +74,8 @@ fn watch(prepared: &Prepared, tracee: i32) -> ! {
     // kill(-1) would ask every process of the host.
     while let Ok(child) = process::wait(-1, libc::__WALL | libc::WNOHANG) {
         if child.pid == 0 {
-            if home.share_memory {
-                home.backend.lift_bandwidth(&shared.launch.get());
+            if runner.share_memory {
+                runner.backend.lift_bandwidth(&shared.launch.get());
             }
             let _ = calls::kill(-1, libc::SIGKILL);
             let _ = process::wait(-1, libc::__WALL);
@@ -83,7 +83,7 @@ fn watch(prepared: &Prepared, tracee: i32) -> ! {
     }
     end.launch = shared.launched.load(Relaxed);
     if end.launch == 0 {
-        // Preparing failed; the home tells.
+        // Preparing failed; the runner tells.
         calls::exit(1);
     }
     if shared.revoked.load(SeqCst) == end.launch {
@@ -91,25 +91,26 @@ fn watch(prepared: &Prepared, tracee: i32) -> ! {
         calls::exit(1);
     }
     let start = shared.start.get();
-    home.backend.measure(shared, &start, process::children_usage(), &mut end);
+    runner.backend.measure(shared, &start, process::children_usage(), &mut end);
     let report = Report { start, failure: shared.failure.get(), end };
-    if tell(home.socket, message::DONE, &report) {
+    if tell(runner.socket, message::DONE, &report) {
         shared.reported.store(1, Relaxed);
-        if !home.held_on.is_empty() {
+        if !runner.held_on.is_empty() {
             // Whom we have told is here, too, and need not wait until all is taken apart. It has mostly sent us there
             // already, if it was let on before us.
-            let _ = calls::set_affinity(&home.held_on);
+            let _ = calls::set_affinity(&runner.held_on);
         }
     }
     calls::exit(0)
 }
 
 /// What is left are the socket to the supervisor, files to read figures from, and the calls for
-/// that. The tracee has its own table of descriptors and its own program.
+/// that. The target has its own table of descriptors and its own program.
 fn confine(prepared: &Prepared) -> Result<()> {
-    let home = prepared.home;
-    home.backend.close_limits();
-    for fd in [home.launches, home.procfs, home.network, home.sockstat, home.own_pidfd, prepared.parent_pidfd] {
+    let runner = prepared.runner;
+    runner.backend.close_limits();
+    for fd in [runner.launches, runner.procfs, runner.network, runner.sockstat, runner.own_pidfd, prepared.parent_pidfd]
+    {
         let _ = calls::close(fd);
     }
     calls::attach_seccomp(crate::confine::PID1)
@@ -120,39 +121,39 @@ fn at(step: Step) -> impl Fn(Errno) -> Failure {
 }
 
 fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
-    let home = prepared.home;
+    let runner = prepared.runner;
     // Our parent's death is ours. It may have died before this call: a pidfd tells,
     // where getppid() says 0, since the parent is in another PID namespace.
     calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0).map_err(at(Step::ParentDeath))?;
     if calls::is_readable(prepared.parent_pidfd) {
         return Err(Failure::new(Step::ParentDeath, Errno(libc::ESRCH)));
     }
-    if home.backend.needs_cgroup_namespace() {
+    if runner.backend.needs_cgroup_namespace() {
         calls::unshare(libc::CLONE_NEWCGROUP).map_err(at(Step::CgroupNamespace))?;
     }
-    if home.backend.needs_no_other_cgroup_namespace() {
+    if runner.backend.needs_no_other_cgroup_namespace() {
         // A run that its caller lets make namespaces could mount its own cgroup in another one. What is written counts
         // for the user namespace that we are in, and those below it.
-        calls::write_file(home.procfs, c"sys/user/max_cgroup_namespaces", b"0")
+        calls::write_file(runner.procfs, c"sys/user/max_cgroup_namespaces", b"0")
             .map_err(at(Step::OtherCgroupNamespaces))?;
     }
     // One id each, as an unprivileged user may map its own (user_namespaces(7));
     // setgroups(2) is denied since the supervisor's own user namespace.
     let map = |file, inside: u32, outside: u32| {
         let line = Line::<32>::new().number(u64::from(inside)).text(b" ").number(u64::from(outside)).text(b" 1");
-        calls::write_file(home.procfs, file, line.as_bytes())
+        calls::write_file(runner.procfs, file, line.as_bytes())
     };
-    map(c"self/uid_map", prepared.uid, home.uid).map_err(at(Step::UidMap))?;
-    map(c"self/gid_map", prepared.gid, home.gid).map_err(at(Step::GidMap))?;
+    map(c"self/uid_map", prepared.uid, runner.uid).map_err(at(Step::UidMap))?;
+    map(c"self/gid_map", prepared.gid, runner.gid).map_err(at(Step::GidMap))?;
 
     let mut stage = Stage { descriptor: -1, is_covered: true };
     for (object, mount) in prepared.mounts {
-        run_mount(mount, &mut stage, home.procfs)
+        run_mount(mount, &mut stage, runner.procfs)
             .map_err(|(step, errno)| Failure { object: *object, ..Failure::new(step, errno) })?;
     }
     stage.close();
     if prepared.makes_namespaces {
-        limit_namespaces(home.procfs);
+        limit_namespaces(runner.procfs);
     }
     give_up_capabilities().map_err(at(Step::Capabilities))
 }

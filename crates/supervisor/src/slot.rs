@@ -1,4 +1,4 @@
-//! Slots as the supervisor sees them: their homes, and what each is doing.
+//! Slots as the supervisor sees them: their runners, and what each is doing.
 //!
 //! ```text
 //! Settling ─IDLE→ Idle ─PREPARE→ Ready ─LAUNCH→ Running ─ENDED→ Ending ─IDLE→ Idle
@@ -8,23 +8,23 @@
 //!                                 └───────────────────────┘
 //! ```
 //!
-//! A home that has a world takes a launch while its next pid1 is still being prepared, too: the launch waits in a socket.
-//! So the supervisor need not be woken only to hear that all is ready. But a home whose last run used much is sent no
-//! launch before all is ready ([`Home::takes_launch`]): the kernel may take seconds to take apart what that run left.
+//! A runner that has a world takes a launch while its next pid1 is still being prepared, too: the launch waits in a socket.
+//! So the supervisor need not be woken only to hear that all is ready. But a runner whose last run used much is sent no
+//! launch before all is ready ([`Runner::takes_launch`]): the kernel may take seconds to take apart what that run left.
 //!
 //! A launch has begun when a target has received it. The supervisor holds both ends of that socket, so it can receive the
-//! launch itself, with the run's descriptors, as long as no target has ([`Home::take_back`]): exactly one of the two gets
-//! it. That costs an ordinary run nothing, and a run whose home dies, hangs or cannot prepare goes to another home.
+//! launch itself, with the run's descriptors, as long as no target has ([`Runner::take_back`]): exactly one of the two gets
+//! it. That costs an ordinary run nothing, and a run whose runner dies, hangs or cannot prepare goes to another runner.
 
 use crate::backend::{
     self, Handover,
     cgroup2::{self, WATCHED},
 };
 use crate::cpus::mask_of;
-use crate::home::Order;
 use crate::launch::{End, Launch, Memory, Shared, Start, message};
-use crate::nursery::{HomeFiles, Nursery};
+use crate::runner::Order;
 use crate::sockets::Sockets;
+use crate::spawner::{RunnerFiles, Spawner};
 use crate::supervisor::{Fatal, Setup};
 use crate::sys::ascii::{keyed_number, leading_number};
 use crate::sys::{self, Errno, Result, calls, process};
@@ -34,13 +34,13 @@ use core::sync::atomic::Ordering::{Acquire, SeqCst};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Attempts, a millisecond apart, to end a run whose launch has not reached its tracee, before
+/// Attempts, a millisecond apart, to end a run whose launch has not reached its target, before
 /// whatever is there is ended.
 const MOST_KILLS: u32 = 1000;
-/// A home that has not become idle this long after it was told to is killed, and started again.
+/// A runner that has not become idle this long after it was told to is killed, and started again.
 const LONGEST_SWITCH_NS: u64 = 10_000_000_000;
 
-/// What a home is doing.
+/// What a runner is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Not yet heard of.
@@ -69,8 +69,8 @@ pub struct Rest {
     most: usize,
 }
 
-/// One home, from the supervisor's side.
-pub struct Home {
+/// One runner, from the supervisor's side.
+pub struct Runner {
     pub state: State,
     pub socket: OwnedFd,
     /// Both ends of the socket for launches: where they are sent, and where targets receive them.
@@ -90,7 +90,7 @@ pub struct Home {
     pub locks_deadline: Option<u64>,
     /// When to look whether a target has received the launch (the same clock).
     pub receipt_deadline: Option<u64>,
-    /// When to kill the home if it has not become idle (the same clock).
+    /// When to kill the runner if it has not become idle (the same clock).
     pub switch_deadline: Option<u64>,
     /// pid1 could not yet be killed.
     pub kill_again: bool,
@@ -103,7 +103,7 @@ pub struct Home {
     /// When its last run was told over, if that may have left much (`CLOCK_MONOTONIC_RAW`).
     left_much: Option<u64>,
     process: i32,
-    /// Where a lone slot's home is held, as an affinity mask; else empty.
+    /// Where a lone slot's runner is held, as an affinity mask; else empty.
     held_on: Vec<u64>,
     /// Number of the latest launch.
     launches: u64,
@@ -116,15 +116,15 @@ pub struct Home {
     pub bandwidth: Option<OwnedFd>,
 }
 
-impl Home {
-    /// Has a home forked by the nursery.
+impl Runner {
+    /// Has a runner forked by the spawner.
     pub fn start(
         setup: &Setup,
-        nursery: &Nursery,
+        spawner: &Spawner,
         index: usize,
         memory: Memory,
         again: bool,
-    ) -> std::result::Result<Home, Fatal> {
+    ) -> std::result::Result<Runner, Fatal> {
         let failed = |errno: Errno| {
             let remedy = match errno.0 {
                 libc::ETOOMANYREFS => {
@@ -134,7 +134,7 @@ impl Home {
                 libc::EAGAIN => crate::messages::MORE_PROCESSES,
                 _ => "",
             };
-            format!("cannot start a home: {}{remedy}", crate::messages::errno_text(errno))
+            format!("cannot start a runner: {}{remedy}", crate::messages::errno_text(errno))
         };
         let pair = || {
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
@@ -142,10 +142,10 @@ impl Home {
         };
         let (ours, its) = pair()?;
         let (launches_in, launches_out) = pair()?;
-        let files = HomeFiles { socket: &its, launches: &launches_out, memory: &memory.file };
-        let process = nursery.home(index, again, &files, &setup.client).map_err(failed)?;
+        let files = RunnerFiles { socket: &its, launches: &launches_out, memory: &memory.file };
+        let process = spawner.runner(index, again, &files, &setup.client).map_err(failed)?;
         let shared = memory.shared;
-        Ok(Home {
+        Ok(Runner {
             state: State::Settling,
             socket: ours,
             launches_in,
@@ -165,9 +165,9 @@ impl Home {
             unexplained: 0,
             left_much: None,
             process,
-            held_on: (setup.cpus.of_runs().and_then(|_| setup.cpus.of_home(index)))
+            held_on: (setup.cpus.of_runs().and_then(|_| setup.cpus.of_runner(index)))
                 .map_or(Vec::new(), |cpu| mask_of(&[cpu])),
-            // Every home that ever uses this memory goes on counting.
+            // Every runner that ever uses this memory goes on counting.
             launches: shared.launch.get().number,
             files: Default::default(),
             saw_oom_kill: false,
@@ -176,7 +176,7 @@ impl Home {
         })
     }
 
-    /// The home has said that it waits for a world.
+    /// The runner has said that it waits for a world.
     pub fn idle(&mut self, epoll: &OwnedFd) {
         self.over(epoll, State::Idle);
         self.world = None;
@@ -189,7 +189,7 @@ impl Home {
         self.saw_oom_kill = false;
     }
 
-    /// What was in the home is over.
+    /// What was in the runner is over.
     pub fn over(&mut self, epoll: &OwnedFd, state: State) {
         // Its zygote and pid1 have the file open as well, so that closing ours does not end the watch, and the kernel's word
         // may come some milliseconds late.
@@ -215,7 +215,7 @@ impl Home {
         self.sockets = None;
     }
 
-    /// What the running program's tracee noted before its exec; zeros if it has not come
+    /// What the running program's target noted before its exec; zeros if it has not come
     /// there.
     pub fn start_of_run(&self) -> Start {
         let start = self.shared.start.get();
@@ -227,12 +227,12 @@ impl Home {
         self.launches
     }
 
-    /// Whether the latest launch has come to a tracee: else nothing of its run has begun.
+    /// Whether the latest launch has come to a target: else nothing of its run has begun.
     pub fn is_launched(&self) -> bool {
         self.shared.launched.load(SeqCst) == self.launches
     }
 
-    /// Whether the tracee only waits for its launch.
+    /// Whether the target only waits for its launch.
     pub fn is_prepared(&self) -> bool {
         self.shared.prepared.load(Acquire) != 0
     }
@@ -249,13 +249,13 @@ impl Home {
         self.left_much.is_none() || self.is_prepared()
     }
 
-    /// Whether it takes so long to take a launch that it is better to make another home ready.
+    /// Whether it takes so long to take a launch that it is better to make another runner ready.
     pub fn is_late(&self) -> bool {
         let since = self.left_much.filter(|_| !self.is_prepared());
         since.is_some_and(|since| calls::monotonic_raw_ns().saturating_sub(since) >= LATE_NS)
     }
 
-    /// Gives the home a world.
+    /// Gives the runner a world.
     pub fn prepare(&mut self, world: WorldId, order: &Order, template: i32) {
         let mut bytes = vec![message::PREPARE];
         bytes.extend_from_slice(&millibox_wire::encode(order));
@@ -268,7 +268,7 @@ impl Home {
         }
     }
 
-    /// Makes a home idle in which nothing runs.
+    /// Makes a runner idle in which nothing runs.
     pub fn switch(&mut self) {
         self.shared.stay_idle.store(1, SeqCst);
         self.state = State::Switching;
@@ -276,7 +276,7 @@ impl Home {
         self.kill_pid1(false);
     }
 
-    /// Hands a run to the waiting tracee.
+    /// Hands a run to the waiting target.
     pub fn launch(&mut self, launch: &Launch, strings: &[u8], descriptors: &[i32]) -> Result<()> {
         if !self.shared.strings.write(0, strings) {
             return Err(Errno(libc::E2BIG));
@@ -299,28 +299,28 @@ impl Home {
         Some(received.descriptors.into_iter().filter_map(sys::adopt).collect())
     }
 
-    /// Has pid1 and tracee, who are prepared and wait, wake up on this CPU; before the launch.
+    /// Has pid1 and target, who are prepared and wait, wake up on this CPU; before the launch.
     ///
-    /// Both sleep, so all that changes is where they may be. Should somebody have killed the tracee a moment ago its number
+    /// Both sleep, so all that changes is where they may be. Should somebody have killed the target a moment ago its number
     /// might be another process's of our user, for whom this would be the CPU then.
     pub fn bring_to(&self, cpu: &[u64]) {
         if self.is_prepared() {
-            for pid in [&self.shared.pid1, &self.shared.tracee] {
+            for pid in [&self.shared.pid1, &self.shared.target] {
                 let pid = pid.load(SeqCst);
                 if pid > 0 {
-                    // If it cannot be, the run begins where its home is, as others do.
+                    // If it cannot be, the run begins where its runner is, as others do.
                     let _ = calls::set_affinity_of(pid, cpu);
                 }
             }
         }
     }
 
-    /// Has pid1, who has said its word, taken apart where its home is held, and not here.
+    /// Has pid1, who has said its word, taken apart where its runner is held, and not here.
     ///
     /// It goes by itself, too. But we have mostly interrupted it, and who is not on the CPU at this moment is moved without
     /// the help of a thread of the kernel. The CPU that it comes to is not idle then, so the scheduler does not choose that
     /// for the client, whom we wake next.
-    pub fn send_home(&self) {
+    pub fn send_runner(&self) {
         let pid1 = self.shared.pid1.load(SeqCst);
         if pid1 > 0 && !self.held_on.is_empty() {
             // Until its zygote waits for it the number is its own; see `bring_to` for what comes after.
@@ -333,10 +333,10 @@ impl Home {
     }
 
     /// Kills the present pid1 and with it everything in its namespace: that of the running
-    /// launch, or, if the home is to become idle, any.
+    /// launch, or, if the runner is to become idle, any.
     ///
-    /// The launch may not have reached its tracee yet, and pid1 may not be known: then this
-    /// is to be done again, and in the meantime the tracee refuses the launch.
+    /// The launch may not have reached its target yet, and pid1 may not be known: then this
+    /// is to be done again, and in the meantime the target refuses the launch.
     ///
     /// Returns what was seen of those that were killed. Of many processes some must do; on version 2 the cgroup tells.
     /// `memory`: whether to look at what they have of it, too.
@@ -358,7 +358,7 @@ impl Home {
             self.kill_process();
         }
         let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else { return used };
-        // The home takes the number back before it waits for the process: what was there
+        // The runner takes the number back before it waits for the process: what was there
         // before and after the pidfd was opened was there meanwhile, so it is not another's.
         let Ok(pidfd) = rustix::process::pidfd_open(pid1, rustix::process::PidfdFlags::empty()) else { return used };
         if shared.pid1.load(SeqCst) == pid && wanted() {
@@ -401,7 +401,7 @@ impl Home {
         self.rest = Some(Rest { pid1, look_at_ns, most });
     }
 
-    /// Kills the home itself; its pid1 dies with it. Our child, not yet waited for, so the
+    /// Kills the runner itself; its pid1 dies with it. Our child, not yet waited for, so the
     /// process id is still its.
     pub fn kill_process(&self) {
         if self.process > 0 {
@@ -409,7 +409,7 @@ impl Home {
         }
     }
 
-    /// Waits for the home's process, whose socket has been closed by its death.
+    /// Waits for the runner's process, whose socket has been closed by its death.
     pub fn reap(&mut self) -> i32 {
         self.kill_process();
         let process = std::mem::take(&mut self.process);
@@ -418,7 +418,7 @@ impl Home {
 
     // --- figures of a run that goes on ------------------------------------------------
 
-    /// CPU time that the home's cgroup (or its run's processes) has used.
+    /// CPU time that the runner's cgroup (or its run's processes) has used.
     ///
     /// What is running on another CPU than ours counts when that is interrupted, by its tick every few milliseconds at the
     /// latest. (Asking for the clock of another process does not have it counted: `thread_group_cputime()` in
@@ -426,7 +426,7 @@ impl Home {
     pub fn cpu_ns(&self, handover: &Handover, index: usize) -> u64 {
         let mut buffer = [0; 512];
         match handover {
-            Handover::Hybrid { homes } => homes
+            Handover::Hybrid { runners } => runners
                 .get(index)
                 .and_then(|files| calls::read_at_start(files.figures.cpu_usage, &mut buffer).ok().map(leading_number))
                 .unwrap_or(0),
@@ -452,8 +452,8 @@ impl Home {
 
     /// Takes back an out-of-memory event that was an earlier run's.
     pub fn clear_out_of_memory(&mut self, handover: &Handover, index: usize) {
-        if let Handover::Hybrid { homes } = handover
-            && let Some(files) = homes.get(index)
+        if let Handover::Hybrid { runners } = handover
+            && let Some(files) = runners.get(index)
         {
             let _ = take_event(files.oom_event);
         }
@@ -463,9 +463,9 @@ impl Home {
     /// Reads an out-of-memory event; whether the run is out of memory.
     pub fn out_of_memory(&mut self, handover: &Handover, index: usize, limit: Option<u64>) -> bool {
         let happened = match handover {
-            Handover::Hybrid { homes } => homes.get(index).is_some_and(|files| {
+            Handover::Hybrid { runners } => runners.get(index).is_some_and(|files| {
                 let told = take_event(files.oom_event);
-                // Until the tracee has its launch nothing there is the run's: neither peak nor limit, nor what happens when
+                // Until the target has its launch nothing there is the run's: neither peak nor limit, nor what happens when
                 // the cgroup is emptied after the run before, or goes.
                 let taken = self.is_launched();
                 // The event comes for a parent's limit, too; this run's own shows in its peak.
@@ -497,7 +497,7 @@ impl Home {
     }
 }
 
-/// Takes what an eventfd has counted; whether there was anything. It may be one that a home has sent, so it is not
+/// Takes what an eventfd has counted; whether there was anything. It may be one that a runner has sent, so it is not
 /// trusted not to wait.
 fn take_event(fd: i32) -> bool {
     calls::is_readable(fd) && rustix::io::read(sys::borrow(fd), &mut [0; 8]).is_ok()
@@ -507,7 +507,7 @@ fn take_event(fd: i32) -> bool {
 /// what there always is; without cgroups nobody knows of files, and kernels may be told not to charge for their own memory.
 const LITTLE_CPU_NS: u64 = 20_000_000;
 const LITTLE_MEMORY: u64 = 16 << 20;
-/// After so long a home is late. To make another home ready, from another world, takes a few milliseconds.
+/// After so long a runner is late. To make another runner ready, from another world, takes a few milliseconds.
 const LATE_NS: u64 = 20_000_000;
 
 /// How many processes the supervisor ends itself; finding them takes time that is not only
@@ -525,7 +525,7 @@ const CHARGED_AT_ONCE: u64 = 64 * 4096;
 /// Strings up to this length stay in memory between runs.
 const KEPT_STRINGS: usize = 64 * 1024;
 
-/// Closes all descriptors that are not in `keep`. Who cannot does not go on: they are other homes', or the caller's.
+/// Closes all descriptors that are not in `keep`. Who cannot does not go on: they are other runners', or the caller's.
 pub fn close_all_but(mut keep: Vec<i32>) -> Result<()> {
     keep.sort_unstable();
     let mut first = 0u32;

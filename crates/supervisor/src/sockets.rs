@@ -18,7 +18,7 @@
 
 use crate::sys::ascii::keyed_number;
 use crate::sys::{Result, calls};
-use crate::{home, launch};
+use crate::{launch, runner};
 use std::os::fd::OwnedFd;
 
 /// `net.ipv4.tcp_rmem` (tcp(7)): least and first size of a receive buffer, and the most that it grows to when it is read.
@@ -66,19 +66,19 @@ pub fn limit_backlogs(procfs: i32) {
 }
 
 /// Zygote, in a fresh network namespace: makes buffers small, and hands over the files that count.
-pub fn hand_over(home: &home::Home) -> Result<()> {
-    let set = |file, value| calls::write_file(home.procfs, file, value).is_ok();
+pub fn hand_over(runner: &runner::Runner) -> Result<()> {
+    let set = |file, value| calls::write_file(runner.procfs, file, value).is_ok();
     // In a container /proc/sys may be read-only: then each connection is taken for a large one.
     let small = set(c"sys/net/ipv4/tcp_rmem", SMALL_BUFFERS);
     let _ = set(c"sys/net/ipv4/tcp_max_tw_buckets", REMAINS);
-    limit_options(home.procfs);
-    let open = |path| calls::openat(home.procfs, path, libc::O_RDONLY, 0);
+    limit_options(runner.procfs);
+    let open = |path| calls::openat(runner.procfs, path, libc::O_RDONLY, 0);
     let mut files = [-1; FILES];
     let opened = [c"self/net/protocols", c"self/net/netlink", c"self/net/sockstat"].into_iter().zip(&mut files);
     let answer = opened
         .into_iter()
         .try_for_each(|(path, file)| open(path).map(|fd| *file = fd))
-        .and_then(|()| calls::send_descriptors(home.socket, &[launch::message::SOCKETS, u8::from(small)], &files));
+        .and_then(|()| calls::send_descriptors(runner.socket, &[launch::message::SOCKETS, u8::from(small)], &files));
     for file in files.into_iter().filter(|&file| file >= 0) {
         let _ = calls::close(file);
     }
@@ -99,9 +99,9 @@ const LOOKS_ALIKE: u32 = 20;
 /// (`unix_gc()` in net/unix/garbage.c), and a work queue lets go of them, a moment later; of gigabytes, half a second.
 ///
 /// A socket that lies in a socket of the caller's, such as the run's standard input, stays until the caller receives or
-/// closes it. So the home does not wait for long: it takes a fresh network namespace, where the names of the old one do not
+/// closes it. So the runner does not wait for long: it takes a fresh network namespace, where the names of the old one do not
 /// exist.
-pub fn clear(home: &home::Home, loopback: bool) -> Result<()> {
+pub fn clear(runner: &runner::Runner, loopback: bool) -> Result<()> {
     if loopback {
         // Nobody else will have this namespace; its connections take their time to end.
         return collect();
@@ -109,23 +109,23 @@ pub fn clear(home: &home::Home, loopback: bool) -> Result<()> {
     let mut buffer = [0; 64];
     for look in 0..MOST_LOOKS {
         // A file that says nothing says no number.
-        if keyed_number(calls::read_at_start(home.sockstat, &mut buffer)?, b"sockets: used") == Some(0) {
+        if keyed_number(calls::read_at_start(runner.sockstat, &mut buffer)?, b"sockets: used") == Some(0) {
             return Ok(());
         }
         let _ = collect();
         calls::sleep_ns(PAUSE_NS * (1 + look / LOOKS_ALIKE));
     }
-    renew(home)
+    renew(runner)
 }
 
 /// Zygote: a fresh network namespace in place of the one that runs without network have had so far.
-fn renew(home: &home::Home) -> Result<()> {
+fn renew(runner: &runner::Runner) -> Result<()> {
     calls::unshare(libc::CLONE_NEWNET)?;
-    limit_options(home.procfs);
-    limit_backlogs(home.procfs);
-    // The table of descriptors is the home's, too, and its numbers stay.
-    for (path, place) in [(c"self/ns/net", home.network), (c"self/net/sockstat", home.sockstat)] {
-        let fresh = calls::openat(home.procfs, path, libc::O_RDONLY, 0)?;
+    limit_options(runner.procfs);
+    limit_backlogs(runner.procfs);
+    // The table of descriptors is the runner's, too, and its numbers stay.
+    for (path, place) in [(c"self/ns/net", runner.network), (c"self/net/sockstat", runner.sockstat)] {
+        let fresh = calls::openat(runner.procfs, path, libc::O_RDONLY, 0)?;
         let replaced = calls::dup3(fresh, place, libc::O_CLOEXEC);
         let _ = calls::close(fresh);
         replaced?;
@@ -133,9 +133,9 @@ fn renew(home: &home::Home) -> Result<()> {
     Ok(())
 }
 
-/// Zygote, at its start: in the namespace that runs without network have, which may not be the home's own any more.
-pub fn enter(home: &home::Home) -> Result<()> {
-    calls::setns(home.network, libc::CLONE_NEWNET).map(drop)
+/// Zygote, at its start: in the namespace that runs without network have, which may not be the runner's own any more.
+pub fn enter(runner: &runner::Runner) -> Result<()> {
+    calls::setns(runner.network, libc::CLONE_NEWNET).map(drop)
 }
 
 /// Closes a socket.

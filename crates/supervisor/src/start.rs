@@ -5,9 +5,9 @@ use crate::confine;
 use crate::cpus::Cpus;
 use crate::locks::Locks;
 use crate::messages::errno_text;
-use crate::nursery::{self, Nursery};
 use crate::options::Options;
 use crate::slot::close_all_but;
+use crate::spawner::{self, Spawner};
 use crate::supervisor::{Setup, Supervisor};
 use crate::sys::{self, Errno, calls};
 use crate::tree;
@@ -33,7 +33,7 @@ pub struct Inheritance {
     pub keeper: i32,
     pub handover: Handover,
     pub slots: usize,
-    pub homes_per_slot: usize,
+    pub runners_per_slot: usize,
     pub share_memory: bool,
     pub pin: bool,
     pub cpus: Vec<usize>,
@@ -68,7 +68,7 @@ pub fn may_be(options: &Options) -> Result<(), String> {
 /// it was told otherwise (fs.nr_open, proc_sys_fs(5)).
 const WATCHERS_FILES: u64 = 1 << 20;
 
-/// Raises limits that keeper and supervisor could come to, as far as it may be; homes set the runs'. The error: one is too
+/// Raises limits that keeper and supervisor could come to, as far as it may be; runners set the runs'. The error: one is too
 /// low.
 pub fn raise_limits(options: &Options) -> Result<(), String> {
     let raise = |resource: u32, most: u64| {
@@ -80,7 +80,7 @@ pub fn raise_limits(options: &Options) -> Result<(), String> {
         let _ = calls::set_rlimit(resource, hard);
         hard
     };
-    // Each home takes a score of files, here and in the supervisor, who has those of waiting requests, too.
+    // Each runner takes a score of files, here and in the supervisor, who has those of waiting requests, too.
     raise(libc::RLIMIT_NOFILE, WATCHERS_FILES);
     // What we share with others is files to the kernel; beyond the limit it would send SIGXFSZ.
     let (most, needed) = (raise(libc::RLIMIT_FSIZE, libc::RLIM_INFINITY), size_of::<crate::launch::Shared>() as u64);
@@ -132,21 +132,21 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
     let _ = calls::prctl(libc::PR_SET_MEMORY_MERGE, 0, 0, 0, 0);
     if let Some((uid, gid)) = drops_to(options) {
         // Who watches the clocks, and pid1, which has to end the others, must not wait for the
-        // programs that they are to end. Tracees go back to 0.
-        let _ = calls::setpriority(libc::PRIO_PROCESS, 0, crate::tracee::WATCHERS_NICE);
-        // What root's shell was limited to is not the runs' limit; homes set theirs.
-        for (resource, _, hard) in crate::home::DEFAULT_RLIMITS {
+        // programs that they are to end. Targets go back to 0.
+        let _ = calls::setpriority(libc::PRIO_PROCESS, 0, crate::target::WATCHERS_NICE);
+        // What root's shell was limited to is not the runs' limit; runners set theirs.
+        for (resource, _, hard) in crate::runner::DEFAULT_RLIMITS {
             let _ = calls::set_rlimit(resource, hard);
         }
         // Nor is it that of all runs together. A container's root may not raise it.
-        for (resource, ..) in crate::home::TRACEE_RLIMITS {
+        for (resource, ..) in crate::runner::TARGET_RLIMITS {
             // Files: see `raise_limits`.
             if resource != libc::RLIMIT_NOFILE {
                 let _ = calls::set_rlimit(resource, libc::RLIM_INFINITY);
             }
         }
         // When memory is short the kernel shall end runs, not who watches them; and the
-        // home lives in the runs' memory cgroup. Runs get a value of their own.
+        // runner lives in the runs' memory cgroup. Runs get a value of their own.
         let _ = calls::write_file(libc::AT_FDCWD, c"/proc/self/oom_score_adj", b"-1000");
         drop_to(uid, gid)?;
     }
@@ -238,7 +238,7 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
 fn handed_over(handover: &Handover) -> Vec<i32> {
     match handover {
         Handover::Cgroup2 { base, .. } => vec![*base],
-        Handover::Hybrid { homes } => homes.iter().flat_map(|files| files.all()).collect(),
+        Handover::Hybrid { runners } => runners.iter().flat_map(|files| files.all()).collect(),
         Handover::Rlimit => Vec::new(),
     }
 }
@@ -269,7 +269,7 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     let _ = calls::umask(0o022);
     calls::reset_signal_dispositions().map_err(failed("reset the signals' dispositions"))?;
     calls::unblock_signals();
-    let mut cpus = Cpus::take(&inheritance.cpus, inheritance.slots, inheritance.homes_per_slot, inheritance.pin)?;
+    let mut cpus = Cpus::take(&inheritance.cpus, inheritance.slots, inheritance.runners_per_slot, inheritance.pin)?;
     // Nor are the keys of our caller's session (session-keyring(7)); without keyrings in the
     // kernel there is nothing to leave, and a container that forbids us keyrings forbids them to
     // the runs as well.
@@ -286,10 +286,10 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
         }
     }
     // Whoever watches must not wait for a program's turn to end.
-    let _ = calls::set_slice(calls::nice(), crate::tracee::SUPERVISOR_SLICE_NS);
+    let _ = calls::set_slice(calls::nice(), crate::target::SUPERVISOR_SLICE_NS);
     rustix::process::chdir("/").map_err(|errno| format!("cannot enter /: {errno}"))?;
 
-    // A home's pid1 outlives it by a moment, and is ours to wait for.
+    // A runner's pid1 outlives it by a moment, and is ours to wait for.
     calls::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0).map_err(failed("become a subreaper"))?;
 
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
@@ -299,7 +299,7 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     let procfs = rustix::fs::open("/proc", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .map_err(|errno| format!("cannot open /proc: {errno}"))?;
     if !tree::proc_is_ours() {
-        cpus.begin_at_homes();
+        cpus.begin_at_runners();
     }
     let backend = match inheritance.handover {
         Handover::Cgroup2 { .. } => millibox_wire::Backend::Cgroup2,
@@ -311,7 +311,7 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
         client,
         handover: inheritance.handover,
         slots: inheritance.slots,
-        homes_per_slot: inheritance.homes_per_slot,
+        runners_per_slot: inheritance.runners_per_slot,
         share_memory: inheritance.share_memory,
         cpus,
         uid,
@@ -321,18 +321,18 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
         landlock: 0,
         devices: inheritance.devices,
     };
-    // From here nobody of our own user may trace us, or the nursery; homes choose for themselves.
+    // From here nobody of our own user may trace us, or the spawner; runners choose for themselves.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed("become undumpable"))?;
-    let nursery = Nursery::start(&setup, procfs)?;
-    nursery::close_what_homes_need(&mut setup.handover);
-    // Nothing has been read from the client, and no home has been started.
+    let spawner = Spawner::start(&setup, procfs)?;
+    spawner::close_what_runners_need(&mut setup.handover);
+    // Nothing has been read from the client, and no runner has been started.
     setup.landlock = confine::supervisor()?;
-    let locks = Locks::start(nursery.pid())?;
+    let locks = Locks::start(spawner.pid())?;
     if let Some(cpu) = setup.cpus.of_runs() {
         let _ = calls::set_affinity(cpu);
     }
     confine::supervisor_calls()?;
-    let mut supervisor = Supervisor::new(setup, nursery, locks)?;
+    let mut supervisor = Supervisor::new(setup, spawner, locks)?;
     supervisor.hello(backend)?;
     let outcome = supervisor.serve();
     supervisor.shut_down();

@@ -1,7 +1,7 @@
 //! Templates: a mount namespace prepared once for each world and copied for each run.
 //!
-//! A template is made by a process of its own, the *builder*: a mount on a file system
-//! that hangs (FUSE, NFS) hangs the builder and the runs that want that world, and
+//! A template is made by a process of its own, the *mounter*: a mount on a file system
+//! that hangs (FUSE, NFS) hangs the mounter and the runs that want that world, and
 //! nothing else; and when it is done only its mount namespace is left, as a descriptor.
 //!
 //! What a world asks for is split ([`plan`]): binds, directories, files and links go
@@ -14,7 +14,7 @@
 //! locks all mounts together (mount_namespaces(7)): nobody inside can take one away and
 //! look at what is beneath.
 
-use crate::home::RunMount;
+use crate::runner::RunMount;
 use crate::sys::{Errno, calls};
 use millibox_wire::path::{normal, shown};
 use millibox_wire::{Located, Mount, Source, Step, World, WorldError, WorldProblem};
@@ -23,7 +23,7 @@ use rustix::mount::{FsMountFlags, MountAttrFlags, MountPropagationFlags, MoveMou
 use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// An error of the builder: step, errno, number of the mount among the world's.
+/// An error of the mounter: step, errno, number of the mount among the world's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuildError {
     pub step: Step,
@@ -34,10 +34,10 @@ pub struct BuildError {
 /// What is done when.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// For the builder, with the mount's number.
+    /// For the mounter, with the mount's number.
     template: Vec<(usize, TemplateMount)>,
     /// For pid1, with the mount's number. A staged bind's mount point is made by
-    /// operations that [`Plan::run_mounts`] adds when the builder has told its type.
+    /// operations that [`Plan::run_mounts`] adds when the mounter has told its type.
     run: Vec<(usize, RunMount)>,
     /// Staged binds: index into `run` of their `FromStage`; whether their mount point is the host's.
     staged: Vec<(usize, bool)>,
@@ -187,7 +187,7 @@ fn internal(what: &str) -> WorldError {
 }
 
 impl Plan {
-    /// pid1's operations, now that the builder has told which staged binds are
+    /// pid1's operations, now that the mounter has told which staged binds are
     /// directories, and what device the stage is.
     pub fn run_mounts(self, staged_directories: &[bool], stage: u64) -> Vec<(u32, RunMount)> {
         let mut all = Vec::new();
@@ -237,7 +237,7 @@ pub fn is_below(path: &[u8], above: &[u8]) -> bool {
     above == b"/" && path != b"/" || path.strip_prefix(above).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
-/// What the builder tells.
+/// What the mounter tells.
 pub struct Built {
     /// For each staged bind, whether it is a directory.
     pub directories: Vec<bool>,

@@ -1,11 +1,11 @@
 //! Worlds that the supervisor knows, and their templates.
 //!
-//! A bounded cache: a world that no request and no home uses any more is forgotten when
+//! A bounded cache: a world that no request and no runner uses any more is forgotten when
 //! there are too many, least recently used first.
 
 use crate::cpus;
-use crate::home::Order;
-use crate::nursery::Nursery;
+use crate::runner::Order;
+use crate::spawner::Spawner;
 use crate::supervisor::Setup;
 use crate::sys::{self, Errno, calls, process};
 use crate::template::{self, BuildError, Built, Plan};
@@ -25,7 +25,7 @@ pub struct WorldId(pub u32);
 
 enum Template {
     New,
-    Building { builder: i32, socket: OwnedFd, plan: Plan },
+    Building { mounter: i32, socket: OwnedFd, plan: Plan },
     Built { namespace: OwnedFd, order: Box<Order> },
 }
 
@@ -65,7 +65,7 @@ impl Worlds {
         let program = program.map_err(|error| WorldProblem::Seccomp(error.to_string()))?;
         let may_choose_cpus = cpus::may_choose(program.as_ref());
         let makes_namespaces = cpus::may_make_namespaces(program.as_ref());
-        // A message to the nursery.
+        // A message to the spawner.
         let max_bytes = MAX_INLINE - 1024;
         if bytes.len() > max_bytes {
             return Err(WorldProblem::TooLong { bytes: bytes.len() as u64, max_bytes: max_bytes as u64 }.into());
@@ -89,19 +89,19 @@ impl Worlds {
         }
     }
 
-    /// A request is done with it. A builder that nobody waits for any more is killed, and
+    /// A request is done with it. A mounter that nobody waits for any more is killed, and
     /// returned to be waited for: perhaps it hangs on a file system. Whoever wants the world
     /// again gets a new one.
     pub fn release(&mut self, id: WorldId) -> Option<i32> {
         let known = self.known.get_mut(&id.0)?;
         known.users -= 1;
-        let Template::Building { builder, .. } = known.template else { return None };
+        let Template::Building { mounter, .. } = known.template else { return None };
         if known.users > 0 {
             return None;
         }
         known.template = Template::New;
-        let _ = calls::kill(builder, libc::SIGKILL);
-        Some(builder)
+        let _ = calls::kill(mounter, libc::SIGKILL);
+        Some(mounter)
     }
 
     /// Its template is not any more what was built: whoever wants it gets a new one.
@@ -113,12 +113,12 @@ impl Worlds {
         }
     }
 
-    /// Whether homes can be told this world.
+    /// Whether runners can be told this world.
     pub fn is_built(&self, id: WorldId) -> bool {
         matches!(self.known.get(&id.0), Some(Known { template: Template::Built { .. }, .. }))
     }
 
-    /// What a home is told, and the template's descriptor.
+    /// What a runner is told, and the template's descriptor.
     pub fn order(&self, id: WorldId) -> Option<(&Order, i32)> {
         match self.known.get(&id.0)? {
             Known { template: Template::Built { namespace, order }, .. } => Some((order, namespace.as_raw_fd())),
@@ -136,8 +136,8 @@ impl Worlds {
         self.known.get(&id.0)?.world.mounts.get(number)
     }
 
-    /// Starts the builder of a world that is new; the socket to watch.
-    pub fn start_builder(&mut self, id: WorldId, setup: &Setup, nursery: &Nursery) -> Result<Option<i32>, Outcome> {
+    /// Starts the mounter of a world that is new; the socket to watch.
+    pub fn start_mounter(&mut self, id: WorldId, setup: &Setup, spawner: &Spawner) -> Result<Option<i32>, Outcome> {
         let Some(known) = self.known.get_mut(&id.0) else { return Ok(None) };
         if !matches!(known.template, Template::New) {
             return Ok(None);
@@ -145,29 +145,29 @@ impl Worlds {
         let plan = template::plan(&known.world).map_err(invalid)?;
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|errno| template_failed(errno.into()))?;
-        let builder = nursery.builder(&known.key, &its, &setup.client).map_err(template_failed)?;
+        let mounter = spawner.mounter(&known.key, &its, &setup.client).map_err(template_failed)?;
         let socket = ours.as_raw_fd();
-        known.template = Template::Building { builder, socket: ours, plan };
+        known.template = Template::Building { mounter, socket: ours, plan };
         // The ids inside default to those outside.
         known.world.uid.get_or_insert(setup.uid);
         known.world.gid.get_or_insert(setup.gid);
         Ok(Some(socket))
     }
 
-    /// A builder's socket has something to say. The error is what the runs say that wait for the world.
-    pub fn builder_done(&mut self, id: WorldId) -> Result<(), Outcome> {
+    /// A mounter's socket has something to say. The error is what the runs say that wait for the world.
+    pub fn mounter_done(&mut self, id: WorldId) -> Result<(), Outcome> {
         let Some(known) = self.known.get_mut(&id.0) else { return Ok(()) };
         let Template::Building { socket, .. } = &known.template else { return Ok(()) };
         let mut bytes = vec![0; 4096];
         let received = calls::receive(socket.as_raw_fd(), &mut bytes, libc::MSG_DONTWAIT);
         if matches!(received, Err(Errno(libc::EAGAIN))) {
-            // The event was that of an earlier builder of this world, which was given up.
+            // The event was that of an earlier mounter of this world, which was given up.
             return Ok(());
         }
-        let Template::Building { builder, plan, .. } = std::mem::replace(&mut known.template, Template::New) else {
+        let Template::Building { mounter, plan, .. } = std::mem::replace(&mut known.template, Template::New) else {
             return Ok(());
         };
-        let waited = process::wait(builder, libc::__WALL);
+        let waited = process::wait(mounter, libc::__WALL);
         let received = received.map_err(template_failed)?;
         let namespace = sys::adopt(received.descriptors[0]);
         match (bytes.get(..received.length), namespace) {
@@ -227,7 +227,7 @@ impl Worlds {
         }
     }
 
-    /// Forgets the least recently used worlds beyond the bound. A home that has one of
+    /// Forgets the least recently used worlds beyond the bound. A runner that has one of
     /// them prepared keeps its own hold on the namespace until it is switched.
     pub fn trim(&mut self) {
         while self.known.len() > MOST_WORLDS {
@@ -244,11 +244,11 @@ impl Worlds {
         }
     }
 
-    /// Ends all builders.
-    pub fn kill_builders(&self) {
+    /// Ends all mounters.
+    pub fn kill_mounters(&self) {
         for known in self.known.values() {
-            if let Template::Building { builder, .. } = &known.template {
-                let _ = calls::kill(*builder, libc::SIGKILL);
+            if let Template::Building { mounter, .. } = &known.template {
+                let _ = calls::kill(*mounter, libc::SIGKILL);
             }
         }
     }
@@ -264,8 +264,8 @@ fn template_failed(errno: Errno) -> Outcome {
     Outcome::failed(RunError::new(Step::Template).with_errno(errno.0))
 }
 
-/// The builder's life, in the forked child.
-pub fn builder(located: &Located, plan: &Plan, socket: i32, procfs: i32) -> ! {
+/// The mounter's life, in the forked child.
+pub fn mounter(located: &Located, plan: &Plan, socket: i32, procfs: i32) -> ! {
     let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-mount".as_ptr() as usize, 0, 0, 0);
     let failed = |error: BuildError| {
         let mut bytes = vec![b'F'];

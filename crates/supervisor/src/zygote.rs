@@ -1,22 +1,22 @@
-//! The zygote: the process that makes a home's runs in one world, one after the other.
+//! The zygote: the process that makes a runner's runs in one world, one after the other.
 //!
 //! It is needed because a seccomp program is inherited, and attaching one takes the kernel
-//! longer than most of what else it does for a short run: attached here once, all tracees
-//! have it from birth. What zygote, pid1 and tracee themselves must call although the
-//! program may refuse it to the tracee, they call with a secret in an argument that the kernel
-//! ignores ([`millibox_seccomp::with_pass`]); see SECURITY.md for the reasoning. When the home
+//! longer than most of what else it does for a short run: attached here once, all targets
+//! have it from birth. What zygote, pid1 and target themselves must call although the
+//! program may refuse it to the target, they call with a secret in an argument that the kernel
+//! ignores ([`millibox_seccomp::with_pass`]); see SECURITY.md for the reasoning. When the runner
 //! is given another world, and perhaps another program, this process ends, and the next
 //! begins without one.
 //!
 //! Its life: attach the program; then, over and over, make a fresh place, clone pid1 there,
 //! wait for its end, clean up.
 //!
-//! It may touch what its home may, whose memory and descriptors it shares: no allocation, no
+//! It may touch what its runner may, whose memory and descriptors it shares: no allocation, no
 //! locks, no libc, as the program may refuse what they call; see [`crate::sys`].
 
-use crate::home::{Home, Order, RunMount, tell};
 use crate::launch::{End, Failure, Report, message};
 use crate::pid1;
+use crate::runner::{Order, RunMount, Runner, tell};
 use crate::sockets;
 use crate::sys::calls;
 use crate::sys::process::{self, Clone};
@@ -24,7 +24,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use millibox_wire::Network;
 use millibox_wire::Step;
 
-/// Every call that zygote, pid1 and tracee make, but for the tracee's exec, which is the
+/// Every call that zygote, pid1 and target make, but for the target's exec, which is the
 /// program's own business. None has a sixth argument.
 pub const CALLS: [u32; 48] = [
     libc::SYS_capset as u32,
@@ -78,17 +78,17 @@ pub const CALLS: [u32; 48] = [
     libc::SYS_write as u32,
 ];
 
-/// What the home gives a zygote.
+/// What the runner gives a zygote.
 pub struct Zygote<'a> {
-    pub home: &'a Home,
+    pub runner: &'a Runner,
     pub order: &'a Order,
     /// The seccomp program that all runs inherit.
     pub shared_program: Option<&'a [u8]>,
 }
 
-/// One world, as pid1 and tracee see it.
+/// One world, as pid1 and target see it.
 pub struct Prepared<'a> {
-    pub home: &'a Home,
+    pub runner: &'a Runner,
     /// Readable once pid1's parent is dead.
     pub parent_pidfd: i32,
     pub uid: u32,
@@ -96,14 +96,14 @@ pub struct Prepared<'a> {
     pub mounts: &'a [(u32, RunMount)],
     /// Runs can make namespaces.
     pub makes_namespaces: bool,
-    /// The program that the tracee attaches, unless it has inherited it.
+    /// The program that the target attaches, unless it has inherited it.
     pub seccomp: Option<&'a [u8]>,
 }
 
-/// A zygote's whole life. Exit code 0: the home is as it was before.
+/// A zygote's whole life. Exit code 0: the runner is as it was before.
 pub fn main(zygote: &Zygote) -> ! {
     if let Err(failure) = zygote.live() {
-        tell(zygote.home.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
+        tell(zygote.runner.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
     }
     calls::exit(0)
 }
@@ -111,16 +111,16 @@ pub fn main(zygote: &Zygote) -> ! {
 impl Zygote<'_> {
     fn live(&self) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Zygote, errno);
-        let home = self.home;
-        // Our home's death is ours.
+        let runner = self.runner;
+        // Our runner's death is ours.
         calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0).map_err(failed)?;
-        if calls::is_readable(home.own_pidfd) {
+        if calls::is_readable(runner.own_pidfd) {
             calls::exit(1);
         }
         let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-zygote".as_ptr() as usize, 0, 0, 0);
         let own_pidfd = process::own_pidfd().map_err(failed)?;
         let prepared = Prepared {
-            home,
+            runner,
             parent_pidfd: own_pidfd,
             uid: self.order.uid,
             gid: self.order.gid,
@@ -128,36 +128,36 @@ impl Zygote<'_> {
             makes_namespaces: self.order.makes_namespaces,
             seccomp: self.order.seccomp.as_deref().filter(|_| self.shared_program.is_none()),
         };
-        sockets::enter(home).map_err(|errno| Failure::new(Step::Network, errno))?;
-        home.backend.look_from_here()?;
+        sockets::enter(runner).map_err(|errno| Failure::new(Step::Network, errno))?;
+        runner.backend.look_from_here()?;
         let attached = match self.shared_program {
             Some(program) => calls::attach_seccomp(program).map_err(|errno| Failure::new(Step::Seccomp, errno)),
             None => Ok(()),
         };
         let mut loopback = false;
-        while attached.is_ok() && home.shared.stay_idle.load(SeqCst) == 0 && self.run(&prepared, &mut loopback) {}
-        // The table is the home's.
+        while attached.is_ok() && runner.shared.stay_idle.load(SeqCst) == 0 && self.run(&prepared, &mut loopback) {}
+        // The table is the runner's.
         let _ = calls::close(own_pidfd);
         attached
     }
 
     /// One pid1's life. Whether the same world is to be prepared again.
     fn run(&self, prepared: &Prepared, loopback: &mut bool) -> bool {
-        let home = self.home;
-        let shared = home.shared;
+        let runner = self.runner;
+        let shared = runner.shared;
         shared.prepared.store(0, Relaxed);
-        shared.tracee.store(0, Relaxed);
+        shared.target.store(0, Relaxed);
         shared.launched.store(0, Relaxed);
         shared.reported.store(0, Relaxed);
         shared.start.set(Default::default());
         shared.failure.set(Default::default());
         let mut limited = false;
         let waited = self.make_place(loopback).and_then(|how| {
-            if let Some(watched) = home.backend.watched() {
+            if let Some(watched) = runner.backend.watched() {
                 // Without these the supervisor could not hold the run's limits.
                 let count = watched.iter().take_while(|&&fd| fd >= 0).count();
                 let there = watched.get(..count).unwrap_or_default();
-                calls::send_descriptors(home.socket, &[message::READY], there)
+                calls::send_descriptors(runner.socket, &[message::READY], there)
                     .map_err(|errno| Failure::new(Step::Runner, errno))?;
             }
             let dead = |pid1| {
@@ -165,14 +165,14 @@ impl Zygote<'_> {
                     limited = has_other_limits(pid1);
                 }
             };
-            process::run_child(how, &home.pid1_stack, pid1::main, prepared, &shared.pid1, dead)
+            process::run_child(how, &runner.pid1_stack, pid1::main, prepared, &shared.pid1, dead)
                 .map_err(|errno| Failure::new(Step::Clone, errno))
         });
         let waited = match waited {
             Ok(waited) => waited,
             Err(failure) => {
                 self.clean(*loopback);
-                tell(home.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
+                tell(runner.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
                 return false;
             }
         };
@@ -188,18 +188,18 @@ impl Zygote<'_> {
                 end_ns: calls::monotonic_raw_ns(),
                 ..End::default()
             };
-            home.backend.measure(shared, &start, Ok(waited), &mut end);
-            tell(home.socket, message::ENDED, &Report { start, failure: shared.failure.get(), end });
+            runner.backend.measure(shared, &start, Ok(waited), &mut end);
+            tell(runner.socket, message::ENDED, &Report { start, failure: shared.failure.get(), end });
         }
         self.clean(*loopback);
         launch != 0
     }
 
-    /// Makes our place as if nothing had run there, or ends, and the home with us: the supervisor
+    /// Makes our place as if nothing had run there, or ends, and the runner with us: the supervisor
     /// makes another.
     fn clean(&self, loopback: bool) {
-        let home = self.home;
-        if sockets::clear(home, loopback).is_err() || home.backend.clean(home.shared).is_err() {
+        let runner = self.runner;
+        if sockets::clear(runner, loopback).is_err() || runner.backend.clean(runner.shared).is_err() {
             calls::exit(1);
         }
     }
@@ -207,25 +207,25 @@ impl Zygote<'_> {
     /// Everything that must be there before pid1 is cloned.
     fn make_place(&self, loopback: &mut bool) -> Result<Clone, Failure> {
         let at_network = |errno| Failure::new(Step::Network, errno);
-        let home = self.home;
+        let runner = self.runner;
         match self.order.network {
             Network::Loopback => {
                 calls::unshare(libc::CLONE_NEWNET).map_err(at_network)?;
                 calls::loopback_up().map_err(at_network)?;
-                sockets::hand_over(home).map_err(at_network)?;
+                sockets::hand_over(runner).map_err(at_network)?;
                 *loopback = true;
             }
             Network::None if *loopback => {
-                calls::setns(home.network, libc::CLONE_NEWNET).map_err(at_network)?;
+                calls::setns(runner.network, libc::CLONE_NEWNET).map_err(at_network)?;
                 *loopback = false;
             }
             Network::None => {}
         }
         let namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
-        let memory = if home.share_memory { libc::CLONE_VM } else { 0 };
+        let memory = if runner.share_memory { libc::CLONE_VM } else { 0 };
         let mut how = Clone { flags: (namespaces | memory) as u64, into_cgroup: None };
-        home.backend.prepare(home.shared, home.socket, &mut how)?;
-        // pid1 must be able to write its id maps; the tracee makes the memory undumpable again
+        runner.backend.prepare(runner.shared, runner.socket, &mut how)?;
+        // pid1 must be able to write its id maps; the target makes the memory undumpable again
         // before anything that is not ours runs.
         let dumpable = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
         dumpable.map_err(|errno| Failure::new(Step::Runner, errno))?;

@@ -39,7 +39,7 @@ pub use world::{Located, Mount, Network, Source, World, WorldError, WorldProblem
 /// Runs that one supervisor can have going on at one time.
 pub const MOST_SLOTS: usize = 512;
 /// Places for runs that one slot can have.
-pub const MOST_HOMES: usize = 4;
+pub const MOST_RUNNERS: usize = 4;
 /// CPUs that can be named: 0 to one less.
 pub const MOST_CPUS: usize = 1024;
 

@@ -85,7 +85,7 @@ impl Checkup<'_> {
 
     /// The supervisor, its namespaces, a first program: with the backend that needs least.
     fn start(&mut self, machine: &machine::Options) -> bool {
-        let started = machine.builder().slots(1).homes_per_slot(1).backend(BackendChoice::Rlimit).start();
+        let started = machine.builder().slots(1).runners_per_slot(1).backend(BackendChoice::Rlimit).start();
         let renamed = |by: &str| format!("set {by} to the path of a millibox-supervisor of this version, or unset it");
         let elsewhere = "install millibox-supervisor beside millibox, or set MILLIBOX_SUPERVISOR to its path";
         let remedy = match &started {
@@ -140,7 +140,7 @@ impl Checkup<'_> {
             let tried = machine
                 .builder()
                 .slots(1)
-                .homes_per_slot(1)
+                .runners_per_slot(1)
                 .backend(choice)
                 .start()
                 .map_err(TrialError::from)
@@ -177,7 +177,7 @@ impl Checkup<'_> {
             Some(Backend::Rlimit) => (BackendChoice::Rlimit, false),
             None => return,
         };
-        let started = machine.builder().slots(1).homes_per_slot(1).backend(choice).start();
+        let started = machine.builder().slots(1).runners_per_slot(1).backend(choice).start();
         let supervisor = match started {
             Ok(supervisor) => supervisor,
             Err(error) => {

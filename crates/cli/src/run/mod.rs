@@ -80,7 +80,7 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     let mut streams = signals.may_wait(|| Streams::open(args))?;
     request = streams.give_to(request)?;
 
-    let supervisor = args.machine.builder().slots(1).homes_per_slot(1).start()?;
+    let supervisor = args.machine.builder().slots(1).runners_per_slot(1).start()?;
     let handle = Arc::new(supervisor.run(&request)?);
     // Our copies of the pipes' writing ends must go, or the pipes never end.
     drop(request);

@@ -125,7 +125,7 @@ pub struct TrueFigures {
     /// Runs per second of the pool, on all CPUs.
     runs_per_second: f64,
     posix_spawn_per_second: f64,
-    /// CPU time of client, supervisor, homes, pid1s and programs together, on all CPUs.
+    /// CPU time of client, supervisor, runners, pid1s and programs together, on all CPUs.
     cpu_ns_per_request: u64,
     posix_spawn_cpu_ns: u64,
     runs: u32,
@@ -363,7 +363,7 @@ fn keep_busy(
     Ok(count)
 }
 
-/// CPU time of this process, its waited-for children, the supervisors and their homes
+/// CPU time of this process, its waited-for children, the supervisors and their runners
 /// (proc_pid_stat(5): utime, stime, cutime, cstime, in ticks of 10 ms).
 fn busy_ns(supervisors: &[u32]) -> u64 {
     let ticks = |pid: &str| -> u64 {

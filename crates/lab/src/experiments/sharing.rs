@@ -10,8 +10,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     name: "sharing",
     title: "What sharing saves",
     about: "Thesis, chapter 5: the sandbox as it is, then without one of its savings at a time: \
-            templates, several homes for each slot, a network shared by a home's runs, pid1 in \
-            its home's memory, a seccomp program that is searched as a tree. Then the cost of \
+            templates, several runners for each slot, a network shared by a runner's runs, pid1 in \
+            its runner's memory, a seccomp program that is searched as a tree. Then the cost of \
             one new namespace of each kind.",
     run,
 };
@@ -20,7 +20,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let request = lab.limit(Request::new("/bin/true"));
     let usual = lab.supervisor(1)?;
     let apart = lab.builder().slots(1).separate_pid1(true).start()?;
-    let one_home = lab.builder().slots(1).homes_per_slot(1).start()?;
+    let one_runner = lab.builder().slots(1).runners_per_slot(1).start()?;
     let minimal = World::minimal();
     let loopback = minimal.clone().network(Network::Loopback);
     let linear = minimal.clone().seccomp_program(&linear(Arch::native())?.as_bytes())?;
@@ -36,13 +36,13 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     };
     let table = Comparison::new("sharing", "/bin/true, with one thing not shared or not prepared")
         .metric(Metric::new("real time", Unit::Nanoseconds))
-        .variant(of("millibox", "as it is: 1 slot, 3 homes", &usual, &minimal))
+        .variant(of("millibox", "as it is: 1 slot, 3 runners", &usual, &minimal))
         .variant(of("new network", "a network namespace with a loopback for each run", &usual, &loopback))
         .variant(
             Variant::timed("no template", || bare::sandboxed(&usual, &request.clone().world(&unseen())).map(drop))
                 .about("a new world for each run, so its mounts are made for this run"),
         )
-        .variant(of("one home", "the next run is prepared when this one has ended", &one_home, &minimal))
+        .variant(of("one runner", "the next run is prepared when this one has ended", &one_runner, &minimal))
         .variant(of(
             "linear list",
             "the seccomp program as a list; it is attached once for each zygote",
@@ -71,7 +71,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let (tree, list) = (of_default(Arch::native())?.len(), self::linear(Arch::native())?.len());
     report.add_note(format!("The default profile has {tree} instructions as a tree, {list} as a list."));
     report.add_note(
-        "IPC, PID, mount and user namespaces are fresh in every run and cannot be shared. A home's runs share UTS, \
+        "IPC, PID, mount and user namespaces are fresh in every run and cannot be shared. A runner's runs share UTS, \
          time and cgroup namespaces, which no program can change, and no option makes them fresh. The table of \
          single namespaces has the least cost of that.",
     );

@@ -19,7 +19,7 @@ const OWN_PROCESSES: u64 = 1;
 pub const WATCHED: usize = 5;
 
 /// See the module. Descriptors are -1 where there is none.
-pub struct Home {
+pub struct Runner {
     base: i32,
     index: usize,
     limits_hold_inside: bool,
@@ -44,10 +44,10 @@ pub fn run_name(index: usize, generation: u64) -> Line<48> {
     Line::new().text(b"run-").number(index as u64).text(b".").number(generation).text(b"\0")
 }
 
-impl Home {
-    pub fn new(base: i32, index: usize, limits_hold_inside: bool) -> Home {
+impl Runner {
+    pub fn new(base: i32, index: usize, limits_hold_inside: bool) -> Runner {
         let none = || AtomicI32::new(-1);
-        Home {
+        Runner {
             base,
             index,
             limits_hold_inside,
@@ -100,7 +100,7 @@ impl Home {
             let name = run_name(self.index, self.generation.load(Relaxed));
             match calls::mkdirat(self.base, c_name(&name), 0o755) {
                 Ok(()) => break,
-                // Left by a home that died here; if it is empty, it goes now.
+                // Left by a runner that died here; if it is empty, it goes now.
                 Err(Errno(libc::EEXIST)) => {
                     if !self.remove(self.generation.load(Relaxed)) {
                         self.generation.fetch_add(1, Relaxed);
@@ -249,7 +249,7 @@ pub fn is_above(peak: u64, limit: u64) -> bool {
     peak > limit.saturating_add(ABOVE_THE_LIMIT)
 }
 
-/// What a run used, by the files that [`Home::watched`] names: the home's, or, where that is dead, the supervisor's.
+/// What a run used, by the files that [`Runner::watched`] names: the runner's, or, where that is dead, the supervisor's.
 pub fn measure(watched: [i32; WATCHED], start: &Start, end: &mut End) -> Result<()> {
     let [cpu_stat, memory_events, _, memory_peak, pids_peak] = watched;
     end.cpu_ns = cpu_ns(cpu_stat)?.saturating_sub(start.cpu_ns);

@@ -2,9 +2,9 @@
 //!
 //! Moving a process into a v1 cgroup takes the write side of a per-CPU lock, an RCU
 //! grace period when it is the first for a while (5 to 9 ms); being born beside a
-//! parent costs nothing. So a home moves into its cgroups once, all its runs are born
+//! parent costs nothing. So a runner moves into its cgroups once, all its runs are born
 //! there, and counters are reset by writing to them. What cannot be reset is left behind: the
-//! home moves to a fresh cgroup before its next run, off the critical path. So it does
+//! runner moves to a fresh cgroup before its next run, off the critical path. So it does
 //!
 //! * of pids after a run that had more than one process, since pids.peak stays;
 //! * of memory after a run that left some which cannot be had back at once. Who stayed would
@@ -12,7 +12,7 @@
 //!   run more than its limit. Nobody but the kernel frees what was left, when it comes to it.
 //!
 //! All files were opened by root (the keeper) and stay root's: neither supervisor nor
-//! tracee could open them, whatever they see of /sys/fs/cgroup.
+//! target could open them, whatever they see of /sys/fs/cgroup.
 
 use crate::launch::{End, Failure, Launch, Shared, Standing, Start, UNLIMITED, message};
 use crate::sys::ascii::{Decimal, keyed_number, leading_number};
@@ -23,10 +23,10 @@ use core::sync::atomic::{AtomicBool, AtomicI32};
 use millibox_wire::Step;
 use serde::{Deserialize, Serialize};
 
-/// Open files of one home's cgroups, as descriptor numbers.
+/// Open files of one runner's cgroups, as descriptor numbers.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Files {
-    /// What the home and its runs are placed and limited by.
+    /// What the runner and its runs are placed and limited by.
     pub limits: Limits,
     /// What their figures are read from.
     pub figures: Figures,
@@ -55,14 +55,14 @@ pub struct Limits {
     pub pids_join: i32,
     /// pids.max
     pub pids_max: i32,
-    /// cgroup.procs of the home's own cpu cgroup, where home and zygote are not: a run whose bandwidth is limited goes
+    /// cgroup.procs of the runner's own cpu cgroup, where runner and zygote are not: a run whose bandwidth is limited goes
     /// there. `None`: they live in it, and so do all their runs.
     pub cpu_join: Option<i32>,
     /// cpu.cfs_quota_us
     pub cpu_quota: i32,
     /// cpu.cfs_period_us
     pub cpu_period: i32,
-    /// A socket on which the keeper renews this home's pids cgroup.
+    /// A socket on which the keeper renews this runner's pids cgroup.
     pub keeper: i32,
 }
 
@@ -110,48 +110,48 @@ impl Figures {
 }
 
 impl Files {
-    /// What homes have of it, so all but what is the supervisor's.
-    fn of_homes(&mut self) -> impl Iterator<Item = &mut i32> {
+    /// What runners have of it, so all but what is the supervisor's.
+    fn of_runners(&mut self) -> impl Iterator<Item = &mut i32> {
         self.limits.each().chain(self.figures.each())
     }
 
     pub fn all(mut self) -> Vec<i32> {
         let oom_event = self.oom_event;
-        self.of_homes().map(|fd| *fd).chain([oom_event]).collect()
+        self.of_runners().map(|fd| *fd).chain([oom_event]).collect()
     }
 }
 
-/// Processes in the home's cgroups that are not the run's: home, zygote and pid1.
+/// Processes in the runner's cgroups that are not the run's: runner, zygote and pid1.
 const OWN_PROCESSES: u64 = 3;
 /// With less memory than this left, the next run's preparation might not fit.
 const ROOM_TO_PREPARE: u64 = 16 << 20;
 
-/// A home's cgroup that holds more than this between two runs is emptied, or left. Kernel memory of
-/// the home's own, and what the kernel charges ahead in batches of 64 pages for each CPU,
+/// A runner's cgroup that holds more than this between two runs is emptied, or left. Kernel memory of
+/// the runner's own, and what the kernel charges ahead in batches of 64 pages for each CPU,
 /// is always there.
 const LEFT_BEHIND: u64 = 1536 << 10;
 
-/// For how long a cgroup is emptied, again and again, until the home leaves it. Where pages cannot be reclaimed, as another
+/// For how long a cgroup is emptied, again and again, until the runner leaves it. Where pages cannot be reclaimed, as another
 /// run holds them (mlock(2)), a single time can take tens of milliseconds.
 const LONGEST_EMPTYING_NS: u64 = 50_000_000;
 
 /// See the module.
-pub struct Home {
+pub struct Runner {
     files: Files,
-    /// Process id of the home that joined.
+    /// Process id of the runner that joined.
     process: AtomicI32,
     /// It has moved to a fresh cgroup.
     moved: AtomicBool,
 }
 
-impl Home {
-    pub fn new(files: Files) -> Home {
-        Home { files, process: AtomicI32::new(0), moved: AtomicBool::new(false) }
+impl Runner {
+    pub fn new(files: Files) -> Runner {
+        Runner { files, process: AtomicI32::new(0), moved: AtomicBool::new(false) }
     }
 
     pub fn descriptors(&self) -> Vec<i32> {
         let mut files = self.files;
-        files.of_homes().map(|fd| *fd).collect()
+        files.of_runners().map(|fd| *fd).collect()
     }
 
     /// pid1 with memory and descriptors of its own: closes all but what it reads the figures from.
@@ -164,7 +164,7 @@ impl Home {
         self.process.store(calls::getpid(), Relaxed);
         let limits = &self.files.limits;
         let joined = |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::Cgroup, errno));
-        // A home that takes the place of a dead one cannot know what its cgroups are of those that are renewed.
+        // A runner that takes the place of a dead one cannot know what its cgroups are of those that are renewed.
         if again {
             self.enter_memory(&self.ask_for(RENEW_MEMORY)?, socket)?;
             self.renew_pids()?;
@@ -175,14 +175,14 @@ impl Home {
         limits.join_others.into_iter().flatten().try_for_each(joined)
     }
 
-    /// Home, once it has joined: moves descriptors to the lowest numbers. A table of more than 64
-    /// is allocated anew for each pid1 and tracee (`dup_fd()` in fs/file.c).
+    /// Runner, once it has joined: moves descriptors to the lowest numbers. A table of more than 64
+    /// is allocated anew for each pid1 and target (`dup_fd()` in fs/file.c).
     pub fn settle(&mut self) -> Result<(), Failure> {
         let limits = &mut self.files.limits;
         for fd in limits.join_others.iter_mut().chain([&mut limits.memory_join]).filter_map(Option::take) {
             let _ = calls::close(fd);
         }
-        for fd in self.files.of_homes() {
+        for fd in self.files.of_runners() {
             *fd = calls::move_down(*fd).map_err(|errno| Failure::new(Step::Runner, errno))?;
         }
         Ok(())
@@ -237,7 +237,7 @@ impl Home {
     }
 
     pub fn reset(&self, standing: &Standing) -> sys::Result<()> {
-        // What is here beyond the least that this home ever held, because its world takes more to prepare or
+        // What is here beyond the least that this runner ever held, because its world takes more to prepare or
         // as the little that an earlier run left, is not the next run's.
         let usage = read_number(self.files.limits.memory_usage)?;
         let least = standing.least_memory.load(Relaxed).min(usage);
@@ -341,7 +341,7 @@ impl Home {
     pub fn measure(&self, standing: &Standing, start: &Start, end: &mut End) -> sys::Result<()> {
         standing.most_tasks.store(UNLIMITED, Relaxed);
         end.cpu_ns = read_number(self.files.figures.cpu_usage)?.saturating_sub(start.cpu_ns);
-        // The count is the home's, of all its runs.
+        // The count is the runner's, of all its runs.
         let by_now = self.oom_kills()?;
         standing.oom_kills.store(by_now, Relaxed);
         end.oom_kills = by_now.saturating_sub(standing.oom_kills_before.load(Relaxed));
@@ -368,10 +368,10 @@ impl Home {
 
     pub fn clean(&self, standing: &Standing) -> Result<(), Failure> {
         standing.oom_kills_before.store(standing.oom_kills.load(Relaxed), Relaxed);
-        // A peak above "home, pid1, one tracee" would be the next run's as well.
+        // A peak above "runner, pid1, one target" would be the next run's as well.
         if self.files.figures.pids_peak.is_some() && standing.most_tasks.load(Relaxed) > OWN_PROCESSES + 1 {
             // After a failure half-way the open files need not be those of the cgroup that we
-            // are in, and would limit nobody: then this home must not go on.
+            // are in, and would limit nobody: then this runner must not go on.
             self.renew_pids()?;
             standing.most_tasks.store(0, Relaxed);
             standing.processes.store(UNLIMITED, Relaxed);
@@ -383,7 +383,7 @@ impl Home {
     fn ask_for(&self, what: u8) -> Result<Received, Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let keeper = self.files.limits.keeper;
-        // A home that died here may have left an answer behind.
+        // A runner that died here may have left an answer behind.
         while let Ok(old) = calls::receive(keeper, &mut [0; 1], libc::MSG_DONTWAIT)
             && old.length > 0
         {
@@ -406,7 +406,7 @@ impl Home {
         7 + usize::from(limits.memory_swap.is_some()) + usize::from(limits.sockets.is_some())
     }
 
-    /// Moves to a fresh memory cgroup, home and zygote, and gives the supervisor what it looks at. The new
+    /// Moves to a fresh memory cgroup, runner and zygote, and gives the supervisor what it looks at. The new
     /// descriptors take the old ones' numbers.
     fn enter_memory(&self, fresh: &Received, socket: i32) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
@@ -442,22 +442,22 @@ impl Home {
         entered
     }
 
-    /// Moves home and zygote.
+    /// Moves runner and zygote.
     fn enter(&self, join: i32) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
-        let home = self.process.load(Relaxed);
-        calls::write(join, Decimal::new(home as u64).as_bytes()).map_err(failed)?;
-        if calls::getpid() != home {
+        let runner = self.process.load(Relaxed);
+        calls::write(join, Decimal::new(runner as u64).as_bytes()).map_err(failed)?;
+        if calls::getpid() != runner {
             calls::write(join, b"0").map_err(failed)?;
             // The zygote's namespace has the old cgroup as its root, and a run would see the
-            // new one's name. (A home that joins makes its namespace afterwards.)
+            // new one's name. (A runner that joins makes its namespace afterwards.)
             calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
         }
         self.moved.store(true, Relaxed);
         Ok(())
     }
 
-    /// Moves to a fresh pids cgroup, home and zygote. The new descriptors take the old ones' numbers.
+    /// Moves to a fresh pids cgroup, runner and zygote. The new descriptors take the old ones' numbers.
     fn renew_pids(&self) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let files = &self.files;
@@ -475,7 +475,7 @@ impl Home {
         calls::send(files.limits.keeper, &[RENEWED]).map_err(failed)
     }
 
-    /// Zygote, before its first run: the home's namespace does not know where another zygote has moved.
+    /// Zygote, before its first run: the runner's namespace does not know where another zygote has moved.
     pub fn look_from_here(&self) -> Result<(), Failure> {
         if self.moved.load(Relaxed) {
             calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
@@ -484,11 +484,11 @@ impl Home {
     }
 }
 
-/// Home → keeper: a fresh pids cgroup, please. The answer is this byte with its files.
+/// Runner → keeper: a fresh pids cgroup, please. The answer is this byte with its files.
 pub const RENEW: u8 = b'N';
-/// Home → keeper: a fresh memory cgroup, please. As above; the one that the home leaves is removed when it asks again.
+/// Runner → keeper: a fresh memory cgroup, please. As above; the one that the runner leaves is removed when it asks again.
 pub const RENEW_MEMORY: u8 = b'E';
-/// Home → keeper: I have moved to the pids cgroup.
+/// Runner → keeper: I have moved to the pids cgroup.
 pub const RENEWED: u8 = b'M';
 
 fn close_all(descriptors: &[i32]) {

@@ -4,7 +4,7 @@
 //! PARENT/                      delegated: its controllers are enabled for its children
 //! ├── callers/                 whoever was in PARENT (processes may only be in leaves)
 //! └── millibox-PID-RANDOM/     ours
-//!     ├── supervisor/          supervisor and homes
+//!     ├── supervisor/          supervisor and runners
 //!     └── run-0.0/ ...         one for each run
 //! ```
 //!

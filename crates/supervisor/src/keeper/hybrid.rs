@@ -14,11 +14,11 @@ use rustix::event::EventfdFlags;
 use rustix::fs::OFlags;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Renews homes' pids and memory cgroups.
+/// Renews runners' pids and memory cgroups.
 pub struct Renewals {
     pids: String,
     memory: String,
-    homes: Vec<Renewal>,
+    runners: Vec<Renewal>,
 }
 
 struct Renewal {
@@ -27,12 +27,12 @@ struct Renewal {
     pids: u64,
     /// The same of memory.
     memory: u64,
-    /// Supervisor and homes have closed their end: they are dying.
+    /// Supervisor and runners have closed their end: they are dying.
     closed: bool,
 }
 
-/// Makes a set of cgroups for each home and opens their files.
-pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Refusal> {
+/// Makes a set of cgroups for each runner and opens their files.
+pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Refusal> {
     let find = |controller: &str| {
         hosts
             .version1_of(controller)
@@ -66,13 +66,13 @@ pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Refu
         let mut open = Vec::new();
         let mut all = Vec::new();
         let mut renewals = Vec::new();
-        for index in 0..homes {
-            let slot = index / options.homes_per_slot.max(1);
-            let (files, socket) = home(index, slot, [&memory, &pids, &cpu, &cpuacct], &mut open)?;
+        for index in 0..runners {
+            let slot = index / options.runners_per_slot.max(1);
+            let (files, socket) = runner(index, slot, [&memory, &pids, &cpu, &cpuacct], &mut open)?;
             all.push(files);
             renewals.push(Renewal { socket, pids: 0, memory: 0, closed: false });
         }
-        Ok::<_, Refusal>((Handover::Hybrid { homes: all }, open, Renewals { pids, memory, homes: renewals }))
+        Ok::<_, Refusal>((Handover::Hybrid { runners: all }, open, Renewals { pids, memory, runners: renewals }))
     })();
     match made {
         Ok((handover, open, renewals)) => {
@@ -86,12 +86,12 @@ pub fn make(hosts: &Hosts, options: &Options, homes: usize) -> Result<Made, Refu
     }
 }
 
-/// One home's cgroups and files; and our end of its socket.
+/// One runner's cgroups and files; and our end of its socket.
 ///
 /// To the scheduler each cgroup of the cpu controller is one, and to switch from a task of one to a task of another
-/// costs more than within. A pair's two programs do hardly anything else, so they are in one, their slot's; a home's own
+/// costs more than within. A pair's two programs do hardly anything else, so they are in one, their slot's; a runner's own
 /// is for a run whose bandwidth is limited. Where cpuacct is mounted together with cpu that cannot be.
-fn home(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> Result<(Files, OwnedFd), Refusal> {
+fn runner(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> Result<(Files, OwnedFd), Refusal> {
     let directories: Vec<String> = tops.iter().map(|top| format!("{top}/home-{index}")).collect();
     for directory in &directories {
         make_directory(directory)?;
@@ -195,7 +195,7 @@ impl MemoryFiles {
         })
     }
 
-    /// In the order of `backend::hybrid::Home::enter_memory`: what is always there comes first.
+    /// In the order of `backend::hybrid::Runner::enter_memory`: what is always there comes first.
     fn numbers(&self) -> Vec<i32> {
         let always =
             [&self.join, &self.limit, &self.usage, &self.empty, &self.peak, &self.oom_control, &self.oom_event];
@@ -220,22 +220,26 @@ impl PidsFiles {
 }
 
 impl Renewals {
-    /// Sockets to wait for, with the number of their home.
+    /// Sockets to wait for, with the number of their runner.
     pub fn sockets(&self) -> impl Iterator<Item = (usize, BorrowedFd<'_>)> {
-        self.homes.iter().enumerate().filter(|(_, home)| !home.closed).map(|(index, home)| (index, home.socket.as_fd()))
+        self.runners
+            .iter()
+            .enumerate()
+            .filter(|(_, runner)| !runner.closed)
+            .map(|(index, runner)| (index, runner.socket.as_fd()))
     }
 
-    /// Nobody can ask for home `index` any more.
+    /// Nobody can ask for runner `index` any more.
     pub fn close(&mut self, index: usize) {
-        if let Some(home) = self.homes.get_mut(index) {
-            home.closed = true;
+        if let Some(runner) = self.runners.get_mut(index) {
+            runner.closed = true;
         }
     }
 
-    /// Serves one message of home `index`.
+    /// Serves one message of runner `index`.
     pub fn serve(&mut self, index: usize) {
-        let Some(home) = self.homes.get_mut(index) else { return };
-        let socket = home.socket.as_raw_fd();
+        let Some(runner) = self.runners.get_mut(index) else { return };
+        let socket = runner.socket.as_raw_fd();
         let mut byte = [0; 1];
         let directory = |top: &str, generation: u64| match generation {
             0 => format!("{top}/home-{index}"),
@@ -251,30 +255,30 @@ impl Renewals {
         };
         match calls::receive(socket, &mut byte, libc::MSG_DONTWAIT) {
             Ok(received) if received.length == 1 && byte[0] == RENEW => {
-                home.pids += 1;
-                let path = directory(&self.pids, home.pids);
+                runner.pids += 1;
+                let path = directory(&self.pids, runner.pids);
                 match make(&path).and_then(|()| PidsFiles::open(&path)) {
                     Ok(files) => {
                         let mut descriptors = vec![files.join.as_raw_fd(), files.max.as_raw_fd()];
                         descriptors.extend(files.peak.as_ref().map(AsRawFd::as_raw_fd));
                         answer(socket, RENEW, &descriptors);
                     }
-                    // Without descriptors: the home knows that it has none.
+                    // Without descriptors: the runner knows that it has none.
                     Err(_) => answer(socket, RENEW, &[]),
                 }
             }
             Ok(received) if received.length == 1 && byte[0] == RENEWED => {
                 // The one that it was in, and any before that could not be removed then.
-                remove_before(&self.pids, home.pids);
+                remove_before(&self.pids, runner.pids);
             }
             Ok(received) if received.length == 1 && byte[0] == RENEW_MEMORY => {
                 // Not the one that it is in, which the supervisor may be looking at for a moment more: that goes the next time.
-                remove_before(&self.memory, home.memory);
-                home.memory += 1;
-                let path = directory(&self.memory, home.memory);
+                remove_before(&self.memory, runner.memory);
+                runner.memory += 1;
+                let path = directory(&self.memory, runner.memory);
                 match make(&path).and_then(|()| MemoryFiles::open(&path)) {
                     Ok(files) => answer(socket, RENEW_MEMORY, &files.numbers()),
-                    // As above: the home stays where it is.
+                    // As above: the runner stays where it is.
                     Err(_) => answer(socket, RENEW_MEMORY, &[]),
                 }
             }

@@ -4,13 +4,13 @@
 //! make and remove version 1 cgroups; started by a user with a delegated subtree, it is
 //! who removes the cgroups when client and supervisor are both killed. It makes the
 //! cgroups, starts the supervisor (as an unprivileged user, for good), and then sleeps
-//! until the supervisor is dead, but for one service: a fresh pids or memory cgroup for a home
+//! until the supervisor is dead, but for one service: a fresh pids or memory cgroup for a runner
 //! ([`crate::backend::hybrid`]). A supervisor that outlives its client it ends.
 //!
 //! When the supervisor is started it gives up what that does not need ([`crate::confine`]).
 //!
 //! It takes nothing from the supervisor but one-byte messages on sockets that say which
-//! home they belong to. Without cgroups there is nothing to keep, and no keeper.
+//! runner they belong to. Without cgroups there is nothing to keep, and no keeper.
 
 mod cgroup2;
 mod hosts;
@@ -39,7 +39,7 @@ pub struct Made {
     pub open: Vec<OwnedFd>,
     /// Where the supervisor itself shall live.
     pub supervisor: Supervisor,
-    /// For hybrid: serves homes.
+    /// For hybrid: serves runners.
     pub renewals: Option<hybrid::Renewals>,
     /// For cgroup2: how processes that had to make room get back.
     pub evacuated: Option<cgroup2::Evacuated>,
@@ -105,7 +105,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
         keeper: 0,
         handover: Handover::Rlimit,
         slots: options.slots,
-        homes_per_slot: options.homes_per_slot,
+        runners_per_slot: options.runners_per_slot,
         share_memory: options.share_memory,
         pin: options.pin,
         cpus: options.cpus.clone(),
@@ -161,7 +161,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     }
     if let Supervisor::Beside(Some(procs)) = std::mem::replace(&mut made.supervisor, Supervisor::Beside(None)) {
         // To no effect but one: the first who moves processes among cgroups waits for a grace period, some 5 to 20 ms
-        // (percpu_down_write() of cgroup_threadgroup_rwsem), and those who follow soon do not. The homes are about to.
+        // (percpu_down_write() of cgroup_threadgroup_rwsem), and those who follow soon do not. The runners are about to.
         let _ = calls::write(procs.as_raw_fd(), b"0");
     }
     let code = match process::decode_status(keep(supervisor, client, &mut made)) {
@@ -171,7 +171,7 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
             128 + signal
         }
     };
-    // All of it is dying: homes by their parent's death, pid1s by theirs.
+    // All of it is dying: runners by their parent's death, pid1s by theirs.
     while process::wait(-1, libc::__WALL).is_ok() {}
     clean_up(made);
     Ok(code)
@@ -191,7 +191,7 @@ fn watch(supervisor: i32) -> Result<(), String> {
     placed.map(drop).map_err(|errno| failed(crate::messages::errno_text(errno)))
 }
 
-/// Serves homes until the supervisor is dead; its wait status. One that does not end when its client has, since
+/// Serves runners until the supervisor is dead; its wait status. One that does not end when its client has, since
 /// somebody has stopped it or it hangs, is ended.
 fn keep(supervisor: i32, client: OwnedFd, made: &mut Made) -> i32 {
     let mut client = Some(client);
@@ -212,9 +212,9 @@ fn keep(supervisor: i32, client: OwnedFd, made: &mut Made) -> i32 {
                 .as_ref()
                 .map_or(PollFd::new(&supervisors_end, PollFlags::empty()), |client| PollFd::new(client, PollFlags::IN)),
         ];
-        let mut homes = Vec::new();
-        for (home, socket) in made.renewals.iter().flat_map(hybrid::Renewals::sockets) {
-            homes.push(home);
+        let mut runners = Vec::new();
+        for (runner, socket) in made.renewals.iter().flat_map(hybrid::Renewals::sockets) {
+            runners.push(runner);
             watched.push(PollFd::from_borrowed_fd(socket, PollFlags::IN));
         }
         if !matches!(poll(&mut watched, timeout.as_ref()), Ok(_) | Err(rustix::io::Errno::INTR)) {
@@ -231,12 +231,12 @@ fn keep(supervisor: i32, client: OwnedFd, made: &mut Made) -> i32 {
             deadline = Some(Instant::now() + WITHOUT_CLIENT);
         }
         if let Some(renewals) = &mut made.renewals {
-            for (home, events) in homes.into_iter().zip(&events[2..]) {
+            for (runner, events) in runners.into_iter().zip(&events[2..]) {
                 if events.contains(PollFlags::IN) {
-                    renewals.serve(home);
+                    renewals.serve(runner);
                 }
                 if events.intersects(PollFlags::HUP | PollFlags::ERR) {
-                    renewals.close(home);
+                    renewals.close(runner);
                 }
             }
         }
@@ -255,7 +255,7 @@ fn clean_up(made: Made) {
 
 /// Finds the best backend there is, or the one that was asked for. `None`: rlimit.
 fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>, String> {
-    let homes = options.slots * options.homes_per_slot;
+    let runners = options.slots * options.runners_per_slot;
     let hosts = hosts::Hosts::look()?;
     match options.backend {
         BackendChoice::Rlimit => Ok(None),
@@ -263,14 +263,14 @@ fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>,
             cgroup2::make(&hosts, options).map(Some).map_err(|why| format!("backend cgroup2: {why}"))
         }
         BackendChoice::Hybrid => {
-            hybrid::make(&hosts, options, homes).map(Some).map_err(|why| format!("backend hybrid: {}", why.words()))
+            hybrid::make(&hosts, options, runners).map(Some).map_err(|why| format!("backend hybrid: {}", why.words()))
         }
         BackendChoice::Auto => {
             match cgroup2::make(&hosts, options) {
                 Ok(made) => return Ok(Some(made)),
                 Err(why) => declined.push(format!("cgroup2: {why}")),
             }
-            match hybrid::make(&hosts, options, homes) {
+            match hybrid::make(&hosts, options, runners) {
                 Ok(made) => return Ok(Some(made)),
                 Err(Refusal::Short(why)) => return Err(format!("backend hybrid: {why}")),
                 Err(Refusal::NotHere(why)) => declined.push(format!("hybrid: {why}")),
@@ -361,8 +361,8 @@ fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), Refusal> {
         .map_err(|errno| Refusal::new(errno, "cannot make a socket"))
 }
 
-/// Sends a file's descriptors, as the answer to a home, which would wait for it for ever: so what passes is waited for,
-/// for a second; then the home is told that there are none, and another takes its place.
+/// Sends a file's descriptors, as the answer to a runner, which would wait for it for ever: so what passes is waited for,
+/// for a second; then the runner is told that there are none, and another takes its place.
 fn answer(socket: i32, tag: u8, descriptors: &[i32]) {
     for _ in 0..1000 {
         match calls::send_descriptors(socket, &[tag], descriptors) {
@@ -408,10 +408,10 @@ mod tests {
             for _ in 0..300 {
                 remove::sweep_orphans(parent);
                 let top = Top::make(parent, &fresh_name()).unwrap();
-                let home = format!("{}/home", top.path);
-                std::fs::create_dir(&home).unwrap_or_else(|error| panic!("{home}: {error}"));
+                let runner = format!("{}/home", top.path);
+                std::fs::create_dir(&runner).unwrap_or_else(|error| panic!("{runner}: {error}"));
                 std::thread::yield_now();
-                std::fs::remove_dir(&home).unwrap_or_else(|error| panic!("{home}: {error}"));
+                std::fs::remove_dir(&runner).unwrap_or_else(|error| panic!("{runner}: {error}"));
                 std::fs::remove_dir(&top.path).unwrap_or_else(|error| panic!("{}: {error}", top.path));
             }
         };

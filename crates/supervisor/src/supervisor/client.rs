@@ -1,11 +1,11 @@
 //! What the client says, what is taken in of it, and what it is told.
 
-use super::homes::Orphans;
 use super::limits::Cause;
+use super::runners::Orphans;
 use super::{Fatal, Request, Setbacks, Supervisor, Token, fatal};
 use crate::backend::Handover;
-use crate::home::default_nofile;
 use crate::launch::{CPU_WORDS, Launch, MAX_STRINGS, STRINGS, UNLIMITED};
+use crate::runner::default_nofile;
 use crate::sys::{Errno, calls};
 use millibox_wire::frame::{Header, Kind, MAX_BODY, MAX_DESCRIPTORS};
 use millibox_wire::{
@@ -247,7 +247,7 @@ impl Supervisor {
     fn check_partner(&self, id: u64, partner: Option<u64>) -> Result<(), RunError> {
         let Some(partner) = partner else { return Ok(()) };
         let refused = |hint| Err(RunError::new(Step::Request).with_hint(hint));
-        if self.setup.homes_per_slot < 2 {
+        if self.setup.runners_per_slot < 2 {
             return refused(Hint::PairNeedsTwoRunners);
         }
         if partner == id {
@@ -320,7 +320,7 @@ fn malformed(error: &DecodeError) -> FrameProblem {
     FrameProblem::Malformed(error.to_string())
 }
 
-/// Checks a run's numbers and puts them in the form that the tracee reads.
+/// Checks a run's numbers and puts them in the form that the target reads.
 fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
     let refused = |hint| Err(RunError::new(Step::Request).with_hint(hint));
     let (announced, received) = (run.descriptors.count(), descriptors.len());

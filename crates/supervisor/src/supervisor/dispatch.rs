@@ -1,10 +1,10 @@
-//! Which waiting run goes to which home, and when.
+//! Which waiting run goes to which runner, and when.
 
 use super::client::partner_is_gone;
 use super::limits::SHORTEST_WAIT_NS;
 use super::{Request, Supervisor, Token};
 use crate::locks;
-use crate::slot::{Home, State};
+use crate::slot::{Runner, State};
 use crate::sys::calls;
 use crate::world::WorldId;
 use millibox_wire::{Hint, Outcome, RunError, Step};
@@ -13,8 +13,8 @@ use std::os::fd::AsRawFd;
 
 impl Supervisor {
     pub(super) fn build_if_new(&mut self, world: WorldId) -> Result<(), Outcome> {
-        if let Some(socket) = self.worlds.start_builder(world, &self.setup, &self.nursery)? {
-            self.try_watch(socket, Token::Builder(world), epoll::EventFlags::IN).map_err(|errno| {
+        if let Some(socket) = self.worlds.start_mounter(world, &self.setup, &self.spawner)? {
+            self.try_watch(socket, Token::Mounter(world), epoll::EventFlags::IN).map_err(|errno| {
                 let hint = Hint::Unwatchable { errno: errno.raw_os_error() };
                 Outcome::failed(RunError::new(Step::Template).with_hint(hint))
             })?;
@@ -22,8 +22,8 @@ impl Supervisor {
         Ok(())
     }
 
-    pub(super) fn builder_done(&mut self, world: WorldId) {
-        if let Err(outcome) = self.worlds.builder_done(world) {
+    pub(super) fn mounter_done(&mut self, world: WorldId) {
+        if let Err(outcome) = self.worlds.mounter_done(world) {
             self.fail_world(world, outcome);
         }
     }
@@ -43,14 +43,14 @@ impl Supervisor {
         self.worlds.drop_failed(world);
     }
 
-    /// Gives waiting requests to homes, first come first served among those whose world
+    /// Gives waiting requests to runners, first come first served among those whose world
     /// is there.
     pub(super) fn dispatch(&mut self) {
         let mut at = 0;
         self.rebuild_for_setbacks();
-        // Before anybody is given to homes: one that takes launches by now has been seen to.
+        // Before anybody is given to runners: one that takes launches by now has been seen to.
         self.looks_again = !self.queue.is_empty() && self.clears_up();
-        // Slots where a pair will start as soon as both homes are ready.
+        // Slots where a pair will start as soon as both runners are ready.
         let mut claimed = Vec::new();
         while let Some(&id) = self.queue.get(at) {
             at += 1;
@@ -82,7 +82,7 @@ impl Supervisor {
                     at -= 1;
                     self.prepare(index, world);
                 }
-                Pick::Switch(index) => self.homes[index].switch(),
+                Pick::Switch(index) => self.runners[index].switch(),
                 Pick::Wait => {}
                 // A run whose partner has begun may use a slot that others may not.
                 Pick::AllBusy if self.has_setbacks => {}
@@ -90,49 +90,49 @@ impl Supervisor {
             }
         }
         self.looks_again &= !self.queue.is_empty();
-        // A world that is not wanted any more must not keep a home from being idle; homes
+        // A world that is not wanted any more must not keep a runner from being idle; runners
         // let go of it when they are switched.
         self.worlds.trim();
     }
 
-    /// Whether there is a home in a free slot that will take launches without a word.
+    /// Whether there is a runner in a free slot that will take launches without a word.
     fn clears_up(&self) -> bool {
-        let clears = |home: &Home| home.state == State::Ready && !home.takes_launch();
-        self.free_slots(&[], None).any(|slot| self.homes[self.setup.homes_of(slot)].iter().any(clears))
+        let clears = |runner: &Runner| runner.state == State::Ready && !runner.takes_launch();
+        self.free_slots(&[], None).any(|slot| self.runners[self.setup.runners_of(slot)].iter().any(clears))
     }
 
     fn prepare(&mut self, index: usize, world: WorldId) {
         if let Some((order, template)) = self.worlds.order(world) {
-            self.homes[index].prepare(world, order, template);
+            self.runners[index].prepare(world, order, template);
         }
     }
 
-    /// A world that something is launched in has a second home, on another CPU if there is one, as long as some are idle: the
+    /// A world that something is launched in has a second runner, on another CPU if there is one, as long as some are idle: the
     /// next run in it need not wait for the end of this one.
     pub(super) fn prepare_another(&mut self, launched: usize, world: WorldId) {
-        let elsewhere = |index: usize| self.setup.cpus.of_home(index) != self.setup.cpus.of_home(launched);
-        let all = || self.homes.iter().enumerate().filter(|&(index, _)| index != launched);
-        let mut others = all().filter(|(_, home)| home.world == Some(world)).map(|(index, _)| index).peekable();
+        let elsewhere = |index: usize| self.setup.cpus.of_runner(index) != self.setup.cpus.of_runner(launched);
+        let all = || self.runners.iter().enumerate().filter(|&(index, _)| index != launched);
+        let mut others = all().filter(|(_, runner)| runner.world == Some(world)).map(|(index, _)| index).peekable();
         let is_lone = others.peek().is_none();
         if others.any(elsewhere) {
             return;
         }
-        let mut idle = all().filter(|(_, home)| home.state == State::Idle).map(|(index, _)| index);
+        let mut idle = all().filter(|(_, runner)| runner.state == State::Idle).map(|(index, _)| index);
         let best = idle.clone().find(|&index| elsewhere(index)).or_else(|| idle.next().filter(|_| is_lone));
         if let Some(index) = best {
             self.prepare(index, world);
         }
     }
 
-    /// When something was last launched on the CPU where a home is held.
+    /// When something was last launched on the CPU where a runner is held.
     fn launched_near(&self, index: usize) -> Option<u64> {
-        self.launched_on.get(self.setup.cpus.of_home(index)?).copied()
+        self.launched_on.get(self.setup.cpus.of_runner(index)?).copied()
     }
 
-    /// Starts both runs of a pair, if there is a slot for them whose homes are ready; else
+    /// Starts both runs of a pair, if there is a slot for them whose runners are ready; else
     /// claims one and makes it ready. True: they are out of the queue.
     ///
-    /// A pair has one slot, and two of its homes: so whoever has a slot can run a pair, and no
+    /// A pair has one slot, and two of its runners: so whoever has a slot can run a pair, and no
     /// number of pairs can wait for each other.
     fn dispatch_pair(&mut self, ids: [u64; 2], claimed: &mut Vec<usize>) -> bool {
         let worlds = ids.map(|id| self.requests.get(&id).map(|request| request.world));
@@ -148,30 +148,30 @@ impl Supervisor {
         let setup = &self.setup;
         let best = self
             .free_slots(claimed, None)
-            .flat_map(|slot| setup.homes_of(slot).flat_map(move |a| setup.homes_of(slot).map(move |b| [a, b])))
+            .flat_map(|slot| setup.runners_of(slot).flat_map(move |a| setup.runners_of(slot).map(move |b| [a, b])))
             .filter(|[a, b]| a != b)
             .min_by_key(|&[a, b]| {
                 let (a, b) = (self.distance(a, first), self.distance(b, second));
                 (a.max(b), a + b)
             });
-        let Some(homes) = best else { return false };
-        for (index, world) in homes.into_iter().zip([first, second]) {
-            let home = &mut self.homes[index];
-            match home.state {
+        let Some(runners) = best else { return false };
+        for (index, world) in runners.into_iter().zip([first, second]) {
+            let runner = &mut self.runners[index];
+            match runner.state {
                 State::Idle => self.prepare(index, world),
-                State::Ready if home.world != Some(world) && home.takes_launch() => home.switch(),
+                State::Ready if runner.world != Some(world) && runner.takes_launch() => runner.switch(),
                 _ => {}
             }
         }
         let ready = |index: usize, world| {
-            let home = &self.homes[index];
-            home.state == State::Ready && home.world == Some(world) && home.takes_launch()
+            let runner = &self.runners[index];
+            runner.state == State::Ready && runner.world == Some(world) && runner.takes_launch()
         };
-        if !ready(homes[0], first) || !ready(homes[1], second) {
-            claimed.push(homes[0] / self.setup.homes_per_slot);
+        if !ready(runners[0], first) || !ready(runners[1], second) {
+            claimed.push(runners[0] / self.setup.runners_per_slot);
             return false;
         }
-        for (index, id) in homes.into_iter().zip(ids) {
+        for (index, id) in runners.into_iter().zip(ids) {
             let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else { break };
             self.queue.remove(place);
             if !self.launch(index, id) {
@@ -191,15 +191,15 @@ impl Supervisor {
         pauses(request) || request.partner.and_then(|partner| self.requests.get(&partner)).is_some_and(pauses)
     }
 
-    /// How far a home is from running something in a world: 0 is at once.
+    /// How far a runner is from running something in a world: 0 is at once.
     fn distance(&self, index: usize, world: WorldId) -> u32 {
-        let home = &self.homes[index];
-        match home.state {
-            State::Ready if home.world == Some(world) && home.takes_launch() => u32::from(!home.is_prepared()),
+        let runner = &self.runners[index];
+        match runner.state {
+            State::Ready if runner.world == Some(world) && runner.takes_launch() => u32::from(!runner.is_prepared()),
             State::Idle => 2,
             State::Settling | State::Ending | State::Switching | State::Running(_) => 3,
-            State::Ready if home.world == Some(world) && !home.is_late() => 3,
-            State::Ready if home.takes_launch() => 4,
+            State::Ready if runner.world == Some(world) && !runner.is_late() => 3,
+            State::Ready if runner.takes_launch() => 4,
             State::Ready => 5,
             State::Gone => 6,
         }
@@ -207,90 +207,90 @@ impl Supervisor {
 
     /// Slots where nothing runs but this one, and that no pair has claimed.
     fn free_slots(&self, claimed: &[usize], but: Option<u64>) -> impl Iterator<Item = usize> {
-        let is_other = move |home: &Home| matches!(home.state, State::Running(id) if Some(id) != but);
-        let is_busy = move |slot| self.homes[self.setup.homes_of(slot)].iter().any(is_other);
+        let is_other = move |runner: &Runner| matches!(runner.state, State::Running(id) if Some(id) != but);
+        let is_busy = move |slot| self.runners[self.setup.runners_of(slot)].iter().any(is_other);
         (0..self.setup.slots).filter(move |slot| !claimed.contains(slot) && !is_busy(*slot))
     }
 
-    /// The best home for a world, in a slot that no pair has claimed. The slot of a run's `begun_partner` is free for it.
+    /// The best runner for a world, in a slot that no pair has claimed. The slot of a run's `begun_partner` is free for it.
     fn pick(&self, world: WorldId, claimed: &[usize], begun_partner: Option<u64>) -> Pick {
         let free: Vec<usize> =
-            self.free_slots(claimed, begun_partner).flat_map(|slot| self.setup.homes_of(slot)).collect();
+            self.free_slots(claimed, begun_partner).flat_map(|slot| self.setup.runners_of(slot)).collect();
         if free.is_empty() {
             return Pick::AllBusy;
         }
         let in_state = |state: State, same: bool| {
             free.iter().copied().filter(move |&index| {
-                self.homes[index].state == state && (self.homes[index].world == Some(world)) == same
+                self.runners[index].state == state && (self.runners[index].world == Some(world)) == same
             })
         };
-        let takes = |&index: &usize| self.homes[index].takes_launch();
+        let takes = |&index: &usize| self.runners[index].takes_launch();
         let ready = in_state(State::Ready, true).filter(takes).min_by_key(|&index| {
-            let home = &self.homes[index];
-            let prepared = home.is_prepared();
+            let runner = &self.runners[index];
+            let prepared = runner.is_prepared();
             // Where the last run is still being taken apart another would not find the CPU free, see `crate::cpus`.
-            (!prepared, self.launched_near(index).filter(|_| prepared), home.last_used)
+            (!prepared, self.launched_near(index).filter(|_| prepared), runner.last_used)
         });
-        if let Some(index) = ready.filter(|&index| self.homes[index].is_prepared()) {
+        if let Some(index) = ready.filter(|&index| self.runners[index].is_prepared()) {
             return Pick::Launch(index);
         }
-        if let Some(&index) = free.iter().find(|&&index| self.homes[index].state == State::Idle) {
+        if let Some(&index) = free.iter().find(|&&index| self.runners[index].state == State::Idle) {
             return Pick::Prepare(index);
         }
         // One that still prepares: the launch waits in its socket.
         if let Some(index) = ready {
             return Pick::Launch(index);
         }
-        if free.iter().any(|&index| matches!(self.homes[index].state, State::Ending | State::Switching)) {
+        if free.iter().any(|&index| matches!(self.runners[index].state, State::Ending | State::Switching)) {
             return Pick::Wait;
         }
-        if in_state(State::Ready, true).any(|index| !self.homes[index].is_late()) {
+        if in_state(State::Ready, true).any(|index| !self.runners[index].is_late()) {
             return Pick::Wait;
         }
         // One that is prepared for a world that no waiting run wants; else any.
         let wanted = |index: usize| {
-            let its = self.homes[index].world;
+            let its = self.runners[index].world;
             self.queue.iter().any(|id| self.requests.get(id).map(|r| r.world) == its)
         };
         match in_state(State::Ready, false)
             .filter(takes)
-            .min_by_key(|&index| (wanted(index), self.homes[index].last_used))
+            .min_by_key(|&index| (wanted(index), self.runners[index].last_used))
         {
             Some(index) if !wanted(index) => Pick::Switch(index),
             _ => Pick::Wait,
         }
     }
 
-    /// Launches in a home that takes launches; false: the launch could not be sent, and the run is in the queue again, or
+    /// Launches in a runner that takes launches; false: the launch could not be sent, and the run is in the queue again, or
     /// answered.
     fn launch(&mut self, index: usize, id: u64) -> bool {
         let now = calls::monotonic_raw_ns();
         self.remember_locks(now);
         let Some(request) = self.requests.get_mut(&id) else { return false };
-        let home = &mut self.homes[index];
+        let runner = &mut self.runners[index];
         let descriptors: Vec<i32> = request.descriptors.iter().map(|fd| fd.as_raw_fd()).collect();
-        home.clear_out_of_memory(&self.setup.handover, index);
+        runner.clear_out_of_memory(&self.setup.handover, index);
         if let Some(cpu) = self.setup.cpus.of_runs()
             && request.partner.is_none()
         {
-            home.bring_to(cpu);
+            runner.bring_to(cpu);
         }
-        let sent = home.launch(&request.launch, &request.strings, &descriptors);
+        let sent = runner.launch(&request.launch, &request.strings, &descriptors);
         match sent {
             Ok(()) => {
-                // From here the pipes' ends are the tracee's alone.
+                // From here the pipes' ends are the target's alone.
                 request.descriptors.clear();
-                home.state = State::Running(id);
-                home.last_used = now;
-                home.receipt_deadline = Some(now.saturating_add(request.setbacks.receipt_ns()));
-                if let Some(latest) = self.setup.cpus.of_home(index).and_then(|cpu| self.launched_on.get_mut(cpu)) {
+                runner.state = State::Running(id);
+                runner.last_used = now;
+                runner.receipt_deadline = Some(now.saturating_add(request.setbacks.receipt_ns()));
+                if let Some(latest) = self.setup.cpus.of_runner(index).and_then(|cpu| self.launched_on.get_mut(cpu)) {
                     *latest = now;
                 }
                 let limits = &request.limits;
-                home.real_deadline = limits.real_time_ns.map(|limit| now.saturating_add(limit));
-                home.cpu_deadline =
+                runner.real_deadline = limits.real_time_ns.map(|limit| now.saturating_add(limit));
+                runner.cpu_deadline =
                     limits.cpu_time_ns.map(|limit| now.saturating_add((limit / request.cpus).max(SHORTEST_WAIT_NS)));
-                home.locks_deadline =
+                runner.locks_deadline =
                     limits.memory.filter(|_| self.locks.is_some()).map(|_| now.saturating_add(locks::PERIOD_NS));
             }
             Err(errno) => self.set_back(id, RunError::new(Step::Runner).with_errno(errno.0)),

@@ -3,7 +3,7 @@
 use super::{Ended, Fatal, Supervisor};
 use crate::backend::Handover;
 use crate::locks::{self, Locks};
-use crate::slot::{Home, State};
+use crate::slot::{Runner, State};
 use crate::sys::calls;
 use core::sync::atomic::Ordering::SeqCst;
 use millibox_wire::{Hint, Outcome, RunError, Step};
@@ -15,14 +15,14 @@ const SHORTEST_CPU_WAIT_NS: u64 = 400_000;
 /// Time between two ticks of the slowest kernel (CONFIG_HZ=100), at which running processes'
 /// time is counted.
 pub(super) const LONGEST_TICK_NS: u64 = 10_000_000;
-/// A run that has not reached its exec this long after its real-time limit hangs before it, or its home does not come to it.
+/// A run that has not reached its exec this long after its real-time limit hangs before it, or its runner does not come to it.
 const EXEC_GRACE_NS: u64 = 2_000_000_000;
 
 /// Why a run is being ended by us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     RealTime,
-    /// Its tracee has taken the launch and does not come to its exec.
+    /// Its target has taken the launch and does not come to its exec.
     NotExecuted,
     /// What was seen of it: a second look at many processes that come and go may see less.
     CpuTime {
@@ -50,21 +50,21 @@ impl Cause {
 
 impl Supervisor {
     pub(super) fn next_deadline(&self) -> Option<u64> {
-        self.homes
+        self.runners
             .iter()
-            .filter(|home| matches!(home.state, State::Running(_)))
-            .flat_map(|home| {
-                let sockets = home.sockets.as_ref().map(|its| its.look_at_ns);
-                [home.real_deadline, home.cpu_deadline, home.locks_deadline, home.receipt_deadline, sockets]
+            .filter(|runner| matches!(runner.state, State::Running(_)))
+            .flat_map(|runner| {
+                let sockets = runner.sockets.as_ref().map(|its| its.look_at_ns);
+                [runner.real_deadline, runner.cpu_deadline, runner.locks_deadline, runner.receipt_deadline, sockets]
             })
             .chain(
-                self.homes
-                    .iter()
-                    .map(|home| home.kill_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))),
+                self.runners.iter().map(|runner| {
+                    runner.kill_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))
+                }),
             )
             .chain(self.dying.iter().map(|dying| Some(calls::monotonic_raw_ns().saturating_add(dying.wait_ns()))))
-            .chain(self.homes.iter().map(|home| home.rest.as_ref().map(|rest| rest.look_at_ns)))
-            .chain(self.homes.iter().map(|home| home.switch_deadline))
+            .chain(self.runners.iter().map(|runner| runner.rest.as_ref().map(|rest| rest.look_at_ns)))
+            .chain(self.runners.iter().map(|runner| runner.switch_deadline))
             .chain([self.try_again_ns])
             .flatten()
             .chain(self.gone.iter().map(|gone| gone.at_ns))
@@ -75,12 +75,12 @@ impl Supervisor {
     /// Ends runs whose sockets hold, or could hold, more memory than the limit on it.
     pub(super) fn look_at_sockets(&mut self) {
         let held = !matches!(self.setup.handover, Handover::Rlimit);
-        for index in 0..self.homes.len() {
-            let home = &mut self.homes[index];
-            let (State::Running(id), Some(sockets)) = (home.state, &mut home.sockets) else { continue };
+        for index in 0..self.runners.len() {
+            let runner = &mut self.runners[index];
+            let (State::Running(id), Some(sockets)) = (runner.state, &mut runner.sockets) else { continue };
             let limit = self.requests.get(&id).and_then(|request| request.limits.memory).filter(|_| held);
             let Some(limit) = limit else {
-                home.sockets = None;
+                runner.sockets = None;
                 continue;
             };
             if calls::monotonic_raw_ns() >= sockets.look_at_ns && sockets.look() > limit {
@@ -93,16 +93,16 @@ impl Supervisor {
     pub(super) fn look_at_locks(&mut self) {
         let Some(locks) = &self.locks else { return };
         let now = calls::monotonic_raw_ns();
-        let is_due = |home: &Home| home.locks_deadline.is_some_and(|deadline| now >= deadline);
-        if !self.homes.iter().any(is_due) {
+        let is_due = |runner: &Runner| runner.locks_deadline.is_some_and(|deadline| now >= deadline);
+        if !self.runners.iter().any(is_due) {
             return;
         }
         let mut runs = Vec::new();
         // All at once: what it takes is the same for one and for many.
-        for home in self.homes.iter_mut().filter(|home| home.locks_deadline.is_some()) {
-            home.locks_deadline = Some(now.saturating_add(locks::PERIOD_NS));
-            let pid1 = home.shared.pid1.load(SeqCst);
-            if let State::Running(id) = home.state
+        for runner in self.runners.iter_mut().filter(|runner| runner.locks_deadline.is_some()) {
+            runner.locks_deadline = Some(now.saturating_add(locks::PERIOD_NS));
+            let pid1 = runner.shared.pid1.load(SeqCst);
+            if let State::Running(id) = runner.state
                 && pid1 != 0
             {
                 runs.push(locks::Run { id, pid1 });
@@ -135,28 +135,28 @@ impl Supervisor {
     }
 
     pub(super) fn look_at_clocks(&mut self) {
-        for index in 0..self.homes.len() {
-            if self.homes[index].kill_again {
-                self.homes[index].kill_pid1(false);
+        for index in 0..self.runners.len() {
+            if self.runners[index].kill_again {
+                self.runners[index].kill_pid1(false);
             }
             let is_due = |deadline: Option<u64>| deadline.is_some_and(|at_ns| calls::monotonic_raw_ns() >= at_ns);
-            if is_due(self.homes[index].switch_deadline) {
-                // Its zygote hangs, or the kernel does not come to an end of what a run left. Another home can serve.
-                self.homes[index].switch_deadline = None;
-                self.homes[index].kill_process();
+            if is_due(self.runners[index].switch_deadline) {
+                // Its zygote hangs, or the kernel does not come to an end of what a run left. Another runner can serve.
+                self.runners[index].switch_deadline = None;
+                self.runners[index].kill_process();
             }
-            if is_due(self.homes[index].receipt_deadline) {
+            if is_due(self.runners[index].receipt_deadline) {
                 self.look_for_receipt(index);
             }
-            let home = &mut self.homes[index];
-            let State::Running(id) = home.state else { continue };
-            if let Some(rest) = &home.rest {
+            let runner = &mut self.runners[index];
+            let State::Running(id) = runner.state else { continue };
+            if let Some(rest) = &runner.rest {
                 if calls::monotonic_raw_ns() >= rest.look_at_ns {
-                    home.kill_rest();
+                    runner.kill_rest();
                 }
                 continue;
             }
-            let (real, cpu) = (home.real_deadline, home.cpu_deadline);
+            let (real, cpu) = (runner.real_deadline, runner.cpu_deadline);
             if real.is_none() && cpu.is_none() {
                 continue;
             }
@@ -164,15 +164,15 @@ impl Supervisor {
             let Some((limits, cpus)) = self.requests.get(&id).map(|request| (request.limits, request.cpus)) else {
                 continue;
             };
-            let start = home.start_of_run();
+            let start = runner.start_of_run();
             if let (Some(deadline), Some(limit)) = (real, limits.real_time_ns)
                 && now >= deadline
             {
                 // The clock runs from the exec, which was after the launch.
                 let reached = match start.exec_ns {
                     // What has not begun is not late: see `setbacks`.
-                    0 if !home.is_launched() => u64::MAX,
-                    0 => home.last_used.saturating_add(limit).saturating_add(EXEC_GRACE_NS),
+                    0 if !runner.is_launched() => u64::MAX,
+                    0 => runner.last_used.saturating_add(limit).saturating_add(EXEC_GRACE_NS),
                     exec => exec.saturating_add(limit),
                 };
                 if now >= reached {
@@ -186,10 +186,10 @@ impl Supervisor {
                 }
                 if reached == u64::MAX {
                     // Its way to the exec is still to come.
-                    home.last_used = now;
+                    runner.last_used = now;
                 }
                 let again = if start.exec_ns == 0 { now + SHORTEST_WAIT_NS } else { reached };
-                self.homes[index].real_deadline = Some(again);
+                self.runners[index].real_deadline = Some(again);
             }
             if let (Some(deadline), Some(limit)) = (cpu, limits.cpu_time_ns)
                 && now >= deadline
@@ -197,7 +197,7 @@ impl Supervisor {
                 let before = calls::thread_cpu_ns();
                 let used_ns = match start.exec_ns {
                     0 => 0,
-                    _ => self.homes[index].cpu_ns(&self.setup.handover, index).saturating_sub(start.cpu_ns),
+                    _ => self.runners[index].cpu_ns(&self.setup.handover, index).saturating_sub(start.cpu_ns),
                 };
                 if used_ns >= limit {
                     self.end(id, Cause::CpuTime { used_ns });
@@ -207,19 +207,19 @@ impl Supervisor {
                 // kept us from our CPU is not ours: the next look would come later the more they compute.
                 let took = calls::thread_cpu_ns().saturating_sub(before);
                 let wait = ((limit - used_ns) / cpus).max(SHORTEST_CPU_WAIT_NS).max(took.saturating_mul(10));
-                self.homes[index].cpu_deadline = Some(now + wait);
+                self.runners[index].cpu_deadline = Some(now + wait);
             }
         }
     }
 
     /// The kernel has found a run's cgroup out of memory.
     pub(super) fn out_of_memory(&mut self, index: usize) {
-        let limit = match self.homes[index].state {
+        let limit = match self.runners[index].state {
             State::Running(id) => self.requests.get(&id).and_then(|request| request.limits.memory),
             _ => None,
         };
-        let happened = self.homes[index].out_of_memory(&self.setup.handover, index, limit);
-        if let State::Running(id) = self.homes[index].state
+        let happened = self.runners[index].out_of_memory(&self.setup.handover, index, limit);
+        if let State::Running(id) = self.runners[index].state
             && happened
             && limit.is_some()
         {
@@ -238,23 +238,23 @@ impl Supervisor {
         if request.ended.is_some() && cause != Cause::Cancelled {
             return;
         }
-        if let Some(index) = self.homes.iter().position(|home| home.state == State::Running(id)) {
-            if !self.homes[index].is_launched() && self.end_unbegun(index, cause.outcome()) {
+        if let Some(index) = self.runners.iter().position(|runner| runner.state == State::Running(id)) {
+            if !self.runners[index].is_launched() && self.end_unbegun(index, cause.outcome()) {
                 return;
             }
             let Some(request) = self.requests.get_mut(&id) else { return };
-            let home = &mut self.homes[index];
+            let runner = &mut self.runners[index];
             // A killed pid1 does not wait for its children, so nobody sums up what they used.
             let used_ns = match (cause, &self.setup.handover) {
                 (Cause::CpuTime { used_ns }, _) => used_ns,
-                (_, Handover::Rlimit) if home.start_of_run().exec_ns != 0 => {
-                    home.cpu_ns(&self.setup.handover, 0).saturating_sub(home.start_of_run().cpu_ns)
+                (_, Handover::Rlimit) if runner.start_of_run().exec_ns != 0 => {
+                    runner.cpu_ns(&self.setup.handover, 0).saturating_sub(runner.start_of_run().cpu_ns)
                 }
                 _ => 0,
             };
-            let used = home.kill_pid1(matches!(self.setup.handover, Handover::Rlimit));
+            let used = runner.kill_pid1(matches!(self.setup.handover, Handover::Rlimit));
             request.ended = Some(Ended { cause, at_ns: calls::monotonic_raw_ns(), used_ns, used });
-            home.stop_clocks();
+            runner.stop_clocks();
         }
     }
 }

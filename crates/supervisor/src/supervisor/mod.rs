@@ -2,38 +2,38 @@
 //!
 //! It is needed as a process of its own, apart from the client, because namespaces and
 //! capabilities belong to processes, and because its address space must be small and not
-//! the caller's. It takes requests, finds each a home whose next pid1 is prepared for the
+//! the caller's. It takes requests, finds each a runner whose next pid1 is prepared for the
 //! request's world, launches, watches the clocks, and answers.
 //!
 //! A request's way: [`Supervisor::client_frame`] (`client.rs`) → the queue → [`Supervisor::dispatch`] →
-//! [`Supervisor::launch`] (`dispatch.rs`) → (tracee, pid1) → [`Supervisor::home_message`] (`homes.rs`) →
-//! [`Supervisor::finish`] (`results.rs`) → the client. `limits.rs` watches meanwhile. A run that could not begin in a home
+//! [`Supervisor::launch`] (`dispatch.rs`) → (target, pid1) → [`Supervisor::runner_message`] (`runners.rs`) →
+//! [`Supervisor::finish`] (`results.rs`) → the client. `limits.rs` watches meanwhile. A run that could not begin in a runner
 //! goes back to the queue (`setbacks.rs`).
 //!
-//! It never waits for anything but events: mounts are made by builders, runs are cloned by
-//! homes, cgroups are made by the keeper. Homes and builders are forked by the nursery, which does
+//! It never waits for anything but events: mounts are made by mounters, runs are cloned by
+//! runners, cgroups are made by the keeper. Runners and mounters are forked by the spawner, which does
 //! nothing else, so its answer is waited for. So the supervisor can do without nearly all that a
 //! process may do, and does ([`crate::confine`]). One thing that it wants to know it would have to wait for, the file
 //! locks of runs: a second thread does ([`crate::locks`]), and nothing else.
 
 mod client;
 mod dispatch;
-mod homes;
 mod limits;
 mod results;
+mod runners;
 mod setbacks;
 
 use crate::backend::Handover;
 use crate::cpus::Cpus;
 use crate::launch::Launch;
 use crate::locks::Locks;
-use crate::nursery::Nursery;
-use crate::slot::Home;
+use crate::slot::Runner;
+use crate::spawner::Spawner;
 use crate::sys::{calls, process};
 use crate::tree::Used;
 use crate::world::{WorldId, Worlds};
-use homes::{Gone, Orphans, new_memory};
 use limits::Cause;
+use runners::{Gone, Orphans, new_memory};
 use rustix::event::epoll;
 use rustix::io::Errno as Error;
 use std::collections::{BTreeMap, VecDeque};
@@ -47,7 +47,7 @@ pub struct Setup {
     pub client: OwnedFd,
     pub handover: Handover,
     pub slots: usize,
-    pub homes_per_slot: usize,
+    pub runners_per_slot: usize,
     pub share_memory: bool,
     pub cpus: Cpus,
     pub uid: u32,
@@ -61,9 +61,9 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The homes of a slot, among all homes.
-    fn homes_of(&self, slot: usize) -> Range<usize> {
-        slot * self.homes_per_slot..(slot + 1) * self.homes_per_slot
+    /// The runners of a slot, among all runners.
+    fn runners_of(&self, slot: usize) -> Range<usize> {
+        slot * self.runners_per_slot..(slot + 1) * self.runners_per_slot
     }
 }
 
@@ -84,7 +84,7 @@ struct Request {
     ended: Option<Ended>,
 }
 
-/// The homes that a run was given to, or that were prepared for it, without it having begun there.
+/// The runners that a run was given to, or that were prepared for it, without it having begun there.
 #[derive(Default)]
 struct Setbacks {
     count: u32,
@@ -106,10 +106,10 @@ struct Ended {
 /// See the module.
 pub struct Supervisor {
     setup: Setup,
-    nursery: Nursery,
+    spawner: Spawner,
     epoll: OwnedFd,
     worlds: Worlds,
-    homes: Vec<Home>,
+    runners: Vec<Runner>,
     requests: BTreeMap<u64, Request>,
     queue: VecDeque<u64>,
     /// Frames that the client's socket had no room for.
@@ -117,9 +117,9 @@ pub struct Supervisor {
     buffer: Vec<u8>,
     /// CPU time of a run that goes on can be told.
     sees_runs: bool,
-    /// The home that something was last launched in by itself, and its world.
+    /// The runner that something was last launched in by itself, and its world.
     latest: Option<(usize, WorldId)>,
-    /// For each CPU, when something was last launched in a home that is held there.
+    /// For each CPU, when something was last launched in a runner that is held there.
     launched_on: Vec<u64>,
     /// The client's socket is watched for room to send.
     wants_room: bool,
@@ -127,11 +127,11 @@ pub struct Supervisor {
     speechless: Option<Fatal>,
     /// Children that have been killed and not yet waited for.
     dying: Vec<Orphans>,
-    /// For each home, how often in a row it died before it had settled again.
-    unsettled: Vec<homes::Unsettled>,
-    /// Homes that died and could not be started again yet.
+    /// For each runner, how often in a row it died before it had settled again.
+    unsettled: Vec<runners::Unsettled>,
+    /// Runners that died and could not be started again yet.
     gone: Vec<Gone>,
-    /// Somebody waits, and a home may take launches by and by, of which nobody tells.
+    /// Somebody waits, and a runner may take launches by and by, of which nobody tells.
     looks_again: bool,
     /// Runs may be waiting that were set back before.
     has_setbacks: bool,
@@ -148,10 +148,10 @@ pub struct Supervisor {
 enum Token {
     Client,
     ClientDeath,
-    NurseryDeath,
-    Home(usize),
+    SpawnerDeath,
+    Runner(usize),
     OutOfMemory(usize),
-    Builder(WorldId),
+    Mounter(WorldId),
     Locks,
 }
 
@@ -160,22 +160,22 @@ impl Token {
         epoll::EventData::new_u64(match self {
             Token::Client => 0,
             Token::ClientDeath => 1,
-            Token::NurseryDeath => 2,
+            Token::SpawnerDeath => 2,
             Token::Locks => 3,
-            Token::Home(index) => 1 << 32 | index as u64,
+            Token::Runner(index) => 1 << 32 | index as u64,
             Token::OutOfMemory(index) => 2 << 32 | index as u64,
-            Token::Builder(world) => 3 << 32 | u64::from(world.0),
+            Token::Mounter(world) => 3 << 32 | u64::from(world.0),
         })
     }
 
     fn from_data(data: u64) -> Token {
         let index = data & 0xffff_ffff;
         match data >> 32 {
-            1 => Token::Home(index as usize),
+            1 => Token::Runner(index as usize),
             2 => Token::OutOfMemory(index as usize),
-            3 => Token::Builder(WorldId(index as u32)),
+            3 => Token::Mounter(WorldId(index as u32)),
             _ if index == 0 => Token::Client,
-            _ if index == 2 => Token::NurseryDeath,
+            _ if index == 2 => Token::SpawnerDeath,
             _ if index == 3 => Token::Locks,
             _ => Token::ClientDeath,
         }
@@ -190,17 +190,17 @@ fn fatal(what: &'static str) -> impl Fn(Error) -> Fatal {
 }
 
 impl Supervisor {
-    /// Sets everything up; homes are started here.
-    pub fn new(setup: Setup, nursery: Nursery, locks: Option<Locks>) -> Result<Supervisor, Fatal> {
+    /// Sets everything up; runners are started here.
+    pub fn new(setup: Setup, spawner: Spawner, locks: Option<Locks>) -> Result<Supervisor, Fatal> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
         let launched_on = vec![0; setup.cpus.end()];
         let mut supervisor = Supervisor {
-            sees_runs: !matches!(setup.handover, Handover::Rlimit) || crate::tree::shows(nursery.pid()),
+            sees_runs: !matches!(setup.handover, Handover::Rlimit) || crate::tree::shows(spawner.pid()),
             setup,
-            nursery,
+            spawner,
             epoll,
             worlds: Worlds::default(),
-            homes: Vec::new(),
+            runners: Vec::new(),
             requests: BTreeMap::new(),
             queue: VecDeque::new(),
             unsent: VecDeque::new(),
@@ -220,14 +220,14 @@ impl Supervisor {
         };
         supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
         supervisor.watch(supervisor.setup.client.as_raw_fd(), Token::ClientDeath, epoll::EventFlags::IN)?;
-        supervisor.watch(supervisor.nursery.socket().as_raw_fd(), Token::NurseryDeath, epoll::EventFlags::IN)?;
+        supervisor.watch(supervisor.spawner.socket().as_raw_fd(), Token::SpawnerDeath, epoll::EventFlags::IN)?;
         if let Some(locks) = &supervisor.locks {
             supervisor.watch(locks.answered.as_raw_fd(), Token::Locks, epoll::EventFlags::IN)?;
         }
-        for index in 0..supervisor.setup.slots * supervisor.setup.homes_per_slot {
-            supervisor.start_home(index, new_memory()?, false)?;
-            if let Handover::Hybrid { homes } = &supervisor.setup.handover
-                && let Some(files) = homes.get(index)
+        for index in 0..supervisor.setup.slots * supervisor.setup.runners_per_slot {
+            supervisor.start_runner(index, new_memory()?, false)?;
+            if let Handover::Hybrid { runners } = &supervisor.setup.handover
+                && let Some(files) = runners.get(index)
             {
                 supervisor.watch(files.oom_event, Token::OutOfMemory(index), epoll::EventFlags::IN)?;
             }
@@ -271,10 +271,10 @@ impl Supervisor {
                         }
                     }
                     Token::ClientDeath => return Ok(()),
-                    Token::NurseryDeath => return Err(self.nursery.last_words()),
-                    Token::Home(index) => self.home_message(index)?,
+                    Token::SpawnerDeath => return Err(self.spawner.last_words()),
+                    Token::Runner(index) => self.runner_message(index)?,
                     Token::OutOfMemory(index) => self.out_of_memory(index),
-                    Token::Builder(world) => self.builder_done(world),
+                    Token::Mounter(world) => self.mounter_done(world),
                     Token::Locks => self.locks_counted()?,
                 }
             }
@@ -290,15 +290,15 @@ impl Supervisor {
         }
     }
 
-    /// Ends every home, and with them all runs, and waits until they are gone, but not for
+    /// Ends every runner, and with them all runs, and waits until they are gone, but not for
     /// ever: a process that hangs in the kernel cannot be helped.
     pub fn shut_down(&mut self) {
-        self.nursery.kill();
-        for home in &mut self.homes {
-            home.switch();
-            home.kill_process();
+        self.spawner.kill();
+        for runner in &mut self.runners {
+            runner.switch();
+            runner.kill_process();
         }
-        self.worlds.kill_builders();
+        self.worlds.kill_mounters();
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_secs(3) {
             match process::wait(-1, libc::__WALL | libc::WNOHANG) {

@@ -91,7 +91,7 @@ impl Supervisor {
         if matches!(outcome, Outcome::NotStarted(_)) {
             figures = Figures::default();
         }
-        // Else the exit code is the tracee's own: it saw in time that it was not to begin, or could not.
+        // Else the exit code is the target's own: it saw in time that it was not to begin, or could not.
         let began = started != 0 && report.failure.step == 0 && !not_started;
         let result = RunResult {
             outcome,
@@ -118,7 +118,7 @@ impl Supervisor {
         if cause == Some(Cause::Cancelled) {
             return Outcome::Cancelled;
         }
-        // Ended by us, not by itself before we could: pid1 died, or the tracee saw in time
+        // Ended by us, not by itself before we could: pid1 died, or the target saw in time
         // that it was not to begin.
         let ended = end.pid1_died == 1 || report.start.exec_ns == 0;
         if cause == Some(Cause::Caller) && ended {

@@ -1,12 +1,12 @@
-//! Runs that could not begin in a home: they go back to the front of the queue.
+//! Runs that could not begin in a runner: they go back to the front of the queue.
 //!
 //! Nothing of a run has begun until a target has received its launch. Until then the supervisor can take the launch back,
-//! with the run's descriptors, and give the run to another home. It does so when the home dies, cannot prepare a target, or
+//! with the run's descriptors, and give the run to another runner. It does so when the runner dies, cannot prepare a target, or
 //! has no target that receives the launch in time: the kernel may be taking apart what an earlier run left there, or a
-//! neighbour may keep the home from its CPU.
+//! neighbour may keep the runner from its CPU.
 //!
 //! The patience is bounded, so that a broken machine yields an error that names the cause: a run is set back
-//! [`MOST_SETBACKS`] times. The first home has [`FIRST_RECEIPT_NS`] to receive it, each further one twice as long as the one
+//! [`MOST_SETBACKS`] times. The first runner has [`FIRST_RECEIPT_NS`] to receive it, each further one twice as long as the one
 //! before, up to 5 s: 26 s in all. A pause comes before each attempt, too, from the third on: a second and a half in all, in
 //! which a machine that was out of processes or memory may recover. The run's own clocks begin at its exec, so none of this
 //! counts towards its limits.
@@ -21,7 +21,7 @@ use std::os::fd::OwnedFd;
 
 /// How often a run is set back at most, before it ends with an error.
 const MOST_SETBACKS: u32 = 12;
-/// How long the first home has to receive a run.
+/// How long the first runner has to receive a run.
 const FIRST_RECEIPT_NS: u64 = 20_000_000;
 /// How often that time is doubled at most: 5 s.
 const MOST_DOUBLINGS: u32 = 8;
@@ -29,7 +29,7 @@ const MOST_DOUBLINGS: u32 = 8;
 const FIRST_PAUSE_NS: u64 = 1_000_000;
 
 impl Setbacks {
-    /// How long the next home has to receive the run.
+    /// How long the next runner has to receive the run.
     pub(super) fn receipt_ns(&self) -> u64 {
         FIRST_RECEIPT_NS << self.count.min(MOST_DOUBLINGS)
     }
@@ -43,38 +43,38 @@ impl Setbacks {
 }
 
 impl Supervisor {
-    /// Takes the launch of a home's run back, if no target has received it: the run. The caller says what becomes of
-    /// the home.
+    /// Takes the launch of a runner's run back, if no target has received it: the run. The caller says what becomes of
+    /// the runner.
     fn unlaunch(&mut self, index: usize) -> Option<(u64, Vec<OwnedFd>)> {
-        let home = &mut self.homes[index];
-        let State::Running(id) = home.state else { return None };
-        let descriptors = home.take_back()?;
-        home.stop_clocks();
+        let runner = &mut self.runners[index];
+        let State::Running(id) = runner.state else { return None };
+        let descriptors = runner.take_back()?;
+        runner.stop_clocks();
         Some((id, descriptors))
     }
 
-    /// Takes back the launch that this home has not received, and gives its run to another. False: a target has
-    /// received it. The caller says what becomes of the home.
+    /// Takes back the launch that this runner has not received, and gives its run to another. False: a target has
+    /// received it. The caller says what becomes of the runner.
     pub(super) fn move_on(&mut self, index: usize, why: RunError) -> bool {
         let Some((id, descriptors)) = self.unlaunch(index) else { return false };
         // Not a run's any more, which those that look for it by its id must not find.
-        self.homes[index].state = State::Ending;
+        self.runners[index].state = State::Ending;
         self.return_descriptors(id, descriptors);
         self.set_back(id, why);
         true
     }
 
-    /// The same, where the home has said why it could not prepare a target. What is the request's own fault, or its
-    /// world's, would be so in every home: the run is told at once.
+    /// The same, where the runner has said why it could not prepare a target. What is the request's own fault, or its
+    /// world's, would be so in every runner: the run is told at once.
     pub(super) fn move_on_after(&mut self, index: usize, report: &Report) -> bool {
         let Some((id, descriptors)) = self.unlaunch(index) else { return false };
-        self.homes[index].state = State::Ending;
+        self.runners[index].state = State::Ending;
         self.return_descriptors(id, descriptors);
         self.not_prepared(id, report);
         true
     }
 
-    /// A home could not prepare what this run waits for.
+    /// A runner could not prepare what this run waits for.
     pub(super) fn not_prepared(&mut self, id: u64, report: &Report) {
         let Some(world) = self.requests.get(&id).map(|request| request.world) else { return };
         let step = Step::from_number(report.failure.step);
@@ -144,12 +144,12 @@ impl Supervisor {
         if self.queue.contains(&partner) {
             return;
         }
-        let its_home = self.homes.iter().position(|home| home.state == State::Running(partner));
-        if let Some(index) = its_home
+        let its_runner = self.runners.iter().position(|runner| runner.state == State::Running(partner));
+        if let Some(index) = its_runner
             && let Some((_, descriptors)) = self.unlaunch(index)
         {
-            // Nothing is wrong with that home.
-            self.homes[index].state = State::Ready;
+            // Nothing is wrong with that runner.
+            self.runners[index].state = State::Ready;
             self.return_descriptors(partner, descriptors);
             self.queue.push_front(partner);
         } else if let Some(request) = self.requests.get_mut(&id) {
@@ -158,11 +158,11 @@ impl Supervisor {
         }
     }
 
-    /// A run that is to end and that no target has received: it leaves its home as it was. False: it has begun.
+    /// A run that is to end and that no target has received: it leaves its runner as it was. False: it has begun.
     pub(super) fn end_unbegun(&mut self, index: usize, outcome: Outcome) -> bool {
         let Some((id, descriptors)) = self.unlaunch(index) else { return false };
         drop(descriptors);
-        self.homes[index].state = State::Ready;
+        self.runners[index].state = State::Ready;
         let partner = self.forget(id).and_then(|request| request.partner);
         self.answer_error(id, outcome);
         if let Some(partner) = partner {
@@ -171,23 +171,23 @@ impl Supervisor {
         true
     }
 
-    /// A home has had its time to receive its run.
+    /// A runner has had its time to receive its run.
     pub(super) fn look_for_receipt(&mut self, index: usize) {
-        self.homes[index].receipt_deadline = None;
-        if self.homes[index].is_launched() {
+        self.runners[index].receipt_deadline = None;
+        if self.runners[index].is_launched() {
             return;
         }
         let now = calls::monotonic_raw_ns();
         let why = RunError::new(Step::Receive).with_hint(Hint::NotReceived);
         if self.move_on(index, why) {
-            self.homes[index].switch();
+            self.runners[index].switch();
         } else {
             // A target has received it just now and will say so, or the kernel was short of memory.
-            self.homes[index].receipt_deadline = Some(now.saturating_add(LONGEST_TICK_NS));
+            self.runners[index].receipt_deadline = Some(now.saturating_add(LONGEST_TICK_NS));
         }
     }
 
-    /// Before waiting runs are given to homes: worlds that could not be built, and that runs wait for that may be tried
+    /// Before waiting runs are given to runners: worlds that could not be built, and that runs wait for that may be tried
     /// again, are built again.
     pub(super) fn rebuild_for_setbacks(&mut self) {
         self.try_again_ns = None;

@@ -1,6 +1,6 @@
-//! The system calls that pid1 and tracee make: one safe function each.
+//! The system calls that pid1 and target make: one safe function each.
 //!
-//! Descriptors are plain numbers here: pid1 and tracee never close one that somebody
+//! Descriptors are plain numbers here: pid1 and target never close one that somebody
 //! owns (each has a descriptor table of its own, thrown away at its end).
 
 use super::ascii::leading_number;
@@ -591,7 +591,7 @@ pub fn loopback_up() -> Result<()> {
 
 /// The NUL-terminated string at an address inside a launch's strings.
 pub fn string_at(address: *const u8) -> &'static CStr {
-    // SAFETY: only called with addresses that `tracee::Strings` found inside the shared
+    // SAFETY: only called with addresses that `target::Strings` found inside the shared
     // strings, each followed by a NUL that it has seen; that memory is never unmapped.
     unsafe { CStr::from_ptr(address.cast()) }
 }

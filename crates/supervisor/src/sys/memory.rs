@@ -11,9 +11,9 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 /// or execute.
 pub fn shared_file<T: FromZeros + Sync>() -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    let file = match rustix::fs::memfd_create("millibox-home", flags | MemfdFlags::NOEXEC_SEAL) {
+    let file = match rustix::fs::memfd_create("millibox-runner", flags | MemfdFlags::NOEXEC_SEAL) {
         // Before Linux 6.3.
-        Err(rustix::io::Errno::INVAL) => rustix::fs::memfd_create("millibox-home", flags)?,
+        Err(rustix::io::Errno::INVAL) => rustix::fs::memfd_create("millibox-runner", flags)?,
         made => made?,
     };
     rustix::fs::ftruncate(&file, size_of::<T>() as u64)?;
@@ -166,7 +166,7 @@ pub struct Pointers {
     capacity: usize,
 }
 
-// SAFETY: used by one process at a time: the tracee, while its home waits.
+// SAFETY: used by one process at a time: the target, while its runner waits.
 unsafe impl Sync for Pointers {}
 // SAFETY: as above.
 unsafe impl Send for Pointers {}

@@ -1,15 +1,15 @@
 //! The one room for hand-written system calls and `unsafe`.
 //!
-//! Two kinds of code use the kernel here. Supervisor, keeper, template builder
-//! and a home's own loop are ordinary processes: they use rustix. Zygote, pid1 and tracee
-//! may share their home's memory (`CLONE_VM`), so they may not allocate, lock, or
+//! Two kinds of code use the kernel here. Supervisor, keeper, template mounter
+//! and a runner's own loop are ordinary processes: they use rustix. Zygote, pid1 and target
+//! may share their runner's memory (`CLONE_VM`), so they may not allocate, lock, or
 //! touch thread-local state (libc's errno, Rust's panic count): all they call is in
 //! [`raw`] and [`calls`], which talk to the kernel and to nothing else.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `raw` | the system call instruction, for each architecture |
-//! | `calls` | one safe function for each call that pid1 and tracee make, and for those that rustix lacks |
+//! | `calls` | one safe function for each call that pid1 and target make, and for those that rustix lacks |
 //! | `process` | fork, clone3 onto a stack of its own |
 //! | `landlock` | which files may still be opened |
 //! | `memory` | memory shared between processes, stacks |

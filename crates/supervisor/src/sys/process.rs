@@ -49,7 +49,7 @@ pub fn run_child<T: Sync>(
 /// on with its process id, for good: what is borrowed is never given back.
 ///
 /// Not by vfork: whoever waits for a vfork counts as working (uninterruptible) in the
-/// host's load average, and a prepared tracee may wait for its launch for hours.
+/// host's load average, and a prepared target may wait for its launch for hours.
 pub fn spawn_and_go_on<T: Sync>(
     stack: &Stack,
     main: fn(&T) -> !,

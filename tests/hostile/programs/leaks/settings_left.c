@@ -2,7 +2,7 @@
 class = "leaks"
 tries = "leave priority, scheduler, umask, limits, timers and their slack changed for the next run, pid1's too"
 must = "the next run begins as any"
-held_by = "every tracee is a new process of the zygote's"
+held_by = "every target is a new process of the zygote's"
 pair = "after"
 profiles = ["default", "none", "separate"]
 control = "together"

@@ -263,7 +263,7 @@ pub fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
             new_keyring(value)
         }
         "small" => {
-            plan.builder = plan.builder.clone().slots(1).homes_per_slot(1);
+            plan.builder = plan.builder.clone().slots(1).runners_per_slot(1);
             Ok(())
         }
         "separate-pid1" => {

@@ -1,10 +1,10 @@
-//! What homes say, how they end, and how they are started again.
+//! What runners say, how they end, and how they are started again.
 
 use super::limits::{LONGEST_TICK_NS, SHORTEST_WAIT_NS};
 use super::{Fatal, Supervisor, Token};
 use crate::backend::{self, Handover};
 use crate::launch::{End, Failure, Memory, Report, Shared, Start, UNLIMITED, message};
-use crate::slot::{Home, State};
+use crate::slot::{Runner, State};
 use crate::sockets::{self, Sockets};
 use crate::sys::{Errno, calls, process};
 use crate::world::WorldId;
@@ -15,14 +15,14 @@ use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
 use zerocopy::FromBytes;
 
-/// A home that dies so often in a row before it can take runs will not do better.
+/// A runner that dies so often in a row before it can take runs will not do better.
 const MOST_ACCIDENTS: u32 = 10;
-/// How long it is waited for the processes of a home that died, before its run is answered with the figures as they are.
+/// How long it is waited for the processes of a runner that died, before its run is answered with the figures as they are.
 const LONGEST_DEATH_NS: u64 = 1_000_000_000;
-/// How often it is tried again to start a home, a moment later each time: half a minute in all.
+/// How often it is tried again to start a runner, a moment later each time: half a minute in all.
 const MOST_STARTS: u32 = 40;
 
-/// A home that is to be started again. The kernel may have no memory, process or descriptor for us
+/// A runner that is to be started again. The kernel may have no memory, process or descriptor for us
 /// now and have them a moment later; a run may have taken them.
 pub(super) struct Gone {
     index: usize,
@@ -34,42 +34,42 @@ pub(super) struct Gone {
 }
 
 impl Supervisor {
-    pub(super) fn start_home(&mut self, index: usize, memory: Memory, again: bool) -> Result<(), Fatal> {
-        let mut home = Home::start(&self.setup, &self.nursery, index, memory, again)?;
-        if let Err(why) = self.watch(home.socket.as_raw_fd(), Token::Home(index), epoll::EventFlags::IN) {
-            home.reap();
+    pub(super) fn start_runner(&mut self, index: usize, memory: Memory, again: bool) -> Result<(), Fatal> {
+        let mut runner = Runner::start(&self.setup, &self.spawner, index, memory, again)?;
+        if let Err(why) = self.watch(runner.socket.as_raw_fd(), Token::Runner(index), epoll::EventFlags::IN) {
+            runner.reap();
             return Err(why);
         }
-        match self.homes.get_mut(index) {
-            Some(place) => *place = home,
+        match self.runners.get_mut(index) {
+            Some(place) => *place = runner,
             None => {
-                self.homes.push(home);
+                self.runners.push(runner);
                 self.unsettled.push(Unsettled::default());
             }
         }
         Ok(())
     }
 
-    pub(super) fn home_message(&mut self, index: usize) -> Result<(), Fatal> {
+    pub(super) fn runner_message(&mut self, index: usize) -> Result<(), Fatal> {
         loop {
             let mut bytes = [0u8; 512];
-            let socket = self.homes[index].socket.as_raw_fd();
+            let socket = self.runners[index].socket.as_raw_fd();
             let received = match calls::receive(socket, &mut bytes, libc::MSG_DONTWAIT) {
                 Ok(received) => received,
                 Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => return Ok(()),
-                Err(Errno(libc::ECONNRESET)) => return self.home_died(index),
-                Err(errno) => return Err(format!("cannot read from a home: {}", crate::messages::errno_text(errno))),
+                Err(Errno(libc::ECONNRESET)) => return self.runner_died(index),
+                Err(errno) => return Err(format!("cannot read from a runner: {}", crate::messages::errno_text(errno))),
             };
             let mut descriptors = received.descriptors.into_iter().map(crate::sys::adopt);
             let report = || Report::read_from_bytes(bytes.get(1..received.length).unwrap_or(&[])).unwrap_or_default();
             match bytes.get(..received.length) {
-                Some([]) | None => return self.home_died(index),
+                Some([]) | None => return self.runner_died(index),
                 Some([message::IDLE, ..]) => {
-                    let is_new = self.homes[index].state == State::Settling;
+                    let is_new = self.runners[index].state == State::Settling;
                     if let Some(its) = self.unsettled.get_mut(index) {
                         *its = Unsettled { times: 0, settled_before: true };
                     }
-                    self.homes[index].idle(&self.epoll);
+                    self.runners[index].idle(&self.epoll);
                     if is_new && let Some((launched, world)) = self.latest {
                         self.prepare_another(launched, world);
                     }
@@ -82,23 +82,23 @@ impl Supervisor {
                     }
                     // We have no room for a descriptor. Whoever runs there would not be held.
                     if files.iter().take(2).any(Option::is_none) {
-                        self.homes[index].kill_process();
+                        self.runners[index].kill_process();
                     }
-                    self.homes[index].watch(files);
+                    self.runners[index].watch(files);
                 }
                 Some([message::SOCKETS, small]) => {
                     let files: Vec<OwnedFd> = descriptors.by_ref().take(sockets::FILES).flatten().collect();
                     match files.try_into() {
-                        Ok(files) => self.homes[index].sockets = Some(Sockets::new(files, *small != 0)),
+                        Ok(files) => self.runners[index].sockets = Some(Sockets::new(files, *small != 0)),
                         // We have no room for a descriptor. Whoever runs there would not be held.
-                        Err(_) => self.homes[index].kill_process(),
+                        Err(_) => self.runners[index].kill_process(),
                     }
                 }
                 Some([message::BANDWIDTH]) => {
-                    self.homes[index].bandwidth = descriptors.next().flatten();
+                    self.runners[index].bandwidth = descriptors.next().flatten();
                     // We have no room for a descriptor. Whoever runs there could not be ended in time.
-                    if self.homes[index].bandwidth.is_none() {
-                        self.homes[index].kill_process();
+                    if self.runners[index].bandwidth.is_none() {
+                        self.runners[index].kill_process();
                     }
                 }
                 Some([message::MEMORY]) => {
@@ -106,51 +106,51 @@ impl Supervisor {
                     self.memory_renewed(index, files);
                 }
                 Some([message::DONE, ..]) => {
-                    self.homes[index].send_home();
+                    self.runners[index].send_runner();
                     self.pid1_ended(index, report());
                 }
                 Some([message::ENDED, ..]) => self.pid1_ended(index, report()),
                 Some([message::UNPREPARED, ..]) => {
-                    if self.homes[index].state == State::Settling {
+                    if self.runners[index].state == State::Settling {
                         // What keeps one that takes a dead one's place may pass, and the others can serve meanwhile.
                         if self.unsettled.get(index).is_some_and(Unsettled::may_try_again) {
-                            self.homes[index].kill_process();
+                            self.runners[index].kill_process();
                             continue;
                         }
                         let error = self.failure(&report().failure_parts(), None);
-                        return Err(format!("a home cannot be set up: {error}"));
+                        return Err(format!("a runner cannot be set up: {error}"));
                     }
-                    let state = self.homes[index].state;
+                    let state = self.runners[index].state;
                     match state {
                         // The launch had been sent ahead.
                         State::Running(_) if self.move_on_after(index, &report()) => {
-                            self.homes[index].over(&self.epoll, State::Ending);
+                            self.runners[index].over(&self.epoll, State::Ending);
                         }
                         State::Running(id) => {
-                            self.homes[index].over(&self.epoll, State::Ending);
+                            self.runners[index].over(&self.epoll, State::Ending);
                             self.finish(id, &Report { failure: report().failure, ..Report::default() });
                         }
                         _ => self.unprepared(index, &report()),
                     }
                 }
-                Some(_) => return Err("a home sent what is no message".to_owned()),
+                Some(_) => return Err("a runner sent what is no message".to_owned()),
             }
         }
     }
 
-    /// A home has moved to another memory cgroup, which these are the files of.
+    /// A runner has moved to another memory cgroup, which these are the files of.
     fn memory_renewed(&mut self, index: usize, files: [Option<OwnedFd>; 3]) {
         let [Some(peak), Some(oom_control), Some(oom_event)] = files else {
             // We have no room for a descriptor. Whoever runs there would not be held.
-            return self.homes[index].kill_process();
+            return self.runners[index].kill_process();
         };
         if !matches!(self.setup.handover, Handover::Hybrid { .. })
             || self.watch(oom_event.as_raw_fd(), Token::OutOfMemory(index), epoll::EventFlags::IN).is_err()
         {
-            return self.homes[index].kill_process();
+            return self.runners[index].kill_process();
         }
-        if let Handover::Hybrid { homes } = &mut self.setup.handover
-            && let Some(its) = homes.get_mut(index)
+        if let Handover::Hybrid { runners } = &mut self.setup.handover
+            && let Some(its) = runners.get_mut(index)
         {
             // The old one is told when its cgroup goes.
             let _ = epoll::delete(&self.epoll, crate::sys::borrow(its.oom_event));
@@ -164,26 +164,26 @@ impl Supervisor {
         }
     }
 
-    /// A pid1 is over, by its own word or its home's.
+    /// A pid1 is over, by its own word or its runner's.
     fn pid1_ended(&mut self, index: usize, mut report: Report) {
         if report.end.launch == 0 && self.move_on_after(index, &report) {
             // A launch that was sent ahead, and that no target has received: pid1 ended before.
-            return self.homes[index].over(&self.epoll, State::Ending);
+            return self.runners[index].over(&self.epoll, State::Ending);
         }
-        let home = &mut self.homes[index];
-        match (home.state, report.end.launch) {
-            (State::Running(id), launch) if launch == 0 || launch == home.launch_number() => {
-                if report.start.number != home.launch_number() {
+        let runner = &mut self.runners[index];
+        match (runner.state, report.end.launch) {
+            (State::Running(id), launch) if launch == 0 || launch == runner.launch_number() => {
+                if report.start.number != runner.launch_number() {
                     // It did not come as far as its exec.
                     report.start = Start::default();
                 }
-                // A home whose pid1 took no launch becomes idle; else it goes on.
-                home.unexplained = 0;
-                home.over(&self.epoll, if launch == 0 { State::Ending } else { State::Ready });
-                home.leaves(&report.end);
+                // A runner whose pid1 took no launch becomes idle; else it goes on.
+                runner.unexplained = 0;
+                runner.over(&self.epoll, if launch == 0 { State::Ending } else { State::Ready });
+                runner.leaves(&report.end);
                 self.finish(id, &report);
             }
-            // A pid1 that was killed between its word and its end: the home tells again what
+            // A pid1 that was killed between its word and its end: the runner tells again what
             // has been told.
             (_, launch) if launch != 0 => {}
             (State::Switching, _) => {}
@@ -192,20 +192,20 @@ impl Supervisor {
         }
     }
 
-    /// A home could not prepare its world: the first run that waits for it is told, or set back.
+    /// A runner could not prepare its world: the first run that waits for it is told, or set back.
     fn unprepared(&mut self, index: usize, report: &Report) {
-        let world = self.homes[index].world;
-        self.homes[index].over(&self.epoll, State::Ending);
+        let world = self.runners[index].world;
+        self.runners[index].over(&self.epoll, State::Ending);
         let mut report = *report;
         if report.failure.step == 0 {
             // Somebody ended pid1; but not again and again.
-            self.homes[index].unexplained += 1;
-            if self.homes[index].unexplained < MOST_ACCIDENTS {
+            self.runners[index].unexplained += 1;
+            if self.runners[index].unexplained < MOST_ACCIDENTS {
                 return;
             }
             report.failure = Failure::new(Step::Pid1, Errno(0));
         }
-        self.homes[index].unexplained = 0;
+        self.runners[index].unexplained = 0;
         let waiting = self.queue.iter().copied().find(|id| self.requests.get(id).map(|request| request.world) == world);
         if let Some(id) = waiting {
             self.not_prepared(id, &report);
@@ -226,41 +226,41 @@ impl Supervisor {
         }
     }
 
-    /// A home's process is gone. Its runs are gone as well: pid1 dies with its parent.
-    fn home_died(&mut self, index: usize) -> Result<(), Fatal> {
-        let home = &mut self.homes[index];
-        let status = home.reap();
+    /// A runner's process is gone. Its runs are gone as well: pid1 dies with its parent.
+    fn runner_died(&mut self, index: usize) -> Result<(), Fatal> {
+        let runner = &mut self.runners[index];
+        let status = runner.reap();
         let how = process::end_of(status);
-        if home.state == State::Settling {
+        if runner.state == State::Settling {
             // Somebody may have killed it; but not again and again. What it cannot do itself it
             // has told.
             let killed = process::decode_status(status).is_err();
             match self.unsettled.get_mut(index) {
                 Some(its) if its.may_try_again() || its.times < MOST_ACCIDENTS && killed => its.times += 1,
-                _ => return Err(format!("a home {how} before it could take runs")),
+                _ => return Err(format!("a runner {how} before it could take runs")),
             }
         }
         // It has been closed at the other end, and would say so for as long as it is watched.
-        let _ = epoll::delete(&self.epoll, &home.socket);
-        // What no target has received goes to another home, or to this one's successor.
+        let _ = epoll::delete(&self.epoll, &runner.socket);
+        // What no target has received goes to another runner, or to this one's successor.
         self.move_on(index, RunError::new(Step::Runner).with_hint(ended_hint(how)));
-        let home = &mut self.homes[index];
-        // pid1 dies with its home, and the program with pid1; the figures are whole when pid1 can be waited for.
-        let patience = if matches!(home.state, State::Running(_)) { LONGEST_DEATH_NS } else { 0 };
+        let runner = &mut self.runners[index];
+        // pid1 dies with its runner, and the program with pid1; the figures are whole when pid1 can be waited for.
+        let patience = if matches!(runner.state, State::Running(_)) { LONGEST_DEATH_NS } else { 0 };
         let until_ns = calls::monotonic_raw_ns().saturating_add(patience);
         // A limit that is reached while it is waited for was not what ended the run.
-        home.stop_clocks();
-        let orphans = Orphans::of(Dead { index, how, until_ns }, home.memory.shared);
+        runner.stop_clocks();
+        let orphans = Orphans::of(Dead { index, how, until_ns }, runner.memory.shared);
         self.dying.push(orphans);
         self.look_at_the_dying()
     }
 
-    /// Waits for who has been killed, without waiting long, and answers for homes of whom nothing is left.
+    /// Waits for who has been killed, without waiting long, and answers for runners of whom nothing is left.
     pub(super) fn look_at_the_dying(&mut self) -> Result<(), Fatal> {
         for mut orphans in std::mem::take(&mut self.dying) {
             let gone = orphans.are_gone();
             let is_told = |dead: &mut Dead| gone || calls::monotonic_raw_ns() >= dead.until_ns;
-            let told = orphans.home.take_if(is_told);
+            let told = orphans.runner.take_if(is_told);
             if !gone {
                 self.dying.push(orphans);
             }
@@ -269,9 +269,9 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Answers for a dead home, and starts it again. `gone`: its zygote and pid1 are dead, too.
+    /// Answers for a dead runner, and starts it again. `gone`: its zygote and pid1 are dead, too.
     fn bury(&mut self, Dead { index, how, .. }: Dead, gone: bool) -> Result<(), Fatal> {
-        if let State::Running(id) = self.homes[index].state {
+        if let State::Running(id) = self.runners[index].state {
             let limit = self.requests.get(&id).and_then(|request| request.limits.memory);
             let report = self.report_for_the_dead(index, limit);
             let ended = self.requests.get(&id).is_some_and(|request| request.ended.is_some());
@@ -283,10 +283,10 @@ impl Supervisor {
                 self.answer_error(id, Outcome::failed(error));
             }
         }
-        let home = &mut self.homes[index];
-        home.over(&self.epoll, State::Gone);
+        let runner = &mut self.runners[index];
+        runner.over(&self.epoll, State::Gone);
         // Who still lives there still writes there.
-        let memory = gone.then(|| home.memory.clone());
+        let memory = gone.then(|| runner.memory.clone());
         let times = self.unsettled.get(index).map_or(0, |its| its.times);
         if times == 0 {
             return self.start_again(Gone { index, memory, tries: 0, at_ns: 0 });
@@ -300,9 +300,9 @@ impl Supervisor {
         let memory = gone.memory.clone().map_or_else(new_memory, Ok);
         let started = memory.and_then(|memory| {
             memory.shared.standing.forget();
-            // What the dead home had prepared is gone.
+            // What the dead runner had prepared is gone.
             memory.shared.prepared.store(0, SeqCst);
-            self.start_home(gone.index, memory, true)
+            self.start_runner(gone.index, memory, true)
         });
         match started {
             Err(_) if gone.tries < MOST_STARTS => {
@@ -315,7 +315,7 @@ impl Supervisor {
         }
     }
 
-    /// Starts the homes again whose time has come.
+    /// Starts the runners again whose time has come.
     pub(super) fn start_the_gone(&mut self) -> Result<(), Fatal> {
         if self.gone.is_empty() {
             return Ok(());
@@ -327,44 +327,44 @@ impl Supervisor {
         due.into_iter().try_for_each(|gone| self.start_again(gone))
     }
 
-    /// What a home would have told of its run. The kernel chooses a home, whose memory pid1
+    /// What a runner would have told of its run. The kernel chooses a runner, whose memory pid1
     /// shares, when its runs' cgroup is out of memory and nobody there has more than it.
     fn report_for_the_dead(&mut self, index: usize, limit: Option<u64>) -> Report {
         // The news of it may not have been read yet.
-        let _ = self.homes[index].out_of_memory(&self.setup.handover, index, limit);
-        let home = &self.homes[index];
-        let start = home.start_of_run();
-        let mut failure = home.shared.failure.get();
+        let _ = self.runners[index].out_of_memory(&self.setup.handover, index, limit);
+        let runner = &self.runners[index];
+        let start = runner.start_of_run();
+        let mut failure = runner.shared.failure.get();
         let mut end = End {
             pid1_died: 1,
             status: -1,
             pid1_status: libc::SIGKILL,
-            launch: home.launch_number(),
+            launch: runner.launch_number(),
             end_ns: calls::monotonic_raw_ns(),
             peak_processes: UNLIMITED,
             ..End::default()
         };
         match (&self.setup.handover, start.exec_ns) {
             (Handover::Hybrid { .. }, 1..) => {
-                if let Some(backend) = backend::Backend::for_home(&self.setup.handover, index) {
-                    backend.measure(home.shared, &start, Ok(process::Waited::default()), &mut end);
+                if let Some(backend) = backend::Backend::for_runner(&self.setup.handover, index) {
+                    backend.measure(runner.shared, &start, Ok(process::Waited::default()), &mut end);
                 }
             }
             (Handover::Cgroup2 { .. }, 1..) => {
-                if let Err(errno) = home.measure(&start, &mut end) {
+                if let Err(errno) = runner.measure(&start, &mut end) {
                     failure = Failure::new(Step::Counters, errno);
                 }
-                end.oom_kills = end.oom_kills.max(u64::from(home.saw_oom_kill()));
+                end.oom_kills = end.oom_kills.max(u64::from(runner.saw_oom_kill()));
             }
             (handover, exec) => {
-                end.oom_kills = u64::from(home.saw_oom_kill());
+                end.oom_kills = u64::from(runner.saw_oom_kill());
                 end.own_limit_reached = end.oom_kills;
                 if exec != 0 {
-                    end.cpu_ns = home.cpu_ns(handover, index).saturating_sub(start.cpu_ns);
+                    end.cpu_ns = runner.cpu_ns(handover, index).saturating_sub(start.cpu_ns);
                 }
             }
         }
-        // All else there is the dead home's own word, which did not come to an end.
+        // All else there is the dead runner's own word, which did not come to an end.
         let failure = if failure.step == Step::Counters as u32 { failure } else { Failure::default() };
         Report { start, end, failure }
     }
@@ -372,16 +372,16 @@ impl Supervisor {
 
 fn ended_hint(how: ProcessEnd) -> Hint {
     match how {
-        ProcessEnd::Exited(crate::home::ZYGOTE_LOST) => Hint::ZygoteLost,
+        ProcessEnd::Exited(crate::runner::ZYGOTE_LOST) => Hint::ZygoteLost,
         how => Hint::Ended(how),
     }
 }
 
 pub(super) fn new_memory() -> Result<Memory, Fatal> {
-    Memory::new().map_err(|error| format!("cannot make memory to share with a home: {error}"))
+    Memory::new().map_err(|error| format!("cannot make memory to share with a runner: {error}"))
 }
 
-/// How starting a place's home has gone.
+/// How starting a place's runner has gone.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Unsettled {
     /// How often it has died since one was last there, before it could take runs.
@@ -396,7 +396,7 @@ impl Unsettled {
     }
 }
 
-/// A home that has died.
+/// A runner that has died.
 struct Dead {
     index: usize,
     how: ProcessEnd,
@@ -405,35 +405,35 @@ struct Dead {
 }
 
 /// Processes that are ours to wait for since their parent has died: a zygote, and when that is
-/// gone its pid1; or a builder that was given up.
+/// gone its pid1; or a mounter that was given up.
 pub(super) struct Orphans {
     first: i32,
     /// Where the zygote's pid1 stands, until that is looked up.
     shared: Option<&'static Shared>,
     pid1: i32,
-    /// The home whose they were, until it is answered for.
-    home: Option<Dead>,
+    /// The runner whose they were, until it is answered for.
+    runner: Option<Dead>,
 }
 
 impl Orphans {
     /// A child of our own that has been killed.
     pub(super) fn one(child: i32) -> Orphans {
-        Orphans { first: child, shared: None, pid1: 0, home: None }
+        Orphans { first: child, shared: None, pid1: 0, runner: None }
     }
 
-    /// What a dead home has left. It dies of its home's death; ended here it dies sooner.
-    fn of(home: Dead, shared: &'static Shared) -> Orphans {
+    /// What a dead runner has left. It dies of its runner's death; ended here it dies sooner.
+    fn of(runner: Dead, shared: &'static Shared) -> Orphans {
         let zygote = shared.zygote.swap(0, SeqCst);
         if zygote != 0 {
             // Ours by now, and not waited for, so the number is still its own.
             let _ = calls::kill(zygote, libc::SIGKILL);
         }
-        Orphans { first: zygote, shared: Some(shared), pid1: 0, home: Some(home) }
+        Orphans { first: zygote, shared: Some(shared), pid1: 0, runner: Some(runner) }
     }
 
     /// How soon to look for them again.
     pub(super) fn wait_ns(&self) -> u64 {
-        if self.home.is_some() { SHORTEST_WAIT_NS } else { LONGEST_TICK_NS }
+        if self.runner.is_some() { SHORTEST_WAIT_NS } else { LONGEST_TICK_NS }
     }
 
     /// Waits for them without waiting long; whether they are gone.

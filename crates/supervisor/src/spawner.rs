@@ -1,25 +1,25 @@
-//! The nursery: the process that forks homes and builders, so that the supervisor need not.
+//! The spawner: the process that forks runners and mounters, so that the supervisor need not.
 //!
 //! It is needed because a process hands on to its children what it may do and what it has given up.
-//! The supervisor, who reads what client and homes send, gives up nearly all ([`crate::confine`]);
-//! homes and builders make namespaces and mounts, and from homes descend programs whose world may
+//! The supervisor, who reads what client and runners send, gives up nearly all ([`crate::confine`]);
+//! runners and mounters make namespaces and mounts, and from runners descend programs whose world may
 //! allow them anything. And who has read nothing has nothing to leak: what is forked here begins
 //! without the memory of the requests that the supervisor has seen.
 //!
 //! It is forked once, before the supervisor confines itself, and clones each child to be the
 //! supervisor's (`CLONE_PARENT`): it is the supervisor that is told of their end and that they die
-//! with, as if it had forked them. So the nursery keeps no books and can lose nothing; it reads one
+//! with, as if it had forked them. So the spawner keeps no books and can lose nothing; it reads one
 //! message, clones, and answers with a process id. Not even the message is looked into before the
 //! clone: that is the child's work.
 //!
-//! It may touch: all cgroup files of all homes, the host's /proc, the supervisor's namespaces. It
+//! It may touch: all cgroup files of all runners, the host's /proc, the supervisor's namespaces. It
 //! dies with the supervisor, and the supervisor with it.
 
 use crate::backend::{Backend, Handover};
 use crate::confine;
 use crate::devices;
-use crate::home::{self, Birth};
 use crate::launch::{Failure, Report, Shared, message};
+use crate::runner::{self, Birth};
 use crate::slot::close_all_but;
 use crate::supervisor::Setup;
 use crate::sys::{self, Errno, Result, calls, memory, process};
@@ -32,24 +32,24 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// Supervisor → nursery: a home; a [`HomeOrder`] follows, and [`HomeFiles`] come along.
-const HOME: u8 = b'H';
-/// Supervisor → nursery: a builder; the bytes of a world follow, its socket comes along.
-const BUILDER: u8 = b'B';
+/// Supervisor → spawner: a runner; a [`RunnerOrder`] follows, and [`RunnerFiles`] come along.
+const RUNNER: u8 = b'H';
+/// Supervisor → spawner: a mounter; the bytes of a world follow, its socket comes along.
+const MOUNTER: u8 = b'B';
 
 /// The longest message: a world's bytes.
 const LONGEST: usize = millibox_wire::frame::MAX_INLINE;
 
-/// Which home.
+/// Which runner.
 #[derive(Debug, Serialize, Deserialize)]
-struct HomeOrder {
+struct RunnerOrder {
     index: usize,
     again: bool,
 }
 
-/// Descriptors that a new home is given.
-pub struct HomeFiles<'a> {
-    /// The home's end of its socket to the supervisor.
+/// Descriptors that a new runner is given.
+pub struct RunnerFiles<'a> {
+    /// The runner's end of its socket to the supervisor.
     pub socket: &'a OwnedFd,
     /// Where its targets receive their launches.
     pub launches: &'a OwnedFd,
@@ -57,16 +57,16 @@ pub struct HomeFiles<'a> {
     pub memory: &'a OwnedFd,
 }
 
-/// The nursery, from the supervisor's side.
-pub struct Nursery {
+/// The spawner, from the supervisor's side.
+pub struct Spawner {
     socket: OwnedFd,
     process: i32,
 }
 
-impl Nursery {
+impl Spawner {
     /// Forks it. `procfs` is the host's /proc, which the supervisor itself does not keep.
-    pub fn start(setup: &Setup, procfs: OwnedFd) -> std::result::Result<Nursery, String> {
-        let failed = |errno: Errno| format!("cannot start the nursery: {}", crate::messages::errno_text(errno));
+    pub fn start(setup: &Setup, procfs: OwnedFd) -> std::result::Result<Spawner, String> {
+        let failed = |errno: Errno| format!("cannot start the spawner: {}", crate::messages::errno_text(errno));
         let (socket, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|errno| failed(errno.into()))?;
         let supervisor = calls::getpid();
@@ -74,28 +74,28 @@ impl Nursery {
             die_with(supervisor);
             Crib { setup, socket: its, procfs, supervisor }.live();
         };
-        Ok(Nursery { socket, process })
+        Ok(Spawner { socket, process })
     }
 
-    /// Readable when the nursery is dead.
+    /// Readable when the spawner is dead.
     pub fn socket(&self) -> &OwnedFd {
         &self.socket
     }
 
-    /// Has home `index` forked; its process id. It is our child.
-    pub fn home(&self, index: usize, again: bool, files: &HomeFiles, client: &OwnedFd) -> Result<i32> {
-        let mut bytes = vec![HOME];
-        bytes.extend_from_slice(&encode(&HomeOrder { index, again }));
+    /// Has runner `index` forked; its process id. It is our child.
+    pub fn runner(&self, index: usize, again: bool, files: &RunnerFiles, client: &OwnedFd) -> Result<i32> {
+        let mut bytes = vec![RUNNER];
+        bytes.extend_from_slice(&encode(&RunnerOrder { index, again }));
         self.ask(&bytes, &[files.socket, files.launches, files.memory].map(AsRawFd::as_raw_fd), client)
     }
 
-    /// Has the builder of a world forked; its process id. It is our child.
-    pub fn builder(&self, world: &[u8], socket: &OwnedFd, client: &OwnedFd) -> Result<i32> {
-        let bytes = [&[BUILDER], world].concat();
+    /// Has the mounter of a world forked; its process id. It is our child.
+    pub fn mounter(&self, world: &[u8], socket: &OwnedFd, client: &OwnedFd) -> Result<i32> {
+        let bytes = [&[MOUNTER], world].concat();
         self.ask(&bytes, &[socket.as_raw_fd()], client)
     }
 
-    /// The nursery does nothing but answer, so the answer takes a fork's time. It is not waited for
+    /// The spawner does nothing but answer, so the answer takes a fork's time. It is not waited for
     /// beyond the client's life.
     fn ask(&self, bytes: &[u8], descriptors: &[i32], client: &OwnedFd) -> Result<i32> {
         calls::send_descriptors(self.socket.as_raw_fd(), bytes, descriptors)?;
@@ -139,8 +139,8 @@ impl Nursery {
         self.kill();
         let status = process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status);
         match process::decode_status(status) {
-            Ok(code) => format!("the nursery, which forks homes, exited with {code}"),
-            Err(signal) => format!("the nursery, which forks homes, was {}", confine::killed_by(signal)),
+            Ok(code) => format!("the spawner, which forks runners, exited with {code}"),
+            Err(signal) => format!("the spawner, which forks runners, was {}", confine::killed_by(signal)),
         }
     }
 }
@@ -153,7 +153,7 @@ fn die_with(supervisor: i32) {
     }
 }
 
-/// The nursery, from inside.
+/// The spawner, from inside.
 struct Crib<'a> {
     setup: &'a Setup,
     socket: OwnedFd,
@@ -166,11 +166,11 @@ impl Crib<'_> {
         // The hook holds the supervisor's way to the client, which is nobody's down here.
         drop(std::panic::take_hook());
         let mut keep = vec![0, 1, 2, self.socket.as_raw_fd(), self.procfs.as_raw_fd()];
-        for index in 0..self.setup.slots * self.setup.homes_per_slot {
-            keep.extend(Backend::for_home(&self.setup.handover, index).iter().flat_map(Backend::descriptors));
+        for index in 0..self.setup.slots * self.setup.runners_per_slot {
+            keep.extend(Backend::for_runner(&self.setup.handover, index).iter().flat_map(Backend::descriptors));
         }
         let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-nurse".as_ptr() as usize, 0, 0, 0);
-        if close_all_but(keep).is_err() || confine::nursery().is_err() {
+        if close_all_but(keep).is_err() || confine::spawner().is_err() {
             calls::exit(1);
         }
         let mut buffer = vec![0; LONGEST];
@@ -198,20 +198,20 @@ impl Crib<'_> {
     fn child(&self, message: &[u8], descriptors: &[i32]) -> ! {
         die_with(self.supervisor);
         match (message, descriptors) {
-            ([HOME, order @ ..], &[socket, launches, memory, ..]) if socket.min(launches).min(memory) >= 0 => {
-                if let Ok(order) = decode::<HomeOrder>(order) {
-                    self.home(&order, socket, launches, memory);
+            ([RUNNER, order @ ..], &[socket, launches, memory, ..]) if socket.min(launches).min(memory) >= 0 => {
+                if let Ok(order) = decode::<RunnerOrder>(order) {
+                    self.runner(&order, socket, launches, memory);
                 }
             }
-            ([BUILDER, world @ ..], &[socket, ..]) if socket >= 0 => self.builder(world, socket),
+            ([MOUNTER, world @ ..], &[socket, ..]) if socket >= 0 => self.mounter(world, socket),
             _ => {}
         }
         calls::exit(1)
     }
 
-    fn home(&self, order: &HomeOrder, socket: i32, launches: i32, memory: i32) {
+    fn runner(&self, order: &RunnerOrder, socket: i32, launches: i32, memory: i32) {
         let setup = self.setup;
-        let Some(backend) = Backend::for_home(&setup.handover, order.index) else { return };
+        let Some(backend) = Backend::for_runner(&setup.handover, order.index) else { return };
         let mapped = memory::map_shared(sys::borrow(memory));
         let mut keep = backend.descriptors();
         keep.extend([0, 1, 2, socket, launches, self.procfs.as_raw_fd()]);
@@ -220,11 +220,11 @@ impl Crib<'_> {
             Ok(shared) => shared,
             Err(errno) => {
                 let failure = Failure::new(Step::Runner, errno);
-                home::tell(socket, message::UNPREPARED, &Report { failure, ..Report::default() });
+                runner::tell(socket, message::UNPREPARED, &Report { failure, ..Report::default() });
                 return;
             }
         };
-        home::main(Birth {
+        runner::main(Birth {
             shared,
             backend,
             socket,
@@ -234,15 +234,15 @@ impl Crib<'_> {
             gid: setup.gid,
             share_memory: setup.share_memory,
             again: order.again,
-            cpu: setup.cpus.of_home(order.index),
+            cpu: setup.cpus.of_runner(order.index),
             runs_elsewhere: setup.cpus.of_runs().is_some(),
             pinned: setup.cpus.pinned(),
             // A pair is two on one slot.
-            runs_at_once: (setup.slots * setup.homes_per_slot.min(2)) as u64,
+            runs_at_once: (setup.slots * setup.runners_per_slot.min(2)) as u64,
         });
     }
 
-    fn builder(&self, bytes: &[u8], socket: i32) {
+    fn mounter(&self, bytes: &[u8], socket: i32) {
         let procfs = self.procfs.as_raw_fd();
         if close_all_but(vec![0, 1, 2, socket, procfs]).is_err() {
             return;
@@ -251,18 +251,18 @@ impl Crib<'_> {
         let Ok(located) = decode::<Located>(bytes) else { return };
         let located = devices::expand(located, self.setup.devices.as_deref());
         let Ok(plan) = template::plan(&located.world) else { return };
-        world::builder(&located, &plan, socket, procfs);
+        world::mounter(&located, &plan, socket, procfs);
     }
 }
 
-/// What the supervisor has no use for once the nursery has it: descriptors by which homes limit
+/// What the supervisor has no use for once the spawner has it: descriptors by which runners limit
 /// their runs.
-pub fn close_what_homes_need(handover: &mut Handover) {
+pub fn close_what_runners_need(handover: &mut Handover) {
     match handover {
         Handover::Cgroup2 { base, .. } => {
             let _ = calls::close(std::mem::replace(base, -1));
         }
-        Handover::Hybrid { homes } => homes.iter_mut().for_each(|files| files.limits.close()),
+        Handover::Hybrid { runners } => runners.iter_mut().for_each(|files| files.limits.close()),
         Handover::Rlimit => {}
     }
 }

@@ -1,6 +1,6 @@
-//! A home: one of a slot's places for runs, and the small process that lives there.
+//! A runner: one of a slot's places for runs, and the small process that lives there.
 //!
-//! A slot has several homes, used in turn: while a run goes on in one, another is cleaned
+//! A slot has several runners, used in turn: while a run goes on in one, another is cleaned
 //! and its next pid1 prepared. The process is needed because on version 1 cgroups a run
 //! is born where its parent is; because cloning for several slots then goes on in
 //! parallel; and because pid1 may share its memory, which then is not the supervisor's.
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 use zerocopy::IntoBytes;
 
-/// Stack of zygote, of pid1 and of the tracee before its exec: each uses a few hundred bytes, an
+/// Stack of zygote, of pid1 and of the target before its exec: each uses a few hundred bytes, an
 /// unoptimised build a few thousand.
 const STACK: usize = 64 * 1024;
 
@@ -38,7 +38,7 @@ const INFINITY: u64 = libc::RLIM_INFINITY;
 /// kernel.core_pattern pipes to, on the host and at its cost; 1 is the value by which the
 /// kernel does not: core(5), do_coredump() in fs/coredump.c), and nothing of what our caller was limited to
 /// unless its hard limit is lower and we may not raise it. RLIMIT_NPROC is the host's business
-/// (by memory size) and stays; those of [`TRACEE_RLIMITS`] are the tracee's to set.
+/// (by memory size) and stays; those of [`TARGET_RLIMITS`] are the target's to set.
 pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
     (libc::RLIMIT_CPU, INFINITY, INFINITY),
     (libc::RLIMIT_FSIZE, INFINITY, INFINITY),
@@ -53,16 +53,16 @@ pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
     (libc::RLIMIT_RTTIME, INFINITY, INFINITY),
 ];
 
-/// The same for limits that hold the run, and must not hold its home.
+/// The same for limits that hold the run, and must not hold its runner.
 ///
-/// Of open files the home needs more. The others the kernel counts for the user in each user
+/// Of open files the runner needs more. The others the kernel counts for the user in each user
 /// namespace, and for all namespaces below together against what whoever made one below was
-/// limited to (inc_rlimit_ucounts() in kernel/ucount.c): what a home is limited to, all runs have
-/// together. So homes have as much as can be had, or one run could use up the timers, queued
+/// limited to (inc_rlimit_ucounts() in kernel/ucount.c): what a runner is limited to, all runs have
+/// together. So runners have as much as can be had, or one run could use up the timers, queued
 /// signals, message queues and locked shared memory of all others. Where there is a bound for all, as for whoever cannot
 /// raise it, no run may have more timers and queued signals than its share. Of queues and locked memory hosts allow so
 /// little that a share of it would be of no use.
-pub const TRACEE_RLIMITS: [(u32, u64, u64); 4] = [
+pub const TARGET_RLIMITS: [(u32, u64, u64); 4] = [
     // First, and what a request can have at most.
     (libc::RLIMIT_NOFILE, 1024, 4096),
     (libc::RLIMIT_SIGPENDING, 4096, 4096),
@@ -89,7 +89,7 @@ const UNCHARGED_BYTES_PER_DESCRIPTOR: u64 = 17 << 10;
 const MIN_NOFILE: u32 = 64;
 const MAX_NOFILE: u32 = 1024;
 
-/// What a home is told to prepare.
+/// What a runner is told to prepare.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
     pub uid: u32,
@@ -140,12 +140,12 @@ pub enum RunMount {
     },
 }
 
-/// What a home is, for itself, its pid1s and tracees. Descriptors are numbers, since
-/// pid1 and tracee have descriptor tables of their own.
-pub struct Home {
+/// What a runner is, for itself, its pid1s and targets. Descriptors are numbers, since
+/// pid1 and target have descriptor tables of their own.
+pub struct Runner {
     pub shared: &'static Shared,
     pub backend: Backend,
-    /// This home's end of the socket to the supervisor; pid1 and tracee have it as well.
+    /// This runner's end of the socket to the supervisor; pid1 and target have it as well.
     pub socket: i32,
     /// Where the target receives its launch. The supervisor holds the same end, to take back a launch that no target has
     /// received.
@@ -165,20 +165,20 @@ pub struct Home {
     pub held_on: Vec<u64>,
     /// Nice value of the runs: 0, or a greater one that we may not lower.
     pub runs_nice: i32,
-    /// [`TRACEE_RLIMITS`], as far as they can be had.
-    pub tracee_rlimits: [(u32, u64, u64); TRACEE_RLIMITS.len()],
-    pub tracee_stack: Stack,
+    /// [`TARGET_RLIMITS`], as far as they can be had.
+    pub target_rlimits: [(u32, u64, u64); TARGET_RLIMITS.len()],
+    pub target_stack: Stack,
     pub pointers: Pointers,
     pub pid1_stack: Stack,
     zygote_stack: Stack,
     /// pid1 shares our memory (else it has a copy).
     pub share_memory: bool,
     /// What our calls carry so that a seccomp program attached to the zygote lets them pass;
-    /// `None`: every tracee attaches its program itself.
+    /// `None`: every target attaches its program itself.
     pass: Option<u64>,
 }
 
-/// What the supervisor gives a new home.
+/// What the supervisor gives a new runner.
 pub struct Birth {
     pub shared: &'static Shared,
     pub backend: Backend,
@@ -196,26 +196,26 @@ pub struct Birth {
     pub runs_elsewhere: bool,
     /// It is of no use anywhere else.
     pub pinned: bool,
-    /// How many runs there can be at the same time, in all homes.
+    /// How many runs there can be at the same time, in all runners.
     pub runs_at_once: u64,
 }
 
-/// A run goes first when memory is short, in its cgroup or on the whole host. Home and pid1
+/// A run goes first when memory is short, in its cgroup or on the whole host. Runner and pid1
 /// have the same value, as it belongs to shared memory; they are small.
 const OOM_SCORE_ADJ: &[u8] = b"1000";
 
-/// Exit code of a home whose zygote has been killed or could not clean up.
+/// Exit code of a runner whose zygote has been killed or could not clean up.
 pub const ZYGOTE_LOST: i32 = 2;
 
-/// A home's whole life, in the forked child. The caller has closed what is not ours.
+/// A runner's whole life, in the forked child. The caller has closed what is not ours.
 pub fn main(mut birth: Birth) -> ! {
-    // Inherited by pid1 and tracee. The supervisor is not dumpable, so the file would be root's.
+    // Inherited by pid1 and target. The supervisor is not dumpable, so the file would be root's.
     let _ = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
     let scored = calls::write_file(birth.procfs, c"self/oom_score_adj", OOM_SCORE_ADJ);
-    let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-home".as_ptr() as usize, 0, 0, 0);
+    let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-runner".as_ptr() as usize, 0, 0, 0);
     let settled = scored.map_err(|errno| Failure::new(Step::Runner, errno)).and_then(|_| settle(&mut birth));
     let failure = match settled {
-        Ok(home) => home.live(),
+        Ok(runner) => runner.live(),
         Err(failure) => failure,
     };
     tell(birth.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
@@ -223,7 +223,7 @@ pub fn main(mut birth: Birth) -> ! {
 }
 
 /// Moves in. Memory is touched first: what is taken inside the cgroup is the runs'.
-fn settle(birth: &mut Birth) -> Result<Home, Failure> {
+fn settle(birth: &mut Birth) -> Result<Runner, Failure> {
     let memory = |error: std::io::Error| Failure::new(Step::Runner, error.into());
     let failed = |errno| Failure::new(Step::Runner, errno);
     for (resource, soft, hard) in DEFAULT_RLIMITS {
@@ -231,8 +231,8 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         let hard = hard.min(most);
         calls::set_rlimits(resource, soft.min(hard), hard).map_err(at_rlimit(resource))?;
     }
-    let mut tracee_rlimits = TRACEE_RLIMITS;
-    for (resource, soft, hard) in &mut tracee_rlimits {
+    let mut target_rlimits = TARGET_RLIMITS;
+    for (resource, soft, hard) in &mut target_rlimits {
         let (_, most) = calls::get_rlimit(*resource).map_err(failed)?;
         calls::set_rlimit(*resource, most).map_err(at_rlimit(*resource))?;
         // The kernel counts descriptors on their way through sockets for the user, that is for all
@@ -246,7 +246,7 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         };
         (*soft, *hard) = ((*soft).min(most), (*hard).min(most));
     }
-    let tracee_stack = Stack::new(STACK).map_err(memory)?;
+    let target_stack = Stack::new(STACK).map_err(memory)?;
     let pid1_stack = Stack::new(STACK).map_err(memory)?;
     let zygote_stack = Stack::new(STACK).map_err(memory)?;
     let pointers = Pointers::new(crate::launch::MAX_STRINGS + 64).map_err(memory)?;
@@ -257,7 +257,7 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
     {
         return Err(Failure::new(Step::Affinity, errno));
     }
-    let _ = calls::set_slice(calls::nice(), crate::tracee::HOMES_SLICE_NS);
+    let _ = calls::set_slice(calls::nice(), crate::target::RUNNERS_SLICE_NS);
     calls::unshare(libc::CLONE_NEWNET).map_err(|errno| Failure::new(Step::Network, errno))?;
     crate::sockets::limit_options(birth.procfs);
     crate::sockets::limit_backlogs(birth.procfs);
@@ -276,7 +276,7 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
     if let Some(pass) = pass {
         sys::set_pass(pass);
     }
-    Ok(Home {
+    Ok(Runner {
         shared: birth.shared,
         backend: std::mem::replace(&mut birth.backend, Backend::Rlimit),
         socket: birth.socket,
@@ -289,8 +289,8 @@ fn settle(birth: &mut Birth) -> Result<Home, Failure> {
         uid: birth.uid,
         gid: birth.gid,
         runs_nice: calls::nice().max(0),
-        tracee_rlimits,
-        tracee_stack,
+        target_rlimits,
+        target_stack,
         pointers,
         pid1_stack,
         zygote_stack,
@@ -320,7 +320,7 @@ pub fn tell(socket: i32, tag: u8, report: &Report) -> bool {
     calls::send(socket, &bytes).is_ok()
 }
 
-impl Home {
+impl Runner {
     /// Ends only with the supervisor.
     fn live(&self) -> Failure {
         loop {
@@ -358,17 +358,17 @@ impl Home {
         let failed = |errno| Failure::new(Step::Zygote, errno);
         let shared_program = self.pass.zip(order.seccomp.as_deref()).and_then(|(pass, program)| {
             let program = Program::from_bytes(program).ok()?;
-            // Too long for the addition: then each tracee attaches it itself.
+            // Too long for the addition: then each target attaches it itself.
             millibox_seccomp::with_pass(&program, Arch::native(), &zygote::CALLS, pass).ok()
         });
         let shared_program = shared_program.map(|program| program.as_bytes());
-        let zygote = Zygote { home: self, order, shared_program: shared_program.as_deref() };
+        let zygote = Zygote { runner: self, order, shared_program: shared_program.as_deref() };
         // One table of descriptors, as the zygote may renew some that are ours.
         let how = Clone { flags: (libc::CLONE_VM | libc::CLONE_FILES) as u64, into_cgroup: None };
         let zygote = process::run_child(how, &self.zygote_stack, zygote::main, &zygote, &self.shared.zygote, |_| {});
         match zygote.map_err(failed)?.status {
             0 => Ok(()),
-            // Its place, or what it was about, is in no known state: the supervisor makes a new home.
+            // Its place, or what it was about, is in no known state: the supervisor makes a new runner.
             _ => calls::exit(ZYGOTE_LOST),
         }
     }

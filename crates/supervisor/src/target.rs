@@ -1,4 +1,4 @@
-//! The tracee: the process that becomes the program.
+//! The target: the process that becomes the program.
 //!
 //! It is born before its program is known: pid1 makes it, it does all that
 //! depends on the world alone, and then waits for the launch. So what lies between a
@@ -9,12 +9,12 @@
 //! PID namespace, and be neither the program nor visible to its tricks.
 //!
 //! It may touch: its own descriptor table, its own attributes, the shared memory, and
-//! the cgroup files of its home. It runs in its home's memory (`CLONE_VM`) until the
+//! the cgroup files of its runner. It runs in its runner's memory (`CLONE_VM`) until the
 //! exec: no allocation, no locks, no libc; see [`crate::sys`].
 
 use crate::backend::Backend;
-use crate::home::{Home, at_rlimit};
 use crate::launch::{Failure, Launch, Start, UNLIMITED, message};
+use crate::runner::{Runner, at_rlimit};
 use crate::sys::{Errno, calls};
 use crate::zygote::Prepared;
 use core::ffi::CStr;
@@ -25,21 +25,21 @@ use millibox_wire::Step;
 /// in the shared memory.
 const NOT_STARTED: i32 = 127;
 
-/// Nice value of supervisor, homes and pid1s, if root started them.
+/// Nice value of supervisor, runners and pid1s, if root started them.
 pub const WATCHERS_NICE: i32 = -10;
 /// Turns that the supervisor asks for: the shortest there are.
 pub const SUPERVISOR_SLICE_NS: u64 = 100_000;
-/// Turns of homes, zygotes and pid1s: short, too, but longer than the supervisor's, who else would have to wait until
+/// Turns of runners, zygotes and pid1s: short, too, but longer than the supervisor's, who else would have to wait until
 /// a pid1 that has told it the end of a run is done with its own.
-pub const HOMES_SLICE_NS: u64 = 200_000;
+pub const RUNNERS_SLICE_NS: u64 = 200_000;
 
-/// The tracee's whole life before its program.
+/// The target's whole life before its program.
 pub fn main(prepared: &Prepared) -> ! {
     let failure = match prepare_and_launch(prepared) {
         Ok(never) => match never {},
         Err(failure) => failure,
     };
-    prepared.home.shared.failure.set(failure);
+    prepared.runner.shared.failure.set(failure);
     calls::exit(NOT_STARTED)
 }
 
@@ -50,33 +50,33 @@ fn at(step: Step) -> impl Fn(Errno) -> Failure {
 }
 
 fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
-    let home = prepared.home;
-    let shared = home.shared;
+    let runner = prepared.runner;
+    let shared = runner.shared;
 
     // Part one: what the world says.
     calls::setsid().map_err(at(Step::Session))?;
-    // Not the home's, whose limits are those of all runs together.
-    for (resource, soft, hard) in home.tracee_rlimits {
+    // Not the runner's, whose limits are those of all runs together.
+    for (resource, soft, hard) in runner.target_rlimits {
         calls::set_rlimits(resource, soft, hard).map_err(at_rlimit(resource))?;
     }
     // The program has no more right to the CPU than any other. Without this call (it may be
     // forbidden around us) there is no short turn to give back either.
-    if calls::set_slice(home.runs_nice, 0).is_err() {
-        calls::setpriority(libc::PRIO_PROCESS, 0, home.runs_nice).map_err(at(Step::Session))?;
+    if calls::set_slice(runner.runs_nice, 0).is_err() {
+        calls::setpriority(libc::PRIO_PROCESS, 0, runner.runs_nice).map_err(at(Step::Session))?;
     }
     // The id maps could be written only while the memory, which is pid1's and perhaps the
-    // home's, too, was dumpable (proc(5): else the files belong to root). From here nobody
+    // runner's, too, was dumpable (proc(5): else the files belong to root). From here nobody
     // inside may trace pid1.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(at(Step::Session))?;
-    if !home.held_on.is_empty() {
-        shared.tracee.store(calls::pid_in(home.procfs), Relaxed);
+    if !runner.held_on.is_empty() {
+        shared.target.store(calls::pid_in(runner.procfs), Relaxed);
     }
-    home.backend.reset(shared)?;
+    runner.backend.reset(shared)?;
     shared.prepared.store(1, Release);
 
     // Part two: what the launch says.
     let mut byte = [0; 1];
-    let received = calls::receive(home.launches, &mut byte, 0).map_err(at(Step::Receive))?;
+    let received = calls::receive(runner.launches, &mut byte, 0).map_err(at(Step::Receive))?;
     if received.length != 1 || byte[0] != message::LAUNCH {
         return Err(Failure::new(Step::Receive, Errno(libc::EPROTO)));
     }
@@ -89,7 +89,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     }
 
     let program = standard_descriptors(&launch, &received.descriptors).map_err(at(Step::Descriptors))?;
-    home.backend.limit(shared, &launch, home.socket)?;
+    runner.backend.limit(shared, &launch, runner.socket)?;
     let strings = Strings::lay_out(prepared, &launch)?;
     if launch.cpu_words != 0 {
         let words = launch.cpus.get(..launch.cpu_words as usize).unwrap_or(&launch.cpus);
@@ -99,11 +99,11 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
             set.map_err(at(Step::Affinity))?;
         }
     }
-    // What the home has open is O_CLOEXEC already; this holds even if it were not.
+    // What the runner has open is O_CLOEXEC already; this holds even if it were not.
     calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC).map_err(at(Step::Descriptors))?;
     enter_working_directory(strings.working_directory)?;
     if launch.rlimit_mask & 1 << libc::RLIMIT_NOFILE == 0 {
-        let [(resource, soft, hard), ..] = home.tracee_rlimits;
+        let [(resource, soft, hard), ..] = runner.target_rlimits;
         let most = u64::from(launch.nofile);
         calls::set_rlimits(resource, soft.min(most), hard.min(most)).map_err(at_rlimit(resource))?;
     }
@@ -118,16 +118,16 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
             calls::set_rlimit(resource, value).map_err(at_rlimit(resource))?;
         }
     }
-    let mut start = stamp(home, launch.number)?;
+    let mut start = stamp(runner, launch.number)?;
     if let Some(program) = prepared.seccomp {
         shared.start.set(start);
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
-        // From here to the exec a seccomp program of the tracee's own sees: clock_gettime,
+        // From here to the exec a seccomp program of the target's own sees: clock_gettime,
         // pread64, execveat, and after a failure faccessat and exit_group. Only
         // execveat must be allowed: if one of the others is answered with an error, the run began before the
         // attachment, which costs it some microseconds. If one ends the process, the run has ended.
         // What counts only grows; an answer that is none, such as "no error, and no bytes", does not.
-        if let Ok(later) = stamp(home, launch.number)
+        if let Ok(later) = stamp(runner, launch.number)
             && later.exec_ns >= start.exec_ns
             && later.cpu_ns >= start.cpu_ns
         {
@@ -140,9 +140,9 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
 }
 
 /// What the figures of launch `number` are counted from.
-fn stamp(home: &Home, number: u64) -> Result<Start, Failure> {
+fn stamp(runner: &Runner, number: u64) -> Result<Start, Failure> {
     let mut start = Start { number, ..Start::default() };
-    if matches!(home.backend, Backend::Rlimit) {
+    if matches!(runner.backend, Backend::Rlimit) {
         // What wait4(2) will tell begins with the process, before its exec.
         start.cpu_ns = calls::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
     } else {
@@ -150,7 +150,7 @@ fn stamp(home: &Home, number: u64) -> Result<Start, Failure> {
         // passes. Asking for its own clock counts it now (task_sched_runtime() in
         // kernel/sched/core.c); else what came before would count as the program's.
         let _ = calls::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
-        home.backend.start(&mut start)?;
+        runner.backend.start(&mut start)?;
     }
     start.exec_ns = calls::monotonic_raw_ns();
     Ok(start)
@@ -162,7 +162,7 @@ fn next_of(received: &mut impl Iterator<Item = i32>) -> crate::sys::Result<i32> 
 }
 
 /// Puts the standard descriptors at 0, 1, 2. Those that did not come are /dev/null,
-/// which the home has there. Returns the program's descriptor, or -1.
+/// which the runner has there. Returns the program's descriptor, or -1.
 fn standard_descriptors(launch: &Launch, received: &[i32]) -> crate::sys::Result<i32> {
     let mut next = received.iter().copied();
     for standard in 0..3 {
@@ -188,8 +188,8 @@ impl Strings {
     /// Makes the pointer arrays that execve(2) wants: argv NULL envp NULL paths.
     fn lay_out(prepared: &Prepared, launch: &Launch) -> Result<Strings, Failure> {
         let too_long = || Failure::new(Step::Arguments, Errno(libc::E2BIG));
-        let home = prepared.home;
-        let bytes = home.shared.strings.bytes(0, launch.strings_length as usize);
+        let runner = prepared.runner;
+        let bytes = runner.shared.strings.bytes(0, launch.strings_length as usize);
         let base = bytes.as_ptr() as usize;
         let mut at = 0usize;
         let mut next = || -> Result<usize, Failure> {
@@ -200,7 +200,7 @@ impl Strings {
             Ok(base + begin)
         };
         let place = |index: usize, address: usize| {
-            if home.pointers.set(index, address) { Ok(()) } else { Err(too_long()) }
+            if runner.pointers.set(index, address) { Ok(()) } else { Err(too_long()) }
         };
         let working_directory = next()? as *const u8;
         let (arguments, environment) = (launch.arguments as usize, launch.environment as usize);
@@ -219,9 +219,9 @@ impl Strings {
         Ok(Strings {
             working_directory,
             paths: launch.paths,
-            arguments: home.pointers.address(0),
-            environment: home.pointers.address(arguments + 1),
-            first_path: home.pointers.address(first_path),
+            arguments: runner.pointers.address(0),
+            environment: runner.pointers.address(arguments + 1),
+            first_path: runner.pointers.address(first_path),
         })
     }
 }
