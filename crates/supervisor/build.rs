@@ -20,23 +20,41 @@ fn main() {
     println!("cargo::rerun-if-changed=policies");
     for name in COMPLETED.into_iter().chain(AS_WRITTEN) {
         let path = format!("policies/{name}.toml");
-        let mut text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-        let mut policy: Policy = text.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
+        let mut text =
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let mut policy: Policy = text
+            .parse()
+            .unwrap_or_else(|error| panic!("{path}: {error}"));
         if COMPLETED.contains(&name) {
             text.push_str(&rest(&policy, arch));
-            policy = text.parse().unwrap_or_else(|error| panic!("{path}, completed: {error}"));
+            policy = text
+                .parse()
+                .unwrap_or_else(|error| panic!("{path}, completed: {error}"));
         }
         let program = compile(&policy, arch).unwrap_or_else(|error| panic!("{path}: {error}"));
-        std::fs::write(Path::new(&out).join(format!("{name}.bpf")), program.as_bytes()).expect("the program");
+        std::fs::write(
+            Path::new(&out).join(format!("{name}.bpf")),
+            program.as_bytes(),
+        )
+        .expect("the program");
     }
 }
 
 /// The rule for every call that `policy` has no last word on.
 fn rest(policy: &Policy, arch: Arch) -> String {
     let decided = |name: &str| {
-        policy.rules().iter().any(|rule| rule.conditions().is_empty() && rule.syscalls().any(|its| its == name))
+        policy
+            .rules()
+            .iter()
+            .any(|rule| rule.conditions().is_empty() && rule.syscalls().any(|its| its == name))
     };
-    let calls: Vec<String> =
-        arch.syscalls().filter(|(name, _)| !decided(name)).map(|(name, _)| format!("{name:?}")).collect();
-    format!("\n[[rule]]\naction = \"kill_process\"\nwhy = \"no use for it\"\nsyscalls = [{}]\n", calls.join(", "))
+    let calls: Vec<String> = arch
+        .syscalls()
+        .filter(|(name, _)| !decided(name))
+        .map(|(name, _)| format!("{name:?}"))
+        .collect();
+    format!(
+        "\n[[rule]]\naction = \"kill_process\"\nwhy = \"no use for it\"\nsyscalls = [{}]\n",
+        calls.join(", ")
+    )
 }

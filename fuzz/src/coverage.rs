@@ -4,7 +4,10 @@
 //! flow graph. At startup, each module passes its counters to
 //! [`__sanitizer_cov_8bit_counters_init`]. The pass works with stable Rust (`-C passes=sancov-module`); `make fuzz` sets the flags.
 
-#![allow(unsafe_code, reason = "the compiler hands over its counters as pointers")]
+#![allow(
+    unsafe_code,
+    reason = "the compiler hands over its counters as pointers"
+)]
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -25,8 +28,13 @@ pub unsafe extern "C" fn __sanitizer_cov_8bit_counters_init(start: *mut u8, stop
     // the same layout. The instrumented code writes the counters without atomics, but on the thread
     // that reads them here, with opaque calls in between.
     let counters = unsafe { std::slice::from_raw_parts(start.cast::<AtomicU8>(), length) };
-    let mut all = COUNTERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if !all.iter().any(|known| std::ptr::eq(known.as_ptr(), counters.as_ptr())) {
+    let mut all = COUNTERS
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !all
+        .iter()
+        .any(|known| std::ptr::eq(known.as_ptr(), counters.as_ptr()))
+    {
         all.push(counters);
     }
 }
@@ -42,7 +50,10 @@ pub struct Coverage {
 impl Coverage {
     /// An empty coverage.
     pub fn empty() -> Coverage {
-        let counters = COUNTERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        let counters = COUNTERS
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .clone();
         let seen = vec![0; counters.iter().map(|part| part.len()).sum()];
         Coverage { counters, seen }
     }
@@ -54,7 +65,10 @@ impl Coverage {
 
     /// Resets all counters to 0.
     pub fn reset_counters(&self) {
-        self.counters.iter().flat_map(|part| part.iter()).for_each(|counter| counter.store(0, Relaxed));
+        self.counters
+            .iter()
+            .flat_map(|part| part.iter())
+            .for_each(|counter| counter.store(0, Relaxed));
     }
 
     /// Adds the counts since the last reset. Returns whether they include a new branch, or a new

@@ -46,7 +46,9 @@ pub struct Summary {
 }
 
 fn current() -> MutexGuard<'static, Option<Current>> {
-    CURRENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    CURRENT
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Starts the watchdog thread once. It saves an input that takes longer than [`INPUT_TIMEOUT`] and
@@ -58,11 +60,21 @@ fn start_watchdog() {
             loop {
                 std::thread::sleep(Duration::from_secs(1));
                 let mut current = current();
-                let Some(Current { target, input, seconds }) = &mut *current else { continue };
+                let Some(Current {
+                    target,
+                    input,
+                    seconds,
+                }) = &mut *current
+                else {
+                    continue;
+                };
                 *seconds += 1;
                 if *seconds > INPUT_TIMEOUT.as_secs() {
                     let path = save(Path::new(env!("CARGO_MANIFEST_DIR")), target, input);
-                    eprintln!("{target}: an input takes longer than {INPUT_TIMEOUT:?}: {}", path.display());
+                    eprintln!(
+                        "{target}: an input takes longer than {INPUT_TIMEOUT:?}: {}",
+                        path.display()
+                    );
                     std::process::exit(1);
                 }
             }
@@ -73,7 +85,11 @@ fn start_watchdog() {
 /// Processes one input. Returns the violated property, if any.
 pub fn check(target: &Target, input: &[u8]) -> Option<String> {
     start_watchdog();
-    *current() = Some(Current { target: target.name, input: input.to_vec(), seconds: 0 });
+    *current() = Some(Current {
+        target: target.name,
+        input: input.to_vec(),
+        seconds: 0,
+    });
     let mut outcome = Ok(());
     let peak = memory::peak(|| outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(input))));
     *current() = None;
@@ -92,16 +108,29 @@ pub fn check(target: &Target, input: &[u8]) -> Option<String> {
 ///
 /// # Errors
 /// The first input that violates a property.
-pub fn fuzz(target: &Target, seed: u64, time: Duration, max_inputs: u64) -> Result<Summary, Violation> {
+pub fn fuzz(
+    target: &Target,
+    seed: u64,
+    time: Duration,
+    max_inputs: u64,
+) -> Result<Summary, Violation> {
     let begin = Instant::now();
     let mut random = Random(seed);
     let mut coverage = Coverage::empty();
     let mut summary = Summary::default();
-    let mut inputs: Vec<Vec<u8>> = target.corpus().into_iter().map(|(_, bytes)| bytes).collect();
+    let mut inputs: Vec<Vec<u8>> = target
+        .corpus()
+        .into_iter()
+        .map(|(_, bytes)| bytes)
+        .collect();
     let corpus = inputs.len();
     let mut next = 0;
     while next < corpus || (begin.elapsed() < time && summary.inputs < max_inputs) {
-        let input = if next < corpus { inputs[next].clone() } else { mutate(&mut random, &inputs, target.dictionary) };
+        let input = if next < corpus {
+            inputs[next].clone()
+        } else {
+            mutate(&mut random, &inputs, target.dictionary)
+        };
         coverage.reset_counters();
         if let Some(message) = check(target, &input) {
             return Err(shorten(target, Violation { input, message }));
@@ -127,7 +156,12 @@ fn shorten(target: &Target, mut violation: Violation) -> Violation {
             let mut shorter = violation.input.clone();
             shorter.drain(at..(at + part).min(shorter.len()));
             match check(target, &shorter) {
-                Some(message) => violation = Violation { input: shorter, message },
+                Some(message) => {
+                    violation = Violation {
+                        input: shorter,
+                        message,
+                    }
+                }
                 None => at += part,
             }
         }
@@ -144,9 +178,9 @@ pub fn save(directory: &Path, target: &str, input: &[u8]) -> PathBuf {
     let found = directory.join("found");
     std::fs::create_dir_all(&found).unwrap_or_else(|error| panic!("{}: {error}", found.display()));
     // FNV-1a, so that equal inputs have the same name.
-    let hash = input
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     let path = found.join(format!("{target}-{hash:016x}"));
     std::fs::write(&path, input).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     path

@@ -63,17 +63,25 @@ impl Target {
     /// # Panics
     /// The corpus is empty or cannot be read.
     pub fn corpus(&self) -> Vec<(PathBuf, Vec<u8>)> {
-        let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus").join(self.name);
-        let entries = std::fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+        let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join("corpus")
+            .join(self.name);
+        let entries = std::fs::read_dir(&directory)
+            .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
         let mut files: Vec<_> = entries
             .map(|entry| {
                 let path = entry.expect("a directory entry").path();
-                let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+                let bytes = std::fs::read(&path)
+                    .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
                 (path, bytes)
             })
             .collect();
         files.sort();
-        assert!(!files.is_empty(), "the corpus {} is empty", directory.display());
+        assert!(
+            !files.is_empty(),
+            "the corpus {} is empty",
+            directory.display()
+        );
         files
     }
 }

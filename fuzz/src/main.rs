@@ -22,7 +22,11 @@ enum OptionError {
     #[error("{option} needs a value")]
     MissingValue { option: String },
     #[error("{option}: {value:?} is not a number: {error}")]
-    InvalidNumber { option: String, value: String, error: ParseIntError },
+    InvalidNumber {
+        option: String,
+        value: String,
+        error: ParseIntError,
+    },
     #[error("unknown target {name:?}; use one of: {}", target_names())]
     UnknownTarget { name: String },
 }
@@ -32,13 +36,30 @@ fn target_names() -> String {
 }
 
 fn options() -> Result<Options, OptionError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
-    let mut options = Options { seconds: 60, seed: now, input: None, targets: Vec::new() };
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(1, |time| time.as_nanos() as u64);
+    let mut options = Options {
+        seconds: 60,
+        seed: now,
+        input: None,
+        targets: Vec::new(),
+    };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().ok_or_else(|| OptionError::MissingValue { option: argument.clone() });
+        let mut value = || {
+            arguments.next().ok_or_else(|| OptionError::MissingValue {
+                option: argument.clone(),
+            })
+        };
         let number = |value: String| {
-            value.parse::<u64>().map_err(|error| OptionError::InvalidNumber { option: argument.clone(), value, error })
+            value
+                .parse::<u64>()
+                .map_err(|error| OptionError::InvalidNumber {
+                    option: argument.clone(),
+                    value,
+                    error,
+                })
         };
         match argument.as_str() {
             "--seconds" => options.seconds = number(value()?)?,
@@ -46,7 +67,11 @@ fn options() -> Result<Options, OptionError> {
             "--input" => options.input = Some(value()?.into()),
             name => match targets::ALL.iter().find(|target| target.name == name) {
                 Some(target) => options.targets.push(target),
-                None => return Err(OptionError::UnknownTarget { name: name.to_owned() }),
+                None => {
+                    return Err(OptionError::UnknownTarget {
+                        name: name.to_owned(),
+                    });
+                }
             },
         }
     }
@@ -65,17 +90,23 @@ fn main() -> ExitCode {
         }
     };
     if let Some(path) = &options.input {
-        let input = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let input =
+            std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         for target in &options.targets {
             let violation = engine::check(target, &input);
-            println!("{}: {}", target.name, violation.unwrap_or_else(|| "no violation".to_owned()));
+            println!(
+                "{}: {}",
+                target.name,
+                violation.unwrap_or_else(|| "no violation".to_owned())
+            );
         }
         return ExitCode::SUCCESS;
     }
     // Suppress the default message; the violation below contains the text of the panic.
     std::panic::set_hook(Box::new(|_| {}));
     println!("seed {}", options.seed);
-    let time_per_target = Duration::from_secs(options.seconds) / u32::try_from(options.targets.len()).unwrap_or(1);
+    let time_per_target =
+        Duration::from_secs(options.seconds) / u32::try_from(options.targets.len()).unwrap_or(1);
     let mut code = ExitCode::SUCCESS;
     for target in options.targets {
         match engine::fuzz(target, options.seed, time_per_target, u64::MAX) {
@@ -85,7 +116,11 @@ fn main() -> ExitCode {
             ),
             Err(Violation { input, message }) => {
                 let path = engine::save(Path::new(env!("CARGO_MANIFEST_DIR")), target.name, &input);
-                println!("{}: VIOLATION by {}: {message}", target.name, path.display());
+                println!(
+                    "{}: VIOLATION by {}: {message}",
+                    target.name,
+                    path.display()
+                );
                 code = ExitCode::FAILURE;
             }
         }

@@ -16,7 +16,9 @@ pub struct CountingAllocator;
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn count_allocation(bytes: usize) {
-    let allocated = ALLOCATED_BYTES.fetch_add(bytes, Relaxed).wrapping_add(bytes);
+    let allocated = ALLOCATED_BYTES
+        .fetch_add(bytes, Relaxed)
+        .wrapping_add(bytes);
     PEAK_BYTES.fetch_max(allocated, Relaxed);
 }
 

@@ -30,8 +30,13 @@ fn corpus_and_new_inputs_violate_no_property() {
         match fuzz(target, seed, Duration::from_secs(seconds), MAX_INPUTS) {
             Ok(summary) => eprintln!("{}: {} inputs", target.name, summary.inputs),
             Err(violation) => {
-                let shown = String::from_utf8_lossy(&violation.input).escape_debug().to_string();
-                violations.push(format!("{} with \"{shown}\": {}", target.name, violation.message));
+                let shown = String::from_utf8_lossy(&violation.input)
+                    .escape_debug()
+                    .to_string();
+                violations.push(format!(
+                    "{} with \"{shown}\": {}",
+                    target.name, violation.message
+                ));
             }
         }
     }

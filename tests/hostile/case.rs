@@ -3,10 +3,13 @@
 use crate::compile::{self, Built, Failure};
 use crate::header::{But, Condition, Control, Ending, Expect, Pair, Profile, Program, With};
 use crate::machine::{BackendKey, Kind, Machine};
-use millibox::{Backend, Budget, Handle, Mount, Network, Request, RunResult, Supervisor, World, move_output};
+use millibox::{
+    Backend, Budget, Handle, Mount, Network, Request, RunResult, Supervisor, World, move_output,
+};
 use millibox_judge::feedback::{Feedback, FeedbackPlace};
 use millibox_tests::{
-    eventually, is_root, may_raise_limits, open, pipe, processes_that_say, read_line, share, token, wait,
+    eventually, is_root, may_raise_limits, open, pipe, processes_that_say, read_line, share, token,
+    wait,
 };
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -69,7 +72,11 @@ impl Case<'_> {
             (None, Profile::Separate) => "separate",
             (None, profile) => profile.name(),
         };
-        format!("{}::{}::{profile}", self.program.full_name(), self.backend.name())
+        format!(
+            "{}::{}::{profile}",
+            self.program.full_name(),
+            self.backend.name()
+        )
     }
 
     fn holds(&self, condition: Condition) -> bool {
@@ -98,7 +105,11 @@ impl Case<'_> {
     pub fn neighbour(&self, machine: &Machine) -> Result<Duration, Trouble> {
         let built = self.build(machine)?;
         let mut scene = Scene::new(self, machine, built)?;
-        let kind = Kind { backend: self.backend, separate_pid1: self.profile == Profile::Separate, slots: 2 };
+        let kind = Kind {
+            backend: self.backend,
+            separate_pid1: self.profile == Profile::Separate,
+            slots: 2,
+        };
         let supervisor = machine.supervisor(kind)?;
         let longest = scene.beside(&supervisor)?;
         scene.aftermath(&supervisor)?;
@@ -123,10 +134,16 @@ impl Case<'_> {
         let kind = Kind {
             backend: self.backend,
             separate_pid1: self.profile == Profile::Separate,
-            slots: if self.program.header.pair == Some(Pair::Beside) { 2 } else { 1 },
+            slots: if self.program.header.pair == Some(Pair::Beside) {
+                2
+            } else {
+                1
+            },
         };
         let supervisor = machine.supervisor(kind)?;
-        let held = scene.play(&supervisor).and_then(|held| scene.aftermath(&supervisor).map(|()| held))?;
+        let held = scene
+            .play(&supervisor)
+            .and_then(|held| scene.aftermath(&supervisor).map(|()| held))?;
         machine.give_back(kind, supervisor);
         Ok(held)
     }
@@ -160,7 +177,10 @@ impl<'a> Scene<'a> {
             let copy = |name: &str, mode: u32| -> Result<PathBuf, Trouble> {
                 // By another process: a child that another thread starts just now would inherit what we write to, and
                 // who is written to cannot be executed (ETXTBSY).
-                let copied = std::process::Command::new("cp").args([executable, &path(name)]).status().map_err(io)?;
+                let copied = std::process::Command::new("cp")
+                    .args([executable, &path(name)])
+                    .status()
+                    .map_err(io)?;
                 if !copied.success() {
                     return Err(Trouble::Failed(format!("cp: {copied}")));
                 }
@@ -184,15 +204,30 @@ impl<'a> Scene<'a> {
                 // struct vfs_cap_data, version 2, effective: CAP_CHOWN and CAP_NET_BIND_SERVICE.
                 let words = [0x0200_0001u32, 1 | 1 << 10, 0, 0, 0];
                 let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-                rustix::fs::setxattr(&capable, "security.capability", &bytes, rustix::fs::XattrFlags::empty())
-                    .map_err(|errno| Trouble::Skipped(format!("file capabilities cannot be set here: {errno}")))?;
+                rustix::fs::setxattr(
+                    &capable,
+                    "security.capability",
+                    &bytes,
+                    rustix::fs::XattrFlags::empty(),
+                )
+                .map_err(|errno| {
+                    Trouble::Skipped(format!("file capabilities cannot be set here: {errno}"))
+                })?;
             }
             if case.wants(With::Device) {
                 root("a device node")?;
                 use rustix::fs::{CWD, FileType, Mode};
                 let zero = rustix::fs::makedev(1, 5);
-                rustix::fs::mknodat(CWD, path("shared/device"), FileType::CharacterDevice, Mode::RUSR, zero)
-                    .map_err(|errno| Trouble::Skipped(format!("device nodes cannot be made here: {errno}")))?;
+                rustix::fs::mknodat(
+                    CWD,
+                    path("shared/device"),
+                    FileType::CharacterDevice,
+                    Mode::RUSR,
+                    zero,
+                )
+                .map_err(|errno| {
+                    Trouble::Skipped(format!("device nodes cannot be made here: {errno}"))
+                })?;
                 share(&path("shared/device"), 0o666);
             }
         }
@@ -211,7 +246,15 @@ impl<'a> Scene<'a> {
         if case.wants(With::Cgroups) && machine.cgroups.is_none() {
             return Err(Trouble::Skipped("there are no cgroups to bind".to_owned()));
         }
-        Ok(Scene { case, machine, built, directory, feedback, terminal: None, token: token() })
+        Ok(Scene {
+            case,
+            machine,
+            built,
+            directory,
+            feedback,
+            terminal: None,
+            token: token(),
+        })
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -235,9 +278,11 @@ impl<'a> Scene<'a> {
             world = match with {
                 With::Proc => world.mount(Mount::proc("/proc")),
                 With::Box => world.read_write(self.path("box"), "/box"),
-                With::Shared | With::Setuid | With::FileCapabilities | With::Device | With::Program => {
-                    world.read_only(self.path("shared"), "/shared")
-                }
+                With::Shared
+                | With::Setuid
+                | With::FileCapabilities
+                | With::Device
+                | With::Program => world.read_only(self.path("shared"), "/shared"),
                 With::Loopback => world.network(Network::Loopback),
                 With::Root => world.uid(0).gid(0),
                 With::Cgroups => {
@@ -294,8 +339,10 @@ impl<'a> Scene<'a> {
         request = request.args(self.arguments(role)).world(&self.world(role)?);
         let limits = case.program.header.limits;
         if !matches!(case.without, Some(Control::Limits | Control::AllLimits)) {
-            request =
-                request.memory_limit(limits.memory.0).process_limit(limits.processes).cpu_time_limit(limits.cpu.0);
+            request = request
+                .memory_limit(limits.memory.0)
+                .process_limit(limits.processes)
+                .cpu_time_limit(limits.cpu.0);
             if let Some(output) = limits.output {
                 request = request.output_limit(output.0);
             }
@@ -304,7 +351,11 @@ impl<'a> Scene<'a> {
             }
         }
         if case.without != Some(Control::AllLimits) {
-            let real = if case.without.is_some() { Duration::from_secs(50) } else { limits.real.0 };
+            let real = if case.without.is_some() {
+                Duration::from_secs(50)
+            } else {
+                limits.real.0
+            };
             request = request.real_time_limit(real);
         }
         let file = |path: PathBuf| open(&path);
@@ -320,10 +371,14 @@ impl<'a> Scene<'a> {
                 rustix::pty::unlockpt(&master)?;
                 let name = rustix::pty::ptsname(&master, Vec::new())?;
                 let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
-                Ok((master, rustix::fs::open(name.as_c_str(), flags, rustix::fs::Mode::empty())?))
+                Ok((
+                    master,
+                    rustix::fs::open(name.as_c_str(), flags, rustix::fs::Mode::empty())?,
+                ))
             };
-            let (master, slave) =
-                terminal().map_err(|errno| Trouble::Skipped(format!("there are no pseudo-terminals here: {errno}")))?;
+            let (master, slave) = terminal().map_err(|errno| {
+                Trouble::Skipped(format!("there are no pseudo-terminals here: {errno}"))
+            })?;
             self.terminal = Some(master);
             request = request.stdin(slave);
         }
@@ -331,23 +386,42 @@ impl<'a> Scene<'a> {
     }
 
     /// Runs to the end, with at most the allowed output read; what was written, too.
-    fn once(&mut self, supervisor: &Supervisor, role: &str) -> Result<(RunResult, String), Trouble> {
+    fn once(
+        &mut self,
+        supervisor: &Supervisor,
+        role: &str,
+    ) -> Result<(RunResult, String), Trouble> {
         let io = |error: std::io::Error| Trouble::Failed(format!("the run's output: {error}"));
         let request = self.request(role)?;
         let mut output = tempfile::tempfile().map_err(io)?;
         let result = if self.case.wants(With::FileStdout) {
             let copy: OwnedFd = output.try_clone().map_err(io)?.into();
-            wait(&supervisor.run(&request.stdout(copy)).map_err(|error| error.to_string())?)
+            wait(
+                &supervisor
+                    .run(&request.stdout(copy))
+                    .map_err(|error| error.to_string())?,
+            )
         } else {
             let limit = match self.case.without {
                 Some(Control::Limits | Control::AllLimits) => 1 << 30,
-                _ => self.case.program.header.limits.output.map_or(OUTPUT, |output| output.0),
+                _ => self
+                    .case
+                    .program
+                    .header
+                    .limits
+                    .output
+                    .map_or(OUTPUT, |output| output.0),
             };
             let ((from, to), (from_error, to_error)) = (pipe(), pipe());
-            let handle = supervisor.run(&request.stdout(to).stderr(to_error)).map_err(|error| error.to_string())?;
+            let handle = supervisor
+                .run(&request.stdout(to).stderr(to_error))
+                .map_err(|error| error.to_string())?;
             let budget = Budget::new(limit);
             // Errors to nowhere: what is limited is both together.
-            let nowhere = fs::OpenOptions::new().write(true).open("/dev/null").map_err(io)?;
+            let nowhere = fs::OpenOptions::new()
+                .write(true)
+                .open("/dev/null")
+                .map_err(io)?;
             std::thread::scope(|scope| {
                 scope.spawn(|| move_output(from, output.as_fd(), &budget, &handle));
                 scope.spawn(|| move_output(from_error, nowhere.as_fd(), &budget, &handle));
@@ -377,7 +451,9 @@ impl<'a> Scene<'a> {
             (Some(Pair::Beside), _) => {
                 let (from, to) = pipe();
                 let request = scene.request("plant")?.stdout(to);
-                let planted: Handle = supervisor.run(&request).map_err(|error| error.to_string())?;
+                let planted: Handle = supervisor
+                    .run(&request)
+                    .map_err(|error| error.to_string())?;
                 drop(request);
                 let line = read_line(&from);
                 if line != "ready" {
@@ -396,7 +472,11 @@ impl<'a> Scene<'a> {
 
     /// See [`Case::neighbour`].
     fn beside(&mut self, supervisor: &Supervisor) -> Result<Duration, Trouble> {
-        let role = if self.case.program.header.pair.is_some() { "plant" } else { "run" };
+        let role = if self.case.program.header.pair.is_some() {
+            "plant"
+        } else {
+            "run"
+        };
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let neighbour = scope.spawn(|| {
@@ -406,7 +486,9 @@ impl<'a> Scene<'a> {
                     // Once more after the end: what the program left is being taken apart then.
                     let is_last = is_over.load(SeqCst);
                     let begin = Instant::now();
-                    let handle = supervisor.run(&innocent).map_err(|error| format!("the neighbour: {error}"))?;
+                    let handle = supervisor
+                        .run(&innocent)
+                        .map_err(|error| format!("the neighbour: {error}"))?;
                     let result = wait(&handle);
                     longest = longest.max(begin.elapsed());
                     if Ending::of(&result.outcome) != Some(Ending::Contained) {
@@ -454,8 +536,14 @@ impl<'a> Scene<'a> {
         let said = said.trim();
         if let Some(control) = self.case.without {
             return match ending {
-                Ending::Escaped => Ok(Held { ending, exception: false, known_failure: None }),
-                _ => Err(format!("without {control} it must get through, but: {ending}: {said}").into()),
+                Ending::Escaped => Ok(Held {
+                    ending,
+                    exception: false,
+                    known_failure: None,
+                }),
+                _ => Err(
+                    format!("without {control} it must get through, but: {ending}: {said}").into(),
+                ),
             };
         }
         let but = self.case.but();
@@ -470,7 +558,11 @@ impl<'a> Scene<'a> {
         let differs = !usual.0.contains(&ending) || usual == expect;
         let exception = differs && but.is_some_and(|but| but.exception.is_some());
         let known_failure = but.and_then(|but| but.known_failure.clone());
-        Ok(Held { ending, exception, known_failure })
+        Ok(Held {
+            ending,
+            exception,
+            known_failure,
+        })
     }
 
     /// What must hold of the figures, whatever a program does.
@@ -480,10 +572,16 @@ impl<'a> Scene<'a> {
         let cpu_ns = figures.cpu_user_ns + figures.cpu_system_ns;
         let ns = |time: Duration| time.as_nanos() as u64;
         let said_ns = |key: &str| {
-            let line = said.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
-            line.and_then(|number| number.trim().parse::<u64>().ok()).unwrap_or(0)
+            let line = said
+                .lines()
+                .find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+            line.and_then(|number| number.trim().parse::<u64>().ok())
+                .unwrap_or(0)
         };
-        let alive_ns = said.lines().filter_map(|line| line.strip_prefix("alive_ns=")?.parse::<u64>().ok()).max();
+        let alive_ns = said
+            .lines()
+            .filter_map(|line| line.strip_prefix("alive_ns=")?.parse::<u64>().ok())
+            .max();
         let cgroup = self.case.backend.backend() != Backend::Rlimit;
         let ending = Ending::of(&result.outcome);
         let exception = self.case.but().is_some_and(|but| but.exception.is_some());
@@ -491,9 +589,18 @@ impl<'a> Scene<'a> {
         let most_memory = limits.memory.0 + if exception { limits.memory.0 / 4 } else { 0 };
         let is = |wanted: Ending| ending.as_ref() == Some(&wanted);
         let wrong = [
-            (is(Ending::RealTimeLimit) && figures.real_time_ns < ns(limits.real.0), "less real time than the limit"),
-            (is(Ending::CpuTimeLimit) && cpu_ns < ns(limits.cpu.0), "less CPU time than the limit"),
-            (cgroup && figures.peak_memory_bytes > most_memory, "more memory than the limit"),
+            (
+                is(Ending::RealTimeLimit) && figures.real_time_ns < ns(limits.real.0),
+                "less real time than the limit",
+            ),
+            (
+                is(Ending::CpuTimeLimit) && cpu_ns < ns(limits.cpu.0),
+                "less CPU time than the limit",
+            ),
+            (
+                cgroup && figures.peak_memory_bytes > most_memory,
+                "more memory than the limit",
+            ),
             (
                 cgroup
                     && is(Ending::MemoryLimit)
@@ -501,11 +608,28 @@ impl<'a> Scene<'a> {
                     && figures.peak_memory_bytes < limits.memory.0 / 10 * 8,
                 "a memory limit far below it",
             ),
-            (figures.peak_processes.is_some_and(|peak| peak > limits.processes), "more processes than the limit"),
-            (!exception && cpu_ns < said_ns("cpu_ns"), "less CPU time than the program has seen"),
-            (figures.real_time_ns < said_ns("real_ns"), "less real time than the program has seen"),
-            (alive_ns.unwrap_or(0) > ns(limits.real.0 + LATE), "processes that live long after the limit"),
-            (result.backend != self.case.backend.backend(), "another backend"),
+            (
+                figures
+                    .peak_processes
+                    .is_some_and(|peak| peak > limits.processes),
+                "more processes than the limit",
+            ),
+            (
+                !exception && cpu_ns < said_ns("cpu_ns"),
+                "less CPU time than the program has seen",
+            ),
+            (
+                figures.real_time_ns < said_ns("real_ns"),
+                "less real time than the program has seen",
+            ),
+            (
+                alive_ns.unwrap_or(0) > ns(limits.real.0 + LATE),
+                "processes that live long after the limit",
+            ),
+            (
+                result.backend != self.case.backend.backend(),
+                "another backend",
+            ),
         ];
         match wrong.iter().find(|(wrong, _)| *wrong) {
             Some((_, what)) => Err(format!("figures: {what}: {figures:?}: {said}").into()),
@@ -519,17 +643,23 @@ impl<'a> Scene<'a> {
             return Err("only an executable can be run bare".to_owned().into());
         };
         let mut command = std::process::Command::new(path);
-        command.args(self.arguments("run")).current_dir("/").stdin(std::process::Stdio::null());
+        command
+            .args(self.arguments("run"))
+            .current_dir("/")
+            .stdin(std::process::Stdio::null());
         if is_root() {
             command.uid(self.machine.ids.0).gid(self.machine.ids.1);
         }
         let output = command.output().map_err(|error| error.to_string())?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let ending = output.status.code().map_or(Ending::Signaled(0), |code| match code {
-            0 => Ending::Contained,
-            1 => Ending::Escaped,
-            code => Ending::Exited(code),
-        });
+        let ending = output
+            .status
+            .code()
+            .map_or(Ending::Signaled(0), |code| match code {
+                0 => Ending::Contained,
+                1 => Ending::Escaped,
+                code => Ending::Exited(code),
+            });
         self.judge(ending, &said)
     }
 
@@ -542,7 +672,8 @@ impl<'a> Scene<'a> {
         let mut harmed = self.machine.harmed();
         for name in ["shared/note", "outside/note"] {
             // Where an exception is documented, this file is what it is about.
-            let excepted = self.case.but().is_some_and(|but| but.exception.is_some()) && name == "shared/note";
+            let excepted =
+                self.case.but().is_some_and(|but| but.exception.is_some()) && name == "shared/note";
             if !excepted && fs::read_to_string(self.path(name)).ok().as_deref() != Some(UNTOUCHED) {
                 harmed.push(format!("{name} was changed"));
             }
@@ -562,7 +693,9 @@ impl<'a> Scene<'a> {
             return Err(harmed.join("; ").into());
         }
         for _ in 0..2 {
-            let handle = supervisor.run(&innocent()).map_err(|error| format!("the next run: {error}"))?;
+            let handle = supervisor
+                .run(&innocent())
+                .map_err(|error| format!("the next run: {error}"))?;
             let result = wait(&handle);
             if Ending::of(&result.outcome) != Some(Ending::Contained) {
                 return Err(format!("the next run: {result}").into());
@@ -574,13 +707,19 @@ impl<'a> Scene<'a> {
 
 /// A run that harms nobody.
 fn innocent() -> Request {
-    Request::new("/bin/true").memory_limit(64 << 20).process_limit(1).real_time_limit(Duration::from_secs(20))
+    Request::new("/bin/true")
+        .memory_limit(64 << 20)
+        .process_limit(1)
+        .real_time_limit(Duration::from_secs(20))
 }
 
 impl Drop for Scene<'_> {
     fn drop(&mut self) {
         // As deep as a program has made it: the directory's own removal needs a descriptor for each level.
-        let _ = std::process::Command::new("rm").arg("-rf").arg(self.path("box")).status();
+        let _ = std::process::Command::new("rm")
+            .arg("-rf")
+            .arg(self.path("box"))
+            .status();
     }
 }
 

@@ -287,7 +287,11 @@ impl TryFrom<String> for Expect {
 
     fn try_from(text: String) -> Result<Expect, String> {
         let ending = |word: &str| {
-            let number = |rest: &str| rest.trim().parse().map_err(|_| format!("{word:?} has no number"));
+            let number = |rest: &str| {
+                rest.trim()
+                    .parse()
+                    .map_err(|_| format!("{word:?} has no number"))
+            };
             Ok(match word {
                 "contained" => Ending::Contained,
                 "escaped" => Ending::Escaped,
@@ -304,7 +308,11 @@ impl TryFrom<String> for Expect {
                 },
             })
         };
-        Ok(Expect(text.split(" or ").map(|word| ending(word.trim())).collect::<Result<_, String>>()?))
+        Ok(Expect(
+            text.split(" or ")
+                .map(|word| ending(word.trim()))
+                .collect::<Result<_, String>>()?,
+        ))
     }
 }
 
@@ -358,7 +366,10 @@ impl TryFrom<String> for Bytes {
             ),
             None => (text.as_str(), 1),
         };
-        digits.parse::<u64>().map(|number| Bytes(number * unit)).map_err(|_| format!("{text:?} is no size"))
+        digits
+            .parse::<u64>()
+            .map(|number| Bytes(number * unit))
+            .map_err(|_| format!("{text:?} is no size"))
     }
 }
 
@@ -393,12 +404,30 @@ pub fn all(directory: &Path) -> std::io::Result<Vec<Program>> {
         }
         for file in std::fs::read_dir(&class)? {
             let path = file?.path();
-            if path.extension().is_some_and(|ending| ending == "c" || ending == "py" || ending == "sh") {
+            if path
+                .extension()
+                .is_some_and(|ending| ending == "c" || ending == "py" || ending == "sh")
+            {
                 let text = std::fs::read_to_string(&path)?;
-                let header = header(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
-                assert_eq!(class.file_name(), Some(header.class.as_ref()), "{}: its class", path.display());
-                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                programs.push(Program { name, path, header, built: OnceLock::new() });
+                let header =
+                    header(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+                assert_eq!(
+                    class.file_name(),
+                    Some(header.class.as_ref()),
+                    "{}: its class",
+                    path.display()
+                );
+                let name = path
+                    .file_stem()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned();
+                programs.push(Program {
+                    name,
+                    path,
+                    header,
+                    built: OnceLock::new(),
+                });
             }
         }
     }
@@ -410,10 +439,16 @@ fn header(text: &str) -> Result<Header, String> {
     let plain = |line: &str| line.trim_start_matches("# ").to_owned();
     let mut lines = text.lines().skip_while(|line| !line.ends_with("---"));
     lines.next().ok_or("it has no line that ends with ---")?;
-    let lines: Vec<String> = lines.take_while(|line| !line.contains("---")).map(plain).collect();
+    let lines: Vec<String> = lines
+        .take_while(|line| !line.contains("---"))
+        .map(plain)
+        .collect();
     let header: Header = toml::from_str(&lines.join("\n")).map_err(|error| error.to_string())?;
     let said = [&header.tries, &header.must, &header.held_by];
-    if said.iter().any(|text| text.is_empty() || text.contains('|')) {
+    if said
+        .iter()
+        .any(|text| text.is_empty() || text.contains('|'))
+    {
         return Err("tries, must and held_by are words that fit in a table".to_owned());
     }
     Ok(header)

@@ -1,6 +1,9 @@
 //! What all runs have in common: backends, supervisors, and a host whose state programs are after.
 
-#![allow(unsafe_code, reason = "it leaves things on the host by plain system calls")]
+#![allow(
+    unsafe_code,
+    reason = "it leaves things on the host by plain system calls"
+)]
 
 use millibox::{Backend, BackendChoice, Builder, Supervisor};
 use millibox_tests::{Gone, eventually, is_root};
@@ -93,12 +96,22 @@ impl Machine {
         let (mut ids, mut idle) = ((0, 0), HashMap::new());
         // The usual soft limit on open files, which says what a user's runs may use up (unix(7)).
         let most = getrlimit(Resource::Nofile).maximum;
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: most.map(|most| most.min(1024)), maximum: most });
+        let _ = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: most.map(|most| most.min(1024)),
+                maximum: most,
+            },
+        );
         // What supervisors could inherit: before the first of them.
         let planted = planted_descriptors();
         plant_key();
         for backend in BackendKey::ALL {
-            let kind = Kind { backend, separate_pid1: false, slots: 1 };
+            let kind = Kind {
+                backend,
+                separate_pid1: false,
+                slots: 1,
+            };
             match builder(kind).start() {
                 Ok(supervisor) => {
                     ids = supervisor.ids();
@@ -119,7 +132,10 @@ impl Machine {
             ids,
             port: tcp.local_addr().expect("an address").port(),
             socket,
-            host_name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            host_name: rustix::system::uname()
+                .nodename()
+                .to_string_lossy()
+                .into_owned(),
             cgroups: Some(PathBuf::from("/sys/fs/cgroup")).filter(|path| path.is_dir()),
             sentinel: Mutex::new(sentinel(ids)),
             idle: Mutex::new(idle),
@@ -133,7 +149,13 @@ impl Machine {
 
     /// A supervisor for one case alone, used by others before.
     pub fn supervisor(&self, kind: Kind) -> Result<Supervisor, String> {
-        if let Some(supervisor) = self.idle.lock().expect("no panic").get_mut(&kind).and_then(Vec::pop) {
+        if let Some(supervisor) = self
+            .idle
+            .lock()
+            .expect("no panic")
+            .get_mut(&kind)
+            .and_then(Vec::pop)
+        {
             return Ok(supervisor);
         }
         builder(kind).start().map_err(|error| error.to_string())
@@ -141,7 +163,12 @@ impl Machine {
 
     /// Gives it back. One whose case has failed is not: the next case shall not suffer for it.
     pub fn give_back(&self, kind: Kind, supervisor: Supervisor) {
-        self.idle.lock().expect("no panic").entry(kind).or_default().push(supervisor);
+        self.idle
+            .lock()
+            .expect("no panic")
+            .entry(kind)
+            .or_default()
+            .push(supervisor);
     }
 
     /// Process id of a process that belongs to the user that runs have outside.
@@ -163,12 +190,24 @@ impl Machine {
 
     /// Ends all supervisors; what is left of them, in words.
     pub fn finish(&self) -> Vec<String> {
-        let all: Vec<Supervisor> = self.idle.lock().expect("no panic").drain().flat_map(|(_, idle)| idle).collect();
+        let all: Vec<Supervisor> = self
+            .idle
+            .lock()
+            .expect("no panic")
+            .drain()
+            .flat_map(|(_, idle)| idle)
+            .collect();
         let mut gone = std::mem::take(&mut *self.gone.lock().expect("no panic"));
         gone.extend(all.iter().map(Gone::of));
         drop(all);
-        eventually(Duration::from_secs(5), || gone.iter().all(|gone| gone.left().is_empty()));
-        let mut left: Vec<String> = gone.iter().map(Gone::left).filter(|left| !left.is_empty()).collect();
+        eventually(Duration::from_secs(5), || {
+            gone.iter().all(|gone| gone.left().is_empty())
+        });
+        let mut left: Vec<String> = gone
+            .iter()
+            .map(Gone::left)
+            .filter(|left| !left.is_empty())
+            .collect();
         left.extend(self.harmed());
         // SAFETY: a plain call; the segment is ours.
         unsafe { libc::shmctl(self.segment, libc::IPC_RMID, std::ptr::null_mut()) };
@@ -180,13 +219,20 @@ impl Machine {
 }
 
 fn builder(kind: Kind) -> Builder {
-    Supervisor::builder().backend(kind.backend.choice()).slots(kind.slots).separate_pid1(kind.separate_pid1)
+    Supervisor::builder()
+        .backend(kind.backend.choice())
+        .slots(kind.slots)
+        .separate_pid1(kind.separate_pid1)
 }
 
 /// A process of the runs' user, which ends with us.
 fn sentinel(ids: (u32, u32)) -> Child {
     let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", "echo; read x"]).stdin(Stdio::piped()).stdout(Stdio::piped()).current_dir("/");
+    shell
+        .args(["-c", "echo; read x"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .current_dir("/");
     if is_root() {
         shell.uid(ids.0).gid(ids.1);
     }
@@ -199,7 +245,8 @@ fn sentinel(ids: (u32, u32)) -> Child {
 
 /// Descriptors that whoever we start inherits.
 fn planted_descriptors() -> Vec<OwnedFd> {
-    let open = |path: &str, flags| rustix::fs::open(path, flags, Mode::empty()).expect("a descriptor");
+    let open =
+        |path: &str, flags| rustix::fs::open(path, flags, Mode::empty()).expect("a descriptor");
     vec![
         open("/", OFlags::RDONLY | OFlags::DIRECTORY),
         open("/", OFlags::PATH | OFlags::DIRECTORY),

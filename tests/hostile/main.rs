@@ -39,11 +39,15 @@ use table::{Neighbours, Record, Results};
 
 fn main() -> ExitCode {
     let directory = std::env::var_os("MILLIBOX_HOSTILE").map(PathBuf::from);
-    let directory = directory.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("hostile/programs"));
+    let directory =
+        directory.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("hostile/programs"));
     let programs = match header::all(&directory) {
         Ok(programs) => Arc::new(programs),
         Err(error) => {
-            skip_named("hostile", &format!("{} cannot be read here: {error}", directory.display()));
+            skip_named(
+                "hostile",
+                &format!("{} cannot be read here: {error}", directory.display()),
+            );
             return ExitCode::SUCCESS;
         }
     };
@@ -54,7 +58,11 @@ fn main() -> ExitCode {
             Err(error) => vec![format!("{}: {error}", place.display())],
         };
         wrong.iter().for_each(|wrong| eprintln!("{wrong}"));
-        return if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        return if wrong.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        };
     }
     let arguments = Arguments::from_args();
     let (machine, backends, missing) = Machine::new();
@@ -72,18 +80,50 @@ fn main() -> ExitCode {
         for (backend, profile, without) in ways(&programs[index], &backends) {
             let (programs, machine) = (programs.clone(), machine.clone());
             let (results, failures) = (results.clone(), failures.clone());
-            let name = Case { program: &programs[index], backend, profile, without, beside: false }.name();
+            let name = Case {
+                program: &programs[index],
+                backend,
+                profile,
+                without,
+                beside: false,
+            }
+            .name();
             trials.push(Trial::ignorable_test(name, move || {
-                let case = Case { program: &programs[index], backend, profile, without, beside: false };
+                let case = Case {
+                    program: &programs[index],
+                    backend,
+                    profile,
+                    without,
+                    beside: false,
+                };
                 one(&case, &machine, &results, &failures)
             }));
         }
         for backend in backends.iter().copied() {
-            let (programs, machine, neighbours) = (programs.clone(), machine.clone(), neighbours.clone());
-            let profile = programs[index].header.profiles.first().copied().unwrap_or(Profile::Default);
-            let name = Case { program: &programs[index], backend, profile, without: None, beside: true }.name();
+            let (programs, machine, neighbours) =
+                (programs.clone(), machine.clone(), neighbours.clone());
+            let profile = programs[index]
+                .header
+                .profiles
+                .first()
+                .copied()
+                .unwrap_or(Profile::Default);
+            let name = Case {
+                program: &programs[index],
+                backend,
+                profile,
+                without: None,
+                beside: true,
+            }
+            .name();
             trials.push(Trial::ignorable_test(name, move || {
-                let case = Case { program: &programs[index], backend, profile, without: None, beside: true };
+                let case = Case {
+                    program: &programs[index],
+                    backend,
+                    profile,
+                    without: None,
+                    beside: true,
+                };
                 beside(&case, &machine, &neighbours)
             }));
         }
@@ -97,7 +137,9 @@ fn main() -> ExitCode {
     let failures = failures.lock().expect("no panic");
     if !failures.is_empty() {
         println!("known failures: {}", failures.len());
-        failures.iter().for_each(|failure| println!("    {failure}"));
+        failures
+            .iter()
+            .for_each(|failure| println!("    {failure}"));
     }
     for left in &left {
         println!("LEFT: {left}");
@@ -117,7 +159,8 @@ fn main() -> ExitCode {
 /// Writes the table and the record, as far as they are wanted.
 fn write(programs: &[Program], here: Record) -> Result<(), String> {
     let named = |name: &str| std::env::var_os(name).map(workspace);
-    let failed = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let failed =
+        |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     if let Some(path) = named("MILLIBOX_HOSTILE_RECORD") {
         let text = serde_json::to_string(&here).map_err(|error| failed(&path, &error))?;
         std::fs::write(&path, text + "\n").map_err(|error| failed(&path, &error))?;
@@ -140,13 +183,31 @@ fn workspace(path: impl AsRef<Path>) -> PathBuf {
 }
 
 /// In what ways a program is run: everywhere as it says, and once without what holds it.
-fn ways(program: &Program, backends: &[BackendKey]) -> Vec<(BackendKey, Profile, Option<header::Control>)> {
+fn ways(
+    program: &Program,
+    backends: &[BackendKey],
+) -> Vec<(BackendKey, Profile, Option<header::Control>)> {
     let mut ways = Vec::new();
     for backend in backends {
-        ways.extend(program.header.profiles.iter().map(|profile| (*backend, *profile, None)));
+        ways.extend(
+            program
+                .header
+                .profiles
+                .iter()
+                .map(|profile| (*backend, *profile, None)),
+        );
     }
     if let (Some(control), Some(best)) = (program.header.control, backends.first()) {
-        ways.push((*best, program.header.profiles.first().copied().unwrap_or(Profile::Default), Some(control)));
+        ways.push((
+            *best,
+            program
+                .header
+                .profiles
+                .first()
+                .copied()
+                .unwrap_or(Profile::Default),
+            Some(control),
+        ));
     }
     ways
 }
@@ -167,7 +228,10 @@ fn one(
     match outcome {
         Ok(held) => {
             if let Some(why) = &held.known_failure {
-                failures.lock().expect("no panic").push(format!("{}: {why}", case.name()));
+                failures
+                    .lock()
+                    .expect("no panic")
+                    .push(format!("{}: {why}", case.name()));
             }
             keep(Ok(held));
             Ok(Completion::Completed)
@@ -180,11 +244,18 @@ fn one(
     }
 }
 
-fn beside(case: &Case<'_>, machine: &Machine, neighbours: &Mutex<Neighbours>) -> Result<Completion, Failed> {
+fn beside(
+    case: &Case<'_>,
+    machine: &Machine,
+    neighbours: &Mutex<Neighbours>,
+) -> Result<Completion, Failed> {
     match case.neighbour(machine) {
         Ok(longest) => {
             let key = (case.program.full_name(), case.backend);
-            neighbours.lock().expect("no panic").insert(key, longest.as_micros() as u64);
+            neighbours
+                .lock()
+                .expect("no panic")
+                .insert(key, longest.as_micros() as u64);
             Ok(Completion::Completed)
         }
         Err(Trouble::Skipped(why)) => Ok(skipped(case, why)),

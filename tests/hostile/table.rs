@@ -30,16 +30,26 @@ pub struct Record {
 impl Record {
     pub fn of_here(results: Results, neighbours: Neighbours) -> Record {
         let kernel = rustix::system::uname();
-        let who = if millibox_tests::is_root() { "root" } else { "an unprivileged user" };
+        let who = if millibox_tests::is_root() {
+            "root"
+        } else {
+            "an unprivileged user"
+        };
         Record {
-            machine: format!("Linux {}, started by {who}", kernel.release().to_string_lossy()),
+            machine: format!(
+                "Linux {}, started by {who}",
+                kernel.release().to_string_lossy()
+            ),
             cases: results.into_iter().collect(),
             neighbours: neighbours.into_iter().collect(),
         }
     }
 
     fn backends(&self) -> BTreeSet<BackendKey> {
-        self.cases.iter().map(|((_, backend, _), _)| *backend).collect()
+        self.cases
+            .iter()
+            .map(|((_, backend, _), _)| *backend)
+            .collect()
     }
 }
 
@@ -73,17 +83,35 @@ each backend; it includes what else the machine did, as two tests run at the sam
 /// The table of all records, or what is missing for it.
 pub fn table(programs: &[Program], records: &[Record]) -> Result<String, String> {
     let mut text = HEAD.to_owned();
-    let (mut backends, mut results, mut neighbours) = (BTreeSet::new(), Results::new(), Neighbours::new());
+    let (mut backends, mut results, mut neighbours) =
+        (BTreeSet::new(), Results::new(), Neighbours::new());
     let names = |backends: &BTreeSet<BackendKey>| -> Vec<String> {
-        backends.iter().map(|backend| format!("`{}`", backend.name())).collect()
+        backends
+            .iter()
+            .map(|backend| format!("`{}`", backend.name()))
+            .collect()
     };
     let _ = writeln!(text, "{} programs.\n", programs.len());
     for record in records {
-        let _ = writeln!(text, "* {}: {}.", names(&record.backends()).join(", "), record.machine);
+        let _ = writeln!(
+            text,
+            "* {}: {}.",
+            names(&record.backends()).join(", "),
+            record.machine
+        );
         // What was tried here counts before what was tried elsewhere.
-        let new = record.cases.iter().filter(|((_, backend, _), _)| !backends.contains(backend));
+        let new = record
+            .cases
+            .iter()
+            .filter(|((_, backend, _), _)| !backends.contains(backend));
         results.extend(new.cloned());
-        neighbours.extend(record.neighbours.iter().filter(|((_, backend), _)| !backends.contains(backend)).cloned());
+        neighbours.extend(
+            record
+                .neighbours
+                .iter()
+                .filter(|((_, backend), _)| !backends.contains(backend))
+                .cloned(),
+        );
         backends.extend(record.backends());
     }
     let _ = write!(text, "\n{KEY}");
@@ -96,7 +124,11 @@ pub fn table(programs: &[Program], records: &[Record]) -> Result<String, String>
             "| program | tries | held by | {} | longest neighbour | seen failing without |",
             names.join(" | ")
         );
-        let _ = writeln!(text, "| --- | --- | --- |{} --- | --- |", " --- |".repeat(backends.len()));
+        let _ = writeln!(
+            text,
+            "| --- | --- | --- |{} --- | --- |",
+            " --- |".repeat(backends.len())
+        );
         for program in class {
             let header = &program.header;
             let cells = backends
@@ -111,7 +143,10 @@ pub fn table(programs: &[Program], records: &[Record]) -> Result<String, String>
                 header.held_by,
                 cells.join(" | "),
                 longest(program, &backends, &neighbours),
-                header.control.as_ref().map_or(String::new(), Control::to_string),
+                header
+                    .control
+                    .as_ref()
+                    .map_or(String::new(), Control::to_string),
             );
         }
         exceptions(class, &mut text);
@@ -126,7 +161,11 @@ fn cell(program: &Program, backend: BackendKey, results: &Results) -> Result<Str
         let shown = match results.get(&(program.full_name(), backend, *profile)) {
             None => return Err(format!("{} was not run, or failed", program.full_name())),
             Some(Err(_)) => "not tried".to_owned(),
-            Some(Ok(Held { ending, exception, known_failure })) => match (exception, known_failure) {
+            Some(Ok(Held {
+                ending,
+                exception,
+                known_failure,
+            })) => match (exception, known_failure) {
                 (_, Some(_)) => format!("**not held**: {ending}"),
                 (true, None) => format!("**exception**: {}", effect(ending)),
                 (false, None) => ending.to_string(),
@@ -181,7 +220,11 @@ fn exceptions(class: &[Program], text: &mut String) {
                 first = false;
             }
             let when: Vec<String> = but.when.iter().map(ToString::to_string).collect();
-            let when = if when.is_empty() { "always".to_owned() } else { when.join(", ") };
+            let when = if when.is_empty() {
+                "always".to_owned()
+            } else {
+                when.join(", ")
+            };
             let _ = writeln!(text, "* `{}`, {word} ({when}): {why}", program.name);
         }
     }
@@ -191,10 +234,14 @@ fn repeats(programs: &[Program], text: &mut String) {
     let mut all: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for program in programs {
         for hole in &program.header.repeats {
-            all.entry(hole).or_default().push(format!("`{}/{}`", program.header.class, program.name));
+            all.entry(hole)
+                .or_default()
+                .push(format!("`{}/{}`", program.header.class, program.name));
         }
     }
-    text.push_str("\n## Holes of others whose idea is repeated\n\n| hole | program |\n| --- | --- |\n");
+    text.push_str(
+        "\n## Holes of others whose idea is repeated\n\n| hole | program |\n| --- | --- |\n",
+    );
     for (hole, programs) in all {
         let _ = writeln!(text, "| {hole} | {} |", programs.join(", "));
     }

@@ -25,7 +25,11 @@ impl Load {
         let start = |_| {
             // Each in a session of its own: where sessions are scheduled as groups, they would be one.
             let mut command = Command::new("setsid");
-            let child = command.arg(executable("puppet")).args(["spin:600000", "--"]).stdin(Stdio::null()).spawn();
+            let child = command
+                .arg(executable("puppet"))
+                .args(["spin:600000", "--"])
+                .stdin(Stdio::null())
+                .spawn();
             let child = child.unwrap_or_else(|error| panic!("setsid: {error}"));
             sched_setaffinity(Some(Pid::from_child(&child)), &only).unwrap();
             child
@@ -47,7 +51,9 @@ impl Drop for Load {
 
 fn one_cpu() -> usize {
     let allowed = sched_getaffinity(None).unwrap();
-    (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).unwrap()
+    (0..CpuSet::MAX_CPU)
+        .find(|cpu| allowed.is_set(*cpu))
+        .unwrap()
 }
 
 /// Time that something on this machine waited for a CPU, if the kernel tells.
@@ -68,19 +74,33 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
 }
 
 /// What came of a script's first test, judged on this CPU, and how long that took. `beside` runs beside it.
-fn judge(script: &str, time_limit: Duration, cpu: usize, beside: impl FnOnce() + Send) -> (TestReport, Duration) {
+fn judge(
+    script: &str,
+    time_limit: Duration,
+    cpu: usize,
+    beside: impl FnOnce() + Send,
+) -> (TestReport, Duration) {
     let package = Package::new("");
     package.submission("accepted/script.sh", script);
-    let choice = if has_cgroups() { BackendChoice::Auto } else { BackendChoice::Rlimit };
+    let choice = if has_cgroups() {
+        BackendChoice::Auto
+    } else {
+        BackendChoice::Rlimit
+    };
     let machine = Machine::start(Supervisor::builder().backend(choice), Some(1), &[cpu]).unwrap();
-    let options = Options { time_limit: Some(time_limit), fail_fast: true, ..Options::default() };
+    let options = Options {
+        time_limit: Some(time_limit),
+        fail_fast: true,
+        ..Options::default()
+    };
     let judge = Judge::new(&machine, Suites::builtin(), Cache::none(), options);
     let problem = millibox_package::read(&package.path()).unwrap();
     let prepared = judge.problem(problem, &mut |_| ()).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(beside);
         let begin = Instant::now();
-        let mut report = judge.submission(&prepared, &prepared.problem().submissions[0], &mut |_| ());
+        let mut report =
+            judge.submission(&prepared, &prepared.problem().submissions[0], &mut |_| ());
         (report.tests.remove(0), begin.elapsed())
     })
 }
@@ -103,10 +123,17 @@ fn who_was_kept_from_its_cpu_is_judged_once_more() {
     if took < real_time {
         return skip("the load did not keep the run from its CPU");
     }
-    if test.comment.starts_with("twice, and the machine was overloaded") {
+    if test
+        .comment
+        .starts_with("twice, and the machine was overloaded")
+    {
         return skip("others kept the run from its CPU the second time, too");
     }
-    assert_eq!((test.verdict, test.comment.as_str()), (Some(Verdict::Accepted), ""), "{test:?}");
+    assert_eq!(
+        (test.verdict, test.comment.as_str()),
+        (Some(Verdict::Accepted), ""),
+        "{test:?}"
+    );
 }
 
 #[test]
@@ -116,8 +143,16 @@ fn who_sleeps_is_told_of_the_overload() {
     let load = Load::on(cpu, 3);
     let (test, took) = judge("sleep 1000\n", time_limit, cpu, || ());
     drop(load);
-    assert_eq!((test.verdict, test.reason.as_str()), (Some(Verdict::TimeLimit), "real time limit"), "{test:?}");
-    assert!(test.comment.starts_with("twice, and the machine was overloaded: "), "{test:?}");
+    assert_eq!(
+        (test.verdict, test.reason.as_str()),
+        (Some(Verdict::TimeLimit), "real time limit"),
+        "{test:?}"
+    );
+    assert!(
+        test.comment
+            .starts_with("twice, and the machine was overloaded: "),
+        "{test:?}"
+    );
     let real_time = Limits::real_time_for(time_limit);
     assert!(took >= 2 * real_time && took < 3 * real_time, "{took:?}");
 }
@@ -139,7 +174,11 @@ fn who_computes_or_sleeps_by_itself_is_judged_once() {
         let Some((test, took)) = quiet else {
             return skip("others overload the machine");
         };
-        assert_eq!((test.verdict, test.reason.as_str()), (Some(Verdict::TimeLimit), "real time limit"), "{test:?}");
+        assert_eq!(
+            (test.verdict, test.reason.as_str()),
+            (Some(Verdict::TimeLimit), "real time limit"),
+            "{test:?}"
+        );
         assert_eq!(test.comment, "");
         assert!(took < 2 * Limits::real_time_for(time_limit), "{took:?}");
     }

@@ -59,7 +59,8 @@ chmod 755 "$OUTPUT/program"
 "#;
 
 /// A compilation whose product doubles a number.
-const GOOD: &str = "printf '#!/bin/sh\\nread n\\necho $((n * 2))\\n' >$OUTPUT/.new; chmod 755 $OUTPUT/.new
+const GOOD: &str =
+    "printf '#!/bin/sh\\nread n\\necho $((n * 2))\\n' >$OUTPUT/.new; chmod 755 $OUTPUT/.new
 mv -f $OUTPUT/.new $OUTPUT/program\n";
 
 struct Bench {
@@ -85,13 +86,18 @@ impl Bench {
             package,
             suites,
             submissions: tempfile::tempdir().unwrap(),
-            machine: Machine::start(builder, Some(2), &[]).unwrap_or_else(|error| panic!("{error}")),
+            machine: Machine::start(builder, Some(2), &[])
+                .unwrap_or_else(|error| panic!("{error}")),
         }
     }
 
     fn judge(&self) -> (Judge<'_>, Prepared) {
-        let suites = Suites::with_directory(self.suites.path()).unwrap_or_else(|faults| panic!("{faults}"));
-        let options = Options { time_limit: Some(Duration::from_millis(500)), ..Options::default() };
+        let suites =
+            Suites::with_directory(self.suites.path()).unwrap_or_else(|faults| panic!("{faults}"));
+        let options = Options {
+            time_limit: Some(Duration::from_millis(500)),
+            ..Options::default()
+        };
         let judge = Judge::new(&self.machine, suites, Cache::none(), options);
         let problem = millibox_package::read(&self.package.path()).unwrap();
         let prepared = judge.problem(problem, &mut |_| ()).unwrap();
@@ -107,7 +113,12 @@ impl Bench {
     }
 
     /// Judges all cases and, after them, a good submission.
-    fn reports(&self, judge: &Judge<'_>, prepared: &Prepared, cases: &[Case]) -> Vec<SubmissionReport> {
+    fn reports(
+        &self,
+        judge: &Judge<'_>,
+        prepared: &Prepared,
+        cases: &[Case],
+    ) -> Vec<SubmissionReport> {
         let good = Case::script("good", GOOD);
         let all: Vec<_> = cases.iter().chain([&good]).collect();
         let submissions: Vec<_> = all
@@ -115,7 +126,9 @@ impl Bench {
             .map(|case| {
                 self.write(case);
                 let path = self.submissions.path().join(&case.name);
-                choose(prepared.problem(), &path, case.language).unwrap().remove(0)
+                choose(prepared.problem(), &path, case.language)
+                    .unwrap()
+                    .remove(0)
             })
             .collect();
         let mut reports = judge.submissions(prepared, &submissions, &mut |_| ());
@@ -130,7 +143,10 @@ impl Bench {
     /// The verdicts of scripts that are compilers.
     fn verdicts(&self, scripts: &[(&str, &str)]) -> Vec<(String, Option<Verdict>, String)> {
         let (judge, prepared) = self.judge();
-        let cases: Vec<Case> = scripts.iter().map(|(name, script)| Case::script(name, script)).collect();
+        let cases: Vec<Case> = scripts
+            .iter()
+            .map(|(name, script)| Case::script(name, script))
+            .collect();
         let reports = self.reports(&judge, &prepared, &cases);
         scripts
             .iter()
@@ -141,20 +157,32 @@ impl Bench {
 
     #[track_caller]
     fn all_are(&self, expected: Verdict, scripts: &[(&str, &str)]) {
-        let wrong: Vec<_> =
-            self.verdicts(scripts).into_iter().filter(|(_, verdict, _)| *verdict != Some(expected)).collect();
+        let wrong: Vec<_> = self
+            .verdicts(scripts)
+            .into_iter()
+            .filter(|(_, verdict, _)| *verdict != Some(expected))
+            .collect();
         assert!(wrong.is_empty(), "not {expected:?}: {wrong:#?}");
     }
 }
 
 /// The best backend there is.
 fn best() -> millibox::Builder {
-    Supervisor::builder().backend(if has_cgroups() { BackendChoice::Auto } else { BackendChoice::Rlimit })
+    Supervisor::builder().backend(if has_cgroups() {
+        BackendChoice::Auto
+    } else {
+        BackendChoice::Rlimit
+    })
 }
 
 fn reason(report: &SubmissionReport) -> String {
     let tests = report.tests.iter().map(|test| test.reason.as_str());
-    [report.reason.as_str()].into_iter().chain(tests).find(|reason| !reason.is_empty()).unwrap_or_default().to_owned()
+    [report.reason.as_str()]
+        .into_iter()
+        .chain(tests)
+        .find(|reason| !reason.is_empty())
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// One submission.
@@ -167,12 +195,19 @@ struct Case {
 impl Case {
     fn script(name: &str, script: &str) -> Case {
         let files = vec![("main.crafted".to_owned(), script.as_bytes().to_vec())];
-        Case { name: name.to_owned(), files, language: Some("crafted") }
+        Case {
+            name: name.to_owned(),
+            files,
+            language: Some("crafted"),
+        }
     }
 
     /// A compiler that leaves these bytes as the program.
     fn product(name: &str, bytes: Vec<u8>) -> Case {
-        let mut case = Case::script(name, "cat payload >$OUTPUT/program; chmod 755 $OUTPUT/program\n");
+        let mut case = Case::script(
+            name,
+            "cat payload >$OUTPUT/program; chmod 755 $OUTPUT/program\n",
+        );
         case.files.push(("payload".to_owned(), bytes));
         case
     }
@@ -186,7 +221,11 @@ fn elf(interpreter: Option<&[u8]>) -> Vec<u8> {
     const CODE: &[u8] = &[0x31, 0xff, 0xb8, 0x3c, 0, 0, 0, 0x0f, 0x05];
     #[cfg(target_arch = "aarch64")]
     const CODE: &[u8] = &[0, 0, 0x80, 0xd2, 0xa8, 0x0b, 0x80, 0xd2, 1, 0, 0, 0xd4];
-    const MACHINE: u16 = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
+    const MACHINE: u16 = if cfg!(target_arch = "x86_64") {
+        62
+    } else {
+        183
+    };
     const BASE: u64 = 0x40_0000;
     let segments = 1 + u64::from(interpreter.is_some());
     let code_at = 64 + 56 * segments;
@@ -230,7 +269,11 @@ fn with(mut file: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
 fn product_that_cannot_be_executed_is_run_time_error() {
     let bench = Bench::new();
     let (judge, prepared) = bench.judge();
-    let other_machine = if cfg!(target_arch = "x86_64") { 183u16 } else { 62 };
+    let other_machine = if cfg!(target_arch = "x86_64") {
+        183u16
+    } else {
+        62
+    };
     let mut long = vec![b'/'];
     long.extend([b'x'; 3000]);
     long.push(0);
@@ -242,14 +285,32 @@ fn product_that_cannot_be_executed_is_run_time_error() {
         ("interp-empty", elf(Some(b"\0"))),
         ("interp-without-end", elf(Some(b"/lib64/ld"))),
         ("interp-long", elf(Some(&long))),
-        ("other-machine", with(elf(None), 18, &other_machine.to_le_bytes())),
+        (
+            "other-machine",
+            with(elf(None), 18, &other_machine.to_le_bytes()),
+        ),
         ("core-file", with(elf(None), 16, &4u16.to_le_bytes())),
-        ("thousands-of-segments", with(elf(None), 56, &u16::MAX.to_le_bytes())),
+        (
+            "thousands-of-segments",
+            with(elf(None), 56, &u16::MAX.to_le_bytes()),
+        ),
         ("no-segments", with(elf(None), 56, &0u16.to_le_bytes())),
-        ("huge-segment", with(elf(None), 64 + 40, &(1u64 << 46).to_le_bytes())),
-        ("absurd-segment", with(elf(None), 64 + 40, &u64::MAX.to_le_bytes())),
-        ("segment-in-the-kernel", with(elf(None), 64 + 16, &(u64::MAX << 20).to_le_bytes())),
-        ("segment-beyond-the-file", with(elf(None), 64 + 8, &(1u64 << 40).to_le_bytes())),
+        (
+            "huge-segment",
+            with(elf(None), 64 + 40, &(1u64 << 46).to_le_bytes()),
+        ),
+        (
+            "absurd-segment",
+            with(elf(None), 64 + 40, &u64::MAX.to_le_bytes()),
+        ),
+        (
+            "segment-in-the-kernel",
+            with(elf(None), 64 + 16, &(u64::MAX << 20).to_le_bytes()),
+        ),
+        (
+            "segment-beyond-the-file",
+            with(elf(None), 64 + 8, &(1u64 << 40).to_le_bytes()),
+        ),
         ("truncated", elf(None)[..70].to_vec()),
         ("empty", Vec::new()),
         ("text", b"print 42\n".to_vec()),
@@ -265,7 +326,10 @@ fn product_that_cannot_be_executed_is_run_time_error() {
         ("script-long", [b"#!/", &[b'x'; 5000][..]].concat()),
         ("script-zeros", b"#!/\0/\0/\n".to_vec()),
     ];
-    let cases: Vec<Case> = products.into_iter().map(|(name, bytes)| Case::product(name, bytes)).collect();
+    let cases: Vec<Case> = products
+        .into_iter()
+        .map(|(name, bytes)| Case::product(name, bytes))
+        .collect();
     let reports = bench.reports(&judge, &prepared, &cases);
     let wrong: Vec<_> = cases
         .iter()
@@ -275,10 +339,18 @@ fn product_that_cannot_be_executed_is_run_time_error() {
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     let why = reason(&reports[0]);
-    assert!(why.contains("could not be started: cannot execute"), "{why}");
+    assert!(
+        why.contains("could not be started: cannot execute"),
+        "{why}"
+    );
     // The products that were broken on purpose were made of one that is whole.
     let whole = bench.reports(&judge, &prepared, &[Case::product("whole", elf(None))]);
-    assert_eq!(whole[0].verdict, Some(Verdict::WrongAnswer), "{}", reason(&whole[0]));
+    assert_eq!(
+        whole[0].verdict,
+        Some(Verdict::WrongAnswer),
+        "{}",
+        reason(&whole[0])
+    );
 }
 
 #[test]
@@ -296,14 +368,22 @@ fn solution_that_cannot_be_executed_beside_interactor_is_run_time_error() {
         Case::product("text", b"print 42\n".to_vec()),
     ];
     for report in bench.reports(&judge, &prepared, &cases) {
-        assert_eq!(report.verdict, Some(Verdict::RunTimeError), "{}: {}", report.name, reason(&report));
+        assert_eq!(
+            report.verdict,
+            Some(Verdict::RunTimeError),
+            "{}: {}",
+            report.name,
+            reason(&report)
+        );
     }
 }
 
 #[test]
 fn product_beside_files_of_test_is_judged() {
     let package = Package::newer("");
-    package.file("data/secret/1.files/data/x", "given\n").file("data/secret/1.files/y", "given\n");
+    package
+        .file("data/secret/1.files/data/x", "given\n")
+        .file("data/secret/1.files/y", "given\n");
     let bench = Bench::with(best(), package);
     // Names of the test's files, as files and as directories of the product, and paths as deep as they may be.
     let script = format!(
@@ -315,23 +395,53 @@ fn product_beside_files_of_test_is_judged() {
 
 #[test]
 fn program_that_misuses_what_it_has_is_no_judge_error() {
-    let program =
-        |text: &str| format!("cat >$OUTPUT/program <<'END'\n#!/bin/sh\n{text}\nEND\nchmod 755 $OUTPUT/program\n");
+    let program = |text: &str| {
+        format!("cat >$OUTPUT/program <<'END'\n#!/bin/sh\n{text}\nEND\nchmod 755 $OUTPUT/program\n")
+    };
     let scripts = [
         ("closes", program("exec <&- >&- 2>&-")),
-        ("closes-all", program("for i in 0 1 2 3 4 5 6 7 8 9; do eval \"exec $i<&-\"; done; exit 0")),
-        ("reopens", program("exec 3</proc/self/fd/1; cat <&3 >/dev/null & echo 2; echo 2")),
-        ("truncates", program(": >/proc/self/fd/1; : >/dev/stdin; exit 1")),
-        ("kills-all", program("kill -9 -1; kill -9 0; kill -9 1; kill -9 $$")),
+        (
+            "closes-all",
+            program("for i in 0 1 2 3 4 5 6 7 8 9; do eval \"exec $i<&-\"; done; exit 0"),
+        ),
+        (
+            "reopens",
+            program("exec 3</proc/self/fd/1; cat <&3 >/dev/null & echo 2; echo 2"),
+        ),
+        (
+            "truncates",
+            program(": >/proc/self/fd/1; : >/dev/stdin; exit 1"),
+        ),
+        (
+            "kills-all",
+            program("kill -9 -1; kill -9 0; kill -9 1; kill -9 $$"),
+        ),
         ("nothing-to-execute", program("exec /no/such/thing")),
-        ("long-arguments", program("x=$(head -c 1000000 /dev/zero | tr '\\0' x); exec /bin/echo $x")),
-        ("limits", program("ulimit -n 0; ulimit -f 0; ulimit -v 1; echo 2")),
-        ("leaves-children", program("(sleep 100 &) ; (sleep 100 <&- >&- &) ; echo 2")),
+        (
+            "long-arguments",
+            program("x=$(head -c 1000000 /dev/zero | tr '\\0' x); exec /bin/echo $x"),
+        ),
+        (
+            "limits",
+            program("ulimit -n 0; ulimit -f 0; ulimit -v 1; echo 2"),
+        ),
+        (
+            "leaves-children",
+            program("(sleep 100 &) ; (sleep 100 <&- >&- &) ; echo 2"),
+        ),
         ("forks", program("f() { f | f & }; f; exit 1")),
     ];
-    let scripts: Vec<(&str, &str)> = scripts.iter().map(|(name, script)| (*name, script.as_str())).collect();
+    let scripts: Vec<(&str, &str)> = scripts
+        .iter()
+        .map(|(name, script)| (*name, script.as_str()))
+        .collect();
     let mut wrong = Bench::new().verdicts(&scripts);
-    wrong.retain(|(_, verdict, _)| matches!(verdict, Some(Verdict::JudgeError | Verdict::CompileError) | None));
+    wrong.retain(|(_, verdict, _)| {
+        matches!(
+            verdict,
+            Some(Verdict::JudgeError | Verdict::CompileError) | None
+        )
+    });
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -339,13 +449,24 @@ fn program_that_misuses_what_it_has_is_no_judge_error() {
 fn machine_that_executes_nothing_is_judge_error() {
     // The suite runs programs of a kind that its own example is none of: nothing of this language works here.
     let bench = Bench::new();
-    let broken =
-        SUITE.replace("cat >\"$OUTPUT/program\" <<'END'\n#!/bin/sh", "cat >\"$OUTPUT/program\" <<'END'\n#!/no/such");
+    let broken = SUITE.replace(
+        "cat >\"$OUTPUT/program\" <<'END'\n#!/bin/sh",
+        "cat >\"$OUTPUT/program\" <<'END'\n#!/no/such",
+    );
     assert_ne!(broken, SUITE);
     fs::write(bench.suites.path().join("crafted.toml"), broken).unwrap();
     let (judge, prepared) = bench.judge();
-    let reports = bench.reports(&judge, &prepared, &[Case::product("script", b"#!/no/such/either\n".to_vec())]);
-    assert_eq!(reports[0].verdict, Some(Verdict::JudgeError), "{}", reason(&reports[0]));
+    let reports = bench.reports(
+        &judge,
+        &prepared,
+        &[Case::product("script", b"#!/no/such/either\n".to_vec())],
+    );
+    assert_eq!(
+        reports[0].verdict,
+        Some(Verdict::JudgeError),
+        "{}",
+        reason(&reports[0])
+    );
 }
 
 // --- products that are none ------------------------------------------------------------
@@ -357,16 +478,28 @@ fn product_of_other_kind_is_compile_error() {
         &[
             ("nothing", ":"),
             ("directory", "mkdir $OUTPUT/program"),
-            ("directory-with-file", "mkdir $OUTPUT/program; cp {main} $OUTPUT/program/x"),
+            (
+                "directory-with-file",
+                "mkdir $OUTPUT/program; cp {main} $OUTPUT/program/x",
+            ),
             ("fifo", "mkfifo $OUTPUT/program"),
             ("link-absolute", "ln -s /bin/sh $OUTPUT/program"),
             ("link-to-itself", "ln -s program $OUTPUT/program"),
             ("link-to-proc", "ln -s /proc/self/exe $OUTPUT/program"),
             ("link-out", "ln -s ../source/main.crafted $OUTPUT/program"),
             ("not-executable", "echo >$OUTPUT/program"),
-            ("mode-0", "cp /bin/sh $OUTPUT/program; echo >$OUTPUT/x; chmod 0 $OUTPUT/x"),
-            ("program-of-mode-0", "cp /bin/sh $OUTPUT/program; chmod 0 $OUTPUT/program"),
-            ("directory-of-mode-0", "mkdir $OUTPUT/d; echo >$OUTPUT/d/x; chmod 0 $OUTPUT/d"),
+            (
+                "mode-0",
+                "cp /bin/sh $OUTPUT/program; echo >$OUTPUT/x; chmod 0 $OUTPUT/x",
+            ),
+            (
+                "program-of-mode-0",
+                "cp /bin/sh $OUTPUT/program; chmod 0 $OUTPUT/program",
+            ),
+            (
+                "directory-of-mode-0",
+                "mkdir $OUTPUT/d; echo >$OUTPUT/d/x; chmod 0 $OUTPUT/d",
+            ),
             ("output-of-mode-0", "echo >$OUTPUT/program; chmod 0 $OUTPUT"),
             ("sparse", "truncate -s 1T $OUTPUT/program"),
             ("too-large", "head -c 20000000 /dev/zero >$OUTPUT/program"),
@@ -381,15 +514,25 @@ fn product_beside_impossible_paths_is_compile_error() {
         // 4,050 bytes: a path inside of the sandbox, and none below the host's directory for temporary files.
         (
             "long",
-            beside("d=$(printf %0250d 0); for i in $(seq 16); do mkdir $d; cd -P $d; done; echo >$(printf %034d 0)"),
+            beside(
+                "d=$(printf %0250d 0); for i in $(seq 16); do mkdir $d; cd -P $d; done; echo >$(printf %034d 0)",
+            ),
         ),
         (
             "longer-than-a-path",
-            beside("d=$(printf %0250d 0); for i in $(seq 60); do mkdir $d; cd -P $d; done; echo >x"),
+            beside(
+                "d=$(printf %0250d 0); for i in $(seq 60); do mkdir $d; cd -P $d; done; echo >x",
+            ),
         ),
-        ("deep", beside("for i in $(seq 500); do mkdir d; cd -P d; done; echo >x")),
+        (
+            "deep",
+            beside("for i in $(seq 500); do mkdir d; cd -P d; done; echo >x"),
+        ),
     ];
-    let scripts: Vec<(&str, &str)> = scripts.iter().map(|(name, script)| (*name, script.as_str())).collect();
+    let scripts: Vec<(&str, &str)> = scripts
+        .iter()
+        .map(|(name, script)| (*name, script.as_str()))
+        .collect();
     Bench::new().all_are(Verdict::CompileError, &scripts);
 }
 
@@ -397,16 +540,34 @@ fn product_beside_impossible_paths_is_compile_error() {
 fn product_with_odd_names_is_judged() {
     let odd = |more: &str| format!("{GOOD}cd $OUTPUT\n{more}\n");
     let scripts = [
-        ("control-characters", odd("touch \"$(printf 'a\\nb\\033[31mc')\"")),
-        ("braces", odd("touch '{main}' '{memory_mib}' '{executable}'")),
-        ("options", odd("touch -- -rf --checkpoint-action=exec=sh @x")),
+        (
+            "control-characters",
+            odd("touch \"$(printf 'a\\nb\\033[31mc')\""),
+        ),
+        (
+            "braces",
+            odd("touch '{main}' '{memory_mib}' '{executable}'"),
+        ),
+        (
+            "options",
+            odd("touch -- -rf --checkpoint-action=exec=sh @x"),
+        ),
         ("no-utf-8", odd("touch \"$(printf 'a\\377b')\"")),
-        ("hard-links", odd("for i in $(seq 500); do ln program l$i; done")),
+        (
+            "hard-links",
+            odd("for i in $(seq 500); do ln program l$i; done"),
+        ),
         ("setuid", odd("chmod 6755 program")),
         ("empty-directories", odd("mkdir -p a/b/c d")),
-        ("unfinished-process", odd("(setsid sleep 1000 &) ; sleep 1000 &")),
+        (
+            "unfinished-process",
+            odd("(setsid sleep 1000 &) ; sleep 1000 &"),
+        ),
     ];
-    let scripts: Vec<(&str, &str)> = scripts.iter().map(|(name, script)| (*name, script.as_str())).collect();
+    let scripts: Vec<(&str, &str)> = scripts
+        .iter()
+        .map(|(name, script)| (*name, script.as_str()))
+        .collect();
     Bench::new().all_are(Verdict::Accepted, &scripts);
 }
 
@@ -422,7 +583,10 @@ fn build_process_that_outlives_compiler_cannot_touch_packing() {
         ("stops-tar", lasting("while :; do for p in /proc/[0-9]*; do read -r n <$p/comm && [ \"$n\" = tar ] && kill -STOP ${p#/proc/}; done; done 2>/dev/null")),
         ("replaces", lasting("while :; do cp $OUTPUT/program $OUTPUT/x; echo no >$OUTPUT/x; mv $OUTPUT/x $OUTPUT/program; mkdir $OUTPUT/d; rmdir $OUTPUT/d; done 2>/dev/null").replace("sleep 0.1", "printf '#!/bin/sh\\nread n\\necho $((n * 2))\\n' >$OUTPUT/y; chmod 755 $OUTPUT/y")),
     ];
-    let scripts: Vec<(&str, &str)> = scripts.iter().map(|(name, script)| (*name, script.as_str())).collect();
+    let scripts: Vec<(&str, &str)> = scripts
+        .iter()
+        .map(|(name, script)| (*name, script.as_str()))
+        .collect();
     let wrong: Vec<_> = bench
         .verdicts(&scripts)
         .into_iter()
@@ -441,9 +605,15 @@ fn build_that_attacks_its_shell_is_compile_error() {
     let scripts = [
         ("kills-shell", "kill -9 $PPID; sleep 5"),
         ("kills-all", "kill -9 -1"),
-        ("forks-without-end", "bomb() { bomb | bomb & }; bomb; sleep 1; exit 3"),
+        (
+            "forks-without-end",
+            "bomb() { bomb | bomb & }; bomb; sleep 1; exit 3",
+        ),
         ("dies-of-signal", "kill -SEGV $$"),
-        ("lowers-limits", "prlimit --pid $PPID --nofile=3:3 --fsize=1:1 2>/dev/null || exit 1"),
+        (
+            "lowers-limits",
+            "prlimit --pid $PPID --nofile=3:3 --fsize=1:1 2>/dev/null || exit 1",
+        ),
         ("endless-source", "cat /dev/zero >$OUTPUT/program"),
         ("fills-scratch", "cat /dev/zero >/tmp/x"),
         ("reads-its-memory", "cat /proc/self/mem >$OUTPUT/program"),
@@ -455,27 +625,50 @@ fn build_that_attacks_its_shell_is_compile_error() {
 fn forged_archive_is_no_judge_error() {
     // Where the judge is the sandbox's own user, the pipe of the archive can be opened again. While the compiler runs,
     // the shell has put it aside as descriptor 10 or one of the next.
-    let forge =
-        |archive: &str| format!("out=$(echo /proc/$PPID/fd/1?)\n{{ echo 0; {archive}; }} >>$out 2>/dev/null\n{GOOD}");
+    let forge = |archive: &str| {
+        format!(
+            "out=$(echo /proc/$PPID/fd/1?)\n{{ echo 0; {archive}; }} >>$out 2>/dev/null\n{GOOD}"
+        )
+    };
     let scripts = [
         ("garbage", forge("head -c 100000 /dev/urandom")),
         ("nothing", forge(":")),
         ("endless", forge("cat /dev/zero")),
-        ("other-status", "echo 77 >>$(echo /proc/$PPID/fd/1?)\n".to_owned() + GOOD),
-        ("no-status", "echo abcdefgh >>$(echo /proc/$PPID/fd/1?)\n".to_owned() + GOOD),
+        (
+            "other-status",
+            "echo 77 >>$(echo /proc/$PPID/fd/1?)\n".to_owned() + GOOD,
+        ),
+        (
+            "no-status",
+            "echo abcdefgh >>$(echo /proc/$PPID/fd/1?)\n".to_owned() + GOOD,
+        ),
         ("twice", forge("cd /tmp; echo x >a; tar -cf - a a ./a")),
-        ("file-and-directory", forge("cd /tmp; mkdir a b; echo x >a/x; echo x >b/a; tar -cf - -C b a -C .. a/x")),
-        ("outside", forge("cd /tmp; echo x >a; tar -P -cf - ../tmp/a /tmp/a")),
-        ("and-then-killed", forge("cd /tmp; echo x >program; tar -cf - program") + "kill -9 $PPID; sleep 1\n"),
+        (
+            "file-and-directory",
+            forge("cd /tmp; mkdir a b; echo x >a/x; echo x >b/a; tar -cf - -C b a -C .. a/x"),
+        ),
+        (
+            "outside",
+            forge("cd /tmp; echo x >a; tar -P -cf - ../tmp/a /tmp/a"),
+        ),
+        (
+            "and-then-killed",
+            forge("cd /tmp; echo x >program; tar -cf - program") + "kill -9 $PPID; sleep 1\n",
+        ),
     ];
-    let scripts: Vec<(&str, &str)> = scripts.iter().map(|(name, script)| (*name, script.as_str())).collect();
+    let scripts: Vec<(&str, &str)> = scripts
+        .iter()
+        .map(|(name, script)| (*name, script.as_str()))
+        .collect();
     for backend in [BackendChoice::Auto, BackendChoice::Rlimit] {
         if backend == BackendChoice::Auto && !has_cgroups() {
             continue;
         }
         let bench = Bench::on(Supervisor::builder().backend(backend));
         let mut wrong = bench.verdicts(&scripts);
-        wrong.retain(|(_, verdict, _)| !matches!(verdict, Some(Verdict::CompileError | Verdict::Accepted)));
+        wrong.retain(|(_, verdict, _)| {
+            !matches!(verdict, Some(Verdict::CompileError | Verdict::Accepted))
+        });
         assert!(wrong.is_empty(), "{backend:?}: {wrong:#?}");
     }
 }
@@ -488,22 +681,43 @@ fn sources_that_cannot_be_used_are_compile_error() {
     let (judge, prepared) = bench.judge();
     let case = |name: &str, files: &[(&str, &str)], language| Case {
         name: name.to_owned(),
-        files: files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect(),
+        files: files
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()))
+            .collect(),
         language,
     };
-    let many: Vec<String> = (0..900).map(|number| format!("{number}-{}.c", "x".repeat(230))).collect();
+    let many: Vec<String> = (0..900)
+        .map(|number| format!("{number}-{}.c", "x".repeat(230)))
+        .collect();
     let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "")).collect();
     let cases = [
-        case("control-character", &[("a\nb.c", "int main() {}")], Some("c")),
+        case(
+            "control-character",
+            &[("a\nb.c", "int main() {}")],
+            Some("c"),
+        ),
         case("escape", &[("a\x1b[31m.c", "int main() {}")], Some("c")),
         case("braces", &[("{main}.c", "int main() {}")], Some("c")),
         case("headers-only", &[("a.h", "")], Some("c")),
         case("several-languages", &[("a.c", ""), ("a.py", "")], None),
         case("many", &many, Some("c")),
         case("nul-in-python", &[("a.py", "print(1)\0")], Some("python3")),
-        case("device", &[("a.c", "#include \"/dev/zero\"\nint main() {}\n")], Some("c")),
-        case("stdin", &[("a.c", "#include \"/dev/stdin\"\nint main() { return x; }\n")], Some("c")),
-        case("proc", &[("a.c", "#include \"/proc/self/mem\"\nint main() {}\n")], Some("c")),
+        case(
+            "device",
+            &[("a.c", "#include \"/dev/zero\"\nint main() {}\n")],
+            Some("c"),
+        ),
+        case(
+            "stdin",
+            &[("a.c", "#include \"/dev/stdin\"\nint main() { return x; }\n")],
+            Some("c"),
+        ),
+        case(
+            "proc",
+            &[("a.c", "#include \"/proc/self/mem\"\nint main() {}\n")],
+            Some("c"),
+        ),
     ];
     let reports = bench.reports(&judge, &prepared, &cases);
     let wrong: Vec<_> = cases
@@ -525,19 +739,35 @@ fn source_that_is_no_readable_file_is_compile_error() {
     fs::write(at("closed.crafted"), GOOD).unwrap();
     fs::set_permissions(at("closed.crafted"), fs::Permissions::from_mode(0o000)).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", at("link.crafted")).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, at("fifo.crafted"), rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        at("fifo.crafted"),
+        rustix::fs::Mode::from_raw_mode(0o600),
+    )
+    .unwrap();
     std::os::unix::net::UnixListener::bind(at("socket.crafted")).unwrap();
     fs::create_dir(at("directory.crafted")).unwrap();
     // As a package would have them.
     fs::write(at("good.crafted"), GOOD).unwrap();
-    let mut submission = choose(prepared.problem(), &at("good.crafted"), None).unwrap().remove(0);
+    let mut submission = choose(prepared.problem(), &at("good.crafted"), None)
+        .unwrap()
+        .remove(0);
     for name in ["link", "fifo", "socket", "directory", "closed"] {
         submission.program.sources = vec![at(&format!("{name}.crafted"))];
         let report = judge.submission(&prepared, &submission, &mut |_| ());
         // Root reads everything.
         let readable = name == "closed" && rustix::process::geteuid().is_root();
-        let expected = if readable { Verdict::Accepted } else { Verdict::CompileError };
-        assert_eq!(report.verdict, Some(expected), "{name}: {}", reason(&report));
+        let expected = if readable {
+            Verdict::Accepted
+        } else {
+            Verdict::CompileError
+        };
+        assert_eq!(
+            report.verdict,
+            Some(expected),
+            "{name}: {}",
+            reason(&report)
+        );
     }
     assert_paths_are_left_alone(place);
 }
@@ -688,7 +918,9 @@ fn craft(random: &mut Random, name: String) -> Case {
             ("bits", file)
         }
         2 => {
-            let mut file = elf(Some(&[random.interpreter(), vec![0; random.below(2)]].concat()));
+            let mut file = elf(Some(
+                &[random.interpreter(), vec![0; random.below(2)]].concat(),
+            ));
             // Numbers of the header (from byte 16) or of one of its two segments.
             for _ in 0..random.below(4) {
                 let at = 16 + 2 * random.below(80);
@@ -700,7 +932,12 @@ fn craft(random: &mut Random, name: String) -> Case {
         }
         3 => (
             "script",
-            [b"#!", &random.interpreter()[..], random.of(&["\n", "\0", " -x\n", " a b\n", ""]).as_bytes()].concat(),
+            [
+                b"#!",
+                &random.interpreter()[..],
+                random.of(&["\n", "\0", " -x\n", " a b\n", ""]).as_bytes(),
+            ]
+            .concat(),
         ),
         4 => {
             let length = random.below(3000);
@@ -708,7 +945,11 @@ fn craft(random: &mut Random, name: String) -> Case {
         }
         _ => {
             let (first, second) = (random.of(MISDEEDS), random.of(MISDEEDS));
-            let order = if random.below(2) == 0 { [GOOD, ""] } else { ["", GOOD] };
+            let order = if random.below(2) == 0 {
+                [GOOD, ""]
+            } else {
+                ["", GOOD]
+            };
             let script = format!("cd $OUTPUT\n{}{first}\n{second}\n{}", order[0], order[1]);
             return Case::script(&name, &script);
         }
@@ -718,7 +959,11 @@ fn craft(random: &mut Random, name: String) -> Case {
 
 #[test]
 fn random_broken_products_never_cause_judge_error() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
+    let number = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .map(|text| text.parse::<u64>().expect("a number"))
+    };
     let seed = number(SEED).unwrap_or_else(|| u64::from(std::process::id()) ^ 0x6d69_6c6c);
     let cases = number(CASES).unwrap_or(DEFAULT_CASES);
     let bench = Bench::new();
@@ -730,12 +975,20 @@ fn random_broken_products_never_cause_judge_error() {
         // A case depends on its number alone, so that one can be repeated.
         let crafted: Vec<Case> = numbers
             .clone()
-            .map(|number| craft(&mut Random(seed.wrapping_mul(0x1_0000_0001).wrapping_add(number)), number.to_string()))
+            .map(|number| {
+                craft(
+                    &mut Random(seed.wrapping_mul(0x1_0000_0001).wrapping_add(number)),
+                    number.to_string(),
+                )
+            })
             .collect();
         let reports = bench.reports(&judge, &prepared, &crafted);
         for (case, report) in crafted.iter().zip(&reports) {
             *seen.entry(report.words()).or_default() += 1;
-            let shown = case.files.iter().map(|(name, bytes)| format!("{name}: {}", bytes.escape_ascii()));
+            let shown = case
+                .files
+                .iter()
+                .map(|(name, bytes)| format!("{name}: {}", bytes.escape_ascii()));
             assert!(
                 !matches!(report.verdict, Some(Verdict::JudgeError) | None),
                 "{SEED}={seed}, case {}: {}: {}\n{}",
@@ -746,13 +999,19 @@ fn random_broken_products_never_cause_judge_error() {
             );
         }
         if began.elapsed() > MOST_TIME && cases == DEFAULT_CASES {
-            eprintln!("stopped after {} of {cases} cases, as this machine is slow", numbers.end);
+            eprintln!(
+                "stopped after {} of {cases} cases, as this machine is slow",
+                numbers.end
+            );
             break;
         }
     }
     eprintln!("{SEED}={seed}: {seen:?} in {:?}", began.elapsed());
     // The cases reach the kernel as well as the packing.
     for words in ["compile error", "run-time error"] {
-        assert!(seen.contains_key(words) || cases < DEFAULT_CASES, "{SEED}={seed}: {seen:?}");
+        assert!(
+            seen.contains_key(words) || cases < DEFAULT_CASES,
+            "{SEED}={seed}: {seen:?}"
+        );
     }
 }

@@ -17,7 +17,9 @@ pub struct Package {
 impl Package {
     pub fn empty() -> Package {
         // Ours alone to write to, or no cache is kept there.
-        let package = Package { directory: tempfile::tempdir().unwrap() };
+        let package = Package {
+            directory: tempfile::tempdir().unwrap(),
+        };
         millibox_tests::share(package.directory.path(), 0o755);
         for place in ["tmp", "cache"] {
             fs::create_dir(package.directory.path().join(place)).unwrap();
@@ -29,8 +31,12 @@ impl Package {
     /// A problem with this problem.yaml besides: a number is doubled. The time limit is one second.
     pub fn new(header: &str) -> Package {
         let package = Package::empty();
-        package.file("problem.yaml", &format!("name: Double\n{header}")).file("domjudge-problem.ini", "timelimit=1\n");
-        package.test("sample/1", "1\n", "2\n").test("secret/1", "21\n", "42\n")
+        package
+            .file("problem.yaml", &format!("name: Double\n{header}"))
+            .file("domjudge-problem.ini", "timelimit=1\n");
+        package
+            .test("sample/1", "1\n", "2\n")
+            .test("secret/1", "21\n", "42\n")
     }
 
     /// One of the format's newer version.
@@ -40,7 +46,9 @@ impl Package {
             "problem.yaml",
             &format!("problem_format_version: 2023-07\nname: Double\nuuid: 1\nlimits: {{time_limit: 1}}\n{header}"),
         );
-        package.test("sample/1", "1\n", "2\n").test("secret/1", "21\n", "42\n")
+        package
+            .test("sample/1", "1\n", "2\n")
+            .test("secret/1", "21\n", "42\n")
     }
 
     pub fn path(&self) -> PathBuf {
@@ -55,7 +63,8 @@ impl Package {
     }
 
     pub fn test(self, name: &str, input: &str, answer: &str) -> Package {
-        self.file(&format!("data/{name}.in"), input).file(&format!("data/{name}.ans"), answer);
+        self.file(&format!("data/{name}.in"), input)
+            .file(&format!("data/{name}.ans"), answer);
         self
     }
 
@@ -70,9 +79,15 @@ impl Package {
     /// The command for a package that lies elsewhere.
     pub fn command_on(&self, package: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(executable("millibox"));
-        command.arg("judge").args(backend()).arg(package).args(arguments);
+        command
+            .arg("judge")
+            .args(backend())
+            .arg(package)
+            .args(arguments);
         command.env("TMPDIR", self.directory.path().join("tmp"));
-        command.env("XDG_CACHE_HOME", self.directory.path().join("cache")).stdin(Stdio::null());
+        command
+            .env("XDG_CACHE_HOME", self.directory.path().join("cache"))
+            .stdin(Stdio::null());
         command
     }
 
@@ -80,14 +95,23 @@ impl Package {
         let report = self.directory.path().join("report.json");
         let _ = fs::remove_file(&report);
         let mut command = self.command(arguments);
-        let output = command.arg("--report").arg("json").arg(&report).output().unwrap();
-        let left: Vec<_> = fs::read_dir(self.directory.path().join("tmp")).unwrap().collect();
+        let output = command
+            .arg("--report")
+            .arg("json")
+            .arg(&report)
+            .output()
+            .unwrap();
+        let left: Vec<_> = fs::read_dir(self.directory.path().join("tmp"))
+            .unwrap()
+            .collect();
         assert!(left.is_empty(), "left behind: {left:?}");
         Judged {
             status: output.status.code().expect("an exit status"),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-            report: fs::read(&report).map_or(Value::Null, |report| serde_json::from_slice(&report).unwrap()),
+            report: fs::read(&report).map_or(Value::Null, |report| {
+                serde_json::from_slice(&report).unwrap()
+            }),
         }
     }
 }
@@ -110,7 +134,9 @@ impl Judged {
 
     #[track_caller]
     pub fn submission(&self, name: &str) -> &Value {
-        let all = self.report["submissions"].as_array().unwrap_or_else(|| panic!("{self:?}"));
+        let all = self.report["submissions"]
+            .as_array()
+            .unwrap_or_else(|| panic!("{self:?}"));
         all.iter()
             .find(|one| one["name"].as_str().unwrap().ends_with(name))
             .unwrap_or_else(|| panic!("{name}: {all:?}"))
@@ -125,7 +151,10 @@ impl Judged {
     #[track_caller]
     pub fn tests(&self, name: &str) -> Vec<&str> {
         let tests = self.submission(name)["tests"].as_array().unwrap();
-        tests.iter().map(|test| test["verdict"].as_str().unwrap_or("none")).collect()
+        tests
+            .iter()
+            .map(|test| test["verdict"].as_str().unwrap_or("none"))
+            .collect()
     }
 
     #[track_caller]
@@ -142,5 +171,9 @@ pub fn has_cgroups() -> bool {
 
 /// Without cgroups the weaker backend must be asked for.
 pub fn backend() -> &'static [&'static str] {
-    if has_cgroups() { &[] } else { &["--backend", "rlimit"] }
+    if has_cgroups() {
+        &[]
+    } else {
+        &["--backend", "rlimit"]
+    }
 }

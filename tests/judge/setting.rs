@@ -63,10 +63,17 @@ fn compile(source: &str) -> Vec<u8> {
     let files = millibox_tests::directory();
     let (code, program) = (files.path().join("program.c"), files.path().join("program"));
     std::fs::write(&code, source).expect("the source");
-    let compiler =
-        std::process::Command::new("gcc").args(["-O1", "-Wall", "-Werror", "-o"]).arg(&program).arg(&code).output();
+    let compiler = std::process::Command::new("gcc")
+        .args(["-O1", "-Wall", "-Werror", "-o"])
+        .arg(&program)
+        .arg(&code)
+        .output();
     let compiler = compiler.expect("gcc");
-    assert!(compiler.status.success(), "{}", String::from_utf8_lossy(&compiler.stderr));
+    assert!(
+        compiler.status.success(),
+        "{}",
+        String::from_utf8_lossy(&compiler.stderr)
+    );
     std::fs::read(&program).expect("the program")
 }
 
@@ -75,7 +82,9 @@ fn program(bytes: &[u8]) -> Executable {
     let program = files.path().join("program");
     std::fs::write(&program, bytes).expect("the program");
     share(&program, 0o755);
-    let world = World::minimal().mount(millibox::Mount::proc("/proc")).read_only(&program, "/box/program");
+    let world = World::minimal()
+        .mount(millibox::Mount::proc("/proc"))
+        .read_only(&program, "/box/program");
     executable(vec!["/box/program".into()], world, files)
 }
 
@@ -87,7 +96,10 @@ pub fn script(text: &str) -> Executable {
     share(&script, 0o644);
     let world = World::minimal().read_only(&script, "/box/script");
     let argv = ["/bin/sh", "/box/script"].map(OsString::from).to_vec();
-    Executable { env: vec![("PATH".into(), "/usr/bin:/bin".into())], ..executable(argv, world, files) }
+    Executable {
+        env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        ..executable(argv, world, files)
+    }
 }
 
 /// A package's directory of tests, with one test.
@@ -100,10 +112,17 @@ pub struct Data {
 impl Data {
     pub fn new(input: impl AsRef<[u8]>, answer: impl AsRef<[u8]>) -> Data {
         let directory = millibox_tests::directory();
-        let (its_input, its_answer) = (directory.path().join("1.in"), directory.path().join("1.ans"));
+        let (its_input, its_answer) = (
+            directory.path().join("1.in"),
+            directory.path().join("1.ans"),
+        );
         std::fs::write(&its_input, input).expect("the input");
         std::fs::write(&its_answer, answer).expect("the answer");
-        Data { directory, input: its_input, answer: its_answer }
+        Data {
+            directory,
+            input: its_input,
+            answer: its_answer,
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -119,10 +138,25 @@ impl Data {
         checker: &CheckerInstance,
         flags: &[&str],
     ) -> TestResult {
-        let owned = |texts: &[&str]| -> Vec<String> { texts.iter().map(|text| (*text).to_owned()).collect() };
+        let owned = |texts: &[&str]| -> Vec<String> {
+            texts.iter().map(|text| (*text).to_owned()).collect()
+        };
         let (arguments, flags) = (owned(arguments), owned(flags));
-        let case = Case { input: &self.input, answer: Some(&self.answer), arguments: &arguments, flags: &flags };
-        judge(worker, &Trial { executable, case, limits }, checker)
+        let case = Case {
+            input: &self.input,
+            answer: Some(&self.answer),
+            arguments: &arguments,
+            flags: &flags,
+        };
+        judge(
+            worker,
+            &Trial {
+                executable,
+                case,
+                limits,
+            },
+            checker,
+        )
     }
 }
 
@@ -135,5 +169,12 @@ pub fn judge_subject(
     limits: &Limits,
 ) -> TestResult {
     let mut worker = Worker::new(supervisor);
-    Data::new(input, answer).judge(&mut worker, &subject(), arguments, limits, &CheckerInstance::Exact, &[])
+    Data::new(input, answer).judge(
+        &mut worker,
+        &subject(),
+        arguments,
+        limits,
+        &CheckerInstance::Exact,
+        &[],
+    )
 }

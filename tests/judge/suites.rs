@@ -7,7 +7,9 @@ use millibox::{Backend, BackendChoice, Outcome, Supervisor};
 use millibox_judge::batch::Worker;
 use millibox_judge::cache::Cache;
 use millibox_judge::checker::CheckerInstance;
-use millibox_judge::compile::{Availability, Compilation, CompileError, Limit, MESSAGES_LIMIT, Options, Toolbox};
+use millibox_judge::compile::{
+    Availability, Compilation, CompileError, Limit, MESSAGES_LIMIT, Options, Toolbox,
+};
 use millibox_judge::program::{Executable, Limits};
 use millibox_judge::suite::{Link, Suites};
 use millibox_judge::verdict::Verdict;
@@ -27,7 +29,9 @@ const LIMITS: Limits = Limits {
 fn supervisor() -> Supervisor {
     let supervisor = millibox_tests::supervisor();
     match supervisor.backend() {
-        Backend::Rlimit => millibox_tests::start(millibox_tests::builder().backend(BackendChoice::Rlimit)),
+        Backend::Rlimit => {
+            millibox_tests::start(millibox_tests::builder().backend(BackendChoice::Rlimit))
+        }
         _ => supervisor,
     }
 }
@@ -60,7 +64,12 @@ fn usable(toolbox: &Toolbox<'_>, language: &str) -> bool {
     availability.is_available()
 }
 
-fn compile_with(toolbox: &Toolbox<'_>, language: &str, all: &[(&str, &str)], options: &Options) -> Compilation {
+fn compile_with(
+    toolbox: &Toolbox<'_>,
+    language: &str,
+    all: &[(&str, &str)],
+    options: &Options,
+) -> Compilation {
     let suite = toolbox.suites().named(language).unwrap();
     let (_directory, paths) = files(all);
     toolbox.compile(suite, &paths, options)
@@ -71,7 +80,9 @@ fn compile(toolbox: &Toolbox<'_>, language: &str, all: &[(&str, &str)]) -> Compi
 }
 
 fn compiled(compilation: Compilation) -> Executable {
-    compilation.result.unwrap_or_else(|error| panic!("{error}: {}", compilation.messages))
+    compilation
+        .result
+        .unwrap_or_else(|error| panic!("{error}: {}", compilation.messages))
 }
 
 fn refused(compilation: &Compilation) -> &str {
@@ -81,7 +92,12 @@ fn refused(compilation: &Compilation) -> &str {
     }
 }
 
-fn run_with(supervisor: &Supervisor, executable: &Executable, limits: &Limits, stdin: &str) -> Output {
+fn run_with(
+    supervisor: &Supervisor,
+    executable: &Executable,
+    limits: &Limits,
+    stdin: &str,
+) -> Output {
     let (read, write) = pipe();
     rustix::io::write(&write, stdin.as_bytes()).unwrap();
     drop(write);
@@ -91,7 +107,13 @@ fn run_with(supervisor: &Supervisor, executable: &Executable, limits: &Limits, s
 /// What the program writes; it must exit with 0.
 fn said(supervisor: &Supervisor, executable: &Executable, stdin: &str) -> String {
     let output = run_with(supervisor, executable, &LIMITS, stdin);
-    assert_eq!(output.result.outcome, Outcome::Exited(0), "{}: {}", output.result, output.text());
+    assert_eq!(
+        output.result.outcome,
+        Outcome::Exited(0),
+        "{}: {}",
+        output.result,
+        output.text()
+    );
     output.text().trim().to_owned()
 }
 
@@ -102,7 +124,12 @@ fn build(toolbox: &Toolbox<'_>, script: &str) -> Compilation {
 
 fn build_with(toolbox: &Toolbox<'_>, script: &str, options: &Options) -> Compilation {
     let script = format!("#!/bin/sh\n{script}\n");
-    compile_with(toolbox, "scripts", &[("build", &script), ("run", "#!/bin/sh\necho ran\n")], options)
+    compile_with(
+        toolbox,
+        "scripts",
+        &[("build", &script), ("run", "#!/bin/sh\necho ran\n")],
+        options,
+    )
 }
 
 // Each language.
@@ -117,10 +144,19 @@ fn each_language_adds_numbers_and_refuses_what_is_faulty() {
         }
         let (file, source) = (&suite.example.file[..], &suite.example.source[..]);
         let compilation = compile(&toolbox, &suite.name, &[(file, source)]);
-        assert!(!compilation.from_cache && compilation.figures.is_some(), "{}", suite.name);
+        assert!(
+            !compilation.from_cache && compilation.figures.is_some(),
+            "{}",
+            suite.name
+        );
         let executable = compiled(compilation);
         assert_eq!(executable.suite, suite.name);
-        assert_eq!(said(&supervisor, &executable, "1 2\n-3\n40\n"), "40", "{}", suite.name);
+        assert_eq!(
+            said(&supervisor, &executable, "1 2\n-3\n40\n"),
+            "40",
+            "{}",
+            suite.name
+        );
         assert_eq!(said(&supervisor, &executable, ""), "0", "{}", suite.name);
 
         // A script may say whatever it likes until it is run.
@@ -128,9 +164,21 @@ fn each_language_adds_numbers_and_refuses_what_is_faulty() {
             continue;
         }
         let compilation = compile(&toolbox, &suite.name, &[(file, &format!(")(\n{source}"))]);
-        assert!(refused(&compilation).contains("exited with"), "{compilation:?}");
-        assert!(compilation.messages.contains(file), "{}: {:?}", suite.name, compilation.messages);
-        assert!(!compilation.messages.contains("millibox"), "a path of the host: {:?}", compilation.messages);
+        assert!(
+            refused(&compilation).contains("exited with"),
+            "{compilation:?}"
+        );
+        assert!(
+            compilation.messages.contains(file),
+            "{}: {:?}",
+            suite.name,
+            compilation.messages
+        );
+        assert!(
+            !compilation.messages.contains("millibox"),
+            "a path of the host: {:?}",
+            compilation.messages
+        );
     }
 }
 
@@ -139,9 +187,17 @@ fn standard_input_can_be_opened_by_its_name() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);
     let sources = [
-        ("python3", "main.py", "open('/dev/stdout', 'w').write(open('/dev/stdin').read())"),
+        (
+            "python3",
+            "main.py",
+            "open('/dev/stdout', 'w').write(open('/dev/stdin').read())",
+        ),
         ("bash", "main.sh", "cat /dev/stdin > /dev/stdout"),
-        ("javascript", "main.js", "process.stdout.write(require('fs').readFileSync('/dev/stdin'))"),
+        (
+            "javascript",
+            "main.js",
+            "process.stdout.write(require('fs').readFileSync('/dev/stdin'))",
+        ),
         (
             "cpp",
             "main.cpp",
@@ -162,7 +218,14 @@ fn standard_input_can_be_opened_by_its_name() {
             continue;
         }
         let executable = compiled(compile(&toolbox, language, &[(name, source)]));
-        let result = data.judge(&mut worker, &executable, &[], &LIMITS, &CheckerInstance::Exact, &[]);
+        let result = data.judge(
+            &mut worker,
+            &executable,
+            &[],
+            &LIMITS,
+            &CheckerInstance::Exact,
+            &[],
+        );
         assert_eq!(result.verdict, Verdict::Accepted, "{source}: {result:?}");
     }
 }
@@ -173,7 +236,10 @@ fn examples_work_by_themselves() {
     let toolbox = toolbox(&supervisor);
     for name in ["c", "python", "scripts"] {
         if usable(&toolbox, name) {
-            assert_eq!(toolbox.try_out(toolbox.suites().named(name).unwrap()), Ok(()));
+            assert_eq!(
+                toolbox.try_out(toolbox.suites().named(name).unwrap()),
+                Ok(())
+            );
         }
     }
 }
@@ -186,7 +252,12 @@ fn variants_are_different_standards() {
         return;
     }
     let source = "#include <iostream>\nint main() { std::cout << __cplusplus; }\n";
-    for (name, standard) in [("cpp11", "201103"), ("cpp14", "201402"), ("cpp17", "201703"), ("cpp20", "202002")] {
+    for (name, standard) in [
+        ("cpp11", "201103"),
+        ("cpp14", "201402"),
+        ("cpp17", "201703"),
+        ("cpp20", "202002"),
+    ] {
         let executable = compiled(compile(&toolbox, name, &[("a.cc", source)]));
         assert_eq!(said(&supervisor, &executable, ""), standard);
     }
@@ -202,24 +273,44 @@ fn sources_headers_and_directories_belong_together() {
         return;
     }
     let all = [
-        ("main.cc", "#include \"sub/twice.h\"\n#include <cstdio>\nint main() { std::printf(\"%d\\n\", twice(21)); }\n"),
+        (
+            "main.cc",
+            "#include \"sub/twice.h\"\n#include <cstdio>\nint main() { std::printf(\"%d\\n\", twice(21)); }\n",
+        ),
         ("sub/twice.h", "int twice(int);\n"),
-        ("sub/twice.cc", "#include \"twice.h\"\nint twice(int x) { return 2 * x; }\n"),
+        (
+            "sub/twice.cc",
+            "#include \"twice.h\"\nint twice(int x) { return 2 * x; }\n",
+        ),
     ];
-    assert_eq!(said(&supervisor, &compiled(compile(&toolbox, "cpp", &all)), ""), "42");
+    assert_eq!(
+        said(&supervisor, &compiled(compile(&toolbox, "cpp", &all)), ""),
+        "42"
+    );
 
     // A validator that is a single file, with its header beside it, as ICPC packages have them.
     let (directory, _) = files(&[
         ("validate.h", "#define RIGHT 42\n"),
-        ("validate.cc", "#include \"validate.h\"\nint main() { return RIGHT; }\n"),
+        (
+            "validate.cc",
+            "#include \"validate.h\"\nint main() { return RIGHT; }\n",
+        ),
     ]);
     let suite = toolbox.suites().named("cpp").unwrap();
     let source = [directory.path().join("validate.cc")];
     let alone = toolbox.compile(suite, &source, &Options::default());
     assert!(refused(&alone).contains("exited with 1") && alone.messages.contains("validate.h"));
-    let options = Options { headers_beside: true, ..Options::default() };
+    let options = Options {
+        headers_beside: true,
+        ..Options::default()
+    };
     let executable = compiled(toolbox.compile(suite, &source, &options));
-    assert_eq!(run_with(&supervisor, &executable, &LIMITS, "").result.outcome, Outcome::Exited(42));
+    assert_eq!(
+        run_with(&supervisor, &executable, &LIMITS, "")
+            .result
+            .outcome,
+        Outcome::Exited(42)
+    );
 }
 
 #[test]
@@ -235,7 +326,12 @@ fn names_of_files_are_no_options() {
         ("a b.c", "int g(void) { return 7; }\n"),
     ];
     let executable = compiled(compile(&toolbox, "c", &all));
-    assert_eq!(run_with(&supervisor, &executable, &LIMITS, "").result.outcome, Outcome::Exited(7));
+    assert_eq!(
+        run_with(&supervisor, &executable, &LIMITS, "")
+            .result
+            .outcome,
+        Outcome::Exited(7)
+    );
 }
 
 #[test]
@@ -245,12 +341,42 @@ fn python_modules_and_main_files() {
     if !usable(&toolbox, "python") {
         return;
     }
-    let all = [("helper.py", "def f():\n    return 'helped'\n"), ("__main__.py", "import helper\nprint(helper.f())\n")];
-    assert_eq!(said(&supervisor, &compiled(compile(&toolbox, "python", &all)), ""), "helped");
-    let options = Options { main: Some("other".to_owned()), ..Options::default() };
-    let all = [("main.py", "print('main')\n"), ("other.py", "print('other')\n")];
-    assert_eq!(said(&supervisor, &compiled(compile_with(&toolbox, "python", &all, &options)), ""), "other");
-    assert_eq!(said(&supervisor, &compiled(compile(&toolbox, "python", &all)), ""), "main");
+    let all = [
+        ("helper.py", "def f():\n    return 'helped'\n"),
+        ("__main__.py", "import helper\nprint(helper.f())\n"),
+    ];
+    assert_eq!(
+        said(
+            &supervisor,
+            &compiled(compile(&toolbox, "python", &all)),
+            ""
+        ),
+        "helped"
+    );
+    let options = Options {
+        main: Some("other".to_owned()),
+        ..Options::default()
+    };
+    let all = [
+        ("main.py", "print('main')\n"),
+        ("other.py", "print('other')\n"),
+    ];
+    assert_eq!(
+        said(
+            &supervisor,
+            &compiled(compile_with(&toolbox, "python", &all, &options)),
+            ""
+        ),
+        "other"
+    );
+    assert_eq!(
+        said(
+            &supervisor,
+            &compiled(compile(&toolbox, "python", &all)),
+            ""
+        ),
+        "main"
+    );
 }
 
 #[test]
@@ -267,13 +393,29 @@ fn the_java_class_with_a_main_method_is_started() {
         )
     };
     let one = [("notes.java", &main("Zebra", "package p;")[..])];
-    assert_eq!(said(&supervisor, &compiled(compile(&toolbox, "java", &one)), ""), "Zebra");
-    let (first, second) = (main("Second", ""), main("First", "").replace("class A {}", ""));
+    assert_eq!(
+        said(&supervisor, &compiled(compile(&toolbox, "java", &one)), ""),
+        "Zebra"
+    );
+    let (first, second) = (
+        main("Second", ""),
+        main("First", "").replace("class A {}", ""),
+    );
     let two = [("b.java", &first[..]), ("a.java", &second[..])];
     let compilation = compile(&toolbox, "java", &two);
     assert!(refused(&compilation).contains("several classes have a main method (First, Second)"));
-    let options = Options { main: Some("First".to_owned()), ..Options::default() };
-    assert_eq!(said(&supervisor, &compiled(compile_with(&toolbox, "java", &two, &options)), ""), "First");
+    let options = Options {
+        main: Some("First".to_owned()),
+        ..Options::default()
+    };
+    assert_eq!(
+        said(
+            &supervisor,
+            &compiled(compile_with(&toolbox, "java", &two, &options)),
+            ""
+        ),
+        "First"
+    );
     let none = compile(&toolbox, "java", &[("A.java", "class A {}\n")]);
     assert_eq!(refused(&none), "no class has a main method");
 }
@@ -283,14 +425,26 @@ fn a_directory_says_how_it_is_built_and_run() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);
     let (_directory, paths) = files(&[
-        ("build", "#!/bin/sh\nmkdir sub && cp text sub/text && printf '#!/bin/sh\\ncat sub/text\\n' >run\n"),
+        (
+            "build",
+            "#!/bin/sh\nmkdir sub && cp text sub/text && printf '#!/bin/sh\\ncat sub/text\\n' >run\n",
+        ),
         ("text", "built\n"),
     ]);
     let suite = toolbox.suites().for_sources(&paths, None).unwrap();
     assert_eq!(suite.name, "scripts");
-    assert_eq!(said(&supervisor, &compiled(toolbox.compile(suite, &paths, &Options::default())), ""), "built");
+    assert_eq!(
+        said(
+            &supervisor,
+            &compiled(toolbox.compile(suite, &paths, &Options::default())),
+            ""
+        ),
+        "built"
+    );
     let without = build(&toolbox, "rm run");
-    assert!(refused(&without).contains("exited with 1") && without.messages.contains("no file run"));
+    assert!(
+        refused(&without).contains("exited with 1") && without.messages.contains("no file run")
+    );
     let failing = build(&toolbox, "exit 3");
     assert_eq!(refused(&failing), "the compiler exited with 3");
 }
@@ -304,25 +458,37 @@ fn a_source_without_end_comes_to_an_end() {
     if !usable(&toolbox, "cpp") {
         return;
     }
-    let short = Options { cpu_time: Some(Duration::from_secs(1)), ..Options::default() };
+    let short = Options {
+        cpu_time: Some(Duration::from_secs(1)),
+        ..Options::default()
+    };
     for device in ["zero", "random", "urandom"] {
         let source = format!("#include \"/dev/{device}\"\nint main() {{}}\n");
         let compilation = compile_with(&toolbox, "cpp", &[("a.cc", &source)], &short);
-        let refused = matches!(compilation.result, Err(CompileError::Refused(_) | CompileError::Limit(_)));
+        let refused = matches!(
+            compilation.result,
+            Err(CompileError::Refused(_) | CompileError::Limit(_))
+        );
         assert!(refused, "{device}: {:?}", compilation.result);
     }
     // Exponential in its depth.
     let source = "template<int N, int M> struct A { typedef typename A<N - 1, 2 * M>::t a; typedef typename A<N - 1, 2 * M + 1>::t t; };\n\
                   template<int M> struct A<0, M> { typedef int t; };\nint main() { A<30, 0>::t x = 0; return x; }\n";
     let compilation = compile_with(&toolbox, "cpp", &[("a.cc", source)], &short);
-    assert_eq!(compilation.result.unwrap_err(), CompileError::Limit(Limit::CpuTime(Duration::from_secs(1))));
+    assert_eq!(
+        compilation.result.unwrap_err(),
+        CompileError::Limit(Limit::CpuTime(Duration::from_secs(1)))
+    );
 }
 
 #[test]
 fn too_much_output_is_told() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);
-    let small = Options { output: Some(4 << 20), ..Options::default() };
+    let small = Options {
+        output: Some(4 << 20),
+        ..Options::default()
+    };
     let too_much = |compilation: Compilation, limit| {
         assert_eq!(
             compilation.result.unwrap_err(),
@@ -332,16 +498,29 @@ fn too_much_output_is_told() {
         );
     };
     if usable(&toolbox, "c") {
-        let array = |bytes: &str| format!("char a[{bytes}] = {{1}};\nint main(void) {{ return a[0]; }}\n");
-        too_much(compile_with(&toolbox, "c", &[("a.c", &array("16 << 20"))], &small), 4 << 20);
+        let array =
+            |bytes: &str| format!("char a[{bytes}] = {{1}};\nint main(void) {{ return a[0]; }}\n");
+        too_much(
+            compile_with(&toolbox, "c", &[("a.c", &array("16 << 20"))], &small),
+            4 << 20,
+        );
         // More than the temporary files may have.
-        too_much(compile(&toolbox, "c", &[("a.c", &array("1u << 30"))]), 576 << 20);
+        too_much(
+            compile(&toolbox, "c", &[("a.c", &array("1u << 30"))]),
+            576 << 20,
+        );
         let compilation = compile_with(&toolbox, "c", &[("a.c", &array("1 << 20"))], &small);
         assert!(compilation.result.is_ok(), "{compilation:?}");
     }
-    too_much(build_with(&toolbox, "head -c 100000000 /dev/zero >big", &small), 4 << 20);
+    too_much(
+        build_with(&toolbox, "head -c 100000000 /dev/zero >big", &small),
+        4 << 20,
+    );
     // It has no bytes to speak of, and would have many outside.
-    too_much(build_with(&toolbox, "truncate -s 1T sparse", &small), 4 << 20);
+    too_much(
+        build_with(&toolbox, "truncate -s 1T sparse", &small),
+        4 << 20,
+    );
     too_much(build_with(&toolbox, "mkdir $(seq 100000)", &small), 4 << 20);
 }
 
@@ -353,30 +532,60 @@ fn large_static_array_is_compiled_and_run() {
         return;
     }
     let source = |mebibytes: u64| {
-        format!("char a[{mebibytes} << 20] = {{7}};\nint main(void) {{ return a[0] + a[sizeof a - 1]; }}\n")
+        format!(
+            "char a[{mebibytes} << 20] = {{7}};\nint main(void) {{ return a[0] + a[sizeof a - 1]; }}\n"
+        )
     };
-    let limits = Limits { memory: 1 << 30, ..LIMITS };
+    let limits = Limits {
+        memory: 1 << 30,
+        ..LIMITS
+    };
     // Contest judges allow 512 MiB.
     for mebibytes in [150, 512] {
         let executable = compiled(compile(&toolbox, "c", &[("a.c", &source(mebibytes))]));
-        assert_eq!(run_with(&supervisor, &executable, &limits, "").result.outcome, Outcome::Exited(7));
+        assert_eq!(
+            run_with(&supervisor, &executable, &limits, "")
+                .result
+                .outcome,
+            Outcome::Exited(7)
+        );
     }
     let compilation = compile(&toolbox, "c", &[("a.c", &source(580))]);
     let error = compilation.result.unwrap_err();
-    assert_eq!(error, CompileError::Limit(Limit::Output(576 << 20)), "{}", compilation.messages);
-    assert!(error.to_string().starts_with("the compiler exceeded its output limit (576 MiB)"), "{error}");
+    assert_eq!(
+        error,
+        CompileError::Limit(Limit::Output(576 << 20)),
+        "{}",
+        compilation.messages
+    );
+    assert!(
+        error
+            .to_string()
+            .starts_with("the compiler exceeded its output limit (576 MiB)"),
+        "{error}"
+    );
 }
 
 #[test]
 fn too_much_memory_is_told() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);
-    let small = Options { memory: Some(64 << 20), ..Options::default() };
-    let compilation = build_with(&toolbox, "x=$(head -c 200000000 /dev/zero | tr '\\0' x)", &small);
+    let small = Options {
+        memory: Some(64 << 20),
+        ..Options::default()
+    };
+    let compilation = build_with(
+        &toolbox,
+        "x=$(head -c 200000000 /dev/zero | tr '\\0' x)",
+        &small,
+    );
     match supervisor.backend() {
         // The shell hears of it and says so.
         Backend::Rlimit => assert!(!refused(&compilation).is_empty()),
-        _ => assert_eq!(compilation.result.unwrap_err(), CompileError::Limit(Limit::Memory(64 << 20))),
+        _ => assert_eq!(
+            compilation.result.unwrap_err(),
+            CompileError::Limit(Limit::Memory(64 << 20))
+        ),
     }
 }
 
@@ -389,22 +598,48 @@ fn processes_of_a_compiler_are_counted_and_ended() {
     let compilation = build(&toolbox, &format!("sh -c 'sleep 1000; :' {token} &"));
     assert_eq!(said(&supervisor, &compiled(compilation), ""), "ran");
     assert_eq!(millibox_tests::processes_that_say(&token), []);
-    let short = Options { cpu_time: Some(Duration::from_secs(1)), ..Options::default() };
-    let compilation = build_with(&toolbox, "bomb() { bomb | bomb & }; bomb; sleep 1; exit 3", &short);
-    assert!(matches!(compilation.result, Err(CompileError::Refused(_) | CompileError::Limit(_))), "{compilation:?}");
+    let short = Options {
+        cpu_time: Some(Duration::from_secs(1)),
+        ..Options::default()
+    };
+    let compilation = build_with(
+        &toolbox,
+        "bomb() { bomb | bomb & }; bomb; sleep 1; exit 3",
+        &short,
+    );
+    assert!(
+        matches!(
+            compilation.result,
+            Err(CompileError::Refused(_) | CompileError::Limit(_))
+        ),
+        "{compilation:?}"
+    );
     let suicide = build(&toolbox, "kill -9 -1");
-    assert!(refused(&suicide).contains("ended the compilation"), "{suicide:?}");
+    assert!(
+        refused(&suicide).contains("ended the compilation"),
+        "{suicide:?}"
+    );
 }
 
 #[test]
 fn messages_are_cut_and_printable() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);
-    let compilation = build(&toolbox, "printf 'a\\033[31m\\n'; head -c 1000000 /dev/zero | tr '\\0' x >&2; exit 1");
+    let compilation = build(
+        &toolbox,
+        "printf 'a\\033[31m\\n'; head -c 1000000 /dev/zero | tr '\\0' x >&2; exit 1",
+    );
     refused(&compilation);
-    assert!(compilation.messages.starts_with("a\\u{1b}[31m\nxxx"), "{:?}", &compilation.messages[..40]);
+    assert!(
+        compilation.messages.starts_with("a\\u{1b}[31m\nxxx"),
+        "{:?}",
+        &compilation.messages[..40]
+    );
     let note = compilation.messages.trim_end().lines().last().unwrap();
-    assert_eq!(note, format!("[{} more bytes are not shown]", 1_000_007 - MESSAGES_LIMIT));
+    assert_eq!(
+        note,
+        format!("[{} more bytes are not shown]", 1_000_007 - MESSAGES_LIMIT)
+    );
     assert!(compilation.messages.len() < MESSAGES_LIMIT + 100);
 }
 
@@ -424,23 +659,51 @@ fn a_compiler_sees_nothing_of_the_host() {
             let source = format!("#include \"{path}\"\nint main(void) {{}}\n");
             let compilation = compile(&toolbox, "c", &[("a.c", &source)]);
             refused(&compilation);
-            let shown = compilation.messages.contains("root:") || compilation.messages.contains("the_secret");
-            assert!(!shown && compilation.messages.contains("No such file"), "{}", compilation.messages);
+            let shown = compilation.messages.contains("root:")
+                || compilation.messages.contains("the_secret");
+            assert!(
+                !shown && compilation.messages.contains("No such file"),
+                "{}",
+                compilation.messages
+            );
         }
     }
-    let compilation = build(&toolbox, &format!("cat {secret} /etc/passwd /etc/shadow; ls -A / /tmp; exit 1"));
+    let compilation = build(
+        &toolbox,
+        &format!("cat {secret} /etc/passwd /etc/shadow; ls -A / /tmp; exit 1"),
+    );
     refused(&compilation);
-    assert!(!compilation.messages.contains("the_secret") && !compilation.messages.contains("root:"));
-    assert!(!compilation.messages.lines().any(|line| line == "home" || line == "root"), "{}", compilation.messages);
+    assert!(
+        !compilation.messages.contains("the_secret") && !compilation.messages.contains("root:")
+    );
+    assert!(
+        !compilation
+            .messages
+            .lines()
+            .any(|line| line == "home" || line == "root"),
+        "{}",
+        compilation.messages
+    );
 }
 
 #[test]
 fn sources_cannot_be_changed() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);
-    let compilation = build(&toolbox, "echo x >/source/run; rm -f /source/run; touch /source/new /usr/new; exit 1");
+    let compilation = build(
+        &toolbox,
+        "echo x >/source/run; rm -f /source/run; touch /source/new /usr/new; exit 1",
+    );
     refused(&compilation);
-    assert_eq!(compilation.messages.matches("Read-only file system").count(), 4, "{}", compilation.messages);
+    assert_eq!(
+        compilation
+            .messages
+            .matches("Read-only file system")
+            .count(),
+        4,
+        "{}",
+        compilation.messages
+    );
 }
 
 #[test]
@@ -452,11 +715,23 @@ fn a_compiler_sees_no_network() {
     }
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let compilation =
-        build(&toolbox, &format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port} && echo connected'; exit 1"));
+    let compilation = build(
+        &toolbox,
+        &format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port} && echo connected'; exit 1"),
+    );
     refused(&compilation);
-    assert!(!compilation.messages.contains("connected"), "{}", compilation.messages);
-    assert!(compilation.messages.contains("Address family not supported"), "{}", compilation.messages);
+    assert!(
+        !compilation.messages.contains("connected"),
+        "{}",
+        compilation.messages
+    );
+    assert!(
+        compilation
+            .messages
+            .contains("Address family not supported"),
+        "{}",
+        compilation.messages
+    );
 }
 
 #[test]
@@ -464,7 +739,10 @@ fn what_is_left_is_distrusted() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);
     let link = build(&toolbox, "ln -s /etc/passwd link");
-    assert!(refused(&link).contains("\"link\", which is not a regular file"), "{link:?}");
+    assert!(
+        refused(&link).contains("\"link\", which is not a regular file"),
+        "{link:?}"
+    );
     let fifo = build(&toolbox, "mkfifo fifo");
     assert!(refused(&fifo).contains("not a regular file"), "{fifo:?}");
     // Two names of one file are two files.
@@ -481,7 +759,12 @@ fn others_on_the_host_cannot_read_or_change_a_program() {
     let us = rustix::process::geteuid().as_raw();
     for name in [".", "run", "d", "d/x"] {
         let metadata = executable.files.path().join(name).metadata().unwrap();
-        assert_eq!((metadata.uid(), metadata.mode() & 0o027), (us, 0), "{name}: {:o}", metadata.mode());
+        assert_eq!(
+            (metadata.uid(), metadata.mode() & 0o027),
+            (us, 0),
+            "{name}: {:o}",
+            metadata.mode()
+        );
     }
     let path = executable.files.path().to_owned();
     drop(executable);
@@ -499,7 +782,14 @@ fn a_compiled_program_sees_libraries_only() {
                   const char *all[] = {\"/bin/sh\", \"/usr/bin\", \"/usr/include\", \"/tmp\", \"/proc/sys\", \"/source\"};\n\
                   for (int i = 0; i < 6; i++) if (access(all[i], F_OK) == 0) puts(all[i]);\n\
                   FILE *f = fopen(\"/program/x\", \"w\"); if (f) puts(\"written\");\n}\n";
-    assert_eq!(said(&supervisor, &compiled(compile(&toolbox, "c", &[("a.c", source)])), ""), "");
+    assert_eq!(
+        said(
+            &supervisor,
+            &compiled(compile(&toolbox, "c", &[("a.c", source)])),
+            ""
+        ),
+        ""
+    );
 }
 
 // Running.
@@ -513,7 +803,14 @@ fn the_stack_is_as_large_as_the_memory() {
     }
     let source = "#include <stdio.h>\nint f(int n) { volatile char a[1000]; a[n % 1000] = 1; return n ? f(n - 1) + a[n % 1000] : 0; }\n\
                   int main(void) { printf(\"%d\\n\", f(100000)); }\n";
-    assert_eq!(said(&supervisor, &compiled(compile(&toolbox, "c", &[("a.c", source)])), ""), "100000");
+    assert_eq!(
+        said(
+            &supervisor,
+            &compiled(compile(&toolbox, "c", &[("a.c", source)])),
+            ""
+        ),
+        "100000"
+    );
 }
 
 #[test]
@@ -530,8 +827,15 @@ fn threads_have_stacks_that_fit() {
                   pthread_attr_t a; size_t size; pthread_attr_init(&a); pthread_attr_getstacksize(&a, &size);\n\
                   printf(\"%d threads, %zu MiB\\n\", made, size >> 20); }\n";
     let executable = compiled(compile(&toolbox, "c", &[("a.c", source)]));
-    let limits = Limits { memory: 64 << 20, processes: 16, ..LIMITS };
-    assert_eq!(run_with(&supervisor, &executable, &limits, "").text(), "10 threads, 2 MiB\n");
+    let limits = Limits {
+        memory: 64 << 20,
+        processes: 16,
+        ..LIMITS
+    };
+    assert_eq!(
+        run_with(&supervisor, &executable, &limits, "").text(),
+        "10 threads, 2 MiB\n"
+    );
 }
 
 #[test]
@@ -546,7 +850,11 @@ fn all_sources_of_scripts_are_looked_at() {
             compiled(compile(&toolbox, language, &[(main, fine), (other, fine)]));
             let compilation = compile(&toolbox, language, &[(main, fine), (other, bad)]);
             refused(&compilation);
-            assert!(compilation.messages.contains(other), "{}", compilation.messages);
+            assert!(
+                compilation.messages.contains(other),
+                "{}",
+                compilation.messages
+            );
         }
     }
 }
@@ -558,18 +866,32 @@ fn runtimes_know_their_memory_limit() {
     let java = "class M { public static void main(String[] a) { System.out.println(Runtime.getRuntime().maxMemory() >> 20); } }";
     let go = "package main\nimport (\"fmt\"; \"runtime/debug\")\nfunc main() { fmt.Println(debug.SetMemoryLimit(-1) >> 20) }\n";
     let js = "console.log(require('v8').getHeapStatistics().heap_size_limit >> 20);\n";
-    for (language, file, source) in [("java", "M.java", java), ("go", "m.go", go), ("js", "m.js", js)] {
+    for (language, file, source) in [
+        ("java", "M.java", java),
+        ("go", "m.go", go),
+        ("js", "m.js", js),
+    ] {
         if !usable(&toolbox, language) {
             continue;
         }
         let executable = compiled(compile(&toolbox, language, &[(file, source)]));
         let mut seen = Vec::new();
         for mebibytes in [64u64, 128] {
-            let limits = Limits { memory: mebibytes << 20, ..LIMITS };
+            let limits = Limits {
+                memory: mebibytes << 20,
+                ..LIMITS
+            };
             let output = run_with(&supervisor, &executable, &limits, "");
-            let told: u64 = output.text().trim().parse().unwrap_or_else(|_| panic!("{language}: {}", output.result));
+            let told: u64 = output
+                .text()
+                .trim()
+                .parse()
+                .unwrap_or_else(|_| panic!("{language}: {}", output.result));
             // A heap has parts that are not counted, or are counted twice.
-            assert!(told >= mebibytes - 8 && told <= mebibytes + 80, "{language}: {told} of {mebibytes}");
+            assert!(
+                told >= mebibytes - 8 && told <= mebibytes + 80,
+                "{language}: {told} of {mebibytes}"
+            );
             seen.push(told);
         }
         assert!(seen[0] < seen[1], "{language}: {seen:?}");
@@ -582,14 +904,21 @@ fn runtimes_know_their_memory_limit() {
 fn is_dynamic(executable: &Executable) -> bool {
     let bytes = std::fs::read(executable.files.path().join("program")).unwrap();
     let number = |at: usize, length: usize| {
-        bytes[at..at + length].iter().rev().fold(0usize, |number, byte| number << 8 | usize::from(*byte))
+        bytes[at..at + length]
+            .iter()
+            .rev()
+            .fold(0usize, |number, byte| number << 8 | usize::from(*byte))
     };
     let (headers, size, count) = (number(32, 8), number(54, 2), number(56, 2));
     (0..count).any(|header| number(headers + header * size, 4) == 3)
 }
 
 fn linked(supervisor: &Supervisor, link: Link) -> Toolbox<'_> {
-    Toolbox::new(supervisor, Suites::builtin().with_linking(link), Cache::none())
+    Toolbox::new(
+        supervisor,
+        Suites::builtin().with_linking(link),
+        Cache::none(),
+    )
 }
 
 #[test]
@@ -608,10 +937,26 @@ fn linking_each_way_makes_programs_that_run() {
                 skip(&format!("{language}: {fallback}"));
                 continue;
             }
-            assert_eq!(found.link, if fixed { Link::Static } else { link }, "{language}");
-            let executable = compiled(compile(&toolbox, language, &[(&suite.example.file, &suite.example.source)]));
-            assert_eq!(is_dynamic(&executable), found.link == Link::Dynamic, "{language} {link}");
-            assert_eq!(said(&supervisor, &executable, "1 2\n-3\n40\n"), "40", "{language} {link}");
+            assert_eq!(
+                found.link,
+                if fixed { Link::Static } else { link },
+                "{language}"
+            );
+            let executable = compiled(compile(
+                &toolbox,
+                language,
+                &[(&suite.example.file, &suite.example.source)],
+            ));
+            assert_eq!(
+                is_dynamic(&executable),
+                found.link == Link::Dynamic,
+                "{language} {link}"
+            );
+            assert_eq!(
+                said(&supervisor, &executable, "1 2\n-3\n40\n"),
+                "40",
+                "{language} {link}"
+            );
         }
     }
 }
@@ -675,7 +1020,10 @@ int main() {
 }
 "#;
     let supervisor = supervisor();
-    let limits = Limits { processes: 8, ..LIMITS };
+    let limits = Limits {
+        processes: 8,
+        ..LIMITS
+    };
     for link in [Link::Static, Link::Dynamic] {
         let toolbox = linked(&supervisor, link);
         if !usable(&toolbox, "cpp") {
@@ -689,7 +1037,12 @@ int main() {
         let executable = compiled(compile(&toolbox, "cpp", &[("main.cpp", SOURCE)]));
         assert_eq!(is_dynamic(&executable), link == Link::Dynamic);
         let output = run_with(&supervisor, &executable, &limits, "");
-        assert_eq!(output.result.outcome, Outcome::Exited(0), "{link}: {}", output.result);
+        assert_eq!(
+            output.result.outcome,
+            Outcome::Exited(0),
+            "{link}: {}",
+            output.result
+        );
         assert_eq!(output.text().trim(), "thrown 3.14 341111", "{link}");
     }
 }
@@ -719,31 +1072,58 @@ fn missing_static_libraries_make_programs_dynamic_with_a_remedy() {
     assert!(fallback.why.contains("no libown.a"), "{fallback:?}");
     assert_eq!(fallback.remedy, "apt install own-static-libraries");
     let compilation = compile(&toolbox, "own", &[("x.own", "good")]);
-    assert!(compilation.messages.contains("apt install own-static-libraries"), "{:?}", compilation.messages);
+    assert!(
+        compilation
+            .messages
+            .contains("apt install own-static-libraries"),
+        "{:?}",
+        compilation.messages
+    );
     let executable = compiled(compilation);
-    assert_eq!(std::fs::read(executable.files.path().join("program")).unwrap(), b"dynamic\n");
+    assert_eq!(
+        std::fs::read(executable.files.path().join("program")).unwrap(),
+        b"dynamic\n"
+    );
     // Not wanted, not tried.
-    let dynamic = Toolbox::new(&supervisor, shell_suites(script).with_linking(Link::Dynamic), Cache::none());
-    let found = dynamic.linking(dynamic.suites().named("own").unwrap()).unwrap().unwrap();
+    let dynamic = Toolbox::new(
+        &supervisor,
+        shell_suites(script).with_linking(Link::Dynamic),
+        Cache::none(),
+    );
+    let found = dynamic
+        .linking(dynamic.suites().named("own").unwrap())
+        .unwrap()
+        .unwrap();
     assert_eq!((found.link, found.fallback), (Link::Dynamic, None));
 }
 
 #[test]
 fn source_that_cannot_be_linked_statically_is_linked_dynamically_and_says_so() {
     let supervisor = supervisor();
-    let script =
-        r#"case $(cat $1) in bad) exit 1;; shared) [ $3 = dynamic ] || exit 1;; esac; echo $3 >$2 && chmod +x $2"#;
+    let script = r#"case $(cat $1) in bad) exit 1;; shared) [ $3 = dynamic ] || exit 1;; esac; echo $3 >$2 && chmod +x $2"#;
     let toolbox = Toolbox::new(&supervisor, shell_suites(script), Cache::none());
     let product = |compilation: Compilation| {
         let messages = compilation.messages.clone();
         let executable = compiled(compilation);
-        (std::fs::read_to_string(executable.files.path().join("program")).unwrap(), messages)
+        (
+            std::fs::read_to_string(executable.files.path().join("program")).unwrap(),
+            messages,
+        )
     };
-    assert_eq!(product(compile(&toolbox, "own", &[("x.own", "good")])), ("static\n".to_owned(), String::new()));
+    assert_eq!(
+        product(compile(&toolbox, "own", &[("x.own", "good")])),
+        ("static\n".to_owned(), String::new())
+    );
     let (made, messages) = product(compile(&toolbox, "own", &[("x.own", "shared")]));
     assert_eq!(made, "dynamic\n");
-    assert!(messages.starts_with("[millibox: it cannot be linked statically"), "{messages}");
-    assert_eq!(refused(&compile(&toolbox, "own", &[("x.own", "bad")])), "the compiler exited with 1");
+    assert!(
+        messages.starts_with("[millibox: it cannot be linked statically"),
+        "{messages}"
+    );
+    assert_eq!(
+        refused(&compile(&toolbox, "own", &[("x.own", "bad")])),
+        "the compiler exited with 1"
+    );
 }
 
 #[test]
@@ -756,7 +1136,10 @@ fn cache_keeps_static_and_dynamic_programs_apart() {
         let toolbox = Toolbox::new(&supervisor, shell_suites(script).with_linking(link), cache);
         let compilation = compile(&toolbox, "own", &[("x.own", "good")]);
         let from_cache = compilation.from_cache;
-        (from_cache, std::fs::read_to_string(compiled(compilation).files.path().join("program")).unwrap())
+        (
+            from_cache,
+            std::fs::read_to_string(compiled(compilation).files.path().join("program")).unwrap(),
+        )
     };
     for (link, made) in [(Link::Static, "static\n"), (Link::Dynamic, "dynamic\n")] {
         assert_eq!(from(link), (false, made.to_owned()));
@@ -777,29 +1160,70 @@ fn what_was_compiled_is_not_compiled_again() {
     }
     let source = "#include \"x.h\"\n#warning told\nint main(void) { return X; }\n";
     let from = |toolbox: &Toolbox<'_>, language: &str, header: &str, options: &Options| {
-        let compilation = compile_with(toolbox, language, &[("a.c", source), ("x.h", header)], options);
+        let compilation = compile_with(
+            toolbox,
+            language,
+            &[("a.c", source), ("x.h", header)],
+            options,
+        );
         assert!(compilation.messages.contains("told"), "{compilation:?}");
         let from_cache = compilation.from_cache;
         let executable = compiled(compilation);
-        (from_cache, run_with(&supervisor, &executable, &LIMITS, "").result.exit_code)
+        (
+            from_cache,
+            run_with(&supervisor, &executable, &LIMITS, "")
+                .result
+                .exit_code,
+        )
     };
     let usual = Options::default();
-    assert_eq!(from(&toolbox, "c17", "#define X 1\n", &usual), (false, Some(1)));
-    assert_eq!(from(&toolbox, "c17", "#define X 1\n", &usual), (true, Some(1)));
+    assert_eq!(
+        from(&toolbox, "c17", "#define X 1\n", &usual),
+        (false, Some(1))
+    );
+    assert_eq!(
+        from(&toolbox, "c17", "#define X 1\n", &usual),
+        (true, Some(1))
+    );
     let later = Toolbox::new(&supervisor, Suites::builtin(), cache());
-    assert_eq!(from(&later, "c17", "#define X 1\n", &usual), (true, Some(1)));
+    assert_eq!(
+        from(&later, "c17", "#define X 1\n", &usual),
+        (true, Some(1))
+    );
     // Whatever differs counts.
-    assert_eq!(from(&toolbox, "c17", "#define X 2\n", &usual), (false, Some(2)));
-    assert_eq!(from(&toolbox, "c11", "#define X 1\n", &usual), (false, Some(1)));
-    let large = Options { output: Some(1 << 20), ..Options::default() };
-    assert_eq!(from(&toolbox, "c17", "#define X 1\n", &large), (false, Some(1)));
+    assert_eq!(
+        from(&toolbox, "c17", "#define X 2\n", &usual),
+        (false, Some(2))
+    );
+    assert_eq!(
+        from(&toolbox, "c11", "#define X 1\n", &usual),
+        (false, Some(1))
+    );
+    let large = Options {
+        output: Some(1 << 20),
+        ..Options::default()
+    };
+    assert_eq!(
+        from(&toolbox, "c17", "#define X 1\n", &large),
+        (false, Some(1))
+    );
     let own = directory.path().join("suites");
     std::fs::create_dir(&own).unwrap();
-    std::fs::write(own.join("c.toml"), include_str!("../../suites/c.toml").replace("-O2", "-O1")).unwrap();
+    std::fs::write(
+        own.join("c.toml"),
+        include_str!("../../suites/c.toml").replace("-O2", "-O1"),
+    )
+    .unwrap();
     let other = Toolbox::new(&supervisor, Suites::with_directory(&own).unwrap(), cache());
-    assert_eq!(from(&other, "c17", "#define X 1\n", &usual), (false, Some(1)));
+    assert_eq!(
+        from(&other, "c17", "#define X 1\n", &usual),
+        (false, Some(1))
+    );
     let uncached = Toolbox::new(&supervisor, Suites::builtin(), Cache::none());
-    assert_eq!(from(&uncached, "c17", "#define X 1\n", &usual), (false, Some(1)));
+    assert_eq!(
+        from(&uncached, "c17", "#define X 1\n", &usual),
+        (false, Some(1))
+    );
     // A damaged entry is compiled again.
     for entry in std::fs::read_dir(directory.path().join("cache")).unwrap() {
         let path = entry.unwrap().path();
@@ -808,8 +1232,14 @@ fn what_was_compiled_is_not_compiled_again() {
         bytes[last] ^= 1;
         std::fs::write(&path, bytes).unwrap();
     }
-    assert_eq!(from(&toolbox, "c17", "#define X 1\n", &usual), (false, Some(1)));
-    assert_eq!(from(&toolbox, "c17", "#define X 1\n", &usual), (true, Some(1)));
+    assert_eq!(
+        from(&toolbox, "c17", "#define X 1\n", &usual),
+        (false, Some(1))
+    );
+    assert_eq!(
+        from(&toolbox, "c17", "#define X 1\n", &usual),
+        (true, Some(1))
+    );
 }
 
 #[test]
@@ -873,27 +1303,45 @@ fn a_compiler_that_works_for_nobody_has_refused_nobody() {
         }
     };
     let why = judge_error("['/bin/sh', '-c', 'echo no such option; exit 1']");
-    assert_eq!(why, "Own does not work here: the compiler exited with 1: no such option");
+    assert_eq!(
+        why,
+        "Own does not work here: the compiler exited with 1: no such option"
+    );
     assert!(judge_error("['/usr/bin/there-is-none', '{main}']").contains("exited with 127"));
-    assert!(judge_error("['/bin/sh', '-c', 'truncate -s 1G {executable}']").contains("output limit"));
+    assert!(
+        judge_error("['/bin/sh', '-c', 'truncate -s 1G {executable}']").contains("output limit")
+    );
     // One that takes the example has.
     let command = "['/bin/sh', '-c', 'grep -q good {main}']";
     let toolbox = Toolbox::new(&supervisor, own_suites("cat", command), Cache::none());
-    assert_eq!(refused(&compile(&toolbox, "own", &[("x.own", "bad")])), "the compiler exited with 1");
+    assert_eq!(
+        refused(&compile(&toolbox, "own", &[("x.own", "bad")])),
+        "the compiler exited with 1"
+    );
 }
 
 #[test]
 fn a_tool_that_is_not_there_is_named_with_its_package() {
     let supervisor = supervisor();
-    let toolbox = Toolbox::new(&supervisor, own_suites("there-is-none", "['{executable}']"), Cache::none());
+    let toolbox = Toolbox::new(
+        &supervisor,
+        own_suites("there-is-none", "['{executable}']"),
+        Cache::none(),
+    );
     let suite = toolbox.suites().named("own").unwrap();
-    let missing =
-        Availability::Missing { program: "there-is-none".to_owned(), remedy: "apt install own-compiler".to_owned() };
+    let missing = Availability::Missing {
+        program: "there-is-none".to_owned(),
+        remedy: "apt install own-compiler".to_owned(),
+    };
     assert_eq!(toolbox.availability(suite), missing);
-    let Err(CompileError::Unavailable(why)) = compile(&toolbox, "own", &[("x.own", "")]).result else {
+    let Err(CompileError::Unavailable(why)) = compile(&toolbox, "own", &[("x.own", "")]).result
+    else {
         panic!("compiled")
     };
-    assert_eq!(why, "Own cannot be used here: there-is-none is not installed; try: apt install own-compiler");
+    assert_eq!(
+        why,
+        "Own cannot be used here: there-is-none is not installed; try: apt install own-compiler"
+    );
 }
 
 /// A script as tool, below the directory.
@@ -909,9 +1357,18 @@ fn a_tool_outside_of_the_system_is_shown() {
     let supervisor = supervisor();
     let directory = millibox_tests::directory();
     let tool = script(directory.path(), "echo own 1.2; echo more");
-    let toolbox = Toolbox::new(&supervisor, own_suites(&tool, "['{executable}']"), Cache::none());
+    let toolbox = Toolbox::new(
+        &supervisor,
+        own_suites(&tool, "['{executable}']"),
+        Cache::none(),
+    );
     let availability = toolbox.availability(toolbox.suites().named("own").unwrap());
-    assert_eq!(availability, Availability::Available { version: "own 1.2".to_owned() });
+    assert_eq!(
+        availability,
+        Availability::Available {
+            version: "own 1.2".to_owned()
+        }
+    );
 }
 
 #[test]
@@ -919,7 +1376,11 @@ fn a_tool_that_fails_is_broken() {
     let supervisor = supervisor();
     let directory = millibox_tests::directory();
     let tool = script(directory.path(), "echo 'no licence' >&2; exit 1");
-    let toolbox = Toolbox::new(&supervisor, own_suites(&tool, "['{executable}']"), Cache::none());
+    let toolbox = Toolbox::new(
+        &supervisor,
+        own_suites(&tool, "['{executable}']"),
+        Cache::none(),
+    );
     match toolbox.availability(toolbox.suites().named("own").unwrap()) {
         Availability::Broken { said, remedy, .. } => {
             assert_eq!(said, "exited with 1: no licence");
@@ -938,10 +1399,17 @@ fn a_tool_that_only_we_can_reach_is_unreachable() {
     let directory = millibox_tests::directory();
     let tool = script(directory.path(), "echo own 1.2");
     millibox_tests::share(directory.path(), 0o700);
-    let toolbox = Toolbox::new(&supervisor, own_suites(&tool, "['{executable}']"), Cache::none());
+    let toolbox = Toolbox::new(
+        &supervisor,
+        own_suites(&tool, "['{executable}']"),
+        Cache::none(),
+    );
     match toolbox.availability(toolbox.suites().named("own").unwrap()) {
         Availability::Unreachable { why, remedy, .. } => {
-            assert!(why.contains(directory.path().to_str().unwrap()) && why.contains("mode 700"), "{why}");
+            assert!(
+                why.contains(directory.path().to_str().unwrap()) && why.contains("mode 700"),
+                "{why}"
+            );
             assert_eq!(remedy, "apt install own-compiler");
         }
         other => panic!("{other:?}"),
@@ -952,7 +1420,11 @@ fn a_tool_that_only_we_can_reach_is_unreachable() {
 
 fn languages(arguments: &[&str]) -> std::process::Output {
     let command = millibox_tests::executable("millibox");
-    std::process::Command::new(command).arg("languages").args(arguments).output().unwrap()
+    std::process::Command::new(command)
+        .arg("languages")
+        .args(arguments)
+        .output()
+        .unwrap()
 }
 
 #[test]
@@ -962,7 +1434,11 @@ fn the_command_lists_languages() {
     let all = all.as_array().unwrap();
     assert_eq!(all.len(), Suites::builtin().iter().count());
     for line in all {
-        assert_eq!(line["remedy"].is_null(), line["state"] == "available", "{line}");
+        assert_eq!(
+            line["remedy"].is_null(),
+            line["state"] == "available",
+            "{line}"
+        );
         assert!(!line["detail"].as_str().unwrap().is_empty(), "{line}");
     }
     let usable = all.iter().all(|line| line["state"] == "available");
@@ -975,16 +1451,37 @@ fn the_command_tries_examples_and_says_faults() {
     let file = directory.path().join("c.toml");
     let good = include_str!("../../suites/scripts.toml");
     std::fs::write(&file, good.replace("echo \"$sum\"", "echo no sum")).unwrap();
-    let output = languages(&["--try", "scripts", "--suites", directory.path().to_str().unwrap()]);
+    let output = languages(&[
+        "--try",
+        "scripts",
+        "--suites",
+        directory.path().to_str().unwrap(),
+    ]);
     let text = String::from_utf8_lossy(&output.stdout);
-    let [line] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
-    assert!(line.starts_with('✗') && line.contains("wrote \"no sum\" instead of \"40\""), "{line}");
+    let [line] = text.lines().collect::<Vec<_>>()[..] else {
+        panic!("{text}")
+    };
+    assert!(
+        line.starts_with('✗') && line.contains("wrote \"no sum\" instead of \"40\""),
+        "{line}"
+    );
 
-    std::fs::write(&file, good.replace("title", "titel").replace("shell", "sehll").replace("[run]", "[rum]")).unwrap();
+    std::fs::write(
+        &file,
+        good.replace("title", "titel")
+            .replace("shell", "sehll")
+            .replace("[run]", "[rum]"),
+    )
+    .unwrap();
     let output = languages(&["--suites", directory.path().to_str().unwrap()]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(125));
-    for part in ["c.toml:4: there is no key \"titel\"", "\"rum\"", "did you mean \"run\"?", "faults, see above"] {
+    for part in [
+        "c.toml:4: there is no key \"titel\"",
+        "\"rum\"",
+        "did you mean \"run\"?",
+        "faults, see above",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

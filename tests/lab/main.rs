@@ -13,7 +13,9 @@ use std::time::Duration;
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(executable("millibox-lab"));
-    command.args(arguments).env("MILLIBOX_SUPERVISOR", executable("millibox-supervisor"));
+    command
+        .args(arguments)
+        .env("MILLIBOX_SUPERVISOR", executable("millibox-supervisor"));
     command
 }
 
@@ -22,28 +24,45 @@ fn lab(arguments: &[&str]) -> Output {
 }
 
 fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 fn names() -> Vec<String> {
     let output = lab(&["list"]);
     assert!(output.status.success(), "{}", said(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.lines().filter(|line| !line.is_empty() && !line.starts_with(' ')).map(str::to_owned).collect()
+    text.lines()
+        .filter(|line| !line.is_empty() && !line.starts_with(' '))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Runs one experiment, checks everything that it wrote, and returns its report.
 fn experiment(name: &str, more: &[&str]) -> Value {
     let directory = tempfile::tempdir().expect("a directory");
     let out = directory.path().join("results");
-    let mut arguments = vec![name, "--scale", "smoke", "--out", out.to_str().expect("a path")];
+    let mut arguments = vec![
+        name,
+        "--scale",
+        "smoke",
+        "--out",
+        out.to_str().expect("a path"),
+    ];
     arguments.extend(more);
     let output = lab(&arguments);
     assert!(output.status.success(), "{name}: {}", said(&output));
 
-    let read = |file: &str| std::fs::read_to_string(out.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let read = |file: &str| {
+        std::fs::read_to_string(out.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    };
     let report: Value = serde_json::from_str(&read(&format!("{name}.json"))).expect("JSON");
-    for key in ["machine", "backend", "command", "seed", "started", "seconds", "millibox"] {
+    for key in [
+        "machine", "backend", "command", "seed", "started", "seconds", "millibox",
+    ] {
         assert!(!report[key].is_null(), "{name}: no {key}");
     }
     assert!(report["machine"]["kernel"].is_string());
@@ -54,8 +73,19 @@ fn experiment(name: &str, more: &[&str]) -> Value {
     }
     let page = read("index.html");
     let parsed = scraper::Html::parse_document(&page);
-    let count = |selector: &str| parsed.select(&scraper::Selector::parse(selector).expect("a selector")).count();
-    assert_eq!((count("html > body > h1"), count(&format!("section#{name} > h2"))), (1, 1), "{name}");
+    let count = |selector: &str| {
+        parsed
+            .select(&scraper::Selector::parse(selector).expect("a selector"))
+            .count()
+    };
+    assert_eq!(
+        (
+            count("html > body > h1"),
+            count(&format!("section#{name} > h2"))
+        ),
+        (1, 1),
+        "{name}"
+    );
     assert_eq!(
         count("section > h3 + figure, section > h3 + table, section > h3 + ul, section > h3 + dl"),
         count("h3"),
@@ -64,15 +94,27 @@ fn experiment(name: &str, more: &[&str]) -> Value {
     let summary = read("summary.md");
     for table in tables {
         let title = table["title"].as_str().expect("a title");
-        assert!(summary.contains(title), "{name}: {title} is not in the summary");
+        assert!(
+            summary.contains(title),
+            "{name}: {title} is not in the summary"
+        );
     }
     let plots: Vec<_> = std::fs::read_dir(&out)
         .expect("results")
         .flatten()
-        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "svg"))
+        .filter(|entry| {
+            entry
+                .path()
+                .extension()
+                .is_some_and(|extension| extension == "svg")
+        })
         .collect();
     assert!(!plots.is_empty(), "{name}: no plot");
-    assert_eq!(count("figure > svg"), plots.len(), "{name}: plots are in the page");
+    assert_eq!(
+        count("figure > svg"),
+        plots.len(),
+        "{name}: plots are in the page"
+    );
     for plot in plots {
         is_svg(&plot.path());
     }
@@ -87,7 +129,11 @@ fn look_at(name: &str, table: &Value) {
         let figures = variant["figures"].as_array().expect("figures");
         assert_eq!(figures.len(), metrics, "{name}: {variant}");
         for figures in figures {
-            let number = |key: &str| figures[key].as_f64().unwrap_or_else(|| panic!("{name}: {key} in {figures}"));
+            let number = |key: &str| {
+                figures[key]
+                    .as_f64()
+                    .unwrap_or_else(|| panic!("{name}: {key} in {figures}"))
+            };
             assert!(number("n") >= 1.0, "{name}: {variant}");
             let order = ["min", "q1", "median", "q3", "p99", "p999", "max"].map(number);
             assert!(order.is_sorted(), "{name}: {order:?}");
@@ -99,7 +145,10 @@ fn look_at(name: &str, table: &Value) {
         }
     }
     for missing in table["missing"].as_array().expect("missing") {
-        assert!(missing["name"].is_string() && missing["why"].as_str().is_some_and(|why| !why.is_empty()));
+        assert!(
+            missing["name"].is_string()
+                && missing["why"].as_str().is_some_and(|why| !why.is_empty())
+        );
     }
 }
 
@@ -110,13 +159,23 @@ fn is_svg(path: &Path) {
     loop {
         match reader.read_event() {
             Ok(quick_xml::events::Event::Eof) => break,
-            Ok(quick_xml::events::Event::Start(_) | quick_xml::events::Event::Empty(_)) => elements += 1,
+            Ok(quick_xml::events::Event::Start(_) | quick_xml::events::Event::Empty(_)) => {
+                elements += 1
+            }
             Ok(_) => {}
             Err(error) => panic!("{}: {error}", path.display()),
         }
     }
-    assert!(elements > 10 && text.starts_with("<svg"), "{}: {elements} elements", path.display());
-    assert!(!text.contains("NaN") && !text.contains("inf"), "{}", path.display());
+    assert!(
+        elements > 10 && text.starts_with("<svg"),
+        "{}: {elements} elements",
+        path.display()
+    );
+    assert!(
+        !text.contains("NaN") && !text.contains("inf"),
+        "{}",
+        path.display()
+    );
 }
 
 #[test]
@@ -128,7 +187,11 @@ fn each_experiment_writes_json_plots_summary_and_page() {
         assert_eq!(report["experiment"], name.as_str());
         if name == "reactive" || name == "interception" {
             // These compare nothing but the lab's own programs, so no variant may be missing.
-            let missing = |table: &Value| table["missing"].as_array().is_some_and(|missing| !missing.is_empty());
+            let missing = |table: &Value| {
+                table["missing"]
+                    .as_array()
+                    .is_some_and(|missing| !missing.is_empty())
+            };
             let tables = report["tables"].as_array().expect("tables");
             assert!(!tables.iter().any(missing), "{name}: {tables:?}");
         }
@@ -145,27 +208,54 @@ fn peer_that_is_missing_or_fails_is_named_with_its_reason() {
             "#!/bin/sh\n[ \"$1\" != --version ] || exit 0\necho >> \"$0.count\"\ncount=$(wc -l < \"$0.count\")\n{words}\n"
         );
         std::fs::write(&path, words).expect("a script");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
+            .expect("executable");
         path
     };
     // It works for the first calls only.
-    let tired = script("tired", "[ $count -le 3 ] || { echo 'no more' >&2; exit 1; }");
+    let tired = script(
+        "tired",
+        "[ $count -le 3 ] || { echo 'no more' >&2; exit 1; }",
+    );
     let tired = format!("bubblewrap={}", tired.display());
     let stuck = script("stuck", "exec sleep 1000");
     let stuck = format!("firejail={}", stuck.display());
-    let gone =
-        ["--peer", "nsjail=/nonexistent/nsjail", "--peer", "go-judge=/bin/false", "--peer", &tired, "--peer", &stuck];
+    let gone = [
+        "--peer",
+        "nsjail=/nonexistent/nsjail",
+        "--peer",
+        "go-judge=/bin/false",
+        "--peer",
+        &tired,
+        "--peer",
+        &stuck,
+    ];
     let report = experiment("peers", &gone);
     let missing = report["tables"][0]["missing"].as_array().expect("missing");
     let why = |name: &str| {
-        let found = missing.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{name} in {missing:?}"));
+        let found = missing
+            .iter()
+            .find(|one| one["name"] == name)
+            .unwrap_or_else(|| panic!("{name} in {missing:?}"));
         found["why"].as_str().expect("a reason").to_owned()
     };
     assert!(why("nsjail").contains("/nonexistent/nsjail"));
     // These exist and fail, at once or later. The table names them, and the others are measured.
-    assert!(why("go-judge").contains("did not start"), "{}", why("go-judge"));
-    assert!(why("bubblewrap").ends_with("no more"), "{}", why("bubblewrap"));
-    assert!(why("firejail").contains("no end within 10 s"), "{}", why("firejail"));
+    assert!(
+        why("go-judge").contains("did not start"),
+        "{}",
+        why("go-judge")
+    );
+    assert!(
+        why("bubblewrap").ends_with("no more"),
+        "{}",
+        why("bubblewrap")
+    );
+    assert!(
+        why("firejail").contains("no end within 10 s"),
+        "{}",
+        why("firejail")
+    );
     assert_eq!(report["tables"][0]["variants"][1]["name"], "millibox");
 }
 
@@ -174,18 +264,35 @@ fn signal_ends_the_lab_and_leaves_nothing() {
     for (name, signal) in [("peers", Signal::TERM), ("true", Signal::INT)] {
         let directory = tempfile::tempdir().expect("a directory");
         // The sandbox's user must be able to reach the files in it.
-        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).expect("opened");
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755))
+            .expect("opened");
         let mut command = command(&[name, "--scale", "full"]);
-        let child = command.env("TMPDIR", directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let child = command
+            .env("TMPDIR", directory.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
         let child = child.expect("millibox-lab");
-        let in_it = || std::fs::read_dir(directory.path()).expect("the directory").count();
-        assert!(eventually(Duration::from_secs(20), || in_it() > 0), "{name} has no directory");
+        let in_it = || {
+            std::fs::read_dir(directory.path())
+                .expect("the directory")
+                .count()
+        };
+        assert!(
+            eventually(Duration::from_secs(20), || in_it() > 0),
+            "{name} has no directory"
+        );
         std::thread::sleep(Duration::from_secs(2));
         let gone = Gone::new(child.id(), Vec::new());
         kill(child.id() as i32, signal);
         // Returns when every process that holds its pipes is gone.
         let output = child.wait_with_output().expect("its end");
-        assert_eq!(output.status.code(), Some(128 + signal.as_raw()), "{name}: {}", said(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(128 + signal.as_raw()),
+            "{name}: {}",
+            said(&output)
+        );
         assert_eq!(in_it(), 0, "{name} left its directory");
         gone.assert();
     }
@@ -229,16 +336,40 @@ fn invalid_options_are_rejected_in_one_line() {
         (&["true", "--runs", "20", "--seconds", "inf"], "--seconds"),
         (&["true", "--runs", "20", "--seconds=-1"], "--seconds"),
         (&["true", "--runs", "20", "--seconds", "1e300"], "--seconds"),
-        (&["true", "--runs", "20", "--seconds", "0.01", "--peer", "nsjali=/bin/true"], "nsjail, bubblewrap"),
         (
-            &["true", "--runs", "20", "--seconds", "0.01", "--peer", "nsjail=/a", "--peer", "nsjail=/b"],
+            &[
+                "true",
+                "--runs",
+                "20",
+                "--seconds",
+                "0.01",
+                "--peer",
+                "nsjali=/bin/true",
+            ],
+            "nsjail, bubblewrap",
+        ),
+        (
+            &[
+                "true",
+                "--runs",
+                "20",
+                "--seconds",
+                "0.01",
+                "--peer",
+                "nsjail=/a",
+                "--peer",
+                "nsjail=/b",
+            ],
             "--peer nsjail: given more than once",
         ),
     ] {
         let output = lab(arguments);
         let words = said(&output);
         assert_eq!(output.status.code(), Some(125), "{arguments:?}: {words}");
-        assert!(words.contains(named) && words.trim().lines().count() == 1, "{arguments:?}: {words}");
+        assert!(
+            words.contains(named) && words.trim().lines().count() == 1,
+            "{arguments:?}: {words}"
+        );
     }
 }
 
@@ -247,31 +378,82 @@ fn output_to_a_closed_stream_is_an_error_and_no_panic() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     for arguments in [&["list"][..], &["--completions", "bash"]] {
-        let output = command(arguments).stdout(writer.try_clone().expect("a pipe")).output().expect("millibox-lab");
-        assert_eq!((output.status.code(), said(&output)), (Some(141), String::new()), "{arguments:?}");
+        let output = command(arguments)
+            .stdout(writer.try_clone().expect("a pipe"))
+            .output()
+            .expect("millibox-lab");
+        assert_eq!(
+            (output.status.code(), said(&output)),
+            (Some(141), String::new()),
+            "{arguments:?}"
+        );
     }
     // Rust opens /dev/null in place of a closed standard output; JSON written to it would be lost.
-    for arguments in [&["true", "--runs", "20", "--seconds", "0.01", "--json", "-"][..], &["--completions", "bash"]] {
-        for (script, status) in [("exec \"$0\" \"$@\" >&-", 125), ("exec \"$0\" \"$@\" >/dev/null", 0)] {
+    for arguments in [
+        &["true", "--runs", "20", "--seconds", "0.01", "--json", "-"][..],
+        &["--completions", "bash"],
+    ] {
+        for (script, status) in [
+            ("exec \"$0\" \"$@\" >&-", 125),
+            ("exec \"$0\" \"$@\" >/dev/null", 0),
+        ] {
             let mut shell = Command::new("/bin/sh");
-            shell.args(["-c", script]).arg(executable("millibox-lab")).args(arguments);
-            let output = shell.env("MILLIBOX_SUPERVISOR", executable("millibox-supervisor")).output().expect("a shell");
-            assert_eq!(output.status.code(), Some(status), "{script}: {arguments:?}: {}", said(&output));
+            shell
+                .args(["-c", script])
+                .arg(executable("millibox-lab"))
+                .args(arguments);
+            let output = shell
+                .env("MILLIBOX_SUPERVISOR", executable("millibox-supervisor"))
+                .output()
+                .expect("a shell");
+            assert_eq!(
+                output.status.code(),
+                Some(status),
+                "{script}: {arguments:?}: {}",
+                said(&output)
+            );
             let is_named = said(&output).contains("cannot write to standard output: it is closed");
-            assert_eq!(is_named, status == 125, "{script}: {arguments:?}: {}", said(&output));
+            assert_eq!(
+                is_named,
+                status == 125,
+                "{script}: {arguments:?}: {}",
+                said(&output)
+            );
         }
     }
-    let full = std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
-    let output = command(&["list"]).stdout(full).output().expect("millibox-lab");
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .expect("/dev/full");
+    let output = command(&["list"])
+        .stdout(full)
+        .output()
+        .expect("millibox-lab");
     assert_eq!(output.status.code(), Some(125), "{}", said(&output));
-    assert!(said(&output).starts_with("millibox-lab: cannot write to standard output"), "{}", said(&output));
+    assert!(
+        said(&output).starts_with("millibox-lab: cannot write to standard output"),
+        "{}",
+        said(&output)
+    );
 }
 
 #[test]
 fn millibox_bench_is_rejected_with_a_hint_at_millibox_lab() {
     for arguments in [&["bench", "true"][..], &["bench"], &["help", "bench"]] {
-        let output = Command::new(executable("millibox")).args(arguments).output().expect("millibox");
-        assert_eq!(output.status.code(), Some(125), "{arguments:?}: {}", said(&output));
-        assert!(said(&output).contains("millibox-lab"), "{arguments:?}: {}", said(&output));
+        let output = Command::new(executable("millibox"))
+            .args(arguments)
+            .output()
+            .expect("millibox");
+        assert_eq!(
+            output.status.code(),
+            Some(125),
+            "{arguments:?}: {}",
+            said(&output)
+        );
+        assert!(
+            said(&output).contains("millibox-lab"),
+            "{arguments:?}: {}",
+            said(&output)
+        );
     }
 }

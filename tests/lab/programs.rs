@@ -9,9 +9,17 @@ use std::process::{Command, Output, Stdio};
 fn program(arguments: &[&str], input: &str) -> Output {
     let mut command = Command::new(executable("millibox-lab"));
     command.arg("lab-program").args(arguments);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command");
-    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("write");
+    child
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(input.as_bytes())
+        .expect("write");
     child.wait_with_output().expect("wait")
 }
 
@@ -19,21 +27,42 @@ fn program(arguments: &[&str], input: &str) -> Output {
 fn under(around: &str, script: &str) -> (String, Value) {
     let output = program(&["under", around, "/bin/sh", "-c", script], "");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let used: Value = said.lines().last().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
+    let used: Value = said
+        .lines()
+        .last()
+        .and_then(|line| serde_json::from_str(line).ok())
+        .unwrap_or_default();
     assert!(used["calls"].is_u64(), "{around}: {said:?}");
-    assert_eq!(output.status.code().map(i64::from), used["code"].as_i64(), "{around}: {said}");
+    assert_eq!(
+        output.status.code().map(i64::from),
+        used["code"].as_i64(),
+        "{around}: {said}"
+    );
     (String::from_utf8_lossy(&output.stdout).into_owned(), used)
 }
 
-const ALL: [&str; 6] = ["nothing", "ptrace", "notify", "notify-sync", "seccomp-allow", "seccomp-argument"];
+const ALL: [&str; 6] = [
+    "nothing",
+    "ptrace",
+    "notify",
+    "notify-sync",
+    "seccomp-allow",
+    "seccomp-argument",
+];
 
 #[test]
 fn program_under_any_observer_behaves_the_same() {
     for around in ALL {
         // A child, a pipe, a signal that is caught.
-        let (said, used) =
-            under(around, "trap 'echo caught' USR1; (echo a; echo b) | tail -n 1; kill -USR1 $$; exit 7");
-        assert_eq!((said.as_str(), used["code"].as_i64()), ("b\ncaught\n", Some(7)), "{around}");
+        let (said, used) = under(
+            around,
+            "trap 'echo caught' USR1; (echo a; echo b) | tail -n 1; kill -USR1 $$; exit 7",
+        );
+        assert_eq!(
+            (said.as_str(), used["code"].as_i64()),
+            ("b\ncaught\n", Some(7)),
+            "{around}"
+        );
         let (_, used) = under(around, "kill -KILL $$");
         assert_eq!(used["code"].as_i64(), Some(128 + 9), "{around}");
     }
@@ -42,7 +71,10 @@ fn program_under_any_observer_behaves_the_same() {
 #[test]
 fn observer_of_calls_counts_each_call() {
     let calls = |around: &str, times: usize| {
-        let (_, used) = under(around, &format!("for i in $(seq {times}); do umask 22; done"));
+        let (_, used) = under(
+            around,
+            &format!("for i in $(seq {times}); do umask 22; done"),
+        );
         used["calls"].as_u64().expect("a number")
     };
     for around in ["ptrace", "notify", "notify-sync"] {
@@ -57,9 +89,18 @@ fn observer_of_calls_counts_each_call() {
 
 #[test]
 fn seccomp_observer_has_a_filter_attached() {
-    for (around, mode) in [("nothing", "0"), ("notify", "2"), ("seccomp-allow", "2"), ("seccomp-argument", "2")] {
+    for (around, mode) in [
+        ("nothing", "0"),
+        ("notify", "2"),
+        ("seccomp-allow", "2"),
+        ("seccomp-argument", "2"),
+    ] {
         let (said, _) = under(around, "grep '^Seccomp:' /proc/self/status");
-        assert_eq!(said.split_whitespace().last(), Some(mode), "{around}: {said}");
+        assert_eq!(
+            said.split_whitespace().last(),
+            Some(mode),
+            "{around}: {said}"
+        );
     }
 }
 
@@ -67,7 +108,11 @@ fn seccomp_observer_has_a_filter_attached() {
 fn solution_answers_each_query() {
     for form in [&["answer", "3"][..], &["batch"]] {
         let output = program(form, "2\n3\n1000002\n");
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "4\n9\n1\n", "{form:?}");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "4\n9\n1\n",
+            "{form:?}"
+        );
     }
     // The answers given here are wrong.
     let output = program(&["ask", "2"], "5\n5\n");

@@ -27,7 +27,9 @@ const LIMITS: Limits = Limits {
 };
 
 fn judge(supervisor: &Supervisor, arguments: &[&str]) -> JudgedTest {
-    let request = request(arguments.iter().copied()).cpu_time_limit(LIMITS.cpu_time).real_time_limit(LIMITS.real_time);
+    let request = request(arguments.iter().copied())
+        .cpu_time_limit(LIMITS.cpu_time)
+        .real_time_limit(LIMITS.real_time);
     let run = result(supervisor, &request);
     let verdict = match run.outcome {
         Outcome::Exited(0) => Verdict::Accepted,
@@ -35,9 +37,24 @@ fn judge(supervisor: &Supervisor, arguments: &[&str]) -> JudgedTest {
         Outcome::Exited(_) => Verdict::RunTimeError,
         _ => Verdict::JudgeError,
     };
-    let reason = if verdict == Verdict::Accepted { String::new() } else { run.to_string() };
-    let result = TestResult { verdict, reason, comment: String::new(), run: Some(run), ..TestResult::judge_error("") };
-    JudgedTest { result, limits: LIMITS, enforced_memory: Some(LIMITS.memory), cpus: Vec::new() }
+    let reason = if verdict == Verdict::Accepted {
+        String::new()
+    } else {
+        run.to_string()
+    };
+    let result = TestResult {
+        verdict,
+        reason,
+        comment: String::new(),
+        run: Some(run),
+        ..TestResult::judge_error("")
+    };
+    JudgedTest {
+        result,
+        limits: LIMITS,
+        enforced_memory: Some(LIMITS.memory),
+        cpus: Vec::new(),
+    }
 }
 
 #[test]
@@ -55,9 +72,20 @@ fn judged_in_parallel_without_cgroups() {
 
 fn judged_in_parallel(supervisor: &Supervisor) {
     // The second is over long after the third.
-    let programs: [&[&str]; 5] = [&["exit", "0"], &["spin", "10000"], &["exit", "3"], &["exit", "0"], &["exit", "0"]];
+    let programs: [&[&str]; 5] = [
+        &["exit", "0"],
+        &["spin", "10000"],
+        &["exit", "3"],
+        &["exit", "0"],
+        &["exit", "0"],
+    ];
     let secret = group("secret", Rules::default(), programs.len(), Vec::new());
-    let problem = problem(Format::Legacy, Scoring::PassFail, Rules::default(), vec![secret]);
+    let problem = problem(
+        Format::Legacy,
+        Scoring::PassFail,
+        Rules::default(),
+        vec![secret],
+    );
     let plan = Plan::new(&problem).unwrap();
     let started = SystemTime::now();
     let progress = Mutex::new(Progress::new(&plan));
@@ -65,7 +93,9 @@ fn judged_in_parallel(supervisor: &Supervisor) {
         for _ in 0..2 {
             scope.spawn(|| {
                 loop {
-                    let Some(test) = progress.lock().unwrap().next_test() else { break };
+                    let Some(test) = progress.lock().unwrap().next_test() else {
+                        break;
+                    };
                     let judged = judge(supervisor, programs[test]);
                     progress.lock().unwrap().record(test, judged);
                 }
@@ -74,8 +104,11 @@ fn judged_in_parallel(supervisor: &Supervisor) {
     });
     let progress = progress.into_inner().unwrap();
     assert!(progress.is_finished());
-    let about =
-        SubmissionInfo { name: "a.c".to_owned(), expected: vec![Expected::TimeLimit], ..SubmissionInfo::default() };
+    let about = SubmissionInfo {
+        name: "a.c".to_owned(),
+        expected: vec![Expected::TimeLimit],
+        ..SubmissionInfo::default()
+    };
     let report = JudgeReport {
         version: millibox_judge::report::VERSION,
         problem: ProblemReport::from(&problem),
@@ -89,17 +122,38 @@ fn judged_in_parallel(supervisor: &Supervisor) {
     let mut made = Vec::new();
     json::write(&report, &mut made).unwrap();
     let report: serde_json::Value = serde_json::from_slice(&made).unwrap();
-    assert_eq!(report["machine"]["backend"], supervisor.backend().to_string());
+    assert_eq!(
+        report["machine"]["backend"],
+        supervisor.backend().to_string()
+    );
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert_eq!(report["machine"]["kernel"], kernel.trim());
     let submission = &report["submissions"][0];
-    let decided = [&submission["verdict"], &submission["decided_by"], &submission["as_expected"]];
-    assert_eq!(decided, [&serde_json::json!("time_limit"), &"secret/2".into(), &true.into()]);
+    let decided = [
+        &submission["verdict"],
+        &submission["decided_by"],
+        &submission["as_expected"],
+    ];
+    assert_eq!(
+        decided,
+        [
+            &serde_json::json!("time_limit"),
+            &"secret/2".into(),
+            &true.into()
+        ]
+    );
     let tests = submission["tests"].as_array().unwrap();
     let verdicts: Vec<_> = tests.iter().map(|test| test["verdict"].as_str()).collect();
-    assert_eq!(verdicts, [Some("accepted"), Some("time_limit"), None, None, None]);
+    assert_eq!(
+        verdicts,
+        [Some("accepted"), Some("time_limit"), None, None, None]
+    );
     let figures = &tests[1]["figures"];
-    let used = figures["cpu_user_ns"].as_u64().unwrap() + figures["cpu_system_ns"].as_u64().unwrap();
-    assert!(used >= tests[1]["limits"]["cpu_time_ns"].as_u64().unwrap(), "{figures}");
+    let used =
+        figures["cpu_user_ns"].as_u64().unwrap() + figures["cpu_system_ns"].as_u64().unwrap();
+    assert!(
+        used >= tests[1]["limits"]["cpu_time_ns"].as_u64().unwrap(),
+        "{figures}"
+    );
     assert!(tests[2]["figures"].is_null());
 }

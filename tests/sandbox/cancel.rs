@@ -3,7 +3,8 @@
 use crate::{builder, supervisor};
 use millibox::{Mount, Outcome, Request, World};
 use millibox_tests::{
-    Random, eventually, pipe, processes_that_say, read_all, request, result, sleeper, start, token, wait,
+    Random, eventually, pipe, processes_that_say, read_all, request, result, sleeper, start, token,
+    wait,
 };
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,10 @@ fn cancel_while_it_runs() {
     handle.cancel();
     handle.cancel();
     assert_eq!(wait(&handle).outcome, Outcome::Cancelled);
-    assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+    assert_eq!(
+        result(&supervisor, &Request::new("/bin/true")).outcome,
+        Outcome::Exited(0)
+    );
 }
 
 #[test]
@@ -36,7 +40,12 @@ fn cancel_before_it_runs() {
     let pipes: Vec<_> = (0..100)
         .map(|_| {
             let (read, write) = pipe();
-            (supervisor.run(&request(["sleep", "100000", &token]).stdout(write)).unwrap(), read)
+            (
+                supervisor
+                    .run(&request(["sleep", "100000", &token]).stdout(write))
+                    .unwrap(),
+                read,
+            )
         })
         .collect();
     let last = supervisor.run(&request(["exit", "9"])).unwrap();
@@ -69,7 +78,9 @@ fn dropping_a_handle_cancels() {
     let token = token();
     let (handle, read) = sleeper(&supervisor, &[&token]);
     let (neighbour, _neighbour_read) = sleeper(&supervisor, &[]);
-    let queued = supervisor.run(&request(["sleep", "100000", &token])).unwrap();
+    let queued = supervisor
+        .run(&request(["sleep", "100000", &token]))
+        .unwrap();
     drop(queued);
     drop(handle);
     assert_eq!(read_all(read), b"");
@@ -84,12 +95,19 @@ fn a_whole_tree_goes() {
     let supervisor = supervisor();
     let token = token();
     let (read, write) = pipe();
-    let handle = supervisor.run(&request(["orphans", "20", "100000", &token]).stdout(write)).unwrap();
+    let handle = supervisor
+        .run(&request(["orphans", "20", "100000", &token]).stdout(write))
+        .unwrap();
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
     assert_eq!(read_all(read), b"done\n");
-    assert!(eventually(SOON, || processes_that_say(&token).is_empty()), "orphans survive the first process");
+    assert!(
+        eventually(SOON, || processes_that_say(&token).is_empty()),
+        "orphans survive the first process"
+    );
     // And when it is cancelled.
-    let handle = supervisor.run(&request(["forks-stay", "20", &token])).unwrap();
+    let handle = supervisor
+        .run(&request(["forks-stay", "20", &token]))
+        .unwrap();
     assert!(eventually(SOON, || processes_that_say(&token).len() == 21));
     handle.cancel();
     assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
@@ -105,7 +123,10 @@ fn kill_from_another_thread() {
         assert!(!waiter.is_finished());
         handle.kill();
         let result = waiter.join().unwrap();
-        assert_eq!((&result.outcome, result.signal, result.exit_code), (&Outcome::Killed, Some(libc::SIGKILL), None));
+        assert_eq!(
+            (&result.outcome, result.signal, result.exit_code),
+            (&Outcome::Killed, Some(libc::SIGKILL), None)
+        );
         assert!(result.figures.real_time_ns >= 50_000_000);
     });
 }
@@ -114,11 +135,16 @@ fn kill_from_another_thread() {
 fn kill_before_it_runs() {
     let supervisor = start(builder().slots(1));
     let (first, _read) = sleeper(&supervisor, &[]);
-    let waiting: Vec<_> = (0..100).map(|_| supervisor.run(&request(["sleep", "100000"])).unwrap()).collect();
+    let waiting: Vec<_> = (0..100)
+        .map(|_| supervisor.run(&request(["sleep", "100000"])).unwrap())
+        .collect();
     for handle in &waiting {
         handle.kill();
         let result = wait(handle);
-        assert_eq!((&result.outcome, result.signal), (&Outcome::Killed, Some(libc::SIGKILL)));
+        assert_eq!(
+            (&result.outcome, result.signal),
+            (&Outcome::Killed, Some(libc::SIGKILL))
+        );
     }
     assert!(first.try_wait().unwrap().is_none());
 }
@@ -132,9 +158,18 @@ fn at_random_moments(end: impl Fn(&millibox::Handle), allowed: &[Outcome]) {
     for round in 0..300 {
         let neighbour = supervisor.run(&request(["exit", "6"])).unwrap();
         // Every fourth in a world that is not there yet.
-        let new = Mount::CreateDir { path: format!("/mark-{round}").into(), mode: 0o755 };
-        let world = if round % 4 == 0 { World::minimal().mount(new) } else { World::minimal() };
-        let handle = supervisor.run(&request(["sleep", "100000", &token]).world(&world)).unwrap();
+        let new = Mount::CreateDir {
+            path: format!("/mark-{round}").into(),
+            mode: 0o755,
+        };
+        let world = if round % 4 == 0 {
+            World::minimal().mount(new)
+        } else {
+            World::minimal()
+        };
+        let handle = supervisor
+            .run(&request(["sleep", "100000", &token]).world(&world))
+            .unwrap();
         let moment = Instant::now() + Duration::from_micros(random.below(3000));
         while Instant::now() < moment {
             std::hint::spin_loop();
@@ -146,11 +181,18 @@ fn at_random_moments(end: impl Fn(&millibox::Handle), allowed: &[Outcome]) {
             assert_eq!(result.signal, Some(libc::SIGKILL), "round {round}");
         }
         *seen.entry(result.figures.real_time_ns != 0).or_insert(0) += 1;
-        assert_eq!(wait(&neighbour).outcome, Outcome::Exited(6), "round {round}");
+        assert_eq!(
+            wait(&neighbour).outcome,
+            Outcome::Exited(6),
+            "round {round}"
+        );
     }
     eprintln!("after the exec or not: {seen:?}");
     assert!(eventually(SOON, || processes_that_say(&token).is_empty()));
-    assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+    assert_eq!(
+        result(&supervisor, &Request::new("/bin/true")).outcome,
+        Outcome::Exited(0)
+    );
 }
 
 #[test]
@@ -168,12 +210,17 @@ fn killing_a_large_run_does_not_stall_others() {
     let supervisor = supervisor();
     let (read, write) = pipe();
     let token = token();
-    let large = supervisor.run(&request(["forks-stay", "400", &token]).stdout(write)).unwrap();
+    let large = supervisor
+        .run(&request(["forks-stay", "400", &token]).stdout(write))
+        .unwrap();
     assert_eq!(millibox_tests::read_line(&read), "ready");
     assert_eq!(processes_that_say(&token).len(), 401);
     large.kill();
     let begin = Instant::now();
-    assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+    assert_eq!(
+        result(&supervisor, &Request::new("/bin/true")).outcome,
+        Outcome::Exited(0)
+    );
     assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
     assert_eq!(wait(&large).outcome, Outcome::Killed);
     assert_eq!(processes_that_say(&token), []);

@@ -1,8 +1,8 @@
 //! The command `millibox run`, as a shell has it: exit status, streams, report, signals, wrong options.
 
 use millibox_tests::{
-    directory, ends_within, eventually, executable, is_root, mask, needs_cgroups, processes_that_say, share, skip,
-    supervisor, token,
+    directory, ends_within, eventually, executable, is_root, mask, needs_cgroups,
+    processes_that_say, share, skip, supervisor, token,
 };
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -13,7 +13,12 @@ use std::time::Duration;
 
 /// `millibox run` with these words, to its end.
 fn run(words: &[&str]) -> Output {
-    Command::new(executable("millibox")).arg("run").args(words).stdin(Stdio::null()).output().unwrap()
+    Command::new(executable("millibox"))
+        .arg("run")
+        .args(words)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
 }
 
 /// The same, through a shell inside.
@@ -32,14 +37,21 @@ fn status(output: &Output) -> i32 {
 /// The one line that it said on standard error.
 fn line(output: &Output) -> String {
     let said = text(&output.stderr);
-    assert!(said.ends_with('\n') && said.lines().count() == 1, "not one line: {said:?}");
+    assert!(
+        said.ends_with('\n') && said.lines().count() == 1,
+        "not one line: {said:?}"
+    );
     assert!(said.starts_with("millibox: "), "{said:?}");
     said
 }
 
 /// Where no cgroups are, a limit on CPU time is taken for single processes, if that is asked for.
 fn of_single_processes() -> &'static [&'static str] {
-    if supervisor().backend() == millibox::Backend::Rlimit { &["--backend", "rlimit"] } else { &[] }
+    if supervisor().backend() == millibox::Backend::Rlimit {
+        &["--backend", "rlimit"]
+    } else {
+        &[]
+    }
 }
 
 fn report(path: &Path) -> serde_json::Value {
@@ -51,13 +63,20 @@ fn report(path: &Path) -> serde_json::Value {
 fn the_exit_status_is_the_programs() {
     for (script, wanted) in [("exit 0", 0), ("exit 3", 3), ("exit 255", 255)] {
         let output = shell(&[], script);
-        assert_eq!((status(&output), text(&output.stderr)), (wanted, String::new()));
+        assert_eq!(
+            (status(&output), text(&output.stderr)),
+            (wanted, String::new())
+        );
     }
 }
 
 #[test]
 fn a_signal_is_told_by_128_and_its_number() {
-    for (script, wanted) in [("kill -KILL $$", 137), ("kill -TERM $$", 143), ("kill -SEGV $$", 139)] {
+    for (script, wanted) in [
+        ("kill -KILL $$", 137),
+        ("kill -TERM $$", 143),
+        ("kill -SEGV $$", 139),
+    ] {
         let output = shell(&[], script);
         assert_eq!(status(&output), wanted, "{output:?}");
         assert!(line(&output).contains("signal"), "{output:?}");
@@ -68,22 +87,45 @@ fn a_signal_is_told_by_128_and_its_number() {
 #[test]
 fn time_limits_end_with_124_and_name_the_limit() {
     let output = shell(&["--real-time-limit", "150ms"], "sleep 60");
-    assert_eq!((status(&output), line(&output).contains("150ms")), (124, true), "{output:?}");
+    assert_eq!(
+        (status(&output), line(&output).contains("150ms")),
+        (124, true),
+        "{output:?}"
+    );
     let limits = ["--cpu-time-limit", "100ms", "--real-time-limit", "60s"];
-    let output = shell(&[of_single_processes(), &limits].concat(), "while :; do :; done");
-    assert_eq!((status(&output), line(&output).contains("100ms")), (124, true), "{output:?}");
+    let output = shell(
+        &[of_single_processes(), &limits].concat(),
+        "while :; do :; done",
+    );
+    assert_eq!(
+        (status(&output), line(&output).contains("100ms")),
+        (124, true),
+        "{output:?}"
+    );
 }
 
 #[test]
 fn memory_and_output_limits_end_with_123() {
-    let output = shell(&["--output-limit", "1000"], "while :; do echo 0123456789; done");
-    assert_eq!((status(&output), output.stdout.len()), (123, 1000), "{}", text(&output.stderr));
+    let output = shell(
+        &["--output-limit", "1000"],
+        "while :; do echo 0123456789; done",
+    );
+    assert_eq!(
+        (status(&output), output.stdout.len()),
+        (123, 1000),
+        "{}",
+        text(&output.stderr)
+    );
     if !needs_cgroups(&supervisor()) {
         return;
     }
     let eats = "head -c 100M /dev/zero > /tmp/file";
     let output = shell(&["--memory-limit", "32M"], eats);
-    assert_eq!((status(&output), line(&output).contains("32 MiB")), (123, true), "{output:?}");
+    assert_eq!(
+        (status(&output), line(&output).contains("32 MiB")),
+        (123, true),
+        "{output:?}"
+    );
     assert_eq!(status(&shell(&["--memory-limit", "200M"], eats)), 0);
 }
 
@@ -108,7 +150,10 @@ fn what_cannot_be_executed_is_told_from_what_is_not_there() {
         let output = run(&["--ro", &ro, "--", program]);
         assert_eq!(status(&output), wanted, "{program}: {output:?}");
         assert!(line(&output).contains(program), "{program}: {output:?}");
-        assert!(!line(&output).contains("Program::Search"), "{program}: {output:?}");
+        assert!(
+            !line(&output).contains("Program::Search"),
+            "{program}: {output:?}"
+        );
     }
     let output = run(&["--env", "PATH=/a:/b", "no-such-program"]);
     for part in ["no-such-program", "/a:/b", "(os error 2)", "--env PATH="] {
@@ -119,25 +164,57 @@ fn what_cannot_be_executed_is_told_from_what_is_not_there() {
 #[test]
 fn a_program_that_is_nowhere_is_told_so() {
     let place = directory();
-    let wanted = place.path().canonicalize().unwrap().join("none").display().to_string();
+    let wanted = place
+        .path()
+        .canonicalize()
+        .unwrap()
+        .join("none")
+        .display()
+        .to_string();
     let ro = format!("{}:/place", place.path().display());
-    for (options, program) in [(&[][..], "./none"), (&[], &*wanted), (&["--ro", &ro], "./none")] {
+    for (options, program) in [
+        (&[][..], "./none"),
+        (&[], &*wanted),
+        (&["--ro", &ro], "./none"),
+    ] {
         let mut command = Command::new(executable("millibox"));
-        command.arg("run").args(options).args(["--", program]).current_dir(place.path()).stdin(Stdio::null());
+        command
+            .arg("run")
+            .args(options)
+            .args(["--", program])
+            .current_dir(place.path())
+            .stdin(Stdio::null());
         let output = command.output().unwrap();
         let said = line(&output);
         assert_eq!(status(&output), 127, "{said}");
-        assert!(said.contains(&format!(" {program}: ")) && said.contains("(os error 2)"), "{said}");
+        assert!(
+            said.contains(&format!(" {program}: ")) && said.contains("(os error 2)"),
+            "{said}"
+        );
         // The remedy names the path of the host once more.
-        assert_eq!(said.matches(&wanted).count(), 1 + usize::from(program == wanted), "{said}");
+        assert_eq!(
+            said.matches(&wanted).count(),
+            1 + usize::from(program == wanted),
+            "{said}"
+        );
     }
     // Here only the world counts.
-    for (options, program) in [(&[][..], "/usr/bin/none"), (&["--ro", &ro, "--cwd", "/place"], "./none")] {
+    for (options, program) in [
+        (&[][..], "/usr/bin/none"),
+        (&["--ro", &ro, "--cwd", "/place"], "./none"),
+    ] {
         let output = run(&[options, &["--", program]].concat());
         let said = line(&output);
         assert_eq!(status(&output), 127, "{said}");
-        assert!(said.contains(&format!(" {program}: ")) && said.contains("(os error 2)"), "{said}");
-        assert_eq!(said.matches("/none").count(), 1, "it names a path of the host: {said}");
+        assert!(
+            said.contains(&format!(" {program}: ")) && said.contains("(os error 2)"),
+            "{said}"
+        );
+        assert_eq!(
+            said.matches("/none").count(),
+            1,
+            "it names a path of the host: {said}"
+        );
     }
 }
 
@@ -156,7 +233,10 @@ fn a_program_that_is_closed_to_the_sandboxs_user_is_told_so() {
     std::fs::create_dir(place.path().join("sub")).unwrap();
     std::fs::copy("/bin/true", place.path().join("sub/program")).unwrap();
     share(&place.path().join("sub"), 0o700);
-    let (program, ro) = (program.display().to_string(), format!("{}:/place", place.path().display()));
+    let (program, ro) = (
+        program.display().to_string(),
+        format!("{}:/place", place.path().display()),
+    );
     for (words, closed) in [
         (&[&*program][..], "program (mode 700)"),
         (&["--ro", &ro, "/place/program"], "program (mode 700)"),
@@ -165,7 +245,10 @@ fn a_program_that_is_closed_to_the_sandboxs_user_is_told_so() {
         let output = run(words);
         assert_eq!(status(&output), 126, "{words:?}: {output:?}");
         let said = line(&output);
-        assert!(said.contains(&format!("/{closed}")) && said.contains("chmod o+x"), "{said}");
+        assert!(
+            said.contains(&format!("/{closed}")) && said.contains("chmod o+x"),
+            "{said}"
+        );
         // The remedy for other causes is not given.
         assert!(!said.contains("noexec"), "{said}");
     }
@@ -175,8 +258,14 @@ fn a_program_that_is_closed_to_the_sandboxs_user_is_told_so() {
         let output = run(&["--ro", &ro, "--cwd", directory, "--", "true"]);
         let said = line(&output);
         assert_eq!(status(&output), 125, "{said}");
-        assert!(said.contains(&format!(" {directory}: ")) && said.contains("(os error 13)"), "{said}");
-        assert!(said.contains("/sub (mode 700)") && said.contains("chmod o+x"), "{said}");
+        assert!(
+            said.contains(&format!(" {directory}: ")) && said.contains("(os error 13)"),
+            "{said}"
+        );
+        assert!(
+            said.contains("/sub (mode 700)") && said.contains("chmod o+x"),
+            "{said}"
+        );
     }
 }
 
@@ -184,8 +273,13 @@ fn a_program_that_is_closed_to_the_sandboxs_user_is_told_so() {
 fn who_may_open_few_files_is_told_which_limit_that_is() {
     let run = |most: u32| {
         let mut command = Command::new("prlimit");
-        command.arg(format!("--nofile={most}")).arg(executable("millibox"));
-        command.args(["run", "--", "true"]).stdin(Stdio::null()).output()
+        command
+            .arg(format!("--nofile={most}"))
+            .arg(executable("millibox"));
+        command
+            .args(["run", "--", "true"])
+            .stdin(Stdio::null())
+            .output()
     };
     if !run(1024).is_ok_and(|output| output.status.success()) {
         return skip("there is no prlimit(1)");
@@ -212,22 +306,39 @@ fn a_path_that_cannot_be_looked_at_is_told_from_one_that_leads_nowhere() {
     std::fs::write(&plain, "").unwrap();
     let run_as = |uid: u32, program: &Path| {
         let mut command = Command::new(executable("millibox"));
-        command.args(["run", "--"]).arg(program).stdin(Stdio::null());
+        command
+            .args(["run", "--"])
+            .arg(program)
+            .stdin(Stdio::null());
         if uid != 0 {
             command.uid(uid).gid(uid);
         }
         command.output()
     };
     let below_file = run_as(0, &plain.join("program")).unwrap();
-    assert_eq!((status(&below_file), line(&below_file).contains("(os error 20)")), (127, true), "{below_file:?}");
+    assert_eq!(
+        (
+            status(&below_file),
+            line(&below_file).contains("(os error 20)")
+        ),
+        (127, true),
+        "{below_file:?}"
+    );
     share(&closed, 0);
     // Root looks everywhere.
-    let as_user = run_as(if is_root() { 54321 } else { 0 }, &closed.join("sub/program"));
+    let as_user = run_as(
+        if is_root() { 54321 } else { 0 },
+        &closed.join("sub/program"),
+    );
     share(&closed, 0o755);
     match as_user {
         Err(_) => skip("another user cannot execute the command here"),
         Ok(output) => {
-            assert_eq!((status(&output), line(&output).contains("(os error 13)")), (126, true), "{output:?}");
+            assert_eq!(
+                (status(&output), line(&output).contains("(os error 13)")),
+                (126, true),
+                "{output:?}"
+            );
             let named = format!("{}: chmod +x", closed.display());
             assert!(line(&output).contains(&named), "{output:?}");
         }
@@ -280,17 +391,35 @@ fn every_wrong_value_is_one_line_that_names_its_option() {
     ];
     for words in wrong {
         let output = run(&[words, &["--", "/bin/echo", "it has run"]].concat());
-        assert_eq!((status(&output), text(&output.stdout)), (125, String::new()), "{words:?}: {output:?}");
+        assert_eq!(
+            (status(&output), text(&output.stdout)),
+            (125, String::new()),
+            "{words:?}: {output:?}"
+        );
         let said = line(&output);
         // What is bound is looked up by the supervisor, who knows the path and not the option.
-        assert!(said.contains(words[0]) || said.contains(words[1]), "{words:?}: {said}");
+        assert!(
+            said.contains(words[0]) || said.contains(words[1]),
+            "{words:?}: {said}"
+        );
     }
 }
 
 #[test]
 fn rlimit_given_twice_for_one_name_is_an_error() {
-    let words = ["run", "--rlimit", "NOFILE=64", "--rlimit", "rlimit_nofile=32", "true"];
-    let output = Command::new(executable("millibox")).args(words).stdin(Stdio::null()).output().unwrap();
+    let words = [
+        "run",
+        "--rlimit",
+        "NOFILE=64",
+        "--rlimit",
+        "rlimit_nofile=32",
+        "true",
+    ];
+    let output = Command::new(executable("millibox"))
+        .args(words)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
     let is_named = line(&output).contains("--rlimit NOFILE: given more than once");
     assert_eq!((status(&output), is_named), (125, true), "{output:?}");
 }
@@ -298,32 +427,66 @@ fn rlimit_given_twice_for_one_name_is_an_error() {
 #[test]
 fn what_is_too_large_is_told_so() {
     let too_large: [(&[&str], &str); 6] = [
-        (&["run", "--process-limit", "4294967295", "true"], "4194301 at most"),
-        (&["run", "--process-limit", "4194302", "true"], "4194301 at most"),
-        (&["run", "--process-limit", "99999999999999999999", "true"], "4194301 at most"),
-        (&["run", "--memory-limit", "99999999999999999999", "true"], "too large"),
+        (
+            &["run", "--process-limit", "4294967295", "true"],
+            "4194301 at most",
+        ),
+        (
+            &["run", "--process-limit", "4194302", "true"],
+            "4194301 at most",
+        ),
+        (
+            &["run", "--process-limit", "99999999999999999999", "true"],
+            "4194301 at most",
+        ),
+        (
+            &["run", "--memory-limit", "99999999999999999999", "true"],
+            "too large",
+        ),
         (&["judge", "--jobs", "513", "."], "512 at most"),
-        (&["run", "--process-limit", "x", "true"], "a whole number from 1 to 4194301"),
+        (
+            &["run", "--process-limit", "x", "true"],
+            "a whole number from 1 to 4194301",
+        ),
     ];
     for (words, wanted) in too_large {
-        let output = Command::new(executable("millibox")).args(words).output().unwrap();
+        let output = Command::new(executable("millibox"))
+            .args(words)
+            .output()
+            .unwrap();
         assert_eq!(status(&output), 125, "{words:?}: {output:?}");
         let said = line(&output);
-        assert!(said.contains(words[1]) && said.contains(wanted), "{words:?}: {said}");
+        assert!(
+            said.contains(words[1]) && said.contains(wanted),
+            "{words:?}: {said}"
+        );
     }
     if needs_cgroups(&supervisor()) {
-        assert_eq!(status(&shell(&["--process-limit", "4194301"], "true")), 0, "the most is not too much");
+        assert_eq!(
+            status(&shell(&["--process-limit", "4194301"], "true")),
+            0,
+            "the most is not too much"
+        );
     }
 }
 
 #[test]
 fn memory_for_no_program_is_the_options_mistake() {
-    for (size, wanted) in
-        [("64", "64 bytes are too few for any program; 64 MiB are 64M"), ("0", "at least 1M"), ("64K", "at least 1M")]
-    {
-        let output = run(&[of_single_processes(), &["--memory-limit", size, "--", "true"]].concat());
+    for (size, wanted) in [
+        ("64", "64 bytes are too few for any program; 64 MiB are 64M"),
+        ("0", "at least 1M"),
+        ("64K", "at least 1M"),
+    ] {
+        let output = run(&[
+            of_single_processes(),
+            &["--memory-limit", size, "--", "true"],
+        ]
+        .concat());
         assert_eq!(status(&output), 125, "{size}: {output:?}");
-        assert!(line(&output).contains("--memory-limit") && line(&output).contains(wanted), "{size}: {output:?}");
+        assert!(
+            line(&output).contains("--memory-limit") && line(&output).contains(wanted),
+            "{size}: {output:?}"
+        );
     }
 }
 
@@ -332,26 +495,49 @@ fn streams_are_our_own_or_files() {
     let place = directory();
     let path = |name: &str| place.path().join(name).display().to_string();
     std::fs::write(path("in"), "from a file\n").unwrap();
-    std::fs::write(path("out"), "what was there before, and is longer than what comes\n").unwrap();
+    std::fs::write(
+        path("out"),
+        "what was there before, and is longer than what comes\n",
+    )
+    .unwrap();
     let (input, output, errors) = (path("in"), path("out"), path("err"));
-    let said =
-        shell(&["--stdin", &input, "--stdout", &output, "--stderr", &errors], "cat; echo complaint >&2; ls /proc/1");
-    assert_eq!((status(&said), text(&said.stdout), text(&said.stderr)), (2, String::new(), String::new()));
+    let said = shell(
+        &["--stdin", &input, "--stdout", &output, "--stderr", &errors],
+        "cat; echo complaint >&2; ls /proc/1",
+    );
+    assert_eq!(
+        (status(&said), text(&said.stdout), text(&said.stderr)),
+        (2, String::new(), String::new())
+    );
     assert_eq!(std::fs::read_to_string(&output).unwrap(), "from a file\n");
-    assert!(std::fs::read_to_string(&errors).unwrap().starts_with("complaint\n"));
+    assert!(
+        std::fs::read_to_string(&errors)
+            .unwrap()
+            .starts_with("complaint\n")
+    );
 
     // However it is spelt, and whoever opened it, one file gets all of both, in order.
     std::os::unix::fs::symlink("out", path("link")).unwrap();
     let both = "echo a; echo b >&2; echo c";
     for other in [path("./out"), path("link")] {
         for limit in [&[][..], &["--output-limit", "100"]] {
-            shell(&[limit, &["--stdout", &output, "--stderr", &other]].concat(), both);
-            assert_eq!(std::fs::read_to_string(&output).unwrap(), "a\nb\nc\n", "{other}");
+            shell(
+                &[limit, &["--stdout", &output, "--stderr", &other]].concat(),
+                both,
+            );
+            assert_eq!(
+                std::fs::read_to_string(&output).unwrap(),
+                "a\nb\nc\n",
+                "{other}"
+            );
         }
     }
     let own = std::fs::File::create(&output).unwrap();
     let mut command = Command::new(executable("millibox"));
-    command.args(["run", "--stderr", &output, "--", "sh", "-c", both]).stdin(Stdio::null()).stdout(own);
+    command
+        .args(["run", "--stderr", &output, "--", "sh", "-c", both])
+        .stdin(Stdio::null())
+        .stdout(own);
     assert!(command.status().unwrap().success());
     assert_eq!(std::fs::read_to_string(&output).unwrap(), "a\nb\nc\n");
     // Nor does what we say go over what the program said.
@@ -366,10 +552,16 @@ fn streams_are_our_own_or_files() {
             "-c",
             "echo long and longer; echo complaint >&2; kill -9 $$",
         ]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(std::fs::File::create(&errors).unwrap());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(std::fs::File::create(&errors).unwrap());
         command.status().unwrap();
         let said = std::fs::read_to_string(&errors).unwrap();
-        assert!(said.ends_with("complaint\nmillibox: killed by signal KILL\n"), "{option}: {said}");
+        assert!(
+            said.ends_with("complaint\nmillibox: killed by signal KILL\n"),
+            "{option}: {said}"
+        );
     }
 
     let mut inherited = Command::new(executable("millibox"))
@@ -380,10 +572,23 @@ fn streams_are_our_own_or_files() {
         .spawn()
         .unwrap();
     let (mut out, mut err) = (String::new(), String::new());
-    inherited.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-    inherited.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    inherited
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut out)
+        .unwrap();
+    inherited
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut err)
+        .unwrap();
     assert!(inherited.wait().unwrap().success());
-    assert_eq!((out.as_str(), err.as_str()), ("from a file\n", "complaint\n"));
+    assert_eq!(
+        (out.as_str(), err.as_str()),
+        ("from a file\n", "complaint\n")
+    );
 }
 
 #[test]
@@ -391,18 +596,32 @@ fn a_dash_is_no_file() {
     let place = directory();
     let of = |words: &[&str]| {
         let mut command = Command::new(executable("millibox"));
-        command.arg("run").args(words).args(["--", "echo", "said"]).stdin(Stdio::null());
+        command
+            .arg("run")
+            .args(words)
+            .args(["--", "echo", "said"])
+            .stdin(Stdio::null());
         command.current_dir(place.path()).output().unwrap()
     };
     for option in ["--stdout", "--stdin", "--stderr"] {
         let output = of(&[option, "-"]);
-        assert_eq!((status(&output), text(&output.stdout)), (125, String::new()), "{output:?}");
+        assert_eq!(
+            (status(&output), text(&output.stdout)),
+            (125, String::new()),
+            "{output:?}"
+        );
         let said = line(&output);
-        assert!(said.contains(option) && said.contains("leave the option out") && said.contains("./-"), "{said}");
+        assert!(
+            said.contains(option) && said.contains("leave the option out") && said.contains("./-"),
+            "{said}"
+        );
         assert!(!place.path().join("-").exists(), "{option}");
     }
     assert_eq!(status(&of(&["--stdout", "./-"])), 0);
-    assert_eq!(std::fs::read_to_string(place.path().join("-")).unwrap(), "said\n");
+    assert_eq!(
+        std::fs::read_to_string(place.path().join("-")).unwrap(),
+        "said\n"
+    );
 }
 
 #[test]
@@ -414,20 +633,69 @@ fn no_file_is_lost_to_another_stream() {
     // With our own standard input or output from there, or to there, in the way of a shell.
     let none: &[&str] = &[];
     for (words, from, to, what) in [
-        (&["--stdin", &file, "--stdout", &file][..], none, none, "--stdout "),
-        (&["--stdin", &file, "--stderr", &link], none, none, "--stderr "),
+        (
+            &["--stdin", &file, "--stdout", &file][..],
+            none,
+            none,
+            "--stdout ",
+        ),
+        (
+            &["--stdin", &file, "--stderr", &link],
+            none,
+            none,
+            "--stderr ",
+        ),
         (&["--stdout", &dotted], &[&*file], none, "--stdout "),
-        (&["--stdin", &file, "--report", &link], none, none, "standard input comes from there already"),
-        (&["--report", &file], &[&*file], none, "standard input comes from there already"),
-        (&["--stdout", &file, "--report", &dotted], none, none, "standard output goes there already"),
-        (&["--stderr", &link, "--report", &file], none, none, "standard error goes there already"),
-        (&["--stdout", &new, "--report", &new], none, none, "standard output goes there already"),
-        (&["--report", &file], none, &[&*file], "standard output goes there already"),
-        (&["--stdout", &file, "--report", "-"], none, &[&*file], "standard output goes there already"),
+        (
+            &["--stdin", &file, "--report", &link],
+            none,
+            none,
+            "standard input comes from there already",
+        ),
+        (
+            &["--report", &file],
+            &[&*file],
+            none,
+            "standard input comes from there already",
+        ),
+        (
+            &["--stdout", &file, "--report", &dotted],
+            none,
+            none,
+            "standard output goes there already",
+        ),
+        (
+            &["--stderr", &link, "--report", &file],
+            none,
+            none,
+            "standard error goes there already",
+        ),
+        (
+            &["--stdout", &new, "--report", &new],
+            none,
+            none,
+            "standard output goes there already",
+        ),
+        (
+            &["--report", &file],
+            none,
+            &[&*file],
+            "standard output goes there already",
+        ),
+        (
+            &["--stdout", &file, "--report", "-"],
+            none,
+            &[&*file],
+            "standard output goes there already",
+        ),
     ] {
         std::fs::write(&file, "kept\n").unwrap();
         let mut command = Command::new(executable("millibox"));
-        command.arg("run").args(words).args(["--", "cat"]).stdin(Stdio::null());
+        command
+            .arg("run")
+            .args(words)
+            .args(["--", "cat"])
+            .stdin(Stdio::null());
         if let [from] = from {
             command.stdin(std::fs::File::open(from).unwrap());
         }
@@ -436,20 +704,47 @@ fn no_file_is_lost_to_another_stream() {
         }
         let output = command.output().unwrap();
         assert_eq!(status(&output), 125, "{words:?}: {output:?}");
-        assert!(line(&output).contains(what) && line(&output).contains("of its own"), "{words:?}: {output:?}");
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept\n", "{words:?}");
+        assert!(
+            line(&output).contains(what) && line(&output).contains("of its own"),
+            "{words:?}: {output:?}"
+        );
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            "kept\n",
+            "{words:?}"
+        );
         assert!(!Path::new(&new).exists(), "{words:?}");
     }
     // What is no regular file takes it all, and our own output takes a report after the program's.
-    let output = run(&["--stdin", "/dev/null", "--stdout", "/dev/null", "--report", "/dev/null", "--", "true"]);
+    let output = run(&[
+        "--stdin",
+        "/dev/null",
+        "--stdout",
+        "/dev/null",
+        "--report",
+        "/dev/null",
+        "--",
+        "true",
+    ]);
     assert_eq!(status(&output), 0, "{output:?}");
-    for words in [&["--report", "-"][..], &["--stderr", &file, "--report", "/dev/stdout"]] {
+    for words in [
+        &["--report", "-"][..],
+        &["--stderr", &file, "--report", "/dev/stdout"],
+    ] {
         let own = std::fs::File::create(&file).unwrap();
         let mut command = Command::new(executable("millibox"));
-        command.arg("run").args(words).args(["--", "sh", "-c", "echo a; echo b"]).stdin(Stdio::null()).stdout(own);
+        command
+            .arg("run")
+            .args(words)
+            .args(["--", "sh", "-c", "echo a; echo b"])
+            .stdin(Stdio::null())
+            .stdout(own);
         assert!(command.status().unwrap().success());
         let all = std::fs::read_to_string(&file).unwrap();
-        assert!(all.starts_with("a\nb\n{\"outcome\":\"exited\""), "{words:?}: {all}");
+        assert!(
+            all.starts_with("a\nb\n{\"outcome\":\"exited\""),
+            "{words:?}: {all}"
+        );
     }
 }
 
@@ -468,24 +763,64 @@ fn the_world_is_what_the_options_say() {
         says(&[], "ls -A /tmp /dev").replace('\n', " "),
         "/dev: fd full null random stderr stdin stdout urandom zero  /tmp: "
     );
-    assert!(!Path::new("/etc/passwd").exists() || status(&shell(&[], "cat /etc/passwd 2>/dev/null")) == 1);
+    assert!(
+        !Path::new("/etc/passwd").exists()
+            || status(&shell(&[], "cat /etc/passwd 2>/dev/null")) == 1
+    );
     assert_eq!(
-        says(&["--ro", &format!("{host}:/given")], "cat /given/note; touch /given/x 2>/dev/null || echo no"),
+        says(
+            &["--ro", &format!("{host}:/given")],
+            "cat /given/note; touch /given/x 2>/dev/null || echo no"
+        ),
         "of the host\nno\n"
     );
-    says(&["--rw", &format!("{host}:/given")], "echo changed > /given/left");
-    assert_eq!(std::fs::read_to_string(place.path().join("left")).unwrap(), "changed\n");
+    says(
+        &["--rw", &format!("{host}:/given")],
+        "echo changed > /given/left",
+    );
     assert_eq!(
-        says(&["--tmpfs", "/work:64K", "--cwd", "/work"], "pwd; head -c 1M /dev/zero 2>&1 > x; stat -c %s x"),
+        std::fs::read_to_string(place.path().join("left")).unwrap(),
+        "changed\n"
+    );
+    assert_eq!(
+        says(
+            &["--tmpfs", "/work:64K", "--cwd", "/work"],
+            "pwd; head -c 1M /dev/zero 2>&1 > x; stat -c %s x"
+        ),
         "/work\nhead: error writing 'standard output': No space left on device\n65536\n"
     );
-    assert_eq!(says(&["--proc", "/proc"], "readlink /proc/self | grep -cx '[0-9]*'; ls -d /proc/1"), "1\n/proc/1\n");
-    assert_eq!(says(&["--uid", "123", "--gid", "45"], "id -u; id -g"), "123\n45\n");
-    assert_eq!(says(&["--env", "A=1", "--env", "B=x y", "--env", "A=2"], "echo $A $B; env | grep -c ="), "2 x y\n3\n");
-    assert_eq!(says(&["--rlimit", "NOFILE=64", "--rlimit", "STACK=1M"], "ulimit -n; ulimit -s"), "64\n1024\n");
+    assert_eq!(
+        says(
+            &["--proc", "/proc"],
+            "readlink /proc/self | grep -cx '[0-9]*'; ls -d /proc/1"
+        ),
+        "1\n/proc/1\n"
+    );
+    assert_eq!(
+        says(&["--uid", "123", "--gid", "45"], "id -u; id -g"),
+        "123\n45\n"
+    );
+    assert_eq!(
+        says(
+            &["--env", "A=1", "--env", "B=x y", "--env", "A=2"],
+            "echo $A $B; env | grep -c ="
+        ),
+        "2 x y\n3\n"
+    );
+    assert_eq!(
+        says(
+            &["--rlimit", "NOFILE=64", "--rlimit", "STACK=1M"],
+            "ulimit -n; ulimit -s"
+        ),
+        "64\n1024\n"
+    );
     assert_eq!(says(&["--cpus", "0"], "nproc"), "1\n");
     let output = run(&["--bare", "--", "/bin/true"]);
-    assert_eq!(status(&output), 126, "a dynamic program without its loader: {output:?}");
+    assert_eq!(
+        status(&output),
+        126,
+        "a dynamic program without its loader: {output:?}"
+    );
 }
 
 #[test]
@@ -495,7 +830,10 @@ fn a_process_limit_is_of_processes() {
     }
     let forks = "(true) && echo forked";
     assert_eq!(status(&shell(&["--process-limit", "1"], forks)), 2);
-    assert_eq!(text(&shell(&["--process-limit", "2"], forks).stdout), "forked\n");
+    assert_eq!(
+        text(&shell(&["--process-limit", "2"], forks).stdout),
+        "forked\n"
+    );
 }
 
 #[test]
@@ -508,32 +846,84 @@ fn every_ending_has_its_report() {
         (report(&path), output)
     };
     let (told, _) = of(&[], &["sh", "-c", "exit 7"]);
-    assert_eq!((&told["outcome"], &told["exit_code"], &told["signal"]), (&"exited".into(), &7.into(), &().into()));
-    assert!(told["real_time_ns"].as_u64().unwrap() > 0 && told["peak_memory_bytes"].is_u64(), "{told}");
-    assert!(["hybrid", "cgroup2", "rlimit"].contains(&told["backend"].as_str().unwrap()), "{told}");
+    assert_eq!(
+        (&told["outcome"], &told["exit_code"], &told["signal"]),
+        (&"exited".into(), &7.into(), &().into())
+    );
+    assert!(
+        told["real_time_ns"].as_u64().unwrap() > 0 && told["peak_memory_bytes"].is_u64(),
+        "{told}"
+    );
+    assert!(
+        ["hybrid", "cgroup2", "rlimit"].contains(&told["backend"].as_str().unwrap()),
+        "{told}"
+    );
     let (told, _) = of(&[], &["sh", "-c", "kill -9 $$"]);
-    assert_eq!((&told["outcome"], &told["exit_code"], &told["signal"]), (&"signaled".into(), &().into(), &9.into()));
+    assert_eq!(
+        (&told["outcome"], &told["exit_code"], &told["signal"]),
+        (&"signaled".into(), &().into(), &9.into())
+    );
     let (told, _) = of(&["--real-time-limit", "50ms"], &["sleep", "60"]);
     assert_eq!(told["outcome"], "real_time_limit");
-    assert!(told["real_time_ns"].as_u64().unwrap() >= 50_000_000, "{told}");
-    let (told, _) =
-        of(&[of_single_processes(), &["--cpu-time-limit", "50ms"]].concat(), &["sh", "-c", "while :; do :; done"]);
+    assert!(
+        told["real_time_ns"].as_u64().unwrap() >= 50_000_000,
+        "{told}"
+    );
+    let (told, _) = of(
+        &[of_single_processes(), &["--cpu-time-limit", "50ms"]].concat(),
+        &["sh", "-c", "while :; do :; done"],
+    );
     assert_eq!(told["outcome"], "cpu_time_limit");
     let (told, _) = of(&["--output-limit", "10"], &["yes"]);
     assert_eq!(told["outcome"], "output_limit");
     let (told, _) = of(&[], &["/no/such/program"]);
     assert_eq!(
-        (&told["outcome"], &told["error"]["step"], &told["error"]["errno"]),
+        (
+            &told["outcome"],
+            &told["error"]["step"],
+            &told["error"]["errno"]
+        ),
         (&"not_started".into(), &"exec".into(), &2.into())
     );
-    let (told, output) = of(&["--backend", "hybrid", "--cgroup-parent", "/no/such/cgroup"], &["true"]);
-    assert_eq!((&told["outcome"], status(&output)), (&"sandbox_error".into(), 125), "{told}");
-    assert!(told["error"]["message"].as_str().unwrap().contains("hybrid"), "{told}");
+    let (told, output) = of(
+        &["--backend", "hybrid", "--cgroup-parent", "/no/such/cgroup"],
+        &["true"],
+    );
+    assert_eq!(
+        (&told["outcome"], status(&output)),
+        (&"sandbox_error".into(), 125),
+        "{told}"
+    );
+    assert!(
+        told["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("hybrid"),
+        "{told}"
+    );
     let (told, output) = of(&["--cwd", "/no/such/directory"], &["true"]);
-    assert_eq!((&told["error"]["step"], status(&output)), (&"working_directory".into(), 125), "{told}");
-    assert!(told["error"]["message"].as_str().unwrap().contains("/no/such/directory"), "{told}");
+    assert_eq!(
+        (&told["error"]["step"], status(&output)),
+        (&"working_directory".into(), 125),
+        "{told}"
+    );
+    assert!(
+        told["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("/no/such/directory"),
+        "{told}"
+    );
 
-    let output = run(&["--report", "-", "--stdout", "/dev/null", "--", "echo", "to nobody"]);
+    let output = run(&[
+        "--report",
+        "-",
+        "--stdout",
+        "/dev/null",
+        "--",
+        "echo",
+        "to nobody",
+    ]);
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["outcome"], "exited", "{output:?}");
 }
@@ -543,7 +933,10 @@ fn every_ending_has_its_report() {
 fn no_old_report_is_left_by_a_run_that_fails() {
     let place = directory();
     let path = place.path().join("report.json");
-    let (name, input) = (path.display().to_string(), place.path().join("in").display().to_string());
+    let (name, input) = (
+        path.display().to_string(),
+        place.path().join("in").display().to_string(),
+    );
     std::fs::write(&input, "kept").unwrap();
     let told = |words: &[&str]| {
         std::fs::write(&path, "old").unwrap();
@@ -552,20 +945,65 @@ fn no_old_report_is_left_by_a_run_that_fails() {
         (std::fs::read_to_string(&path).unwrap(), output)
     };
     for (words, what) in [
-        (&["--report", &*name, "--cwd", "relative", "--", "true"][..], "--cwd"),
-        (&["--cwd", "relative", "--report", &name, "--", "true"], "--cwd"),
-        (&["--ro", "/no/such/directory", "--report", &name, "--", "true"], "--ro"),
-        (&["--memory-limit", "-1", "--report", &name, "true", "--ro", "x"], "--memory-limit"),
-        (&["--net", "host", "--quiet", "--report", &name, "true"], "--net"),
-        (&["--uid", "1", "--uid", "2", "--report", &name, "true"], "--uid"),
+        (
+            &["--report", &*name, "--cwd", "relative", "--", "true"][..],
+            "--cwd",
+        ),
+        (
+            &["--cwd", "relative", "--report", &name, "--", "true"],
+            "--cwd",
+        ),
+        (
+            &[
+                "--ro",
+                "/no/such/directory",
+                "--report",
+                &name,
+                "--",
+                "true",
+            ],
+            "--ro",
+        ),
+        (
+            &[
+                "--memory-limit",
+                "-1",
+                "--report",
+                &name,
+                "true",
+                "--ro",
+                "x",
+            ],
+            "--memory-limit",
+        ),
+        (
+            &["--net", "host", "--quiet", "--report", &name, "true"],
+            "--net",
+        ),
+        (
+            &["--uid", "1", "--uid", "2", "--report", &name, "true"],
+            "--uid",
+        ),
         (&["--report", &name, "--"], "PROGRAM"),
         (&["--report", &name, "--", ""], "PROGRAM"),
-        (&["--report", &name, "--swap-limit", "1M", "true"], "--swap-limit"),
-        (&["--report", &name, "--stdin", &input, "--stdout", &input, "true"], "emptied before it is read"),
+        (
+            &["--report", &name, "--swap-limit", "1M", "true"],
+            "--swap-limit",
+        ),
+        (
+            &[
+                "--report", &name, "--stdin", &input, "--stdout", &input, "true",
+            ],
+            "emptied before it is read",
+        ),
     ] {
         let (report, output) = told(words);
-        let report: serde_json::Value = serde_json::from_str(&report).unwrap_or_else(|_| panic!("{words:?}: {report}"));
-        assert_eq!((&report["outcome"], &report["error"]["step"]), (&"sandbox_error".into(), &"options".into()));
+        let report: serde_json::Value =
+            serde_json::from_str(&report).unwrap_or_else(|_| panic!("{words:?}: {report}"));
+        assert_eq!(
+            (&report["outcome"], &report["error"]["step"]),
+            (&"sandbox_error".into(), &"options".into())
+        );
         let why = report["error"]["message"].as_str().unwrap();
         assert!(why.contains(what), "{words:?}: {report}");
         // What a person is told is the same.
@@ -573,8 +1011,12 @@ fn no_old_report_is_left_by_a_run_that_fails() {
     }
     // What another stream has is not written over; and of an unknown option nobody knows whether it has a value.
     for words in [
-        &["--stdout", &*name, "--report", &name, "--cwd", "relative", "true"][..],
-        &["--stdin", &name, "--report", &name, "--cwd", "relative", "true"],
+        &[
+            "--stdout", &*name, "--report", &name, "--cwd", "relative", "true",
+        ][..],
+        &[
+            "--stdin", &name, "--report", &name, "--cwd", "relative", "true",
+        ],
         &["--no-such-option", "--report", &name, "true"],
         &["--cwd", "relative", "--", "true", "--report", &name],
     ] {
@@ -620,11 +1062,20 @@ fn a_signal_to_the_command_ends_the_run() {
         said.read_exact(&mut [0; 6]).unwrap();
         assert!(!processes_that_say(&token).is_empty());
         let signal_number = wanted - 128;
-        millibox_tests::kill(command.id() as i32, rustix::process::Signal::from_named_raw(signal_number).unwrap());
+        millibox_tests::kill(
+            command.id() as i32,
+            rustix::process::Signal::from_named_raw(signal_number).unwrap(),
+        );
         let output = command.wait_with_output().unwrap();
-        assert_eq!((status(&output), &report(&path)["outcome"]), (wanted, &"killed".into()), "{signal}: {output:?}");
+        assert_eq!(
+            (status(&output), &report(&path)["outcome"]),
+            (wanted, &"killed".into()),
+            "{signal}: {output:?}"
+        );
         assert!(line(&output).contains(signal), "{output:?}");
-        let gone = eventually(Duration::from_secs(10), || processes_that_say(&token).is_empty());
+        let gone = eventually(Duration::from_secs(10), || {
+            processes_that_say(&token).is_empty()
+        });
         assert!(gone, "{signal}: {:?}", processes_that_say(&token));
     }
 }
@@ -632,30 +1083,56 @@ fn a_signal_to_the_command_ends_the_run() {
 #[test]
 fn the_policy_of_the_documentation_is_one() {
     let page = include_str!("../../docs/reference/seccomp.md");
-    let policy = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let policy = page
+        .split("```toml\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .unwrap();
     let place = directory();
     let path = place.path().join("policy.toml");
     std::fs::write(&path, policy).unwrap();
     let options = ["--seccomp", path.to_str().unwrap()];
     assert_eq!(status(&shell(&options, "exit 3")), 3);
-    assert_ne!(status(&shell(&options, "/bin/true & wait $! && exit 0; exit 1")), 0);
+    assert_ne!(
+        status(&shell(&options, "/bin/true & wait $! && exit 0; exit 1")),
+        0
+    );
 }
 
 #[test]
 fn the_doctor_says_what_it_tried() {
-    let output = Command::new(executable("millibox")).args(["doctor", "--json"]).output().unwrap();
+    let output = Command::new(executable("millibox"))
+        .args(["doctor", "--json"])
+        .output()
+        .unwrap();
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let checks = told["checks"].as_array().unwrap();
     assert!(checks.len() > 5, "{told}");
     for check in checks {
-        assert!(check["name"].is_string() && check["ok"].is_boolean(), "{check}");
+        assert!(
+            check["name"].is_string() && check["ok"].is_boolean(),
+            "{check}"
+        );
     }
     // Success is the promise of full limits; else there is something to be done.
-    let remedies = checks.iter().filter(|check| check["ok"] == false && check["remedy"].is_string()).count();
+    let remedies = checks
+        .iter()
+        .filter(|check| check["ok"] == false && check["remedy"].is_string())
+        .count();
     assert!(output.status.success() || remedies > 0, "{told}");
     if output.status.success() {
         assert_eq!(
-            status(&shell(&["--memory-limit", "64M", "--process-limit", "9", "--cpu-time-limit", "9s"], "exit 0")),
+            status(&shell(
+                &[
+                    "--memory-limit",
+                    "64M",
+                    "--process-limit",
+                    "9",
+                    "--cpu-time-limit",
+                    "9s"
+                ],
+                "exit 0"
+            )),
             0
         );
     }
@@ -664,54 +1141,101 @@ fn the_doctor_says_what_it_tried() {
 #[test]
 fn the_doctor_tells_what_only_a_backend_that_was_asked_for_lacks() {
     let doctor = |words: &[&str]| {
-        let output = Command::new(executable("millibox")).arg("doctor").args(words).output().unwrap();
+        let output = Command::new(executable("millibox"))
+            .arg("doctor")
+            .args(words)
+            .output()
+            .unwrap();
         (status(&output), text(&output.stdout))
     };
     let told: serde_json::Value = serde_json::from_str(&doctor(&["--json"]).1).unwrap();
     let checks = told["checks"].as_array().unwrap();
-    let works = |backend: &str| checks.iter().any(|check| check["ok"] == true && check["name"] == backend);
+    let works = |backend: &str| {
+        checks
+            .iter()
+            .any(|check| check["ok"] == true && check["name"] == backend)
+    };
     let trees = ["cgroup2", "hybrid"];
-    let best = trees.into_iter().find(|backend| works(&format!("backend {backend}")));
-    let held = best.map_or_else(String::new, |best| format!("; without the option, runs are held by {best}"));
-    for backend in trees.into_iter().filter(|backend| works("backend rlimit") && !works(&format!("backend {backend}")))
+    let best = trees
+        .into_iter()
+        .find(|backend| works(&format!("backend {backend}")));
+    let held = best.map_or_else(String::new, |best| {
+        format!("; without the option, runs are held by {best}")
+    });
+    for backend in trees
+        .into_iter()
+        .filter(|backend| works("backend rlimit") && !works(&format!("backend {backend}")))
     {
         let (status, said) = doctor(&["--backend", backend]);
-        let last = format!("\nWith the backend {backend}, no program can be run here: see above{held}.\n");
+        let last =
+            format!("\nWith the backend {backend}, no program can be run here: see above{held}.\n");
         assert!(status == 1 && said.ends_with(&last), "{said}");
-        let mut lines = said.lines().skip_while(|line| !line.starts_with(&format!("✗ backend {backend}: ")));
+        let mut lines = said
+            .lines()
+            .skip_while(|line| !line.starts_with(&format!("✗ backend {backend}: ")));
         let remedy = lines.nth(1).unwrap_or_default().trim();
         let instead = best.map(|best| format!("leave --backend {backend} out: {best} works here"));
         assert!(instead.is_none_or(|instead| remedy == instead), "{said}");
     }
-    let Some(best) = best else { return skip("there are no cgroups") };
+    let Some(best) = best else {
+        return skip("there are no cgroups");
+    };
     let (status, said) = doctor(&["--backend", "rlimit"]);
-    let last = format!("because of --backend rlimit only the limits of single processes can be had{held}.\n");
+    let last = format!(
+        "because of --backend rlimit only the limits of single processes can be had{held}.\n"
+    );
     assert!(status == 1 && said.ends_with(&last), "{said}");
-    assert!(doctor(&["--backend", best]).1.contains(&format!("uns are held by {best}")));
+    assert!(
+        doctor(&["--backend", best])
+            .1
+            .contains(&format!("uns are held by {best}"))
+    );
 }
 
 #[test]
 fn the_doctor_names_the_limit_that_is_in_the_way() {
     let doctor = |limit: &str| {
         let mut command = Command::new("prlimit");
-        command.arg(limit).arg(executable("millibox")).args(["doctor", "--json"]).stdin(Stdio::null());
+        command
+            .arg(limit)
+            .arg(executable("millibox"))
+            .args(["doctor", "--json"])
+            .stdin(Stdio::null());
         if is_root() {
             // Whom no limit on processes holds.
             command.uid(54321).gid(54321);
         }
-        command.output().ok().and_then(|output| serde_json::from_slice::<serde_json::Value>(&output.stdout).ok())
+        command
+            .output()
+            .ok()
+            .and_then(|output| serde_json::from_slice::<serde_json::Value>(&output.stdout).ok())
     };
     // Of a sandbox that works here: else there is something else to be mended, too.
     let failures = |told: &serde_json::Value| {
-        let failed = |check: &&serde_json::Value| check["ok"] == false && check["name"] != "backend cgroup2";
-        told["checks"].as_array().unwrap().iter().find(failed).map(|check| check["remedy"].to_string())
+        let failed =
+            |check: &&serde_json::Value| check["ok"] == false && check["name"] != "backend cgroup2";
+        told["checks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(failed)
+            .map(|check| check["remedy"].to_string())
     };
     if doctor("--nofile=1024").is_none_or(|told| told["backend"].is_null()) {
-        return skip("there is no prlimit(1), or another user cannot run programs in the sandbox here");
+        return skip(
+            "there is no prlimit(1), or another user cannot run programs in the sandbox here",
+        );
     }
-    for (limit, remedy) in [("--nofile=8", "ulimit -n"), ("--nofile=16", "ulimit -n"), ("--nproc=5", "ulimit -u")] {
+    for (limit, remedy) in [
+        ("--nofile=8", "ulimit -n"),
+        ("--nofile=16", "ulimit -n"),
+        ("--nproc=5", "ulimit -u"),
+    ] {
         let told = doctor(limit).unwrap();
-        assert!(failures(&told).is_some_and(|said| said.contains(remedy)), "{limit}: {told}");
+        assert!(
+            failures(&told).is_some_and(|said| said.contains(remedy)),
+            "{limit}: {told}"
+        );
     }
 }
 
@@ -722,20 +1246,44 @@ fn a_supervisor_that_cannot_be_executed_is_told_first_by_the_doctor() {
     std::fs::write(&supervisor, "").unwrap();
     share(&supervisor, 0o644);
     let mut command = Command::new(executable("millibox"));
-    let output = command.args(["doctor", "--json"]).env("MILLIBOX_SUPERVISOR", &supervisor).output().unwrap();
+    let output = command
+        .args(["doctor", "--json"])
+        .env("MILLIBOX_SUPERVISOR", &supervisor)
+        .output()
+        .unwrap();
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let checks = told["checks"].as_array().unwrap();
-    assert_eq!((status(&output), checks.len()), (1, 1), "nothing else can be tried: {told}");
-    assert_eq!((&checks[0]["name"], &checks[0]["ok"]), (&"supervisor".into(), &false.into()), "{told}");
-    let says = |key: &str, words: &str| checks[0][key].as_str().is_some_and(|text| text.contains(words));
-    assert!(says("detail", supervisor.to_str().unwrap()) && says("remedy", "chmod"), "{told}");
+    assert_eq!(
+        (status(&output), checks.len()),
+        (1, 1),
+        "nothing else can be tried: {told}"
+    );
+    assert_eq!(
+        (&checks[0]["name"], &checks[0]["ok"]),
+        (&"supervisor".into(), &false.into()),
+        "{told}"
+    );
+    let says = |key: &str, words: &str| {
+        checks[0][key]
+            .as_str()
+            .is_some_and(|text| text.contains(words))
+    };
+    assert!(
+        says("detail", supervisor.to_str().unwrap()) && says("remedy", "chmod"),
+        "{told}"
+    );
 }
 
 #[test]
 fn what_is_no_supervisor_is_told_with_who_named_it() {
     let with = |supervisor: &str, words: &[&str]| {
         let mut command = Command::new(executable("millibox"));
-        command.args(words).env("MILLIBOX_SUPERVISOR", supervisor).stdin(Stdio::null()).output().unwrap()
+        command
+            .args(words)
+            .env("MILLIBOX_SUPERVISOR", supervisor)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
     };
     for (path, why) in [
         ("/bin/true", "(exit status 0)"),
@@ -748,25 +1296,53 @@ fn what_is_no_supervisor_is_told_with_who_named_it() {
         assert_eq!(status(&output), 125, "{output:?}");
         // One line, whatever it said.
         let said = line(&output);
-        assert!(said.contains(&format!("{path} (MILLIBOX_SUPERVISOR)")) && said.contains(why), "{said}");
+        assert!(
+            said.contains(&format!("{path} (MILLIBOX_SUPERVISOR)")) && said.contains(why),
+            "{said}"
+        );
         assert!(!said.contains("set MILLIBOX_SUPERVISOR"), "{said}");
 
         let output = with(path, &["doctor", "--json"]);
         let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let checks = told["checks"].as_array().unwrap();
-        assert_eq!((status(&output), checks.len()), (1, 1), "nothing else can be tried: {told}");
-        assert_eq!((&checks[0]["name"], &checks[0]["ok"]), (&"supervisor".into(), &false.into()), "{told}");
-        assert!(checks[0]["remedy"].as_str().is_some_and(|remedy| remedy.contains("or unset it")), "{told}");
+        assert_eq!(
+            (status(&output), checks.len()),
+            (1, 1),
+            "nothing else can be tried: {told}"
+        );
+        assert_eq!(
+            (&checks[0]["name"], &checks[0]["ok"]),
+            (&"supervisor".into(), &false.into()),
+            "{told}"
+        );
+        assert!(
+            checks[0]["remedy"]
+                .as_str()
+                .is_some_and(|remedy| remedy.contains("or unset it")),
+            "{told}"
+        );
     }
     // An empty variable is as one that is not set.
     let mut command = Command::new(executable("millibox"));
-    command.env("MILLIBOX_SUPERVISOR", "").env("MILLIBOX_CGROUP_PARENT", "");
-    let output = command.args(["run", "--", "true"]).stdin(Stdio::null()).output().unwrap();
+    command
+        .env("MILLIBOX_SUPERVISOR", "")
+        .env("MILLIBOX_CGROUP_PARENT", "");
+    let output = command
+        .args(["run", "--", "true"])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
     assert_eq!(status(&output), 0, "{output:?}");
 
-    match millibox::Supervisor::builder().executable("/bin/true").start() {
+    match millibox::Supervisor::builder()
+        .executable("/bin/true")
+        .start()
+    {
         Err(millibox::Error::NotSupervisor { path, named_by, .. }) => {
-            assert_eq!((path.to_str(), named_by), (Some("/bin/true"), Some("Builder::executable")));
+            assert_eq!(
+                (path.to_str(), named_by),
+                (Some("/bin/true"), Some("Builder::executable"))
+            );
         }
         other => panic!("{other:?}"),
     }
@@ -781,15 +1357,30 @@ fn who_has_no_supervisor_is_told_how_to_get_one() {
     let mut command = Command::new(&alone);
     // The program's own directory once more, and another one twice.
     let here = place.path().display().to_string();
-    command.env_remove("MILLIBOX_SUPERVISOR").env("PATH", format!("{here}:/no/such:/no/such"));
-    let output = command.args(["run", "--", "true"]).stdin(Stdio::null()).output().unwrap();
+    command
+        .env_remove("MILLIBOX_SUPERVISOR")
+        .env("PATH", format!("{here}:/no/such:/no/such"));
+    let output = command
+        .args(["run", "--", "true"])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
     let said = line(&output);
     assert_eq!(status(&output), 125, "{said}");
-    for words in ["cargo build --release --bin millibox-supervisor", "make install", "MILLIBOX_SUPERVISOR"] {
+    for words in [
+        "cargo build --release --bin millibox-supervisor",
+        "make install",
+        "MILLIBOX_SUPERVISOR",
+    ] {
         assert!(said.contains(words), "{said}");
     }
     for place in [&*here, "/no/such"] {
-        assert_eq!(said.matches(&format!("{place}/millibox-supervisor")).count(), 1, "{said}");
+        assert_eq!(
+            said.matches(&format!("{place}/millibox-supervisor"))
+                .count(),
+            1,
+            "{said}"
+        );
     }
 }
 
@@ -815,12 +1406,17 @@ fn a_signal_ends_the_languages_and_leaves_nothing() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let compiles = eventually(Duration::from_secs(60), || !processes_that_say(&token).is_empty());
+        let compiles = eventually(Duration::from_secs(60), || {
+            !processes_that_say(&token).is_empty()
+        });
         millibox_tests::kill(child.id() as i32, signal);
         let output = child.wait_with_output().unwrap();
         assert!(compiles, "{output:?}");
         assert_eq!(status(&output), 128 + signal.as_raw(), "{output:?}");
-        assert!(line(&output).contains("told to end") && output.stdout.is_empty(), "{output:?}");
+        assert!(
+            line(&output).contains("told to end") && output.stdout.is_empty(),
+            "{output:?}"
+        );
         let left = std::fs::read_dir(place.path().join("tmp")).unwrap().count();
         assert_eq!(left, 0, "left behind");
     }
@@ -833,35 +1429,72 @@ fn package(place: &Path) -> Option<String> {
         return None;
     }
     let package = place.join("sums").display().to_string();
-    let output = Command::new(executable("millibox")).args(["problem", "init", "--no-gen", &package]).output().unwrap();
+    let output = Command::new(executable("millibox"))
+        .args(["problem", "init", "--no-gen", &package])
+        .output()
+        .unwrap();
     assert_eq!(status(&output), 0, "{output:?}");
     Some(package)
 }
 
 #[test]
 fn help_is_given_however_it_is_asked_for() {
-    let of = |words: &[&str]| Command::new(executable("millibox")).args(words).output().unwrap();
-    for words in
-        [&["help", "run"][..], &["help", "run", "--help"], &["help", "--help"], &["problem", "help", "gen", "-h"]]
-    {
+    let of = |words: &[&str]| {
+        Command::new(executable("millibox"))
+            .args(words)
+            .output()
+            .unwrap()
+    };
+    for words in [
+        &["help", "run"][..],
+        &["help", "run", "--help"],
+        &["help", "--help"],
+        &["problem", "help", "gen", "-h"],
+    ] {
         let output = of(words);
-        assert_eq!((status(&output), text(&output.stderr)), (0, String::new()), "{words:?}: {output:?}");
-        assert!(text(&output.stdout).contains("Usage: millibox"), "{words:?}: {output:?}");
+        assert_eq!(
+            (status(&output), text(&output.stderr)),
+            (0, String::new()),
+            "{words:?}: {output:?}"
+        );
+        assert!(
+            text(&output.stdout).contains("Usage: millibox"),
+            "{words:?}: {output:?}"
+        );
     }
     // What stands in for an option, and what may take time beside the limits.
     let said = text(&of(&["run", "--help"]).stdout);
-    assert!(said.contains("MILLIBOX_CGROUP_PARENT") && said.contains("A FIFO is waited for"), "{said}");
+    assert!(
+        said.contains("MILLIBOX_CGROUP_PARENT") && said.contains("A FIFO is waited for"),
+        "{said}"
+    );
     let output = of(&["judge", ".", "--language", "c++17"]);
-    assert_eq!((status(&output), line(&output).contains("name a SUBMISSION")), (125, true), "{output:?}");
+    assert_eq!(
+        (status(&output), line(&output).contains("name a SUBMISSION")),
+        (125, true),
+        "{output:?}"
+    );
 }
 
 #[test]
 fn who_runs_nothing_needs_no_sandbox() {
     let place = directory();
-    let (package, packed) = (place.path().join("sums").display().to_string(), place.path().join("sums.zip"));
-    for words in [&["init", "--no-gen", &package][..], &["zip", "--force", &package], &["clean", &package]] {
+    let (package, packed) = (
+        place.path().join("sums").display().to_string(),
+        place.path().join("sums.zip"),
+    );
+    for words in [
+        &["init", "--no-gen", &package][..],
+        &["zip", "--force", &package],
+        &["clean", &package],
+    ] {
         let mut command = Command::new(executable("millibox"));
-        let output = command.arg("problem").args(words).env("MILLIBOX_SUPERVISOR", "/no/such/file").output().unwrap();
+        let output = command
+            .arg("problem")
+            .args(words)
+            .env("MILLIBOX_SUPERVISOR", "/no/such/file")
+            .output()
+            .unwrap();
         assert_eq!(status(&output), 0, "{words:?}: {output:?}");
     }
     assert!(packed.is_file());
@@ -871,9 +1504,17 @@ fn who_runs_nothing_needs_no_sandbox() {
 fn output_that_cannot_be_written_is_an_error_and_no_panic() {
     let place = directory();
     let new = place.path().join("new").display().to_string();
-    let mut all = vec![vec!["problem", "init", "--no-gen", &new], vec!["completions", "bash"]];
+    let mut all = vec![
+        vec!["problem", "init", "--no-gen", &new],
+        vec!["completions", "bash"],
+    ];
     all.extend([vec!["doctor", "--json"], vec!["doctor", "--separate-pid1"]]);
-    all.extend([vec!["run", "--help"], vec!["help", "judge"], vec!["--help", ""], vec!["--version", ""]]);
+    all.extend([
+        vec!["run", "--help"],
+        vec!["help", "judge"],
+        vec!["--help", ""],
+        vec!["--version", ""],
+    ]);
     let package = package(place.path());
     if let Some(package) = &package {
         all.extend([
@@ -889,10 +1530,20 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
             // These run something.
             arguments.extend(of_single_processes());
         }
-        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let output = Command::new(executable("millibox")).args(&arguments).stdout(full).output().unwrap();
+        let full = std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let output = Command::new(executable("millibox"))
+            .args(&arguments)
+            .stdout(full)
+            .output()
+            .unwrap();
         assert_eq!(status(&output), 125, "{arguments:?}: {output:?}");
-        assert!(line(&output).contains("cannot write to standard output"), "{arguments:?}: {output:?}");
+        assert!(
+            line(&output).contains("cannot write to standard output"),
+            "{arguments:?}: {output:?}"
+        );
     }
 }
 
@@ -900,8 +1551,14 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
 fn a_cgroup_that_the_environment_names_wrongly_is_told_by_its_variable() {
     use std::os::unix::ffi::OsStrExt;
     for (value, what) in [
-        (&b"a/b"[..], "MILLIBOX_CGROUP_PARENT=a/b: must be an absolute path"),
-        (b"/no/such/cgroup", "; MILLIBOX_CGROUP_PARENT says /no/such/cgroup"),
+        (
+            &b"a/b"[..],
+            "MILLIBOX_CGROUP_PARENT=a/b: must be an absolute path",
+        ),
+        (
+            b"/no/such/cgroup",
+            "; MILLIBOX_CGROUP_PARENT says /no/such/cgroup",
+        ),
         (b"\xff", "MILLIBOX_CGROUP_PARENT: "),
     ] {
         if value.starts_with(b"/") && !is_root() {
@@ -912,15 +1569,24 @@ fn a_cgroup_that_the_environment_names_wrongly_is_told_by_its_variable() {
         command.env("MILLIBOX_CGROUP_PARENT", std::ffi::OsStr::from_bytes(value));
         let output = command.args(["run", "true"]).output().unwrap();
         assert_eq!(status(&output), 125, "{output:?}");
-        assert!(line(&output).contains(what) && !line(&output).contains("--cgroup-parent="), "{output:?}");
+        assert!(
+            line(&output).contains(what) && !line(&output).contains("--cgroup-parent="),
+            "{output:?}"
+        );
         let mut command = Command::new(executable("millibox"));
         command.env("MILLIBOX_CGROUP_PARENT", std::ffi::OsStr::from_bytes(value));
         let output = command.args(["doctor", "--json"]).output().unwrap();
         let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         for check in told["checks"].as_array().unwrap() {
-            if check["detail"].as_str().is_some_and(|detail| detail.contains("MILLIBOX_CGROUP_PARENT")) {
+            if check["detail"]
+                .as_str()
+                .is_some_and(|detail| detail.contains("MILLIBOX_CGROUP_PARENT"))
+            {
                 let remedy = check["remedy"].as_str();
-                assert!(remedy.is_some_and(|remedy| remedy.starts_with("set MILLIBOX_CGROUP_PARENT")), "{told}");
+                assert!(
+                    remedy.is_some_and(|remedy| remedy.starts_with("set MILLIBOX_CGROUP_PARENT")),
+                    "{told}"
+                );
             }
         }
     }
@@ -939,8 +1605,16 @@ fn who_is_not_read_any_more_ends_without_a_word() {
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output = Command::new(executable("millibox")).args(arguments).stdout(writer).output().unwrap();
-        assert_eq!((status(&output), text(&output.stderr)), (141, String::new()), "{arguments:?}");
+        let output = Command::new(executable("millibox"))
+            .args(arguments)
+            .stdout(writer)
+            .output()
+            .unwrap();
+        assert_eq!(
+            (status(&output), text(&output.stderr)),
+            (141, String::new()),
+            "{arguments:?}"
+        );
     }
 }
 
@@ -948,7 +1622,11 @@ fn who_is_not_read_any_more_ends_without_a_word() {
 fn who_gets_no_threads_says_which_limit_that_is() {
     let run = |most: u32, words: &[&str]| {
         let mut command = Command::new("prlimit");
-        command.arg(format!("--nproc={most}")).arg(executable("millibox")).args(words).stdin(Stdio::null());
+        command
+            .arg(format!("--nproc={most}"))
+            .arg(executable("millibox"))
+            .args(words)
+            .stdin(Stdio::null());
         if is_root() {
             // Whom no such limit holds.
             command.uid(54321).gid(54321);
@@ -958,7 +1636,12 @@ fn who_gets_no_threads_says_which_limit_that_is() {
     if !run(1, &["--version"]).is_ok_and(|output| output.status.success()) {
         return skip("there is no prlimit(1), or another user cannot execute the command here");
     }
-    for words in [&["run", "--", "true"][..], &["judge", "."], &["problem", "clean", "."], &["languages"]] {
+    for words in [
+        &["run", "--", "true"][..],
+        &["judge", "."],
+        &["problem", "clean", "."],
+        &["languages"],
+    ] {
         let output = run(1, words).unwrap();
         assert_eq!(status(&output), 125, "{words:?}: {output:?}");
         assert!(line(&output).contains("ulimit -u"), "{words:?}: {output:?}");
@@ -1022,15 +1705,30 @@ fn a_policy_is_in_a_file_or_a_pipe() {
     for other in ["/dev/null", "/dev"] {
         let output = run(&["--seccomp", other, "true"]);
         let said = line(&output);
-        assert_eq!((status(&output), said.contains("neither a regular file nor a pipe")), (125, true), "{output:?}");
+        assert_eq!(
+            (
+                status(&output),
+                said.contains("neither a regular file nor a pipe")
+            ),
+            (125, true),
+            "{output:?}"
+        );
     }
     // Of one that is too long nothing is left out in silence.
     let place = directory();
     let long = place.path().join("long").display().to_string();
     let comment = format!("# {}\n", "x".repeat(98)).repeat(11_000);
-    std::fs::write(&long, format!("name = 'p'\ndescription = 'p'\ndefault = 'allow'\n{comment}no policy")).unwrap();
+    std::fs::write(
+        &long,
+        format!("name = 'p'\ndescription = 'p'\ndefault = 'allow'\n{comment}no policy"),
+    )
+    .unwrap();
     let output = run(&["--seccomp", &long, "true"]);
-    assert_eq!((status(&output), line(&output).contains("more than 1 MiB")), (125, true), "{output:?}");
+    assert_eq!(
+        (status(&output), line(&output).contains("more than 1 MiB")),
+        (125, true),
+        "{output:?}"
+    );
 }
 
 #[test]
@@ -1041,15 +1739,32 @@ fn a_signal_ends_who_waits_for_a_fifo() {
     let elsewhere = directory();
     let package = package(elsewhere.path());
     let mut waits = vec![
-        (vec!["run", "--report", &report, "--stdin", &fifo, "true"], 2),
+        (
+            vec!["run", "--report", &report, "--stdin", &fifo, "true"],
+            2,
+        ),
         (vec!["run", "--stdout", &fifo, "true"], 15),
-        (vec!["run", "--report", &report, "--stderr", &fifo, "true"], 1),
-        (vec!["run", "--report", &report, "--stdin", &fifo, "true"], 3),
+        (
+            vec!["run", "--report", &report, "--stderr", &fifo, "true"],
+            1,
+        ),
+        (
+            vec!["run", "--report", &report, "--stdin", &fifo, "true"],
+            3,
+        ),
         (vec!["run", "--report", &fifo, "true"], 15),
-        (vec!["run", "--report", &report, "--seccomp", &fifo, "true"], 15),
+        (
+            vec!["run", "--report", &report, "--seccomp", &fifo, "true"],
+            15,
+        ),
     ];
     if let Some(package) = &package {
-        waits.push((vec!["judge", package, "--report", "html", &report, "--report", "json", &fifo], 2));
+        waits.push((
+            vec![
+                "judge", package, "--report", "html", &report, "--report", "json", &fifo,
+            ],
+            2,
+        ));
     }
     for (words, signal) in waits {
         if signal == 1 && ignores_hangups() {
@@ -1062,9 +1777,13 @@ fn a_signal_ends_who_waits_for_a_fifo() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let catches = || mask(&child.id().to_string(), "SigCgt").is_some_and(|mask| mask & 1 << (signal - 1) != 0);
+        let catches = || {
+            mask(&child.id().to_string(), "SigCgt")
+                .is_some_and(|mask| mask & 1 << (signal - 1) != 0)
+        };
         let opens = || {
-            let call = std::fs::read_to_string(format!("/proc/{}/syscall", child.id())).unwrap_or_default();
+            let call = std::fs::read_to_string(format!("/proc/{}/syscall", child.id()))
+                .unwrap_or_default();
             call.starts_with(&format!("{} ", libc::SYS_openat))
         };
         // And not just some file.
@@ -1074,18 +1793,32 @@ fn a_signal_ends_who_waits_for_a_fifo() {
                 opens()
             }
         };
-        assert!(eventually(Duration::from_secs(60), waits), "{words:?}: it does not wait");
-        millibox_tests::kill(child.id() as i32, rustix::process::Signal::from_named_raw(signal).unwrap());
+        assert!(
+            eventually(Duration::from_secs(60), waits),
+            "{words:?}: it does not wait"
+        );
+        millibox_tests::kill(
+            child.id() as i32,
+            rustix::process::Signal::from_named_raw(signal).unwrap(),
+        );
         let ended = eventually(Duration::from_secs(10), || {
-            std::fs::read_to_string(format!("/proc/{}/stat", child.id())).is_ok_and(|stat| stat.contains(") Z "))
+            std::fs::read_to_string(format!("/proc/{}/stat", child.id()))
+                .is_ok_and(|stat| stat.contains(") Z "))
         });
         if !ended {
             millibox_tests::kill(child.id() as i32, rustix::process::Signal::KILL);
         }
         let output = child.wait_with_output().unwrap();
         assert_eq!(status(&output), 128 + signal, "{words:?}: {output:?}");
-        assert!(line(&output).contains("told to end by SIG"), "{words:?}: {output:?}");
-        let names: Vec<_> = std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert!(
+            line(&output).contains("told to end by SIG"),
+            "{words:?}: {output:?}"
+        );
+        let names: Vec<_> = std::fs::read_dir(place.path())
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect();
         assert_eq!(names, ["fifo"], "{words:?}: left behind");
     }
 }
@@ -1095,7 +1828,10 @@ fn what_must_be_a_regular_file_is_not_waited_for() {
     let place = directory();
     let fifo = fifo(place.path());
     let package = package(place.path());
-    let mut wrong = vec![(vec!["judge", &fifo], 2), (vec!["problem", "validate", &fifo], 2)];
+    let mut wrong = vec![
+        (vec!["judge", &fifo], 2),
+        (vec!["problem", "validate", &fifo], 2),
+    ];
     if let Some(package) = &package {
         wrong.push((vec!["judge", package, &fifo, "--language", "c++17"], 125));
     }
@@ -1109,7 +1845,10 @@ fn what_must_be_a_regular_file_is_not_waited_for() {
             .unwrap();
         assert_eq!(status(&output), wanted, "{words:?}: {output:?}");
         let said = text(&output.stderr);
-        assert!(said.contains(&fifo) && said.lines().count() == 1, "{words:?}: {said}");
+        assert!(
+            said.contains(&fifo) && said.lines().count() == 1,
+            "{words:?}: {said}"
+        );
     }
 }
 
@@ -1126,21 +1865,41 @@ fn output_that_did_not_arrive_is_no_success() {
     share(place.path(), 0o777);
     let rw = format!("{}:/given", place.path().display());
     let mut child = Command::new(executable("millibox"))
-        .args(["run", "--rw", &rw, "--output-limit", "10M", "--", "sh", "-c"])
+        .args([
+            "run",
+            "--rw",
+            &rw,
+            "--output-limit",
+            "10M",
+            "--",
+            "sh",
+            "-c",
+        ])
         .arg("head -c 120000 /dev/zero; echo > /given/written")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    assert!(eventually(Duration::from_secs(10), || place.path().join("written").exists()), "it goes on");
+    assert!(
+        eventually(Duration::from_secs(10), || place
+            .path()
+            .join("written")
+            .exists()),
+        "it goes on"
+    );
     // And is over by then.
     std::thread::sleep(Duration::from_millis(500));
     millibox_tests::kill(child.id() as i32, rustix::process::Signal::TERM);
     let ended = child.wait().unwrap();
     let (mut out, mut err) = (Vec::new(), String::new());
     child.stdout.take().unwrap().read_to_end(&mut out).unwrap();
-    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut err)
+        .unwrap();
     assert!(out.len() < 120_000, "all has arrived");
     assert_eq!(ended.code(), Some(125), "{err}");
     assert!(err.contains("nobody reads"), "{err}");
@@ -1149,18 +1908,30 @@ fn output_that_did_not_arrive_is_no_success() {
 #[test]
 fn a_signal_ends_a_judge_whom_nobody_reads() {
     let place = directory();
-    let Some(package) = package(place.path()) else { return };
+    let Some(package) = package(place.path()) else {
+        return;
+    };
     let temporary = place.path().join("tmp");
     std::fs::create_dir(&temporary).unwrap();
     let mut judge = Command::new(executable("millibox"));
-    judge.args(["judge", &package]).args(of_single_processes()).env("TMPDIR", &temporary);
+    judge
+        .args(["judge", &package])
+        .args(of_single_processes())
+        .env("TMPDIR", &temporary);
     judge.stdin(Stdio::null()).stderr(Stdio::null());
     let ends = |mut child: std::process::Child, waits: &dyn Fn() -> bool, what: &str| {
-        assert!(eventually(Duration::from_secs(60), waits), "{what}: it does not wait");
+        assert!(
+            eventually(Duration::from_secs(60), waits),
+            "{what}: it does not wait"
+        );
         millibox_tests::kill(child.id() as i32, rustix::process::Signal::TERM);
         let ended = ends_within(&mut child, Duration::from_secs(10));
         assert_eq!(ended.and_then(|ended| ended.code()), Some(143), "{what}");
-        assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "{what}: left behind");
+        assert_eq!(
+            std::fs::read_dir(&temporary).unwrap().count(),
+            0,
+            "{what}: left behind"
+        );
     };
     // One that has something to say.
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
@@ -1177,9 +1948,17 @@ fn a_signal_ends_a_judge_whom_nobody_reads() {
 
     // And one whose report nobody reads.
     let fifo = fifo(place.path());
-    let held = std::fs::OpenOptions::new().read(true).write(true).open(&fifo).unwrap();
+    let held = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&fifo)
+        .unwrap();
     fill(&held);
-    let child = judge.args(["--report", "json", &fifo]).stdout(Stdio::null()).spawn().unwrap();
+    let child = judge
+        .args(["--report", "json", &fifo])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     let id = child.id();
     let writes = || {
         let call = std::fs::read_to_string(format!("/proc/{id}/syscall")).unwrap_or_default();
@@ -1191,7 +1970,9 @@ fn a_signal_ends_a_judge_whom_nobody_reads() {
 #[test]
 fn a_judge_is_told_what_strange_packages_are() {
     let place = directory();
-    let Some(package) = package(place.path()) else { return };
+    let Some(package) = package(place.path()) else {
+        return;
+    };
     let path = Path::new(&package);
     let description = std::fs::read_to_string(path.join("problem.yaml")).unwrap();
     let (begin, end) = description.split_once("name: ").expect("it has a name");
@@ -1199,27 +1980,44 @@ fn a_judge_is_told_what_strange_packages_are() {
     let named = format!("{begin}name: \"Strange \\e[31m\\e]0;title\\a\\u202e\"\n{end}");
     std::fs::write(path.join("problem.yaml"), named).unwrap();
     let accepted = path.join("submissions/accepted");
-    let one =
-        std::fs::read_dir(&accepted).unwrap().flatten().find(|one| one.path().extension().is_some_and(|e| e == "cpp"));
-    let Some(one) = one else { panic!("the package has no C++ program") };
+    let one = std::fs::read_dir(&accepted)
+        .unwrap()
+        .flatten()
+        .find(|one| one.path().extension().is_some_and(|e| e == "cpp"));
+    let Some(one) = one else {
+        panic!("the package has no C++ program")
+    };
     std::fs::copy(one.path(), place.path().join("sol.cpp")).unwrap();
 
     // Beside the package, by way of it; with the longest limit there is.
     let html = place.path().join("out.html").display().to_string();
     let mut judge = Command::new(executable("millibox"));
-    judge.args(["judge", ".", "../sol.cpp", "--time-limit", "1d"]).args(of_single_processes());
+    judge
+        .args(["judge", ".", "../sol.cpp", "--time-limit", "1d"])
+        .args(of_single_processes());
     let output = judge.current_dir(path).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!(status(&output), 0, "{output:?}");
-    assert!(said.contains("Strange") && said.contains("sol.cpp"), "{said}");
+    assert!(
+        said.contains("Strange") && said.contains("sol.cpp"),
+        "{said}"
+    );
     assert!(!said.contains(['\x1b', '\x07', '\u{202e}']), "{said:?}");
 
     // A report that cannot be written does not take another with it.
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    judge.args(["--report", "json", "-", "--report", "html", &html]).stdout(full);
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    judge
+        .args(["--report", "json", "-", "--report", "html", &html])
+        .stdout(full);
     let output = judge.output().unwrap();
     assert_eq!(status(&output), 125, "{output:?}");
-    assert!(std::fs::read_to_string(&html).is_ok_and(|page| page.contains("sol.cpp")), "{output:?}");
+    assert!(
+        std::fs::read_to_string(&html).is_ok_and(|page| page.contains("sol.cpp")),
+        "{output:?}"
+    );
 }
 
 /// Rust opens /dev/null in the place of a standard stream that is not there: what is written to it would be lost.
@@ -1227,23 +2025,58 @@ fn a_judge_is_told_what_strange_packages_are() {
 fn what_was_asked_for_on_a_closed_standard_output_is_an_error() {
     let place = directory();
     let package = place.path().join("sums").display().to_string();
-    let output = Command::new(executable("millibox")).args(["problem", "init", "--no-gen", &package]).output().unwrap();
+    let output = Command::new(executable("millibox"))
+        .args(["problem", "init", "--no-gen", &package])
+        .output()
+        .unwrap();
     assert_eq!(status(&output), 0, "{output:?}");
-    let report = [&["run", "--report", "-"], of_single_processes(), &["--", "true"]].concat();
+    let report = [
+        &["run", "--report", "-"],
+        of_single_processes(),
+        &["--", "true"],
+    ]
+    .concat();
     let program = executable("millibox").display().to_string();
     for (words, what) in [
         (&report[..], "--report -: cannot be written"),
-        (&["doctor", "--json"], "cannot write to standard output: it is closed"),
-        (&["languages", "--json", "bash"], "cannot write to standard output: it is closed"),
-        (&["problem", "clean", "--json", &package], "cannot write to standard output: it is closed"),
-        (&["completions", "bash"], "cannot write to standard output: it is closed"),
+        (
+            &["doctor", "--json"],
+            "cannot write to standard output: it is closed",
+        ),
+        (
+            &["languages", "--json", "bash"],
+            "cannot write to standard output: it is closed",
+        ),
+        (
+            &["problem", "clean", "--json", &package],
+            "cannot write to standard output: it is closed",
+        ),
+        (
+            &["completions", "bash"],
+            "cannot write to standard output: it is closed",
+        ),
     ] {
-        for (shell, is_closed) in [("\"$0\" \"$@\" >&-", true), ("\"$0\" \"$@\" > /dev/null", false)] {
+        for (shell, is_closed) in [
+            ("\"$0\" \"$@\" >&-", true),
+            ("\"$0\" \"$@\" > /dev/null", false),
+        ] {
             let mut command = Command::new("/bin/sh");
-            let output = command.args(["-c", shell, &program]).args(words).output().unwrap();
-            assert_eq!(status(&output) == 125, is_closed, "{shell}: {words:?}: {output:?}");
+            let output = command
+                .args(["-c", shell, &program])
+                .args(words)
+                .output()
+                .unwrap();
+            assert_eq!(
+                status(&output) == 125,
+                is_closed,
+                "{shell}: {words:?}: {output:?}"
+            );
             let said = text(&output.stderr);
-            assert_eq!(said.matches(what).count(), usize::from(is_closed), "{shell}: {words:?}: {said}");
+            assert_eq!(
+                said.matches(what).count(),
+                usize::from(is_closed),
+                "{shell}: {words:?}: {said}"
+            );
         }
     }
 }

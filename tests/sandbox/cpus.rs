@@ -3,8 +3,8 @@
 use crate::builder;
 use millibox::{Outcome, Supervisor};
 use millibox_tests::{
-    descendants, eventually, is_root, kill, name, needs_cgroups, result, run, skip, sleeper, start, wait,
-    world_with_proc,
+    descendants, eventually, is_root, kill, name, needs_cgroups, result, run, skip, sleeper, start,
+    wait, world_with_proc,
 };
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -17,13 +17,22 @@ fn numbers(list: &str) -> Vec<usize> {
         Some((first, last)) => number(first)..=number(last),
         None => number(part)..=number(part),
     };
-    list.trim().split(',').filter(|part| !part.is_empty()).flat_map(range).collect()
+    list.trim()
+        .split(',')
+        .filter(|part| !part.is_empty())
+        .flat_map(range)
+        .collect()
 }
 
 /// What a process may use.
 fn cpus_of(process: i32) -> Vec<usize> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    numbers(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default())
+    numbers(
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+            .unwrap_or_default(),
+    )
 }
 
 /// That of each runner, as soon as all have settled.
@@ -40,7 +49,9 @@ fn cpus_of_runners(supervisor: &Supervisor, count: usize) -> Vec<usize> {
 }
 
 fn runners(supervisor: &Supervisor) -> impl Iterator<Item = i32> {
-    let all = descendants(supervisor.pid()).into_iter().map(|process| process.pid);
+    let all = descendants(supervisor.pid())
+        .into_iter()
+        .map(|process| process.pid);
     all.filter(|&pid| name(pid) == "millibox-runner")
 }
 
@@ -65,7 +76,11 @@ fn cpu_of_supervisor(supervisor: &Supervisor) -> usize {
 fn cpu_of_run(supervisor: &Supervisor) -> usize {
     let (handle, _output) = sleeper(supervisor, &[]);
     let its = runners(supervisor)
-        .filter(|&runner| descendants(runner as u32).iter().any(|process| name(process.pid) == "probe"))
+        .filter(|&runner| {
+            descendants(runner as u32)
+                .iter()
+                .any(|process| name(process.pid) == "probe")
+        })
         .flat_map(cpus_of);
     let its: Vec<usize> = its.collect();
     handle.cancel();
@@ -76,13 +91,18 @@ fn cpu_of_run(supervisor: &Supervisor) -> usize {
 
 #[test]
 fn a_lone_slots_runners_are_on_several_cpus_and_its_programs_on_all() {
-    let Some(all) = at_least_two_cpus() else { return };
+    let Some(all) = at_least_two_cpus() else {
+        return;
+    };
     let supervisor = start(builder().slots(1).runners_per_slot(4));
     let held: BTreeSet<usize> = cpus_of_runners(&supervisor, 4).into_iter().collect();
     assert_eq!(held.len(), (all.len() - 1).min(4));
     assert!(!held.contains(&cpu_of_supervisor(&supervisor)));
     for _ in 0..4 {
-        let output = run(&supervisor, &millibox_tests::request(["scheduling"]).world(&world_with_proc()));
+        let output = run(
+            &supervisor,
+            &millibox_tests::request(["scheduling"]).world(&world_with_proc()),
+        );
         assert_eq!(numbers(&output.value("cpus")), all);
     }
 }
@@ -103,15 +123,30 @@ fn a_lone_slots_runs_begin_and_end_where_the_supervisor_is() {
             let (handle, _output) = sleeper(&supervisor, &[]);
             let all = descendants(supervisor.pid());
             let parent_of = |child: i32| {
-                let is_parent =
-                    |&pid: &i32| pid != child && descendants(pid as u32).iter().any(|process| process.pid == child);
-                all.iter().map(|process| process.pid).filter(is_parent).min_by_key(|pid| descendants(*pid as u32).len())
+                let is_parent = |&pid: &i32| {
+                    pid != child
+                        && descendants(pid as u32)
+                            .iter()
+                            .any(|process| process.pid == child)
+                };
+                all.iter()
+                    .map(|process| process.pid)
+                    .filter(is_parent)
+                    .min_by_key(|pid| descendants(*pid as u32).len())
             };
-            let program = all.iter().map(|process| process.pid).find(|&pid| name(pid) == "probe").expect("the program");
+            let program = all
+                .iter()
+                .map(|process| process.pid)
+                .find(|&pid| name(pid) == "probe")
+                .expect("the program");
             let pid1 = parent_of(program).expect("a pid1");
             let zygote = parent_of(pid1).expect("a zygote");
             assert_eq!(cpus_of(pid1), [its], "pid1");
-            assert!(!cpus_of(zygote).contains(&its), "the zygote is on {:?}", cpus_of(zygote));
+            assert!(
+                !cpus_of(zygote).contains(&its),
+                "the zygote is on {:?}",
+                cpus_of(zygote)
+            );
             handle.cancel();
             wait(&handle);
         }
@@ -120,7 +155,9 @@ fn a_lone_slots_runs_begin_and_end_where_the_supervisor_is() {
 
 #[test]
 fn of_as_many_slots_as_cpus_each_has_one() {
-    let Some(all) = at_least_two_cpus() else { return };
+    let Some(all) = at_least_two_cpus() else {
+        return;
+    };
     if all.len() > 16 {
         return skip("there are many CPUs");
     }
@@ -151,7 +188,9 @@ fn the_next_run_is_not_where_the_last_one_was() {
 fn a_runners_successor_is_where_it_was() {
     let supervisor = start(builder().slots(1));
     let before = cpus_of_runners(&supervisor, 3);
-    let victim = descendants(supervisor.pid()).into_iter().find(|process| name(process.pid) == "millibox-runner");
+    let victim = descendants(supervisor.pid())
+        .into_iter()
+        .find(|process| name(process.pid) == "millibox-runner");
     let victim = victim.expect("a runner");
     kill(victim.pid, Signal::KILL);
     assert!(eventually(Duration::from_secs(10), || !victim.is_there()));
@@ -161,13 +200,20 @@ fn a_runners_successor_is_where_it_was() {
 /// A pool's members have one CPU each, and a request may name others.
 #[test]
 fn a_cpu_time_limit_holds_on_more_cpus_than_the_supervisor_has() {
-    let Some(all) = at_least_two_cpus() else { return };
+    let Some(all) = at_least_two_cpus() else {
+        return;
+    };
     let supervisor = start(builder().cpus([all[0]]).slots(1));
     if !needs_cgroups(&supervisor) {
         return;
     }
     let busy = millibox_tests::request(["spin-tree", "2", "60000"]).cpus(all);
-    let over = result(&supervisor, &busy.cpu_time_limit(Duration::from_secs(1)).process_limit(10));
+    let over = result(
+        &supervisor,
+        &busy
+            .cpu_time_limit(Duration::from_secs(1))
+            .process_limit(10),
+    );
     assert_eq!(over.outcome, Outcome::CpuTimeLimit);
     let used = over.figures.cpu_user_ns + over.figures.cpu_system_ns;
     // A first look after a second of real time would find two.
@@ -183,15 +229,23 @@ fn session_nice(process: i32) -> Option<i32> {
 #[test]
 fn session_of_a_supervisor_started_by_root_has_the_highest_priority() {
     let own = std::process::id() as i32;
-    let Some(before) = session_nice(own) else { return skip("the kernel does not schedule by sessions") };
+    let Some(before) = session_nice(own) else {
+        return skip("the kernel does not schedule by sessions");
+    };
     if !is_root() {
         return skip("only root may raise the priority of a session");
     }
     let supervisor = start(builder().slots(1));
-    assert_eq!(session_nice(supervisor.pid() as i32), Some(-20), "the supervisor's session");
+    assert_eq!(
+        session_nice(supervisor.pid() as i32),
+        Some(-20),
+        "the supervisor's session"
+    );
     assert_eq!(session_nice(own), Some(before), "the client's session");
     let (run, _output) = sleeper(&supervisor, &[]);
-    let programs = descendants(supervisor.pid()).into_iter().filter(|process| name(process.pid) == "probe");
+    let programs = descendants(supervisor.pid())
+        .into_iter()
+        .filter(|process| name(process.pid) == "probe");
     let programs: Vec<Option<i32>> = programs.map(|process| session_nice(process.pid)).collect();
     assert_eq!(programs, [Some(0)], "the program's session");
     run.kill();

@@ -1,10 +1,15 @@
 //! What a run has open, and what it does not.
 
-#![allow(unsafe_code, reason = "plain system calls that make what is to be seen")]
+#![allow(
+    unsafe_code,
+    reason = "plain system calls that make what is to be seen"
+)]
 
 use crate::{builder, supervisor};
 use millibox::{Outcome, World};
-use millibox_tests::{PATIENCE, client, is_root, pipe, probe_run, read_all, readable, request, run, skip, start, wait};
+use millibox_tests::{
+    PATIENCE, client, is_root, pipe, probe_run, read_all, readable, request, run, skip, start, wait,
+};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +20,11 @@ const NULL_WRITE: &str = "20000 1 1:3";
 /// Descriptors without O_CLOEXEC, one of them far out.
 fn leaky() -> Vec<OwnedFd> {
     // SAFETY: each call makes a descriptor that is nobody else's.
-    let mut all: Vec<OwnedFd> =
-        (0..5).map(|_| unsafe { OwnedFd::from_raw_fd(libc::open(c"/etc/passwd".as_ptr(), libc::O_RDONLY)) }).collect();
+    let mut all: Vec<OwnedFd> = (0..5)
+        .map(|_| unsafe {
+            OwnedFd::from_raw_fd(libc::open(c"/etc/passwd".as_ptr(), libc::O_RDONLY))
+        })
+        .collect();
     // SAFETY: as above; F_DUPFD takes a free number.
     all.push(unsafe { OwnedFd::from_raw_fd(libc::fcntl(0, libc::F_DUPFD, 900)) });
     all
@@ -33,7 +41,11 @@ fn a_run_has_three_descriptors() {
     std::fs::write(&file, "").unwrap();
     let output = run(&supervisor, &request(["fds"]));
     let values = output.values();
-    assert_eq!(values.keys().collect::<Vec<_>>(), ["0", "1", "2"], "{values:?}");
+    assert_eq!(
+        values.keys().collect::<Vec<_>>(),
+        ["0", "1", "2"],
+        "{values:?}"
+    );
     assert_eq!(values["0"], NULL_READ);
     assert_eq!(values["1"], format!("{:o} 1 0:0", libc::S_IFIFO));
     assert_eq!(values["2"], NULL_WRITE);
@@ -51,10 +63,16 @@ fn what_the_client_leaves_open_is_kept_by_nobody() {
     let leaked = unsafe { OwnedFd::from_raw_fd(libc::fcntl(write.as_raw_fd(), libc::F_DUPFD, 0)) };
     drop(write);
     let supervisor = supervisor();
-    assert_eq!(run(&supervisor, &request(["exit", "0"])).result.outcome, Outcome::Exited(0));
+    assert_eq!(
+        run(&supervisor, &request(["exit", "0"])).result.outcome,
+        Outcome::Exited(0)
+    );
     drop(leaked);
     // A child that another test started meanwhile may have it for a while.
-    assert!(readable(&read, PATIENCE), "somebody still has the other end");
+    assert!(
+        readable(&read, PATIENCE),
+        "somebody still has the other end"
+    );
     assert_eq!(read_all(read), b"");
     drop(supervisor);
 }
@@ -67,12 +85,18 @@ fn a_missing_standard_output_is_dev_null() {
     let script = "exec 3>&1 1>&2; exec /probe fds";
     let directory = millibox_tests::directory();
     let world = World::minimal().read_only(millibox_tests::copy_probe(directory.path()), "/probe");
-    let shell = millibox::Request::new("/bin/sh").args(["-c", script]).world(&world).stderr(write);
+    let shell = millibox::Request::new("/bin/sh")
+        .args(["-c", script])
+        .world(&world)
+        .stderr(write);
     let handle = supervisor.run(&shell).unwrap();
     drop(shell);
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
     let text = String::from_utf8(read_all(read)).unwrap();
-    assert!(text.lines().any(|line| line == format!("3={NULL_WRITE}")), "{text}");
+    assert!(
+        text.lines().any(|line| line == format!("3={NULL_WRITE}")),
+        "{text}"
+    );
 }
 
 #[test]
@@ -85,15 +109,20 @@ fn given_descriptors_arrive_at_their_places() {
     assert_eq!(output.number("bytes"), 1234);
     // One descriptor at two places.
     let (read, write) = pipe();
-    let shell =
-        millibox::Request::new("/bin/sh").args(["-c", "echo out; echo err >&2"]).stdout(write.clone()).stderr(write);
+    let shell = millibox::Request::new("/bin/sh")
+        .args(["-c", "echo out; echo err >&2"])
+        .stdout(write.clone())
+        .stderr(write);
     let handle = supervisor.run(&shell).unwrap();
     drop(shell);
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
     assert_eq!(read_all(read), b"out\nerr\n");
     // And one that is itself a low number with us: the copies must not overwrite each other.
     let null = Arc::new(OwnedFd::from(std::fs::File::open("/dev/zero").unwrap()));
-    let output = run(&supervisor, &request(["fds"]).stdin(null.clone()).stderr(null));
+    let output = run(
+        &supervisor,
+        &request(["fds"]).stdin(null.clone()).stderr(null),
+    );
     assert_eq!(output.value("0"), "20000 0 1:5");
     assert_eq!(output.value("2"), "20000 0 1:5");
 }
@@ -132,7 +161,9 @@ fn a_pipe_breaks_when_the_run_closes_its_end() {
 fn a_pipe_breaks_when_the_run_ends() {
     let supervisor = supervisor();
     let (read, write) = pipe();
-    let handle = supervisor.run(&request(["exit", "0"]).stdout(write)).unwrap();
+    let handle = supervisor
+        .run(&request(["exit", "0"]).stdout(write))
+        .unwrap();
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
     // At once: who holds the result must not wait for the end.
     assert!(readable(&read, Duration::from_secs(5)));
@@ -144,7 +175,9 @@ fn a_run_that_cannot_start_lets_go_of_its_descriptors() {
     let supervisor = supervisor();
     for path in ["/missing", "/usr"] {
         let (read, write) = pipe();
-        let handle = supervisor.run(&millibox::Request::new(path).stdout(write)).unwrap();
+        let handle = supervisor
+            .run(&millibox::Request::new(path).stdout(write))
+            .unwrap();
         assert!(matches!(wait(&handle).outcome, Outcome::NotStarted(_)));
         assert!(readable(&read, Duration::from_secs(5)), "{path}");
     }
@@ -175,14 +208,22 @@ fn a_large_output_through_a_pipe() {
 fn a_run_cannot_use_up_what_may_be_on_its_way_to_others() {
     // The kernel counts descriptors in messages that nobody has received for the user, and compares
     // them with the soft limit of whoever sends (unix(7), ETOOMANYREFS).
-    let uid = if is_root() { 12345 } else { rustix::process::geteuid().as_raw() };
+    let uid = if is_root() {
+        12345
+    } else {
+        rustix::process::geteuid().as_raw()
+    };
     let user = format!("user={uid}:{uid}");
     // Far fewer than others of our user may have, the tests beside this one.
     let said = client([user.as_str(), "files=256:768", "crowd", "--", "park"]);
     if said.stdout.contains("unable=") {
         return skip(said.stdout.trim());
     }
-    let number = |key: &str| said.value(key).parse::<i64>().unwrap_or_else(|_| panic!("{said:?}"));
+    let number = |key: &str| {
+        said.value(key)
+            .parse::<i64>()
+            .unwrap_or_else(|_| panic!("{said:?}"))
+    };
     // More than our soft limit, or the test tries nothing.
     assert!(number("parked") > 256, "{said:?}");
     assert_eq!(number("others"), 20, "{said:?}");
@@ -197,16 +238,27 @@ fn too_few_open_files_are_no_reason_for_a_weaker_backend() {
     let automatic = supervisor().backend().to_string();
     let mut started = 0;
     for most in (32..=512).step_by(48) {
-        let said = client([format!("files={most}:{most}"), "--".to_owned(), "exit".to_owned(), "0".to_owned()]);
+        let said = client([
+            format!("files={most}:{most}"),
+            "--".to_owned(),
+            "exit".to_owned(),
+            "0".to_owned(),
+        ]);
         if said.stdout.contains("backend=") {
             assert_eq!(said.value("backend"), automatic, "{most}: {said:?}");
             started += 1;
         } else {
             // Or because of what others of our user, the tests beside this one, have on its way.
             let why = said.value("error");
-            assert!(why.contains("ulimit -n") || why.contains("ulimit -Hn"), "{most}: {said:?}");
+            assert!(
+                why.contains("ulimit -n") || why.contains("ulimit -Hn"),
+                "{most}: {said:?}"
+            );
         }
-        assert!(!said.stdout.contains("still in use") && !said.stderr.contains("still in use"), "{most}: {said:?}");
+        assert!(
+            !said.stdout.contains("still in use") && !said.stderr.contains("still in use"),
+            "{most}: {said:?}"
+        );
     }
     // As a user there may be nothing left beside the test above, which uses up what all may have on its way.
     assert!(started > 0 || !millibox_tests::is_root());

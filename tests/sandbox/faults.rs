@@ -12,7 +12,8 @@
 
 use millibox::{Error, Outcome, Supervisor};
 use millibox_tests::{
-    Gone, Random, builder, directory, eventually, executable, pipe, request, share, skip, world_with_proc,
+    Gone, Random, builder, directory, eventually, executable, pipe, request, share, skip,
+    world_with_proc,
 };
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,7 +118,11 @@ impl Place {
         std::fs::copy(executable("faulty"), &copy).expect("a copy of faulty");
         share(&copy, 0o755);
         let real = executable("millibox-supervisor");
-        std::fs::write(directory.path().join("supervisor"), real.as_os_str().as_encoded_bytes()).expect("a file");
+        std::fs::write(
+            directory.path().join("supervisor"),
+            real.as_os_str().as_encoded_bytes(),
+        )
+        .expect("a file");
         let listener = UnixListener::bind(directory.path().join("socket")).expect("a socket");
         share(&directory.path().join("socket"), 0o777);
         let watch = Arc::new(Mutex::new(Watch::default()));
@@ -126,14 +131,18 @@ impl Place {
             for socket in listener.incoming().map_while(Result::ok) {
                 let watch = for_all.clone();
                 let named = std::thread::Builder::new().name(ANSWERS.to_owned());
-                named.spawn(move || answer(&take(&socket), &watch)).expect("a thread");
+                named
+                    .spawn(move || answer(&take(&socket), &watch))
+                    .expect("a thread");
             }
         });
         Place { directory, watch }
     }
 
     fn watch(&self) -> MutexGuard<'_, Watch> {
-        self.watch.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.watch
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn executable(&self) -> PathBuf {
@@ -141,20 +150,33 @@ impl Place {
     }
 
     fn start(&self) -> Result<Supervisor, Error> {
-        builder().slots(1).runners_per_slot(RUNNERS).executable(self.executable()).start()
+        builder()
+            .slots(1)
+            .runners_per_slot(RUNNERS)
+            .executable(self.executable())
+            .start()
     }
 
     /// Counts from here on; what is to happen when. Whether what was to happen before has happened: afterwards it
     /// does no more.
     fn arm(&self, fault: Option<(Point, Fault)>) -> bool {
-        std::mem::replace(&mut *self.watch(), Watch { fault, ..Watch::default() }).fired
+        std::mem::replace(
+            &mut *self.watch(),
+            Watch {
+                fault,
+                ..Watch::default()
+            },
+        )
+        .fired
     }
 
     /// Waits until nobody has made a call for a while, and nobody would if there were a CPU: the next run is prepared.
     fn settle(&self, supervisor: &Supervisor) {
         let quiet = Duration::from_millis(8);
         let quiet = || self.watch().last.is_none_or(|last| last.elapsed() > quiet);
-        eventually(Duration::from_secs(5), || quiet() && all_sleep(supervisor) && quiet() && all_sleep(supervisor));
+        eventually(Duration::from_secs(5), || {
+            quiet() && all_sleep(supervisor) && quiet() && all_sleep(supervisor)
+        });
     }
 }
 
@@ -163,15 +185,25 @@ fn all_sleep(supervisor: &Supervisor) -> bool {
     // The state is field 3, after the last ')' (proc_pid_stat(5)). Who has been vforked from is in 'D'.
     let sleeps = |stat: PathBuf| {
         let stat = std::fs::read_to_string(stat).unwrap_or_default();
-        !stat.rsplit(')').next().is_some_and(|fields| matches!(fields.trim_start().as_bytes().first(), Some(b'R')))
+        !stat
+            .rsplit(')')
+            .next()
+            .is_some_and(|fields| matches!(fields.trim_start().as_bytes().first(), Some(b'R')))
     };
-    let ours = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten().map(|entry| entry.path());
-    let answers =
-        |thread: &PathBuf| std::fs::read(thread.join("comm")).is_ok_and(|name| name.trim_ascii() == ANSWERS.as_bytes());
+    let ours = std::fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let answers = |thread: &PathBuf| {
+        std::fs::read(thread.join("comm")).is_ok_and(|name| name.trim_ascii() == ANSWERS.as_bytes())
+    };
     millibox_tests::descendants(supervisor.pid())
         .iter()
         .all(|process| sleeps(format!("/proc/{}/stat", process.pid).into()))
-        && ours.filter(answers).all(|thread| sleeps(thread.join("stat")))
+        && ours
+            .filter(answers)
+            .all(|thread| sleeps(thread.join("stat")))
 }
 
 /// The listener that `faulty` sends.
@@ -179,13 +211,21 @@ fn take(socket: &UnixStream) -> OwnedFd {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut pid = [0; 4];
-    rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut pid)], &mut control, RecvFlags::CMSG_CLOEXEC)
-        .expect("a message");
+    rustix::net::recvmsg(
+        socket,
+        &mut [IoSliceMut::new(&mut pid)],
+        &mut control,
+        RecvFlags::CMSG_CLOEXEC,
+    )
+    .expect("a message");
     let mut descriptors = control.drain().filter_map(|message| match message {
         RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
         _ => None,
     });
-    let listener = descriptors.next().and_then(|mut all| all.next()).expect("a listener");
+    let listener = descriptors
+        .next()
+        .and_then(|mut all| all.next())
+        .expect("a listener");
     // Whoever sent it is our child.
     let sender = rustix::process::Pid::from_raw(i32::from_ne_bytes(pid));
     let _ = rustix::process::waitpid(sender, rustix::process::WaitOptions::empty());
@@ -195,7 +235,12 @@ fn take(socket: &UnixStream) -> OwnedFd {
 /// Who a process is; `None`: a run's program, or nobody any more.
 fn role(pid: i32) -> Option<Role> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    let field = |name: &str| {
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .unwrap_or_default()
+    };
     Some(match field("Name:").trim() {
         "millibox-supervi" => Role::Keeper,
         "millibox-supe" | "millibox-super" => Role::Supervisor,
@@ -219,7 +264,10 @@ const SEND: u64 = 0xc018_2101;
 /// Answers calls until nobody is left who could make one.
 fn answer(listener: &OwnedFd, watch: &Mutex<Watch>) {
     loop {
-        let mut ready = [rustix::event::PollFd::new(listener, rustix::event::PollFlags::IN)];
+        let mut ready = [rustix::event::PollFd::new(
+            listener,
+            rustix::event::PollFlags::IN,
+        )];
         let _ = rustix::event::poll(&mut ready, None);
         if !ready[0].revents().contains(rustix::event::PollFlags::IN) {
             return;
@@ -240,10 +288,16 @@ fn answer(listener: &OwnedFd, watch: &Mutex<Watch>) {
         };
         let pid = call.pid as i32;
         if let Some(role) = role(pid) {
-            let mut watch = watch.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut watch = watch
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
             let count = watch.counts.entry((role, call.data.nr)).or_default();
             *count += 1;
-            let point = Point { role, number: call.data.nr, count: *count };
+            let point = Point {
+                role,
+                number: call.data.nr,
+                count: *count,
+            };
             watch.seen.push(point);
             watch.pids.insert(pid);
             watch.last = Some(Instant::now());
@@ -277,7 +331,10 @@ fn kill(whom: Role, role: Role, pid: i32) {
     }
     while let Some(now) = at.filter(|now| *now > 1) {
         let below = millibox_tests::descendants(now as u32);
-        if let Some(found) = below.iter().find(|process| self::role(process.pid) == Some(whom)) {
+        if let Some(found) = below
+            .iter()
+            .find(|process| self::role(process.pid) == Some(whom))
+        {
             return millibox_tests::kill(found.pid, rustix::process::Signal::KILL);
         }
         if self::role(now).is_none_or(|role| role <= Role::Supervisor) {
@@ -290,14 +347,26 @@ fn kill(whom: Role, role: Role, pid: i32) {
 /// See [`Fault::NoRunners`].
 fn end_runners(supervisor: i32) {
     let below = millibox_tests::descendants(supervisor as u32);
-    let runners = below.iter().filter(|process| role(process.pid) == Some(Role::Runner));
+    let runners = below
+        .iter()
+        .filter(|process| role(process.pid) == Some(Role::Runner));
     // Before they are killed: who is left behind is another's.
-    let with_theirs: Vec<Vec<_>> = runners.map(|runner| millibox_tests::descendants(runner.pid as u32)).collect();
+    let with_theirs: Vec<Vec<_>> = runners
+        .map(|runner| millibox_tests::descendants(runner.pid as u32))
+        .collect();
     for family in &with_theirs {
         millibox_tests::kill(family[0].pid, rustix::process::Signal::KILL);
     }
-    let with_theirs: Vec<i32> = with_theirs.iter().flatten().map(|process| process.pid).collect();
-    eventually(Duration::from_secs(10), || with_theirs.iter().all(|pid| millibox_tests::process(*pid).is_none()));
+    let with_theirs: Vec<i32> = with_theirs
+        .iter()
+        .flatten()
+        .map(|process| process.pid)
+        .collect();
+    eventually(Duration::from_secs(10), || {
+        with_theirs
+            .iter()
+            .all(|pid| millibox_tests::process(*pid).is_none())
+    });
 }
 
 /// What a run says that it has around it, without what differs from run to run.
@@ -332,10 +401,17 @@ fn walls(text: &str) -> Vec<String> {
 /// What one has and the other has not.
 fn same_walls(what: &str, walls: &[String], expected: &[String]) {
     let without = |these: &[String], those: &[String]| -> Vec<String> {
-        these.iter().filter(|line| !those.contains(line)).cloned().collect()
+        these
+            .iter()
+            .filter(|line| !those.contains(line))
+            .cloned()
+            .collect()
     };
     let (more, less) = (without(walls, expected), without(expected, walls));
-    assert!(more.is_empty() && less.is_empty(), "{what}: the run has other walls: {more:#?} instead of {less:#?}");
+    assert!(
+        more.is_empty() && less.is_empty(),
+        "{what}: the run has other walls: {more:#?} instead of {less:#?}"
+    );
 }
 
 /// What came of a request: the run's walls, or an error in words.
@@ -348,7 +424,10 @@ enum Came {
 
 fn ask(supervisor: &Supervisor) -> Came {
     let (read, write) = pipe();
-    let request = request(["walls"]).world(&world_with_proc()).real_time_limit(Duration::from_secs(50)).stdout(write);
+    let request = request(["walls"])
+        .world(&world_with_proc())
+        .real_time_limit(Duration::from_secs(50))
+        .stdout(write);
     let run = supervisor.run(&request);
     drop(request);
     let result = run.and_then(|handle| handle.wait_timeout(millibox_tests::PATIENCE));
@@ -357,14 +436,28 @@ fn ask(supervisor: &Supervisor) -> Came {
             Outcome::Exited(0) => {
                 let figures = result.figures;
                 let cpu = figures.cpu_user_ns + figures.cpu_system_ns;
-                assert!(figures.peak_memory_bytes > 100_000 && figures.peak_memory_bytes < 64 << 20, "{result:?}");
+                assert!(
+                    figures.peak_memory_bytes > 100_000 && figures.peak_memory_bytes < 64 << 20,
+                    "{result:?}"
+                );
                 // Neither nothing nor what earlier runs have used.
-                assert!(cpu > 100_000 && cpu <= 2 * figures.real_time_ns, "{result:?}");
-                assert!(figures.peak_processes.is_none_or(|peak| peak == 1), "{result:?}");
-                Came::Ran(walls(&String::from_utf8_lossy(&millibox_tests::read_all(read))))
+                assert!(
+                    cpu > 100_000 && cpu <= 2 * figures.real_time_ns,
+                    "{result:?}"
+                );
+                assert!(
+                    figures.peak_processes.is_none_or(|peak| peak == 1),
+                    "{result:?}"
+                );
+                Came::Ran(walls(&String::from_utf8_lossy(&millibox_tests::read_all(
+                    read,
+                ))))
             }
             Outcome::NotStarted(error) | Outcome::SandboxError(error) => {
-                assert!(error.errno.is_some() || error.hint.is_some(), "no cause: {error:?}");
+                assert!(
+                    error.errno.is_some() || error.hint.is_some(),
+                    "no cause: {error:?}"
+                );
                 Came::Refused(error.to_string())
             }
             // Whoever killed it was not of the run.
@@ -387,9 +480,13 @@ fn works(supervisor: &Supervisor, expected: &[String]) {
 /// Descriptors and processes of a family.
 fn size(supervisor: &Supervisor) -> (usize, usize) {
     let family = millibox_tests::descendants(supervisor.pid());
-    let descriptors =
-        |pid: i32| std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, |entries| entries.flatten().count());
-    (family.iter().map(|process| descriptors(process.pid)).sum(), family.len())
+    let descriptors = |pid: i32| {
+        std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, |entries| entries.flatten().count())
+    };
+    (
+        family.iter().map(|process| descriptors(process.pid)).sum(),
+        family.len(),
+    )
 }
 
 /// The same when every runner has had its turn.
@@ -417,7 +514,9 @@ fn a_fault_at_every_call_of_a_request() {
         Ok(supervisor) => supervisor,
         Err(error) => return skip(&format!("no seccomp listener can be had: {error}")),
     };
-    let Came::Ran(expected) = ask(&supervisor) else { panic!("a request without a fault") };
+    let Came::Ran(expected) = ask(&supervisor) else {
+        panic!("a request without a fault")
+    };
     assert!(expected.len() > 60, "{expected:?}");
     for _ in 0..4 {
         works(&supervisor, &expected);
@@ -429,13 +528,25 @@ fn a_fault_at_every_call_of_a_request() {
     place.settle(&supervisor);
     let points = place.watch().seen.clone();
     for role in [Role::Supervisor, Role::Zygote, Role::Pid1, Role::Target] {
-        assert!(points.iter().any(|point| point.role == role), "{role:?} makes no call: {points:?}");
+        assert!(
+            points.iter().any(|point| point.role == role),
+            "{role:?} makes no call: {points:?}"
+        );
     }
-    let all = std::env::var("MILLIBOX_FAULTS").ok().map(|from| from.parse::<usize>().expect("a number"));
-    let mut tally = Tally { points: points.len(), ..Tally::default() };
+    let all = std::env::var("MILLIBOX_FAULTS")
+        .ok()
+        .map(|from| from.parse::<usize>().expect("a number"));
+    let mut tally = Tally {
+        points: points.len(),
+        ..Tally::default()
+    };
     let mut before = size_at_rest(&place, &supervisor, &expected);
     for (index, point) in points.iter().enumerate().skip(all.unwrap_or(0)) {
-        let these = if all.is_some() { 0..FAULTS.len() } else { index % FAULTS.len()..index % FAULTS.len() + 1 };
+        let these = if all.is_some() {
+            0..FAULTS.len()
+        } else {
+            index % FAULTS.len()..index % FAULTS.len() + 1
+        };
         for fault in &FAULTS[these] {
             // The kernel closes whatever is open, whatever it answers (close(2)).
             if i64::from(point.number) == libc::SYS_close && matches!(fault, Fault::Errno(_)) {
@@ -459,11 +570,16 @@ fn a_fault_at_every_call_of_a_request() {
                     tally.no_difference += 1;
                     same_walls(&what, walls, &expected);
                 }
-                Came::Refused(ref why) | Came::Died(ref why) if !fired => panic!("{what}: not made, and yet {why}"),
+                Came::Refused(ref why) | Came::Died(ref why) if !fired => {
+                    panic!("{what}: not made, and yet {why}")
+                }
                 Came::Refused(_) => tally.refused += 1,
                 Came::Died(ref why) => {
                     tally.died += 1;
-                    assert!(why.contains("signal") || why.contains("cannot "), "{what}: {why:?}");
+                    assert!(
+                        why.contains("signal") || why.contains("cannot "),
+                        "{what}: {why:?}"
+                    );
                 }
             }
             // What came after the answer may have hit what was prepared for a later run. Which runner has that
@@ -488,10 +604,15 @@ fn a_fault_at_every_call_of_a_request() {
                 (0..RUNNERS).for_each(|_| works(&supervisor, &expected));
             }));
             if next.is_err() {
-                assert!(supervisor.is_dead(), "{what}: the next request does not work");
+                assert!(
+                    supervisor.is_dead(),
+                    "{what}: the next request does not work"
+                );
                 drop(supervisor);
                 gone.assert();
-                supervisor = place.start().unwrap_or_else(|error| panic!("{what}: {error}"));
+                supervisor = place
+                    .start()
+                    .unwrap_or_else(|error| panic!("{what}: {error}"));
                 before = size_at_rest(&place, &supervisor, &expected);
             }
         }
@@ -500,12 +621,18 @@ fn a_fault_at_every_call_of_a_request() {
     // How many runners have something prepared varies: each that has is a zygote, a pid1 and a target more,
     // with some 25 descriptors each.
     let more = after.1.saturating_sub(before.1);
-    assert!(more <= 2 * 3 && after.0 <= before.0 + 26 * more + 20, "{before:?} became {after:?}");
+    assert!(
+        more <= 2 * 3 && after.0 <= before.0 + 26 * more + 20,
+        "{before:?} became {after:?}"
+    );
     let gone = Gone::of(&supervisor);
     drop(supervisor);
     gone.assert();
     eprintln!("{tally:?}");
-    assert!(tally.fired * 2 > tally.points, "most faults did not happen: {tally:?}");
+    assert!(
+        tally.fired * 2 > tally.points,
+        "most faults did not happen: {tally:?}"
+    );
 }
 
 /// The launch is what the supervisor sends first for a request. Nothing of the run has begun then.
@@ -516,10 +643,16 @@ fn runners_that_die_before_they_have_their_run() {
         Ok(supervisor) => supervisor,
         Err(error) => return skip(&format!("no seccomp listener can be had: {error}")),
     };
-    let Came::Ran(expected) = ask(&supervisor) else { panic!("a request without a fault") };
+    let Came::Ran(expected) = ask(&supervisor) else {
+        panic!("a request without a fault")
+    };
     for _ in 0..3 {
         place.settle(&supervisor);
-        let launch = Point { role: Role::Supervisor, number: libc::SYS_sendmsg as i32, count: 1 };
+        let launch = Point {
+            role: Role::Supervisor,
+            number: libc::SYS_sendmsg as i32,
+            count: 1,
+        };
         place.arm(Some((launch, Fault::NoRunners)));
         works(&supervisor, &expected);
         assert!(place.arm(None), "the supervisor sends nothing");
@@ -529,11 +662,17 @@ fn runners_that_die_before_they_have_their_run() {
 
 /// Cgroups in these directories that one of these made.
 fn cgroups_of(parents: &BTreeSet<PathBuf>, pids: &BTreeSet<i32>) -> Vec<PathBuf> {
-    let entries = parents.iter().filter_map(|parent| std::fs::read_dir(parent).ok()).flatten().flatten();
+    let entries = parents
+        .iter()
+        .filter_map(|parent| std::fs::read_dir(parent).ok())
+        .flatten()
+        .flatten();
     let ours = |path: &PathBuf| {
         // millibox-PID-RANDOM, as the keeper calls them.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let maker = name.strip_prefix("millibox-").and_then(|rest| rest.split_once('-')?.0.parse().ok());
+        let maker = name
+            .strip_prefix("millibox-")
+            .and_then(|rest| rest.split_once('-')?.0.parse().ok());
         maker.is_some_and(|maker: i32| pids.contains(&maker))
     };
     entries.map(|entry| entry.path()).filter(ours).collect()
@@ -546,8 +685,13 @@ fn a_fault_at_calls_of_the_start() {
         Ok(supervisor) => supervisor,
         Err(error) => return skip(&format!("no seccomp listener can be had: {error}")),
     };
-    let Came::Ran(expected) = ask(&first) else { panic!("a request without a fault") };
-    let parents: BTreeSet<PathBuf> = first.cgroups().filter_map(|path| path.parent().map(PathBuf::from)).collect();
+    let Came::Ran(expected) = ask(&first) else {
+        panic!("a request without a fault")
+    };
+    let parents: BTreeSet<PathBuf> = first
+        .cgroups()
+        .filter_map(|path| path.parent().map(PathBuf::from))
+        .collect();
     drop(first);
     // A start, and a first request, whose template is still to be built.
     place.arm(None);
@@ -555,23 +699,32 @@ fn a_fault_at_calls_of_the_start() {
     works(&second, &expected);
     let points = place.watch().seen.clone();
     drop(second);
-    assert!(points.iter().any(|point| point.role == Role::Builder), "nobody builds a template");
+    assert!(
+        points.iter().any(|point| point.role == Role::Builder),
+        "nobody builds a template"
+    );
 
     let mut random = Random::new();
     let all = std::env::var_os("MILLIBOX_FAULTS").is_some();
     let chosen: Vec<usize> = match all {
         true => (0..points.len()).collect(),
-        false => (0..40).map(|_| random.below(points.len() as u64) as usize).collect(),
+        false => (0..40)
+            .map(|_| random.below(points.len() as u64) as usize)
+            .collect(),
     };
     let (mut fired, mut told) = (0, 0);
     for index in chosen {
-        let (point, fault) = (points[index], FAULTS[random.below(FAULTS.len() as u64) as usize]);
+        let (point, fault) = (
+            points[index],
+            FAULTS[random.below(FAULTS.len() as u64) as usize],
+        );
         let what = format!("{fault:?} at call {index}, {point:?}");
         place.arm(Some((point, fault)));
         let said = match place.start() {
             Err(error) => error.to_string(),
             Ok(supervisor) => {
-                let came = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ask(&supervisor)));
+                let came =
+                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ask(&supervisor)));
                 match came.unwrap_or_else(|_| panic!("{what}")) {
                     Came::Ran(walls) => {
                         same_walls(&what, &walls, &expected);
@@ -590,18 +743,36 @@ fn a_fault_at_calls_of_the_start() {
         if said != "no difference" {
             told += 1;
             assert!(hit, "{what}: not made, and yet {said}");
-            let words = ["cannot ", "killed", "signal", "error", "a runner exited", "the spawner"]
-                .iter()
-                .any(|word| said.contains(word));
+            let words = [
+                "cannot ",
+                "killed",
+                "signal",
+                "error",
+                "a runner exited",
+                "the spawner",
+            ]
+            .iter()
+            .any(|word| said.contains(word));
             assert!(words && !said.contains("panicked"), "{what}: {said:?}");
         }
         let left = || -> Vec<i32> {
             // A number may be somebody else's by now.
-            pids.iter().copied().filter(|pid| millibox_tests::process(*pid).is_some() && role(*pid).is_some()).collect()
+            pids.iter()
+                .copied()
+                .filter(|pid| millibox_tests::process(*pid).is_some() && role(*pid).is_some())
+                .collect()
         };
-        assert!(eventually(Duration::from_secs(10), || left().is_empty()), "{what}: {said}: left: {:?}", left());
+        assert!(
+            eventually(Duration::from_secs(10), || left().is_empty()),
+            "{what}: {said}: left: {:?}",
+            left()
+        );
         let cgroups = || cgroups_of(&parents, &pids);
-        assert!(eventually(Duration::from_secs(10), || cgroups().is_empty()), "{what}: left: {:?}", cgroups());
+        assert!(
+            eventually(Duration::from_secs(10), || cgroups().is_empty()),
+            "{what}: left: {:?}",
+            cgroups()
+        );
     }
     place.arm(None);
     let last = place.start().unwrap_or_else(|error| panic!("{error}"));

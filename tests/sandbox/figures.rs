@@ -3,8 +3,8 @@
 use crate::{builder, supervisor};
 use millibox::{Figures, Outcome, Request};
 use millibox_tests::{
-    PATIENCE, eventually, kill, needs_cgroups, probe_run, process, processes_that_say, request, result, run, start,
-    token, wait,
+    PATIENCE, eventually, kill, needs_cgroups, probe_run, process, processes_that_say, request,
+    result, run, start, token, wait,
 };
 use rustix::process::Signal;
 use std::time::Duration;
@@ -19,7 +19,9 @@ fn cpu(figures: &Figures) -> u64 {
 fn real_time_is_at_least_what_was_slept() {
     let supervisor = supervisor();
     for millis in [1, 20, 150] {
-        let figures = probe_run(&supervisor, &["sleep", &millis.to_string()]).result.figures;
+        let figures = probe_run(&supervisor, &["sleep", &millis.to_string()])
+            .result
+            .figures;
         assert!(figures.real_time_ns >= millis * 1_000_000, "{figures:?}");
         assert!(figures.real_time_ns < 20_000_000_000, "{figures:?}");
     }
@@ -32,7 +34,11 @@ fn cpu_time_is_at_least_what_the_program_read() {
         let output = probe_run(&supervisor, &["spin", millis]);
         // The clock of a figure from rusage is in microseconds.
         let figures = output.result.figures;
-        assert!(cpu(&figures) + 1000 >= output.number("own") as u64, "{figures:?} {}", output.text());
+        assert!(
+            cpu(&figures) + 1000 >= output.number("own") as u64,
+            "{figures:?} {}",
+            output.text()
+        );
         // One thread cannot use more than one CPU; pid1's own work is a part of a millisecond, of several on a slow machine.
         let most = figures.real_time_ns + figures.real_time_ns / 10 + 2_000_000;
         assert!(cpu(&figures) <= most, "{figures:?}");
@@ -42,7 +48,9 @@ fn cpu_time_is_at_least_what_the_program_read() {
 #[test]
 fn cpu_time_of_a_tree_is_the_sum() {
     let supervisor = supervisor();
-    let figures = probe_run(&supervisor, &["spin-tree", "6", "20"]).result.figures;
+    let figures = probe_run(&supervisor, &["spin-tree", "6", "20"])
+        .result
+        .figures;
     assert!(cpu(&figures) >= 120_000_000, "{figures:?}");
     assert!(cpu(&figures) < 1_000_000_000, "{figures:?}");
     let output = probe_run(&supervisor, &["spin-threads", "3", "20"]);
@@ -56,7 +64,9 @@ fn cpu_time_of_children_that_nobody_waited_for() {
     if !needs_cgroups(&supervisor) {
         return;
     }
-    let figures = probe_run(&supervisor, &["spin-unwaited", "4", "20"]).result.figures;
+    let figures = probe_run(&supervisor, &["spin-unwaited", "4", "20"])
+        .result
+        .figures;
     assert!(cpu(&figures) >= 80_000_000, "{figures:?}");
 }
 
@@ -74,7 +84,9 @@ fn cpu_time_is_not_another_runs() {
 fn user_and_system_time_are_told_apart() {
     let supervisor = supervisor();
     let shell = |script: &str| {
-        let figures = run(&supervisor, &Request::new("/bin/sh").args(["-c", script])).result.figures;
+        let figures = run(&supervisor, &Request::new("/bin/sh").args(["-c", script]))
+            .result
+            .figures;
         (figures.cpu_user_ns, figures.cpu_system_ns)
     };
     let (user, system) = shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done");
@@ -89,7 +101,9 @@ fn user_and_system_time_are_told_apart() {
 fn user_and_system_time_are_told_apart_of_a_run_that_was_ended() {
     let supervisor = supervisor();
     let ended = |script: &str| {
-        let request = Request::new("/bin/sh").args(["-c", script]).real_time_limit(Duration::from_millis(700));
+        let request = Request::new("/bin/sh")
+            .args(["-c", script])
+            .real_time_limit(Duration::from_millis(700));
         let result = run(&supervisor, &request).result;
         assert_eq!(result.outcome, Outcome::RealTimeLimit);
         (result.figures.cpu_user_ns, result.figures.cpu_system_ns)
@@ -120,8 +134,14 @@ fn peak_memory_is_what_was_touched() {
         assert!(base < 3 * MIB, "{base}");
         for mib in [33, 100] {
             let peak = peak(mib);
-            assert!(peak + AHEAD >= mib * MIB, "round {round}: {peak} for {mib} MiB");
-            assert!(peak <= (mib + 2) * MIB + base, "round {round}: {peak} for {mib} MiB over {base}");
+            assert!(
+                peak + AHEAD >= mib * MIB,
+                "round {round}: {peak} for {mib} MiB"
+            );
+            assert!(
+                peak <= (mib + 2) * MIB + base,
+                "round {round}: {peak} for {mib} MiB over {base}"
+            );
         }
     }
 }
@@ -131,13 +151,22 @@ fn peak_memory_is_what_was_touched() {
 fn peak_memory_without_cgroups_of_a_run_that_was_ended() {
     let supervisor = start(builder().backend(millibox::BackendChoice::Rlimit));
     // In the first process, and in a child of it.
-    for program in [&["eat", "50", "60000"][..], &["map-fork-eat", "100", "60000"]] {
-        let ended = result(&supervisor, &request(program.iter().copied()).real_time_limit(Duration::from_secs(2)));
+    for program in [
+        &["eat", "50", "60000"][..],
+        &["map-fork-eat", "100", "60000"],
+    ] {
+        let ended = result(
+            &supervisor,
+            &request(program.iter().copied()).real_time_limit(Duration::from_secs(2)),
+        );
         assert_eq!(ended.outcome, Outcome::RealTimeLimit);
         let peak = ended.figures.peak_memory_bytes;
         assert!((50 * MIB..54 * MIB).contains(&peak), "{program:?}: {peak}");
     }
-    let by_itself = probe_run(&supervisor, &["eat", "50"]).result.figures.peak_memory_bytes;
+    let by_itself = probe_run(&supervisor, &["eat", "50"])
+        .result
+        .figures
+        .peak_memory_bytes;
     assert!((50 * MIB..54 * MIB).contains(&by_itself), "{by_itself}");
 }
 
@@ -147,7 +176,10 @@ fn peak_memory_of_a_tree_is_the_sum() {
     if !needs_cgroups(&supervisor) {
         return;
     }
-    let peak = probe_run(&supervisor, &["map-fork-eat", "80"]).result.figures.peak_memory_bytes;
+    let peak = probe_run(&supervisor, &["map-fork-eat", "80"])
+        .result
+        .figures
+        .peak_memory_bytes;
     assert!((80 * MIB - AHEAD..86 * MIB).contains(&peak), "{peak}");
 }
 
@@ -158,8 +190,13 @@ fn an_empty_program_uses_little() {
         return;
     }
     // The first ones bring the program into the page cache.
-    let mut peaks: Vec<u64> =
-        (0..12).map(|_| result(&supervisor, &Request::new("/bin/true")).figures.peak_memory_bytes).collect();
+    let mut peaks: Vec<u64> = (0..12)
+        .map(|_| {
+            result(&supervisor, &Request::new("/bin/true"))
+                .figures
+                .peak_memory_bytes
+        })
+        .collect();
     assert!(peaks.iter().all(|peak| *peak > 4096), "{peaks:?}");
     let peaks = &mut peaks[4..];
     peaks.sort_unstable();
@@ -185,7 +222,10 @@ fn peak_memory_is_not_another_runs() {
     ] {
         for _ in 0..3 {
             probe_run(&supervisor, before);
-            let peak = probe_run(&supervisor, &["exit", "0"]).result.figures.peak_memory_bytes;
+            let peak = probe_run(&supervisor, &["exit", "0"])
+                .result
+                .figures
+                .peak_memory_bytes;
             assert!(peak < 3 * MIB, "{peak} after {before:?}");
         }
     }
@@ -198,12 +238,21 @@ fn kernel_memory_is_counted() {
         return;
     }
     for what in ["tmp", "shm", "memfd"] {
-        let peak = probe_run(&supervisor, &["charge", what, "20"]).result.figures.peak_memory_bytes;
-        assert!((20 * MIB - AHEAD..25 * MIB).contains(&peak), "{what}: {peak}");
+        let peak = probe_run(&supervisor, &["charge", what, "20"])
+            .result
+            .figures
+            .peak_memory_bytes;
+        assert!(
+            (20 * MIB - AHEAD..25 * MIB).contains(&peak),
+            "{what}: {peak}"
+        );
     }
     for what in ["pipes", "sockets"] {
         let output = probe_run(&supervisor, &["charge", what, "8"]);
-        let (filled, peak) = (output.number("filled") as u64, output.result.figures.peak_memory_bytes);
+        let (filled, peak) = (
+            output.number("filled") as u64,
+            output.result.figures.peak_memory_bytes,
+        );
         assert!(filled >= 4 * MIB, "{what}: {filled}");
         assert!(peak + AHEAD >= filled, "{what}: {peak} of {filled}");
     }
@@ -218,8 +267,14 @@ fn page_cache_of_a_written_file_is_counted() {
     // On the host's file system, whatever that is.
     let directory = millibox_tests::directory();
     let world = millibox::World::minimal().read_write(directory.path(), "/data");
-    let output = run(&supervisor, &request(["file", "/data/file", "20971520"]).world(&world));
-    assert_eq!((output.number("written"), output.number("errno")), (20 << 20, 0));
+    let output = run(
+        &supervisor,
+        &request(["file", "/data/file", "20971520"]).world(&world),
+    );
+    assert_eq!(
+        (output.number("written"), output.number("errno")),
+        (20 << 20, 0)
+    );
     let peak = output.result.figures.peak_memory_bytes;
     assert!(peak + AHEAD >= 20 * MIB, "{peak}");
 }
@@ -231,8 +286,12 @@ fn peak_processes() {
         return;
     }
     for round in 0..3 {
-        for (command, count, expected) in [("exit", "0", 1), ("forks", "7", 8), ("threads", "12", 13), ("exit", "0", 1)]
-        {
+        for (command, count, expected) in [
+            ("exit", "0", 1),
+            ("forks", "7", 8),
+            ("threads", "12", 13),
+            ("exit", "0", 1),
+        ] {
             let figures = probe_run(&supervisor, &[command, count]).result.figures;
             // None: the kernel is older than 6.1.
             if let Some(peak) = figures.peak_processes {
@@ -247,7 +306,11 @@ fn a_run_that_did_not_start_used_no_time() {
     let supervisor = supervisor();
     let result = result(&supervisor, &Request::new("/missing"));
     assert!(matches!(result.outcome, Outcome::NotStarted(_)));
-    assert!(result.figures.real_time_ns < 1_000_000_000, "{:?}", result.figures);
+    assert!(
+        result.figures.real_time_ns < 1_000_000_000,
+        "{:?}",
+        result.figures
+    );
 }
 
 /// A process that is killed may live on for long in the kernel. Nobody knows of a call that does so on every machine, so
@@ -257,7 +320,9 @@ fn real_time_of_a_run_that_was_ended_is_until_its_last_process_is_gone() {
     let supervisor = supervisor();
     let token = token();
     let limit = Duration::from_millis(300);
-    let run = supervisor.run(&request(["sleep", "100000", &token]).real_time_limit(limit)).unwrap();
+    let run = supervisor
+        .run(&request(["sleep", "100000", &token]).real_time_limit(limit))
+        .unwrap();
     assert!(eventually(PATIENCE, || !processes_that_say(&token).is_empty()));
     let target = processes_that_say(&token).remove(0);
     let zygote = process(target.parent).expect("pid1").parent;

@@ -3,7 +3,8 @@
 use crate::{builder, supervisor};
 use millibox::{Outcome, Request, Supervisor, World};
 use millibox_tests::{
-    Gone, Process, Random, SPAWNER, descendants, eventually, name, needs_cgroups, pipe, request, skip, wait,
+    Gone, Process, Random, SPAWNER, descendants, eventually, name, needs_cgroups, pipe, request,
+    skip, wait,
 };
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -26,20 +27,35 @@ fn open_descriptors(pid: u32) -> Option<usize> {
 
 fn directories(path: &Path) -> usize {
     let below = std::fs::read_dir(path).into_iter().flatten().flatten();
-    1 + below.filter(|entry| entry.path().is_dir()).map(|entry| directories(&entry.path())).sum::<usize>()
+    1 + below
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| directories(&entry.path()))
+        .sum::<usize>()
 }
 
 fn resident_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-    line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0)
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap_or_default();
+    line.split_whitespace()
+        .next()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(0)
 }
 
 fn size(supervisor: &Supervisor) -> Size {
     let family = descendants(supervisor.pid());
     Size {
-        descriptors: family.iter().map(|process| open_descriptors(process.pid as u32)).sum(),
-        resident_kib: family.iter().map(|process| resident_kib(process.pid as u32)).sum(),
+        descriptors: family
+            .iter()
+            .map(|process| open_descriptors(process.pid as u32))
+            .sum(),
+        resident_kib: family
+            .iter()
+            .map(|process| resident_kib(process.pid as u32))
+            .sum(),
         processes: family.len(),
         cgroups: supervisor.cgroups().map(|path| directories(&path)).sum(),
         own_descriptors: open_descriptors(std::process::id()).unwrap_or(0),
@@ -51,7 +67,11 @@ const REQUESTS_IN_A_ROUND: usize = 7;
 
 /// Every kind of run, some at once.
 fn some_runs(supervisor: &Supervisor, rounds: usize) {
-    let worlds = [World::minimal(), World::minimal().uid(0), World::minimal().network(millibox::Network::Loopback)];
+    let worlds = [
+        World::minimal(),
+        World::minimal().uid(0),
+        World::minimal().network(millibox::Network::Loopback),
+    ];
     let cgroups = supervisor.backend() != millibox::Backend::Rlimit;
     for round in 0..rounds {
         let world = &worlds[if round % 20 == 0 { round / 20 % 3 } else { 0 }];
@@ -65,10 +85,17 @@ fn some_runs(supervisor: &Supervisor, rounds: usize) {
             request(["ipc", "make", "5"]),
         ];
         if cgroups {
-            requests.push(request(["exit", "0"]).memory_limit(32 << 20).process_limit(4));
+            requests.push(
+                request(["exit", "0"])
+                    .memory_limit(32 << 20)
+                    .process_limit(4),
+            );
             requests.push(request(["eat", "20"]).memory_limit(8 << 20));
         }
-        let handles: Vec<_> = requests.iter().map(|request| supervisor.run(request).unwrap()).collect();
+        let handles: Vec<_> = requests
+            .iter()
+            .map(|request| supervisor.run(request).unwrap())
+            .collect();
         let cancelled = supervisor.run(&request(["sleep", "100000"])).unwrap();
         if round % 2 == 0 {
             cancelled.kill();
@@ -77,7 +104,10 @@ fn some_runs(supervisor: &Supervisor, rounds: usize) {
         drop(cancelled);
         for handle in &handles {
             let result = wait(handle);
-            assert!(!matches!(result.outcome, Outcome::SandboxError(_)), "{result}");
+            assert!(
+                !matches!(result.outcome, Outcome::SandboxError(_)),
+                "{result}"
+            );
         }
         drop((requests, read));
     }
@@ -112,10 +142,21 @@ fn does_not_grow(supervisor: &Supervisor, warm_up: usize, rounds: usize) {
 #[test]
 fn some_thousand_runs() {
     let test = std::env::current_exe().unwrap();
-    let arguments = ["--exact", "growth::some_thousand_runs_alone", "--ignored", "--nocapture"];
-    let output = std::process::Command::new(test).args(arguments).output().unwrap();
+    let arguments = [
+        "--exact",
+        "growth::some_thousand_runs_alone",
+        "--ignored",
+        "--nocapture",
+    ];
+    let output = std::process::Command::new(test)
+        .args(arguments)
+        .output()
+        .unwrap();
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -130,7 +171,12 @@ fn cgroups_after_runs_with_many_processes() {
     if !needs_cgroups(&supervisor) {
         return;
     }
-    let count = || supervisor.cgroups().map(|path| directories(&path)).sum::<usize>();
+    let count = || {
+        supervisor
+            .cgroups()
+            .map(|path| directories(&path))
+            .sum::<usize>()
+    };
     let runs = |times: usize| {
         for _ in 0..times {
             millibox_tests::probe_run(&supervisor, &["forks", "10"]);
@@ -139,7 +185,11 @@ fn cgroups_after_runs_with_many_processes() {
     runs(20);
     let before = count();
     runs(100);
-    assert!(eventually(Duration::from_secs(5), || count() <= before + 2), "{before} directories became {}", count());
+    assert!(
+        eventually(Duration::from_secs(5), || count() <= before + 2),
+        "{before} directories became {}",
+        count()
+    );
 }
 
 /// Whoever waits uninterruptibly counts in the host's load average: none of ours may, when
@@ -153,11 +203,18 @@ fn an_idle_supervisor_is_no_load() {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
             stat.rsplit(')').next()?.trim().chars().next()
         };
-        descendants(supervisor.pid()).iter().filter_map(|process| state(process.pid)).collect()
+        descendants(supervisor.pid())
+            .iter()
+            .filter_map(|process| state(process.pid))
+            .collect()
     };
     // Supervisor, spawner, runner, zygote, and at least one prepared pid1 with its target.
     let calm = |states: &[char]| states.len() >= 6 && states.iter().all(|state| *state == 'S');
-    assert!(eventually(Duration::from_secs(5), || calm(&waiting())), "{:?}", waiting());
+    assert!(
+        eventually(Duration::from_secs(5), || calm(&waiting())),
+        "{:?}",
+        waiting()
+    );
 }
 
 #[test]
@@ -172,10 +229,14 @@ fn soak_100k() {
 #[test]
 #[ignore = "takes hours"]
 fn soak_million() {
-    let requests: usize = std::env::var("MILLIBOX_SOAK").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000_000);
+    let requests: usize = std::env::var("MILLIBOX_SOAK")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1_000_000);
     let mut random = Random::new();
     let (mut done, mut kills, mut failed, mut deaths) = (0, 0, 0, 0);
-    let mounts = || std::fs::read_to_string("/proc/self/mountinfo").map_or(0, |text| text.lines().count());
+    let mounts =
+        || std::fs::read_to_string("/proc/self/mountinfo").map_or(0, |text| text.lines().count());
     let (mounts_before, own_before) = (mounts(), open_descriptors(std::process::id()));
     let mut supervisor = supervisor();
     // Killed since all was well, with their families.
@@ -188,24 +249,38 @@ fn soak_million() {
         // Who was killed has to go, and who cannot live without him: how long that takes on a busy machine nobody knows.
         // A run that is on its way there fails with them, so these may.
         let settled = eventually(Duration::from_secs(60), || {
-            let twelve = (0..12).map(|_| wait(&supervisor.run(&request(["exit", "0"])).unwrap()).outcome);
+            let twelve =
+                (0..12).map(|_| wait(&supervisor.run(&request(["exit", "0"])).unwrap()).outcome);
             done += 12;
-            let all_well = twelve.filter(|outcome| *outcome != Outcome::Exited(0)).count() == 0;
+            let all_well = twelve
+                .filter(|outcome| *outcome != Outcome::Exited(0))
+                .count()
+                == 0;
             all_well && !victims.iter().any(Process::is_there)
         });
         victims.clear();
-        assert!(settled, "after {kills} kills no twelve runs in a row succeed");
+        assert!(
+            settled,
+            "after {kills} kills no twelve runs in a row succeed"
+        );
         // Undisturbed: every result is what it should be.
         some_runs(&supervisor, 50);
         done += 50 * REQUESTS_IN_A_ROUND;
         // Disturbed: an end or an error in words, but an end.
         for _ in 0..5 {
-            let handles: Vec<_> =
-                (0..8).map(|_| supervisor.run(&request(["spin", "1"]).process_limit(2)).unwrap()).collect();
+            let handles: Vec<_> = (0..8)
+                .map(|_| {
+                    supervisor
+                        .run(&request(["spin", "1"]).process_limit(2))
+                        .unwrap()
+                })
+                .collect();
             done += handles.len();
             // Without the spawner a supervisor ends; that is for later.
             let mut below = descendants(supervisor.pid());
-            below.retain(|process| process.pid != supervisor.pid() as i32 && name(process.pid) != SPAWNER);
+            below.retain(|process| {
+                process.pid != supervisor.pid() as i32 && name(process.pid) != SPAWNER
+            });
             if !below.is_empty() && random.below(3) == 0 {
                 kills += 1;
                 let victim = below[random.below(below.len() as u64) as usize];
@@ -240,9 +315,12 @@ fn soak_million() {
             // All of it: by its own death, or by that of the spawner, which it ends with.
             let gone = Gone::of(&supervisor);
             deaths += 1;
-            let spawner = descendants(supervisor.pid()).into_iter().find(|process| name(process.pid) == SPAWNER);
-            let victim =
-                spawner.filter(|_| random.below(2) == 0).map_or(supervisor.pid() as i32, |spawner| spawner.pid);
+            let spawner = descendants(supervisor.pid())
+                .into_iter()
+                .find(|process| name(process.pid) == SPAWNER);
+            let victim = spawner
+                .filter(|_| random.below(2) == 0)
+                .map_or(supervisor.pid() as i32, |spawner| spawner.pid);
             millibox_tests::kill(victim, Signal::KILL);
             drop(supervisor);
             gone.assert();
@@ -264,7 +342,9 @@ fn soak_million() {
         after = size(&supervisor);
         fits(&after)
     });
-    eprintln!("{done} requests, {kills} kills, {deaths} deaths, {failed} failed by them; {before:?}, {after:?}");
+    eprintln!(
+        "{done} requests, {kills} kills, {deaths} deaths, {failed} failed by them; {before:?}, {after:?}"
+    );
     assert!(fits(&after), "before {before:?}, after {after:?}");
     assert!(failed <= kills * 8, "{failed} runs failed by {kills} kills");
     let gone = Gone::of(&supervisor);
@@ -273,5 +353,8 @@ fn soak_million() {
     let left: Vec<&PathBuf> = cgroups.iter().filter(|path| path.exists()).collect();
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(mounts(), mounts_before, "mounts");
-    assert!(open_descriptors(std::process::id()) <= own_before.map(|before| before + 2), "our descriptors");
+    assert!(
+        open_descriptors(std::process::id()) <= own_before.map(|before| before + 2),
+        "our descriptors"
+    );
 }

@@ -17,7 +17,9 @@ fn dirty(arguments: &[&str]) -> Option<Said> {
 #[test]
 fn umask() {
     assert_eq!(probe_run(&supervisor(), &["umask"]).value("umask"), "22");
-    let Some(said) = dirty(&["umask"]) else { return };
+    let Some(said) = dirty(&["umask"]) else {
+        return;
+    };
     assert_eq!(said.value("umask"), "22");
 }
 
@@ -25,8 +27,14 @@ fn umask() {
 fn scheduling() {
     let supervisor = supervisor();
     let clean = probe_run(&supervisor, &["scheduling"]);
-    let Some(said) = dirty(&["scheduling"]) else { return };
-    assert_eq!(said.value("cpus"), clean.value("cpus"), "the client's affinity");
+    let Some(said) = dirty(&["scheduling"]) else {
+        return;
+    };
+    assert_eq!(
+        said.value("cpus"),
+        clean.value("cpus"),
+        "the client's affinity"
+    );
     assert_eq!(said.value("policy"), "0", "the client's scheduling policy");
     for what in ["personality", "ioprio", "no_huge_pages", "mempolicy"] {
         assert_eq!(said.value(what), clean.value(what), "the client's {what}");
@@ -41,13 +49,20 @@ fn scheduling() {
 
 #[test]
 fn signals() {
-    let expected = [("blocked", "0"), ("pending", "0"), ("changed", ""), ("stack", "0")];
+    let expected = [
+        ("blocked", "0"),
+        ("pending", "0"),
+        ("changed", ""),
+        ("stack", "0"),
+    ];
     // Rust's own runtime ignores SIGPIPE, so a test is an odd client itself.
     let output = probe_run(&supervisor(), &["signals"]);
     for (what, value) in expected {
         assert_eq!(output.value(what), value, "{what}");
     }
-    let Some(said) = dirty(&["signals"]) else { return };
+    let Some(said) = dirty(&["signals"]) else {
+        return;
+    };
     for (what, value) in expected {
         assert_eq!(said.value(what), value, "{what}");
     }
@@ -57,7 +72,10 @@ fn signals() {
 fn environment_and_arguments() {
     assert_eq!(probe_run(&supervisor(), &["env"]).text(), "");
     let Some(said) = dirty(&["env"]) else { return };
-    assert!(!said.stdout.contains("SECRET") && !said.stdout.contains("LD_PRELOAD"), "{said:?}");
+    assert!(
+        !said.stdout.contains("SECRET") && !said.stdout.contains("LD_PRELOAD"),
+        "{said:?}"
+    );
     assert!(!said.stdout.contains("PATH="), "{said:?}");
 }
 
@@ -83,8 +101,13 @@ fn descriptors() {
 #[test]
 fn oom_score() {
     let adjusted = |output: String| output.trim().lines().last().unwrap_or_default().to_owned();
-    let clean = run(&supervisor(), &request(["cat", "/proc/self/oom_score_adj"]).world(&world_with_proc()));
-    let Some(said) = dirty(&["cat", "/proc/self/oom_score_adj"]) else { return };
+    let clean = run(
+        &supervisor(),
+        &request(["cat", "/proc/self/oom_score_adj"]).world(&world_with_proc()),
+    );
+    let Some(said) = dirty(&["cat", "/proc/self/oom_score_adj"]) else {
+        return;
+    };
     let dirty = adjusted(said.stdout.clone());
     if millibox_tests::is_root() {
         assert_eq!(dirty, adjusted(clean.text()), "the client's OOM score");
@@ -98,22 +121,44 @@ fn oom_score() {
 #[test]
 fn resource_limits() {
     let clean = probe_run(&supervisor(), &["limits"]);
-    let Some(said) = dirty(&["limits"]) else { return };
+    let Some(said) = dirty(&["limits"]) else {
+        return;
+    };
     for number in 0..16 {
         let key = number.to_string();
         // RLIMIT_NPROC is the host's business, and hardly any kernel heeds RLIMIT_RSS.
-        assert_eq!(said.value(&key), clean.value(&key), "the client's soft limit {number} (getrlimit(2))");
+        assert_eq!(
+            said.value(&key),
+            clean.value(&key),
+            "the client's soft limit {number} (getrlimit(2))"
+        );
     }
     // What a run has that asks for nothing (docs of Request::rlimit); hard limits are the host's if we may not raise them.
     let infinite = u64::MAX.to_string();
-    let soft = |number: i32| clean.value(&number.to_string()).split(' ').next().unwrap_or_default().to_owned();
-    for number in [libc::RLIMIT_CPU, libc::RLIMIT_FSIZE, libc::RLIMIT_DATA, libc::RLIMIT_AS] {
+    let soft = |number: i32| {
+        clean
+            .value(&number.to_string())
+            .split(' ')
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    for number in [
+        libc::RLIMIT_CPU,
+        libc::RLIMIT_FSIZE,
+        libc::RLIMIT_DATA,
+        libc::RLIMIT_AS,
+    ] {
         assert_eq!(soft(number as i32), infinite, "limit {number}");
     }
     assert_eq!(soft(libc::RLIMIT_STACK as i32), (8 << 20).to_string());
     assert_eq!(clean.value(&(libc::RLIMIT_CORE as i32).to_string()), "1 1");
     for number in [libc::RLIMIT_NICE, libc::RLIMIT_RTPRIO] {
-        assert_eq!(clean.value(&(number as i32).to_string()), "0 0", "limit {number}");
+        assert_eq!(
+            clean.value(&(number as i32).to_string()),
+            "0 0",
+            "limit {number}"
+        );
     }
 }
 

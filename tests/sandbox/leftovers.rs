@@ -3,7 +3,8 @@
 use crate::builder;
 use millibox::{Figures, Handle, Outcome, Request, Supervisor};
 use millibox_tests::{
-    PATIENCE, eventually, kill, pipe, process, processes_that_say, request, result, skip, start, token, wait,
+    PATIENCE, eventually, kill, pipe, process, processes_that_say, request, result, skip, start,
+    token, wait,
 };
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
@@ -13,7 +14,9 @@ use std::time::{Duration, Instant};
 fn stuck(supervisor: &Supervisor, script: &str) -> (i32, Figures) {
     let token = token();
     let (read, write) = pipe();
-    let request = Request::new("/bin/sh").args(["-c", &format!("{script}; read line"), &token]).stdin(read);
+    let request = Request::new("/bin/sh")
+        .args(["-c", &format!("{script}; read line"), &token])
+        .stdin(read);
     let run = supervisor.run(&request).unwrap();
     drop(request);
     // The target says its runner's command line until it is the program.
@@ -35,7 +38,10 @@ fn several(supervisor: &Supervisor, request: &Request) -> Vec<Handle> {
 #[test]
 fn a_runner_that_takes_long_is_not_waited_for_while_there_are_others() {
     let supervisor = start(builder().slots(1).runners_per_slot(3));
-    let (zygote, _) = stuck(&supervisor, "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done");
+    let (zygote, _) = stuck(
+        &supervisor,
+        "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done",
+    );
     let innocent = request(["exit", "0"]).real_time_limit(Duration::from_secs(10));
     let begin = Instant::now();
     for handle in several(&supervisor, &innocent) {
@@ -60,13 +66,24 @@ fn a_runner_that_takes_long_is_not_waited_for_while_there_are_others() {
 #[test]
 fn the_only_runner_is_waited_for() {
     let supervisor = start(builder().slots(1).runners_per_slot(1));
-    let (zygote, _) = stuck(&supervisor, "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done");
-    let handles = several(&supervisor, &request(["exit", "0"]).real_time_limit(Duration::from_secs(10)));
+    let (zygote, _) = stuck(
+        &supervisor,
+        "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done",
+    );
+    let handles = several(
+        &supervisor,
+        &request(["exit", "0"]).real_time_limit(Duration::from_secs(10)),
+    );
     // Who waits is still nobody's.
     handles[0].cancel();
     assert_eq!(wait(&handles[0]).outcome, Outcome::Cancelled);
     std::thread::sleep(Duration::from_millis(200));
-    assert!(handles.iter().skip(1).all(|handle| handle.try_wait().unwrap().is_none()));
+    assert!(
+        handles
+            .iter()
+            .skip(1)
+            .all(|handle| handle.try_wait().unwrap().is_none())
+    );
     kill(zygote, Signal::CONT);
     for handle in &handles[1..] {
         assert_eq!(wait(handle).outcome, Outcome::Exited(0));
@@ -83,7 +100,10 @@ fn run_that_has_not_begun_reaches_no_limit() {
         kill(zygote, Signal::CONT);
         return skip("this machine is so slow that a shell that does nothing could have left much");
     }
-    let result = self::result(&supervisor, &request(["exit", "0"]).real_time_limit(Duration::from_secs(2)));
+    let result = self::result(
+        &supervisor,
+        &request(["exit", "0"]).real_time_limit(Duration::from_secs(2)),
+    );
     assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
     assert!(result.figures.real_time_ns < 2_000_000_000, "{result:?}");
 }
@@ -94,13 +114,19 @@ fn run_that_has_not_begun_reaches_no_limit() {
 fn memory_in_sockets_that_go_in_a_circle() {
     const MIB: usize = 2000;
     let information = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let available = information.lines().find_map(|line| line.strip_prefix("MemAvailable:")?.split_whitespace().next());
+    let available = information.lines().find_map(|line| {
+        line.strip_prefix("MemAvailable:")?
+            .split_whitespace()
+            .next()
+    });
     if available.and_then(|kib| kib.parse().ok()).unwrap_or(0) < (2 * MIB) << 10 {
         return skip("there is too little memory");
     }
     let supervisor = start(builder().slots(1).runners_per_slot(3));
     for _ in 0..2 {
-        let hostile = supervisor.run(&request(["circle", &MIB.to_string()])).unwrap();
+        let hostile = supervisor
+            .run(&request(["circle", &MIB.to_string()]))
+            .unwrap();
         let innocent = several(&supervisor, &request(["exit", "0"]));
         assert_eq!(wait(&hostile).outcome, Outcome::Exited(0));
         for handle in innocent {

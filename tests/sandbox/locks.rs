@@ -4,7 +4,9 @@
 
 use crate::builder;
 use millibox::{Outcome, Request};
-use millibox_tests::{directory, is_root, kill, process, processes_that_say, skip, start, token, wait};
+use millibox_tests::{
+    directory, is_root, kill, process, processes_that_say, skip, start, token, wait,
+};
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -20,9 +22,14 @@ fn locked_by_a_dead_process(files: &[OwnedFd]) -> i32 {
     let mut command = Command::new("/bin/true");
     // SAFETY: flock(2) allocates nothing and takes no lock of this process.
     unsafe {
-        command.pre_exec(move || match numbers.iter().all(|&fd| libc::flock(fd, libc::LOCK_SH) == 0) {
-            true => Ok(()),
-            false => Err(std::io::Error::last_os_error()),
+        command.pre_exec(move || {
+            match numbers
+                .iter()
+                .all(|&fd| libc::flock(fd, libc::LOCK_SH) == 0)
+            {
+                true => Ok(()),
+                false => Err(std::io::Error::last_os_error()),
+            }
         });
     }
     let mut child = command.spawn().expect("a child");
@@ -33,7 +40,13 @@ fn locked_by_a_dead_process(files: &[OwnedFd]) -> i32 {
 #[test]
 fn flocks_of_a_dead_process_do_not_count_for_the_next_one_with_its_number() {
     const LAST: &str = "/proc/sys/kernel/ns_last_pid";
-    let last = || std::fs::read_to_string(LAST).ok()?.trim().parse::<i32>().ok();
+    let last = || {
+        std::fs::read_to_string(LAST)
+            .ok()?
+            .trim()
+            .parse::<i32>()
+            .ok()
+    };
     if !is_root() || last().is_none_or(|last| std::fs::write(LAST, last.to_string()).is_err()) {
         return skip("the number of the next process cannot be chosen");
     }
@@ -50,12 +63,17 @@ fn flocks_of_a_dead_process_do_not_count_for_the_next_one_with_its_number() {
     let dead = locked_by_a_dead_process(&files);
     let token = token();
     let script = "while :; do sleep 0.1; done";
-    let innocent = Request::new("/bin/sh").args(["-c", script, &token]).memory_limit(64 << 20);
+    let innocent = Request::new("/bin/sh")
+        .args(["-c", script, &token])
+        .memory_limit(64 << 20);
     let run = supervisor.run(&innocent).unwrap();
     // The shell's next child is to have the number, for at least one look.
     let begin = Instant::now();
     let mut seen = 0;
-    while seen < 10 && begin.elapsed() < Duration::from_secs(20) && run.try_wait().unwrap().is_none() {
+    while seen < 10
+        && begin.elapsed() < Duration::from_secs(20)
+        && run.try_wait().unwrap().is_none()
+    {
         let shell = processes_that_say(&token).first().map(|shell| shell.pid);
         let has_it = process(dead).is_some_and(|process| Some(process.parent) == shell);
         seen += usize::from(has_it);
@@ -69,7 +87,11 @@ fn flocks_of_a_dead_process_do_not_count_for_the_next_one_with_its_number() {
         }
     }
     let ended = run.try_wait().unwrap();
-    assert_eq!(ended.map(|result| result.outcome), None, "it was ended for another's locks");
+    assert_eq!(
+        ended.map(|result| result.outcome),
+        None,
+        "it was ended for another's locks"
+    );
     if seen < 10 {
         skip("the number was not given again");
     }

@@ -1,14 +1,18 @@
 //! Mounts: what a world says is what a run sees.
 
-#![allow(unsafe_code, reason = "plain system calls that make what is to be seen")]
+#![allow(
+    unsafe_code,
+    reason = "plain system calls that make what is to be seen"
+)]
 
 use crate::{builder, supervisor};
 use millibox::{
-    Error, Hint, Mount, Outcome, Request, RequestError, RunError, Step, Supervisor, World, WorldError, WorldProblem,
+    Error, Hint, Mount, Outcome, Request, RequestError, RunError, Step, Supervisor, World,
+    WorldError, WorldProblem,
 };
 use millibox_tests::{
-    copy_probe, directory, executable, is_root, not_started, probe_run, request, result, run, share, skip, start,
-    world_with_proc,
+    copy_probe, directory, executable, is_root, not_started, probe_run, request, result, run,
+    share, skip, start, world_with_proc,
 };
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::ffi::OsStringExt;
@@ -23,7 +27,14 @@ fn tmpfs(at: &str) -> Mount {
 }
 
 fn sized(at: &str, bytes: Option<u64>, count: Option<u64>) -> Mount {
-    Mount::Tmpfs { at: at.into(), size: bytes, inodes: count, mode: 0o1777, read_only: false, no_exec: false }
+    Mount::Tmpfs {
+        at: at.into(),
+        size: bytes,
+        inodes: count,
+        mode: 0o1777,
+        read_only: false,
+        no_exec: false,
+    }
 }
 
 struct Bind {
@@ -33,7 +44,12 @@ struct Bind {
     no_follow: bool,
 }
 
-const PLAIN: Bind = Bind { read_only: false, recursive: false, no_exec: false, no_follow: false };
+const PLAIN: Bind = Bind {
+    read_only: false,
+    recursive: false,
+    no_exec: false,
+    no_follow: false,
+};
 
 fn bind(source: &Path, at: &str, how: Bind) -> Mount {
     Mount::Bind {
@@ -50,7 +66,12 @@ fn bind(source: &Path, at: &str, how: Bind) -> Mount {
 /// What the probe says in a world.
 fn number(supervisor: &Supervisor, world: &World, arguments: &[&str], key: &str) -> i64 {
     let output = run(supervisor, &request(arguments).world(world));
-    assert_eq!(output.result.outcome, Outcome::Exited(0), "{arguments:?}: {}", output.result);
+    assert_eq!(
+        output.result.outcome,
+        Outcome::Exited(0),
+        "{arguments:?}: {}",
+        output.result
+    );
     output.number(key)
 }
 
@@ -59,19 +80,28 @@ fn fails(supervisor: &Supervisor, world: &World, step: Step, errno: i32, subject
     let error = failure(supervisor, world);
     assert_eq!((error.step, error.errno), (step, Some(errno)), "{error}");
     let named = error.subject.as_deref().unwrap_or_default();
-    assert!(named.contains(subject), "{named:?} does not name {subject:?}");
+    assert!(
+        named.contains(subject),
+        "{named:?} does not name {subject:?}"
+    );
 }
 
 /// The supervisor rejects the world.
 fn rejected(supervisor: &Supervisor, world: &World, path: &str, problem: WorldProblem) {
     let error = WorldError::at(path.as_bytes(), problem);
-    assert_eq!(failure(supervisor, world), RunError::new(Step::World).with_hint(Hint::World(error)));
+    assert_eq!(
+        failure(supervisor, world),
+        RunError::new(Step::World).with_hint(Hint::World(error))
+    );
 }
 
 /// The error of a run in this world. The next run works, and the same run fails in the same way.
 fn failure(supervisor: &Supervisor, world: &World) -> RunError {
     let result = result(supervisor, &request(["exit", "0"]).world(world));
-    assert_eq!(self::result(supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+    assert_eq!(
+        self::result(supervisor, &Request::new("/bin/true")).outcome,
+        Outcome::Exited(0)
+    );
     let again = self::result(supervisor, &request(["exit", "0"]).world(world));
     assert_eq!(again.outcome, result.outcome);
     not_started(&result).clone()
@@ -85,7 +115,10 @@ fn refused(supervisor: &Supervisor, world: &World, path: &str, problem: WorldPro
         }
         other => panic!("{path}: {other:?}"),
     }
-    assert_eq!(result(supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+    assert_eq!(
+        result(supervisor, &Request::new("/bin/true")).outcome,
+        Outcome::Exited(0)
+    );
 }
 
 // --- the default world -----------------------------------------------------------------
@@ -93,7 +126,11 @@ fn refused(supervisor: &Supervisor, world: &World, path: &str, problem: WorldPro
 #[test]
 fn the_default_world_can_be_written_in_tmp_only() {
     let supervisor = supervisor();
-    for world in [World::minimal(), world_with_proc(), World::minimal().uid(0).gid(0)] {
+    for world in [
+        World::minimal(),
+        world_with_proc(),
+        World::minimal().uid(0).gid(0),
+    ] {
         let output = run(&supervisor, &request(["writable"]).world(&world));
         assert_eq!(output.text(), "writable=/tmp\n");
     }
@@ -103,17 +140,49 @@ fn the_default_world_can_be_written_in_tmp_only() {
 fn the_default_world_is_minimal() {
     let supervisor = supervisor();
     let output = probe_run(&supervisor, &["ls", "/"]);
-    let allowed = ["bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "sbin", "tmp", "usr"];
-    assert!(output.text().lines().all(|name| allowed.contains(&name)), "{}", output.text());
+    let allowed = [
+        "bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "sbin", "tmp", "usr",
+    ];
+    assert!(
+        output.text().lines().all(|name| allowed.contains(&name)),
+        "{}",
+        output.text()
+    );
     let dev = probe_run(&supervisor, &["ls", "/dev"]).text();
-    assert_eq!(dev, "fd\nfull\nnull\nrandom\nstderr\nstdin\nstdout\nurandom\nzero\n");
-    for private in ["/etc/passwd", "/etc/shadow", "/root", "/home", "/proc/self", "/sys/kernel", "/var/log", "/run"] {
-        assert_eq!(probe_run(&supervisor, &["stat", private]).number("errno"), i64::from(libc::ENOENT), "{private}");
+    assert_eq!(
+        dev,
+        "fd\nfull\nnull\nrandom\nstderr\nstdin\nstdout\nurandom\nzero\n"
+    );
+    for private in [
+        "/etc/passwd",
+        "/etc/shadow",
+        "/root",
+        "/home",
+        "/proc/self",
+        "/sys/kernel",
+        "/var/log",
+        "/run",
+    ] {
+        assert_eq!(
+            probe_run(&supervisor, &["stat", private]).number("errno"),
+            i64::from(libc::ENOENT),
+            "{private}"
+        );
     }
-    for (path, mode) in [("/dev/null", "w"), ("/dev/zero", "r"), ("/dev/full", "w"), ("/dev/urandom", "r")] {
-        assert_eq!(probe_run(&supervisor, &["open", path, mode]).number("errno"), 0, "{path}");
+    for (path, mode) in [
+        ("/dev/null", "w"),
+        ("/dev/zero", "r"),
+        ("/dev/full", "w"),
+        ("/dev/urandom", "r"),
+    ] {
+        assert_eq!(
+            probe_run(&supervisor, &["open", path, mode]).number("errno"),
+            0,
+            "{path}"
+        );
     }
-    let cat = Request::new("/bin/sh").args(["-c", "echo x > /dev/null && read y < /dev/urandom; exit 6"]);
+    let cat =
+        Request::new("/bin/sh").args(["-c", "echo x > /dev/null && read y < /dev/urandom; exit 6"]);
     assert_eq!(result(&supervisor, &cat).outcome, Outcome::Exited(6));
 }
 
@@ -121,15 +190,28 @@ fn the_default_world_is_minimal() {
 fn everything_is_nosuid_and_nodev() {
     let supervisor = supervisor();
     let directory = directory();
-    let world = world_with_proc().read_write(directory.path(), "/data").mount(tmpfs("/extra"));
+    let world = world_with_proc()
+        .read_write(directory.path(), "/data")
+        .mount(tmpfs("/extra"));
     for path in ["/", "/usr", "/tmp", "/data", "/extra", "/proc"] {
         let output = run(&supervisor, &request(["statvfs", path]).world(&world));
-        assert_eq!((output.number("nosuid"), output.number("nodev")), (1, 1), "{path}");
-        assert_eq!(output.number("ro"), i64::from(!["/tmp", "/data", "/extra"].contains(&path)), "{path}");
+        assert_eq!(
+            (output.number("nosuid"), output.number("nodev")),
+            (1, 1),
+            "{path}"
+        );
+        assert_eq!(
+            output.number("ro"),
+            i64::from(!["/tmp", "/data", "/extra"].contains(&path)),
+            "{path}"
+        );
     }
     // A device node that is not said to be one does not work.
     let world = World::minimal().mount(bind(Path::new("/dev/null"), "/extra/null", PLAIN));
-    assert_eq!(number(&supervisor, &world, &["open", "/extra/null", "r"], "errno"), EACCES);
+    assert_eq!(
+        number(&supervisor, &world, &["open", "/extra/null", "r"], "errno"),
+        EACCES
+    );
 }
 
 // --- tmpfs -----------------------------------------------------------------------------
@@ -137,10 +219,23 @@ fn everything_is_nosuid_and_nodev() {
 #[test]
 fn tmpfs_size_is_exact_and_in_pages() {
     let supervisor = supervisor();
-    for (size, room) in [(1, 4096), (4096, 4096), (4097, 8192), (1 << 20, 1 << 20), ((1 << 20) + 5, (1 << 20) + 4096)] {
+    for (size, room) in [
+        (1, 4096),
+        (4096, 4096),
+        (4097, 8192),
+        (1 << 20, 1 << 20),
+        ((1 << 20) + 5, (1 << 20) + 4096),
+    ] {
         let world = World::minimal().mount(sized("/small", Some(size), None));
-        let output = run(&supervisor, &request(["file", "/small/file", "9000000"]).world(&world));
-        assert_eq!((output.number("written"), output.number("errno")), (room, i64::from(libc::ENOSPC)), "{size}");
+        let output = run(
+            &supervisor,
+            &request(["file", "/small/file", "9000000"]).world(&world),
+        );
+        assert_eq!(
+            (output.number("written"), output.number("errno")),
+            (room, i64::from(libc::ENOSPC)),
+            "{size}"
+        );
     }
 }
 
@@ -149,9 +244,15 @@ fn tmpfs_inode_limit_is_exact() {
     let supervisor = supervisor();
     for inodes in [2, 3, 10, 100] {
         let world = World::minimal().mount(sized("/small", None, Some(inodes)));
-        let output = run(&supervisor, &request(["mkdirs", "/small", "200"]).world(&world));
+        let output = run(
+            &supervisor,
+            &request(["mkdirs", "/small", "200"]).world(&world),
+        );
         // The root directory is one.
-        assert_eq!((output.number("made"), output.number("errno")), (inodes as i64 - 1, i64::from(libc::ENOSPC)));
+        assert_eq!(
+            (output.number("made"), output.number("errno")),
+            (inodes as i64 - 1, i64::from(libc::ENOSPC))
+        );
     }
 }
 
@@ -159,25 +260,70 @@ fn tmpfs_inode_limit_is_exact() {
 fn tmpfs_without_limits() {
     let supervisor = supervisor();
     let world = World::minimal().mount(sized("/large", None, None));
-    assert_eq!(number(&supervisor, &world, &["file", "/large/file", "50000000"], "written"), 50_000_000);
-    assert_eq!(number(&supervisor, &world, &["mkdirs", "/large", "3000"], "made"), 3000);
+    assert_eq!(
+        number(
+            &supervisor,
+            &world,
+            &["file", "/large/file", "50000000"],
+            "written"
+        ),
+        50_000_000
+    );
+    assert_eq!(
+        number(&supervisor, &world, &["mkdirs", "/large", "3000"], "made"),
+        3000
+    );
     // Not merely as much as the kernel gives of its own accord, half of the host's memory.
-    for (what, limited) in
-        [("blocks", sized("/large", Some(1 << 20), None)), ("files", sized("/large", None, Some(50)))]
-    {
-        assert_eq!(number(&supervisor, &world, &["statvfs", "/large"], what), 0, "{what}");
-        assert_ne!(number(&supervisor, &World::minimal().mount(limited), &["statvfs", "/large"], what), 0, "{what}");
+    for (what, limited) in [
+        ("blocks", sized("/large", Some(1 << 20), None)),
+        ("files", sized("/large", None, Some(50))),
+    ] {
+        assert_eq!(
+            number(&supervisor, &world, &["statvfs", "/large"], what),
+            0,
+            "{what}"
+        );
+        assert_ne!(
+            number(
+                &supervisor,
+                &World::minimal().mount(limited),
+                &["statvfs", "/large"],
+                what
+            ),
+            0,
+            "{what}"
+        );
     }
-    refused(&supervisor, &World::minimal().mount(sized("/x", Some(0), None)), "/x", WorldProblem::ZeroSize);
-    refused(&supervisor, &World::minimal().mount(sized("/x", None, Some(0))), "/x", WorldProblem::ZeroInodes);
+    refused(
+        &supervisor,
+        &World::minimal().mount(sized("/x", Some(0), None)),
+        "/x",
+        WorldProblem::ZeroSize,
+    );
+    refused(
+        &supervisor,
+        &World::minimal().mount(sized("/x", None, Some(0))),
+        "/x",
+        WorldProblem::ZeroInodes,
+    );
 }
 
 #[test]
 fn tmpfs_modes() {
     let supervisor = supervisor();
     for mode in [0o755, 0o700, 0o1777, 0o2775, 0o555, 0o0] {
-        let mount = Mount::Tmpfs { at: "/it".into(), size: None, inodes: None, mode, read_only: false, no_exec: false };
-        let output = run(&supervisor, &request(["stat", "/it"]).world(&World::minimal().mount(mount)));
+        let mount = Mount::Tmpfs {
+            at: "/it".into(),
+            size: None,
+            inodes: None,
+            mode,
+            read_only: false,
+            no_exec: false,
+        };
+        let output = run(
+            &supervisor,
+            &request(["stat", "/it"]).world(&World::minimal().mount(mount)),
+        );
         assert_eq!(output.value("mode"), format!("{mode:o}"));
     }
 }
@@ -186,14 +332,40 @@ fn tmpfs_modes() {
 fn tmpfs_read_only_and_noexec() {
     let supervisor = supervisor();
     let mount = |read_only, no_exec| {
-        let mount = Mount::Tmpfs { at: "/it".into(), size: None, inodes: None, mode: 0o777, read_only, no_exec };
+        let mount = Mount::Tmpfs {
+            at: "/it".into(),
+            size: None,
+            inodes: None,
+            mode: 0o777,
+            read_only,
+            no_exec,
+        };
         World::minimal().mount(mount)
     };
-    assert_eq!(number(&supervisor, &mount(true, false), &["mkdir", "/it/a"], "errno"), EROFS);
-    assert_eq!(number(&supervisor, &mount(false, false), &["mkdir", "/it/a"], "errno"), 0);
+    assert_eq!(
+        number(
+            &supervisor,
+            &mount(true, false),
+            &["mkdir", "/it/a"],
+            "errno"
+        ),
+        EROFS
+    );
+    assert_eq!(
+        number(
+            &supervisor,
+            &mount(false, false),
+            &["mkdir", "/it/a"],
+            "errno"
+        ),
+        0
+    );
     let script = "cp /bin/true /it/true && /it/true; echo $?";
     for (no_exec, says) in [(false, "0\n"), (true, "126\n")] {
-        let shell = Request::new("/bin/sh").args(["-c", script]).env("PATH", "/bin").world(&mount(false, no_exec));
+        let shell = Request::new("/bin/sh")
+            .args(["-c", script])
+            .env("PATH", "/bin")
+            .world(&mount(false, no_exec));
         assert_eq!(run(&supervisor, &shell).text(), says);
     }
 }
@@ -203,7 +375,10 @@ fn tmpfs_is_fresh_for_each_run() {
     let supervisor = start(builder().slots(1));
     for _ in 0..6 {
         assert_eq!(probe_run(&supervisor, &["ls", "/tmp"]).text(), "\n");
-        assert_eq!(probe_run(&supervisor, &["file", "/tmp/mine", "10"]).number("errno"), 0);
+        assert_eq!(
+            probe_run(&supervisor, &["file", "/tmp/mine", "10"]).number("errno"),
+            0
+        );
     }
 }
 
@@ -216,19 +391,34 @@ fn bind_of_a_directory() {
     std::fs::write(directory.path().join("file"), "content").unwrap();
     share(&directory.path().join("file"), 0o666);
     let read_only = World::minimal().read_only(directory.path(), "/deep/in/data");
-    let cat = run(&supervisor, &request(["cat", "/deep/in/data/file"]).world(&read_only));
+    let cat = run(
+        &supervisor,
+        &request(["cat", "/deep/in/data/file"]).world(&read_only),
+    );
     assert_eq!(cat.text(), "content");
-    for (arguments, errno) in
-        [(["open", "/deep/in/data/file", "w"], EROFS), (["open", "/deep/in/data/new", "create"], EROFS)]
-    {
+    for (arguments, errno) in [
+        (["open", "/deep/in/data/file", "w"], EROFS),
+        (["open", "/deep/in/data/new", "create"], EROFS),
+    ] {
         assert_eq!(number(&supervisor, &read_only, &arguments, "errno"), errno);
     }
     let read_write = World::minimal().read_write(directory.path(), "/data");
-    assert_eq!(number(&supervisor, &read_write, &["file", "/data/new", "5"], "errno"), 0);
+    assert_eq!(
+        number(
+            &supervisor,
+            &read_write,
+            &["file", "/data/new", "5"],
+            "errno"
+        ),
+        0
+    );
     assert_eq!(std::fs::read(directory.path().join("new")).unwrap(), [0; 5]);
     // What appears on the host later is seen: the bind is of the directory, not of a copy.
     std::fs::write(directory.path().join("later"), "x").unwrap();
-    assert_eq!(number(&supervisor, &read_write, &["stat", "/data/later"], "errno"), 0);
+    assert_eq!(
+        number(&supervisor, &read_write, &["stat", "/data/later"], "errno"),
+        0
+    );
 }
 
 #[test]
@@ -239,14 +429,30 @@ fn bind_of_a_file() {
     std::fs::write(&file, "content").unwrap();
     share(&file, 0o666);
     let world = World::minimal().read_only(&file, "/a/b/c");
-    assert_eq!(run(&supervisor, &request(["cat", "/a/b/c"]).world(&world)).text(), "content");
-    assert_eq!(number(&supervisor, &world, &["open", "/a/b/c", "w"], "errno"), EROFS);
+    assert_eq!(
+        run(&supervisor, &request(["cat", "/a/b/c"]).world(&world)).text(),
+        "content"
+    );
+    assert_eq!(
+        number(&supervisor, &world, &["open", "/a/b/c", "w"], "errno"),
+        EROFS
+    );
     let world = World::minimal().read_write(&file, "/file");
-    assert_eq!(number(&supervisor, &world, &["open", "/file", "w"], "errno"), 0);
+    assert_eq!(
+        number(&supervisor, &world, &["open", "/file", "w"], "errno"),
+        0
+    );
     // Over something that is there.
-    let world =
-        World::minimal().mount(Mount::CreateFile { path: "/here".into(), mode: 0o600 }).read_only(&file, "/here");
-    assert_eq!(run(&supervisor, &request(["cat", "/here"]).world(&world)).text(), "content");
+    let world = World::minimal()
+        .mount(Mount::CreateFile {
+            path: "/here".into(),
+            mode: 0o600,
+        })
+        .read_only(&file, "/here");
+    assert_eq!(
+        run(&supervisor, &request(["cat", "/here"]).world(&world)).text(),
+        "content"
+    );
 }
 
 #[test]
@@ -259,20 +465,59 @@ fn bind_below_a_tmpfs_and_over_others() {
     let world = World::minimal()
         .read_only(inner.path(), "/tmp/x/y")
         .read_only(inner.path().join("file"), "/tmp/f")
-        .mount(Mount::CreateDir { path: "/tmp/made".into(), mode: 0o751 })
-        .mount(Mount::CreateFile { path: "/tmp/x/empty".into(), mode: 0o640 })
-        .mount(Mount::Symlink { target: "x/y/file".into(), path: "/tmp/link".into() })
+        .mount(Mount::CreateDir {
+            path: "/tmp/made".into(),
+            mode: 0o751,
+        })
+        .mount(Mount::CreateFile {
+            path: "/tmp/x/empty".into(),
+            mode: 0o640,
+        })
+        .mount(Mount::Symlink {
+            target: "x/y/file".into(),
+            path: "/tmp/link".into(),
+        })
         .mount(sized("/tmp/more", Some(4096), None))
         .read_only(outer.path(), "/outer")
         .read_only(inner.path(), "/outer/inner");
     for _ in 0..2 {
         for path in ["/tmp/x/y/file", "/tmp/f", "/tmp/link", "/outer/inner/file"] {
-            assert_eq!(run(&supervisor, &request(["cat", path]).world(&world)).text(), "inner", "{path}");
+            assert_eq!(
+                run(&supervisor, &request(["cat", path]).world(&world)).text(),
+                "inner",
+                "{path}"
+            );
         }
-        assert_eq!(run(&supervisor, &request(["stat", "/tmp/made"]).world(&world)).value("mode"), "751");
-        assert_eq!(run(&supervisor, &request(["stat", "/tmp/x/empty"]).world(&world)).value("mode"), "640");
-        assert_eq!(number(&supervisor, &world, &["open", "/tmp/x/y/file", "w"], "errno"), EROFS);
-        assert_eq!(number(&supervisor, &world, &["file", "/tmp/more/file", "9999"], "written"), 4096);
+        assert_eq!(
+            run(&supervisor, &request(["stat", "/tmp/made"]).world(&world)).value("mode"),
+            "751"
+        );
+        assert_eq!(
+            run(
+                &supervisor,
+                &request(["stat", "/tmp/x/empty"]).world(&world)
+            )
+            .value("mode"),
+            "640"
+        );
+        assert_eq!(
+            number(
+                &supervisor,
+                &world,
+                &["open", "/tmp/x/y/file", "w"],
+                "errno"
+            ),
+            EROFS
+        );
+        assert_eq!(
+            number(
+                &supervisor,
+                &world,
+                &["file", "/tmp/more/file", "9999"],
+                "written"
+            ),
+            4096
+        );
     }
 }
 
@@ -282,13 +527,28 @@ fn a_source_that_has_a_very_long_name() {
     let long = |step: &str, length: usize| format!("/{}/end", step.repeat(length / step.len()));
     // The error holds the path, in which bytes that are no text become three each.
     let strange = std::ffi::OsString::from_vec(b"/\xff\xfe\xfd".repeat(900));
-    fails(&supervisor, &World::minimal().read_only(strange, "/x"), Step::MountSource, libc::ENOENT, "\u{fffd}");
+    fails(
+        &supervisor,
+        &World::minimal().read_only(strange, "/x"),
+        Step::MountSource,
+        libc::ENOENT,
+        "\u{fffd}",
+    );
     for length in [3000, 9000, 30_000] {
         let world = World::minimal().read_only(long("a/", length), "/x");
-        let errno = if length < 4096 { libc::ENOENT } else { libc::ENAMETOOLONG };
+        let errno = if length < 4096 {
+            libc::ENOENT
+        } else {
+            libc::ENAMETOOLONG
+        };
         fails(&supervisor, &world, Step::MountSource, errno, "/end");
         let up = long("../", length);
-        refused(&supervisor, &World::minimal().mount(Mount::tmpfs(up.as_str())), &up, WorldProblem::PathHasDotDot);
+        refused(
+            &supervisor,
+            &World::minimal().mount(Mount::tmpfs(up.as_str())),
+            &up,
+            WorldProblem::PathHasDotDot,
+        );
     }
 }
 
@@ -296,9 +556,20 @@ fn a_source_that_has_a_very_long_name() {
 fn bind_of_what_is_not_there() {
     let supervisor = supervisor();
     let missing = World::minimal().read_only("/no/such/source", "/x");
-    fails(&supervisor, &missing, Step::MountSource, libc::ENOENT, "/no/such/source");
+    fails(
+        &supervisor,
+        &missing,
+        Step::MountSource,
+        libc::ENOENT,
+        "/no/such/source",
+    );
     let relative = World::minimal().read_only("relative", "/x");
-    refused(&supervisor, &relative, "/x", WorldProblem::SourceNotAbsolute("relative".to_owned()));
+    refused(
+        &supervisor,
+        &relative,
+        "/x",
+        WorldProblem::SourceNotAbsolute("relative".to_owned()),
+    );
     let up = World::minimal().read_only("/usr", "/x/../y");
     refused(&supervisor, &up, "/x/../y", WorldProblem::PathHasDotDot);
     // A source that only others may reach.
@@ -306,12 +577,24 @@ fn bind_of_what_is_not_there() {
     let inner = directory.path().join("private/inner");
     std::fs::create_dir_all(&inner).unwrap();
     share(&directory.path().join("private"), 0);
-    fails(&supervisor, &World::minimal().read_only(&inner, "/x"), Step::MountSource, libc::EACCES, "inner");
+    fails(
+        &supervisor,
+        &World::minimal().read_only(&inner, "/x"),
+        Step::MountSource,
+        libc::EACCES,
+        "inner",
+    );
     share(&directory.path().join("private"), 0o755);
     // Over a mount point of the wrong type.
     let wrong = World::minimal().read_only("/usr", "/dev/null");
     let error = failure(&supervisor, &wrong);
-    assert!(error.subject.as_ref().is_some_and(|subject| subject.contains("/dev/null")), "{error}");
+    assert!(
+        error
+            .subject
+            .as_ref()
+            .is_some_and(|subject| subject.contains("/dev/null")),
+        "{error}"
+    );
 }
 
 #[test]
@@ -320,18 +603,82 @@ fn bind_that_does_not_follow() {
     let directory = directory();
     let link = directory.path().join("link");
     std::os::unix::fs::symlink("/usr", &link).unwrap();
-    let followed = World::minimal().mount(bind(&link, "/x", Bind { recursive: true, ..PLAIN }));
-    assert_eq!(number(&supervisor, &followed, &["stat", "/x/bin"], "errno"), 0);
-    let refused = World::minimal().mount(bind(&link, "/x", Bind { recursive: true, no_follow: true, ..PLAIN }));
-    fails(&supervisor, &refused, Step::MountSource, libc::ELOOP, "link");
+    let followed = World::minimal().mount(bind(
+        &link,
+        "/x",
+        Bind {
+            recursive: true,
+            ..PLAIN
+        },
+    ));
+    assert_eq!(
+        number(&supervisor, &followed, &["stat", "/x/bin"], "errno"),
+        0
+    );
+    let refused = World::minimal().mount(bind(
+        &link,
+        "/x",
+        Bind {
+            recursive: true,
+            no_follow: true,
+            ..PLAIN
+        },
+    ));
+    fails(
+        &supervisor,
+        &refused,
+        Step::MountSource,
+        libc::ELOOP,
+        "link",
+    );
     // Nor one further up: an earlier run may have put it there.
     let through = link.join("bin");
-    let followed = World::minimal().mount(bind(&through, "/x", Bind { recursive: true, ..PLAIN }));
-    assert_eq!(number(&supervisor, &followed, &["stat", "/x/env"], "errno"), 0);
-    let refused = World::minimal().mount(bind(&through, "/x", Bind { recursive: true, no_follow: true, ..PLAIN }));
-    fails(&supervisor, &refused, Step::MountSource, libc::ELOOP, "link");
-    let straight = bind(directory.path(), "/x", Bind { recursive: true, no_follow: true, ..PLAIN });
-    assert_eq!(number(&supervisor, &World::minimal().mount(straight), &["stat", "/x/link"], "errno"), 0);
+    let followed = World::minimal().mount(bind(
+        &through,
+        "/x",
+        Bind {
+            recursive: true,
+            ..PLAIN
+        },
+    ));
+    assert_eq!(
+        number(&supervisor, &followed, &["stat", "/x/env"], "errno"),
+        0
+    );
+    let refused = World::minimal().mount(bind(
+        &through,
+        "/x",
+        Bind {
+            recursive: true,
+            no_follow: true,
+            ..PLAIN
+        },
+    ));
+    fails(
+        &supervisor,
+        &refused,
+        Step::MountSource,
+        libc::ELOOP,
+        "link",
+    );
+    let straight = bind(
+        directory.path(),
+        "/x",
+        Bind {
+            recursive: true,
+            no_follow: true,
+            ..PLAIN
+        },
+    );
+    assert_eq!(
+        number(
+            &supervisor,
+            &World::minimal().mount(straight),
+            &["stat", "/x/link"],
+            "errno"
+        ),
+        0
+    );
 }
 
 #[test]
@@ -340,12 +687,30 @@ fn bind_through_what_a_process_has_open() {
     let directory = directory();
     let link = directory.path().join("link");
     // The builder's own, and what it has open.
-    for target in ["/proc/self/root", "/proc/self/cwd", "/proc/self/fd/0", "/proc/self/exe"] {
+    for target in [
+        "/proc/self/root",
+        "/proc/self/cwd",
+        "/proc/self/fd/0",
+        "/proc/self/exe",
+    ] {
         let _ = std::fs::remove_file(&link);
         std::os::unix::fs::symlink(target, &link).unwrap();
         for source in [Path::new(target), &link, &link.join("usr")] {
-            let world = World::minimal().mount(bind(source, "/x", Bind { recursive: true, ..PLAIN }));
-            fails(&supervisor, &world, Step::MountSource, libc::ELOOP, source.to_str().unwrap());
+            let world = World::minimal().mount(bind(
+                source,
+                "/x",
+                Bind {
+                    recursive: true,
+                    ..PLAIN
+                },
+            ));
+            fails(
+                &supervisor,
+                &world,
+                Step::MountSource,
+                libc::ELOOP,
+                source.to_str().unwrap(),
+            );
         }
     }
     // A link in /proc that is none of those.
@@ -358,16 +723,40 @@ fn bind_noexec() {
     let supervisor = supervisor();
     let directory = directory();
     copy_probe(directory.path());
-    let world =
-        |no_exec| World::minimal().mount(bind(directory.path(), "/x", Bind { no_exec, read_only: true, ..PLAIN }));
-    let ran = run(&supervisor, &request(["exec", "/x/probe"]).world(&world(false)));
+    let world = |no_exec| {
+        World::minimal().mount(bind(
+            directory.path(),
+            "/x",
+            Bind {
+                no_exec,
+                read_only: true,
+                ..PLAIN
+            },
+        ))
+    };
+    let ran = run(
+        &supervisor,
+        &request(["exec", "/x/probe"]).world(&world(false)),
+    );
     assert_eq!(ran.result.outcome, Outcome::Exited(42));
-    assert_eq!(number(&supervisor, &world(true), &["exec", "/x/probe"], "errno"), EACCES);
+    assert_eq!(
+        number(&supervisor, &world(true), &["exec", "/x/probe"], "errno"),
+        EACCES
+    );
     let by_path = result(&supervisor, &Request::new("/x/probe").world(&world(true)));
-    assert!(matches!(&by_path.outcome, Outcome::NotStarted(error) if error.errno == Some(libc::EACCES)), "{by_path}");
+    assert!(
+        matches!(&by_path.outcome, Outcome::NotStarted(error) if error.errno == Some(libc::EACCES)),
+        "{by_path}"
+    );
     // The loader cannot be used to get round it.
-    let mapped = Request::new("/bin/sh").args(["-c", "for l in /lib64/ld-linux* /lib/ld-linux*; do $l /x/probe; done"]);
-    assert_ne!(result(&supervisor, &mapped.world(&world(true))).outcome, Outcome::Exited(42));
+    let mapped = Request::new("/bin/sh").args([
+        "-c",
+        "for l in /lib64/ld-linux* /lib/ld-linux*; do $l /x/probe; done",
+    ]);
+    assert_ne!(
+        result(&supervisor, &mapped.world(&world(true))).outcome,
+        Outcome::Exited(42)
+    );
 }
 
 /// A client with a tmpfs of its own below a directory, in which a file lies.
@@ -394,20 +783,35 @@ fn with_submount(flags: &str, arguments: &[&str]) -> Option<millibox_tests::Said
 
 #[test]
 fn bind_attributes_reach_submounts() {
-    for (flags, says) in [("R", [0, 0]), ("Rr", [1, 0]), ("Rn", [0, 1]), ("Rrn", [1, 1])] {
+    for (flags, says) in [
+        ("R", [0, 0]),
+        ("Rr", [1, 0]),
+        ("Rn", [0, 1]),
+        ("Rrn", [1, 1]),
+    ] {
         for path in ["/x", "/x/sub"] {
-            let Some(said) = with_submount(flags, &["statvfs", path]) else { return };
+            let Some(said) = with_submount(flags, &["statvfs", path]) else {
+                return;
+            };
             assert_eq!(
                 [said.value("ro"), said.value("noexec")],
                 says.map(|n| n.to_string()),
                 "{flags} {path} {said:?}"
             );
-            assert_eq!([said.value("nosuid"), said.value("nodev")], ["1", "1"], "{flags} {path}");
+            assert_eq!(
+                [said.value("nosuid"), said.value("nodev")],
+                ["1", "1"],
+                "{flags} {path}"
+            );
         }
     }
-    let Some(said) = with_submount("Rr", &["mkdir", "/x/sub/new"]) else { return };
+    let Some(said) = with_submount("Rr", &["mkdir", "/x/sub/new"]) else {
+        return;
+    };
     assert_eq!(said.value("errno"), EROFS.to_string());
-    let Some(said) = with_submount("R", &["mkdir", "/x/sub/new"]) else { return };
+    let Some(said) = with_submount("R", &["mkdir", "/x/sub/new"]) else {
+        return;
+    };
     assert_eq!(said.value("errno"), "0");
 }
 
@@ -415,9 +819,15 @@ fn bind_attributes_reach_submounts() {
 fn bind_without_submounts() {
     // The submount is the client's, whose user namespace the supervisor is below: it may
     // not be left out (mount_namespaces(7)), and that must be said and not be done.
-    let Some(said) = with_submount("", &["statvfs", "/x/sub"]) else { return };
+    let Some(said) = with_submount("", &["statvfs", "/x/sub"]) else {
+        return;
+    };
     let error = ["outcome_name", "step", "errno"].map(|key| said.value(key));
-    assert_eq!(error, ["not_started", "mount_source", &libc::EINVAL.to_string()], "{said:?}");
+    assert_eq!(
+        error,
+        ["not_started", "mount_source", &libc::EINVAL.to_string()],
+        "{said:?}"
+    );
     // Where there is none below it works.
     let supervisor = supervisor();
     let directory = directory();
@@ -433,10 +843,17 @@ fn a_new_root() {
     let supervisor = supervisor();
     let root = directory();
     std::fs::create_dir(root.path().join("mine")).unwrap();
-    let world = World::empty().read_only(root.path(), "/new").mount(Mount::NewRoot { path: "/new".into() });
+    let world = World::empty()
+        .read_only(root.path(), "/new")
+        .mount(Mount::NewRoot {
+            path: "/new".into(),
+        });
     let output = run(&supervisor, &request(["ls", "/"]).world(&world));
     // The probe is dynamic and there is no loader: so only that is seen here.
-    assert_eq!(not_started(&output.result).hint, Some(Hint::InterpreterMissing));
+    assert_eq!(
+        not_started(&output.result).hint,
+        Some(Hint::InterpreterMissing)
+    );
     for name in ["usr", "lib", "lib64"] {
         std::fs::create_dir_all(root.path().join(name)).unwrap();
     }
@@ -446,22 +863,50 @@ fn a_new_root() {
             world = world.read_only(Path::new("/").join(name), Path::new("/new").join(name));
         }
     }
-    let world = world.mount(Mount::NewRoot { path: "/new".into() });
+    let world = world.mount(Mount::NewRoot {
+        path: "/new".into(),
+    });
     let output = run(&supervisor, &request(["ls", "/"]).world(&world));
-    assert_eq!(output.text(), "lib\nlib64\nmine\nusr\n", "{}", output.result);
-    assert_eq!(number(&supervisor, &world, &["mkdir", "/x"], "errno"), EROFS);
-    assert_eq!(number(&supervisor, &world, &["stat", "/new"], "errno"), i64::from(libc::ENOENT));
+    assert_eq!(
+        output.text(),
+        "lib\nlib64\nmine\nusr\n",
+        "{}",
+        output.result
+    );
+    assert_eq!(
+        number(&supervisor, &world, &["mkdir", "/x"], "errno"),
+        EROFS
+    );
+    assert_eq!(
+        number(&supervisor, &world, &["stat", "/new"], "errno"),
+        i64::from(libc::ENOENT)
+    );
 }
 
 #[test]
 fn a_new_root_that_is_no_mount_point() {
     let supervisor = supervisor();
-    let directory = Mount::CreateDir { path: "/plain".into(), mode: 0o755 };
-    let world = World::empty().mount(directory).mount(Mount::NewRoot { path: "/plain".into() });
+    let directory = Mount::CreateDir {
+        path: "/plain".into(),
+        mode: 0o755,
+    };
+    let world = World::empty().mount(directory).mount(Mount::NewRoot {
+        path: "/plain".into(),
+    });
     fails(&supervisor, &world, Step::NewRoot, libc::EINVAL, "/plain");
-    let missing = World::empty().mount(Mount::NewRoot { path: "/missing".into() });
-    fails(&supervisor, &missing, Step::NewRoot, libc::ENOENT, "/missing");
-    let late = World::empty().mount(tmpfs("/t")).mount(Mount::NewRoot { path: "/t".into() });
+    let missing = World::empty().mount(Mount::NewRoot {
+        path: "/missing".into(),
+    });
+    fails(
+        &supervisor,
+        &missing,
+        Step::NewRoot,
+        libc::ENOENT,
+        "/missing",
+    );
+    let late = World::empty()
+        .mount(tmpfs("/t"))
+        .mount(Mount::NewRoot { path: "/t".into() });
     rejected(&supervisor, &late, "/t", WorldProblem::NewRootTooLate);
 }
 
@@ -471,15 +916,51 @@ fn proc_is_read_only_and_noexec() {
     let world = world_with_proc();
     let output = run(&supervisor, &request(["statvfs", "/proc"]).world(&world));
     assert_eq!((output.number("ro"), output.number("noexec")), (1, 1));
-    assert_eq!(number(&supervisor, &world, &["open", "/proc/sys/kernel/hostname", "w"], "errno"), EROFS);
-    assert_eq!(number(&supervisor, &world, &["open", "/proc/self/oom_score_adj", "w"], "errno"), EROFS);
-    assert_eq!(number(&supervisor, &world, &["stat", "/proc/meminfo"], "errno"), 0);
-    let only = World::minimal().mount(Mount::Proc { at: "/proc".into(), processes_only: true });
-    assert_eq!(number(&supervisor, &only, &["stat", "/proc/self"], "errno"), 0);
-    assert_eq!(number(&supervisor, &only, &["stat", "/proc/meminfo"], "errno"), i64::from(libc::ENOENT));
-    assert_eq!(number(&supervisor, &only, &["stat", "/proc/sys"], "errno"), i64::from(libc::ENOENT));
+    assert_eq!(
+        number(
+            &supervisor,
+            &world,
+            &["open", "/proc/sys/kernel/hostname", "w"],
+            "errno"
+        ),
+        EROFS
+    );
+    assert_eq!(
+        number(
+            &supervisor,
+            &world,
+            &["open", "/proc/self/oom_score_adj", "w"],
+            "errno"
+        ),
+        EROFS
+    );
+    assert_eq!(
+        number(&supervisor, &world, &["stat", "/proc/meminfo"], "errno"),
+        0
+    );
+    let only = World::minimal().mount(Mount::Proc {
+        at: "/proc".into(),
+        processes_only: true,
+    });
+    assert_eq!(
+        number(&supervisor, &only, &["stat", "/proc/self"], "errno"),
+        0
+    );
+    assert_eq!(
+        number(&supervisor, &only, &["stat", "/proc/meminfo"], "errno"),
+        i64::from(libc::ENOENT)
+    );
+    assert_eq!(
+        number(&supervisor, &only, &["stat", "/proc/sys"], "errno"),
+        i64::from(libc::ENOENT)
+    );
     let below = World::minimal().mount(Mount::proc("/tmp/proc"));
-    rejected(&supervisor, &below, "/tmp/proc", WorldProblem::ProcfsBelowTmpfs);
+    rejected(
+        &supervisor,
+        &below,
+        "/tmp/proc",
+        WorldProblem::ProcfsBelowTmpfs,
+    );
 }
 
 #[test]
@@ -487,17 +968,32 @@ fn directories_and_files_with_exact_modes() {
     let supervisor = supervisor();
     for mode in [0o777, 0o755, 0o4711, 0o1000, 0o0, 0o640] {
         let world = World::minimal()
-            .mount(Mount::CreateDir { path: "/a/b/dir".into(), mode })
-            .mount(Mount::CreateFile { path: "/a/file".into(), mode });
+            .mount(Mount::CreateDir {
+                path: "/a/b/dir".into(),
+                mode,
+            })
+            .mount(Mount::CreateFile {
+                path: "/a/file".into(),
+                mode,
+            });
         for (path, kind) in [("/a/b/dir", "40000"), ("/a/file", "100000")] {
             let output = run(&supervisor, &request(["stat", path]).world(&world));
-            assert_eq!((output.value("mode"), output.value("kind")), (format!("{mode:o}"), kind.to_owned()));
+            assert_eq!(
+                (output.value("mode"), output.value("kind")),
+                (format!("{mode:o}"), kind.to_owned())
+            );
         }
         let output = run(&supervisor, &request(["stat", "/a/b"]).world(&world));
         assert_eq!(output.value("mode"), "755");
     }
-    let link = World::minimal().mount(Mount::Symlink { target: "/usr/bin".into(), path: "/programs".into() });
-    assert_eq!(number(&supervisor, &link, &["stat", "/programs/env"], "errno"), 0);
+    let link = World::minimal().mount(Mount::Symlink {
+        target: "/usr/bin".into(),
+        path: "/programs".into(),
+    });
+    assert_eq!(
+        number(&supervisor, &link, &["stat", "/programs/env"], "errno"),
+        0
+    );
 }
 
 #[test]
@@ -505,24 +1001,60 @@ fn what_exists_cannot_be_made() {
     let supervisor = supervisor();
     for path in ["/usr", "/tmp", "/", "/dev/null", "/usr/bin"] {
         for mount in [
-            Mount::CreateDir { path: path.into(), mode: 0o755 },
-            Mount::CreateFile { path: path.into(), mode: 0o644 },
-            Mount::Symlink { target: "x".into(), path: path.into() },
+            Mount::CreateDir {
+                path: path.into(),
+                mode: 0o755,
+            },
+            Mount::CreateFile {
+                path: path.into(),
+                mode: 0o644,
+            },
+            Mount::Symlink {
+                target: "x".into(),
+                path: path.into(),
+            },
         ] {
             let world = World::minimal().mount(mount.clone());
             let result = result(&supervisor, &request(["exit", "0"]).world(&world));
             let error = not_started(&result);
-            assert!(error.subject.as_ref().is_some_and(|subject| subject.contains(path)), "{error}");
+            assert!(
+                error
+                    .subject
+                    .as_ref()
+                    .is_some_and(|subject| subject.contains(path)),
+                "{error}"
+            );
             assert_eq!(error.errno, Some(libc::EEXIST), "{mount:?}: {error}");
         }
     }
     let inside = World::minimal()
-        .mount(Mount::CreateDir { path: "/tmp/a".into(), mode: 0o755 })
-        .mount(Mount::CreateDir { path: "/tmp/a".into(), mode: 0o755 });
-    fails(&supervisor, &inside, Step::MountPoint, libc::EEXIST, "/tmp/a");
+        .mount(Mount::CreateDir {
+            path: "/tmp/a".into(),
+            mode: 0o755,
+        })
+        .mount(Mount::CreateDir {
+            path: "/tmp/a".into(),
+            mode: 0o755,
+        });
+    fails(
+        &supervisor,
+        &inside,
+        Step::MountPoint,
+        libc::EEXIST,
+        "/tmp/a",
+    );
     // Nor on a file system that is not ours.
-    let foreign = World::minimal().mount(Mount::CreateDir { path: "/usr/millibox-was-here".into(), mode: 0o755 });
-    fails(&supervisor, &foreign, Step::MountPoint, libc::EROFS, "/usr/millibox-was-here");
+    let foreign = World::minimal().mount(Mount::CreateDir {
+        path: "/usr/millibox-was-here".into(),
+        mode: 0o755,
+    });
+    fails(
+        &supervisor,
+        &foreign,
+        Step::MountPoint,
+        libc::EROFS,
+        "/usr/millibox-was-here",
+    );
     assert!(!Path::new("/usr/millibox-was-here").exists());
 }
 
@@ -535,35 +1067,90 @@ fn nothing_is_made_on_a_file_system_of_the_host() {
     share(host.path(), 0o777);
     let before = listing(host.path());
     let add = |at: &str, mount: fn(String) -> Mount| {
-        World::minimal().read_write(host.path(), at).mount(mount(format!("{at}/missing")))
+        World::minimal()
+            .read_write(host.path(), at)
+            .mount(mount(format!("{at}/missing")))
     };
     let nested = |at: String| Mount::tmpfs(at + "/more");
     let makers: [fn(String) -> Mount; 4] = [
         |at| Mount::tmpfs(at),
-        |at| bind(Path::new("/usr"), &at, Bind { recursive: true, ..PLAIN }),
+        |at| {
+            bind(
+                Path::new("/usr"),
+                &at,
+                Bind {
+                    recursive: true,
+                    ..PLAIN
+                },
+            )
+        },
         |at| bind(Path::new("/etc/passwd"), &at, PLAIN),
         nested,
     ];
     for make in makers {
-        fails(&supervisor, &add("/x", make), Step::MountPoint, libc::EXDEV, "/x/missing");
+        fails(
+            &supervisor,
+            &add("/x", make),
+            Step::MountPoint,
+            libc::EXDEV,
+            "/x/missing",
+        );
         // Below the run's own tmpfs it is the run's first process that mounts.
-        fails(&supervisor, &add("/tmp/x", make), Step::Mount, libc::ENOENT, "/tmp/x/missing");
+        fails(
+            &supervisor,
+            &add("/tmp/x", make),
+            Step::Mount,
+            libc::ENOENT,
+            "/tmp/x/missing",
+        );
     }
-    fails(&supervisor, &add("/x", Mount::proc), Step::MountPoint, libc::EXDEV, "/x/missing");
+    fails(
+        &supervisor,
+        &add("/x", Mount::proc),
+        Step::MountPoint,
+        libc::EXDEV,
+        "/x/missing",
+    );
     let asked: [fn(String) -> Mount; 3] = [
-        |path| Mount::CreateDir { path: path.into(), mode: 0o755 },
-        |path| Mount::CreateFile { path: path.into(), mode: 0o644 },
-        |path| Mount::Symlink { target: "/".into(), path: path.into() },
+        |path| Mount::CreateDir {
+            path: path.into(),
+            mode: 0o755,
+        },
+        |path| Mount::CreateFile {
+            path: path.into(),
+            mode: 0o644,
+        },
+        |path| Mount::Symlink {
+            target: "/".into(),
+            path: path.into(),
+        },
     ];
     for make in asked {
-        fails(&supervisor, &add("/x", make), Step::MountPoint, libc::EXDEV, "/x/missing");
-        rejected(&supervisor, &add("/tmp/x", make), "/tmp/x/missing", WorldProblem::OnHostFileSystem);
+        fails(
+            &supervisor,
+            &add("/x", make),
+            Step::MountPoint,
+            libc::EXDEV,
+            "/x/missing",
+        );
+        rejected(
+            &supervisor,
+            &add("/tmp/x", make),
+            "/tmp/x/missing",
+            WorldProblem::OnHostFileSystem,
+        );
     }
     let root = World::empty()
         .read_write(host.path(), "/x")
         .mount(Mount::NewRoot { path: "/x".into() })
         .mount(Mount::proc("/missing/proc"));
-    fails(&supervisor, &root, Step::MountPoint, libc::EXDEV, "/missing/proc");
+    fails(
+        &supervisor,
+        &root,
+        Step::MountPoint,
+        libc::EXDEV,
+        "/missing/proc",
+    );
     assert_eq!(listing(host.path()), before);
     // What is there can be mounted on, and a tmpfs of the world's on it is the world's again.
     for at in ["/x", "/tmp/x"] {
@@ -571,13 +1158,36 @@ fn nothing_is_made_on_a_file_system_of_the_host() {
             .read_write(host.path(), at)
             .read_only("/usr", format!("{at}/there/proc"))
             .read_only("/etc/passwd", format!("{at}/there/file"));
-        assert_eq!(number(&supervisor, &world, &["stat", &format!("{at}/there/proc/bin")], "errno"), 0);
-        assert!(run(&supervisor, &request(["cat", &format!("{at}/there/file")]).world(&world)).text().contains("root"));
+        assert_eq!(
+            number(
+                &supervisor,
+                &world,
+                &["stat", &format!("{at}/there/proc/bin")],
+                "errno"
+            ),
+            0
+        );
+        assert!(
+            run(
+                &supervisor,
+                &request(["cat", &format!("{at}/there/file")]).world(&world)
+            )
+            .text()
+            .contains("root")
+        );
         let world = World::minimal()
             .read_write(host.path(), at)
             .mount(tmpfs(&format!("{at}/there")))
             .read_only("/usr", format!("{at}/there/a/b"));
-        assert_eq!(number(&supervisor, &world, &["stat", &format!("{at}/there/a/b/bin")], "errno"), 0);
+        assert_eq!(
+            number(
+                &supervisor,
+                &world,
+                &["stat", &format!("{at}/there/a/b/bin")],
+                "errno"
+            ),
+            0
+        );
     }
     assert_eq!(listing(host.path()), before);
 }
@@ -590,8 +1200,12 @@ fn a_mount_point_that_another_run_moves() {
     let host = directory();
     share(host.path(), 0o777);
     let plain = World::minimal().read_write(host.path(), "/work");
-    let shell =
-        |world: &World, script: &str| run(&supervisor, &Request::new("/bin/sh").args(["-c", script]).world(world));
+    let shell = |world: &World, script: &str| {
+        run(
+            &supervisor,
+            &Request::new("/bin/sh").args(["-c", script]).world(world),
+        )
+    };
     // What was given for `what` is at its place, or the run does not start; but in the end it does. One that was
     // prepared already, or runs, can lose it, and find what the other has put there instead.
     let holds = |world: &World, move_it: &str, what: &str, wanted: &str, lost: &str| {
@@ -607,7 +1221,10 @@ fn a_mount_point_that_another_run_moves() {
                         match error.errno {
                             Some(libc::ESTALE) => {
                                 assert!(
-                                    error.subject.as_ref().is_some_and(|path| path.starts_with("/work/")),
+                                    error
+                                        .subject
+                                        .as_ref()
+                                        .is_some_and(|path| path.starts_with("/work/")),
                                     "{error}"
                                 )
                             }
@@ -642,13 +1259,22 @@ fn a_mount_point_that_another_run_moves() {
         "own\n",
         "",
     );
-    holds(&proc, "rmdir /work/p; mkdir -m 777 /work/p", "[ -e /work/p/self ] && echo there", "there\n", "");
+    holds(
+        &proc,
+        "rmdir /work/p; mkdir -m 777 /work/p",
+        "[ -e /work/p/self ] && echo there",
+        "there\n",
+        "",
+    );
     // What is held ready for below a tmpfs.
     made("t");
     let tool = directory();
     std::fs::write(tool.path().join("file"), "genuine").unwrap();
     share(&tool.path().join("file"), 0o644);
-    let staged = plain.clone().mount(tmpfs("/work/t")).read_only(tool.path().join("file"), "/work/t/tool");
+    let staged = plain
+        .clone()
+        .mount(tmpfs("/work/t"))
+        .read_only(tool.path().join("file"), "/work/t/tool");
     holds(
         &staged,
         "mv /work/t /work/u-$$-$(date +%N); mkdir -m 777 /work/t; echo forged > /work/t/0; echo forged > /work/t/tool",
@@ -667,15 +1293,26 @@ fn nothing_is_placed_by_a_link_of_the_world() {
     let linked = |mount: Mount| {
         World::minimal()
             .read_write(host.path(), "/tmp/a")
-            .mount(Mount::Symlink { target: "/tmp/a".into(), path: "/tmp/l".into() })
+            .mount(Mount::Symlink {
+                target: "/tmp/a".into(),
+                path: "/tmp/l".into(),
+            })
             .mount(mount)
     };
     for mount in [
-        Mount::CreateDir { path: "/tmp/l/made".into(), mode: 0o755 },
+        Mount::CreateDir {
+            path: "/tmp/l/made".into(),
+            mode: 0o755,
+        },
         bind(Path::new("/etc/hostname"), "/tmp/l/deep/file", PLAIN),
     ] {
         let path = String::from_utf8(mount.path().to_vec()).unwrap();
-        rejected(&supervisor, &linked(mount), &path, WorldProblem::BelowLink("/tmp/l".to_owned()));
+        rejected(
+            &supervisor,
+            &linked(mount),
+            &path,
+            WorldProblem::BelowLink("/tmp/l".to_owned()),
+        );
     }
     assert_eq!(listing(host.path()), Vec::<std::path::PathBuf>::new());
 }
@@ -702,18 +1339,33 @@ fn links_in_a_source_do_not_lead_out() {
     std::os::unix::fs::symlink("/../../../../tmp", directory.path().join("link")).unwrap();
     let world = World::empty()
         .read_write(directory.path(), "/x")
-        .mount(Mount::CreateDir { path: "/x/link/out".into(), mode: 0o755 });
+        .mount(Mount::CreateDir {
+            path: "/x/link/out".into(),
+            mode: 0o755,
+        });
     let _ = result(&supervisor, &request(["exit", "0"]).world(&world));
-    assert!(!Path::new("/tmp/out").exists(), "a directory was made on the host");
+    assert!(
+        !Path::new("/tmp/out").exists(),
+        "a directory was made on the host"
+    );
 }
 
 #[test]
 fn odd_paths() {
     let supervisor = supervisor();
     let odd: &[u8] = b"/sp ace/n\nl/\xff\xfe,colon=1";
-    let mount =
-        Mount::Tmpfs { at: odd.into(), size: Some(4096), inodes: None, mode: 0o777, read_only: false, no_exec: false };
-    let world = World::minimal().mount(mount).mount(Mount::CreateDir { path: [odd, b"/d,ir"].concat(), mode: 0o700 });
+    let mount = Mount::Tmpfs {
+        at: odd.into(),
+        size: Some(4096),
+        inodes: None,
+        mode: 0o777,
+        read_only: false,
+        no_exec: false,
+    };
+    let world = World::minimal().mount(mount).mount(Mount::CreateDir {
+        path: [odd, b"/d,ir"].concat(),
+        mode: 0o700,
+    });
     let path = std::os::unix::ffi::OsStringExt::from_vec([odd, b"/d,ir"].concat());
     let path: std::ffi::OsString = path;
     let output = run(&supervisor, &request(["stat"]).arg(path).world(&world));
@@ -731,7 +1383,12 @@ fn with_a_file_system_of_its_own(change: &str) -> Option<millibox_tests::Said> {
         vec![format!("user={uid}:{uid}"), "mount-namespace".to_owned()]
     };
     let hang = format!("{change}={}", directory.path().display());
-    let said = millibox_tests::client(words.iter().map(String::as_str).chain([hang.as_str(), "--", "exit", "0"]));
+    let said = millibox_tests::client(words.iter().map(String::as_str).chain([
+        hang.as_str(),
+        "--",
+        "exit",
+        "0",
+    ]));
     if said.stdout.contains("unable=") {
         skip(&said.value("unable"));
         return None;
@@ -741,16 +1398,31 @@ fn with_a_file_system_of_its_own(change: &str) -> Option<millibox_tests::Said> {
 
 #[test]
 fn a_run_that_hangs_on_a_file_system() {
-    let Some(said) = with_a_file_system_of_its_own("hang-run") else { return };
-    assert_eq!((said.value("others"), said.value("stuck")), ("10".to_owned(), "true".to_owned()), "{said:?}");
-    assert!(said.value("ended").starts_with("real time limit"), "{said:?}");
+    let Some(said) = with_a_file_system_of_its_own("hang-run") else {
+        return;
+    };
+    assert_eq!(
+        (said.value("others"), said.value("stuck")),
+        ("10".to_owned(), "true".to_owned()),
+        "{said:?}"
+    );
+    assert!(
+        said.value("ended").starts_with("real time limit"),
+        "{said:?}"
+    );
     assert_eq!(said.value("after"), "exited with 0", "{said:?}");
 }
 
 #[test]
 fn a_file_system_that_hangs() {
-    let Some(said) = with_a_file_system_of_its_own("hang") else { return };
-    assert_eq!((said.value("others"), said.value("stuck")), ("10".to_owned(), "true".to_owned()), "{said:?}");
+    let Some(said) = with_a_file_system_of_its_own("hang") else {
+        return;
+    };
+    assert_eq!(
+        (said.value("others"), said.value("stuck")),
+        ("10".to_owned(), "true".to_owned()),
+        "{said:?}"
+    );
     assert_eq!(
         (said.value("cancelled"), said.value("after")),
         ("true".to_owned(), "exited with 0".to_owned()),
@@ -765,7 +1437,9 @@ fn more_in_the_directory_of_devices() {
     for path in ["/dev/shm", "//dev//shm", "/./dev/shm"] {
         let world = World::minimal().mount(Mount::tmpfs(path));
         let script = "echo x > /dev/null && echo y > /dev/shm/file && test -c /dev/zero && test -L /dev/stdin";
-        let request = millibox::Request::new("/bin/sh").args(["-c", script]).world(&world);
+        let request = millibox::Request::new("/bin/sh")
+            .args(["-c", script])
+            .world(&world);
         let result = millibox_tests::result(&supervisor, &request);
         assert_eq!(result.outcome, Outcome::Exited(0), "{path}: {result}");
     }
@@ -790,7 +1464,12 @@ fn what_the_host_mounts_later_does_not_arrive() {
         .arg(executable("millibox"))
         .args(["run", "--backend", "rlimit", "--ro"])
         .arg(format!("{}:/host", host.path().display()))
-        .args(["--", "sh", "-c", "echo ready; read go; echo > /host/below/file && echo written; ls /host/below"])
+        .args([
+            "--",
+            "sh",
+            "-c",
+            "echo ready; read go; echo > /host/below/file && echo written; ls /host/below",
+        ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

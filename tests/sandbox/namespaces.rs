@@ -1,11 +1,15 @@
 //! PID, user, UTS, time and cgroup namespaces; and what a hostile program tries in them.
 
-#![allow(unsafe_code, reason = "plain system calls that make what is to be seen")]
+#![allow(
+    unsafe_code,
+    reason = "plain system calls that make what is to be seen"
+)]
 
 use crate::supervisor;
 use millibox::{Mount, Outcome, Request, World};
 use millibox_tests::{
-    Gone, directory, probe_run, processes_that_say, request, result, run, share, skip, sleeper, token, world_with_proc,
+    Gone, directory, probe_run, processes_that_say, request, result, run, share, skip, sleeper,
+    token, world_with_proc,
 };
 
 // --- PID -------------------------------------------------------------------------------
@@ -32,7 +36,12 @@ fn killing_all_reaches_its_own_only() {
     let supervisor = supervisor();
     let (neighbour, _read) = sleeper(&supervisor, &[]);
     let output = run(&supervisor, &request(["kill-all"]));
-    assert_eq!(output.result.outcome, Outcome::Exited(0), "{}", output.result);
+    assert_eq!(
+        output.result.outcome,
+        Outcome::Exited(0),
+        "{}",
+        output.result
+    );
     assert_eq!(output.number("errno"), 0);
     assert_eq!(output.number("child"), 9, "its child lives on");
     assert!(neighbour.try_wait().unwrap().is_none());
@@ -47,11 +56,20 @@ fn no_signal_has_an_effect_on_pid1() {
     for world in [World::minimal(), World::minimal().without_seccomp()] {
         // A forged siginfo as well, however it says that it came about.
         let output = run(&supervisor, &request(["kill-1"]).world(&world));
-        assert_eq!(output.result.outcome, Outcome::Exited(0), "{}: {}", output.result, output.text());
+        assert_eq!(
+            output.result.outcome,
+            Outcome::Exited(0),
+            "{}: {}",
+            output.result,
+            output.text()
+        );
         assert_eq!(output.number("alive"), 0);
         assert_eq!(output.text().lines().count(), 65);
         // And the run after it is not touched either.
-        assert_eq!(result(&supervisor, &request(["exit", "3"])).outcome, Outcome::Exited(3));
+        assert_eq!(
+            result(&supervisor, &request(["exit", "3"])).outcome,
+            Outcome::Exited(3)
+        );
     }
 }
 
@@ -62,7 +80,10 @@ fn pid1_cannot_be_looked_into() {
     let output = run(&supervisor, &request(["ptrace-1"]).world(&world));
     assert_eq!(output.values().len(), 8);
     for (what, errno) in output.values() {
-        assert!(errno == libc::EPERM.to_string() || errno == libc::EACCES.to_string(), "{what}: {errno}");
+        assert!(
+            errno == libc::EPERM.to_string() || errno == libc::EACCES.to_string(),
+            "{what}: {errno}"
+        );
     }
 }
 
@@ -70,7 +91,10 @@ fn pid1_cannot_be_looked_into() {
 fn orphans_are_reaped() {
     let supervisor = supervisor();
     let output = probe_run(&supervisor, &["reap", "20"]);
-    assert_eq!((output.number("children"), output.number("zombies")), (20, 0));
+    assert_eq!(
+        (output.number("children"), output.number("zombies")),
+        (20, 0)
+    );
 }
 
 #[test]
@@ -87,20 +111,43 @@ fn all_are_killed_when_the_first_process_ends() {
 fn proc_shows_the_runs_processes_only() {
     let supervisor = supervisor();
     let (_neighbour, _read) = sleeper(&supervisor, &[]);
-    let output = run(&supervisor, &request(["ls", "/proc"]).world(&world_with_proc()));
-    let pids: Vec<u32> = output.text().lines().filter_map(|line| line.parse().ok()).collect();
+    let output = run(
+        &supervisor,
+        &request(["ls", "/proc"]).world(&world_with_proc()),
+    );
+    let pids: Vec<u32> = output
+        .text()
+        .lines()
+        .filter_map(|line| line.parse().ok())
+        .collect();
     assert_eq!(pids.len(), 2, "{pids:?}");
     assert_eq!(pids.iter().min(), Some(&1));
     // The next run in the same world has a fresh one.
-    assert_eq!(run(&supervisor, &request(["ls", "/proc"]).world(&world_with_proc())).text(), output.text());
+    assert_eq!(
+        run(
+            &supervisor,
+            &request(["ls", "/proc"]).world(&world_with_proc())
+        )
+        .text(),
+        output.text()
+    );
 }
 
 // --- user ------------------------------------------------------------------------------
 
 fn ids(supervisor: &millibox::Supervisor, world: &World) -> (String, String, i64) {
     let output = run(supervisor, &request(["ids"]).world(world));
-    assert_eq!(output.result.outcome, Outcome::Exited(0), "{}", output.result);
-    (output.value("uid"), output.value("gid"), output.number("groups"))
+    assert_eq!(
+        output.result.outcome,
+        Outcome::Exited(0),
+        "{}",
+        output.result
+    );
+    (
+        output.value("uid"),
+        output.value("gid"),
+        output.number("groups"),
+    )
 }
 
 #[test]
@@ -109,20 +156,36 @@ fn ids_inside() {
     let thrice = |id: u32| format!("{id} {id} {id}");
     let (uid, gid) = supervisor.ids();
     assert_ne!((uid, gid), (0, 0));
-    assert_eq!(ids(&supervisor, &World::minimal()), (thrice(uid), thrice(gid), 0));
+    assert_eq!(
+        ids(&supervisor, &World::minimal()),
+        (thrice(uid), thrice(gid), 0)
+    );
     for id in [0, 1, 1000, 65533, 4_000_000_000] {
         let world = World::minimal().uid(id).gid(id / 2);
         assert_eq!(ids(&supervisor, &world), (thrice(id), thrice(id / 2), 0));
     }
-    assert_eq!(ids(&supervisor, &World::minimal().uid(0)), (thrice(0), thrice(gid), 0));
+    assert_eq!(
+        ids(&supervisor, &World::minimal().uid(0)),
+        (thrice(0), thrice(gid), 0)
+    );
 }
 
 #[test]
 fn no_capabilities_whatever_the_id() {
     let supervisor = supervisor();
-    for world in [World::minimal(), World::minimal().uid(0).gid(0), World::minimal().uid(0).without_seccomp()] {
+    for world in [
+        World::minimal(),
+        World::minimal().uid(0).gid(0),
+        World::minimal().uid(0).without_seccomp(),
+    ] {
         let output = run(&supervisor, &request(["caps"]).world(&world));
-        for set in ["effective", "permitted", "inheritable", "bounding", "ambient"] {
+        for set in [
+            "effective",
+            "permitted",
+            "inheritable",
+            "bounding",
+            "ambient",
+        ] {
             assert_eq!(output.value(set), "0", "{set}");
         }
         assert_eq!(output.value("no_new_privs"), "1");
@@ -136,10 +199,20 @@ fn no_capabilities_whatever_the_id() {
 fn ids_cannot_be_changed() {
     let supervisor = supervisor();
     let world = World::minimal().uid(0).gid(0).without_seccomp();
-    for (call, id) in [(libc::SYS_setuid, 1), (libc::SYS_setgid, 1), (libc::SYS_setgroups, 0)] {
-        let output = run(&supervisor, &request(["call", &call.to_string(), &id.to_string()]).world(&world));
+    for (call, id) in [
+        (libc::SYS_setuid, 1),
+        (libc::SYS_setgid, 1),
+        (libc::SYS_setgroups, 0),
+    ] {
+        let output = run(
+            &supervisor,
+            &request(["call", &call.to_string(), &id.to_string()]).world(&world),
+        );
         let errno = output.number("errno") as i32;
-        assert!(matches!(errno, libc::EPERM | libc::EINVAL), "{call}: {errno}");
+        assert!(
+            matches!(errno, libc::EPERM | libc::EINVAL),
+            "{call}: {errno}"
+        );
     }
 }
 
@@ -149,7 +222,13 @@ fn ids_cannot_be_changed() {
 fn host_and_domain_name_are_empty() {
     let supervisor = supervisor();
     let output = probe_run(&supervisor, &["host"]);
-    assert_eq!((output.value("host").as_str(), output.value("domain").as_str()), ("", ""));
+    assert_eq!(
+        (
+            output.value("host").as_str(),
+            output.value("domain").as_str()
+        ),
+        ("", "")
+    );
 }
 
 #[test]
@@ -161,7 +240,10 @@ fn a_time_of_its_own() {
     for clock in ["monotonic", "boottime"] {
         let seconds = output.number(clock) as f64 / 1e9;
         assert!((0.0..30.0).contains(&seconds), "{clock} {seconds}");
-        assert!(uptime < 60.0 || seconds < uptime / 2.0, "{clock} {seconds} is the host's");
+        assert!(
+            uptime < 60.0 || seconds < uptime / 2.0,
+            "{clock} {seconds} is the host's"
+        );
     }
 }
 
@@ -173,7 +255,11 @@ fn supervisors_started_at_any_part_of_a_second() {
         let limited = request(["sleep", "1"]).real_time_limit(std::time::Duration::from_secs(30));
         let result = result(&supervisor, &limited);
         assert_eq!(result.outcome, Outcome::Exited(0));
-        assert!((1_000_000..30_000_000_000).contains(&result.figures.real_time_ns), "{:?}", result.figures);
+        assert!(
+            (1_000_000..30_000_000_000).contains(&result.figures.real_time_ns),
+            "{:?}",
+            result.figures
+        );
         drop(supervisor);
         std::thread::sleep(std::time::Duration::from_millis(83));
     }
@@ -185,11 +271,20 @@ fn the_cgroup_is_the_root() {
     if !millibox_tests::needs_cgroups(&supervisor) {
         return;
     }
-    let output = run(&supervisor, &request(["cat", "/proc/self/cgroup"]).world(&world_with_proc()));
-    let (hybrid, text) = (supervisor.backend() == millibox::Backend::Hybrid, output.text());
+    let output = run(
+        &supervisor,
+        &request(["cat", "/proc/self/cgroup"]).world(&world_with_proc()),
+    );
+    let (hybrid, text) = (
+        supervisor.backend() == millibox::Backend::Hybrid,
+        output.text(),
+    );
     assert!(text.lines().count() > 0);
     for line in text.lines() {
-        let ours = !hybrid || ["memory", "pids", "cpu"].iter().any(|name| line.contains(name));
+        let ours = !hybrid
+            || ["memory", "pids", "cpu"]
+                .iter()
+                .any(|name| line.contains(name));
         assert!(!ours || line.ends_with(":/"), "{line}");
         assert!(!line.contains("millibox"), "{line}");
     }
@@ -198,8 +293,14 @@ fn the_cgroup_is_the_root() {
 #[test]
 fn there_is_no_cgroup_file_system() {
     let supervisor = supervisor();
-    assert_eq!(probe_run(&supervisor, &["ls", "/sys"]).number("errno"), i64::from(libc::ENOENT));
-    let output = run(&supervisor, &request(["cat", "/proc/self/mountinfo"]).world(&world_with_proc()));
+    assert_eq!(
+        probe_run(&supervisor, &["ls", "/sys"]).number("errno"),
+        i64::from(libc::ENOENT)
+    );
+    let output = run(
+        &supervisor,
+        &request(["cat", "/proc/self/mountinfo"]).world(&world_with_proc()),
+    );
     assert!(!output.text().contains("cgroup"), "{}", output.text());
 }
 
@@ -208,7 +309,16 @@ fn there_is_no_cgroup_file_system() {
 #[test]
 fn no_namespaces_under_the_default_profile() {
     let supervisor = supervisor();
-    for flag in [0x2_0000, 0x200_0000, 0x400_0000, 0x800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000, 0x80] {
+    for flag in [
+        0x2_0000,
+        0x200_0000,
+        0x400_0000,
+        0x800_0000,
+        0x1000_0000,
+        0x2000_0000,
+        0x4000_0000,
+        0x80,
+    ] {
         for word in ["unshare", "clone"] {
             // Of clone the bit of CLONE_NEWTIME is part of the exit signal.
             if word == "clone" && flag == 0x80 {
@@ -216,8 +326,16 @@ fn no_namespaces_under_the_default_profile() {
             }
             let number = flag.to_string();
             let call = libc::SYS_unshare.to_string();
-            let arguments = if word == "unshare" { vec!["call", &call, &number] } else { vec!["clone", &number] };
-            assert_eq!(probe_run(&supervisor, &arguments).number("errno"), i64::from(libc::EPERM), "{word} {flag:#x}");
+            let arguments = if word == "unshare" {
+                vec!["call", &call, &number]
+            } else {
+                vec!["clone", &number]
+            };
+            assert_eq!(
+                probe_run(&supervisor, &arguments).number("errno"),
+                i64::from(libc::EPERM),
+                "{word} {flag:#x}"
+            );
         }
     }
 }
@@ -225,7 +343,11 @@ fn no_namespaces_under_the_default_profile() {
 #[test]
 fn mounts_cannot_be_changed() {
     let supervisor = supervisor();
-    for world in [world_with_proc(), world_with_proc().uid(0).gid(0), world_with_proc().uid(0).without_seccomp()] {
+    for world in [
+        world_with_proc(),
+        world_with_proc().uid(0).gid(0),
+        world_with_proc().uid(0).without_seccomp(),
+    ] {
         let output = run(&supervisor, &request(["mounts"]).world(&world));
         assert_eq!(output.result.outcome, Outcome::Exited(0));
         assert!(output.values().len() > 25);
@@ -242,15 +364,32 @@ fn mounts_cannot_be_uncovered_from_a_new_namespace() {
     std::fs::write(directory.path().join("secret"), "x").unwrap();
     share(&directory.path().join("secret"), 0o644);
     // A directory of the host, and something that hides it; with procfs, tmpfs, binds.
-    let hide =
-        Mount::Tmpfs { at: "/hidden".into(), size: None, inodes: None, mode: 0o755, read_only: true, no_exec: true };
-    let world = world_with_proc().read_only(directory.path(), "/hidden").mount(hide).without_seccomp();
+    let hide = Mount::Tmpfs {
+        at: "/hidden".into(),
+        size: None,
+        inodes: None,
+        mode: 0o755,
+        read_only: true,
+        no_exec: true,
+    };
+    let world = world_with_proc()
+        .read_only(directory.path(), "/hidden")
+        .mount(hide)
+        .without_seccomp();
     let output = run(&supervisor, &request(["escape"]).world(&world));
-    assert_eq!(output.result.outcome, Outcome::Exited(0), "{}", output.result);
+    assert_eq!(
+        output.result.outcome,
+        Outcome::Exited(0),
+        "{}",
+        output.result
+    );
     let values = output.values();
     if values["unshare"] != "0" {
         // Better still: a user namespace cannot be had at all.
-        assert!(["1", "28"].contains(&values["unshare"].as_str()), "{values:?}");
+        assert!(
+            ["1", "28"].contains(&values["unshare"].as_str()),
+            "{values:?}"
+        );
         return skip("a run may make no user namespace here, so there is none to try it from");
     }
     for (what, errno) in &values {
@@ -269,9 +408,18 @@ fn a_cgroup_of_its_own_weakens_nothing() {
     let cgroups = supervisor.backend() != millibox::Backend::Rlimit;
     for _ in 0..3 {
         let request = request(["hostile-cgroup"]).world(&world);
-        let request = if cgroups { request.memory_limit(limit).process_limit(20) } else { request };
+        let request = if cgroups {
+            request.memory_limit(limit).process_limit(20)
+        } else {
+            request
+        };
         let output = run(&supervisor, &request);
-        assert_eq!(output.result.outcome, Outcome::Exited(0), "{}", output.result);
+        assert_eq!(
+            output.result.outcome,
+            Outcome::Exited(0),
+            "{}",
+            output.result
+        );
         for (what, errno) in output.values() {
             let raises = what.starts_with("mkdir")
                 || what.starts_with("write") && !what.ends_with("procs")
@@ -279,7 +427,10 @@ fn a_cgroup_of_its_own_weakens_nothing() {
             assert!(!raises || errno != "0", "{what} works: {}", output.text());
         }
     }
-    assert_eq!(result(&supervisor, &Request::new("/bin/true")).outcome, Outcome::Exited(0));
+    assert_eq!(
+        result(&supervisor, &Request::new("/bin/true")).outcome,
+        Outcome::Exited(0)
+    );
     // Whatever it did: nothing keeps a cgroup from being removed.
     let gone = Gone::of(&supervisor);
     drop(supervisor);
@@ -299,7 +450,11 @@ fn keys_of_the_client_are_out_of_reach() {
     }
     assert_eq!(said.value("outcome"), "exited with 0");
     for ring in ["session", "user", "user_session"] {
-        assert_ne!(said.value(ring), "0", "the {ring} keyring of the client is the run's");
+        assert_ne!(
+            said.value(ring),
+            "0",
+            "the {ring} keyring of the client is the run's"
+        );
     }
 }
 
@@ -311,14 +466,20 @@ fn a_run_that_may_make_namespaces_makes_a_few() {
     let free = world.clone().without_seccomp();
     // The kernel's are there for each kind that it has.
     let kinds = "cd /proc/sys/user && cat max_*_namespaces | sort -n | uniq";
-    let shell =
-        |world: &World, script: &str| run(&supervisor, &Request::new("/bin/sh").args(["-c", script]).world(world));
+    let shell = |world: &World, script: &str| {
+        run(
+            &supervisor,
+            &Request::new("/bin/sh").args(["-c", script]).world(world),
+        )
+    };
     let most = shell(&free, kinds).text();
     // Version 2 may have set one to nothing.
     assert!(["32\n", "0\n32\n"].contains(&most.as_str()), "{most}");
     assert_ne!(shell(&world, kinds).text(), most);
-    let made =
-        shell(&free, "for i in $(seq 50); do unshare --user sh -c 'echo made; exec sleep 2' 2>/dev/null & done; wait");
+    let made = shell(
+        &free,
+        "for i in $(seq 50); do unshare --user sh -c 'echo made; exec sleep 2' 2>/dev/null & done; wait",
+    );
     let made = made.text().lines().filter(|line| *line == "made").count();
     assert!((1..=32).contains(&made), "{made}");
 }

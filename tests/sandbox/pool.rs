@@ -3,7 +3,8 @@
 use crate::builder;
 use millibox::{Error, Handle, Outcome, Pool, Supervisor};
 use millibox_tests::{
-    PATIENCE, Process, descendants, eventually, kill, run, skip, start, token, wait, world_with_proc,
+    PATIENCE, Process, descendants, eventually, kill, run, skip, start, token, wait,
+    world_with_proc,
 };
 use std::collections::BTreeSet;
 
@@ -17,13 +18,18 @@ fn pool() -> Option<Pool> {
 }
 
 fn sleep(pool: &Pool) -> Handle {
-    pool.run(&millibox_tests::request(["sleep", "100000"])).expect("a run")
+    pool.run(&millibox_tests::request(["sleep", "100000"]))
+        .expect("a run")
 }
 
 /// The one CPU that it may use.
 fn cpu_of(member: &Supervisor) -> usize {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", member.pid())).expect("its status");
-    let its = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("its CPUs");
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", member.pid())).expect("its status");
+    let its = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .expect("its CPUs");
     its.trim().parse().expect("one CPU")
 }
 
@@ -32,13 +38,22 @@ fn each_member_and_its_runs_are_on_one_cpu() {
     let Some(pool) = pool() else { return };
     let mut cpus = BTreeSet::new();
     for member in pool.members() {
-        let output = run(member, &millibox_tests::request(["scheduling"]).world(&world_with_proc()));
+        let output = run(
+            member,
+            &millibox_tests::request(["scheduling"]).world(&world_with_proc()),
+        );
         assert_eq!(output.value("cpus"), cpu_of(member).to_string());
         cpus.insert(cpu_of(member));
         // Who asks for others gets them.
-        let all = std::thread::available_parallelism().expect("a number").get();
+        let all = std::thread::available_parallelism()
+            .expect("a number")
+            .get();
         let request = millibox_tests::request(["scheduling"]).cpus(0..all);
-        assert!(run(member, &request).value("cpus").contains(&format!("{}", all - 1)));
+        assert!(
+            run(member, &request)
+                .value("cpus")
+                .contains(&format!("{}", all - 1))
+        );
     }
     assert_eq!(cpus.len(), pool.members().len());
 }
@@ -78,7 +93,9 @@ fn of_those_with_as_little_to_do_the_callers_cpus_is_asked() {
     for member in pool.members() {
         let handle = sleep_near(&pool, member);
         assert_eq!(
-            pool.members().map(|other| (cpu_of(other), other.unfinished())).find(|other| other.1 > 0),
+            pool.members()
+                .map(|other| (cpu_of(other), other.unfinished()))
+                .find(|other| other.1 > 0),
             Some((cpu_of(member), 1))
         );
         handle.cancel();
@@ -114,16 +131,25 @@ fn where_nobody_lacks_work_the_callers_cpus_may_have_one_more() {
 #[test]
 fn pairs_have_one_member() {
     let Some(pool) = pool() else { return };
-    let (one, two) = (millibox_tests::request(["exit", "1"]), millibox_tests::request(["exit", "2"]));
+    let (one, two) = (
+        millibox_tests::request(["exit", "1"]),
+        millibox_tests::request(["exit", "2"]),
+    );
     for _ in 0..3 {
         let pair = pool.run_pair([&one, &two]).expect("a pair");
-        assert_eq!(pair.each_ref().map(|handle| wait(handle).outcome), [1, 2].map(Outcome::Exited));
+        assert_eq!(
+            pair.each_ref().map(|handle| wait(handle).outcome),
+            [1, 2].map(Outcome::Exited)
+        );
     }
     let endless = millibox_tests::request(["sleep", "100000"]);
     let pair = pool.run_pair([&endless, &endless]).expect("a pair");
     let mut unfinished: Vec<usize> = pool.members().map(Supervisor::unfinished).collect();
     unfinished.sort_unstable();
-    assert_eq!(unfinished.split_last(), Some((&2, &vec![0; pool.members().len() - 1][..])));
+    assert_eq!(
+        unfinished.split_last(),
+        Some((&2, &vec![0; pool.members().len() - 1][..]))
+    );
     pair.iter().for_each(Handle::cancel);
     pair.iter().for_each(|handle| drop(wait(handle)));
 }
@@ -132,17 +158,24 @@ fn pairs_have_one_member() {
 fn a_member_that_is_killed() {
     let Some(pool) = pool() else { return };
     let victim = pool.members().next().expect("a member");
-    let its = victim.run(&millibox_tests::request(["sleep", "100000", &token()])).expect("a run");
+    let its = victim
+        .run(&millibox_tests::request(["sleep", "100000", &token()]))
+        .expect("a run");
     kill(victim.pid() as i32, rustix::process::Signal::KILL);
     assert!(matches!(its.wait_timeout(PATIENCE), Err(Error::Died(_))));
     for _ in 0..10 {
-        let handle = pool.run(&millibox_tests::request(["exit", "5"])).expect("a run");
+        let handle = pool
+            .run(&millibox_tests::request(["exit", "5"]))
+            .expect("a run");
         assert_eq!(wait(&handle).outcome, Outcome::Exited(5));
     }
     // However much the others have to do.
     let more: Vec<Handle> = (0..10).map(|_| sleep(&pool)).collect();
     more.iter().for_each(Handle::cancel);
-    assert!(more.iter().all(|handle| wait(handle).outcome == Outcome::Cancelled));
+    assert!(
+        more.iter()
+            .all(|handle| wait(handle).outcome == Outcome::Cancelled)
+    );
 }
 
 /// Kills it; nobody asks it for anything, so that is not known yet. The CPU that it was on.
@@ -151,8 +184,12 @@ fn kill_unheard(member: &Supervisor) -> usize {
     let family = descendants(member.pid());
     kill(member.pid() as i32, rustix::process::Signal::KILL);
     // With the last thread of the last of them its socket is closed.
-    let threads = || std::fs::read_dir(format!("/proc/{}/task", member.pid())).map_or(0, Iterator::count);
-    assert!(eventually(PATIENCE, || !family.iter().any(Process::is_there) && threads() <= 1));
+    let threads =
+        || std::fs::read_dir(format!("/proc/{}/task", member.pid())).map_or(0, Iterator::count);
+    assert!(eventually(PATIENCE, || !family
+        .iter()
+        .any(Process::is_there)
+        && threads() <= 1));
     assert!(!member.is_dead());
     cpu
 }
@@ -169,7 +206,10 @@ fn a_member_of_which_nobody_knows_that_it_was_killed() {
     let Some(pool) = self::pool() else { return };
     let cpu = kill_unheard(pool.members().next().expect("a member"));
     let pair = on(cpu, || pool.run_pair([&exit, &exit])).expect("a pair of another member");
-    assert_eq!(pair.each_ref().map(|handle| wait(handle).outcome), [5, 5].map(Outcome::Exited));
+    assert_eq!(
+        pair.each_ref().map(|handle| wait(handle).outcome),
+        [5, 5].map(Outcome::Exited)
+    );
     // Without any member left there is an end to asking.
     for member in pool.members().skip(1) {
         kill_unheard(member);

@@ -1,16 +1,19 @@
 //! Frames that cannot be understood are refused, each by itself, and the next one works.
 
 use millibox::{
-    Backend, FrameProblem, Hint, Limit, LimitError, Outcome, RunError, RunResult, Step, WorldError, WorldProblem,
+    Backend, FrameProblem, Hint, Limit, LimitError, Outcome, RunError, RunResult, Step, WorldError,
+    WorldProblem,
 };
 use millibox_tests::{executable, probe, readable};
 use millibox_wire::frame::{HEADER, Header, Kind, MAX_BODY, MAX_INLINE};
 use millibox_wire::{
-    DecodeError, Descriptors, Hello, Kill, KillReason, Limits, Located, Mount, Run, Source, World, decode, encode,
+    DecodeError, Descriptors, Hello, Kill, KillReason, Limits, Located, Mount, Run, Source, World,
+    decode, encode,
 };
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags,
+    SocketType,
 };
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
@@ -33,8 +36,13 @@ impl Bare {
     }
 
     fn start_with(arguments: &[&str]) -> Bare {
-        let (socket, its) =
-            rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
+        let (socket, its) = rustix::net::socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .unwrap();
         let child = Command::new(executable("millibox-supervisor"))
             .args(["--socket=0", "--slots=1"])
             .args(arguments)
@@ -46,7 +54,12 @@ impl Bare {
         assert_eq!((header.kind, header.id), (Kind::Hello, 0));
         let hello = decode::<Hello>(body).unwrap();
         assert!(hello.slots == 1 && hello.credits >= 1);
-        Bare { socket, child, hello, next: 1 }
+        Bare {
+            socket,
+            child,
+            hello,
+            next: 1,
+        }
     }
 
     fn send(&self, frame: &[u8], descriptors: &[BorrowedFd]) {
@@ -55,7 +68,13 @@ impl Bare {
         if !descriptors.is_empty() {
             assert!(control.push(SendAncillaryMessage::ScmRights(descriptors)));
         }
-        rustix::net::sendmsg(&self.socket, &[IoSlice::new(frame)], &mut control, SendFlags::NOSIGNAL).unwrap();
+        rustix::net::sendmsg(
+            &self.socket,
+            &[IoSlice::new(frame)],
+            &mut control,
+            SendFlags::NOSIGNAL,
+        )
+        .unwrap();
     }
 
     fn result(&self) -> (u64, RunResult) {
@@ -88,9 +107,16 @@ impl Bare {
     fn works(&mut self) {
         let id = self.id();
         let probe = probe();
-        self.send(&frame(Kind::Run, id, &encode(&exit_7(&located(world())))), &[probe.as_fd()]);
+        self.send(
+            &frame(Kind::Run, id, &encode(&exit_7(&located(world())))),
+            &[probe.as_fd()],
+        );
         let (answered, result) = self.result();
-        assert_eq!((answered, &result.outcome), (id, &Outcome::Exited(7)), "{result}");
+        assert_eq!(
+            (answered, &result.outcome),
+            (id, &Outcome::Exited(7)),
+            "{result}"
+        );
     }
 }
 
@@ -121,7 +147,16 @@ fn receive(socket: &OwnedFd) -> Vec<u8> {
 }
 
 fn frame(kind: Kind, id: u64, body: &[u8]) -> Vec<u8> {
-    [&Header { kind, in_memfd: false, id }.encode()[..], body].concat()
+    [
+        &Header {
+            kind,
+            in_memfd: false,
+            id,
+        }
+        .encode()[..],
+        body,
+    ]
+    .concat()
 }
 
 /// The loader and its libraries, and nothing else.
@@ -129,12 +164,13 @@ fn world() -> World {
     let mut world = World::default();
     for path in ["/lib", "/lib64", "/usr"] {
         match std::fs::read_link(path) {
-            Ok(target) => world
+            Ok(target) => world.mounts.push(millibox_wire::Mount::Symlink {
+                target: target.to_str().unwrap().into(),
+                path: path.into(),
+            }),
+            Err(_) if std::path::Path::new(path).exists() => world
                 .mounts
-                .push(millibox_wire::Mount::Symlink { target: target.to_str().unwrap().into(), path: path.into() }),
-            Err(_) if std::path::Path::new(path).exists() => {
-                world.mounts.push(millibox_wire::Mount::read_only(path, path))
-            }
+                .push(millibox_wire::Mount::read_only(path, path)),
             Err(_) => {}
         }
     }
@@ -143,7 +179,10 @@ fn world() -> World {
 
 /// As a client sends it that has not looked at the sources.
 fn located(world: World) -> Vec<u8> {
-    encode(&Located { world, sources: Vec::new() })
+    encode(&Located {
+        world,
+        sources: Vec::new(),
+    })
 }
 
 fn exit_7(world: &[u8]) -> Run<'_> {
@@ -153,7 +192,10 @@ fn exit_7(world: &[u8]) -> Run<'_> {
         paths: 0,
         arguments: 3,
         environment: 0,
-        descriptors: Descriptors { program: true, ..Descriptors::default() },
+        descriptors: Descriptors {
+            program: true,
+            ..Descriptors::default()
+        },
         limits: Limits::default(),
         rlimits: Vec::new(),
         cpus: Vec::new(),
@@ -185,7 +227,8 @@ fn world_error(error: impl Into<WorldError>) -> RunError {
 }
 
 fn memfd(bytes: &[u8], seals: SealFlags) -> OwnedFd {
-    let memfd = rustix::fs::memfd_create("body", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+    let memfd =
+        rustix::fs::memfd_create("body", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
     let mut written = 0;
     while written < bytes.len() {
         written += rustix::io::pwrite(&memfd, &bytes[written..], written as u64).unwrap();
@@ -207,13 +250,28 @@ fn a_greeting() {
 fn frames_without_a_header() {
     let mut bare = Bare::start();
     bare.refuses(0, b"x", &[], &malformed(&DecodeError::Short(1)));
-    bare.refuses(0, &[0; HEADER - 1], &[], &malformed(&DecodeError::Short(HEADER - 1)));
+    bare.refuses(
+        0,
+        &[0; HEADER - 1],
+        &[],
+        &malformed(&DecodeError::Short(HEADER - 1)),
+    );
     bare.refuses(0, &[0; HEADER], &[], &malformed(&DecodeError::Protocol(0)));
-    bare.refuses(0, &[0xff; 100], &[], &malformed(&DecodeError::Protocol(u32::MAX)));
+    bare.refuses(
+        0,
+        &[0xff; 100],
+        &[],
+        &malformed(&DecodeError::Protocol(u32::MAX)),
+    );
     let mut other_version = frame(Kind::Run, 5, b"");
     other_version[3] = 1;
     let word = u32::from_ne_bytes(other_version[..4].try_into().unwrap());
-    bare.refuses(0, &other_version, &[], &malformed(&DecodeError::Protocol(word)));
+    bare.refuses(
+        0,
+        &other_version,
+        &[],
+        &malformed(&DecodeError::Protocol(word)),
+    );
     let mut unknown = frame(Kind::Run, 77, b"");
     unknown[4] = 99;
     bare.refuses(77, &unknown, &[], &malformed(&DecodeError::Kind(99)));
@@ -223,9 +281,17 @@ fn frames_without_a_header() {
 fn frames_that_are_too_long() {
     let mut bare = Bare::start();
     let max_bytes = MAX_INLINE as u64;
-    for frame in [frame(Kind::Run, 5, &vec![0; MAX_INLINE]), vec![0; MAX_INLINE + 1]] {
+    for frame in [
+        frame(Kind::Run, 5, &vec![0; MAX_INLINE]),
+        vec![0; MAX_INLINE + 1],
+    ] {
         let bytes = frame.len() as u64;
-        bare.refuses(0, &frame, &[], &frame_error(FrameProblem::TooLong { bytes, max_bytes }));
+        bare.refuses(
+            0,
+            &frame,
+            &[],
+            &frame_error(FrameProblem::TooLong { bytes, max_bytes }),
+        );
     }
 }
 
@@ -233,18 +299,35 @@ fn frames_that_are_too_long() {
 fn bodies_that_are_none() {
     let mut bare = Bare::start();
     bare.refuses(5, &frame(Kind::Run, 5, b""), &[], &malformed_run(b""));
-    bare.refuses(6, &frame(Kind::Run, 6, &[0xff; 50]), &[], &malformed_run(&[0xff; 50]));
+    bare.refuses(
+        6,
+        &frame(Kind::Run, 6, &[0xff; 50]),
+        &[],
+        &malformed_run(&[0xff; 50]),
+    );
     let world = located(world());
     let good = encode(&exit_7(&world));
     let probe = probe();
     for cut in [1, 2, good.len() / 2, good.len() - 1] {
-        bare.refuses(7, &frame(Kind::Run, 7, &good[..cut]), &[probe.as_fd()], &malformed_run(&good[..cut]));
+        bare.refuses(
+            7,
+            &frame(Kind::Run, 7, &good[..cut]),
+            &[probe.as_fd()],
+            &malformed_run(&good[..cut]),
+        );
     }
     let longer = frame(Kind::Run, 8, &[&good[..], b"more"].concat());
-    bare.refuses(8, &longer, &[probe.as_fd()], &malformed(&DecodeError::Trailing(4)));
+    bare.refuses(
+        8,
+        &longer,
+        &[probe.as_fd()],
+        &malformed(&DecodeError::Trailing(4)),
+    );
     for length in 0..20 {
         // Any bytes whatever: refused, or at least not the end.
-        let noise: Vec<u8> = (0..length * 7).map(|index| (index * 37 + length * 11) as u8).collect();
+        let noise: Vec<u8> = (0..length * 7)
+            .map(|index| (index * 37 + length * 11) as u8)
+            .collect();
         bare.send(&frame(Kind::Run, 9, &noise), &[]);
         assert!(matches!(bare.result().1.outcome, Outcome::NotStarted(_)));
     }
@@ -263,24 +346,58 @@ fn worlds_that_are_none() {
     }
     // A seccomp program that the kernel would refuse is refused here: it has passed no client.
     for program in [vec![0; 7], vec![], vec![0xff; 8], vec![0; 8 * 5000]] {
-        let bad = located(World { seccomp: Some(program), ..world() });
+        let bad = located(World {
+            seccomp: Some(program),
+            ..world()
+        });
         let id = bare.id();
-        let error = bare.refusal(id, &frame(Kind::Run, id, &encode(&exit_7(&bad))), &[probe.as_fd()]);
-        let Some(Hint::World(WorldError { path: None, problem, .. })) = error.hint else { panic!("{error:?}") };
+        let error = bare.refusal(
+            id,
+            &frame(Kind::Run, id, &encode(&exit_7(&bad))),
+            &[probe.as_fd()],
+        );
+        let Some(Hint::World(WorldError {
+            path: None,
+            problem,
+            ..
+        })) = error.hint
+        else {
+            panic!("{error:?}")
+        };
         assert!(matches!(problem, WorldProblem::Seccomp(_)), "{problem:?}");
     }
     // Nor is a mount taken that no client of ours would send.
     for (mount, problem) in [
-        (Mount::CreateDir { path: b"/a".to_vec(), mode: 0o10000 }, WorldProblem::Mode(0o10000)),
+        (
+            Mount::CreateDir {
+                path: b"/a".to_vec(),
+                mode: 0o10000,
+            },
+            WorldProblem::Mode(0o10000),
+        ),
         (Mount::tmpfs("relative"), WorldProblem::PathNotAbsolute),
-        (Mount::read_only("/usr", "/x/../y"), WorldProblem::PathHasDotDot),
-        (Mount::read_only("usr", "/x"), WorldProblem::SourceNotAbsolute("usr".to_owned())),
+        (
+            Mount::read_only("/usr", "/x/../y"),
+            WorldProblem::PathHasDotDot,
+        ),
+        (
+            Mount::read_only("usr", "/x"),
+            WorldProblem::SourceNotAbsolute("usr".to_owned()),
+        ),
         (Mount::tmpfs("/"), WorldProblem::MountPointIsRoot),
     ] {
         let expected = world_error(WorldError::at(mount.path(), problem));
-        let bad = located(World { mounts: vec![mount], ..world() });
+        let bad = located(World {
+            mounts: vec![mount],
+            ..world()
+        });
         let id = bare.id();
-        bare.refuses(id, &frame(Kind::Run, id, &encode(&exit_7(&bad))), &[probe.as_fd()], &expected);
+        bare.refuses(
+            id,
+            &frame(Kind::Run, id, &encode(&exit_7(&bad))),
+            &[probe.as_fd()],
+            &expected,
+        );
     }
 }
 
@@ -292,22 +409,33 @@ fn sources_that_are_not_what_the_client_saw() {
     let seen = |inode: u64| {
         let file = std::fs::metadata("/usr").unwrap();
         let sources = world.mounts.iter().map(|mount| match mount {
-            Mount::Bind { source, .. } if source == b"/usr" => {
-                Source::Is { device: file.dev(), inode: file.ino().wrapping_add(inode) }
-            }
+            Mount::Bind { source, .. } if source == b"/usr" => Source::Is {
+                device: file.dev(),
+                inode: file.ino().wrapping_add(inode),
+            },
             _ => Source::None,
         });
         let sources = sources.collect();
-        encode(&Located { world: world.clone(), sources })
+        encode(&Located {
+            world: world.clone(),
+            sources,
+        })
     };
     let id = bare.id();
-    bare.send(&frame(Kind::Run, id, &encode(&exit_7(&seen(0)))), &[probe.as_fd()]);
+    bare.send(
+        &frame(Kind::Run, id, &encode(&exit_7(&seen(0)))),
+        &[probe.as_fd()],
+    );
     let (answered, result) = bare.result();
     assert_eq!((answered, result.outcome), (id, Outcome::Exited(7)));
     let id = bare.id();
     let another = frame(Kind::Run, id, &encode(&exit_7(&seen(1))));
     let error = bare.refusal(id, &another, &[probe.as_fd()]);
-    assert_eq!((error.step, error.errno), (Step::MountSource, Some(libc::ESTALE)), "{error}");
+    assert_eq!(
+        (error.step, error.errno),
+        (Step::MountSource, Some(libc::ESTALE)),
+        "{error}"
+    );
     assert_eq!(error.subject.as_deref(), Some("/usr"));
 }
 
@@ -320,11 +448,23 @@ fn numbers_that_do_not_fit() {
     let limits = |change: fn(&mut Limits)| {
         let mut limits = Limits::default();
         change(&mut limits);
-        Run { limits, ..good.clone() }
+        Run {
+            limits,
+            ..good.clone()
+        }
     };
-    let period =
-        limits(|limits| limits.cpu_bandwidth = Some(millibox_wire::Bandwidth { max_us: 5000, period_us: 999 }));
-    let quota = limits(|limits| limits.cpu_bandwidth = Some(millibox_wire::Bandwidth { max_us: 0, period_us: 5000 }));
+    let period = limits(|limits| {
+        limits.cpu_bandwidth = Some(millibox_wire::Bandwidth {
+            max_us: 5000,
+            period_us: 999,
+        })
+    });
+    let quota = limits(|limits| {
+        limits.cpu_bandwidth = Some(millibox_wire::Bandwidth {
+            max_us: 0,
+            period_us: 5000,
+        })
+    });
     let strings = || frame_error(FrameProblem::StringCount);
     let bandwidth = |error| RunError::new(Step::CpuBandwidth).with_hint(Hint::Limit(error));
     let too_many = Hint::TooManyStrings {
@@ -334,22 +474,79 @@ fn numbers_that_do_not_fit() {
         max_bytes: 3 << 20,
     };
     for (run, expected) in [
-        (Run { arguments: 4, ..good.clone() }, strings()),
-        (Run { arguments: 2, ..good.clone() }, strings()),
         (
-            Run { arguments: u32::MAX, ..good.clone() },
-            RunError::new(Step::Arguments).with_errno(libc::E2BIG).with_hint(too_many),
+            Run {
+                arguments: 4,
+                ..good.clone()
+            },
+            strings(),
         ),
-        (Run { strings: b"/\0probe\0exit\x007", ..good.clone() }, strings()),
-        (Run { strings: b"", arguments: 0, ..good.clone() }, strings()),
-        (Run { paths: 1, arguments: 2, ..good.clone() }, frame_error(FrameProblem::ProgramCount)),
-        (Run { rlimits: vec![(16, 1)], ..good.clone() }, frame_error(FrameProblem::RlimitNumber(16))),
-        (Run { cpus: vec![1; 17], ..good.clone() }, frame_error(FrameProblem::CpuNumber)),
-        (period, bandwidth(LimitError::BandwidthPeriod { period_us: 999 })),
+        (
+            Run {
+                arguments: 2,
+                ..good.clone()
+            },
+            strings(),
+        ),
+        (
+            Run {
+                arguments: u32::MAX,
+                ..good.clone()
+            },
+            RunError::new(Step::Arguments)
+                .with_errno(libc::E2BIG)
+                .with_hint(too_many),
+        ),
+        (
+            Run {
+                strings: b"/\0probe\0exit\x007",
+                ..good.clone()
+            },
+            strings(),
+        ),
+        (
+            Run {
+                strings: b"",
+                arguments: 0,
+                ..good.clone()
+            },
+            strings(),
+        ),
+        (
+            Run {
+                paths: 1,
+                arguments: 2,
+                ..good.clone()
+            },
+            frame_error(FrameProblem::ProgramCount),
+        ),
+        (
+            Run {
+                rlimits: vec![(16, 1)],
+                ..good.clone()
+            },
+            frame_error(FrameProblem::RlimitNumber(16)),
+        ),
+        (
+            Run {
+                cpus: vec![1; 17],
+                ..good.clone()
+            },
+            frame_error(FrameProblem::CpuNumber),
+        ),
+        (
+            period,
+            bandwidth(LimitError::BandwidthPeriod { period_us: 999 }),
+        ),
         (quota, bandwidth(LimitError::BandwidthMax { max_us: 0 })),
     ] {
         let id = bare.id();
-        bare.refuses(id, &frame(Kind::Run, id, &encode(&run)), &[probe.as_fd()], &expected);
+        bare.refuses(
+            id,
+            &frame(Kind::Run, id, &encode(&run)),
+            &[probe.as_fd()],
+            &expected,
+        );
     }
 }
 
@@ -360,9 +557,17 @@ fn half_a_pair_where_there_is_one_runner() {
     let probe = probe();
     let world = located(world());
     let id = bare.id();
-    let half = Run { partner: Some(id + 1), ..exit_7(&world) };
+    let half = Run {
+        partner: Some(id + 1),
+        ..exit_7(&world)
+    };
     let expected = request_error(Hint::PairNeedsTwoRunners);
-    bare.refuses(id, &frame(Kind::Run, id, &encode(&half)), &[probe.as_fd()], &expected);
+    bare.refuses(
+        id,
+        &frame(Kind::Run, id, &encode(&half)),
+        &[probe.as_fd()],
+        &expected,
+    );
 }
 
 /// The library does not send them.
@@ -374,15 +579,51 @@ fn limits_of_zero() {
     let good = exit_7(&world);
     let limits = Limits::default();
     for (limits, limit, step) in [
-        (Limits { real_time_ns: Some(0), ..limits }, Limit::RealTime, Step::Request),
-        (Limits { cpu_time_ns: Some(0), ..limits }, Limit::CpuTime, Step::Request),
-        (Limits { processes: Some(0), ..limits }, Limit::Processes, Step::ProcessLimit),
-        (Limits { memory: Some(0), ..limits }, Limit::Memory, Step::MemoryLimit),
+        (
+            Limits {
+                real_time_ns: Some(0),
+                ..limits
+            },
+            Limit::RealTime,
+            Step::Request,
+        ),
+        (
+            Limits {
+                cpu_time_ns: Some(0),
+                ..limits
+            },
+            Limit::CpuTime,
+            Step::Request,
+        ),
+        (
+            Limits {
+                processes: Some(0),
+                ..limits
+            },
+            Limit::Processes,
+            Step::ProcessLimit,
+        ),
+        (
+            Limits {
+                memory: Some(0),
+                ..limits
+            },
+            Limit::Memory,
+            Step::MemoryLimit,
+        ),
     ] {
         let id = bare.id();
-        let run = Run { limits, ..good.clone() };
+        let run = Run {
+            limits,
+            ..good.clone()
+        };
         let expected = RunError::new(step).with_hint(Hint::Limit(LimitError::Zero(limit)));
-        bare.refuses(id, &frame(Kind::Run, id, &encode(&run)), &[probe.as_fd()], &expected);
+        bare.refuses(
+            id,
+            &frame(Kind::Run, id, &encode(&run)),
+            &[probe.as_fd()],
+            &expected,
+        );
     }
 }
 
@@ -393,18 +634,42 @@ fn descriptors_that_were_not_announced() {
     let world = located(world());
     let body = encode(&exit_7(&world));
     let id = bare.id();
-    let arrived = |received| request_error(Hint::DescriptorCount { announced: 1, received });
+    let arrived = |received| {
+        request_error(Hint::DescriptorCount {
+            announced: 1,
+            received,
+        })
+    };
     bare.refuses(id, &frame(Kind::Run, id, &body), &[], &arrived(0));
     let id = bare.id();
-    bare.refuses(id, &frame(Kind::Run, id, &body), &[probe.as_fd(); 2], &arrived(2));
+    bare.refuses(
+        id,
+        &frame(Kind::Run, id, &body),
+        &[probe.as_fd(); 2],
+        &arrived(2),
+    );
     let id = bare.id();
     let error = bare.refusal(id, &frame(Kind::Run, id, &body), &[probe.as_fd(); 16]);
-    assert!(matches!(error.hint, Some(Hint::DescriptorCount { announced: 1, received: 2.. })), "{error:?}");
+    assert!(
+        matches!(
+            error.hint,
+            Some(Hint::DescriptorCount {
+                announced: 1,
+                received: 2..
+            })
+        ),
+        "{error:?}"
+    );
     // None of them stays open there, whatever the frame was.
     let count = || std::fs::read_dir(format!("/proc/{}/fd", bare.hello.pid)).map(Iterator::count);
     let before = count();
     for _ in 0..20 {
-        for bytes in [&b"x"[..], &frame(Kind::Run, 5, b""), &frame(Kind::Cancel, 5, b""), &frame(Kind::Run, 5, &body)] {
+        for bytes in [
+            &b"x"[..],
+            &frame(Kind::Run, 5, b""),
+            &frame(Kind::Cancel, 5, b""),
+            &frame(Kind::Run, 5, &body),
+        ] {
             bare.send(bytes, &[probe.as_fd(); 9]);
         }
         for _ in 0..3 {
@@ -414,7 +679,9 @@ fn descriptors_that_were_not_announced() {
     // The last frame's are closed a moment after its answer.
     std::thread::sleep(std::time::Duration::from_millis(200));
     match (before, count()) {
-        (Ok(before), Ok(after)) => assert!(after <= before + 2, "{before} descriptors became {after}"),
+        (Ok(before), Ok(after)) => {
+            assert!(after <= before + 2, "{before} descriptors became {after}")
+        }
         _ => millibox_tests::skip("the supervisor's descriptors may not be looked at"),
     }
     bare.works();
@@ -427,22 +694,49 @@ fn bodies_in_memfds() {
     let sealed = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW;
     let world = located(world());
     let body = encode(&exit_7(&world));
-    let header = |id| Header { kind: Kind::Run, in_memfd: true, id }.encode();
+    let header = |id| {
+        Header {
+            kind: Kind::Run,
+            in_memfd: true,
+            id,
+        }
+        .encode()
+    };
     // A good one.
     let id = bare.id();
     bare.send(&header(id), &[memfd(&body, sealed).as_fd(), probe.as_fd()]);
     assert_eq!(bare.result().1.outcome, Outcome::Exited(7));
     let id = bare.id();
-    bare.refuses(id, &header(id), &[], &frame_error(FrameProblem::MemfdMissing));
+    bare.refuses(
+        id,
+        &header(id),
+        &[],
+        &frame_error(FrameProblem::MemfdMissing),
+    );
     let id = bare.id();
-    bare.refuses(id, &header(id), &[probe.as_fd()], &frame_error(FrameProblem::NotMemfd));
+    bare.refuses(
+        id,
+        &header(id),
+        &[probe.as_fd()],
+        &frame_error(FrameProblem::NotMemfd),
+    );
     let (read, _write) = millibox_tests::pipe();
     let id = bare.id();
-    bare.refuses(id, &header(id), &[read.as_fd()], &frame_error(FrameProblem::NotMemfd));
+    bare.refuses(
+        id,
+        &header(id),
+        &[read.as_fd()],
+        &frame_error(FrameProblem::NotMemfd),
+    );
     for seals in [SealFlags::empty(), SealFlags::WRITE, SealFlags::SHRINK] {
         let id = bare.id();
         let expected = frame_error(FrameProblem::MemfdNotSealed);
-        bare.refuses(id, &header(id), &[memfd(&body, seals).as_fd(), probe.as_fd()], &expected);
+        bare.refuses(
+            id,
+            &header(id),
+            &[memfd(&body, seals).as_fd(), probe.as_fd()],
+            &expected,
+        );
     }
     let long = vec![0; MAX_BODY + 1];
     let id = bare.id();
@@ -450,20 +744,39 @@ fn bodies_in_memfds() {
     let too_long = frame_error(FrameProblem::TooLong { bytes, max_bytes });
     bare.refuses(id, &header(id), &[memfd(&long, sealed).as_fd()], &too_long);
     let id = bare.id();
-    bare.refuses(id, &header(id), &[memfd(b"", sealed).as_fd()], &malformed_run(b""));
+    bare.refuses(
+        id,
+        &header(id),
+        &[memfd(b"", sealed).as_fd()],
+        &malformed_run(b""),
+    );
 }
 
 #[test]
 fn messages_that_make_no_sense() {
     let mut bare = Bare::start();
     for kind in [Kind::Hello, Kind::Result] {
-        bare.refuses(0, &frame(kind, 5, b""), &[], &frame_error(FrameProblem::WrongDirection));
+        bare.refuses(
+            0,
+            &frame(kind, 5, b""),
+            &[],
+            &frame_error(FrameProblem::WrongDirection),
+        );
     }
     let expected = malformed(&decode::<Kill>(&[99]).unwrap_err());
     bare.refuses(0, &frame(Kind::Kill, 5, &[99]), &[], &expected);
     // Of runs that are not there: no answer, no harm.
     for id in [0, 1, u64::MAX] {
-        bare.send(&frame(Kind::Kill, id, &encode(&Kill { reason: KillReason::Caller })), &[]);
+        bare.send(
+            &frame(
+                Kind::Kill,
+                id,
+                &encode(&Kill {
+                    reason: KillReason::Caller,
+                }),
+            ),
+            &[],
+        );
         bare.send(&frame(Kind::Cancel, id, b""), &[]);
     }
     bare.works();
@@ -474,12 +787,30 @@ fn an_id_that_is_in_use() {
     let mut bare = Bare::start();
     let probe = probe();
     let world = located(world());
-    let sleep = Run { strings: b"/\0probe\0sleep\x0060000\0", ..exit_7(&world) };
+    let sleep = Run {
+        strings: b"/\0probe\0sleep\x0060000\0",
+        ..exit_7(&world)
+    };
     bare.send(&frame(Kind::Run, 500, &encode(&sleep)), &[probe.as_fd()]);
-    bare.send(&frame(Kind::Run, 500, &encode(&exit_7(&world))), &[probe.as_fd()]);
+    bare.send(
+        &frame(Kind::Run, 500, &encode(&exit_7(&world))),
+        &[probe.as_fd()],
+    );
     let (id, result) = bare.result();
-    assert_eq!((id, result.outcome), (500, Outcome::NotStarted(request_error(Hint::IdInUse))));
-    bare.send(&frame(Kind::Kill, 500, &encode(&Kill { reason: KillReason::Caller })), &[]);
+    assert_eq!(
+        (id, result.outcome),
+        (500, Outcome::NotStarted(request_error(Hint::IdInUse)))
+    );
+    bare.send(
+        &frame(
+            Kind::Kill,
+            500,
+            &encode(&Kill {
+                reason: KillReason::Caller,
+            }),
+        ),
+        &[],
+    );
     assert_eq!(bare.result().1.outcome, Outcome::Killed);
     bare.works();
 }
@@ -505,8 +836,15 @@ fn frames_that_are_nearly_good() {
     let mut random = millibox_tests::Random::new();
     let probe = probe();
     let good_world = located(world());
-    let good = encode(&Run { rlimits: vec![(7, 64)], cpus: vec![3], ..exit_7(&good_world) });
-    let count = std::env::var("MILLIBOX_FRAMES").ok().and_then(|text| text.parse().ok()).unwrap_or(400);
+    let good = encode(&Run {
+        rlimits: vec![(7, 64)],
+        cpus: vec![3],
+        ..exit_7(&good_world)
+    });
+    let count = std::env::var("MILLIBOX_FRAMES")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(400);
     let mut outcomes = std::collections::BTreeMap::new();
     for round in 0..count {
         let mut body = good.clone();
@@ -532,11 +870,17 @@ fn frames_that_are_nearly_good() {
         }
         let id = bare.id();
         let descriptors = [probe.as_fd(); 3];
-        bare.send(&frame(Kind::Run, id, &body), &descriptors[..1 + random.below(20) as usize / 18]);
+        bare.send(
+            &frame(Kind::Run, id, &body),
+            &descriptors[..1 + random.below(20) as usize / 18],
+        );
         let (answered, result) = bare.result();
         assert_eq!(answered, id, "round {round}: {result}");
         if let Some(error) = result.outcome.error() {
-            assert!(error.errno.is_some() || error.hint.is_some(), "round {round}: {error:?}");
+            assert!(
+                error.errno.is_some() || error.hint.is_some(),
+                "round {round}: {error:?}"
+            );
         }
         *outcomes.entry(result.outcome.name()).or_insert(0) += 1;
         if round % 50 == 0 {
@@ -545,5 +889,8 @@ fn frames_that_are_nearly_good() {
     }
     bare.works();
     eprintln!("{outcomes:?}");
-    assert!(outcomes.contains_key("not_started") && outcomes.len() > 1, "{outcomes:?}");
+    assert!(
+        outcomes.contains_key("not_started") && outcomes.len() > 1,
+        "{outcomes:?}"
+    );
 }

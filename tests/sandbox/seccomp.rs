@@ -3,7 +3,9 @@
 use crate::supervisor;
 use millibox::{Error, Mount, Network, Outcome, Request, RequestError, World};
 use millibox_seccomp::{Arch, Policy, compile};
-use millibox_tests::{needs_cgroups, pipe, probe_run, request, result, run, skip, skip_named, world_with_proc};
+use millibox_tests::{
+    needs_cgroups, pipe, probe_run, request, result, run, skip, skip_named, world_with_proc,
+};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +16,12 @@ fn call(number: i64) -> Vec<String> {
 
 fn errno_of(supervisor: &millibox::Supervisor, arguments: &[String]) -> i32 {
     let output = run(supervisor, &request(arguments.iter().cloned()));
-    assert_eq!(output.result.outcome, Outcome::Exited(0), "{arguments:?}: {}", output.result);
+    assert_eq!(
+        output.result.outcome,
+        Outcome::Exited(0),
+        "{arguments:?}: {}",
+        output.result
+    );
     output.number("errno") as i32
 }
 
@@ -23,9 +30,18 @@ fn unknown_calls_do_not_exist() {
     let supervisor = supervisor();
     // Numbers that no kernel has, or will have for long; and those that are unknown on purpose.
     let mut numbers = vec![470, 480, 500, 511, 1000, 5000, i64::from(u32::MAX >> 1)];
-    numbers.extend([libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_inotify_init1, libc::SYS_io_setup]);
+    numbers.extend([
+        libc::SYS_io_uring_setup,
+        libc::SYS_io_uring_enter,
+        libc::SYS_inotify_init1,
+        libc::SYS_io_setup,
+    ]);
     for number in numbers {
-        assert_eq!(errno_of(&supervisor, &call(number)), libc::ENOSYS, "{number}");
+        assert_eq!(
+            errno_of(&supervisor, &call(number)),
+            libc::ENOSYS,
+            "{number}"
+        );
     }
 }
 
@@ -34,7 +50,10 @@ fn clone3_falls_back() {
     let supervisor = supervisor();
     assert_eq!(errno_of(&supervisor, &call(libc::SYS_clone3)), libc::ENOSYS);
     // So threads and processes of the C library work.
-    assert_eq!(probe_run(&supervisor, &["threads", "3"]).number("reached"), 4);
+    assert_eq!(
+        probe_run(&supervisor, &["threads", "3"]).number("reached"),
+        4
+    );
     assert_eq!(probe_run(&supervisor, &["forks", "3"]).number("reached"), 4);
 }
 
@@ -63,7 +82,11 @@ fn powerful_calls_are_refused() {
         libc::SYS_sync,
     ];
     for number in numbers {
-        assert_eq!(errno_of(&supervisor, &call(number)), libc::EPERM, "{number}");
+        assert_eq!(
+            errno_of(&supervisor, &call(number)),
+            libc::EPERM,
+            "{number}"
+        );
     }
 }
 
@@ -74,17 +97,27 @@ fn socket_families() {
         // In whatever order the two were said.
         let worlds = [
             World::minimal().network(network),
-            World::minimal().without_seccomp().network(network).default_seccomp(),
+            World::minimal()
+                .without_seccomp()
+                .network(network)
+                .default_seccomp(),
             World::minimal().network(Network::Loopback).network(network),
         ];
         for world in worlds {
             let socket = |family: i32, protocol: i32| {
                 let number = libc::SYS_socket.to_string();
-                let [family, kind, protocol] = [family, libc::SOCK_DGRAM, protocol].map(|number| number.to_string());
-                run(&supervisor, &request(["call".to_owned(), number, family, kind, protocol]).world(&world))
-                    .number("errno") as i32
+                let [family, kind, protocol] =
+                    [family, libc::SOCK_DGRAM, protocol].map(|number| number.to_string());
+                run(
+                    &supervisor,
+                    &request(["call".to_owned(), number, family, kind, protocol]).world(&world),
+                )
+                .number("errno") as i32
             };
-            assert_eq!([1, 2, 10].map(|family| socket(family, 0)), [0, internet, internet]);
+            assert_eq!(
+                [1, 2, 10].map(|family| socket(family, 0)),
+                [0, internet, internet]
+            );
             // AF_VSOCK, AF_ALG, AF_TIPC, AF_PACKET, AF_BLUETOOTH; of netlink routes, where there is an interface.
             for family in [40, 38, 30, 17, 31] {
                 assert_eq!(socket(family, 0), libc::EAFNOSUPPORT, "{family}");
@@ -100,8 +133,17 @@ fn socket_families() {
 fn foreign_calls_are_deadly_or_unknown() {
     let supervisor = supervisor();
     // x32: the number has bit 30.
-    let result = result(&supervisor, &request(["call", &(0x4000_0000i64 | 39).to_string()]));
-    assert!(matches!(result.outcome, Outcome::Exited(0) | Outcome::Signaled(libc::SIGSYS)), "{result}");
+    let result = result(
+        &supervisor,
+        &request(["call", &(0x4000_0000i64 | 39).to_string()]),
+    );
+    assert!(
+        matches!(
+            result.outcome,
+            Outcome::Exited(0) | Outcome::Signaled(libc::SIGSYS)
+        ),
+        "{result}"
+    );
     if result.outcome == Outcome::Exited(0) {
         assert_eq!(errno_of(&supervisor, &call(0x4000_0000 | 39)), libc::ENOSYS);
     }
@@ -111,15 +153,27 @@ fn foreign_calls_are_deadly_or_unknown() {
 fn what_programs_need_works() {
     let supervisor = supervisor();
     let mut scripts = vec![
-        ("/bin/sh", vec!["-c", "x=$(echo a | cat | tr a b); test $x = b"]),
-        ("/bin/bash", vec!["-c", "set -e; a=(1 2 3); cat <(echo x) >/dev/null; (( ${#a[@]} == 3 )); sleep 0 & wait"]),
+        (
+            "/bin/sh",
+            vec!["-c", "x=$(echo a | cat | tr a b); test $x = b"],
+        ),
+        (
+            "/bin/bash",
+            vec![
+                "-c",
+                "set -e; a=(1 2 3); cat <(echo x) >/dev/null; (( ${#a[@]} == 3 )); sleep 0 & wait",
+            ],
+        ),
     ];
     let python = "import os,threading,subprocess,tempfile,socket,random,json;t=threading.Thread(target=print);t.start();t.join();subprocess.run(['/bin/true'],check=True);tempfile.TemporaryFile().write(b'x')";
     scripts.push(("/usr/bin/python3", vec!["-c", python]));
     scripts.push(("/usr/bin/perl", vec!["-e", "exit(system('/bin/true'))"]));
     for (program, arguments) in scripts {
         if !std::path::Path::new(program).exists() {
-            skip_named(&format!("{program} with the default profile"), "it is not there");
+            skip_named(
+                &format!("{program} with the default profile"),
+                "it is not there",
+            );
             continue;
         }
         let (read, write) = pipe();
@@ -159,19 +213,38 @@ fn languages_that_are_here() {
             world = world.read_only(entry.path(), entry.path());
         }
     }
-    let programs = [("cc", c), ("c++", cpp), ("fpc", pascal), ("javac", java), ("go", go), ("node", node)];
+    let programs = [
+        ("cc", c),
+        ("c++", cpp),
+        ("fpc", pascal),
+        ("javac", java),
+        ("go", go),
+        ("node", node),
+    ];
     for (needs, script) in programs {
         if !std::path::Path::new("/usr/bin").join(needs).exists() {
-            skip_named(&format!("{needs} with the default profile"), "it is not in /usr/bin");
+            skip_named(
+                &format!("{needs} with the default profile"),
+                "it is not in /usr/bin",
+            );
             continue;
         }
         let (read, write) = pipe();
-        let request = Request::new("/bin/sh").args(["-c", script]).env("PATH", "/usr/bin:/bin").current_dir("/tmp");
-        let handle = supervisor.run(&request.world(&world).stderr(write)).unwrap();
+        let request = Request::new("/bin/sh")
+            .args(["-c", script])
+            .env("PATH", "/usr/bin:/bin")
+            .current_dir("/tmp");
+        let handle = supervisor
+            .run(&request.world(&world).stderr(write))
+            .unwrap();
         let reader = std::thread::spawn(move || millibox_tests::read_all(read));
         let result = millibox_tests::wait(&handle);
         let said = String::from_utf8_lossy(&reader.join().unwrap()).into_owned();
-        assert_eq!(result.outcome, Outcome::Exited(0), "{needs}: {result}: {said}");
+        assert_eq!(
+            result.outcome,
+            Outcome::Exited(0),
+            "{needs}: {result}: {said}"
+        );
     }
 }
 
@@ -197,11 +270,20 @@ fn a_program_that_is_attached_late() {
     // It forbids what the sandbox itself calls while it prepares; only execveat is needed.
     let policy: Policy = "name = \"late\"\ndescription = \"x\"\ndefault = \"allow\"\n[[rule]]\naction = \"errno:EPERM\"\nwhy = \"the sandbox uses these\"\nsyscalls = [\"recvmsg\", \"dup3\", \"close_range\", \"sched_yield\", \"clock_gettime\", \"chdir\", \"sched_setaffinity\", \"setsid\"]\n".parse().unwrap();
     let world = World::minimal().seccomp(&policy).unwrap();
-    let request = Request::new("/bin/sh").args(["-c", "exit 4"]).world(&world).current_dir("/usr");
-    assert_eq!(result(&supervisor, &request.rlimit("CORE", 0).cpus([0])).outcome, Outcome::Exited(4));
+    let request = Request::new("/bin/sh")
+        .args(["-c", "exit 4"])
+        .world(&world)
+        .current_dir("/usr");
+    assert_eq!(
+        result(&supervisor, &request.rlimit("CORE", 0).cpus([0])).outcome,
+        Outcome::Exited(4)
+    );
     let missing = Request::new("/missing").world(&world);
     let result = result(&supervisor, &missing);
-    assert!(matches!(&result.outcome, Outcome::NotStarted(error) if error.errno == Some(libc::ENOENT)), "{result}");
+    assert!(
+        matches!(&result.outcome, Outcome::NotStarted(error) if error.errno == Some(libc::ENOENT)),
+        "{result}"
+    );
 }
 
 /// Where the target attaches the program, these are what the sandbox itself calls between that and the program's first
@@ -223,27 +305,59 @@ fn the_calls_after_a_late_attachment() {
         ("b _start\n", "mov x0,#0\n mov x8,#94\n svc 0\n")
     };
     let program = |body: &str| assembled(&format!(".globl _start\n_start:\n {body}"));
-    let (Some(spins), Some(exits)) = (program(spins), program(exits)) else { return skip("there is no cc") };
-    let refusing = |calls: &str, answer: &str| {
-        world(&format!("default = \"allow\"\n[[rule]]\naction = \"{answer}\"\nwhy = \"x\"\nsyscalls = [{calls}]\n"))
+    let (Some(spins), Some(exits)) = (program(spins), program(exits)) else {
+        return skip("there is no cc");
     };
-    for calls in ["\"clock_gettime\"", "\"pread64\"", "\"clock_gettime\", \"pread64\""] {
+    let refusing = |calls: &str, answer: &str| {
+        world(&format!(
+            "default = \"allow\"\n[[rule]]\naction = \"{answer}\"\nwhy = \"x\"\nsyscalls = [{calls}]\n"
+        ))
+    };
+    for calls in [
+        "\"clock_gettime\"",
+        "\"pread64\"",
+        "\"clock_gettime\", \"pread64\"",
+    ] {
         for answer in ["errno:EPERM", "errno:ENOSYS", "errno:0"] {
-            let request = Request::from_descriptor(spins.clone()).argv(["spins"]).world(&refusing(calls, answer));
-            let limited = request.cpu_time_limit(Duration::from_millis(100)).real_time_limit(Duration::from_secs(30));
+            let request = Request::from_descriptor(spins.clone())
+                .argv(["spins"])
+                .world(&refusing(calls, answer));
+            let limited = request
+                .cpu_time_limit(Duration::from_millis(100))
+                .real_time_limit(Duration::from_secs(30));
             let result = result(&supervisor, &limited);
-            assert_eq!(result.outcome, Outcome::CpuTimeLimit, "{calls} {answer}: {result}");
-            assert!(result.figures.cpu_user_ns + result.figures.cpu_system_ns >= 90_000_000, "{result}");
+            assert_eq!(
+                result.outcome,
+                Outcome::CpuTimeLimit,
+                "{calls} {answer}: {result}"
+            );
+            assert!(
+                result.figures.cpu_user_ns + result.figures.cpu_system_ns >= 90_000_000,
+                "{result}"
+            );
             assert!(result.figures.real_time_ns >= 90_000_000, "{result}");
         }
     }
     let least = "default = \"kill_process\"\n[[rule]]\naction = \"allow\"\nwhy = \"x\"\nsyscalls = [\"execveat\", \"clock_gettime\", \"pread64\", \"exit_group\"]\n";
-    let request = Request::from_descriptor(exits.clone()).argv(["exits"]).world(&world(least));
+    let request = Request::from_descriptor(exits.clone())
+        .argv(["exits"])
+        .world(&world(least));
     assert_eq!(result(&supervisor, &request).outcome, Outcome::Exited(0));
     let fatal = least.replace("\"pread64\", ", "");
-    let result = result(&supervisor, &Request::from_descriptor(exits).argv(["exits"]).world(&world(&fatal)));
+    let result = result(
+        &supervisor,
+        &Request::from_descriptor(exits)
+            .argv(["exits"])
+            .world(&world(&fatal)),
+    );
     // Where the program is inherited the call is not asked of it.
-    assert!(matches!(result.outcome, Outcome::Exited(0) | Outcome::Signaled(libc::SIGSYS)), "{result}");
+    assert!(
+        matches!(
+            result.outcome,
+            Outcome::Exited(0) | Outcome::Signaled(libc::SIGSYS)
+        ),
+        "{result}"
+    );
 }
 
 #[test]
@@ -251,8 +365,16 @@ fn the_strict_profile() {
     let supervisor = supervisor();
     let policy = millibox_seccomp::profile("strict").unwrap();
     let world = World::minimal().seccomp(&policy).unwrap();
-    assert_eq!(result(&supervisor, &request(["exit", "3"]).world(&world)).outcome, Outcome::Exited(3));
-    assert_eq!(run(&supervisor, &request(["out", "100"]).world(&world)).stdout.len(), 112);
+    assert_eq!(
+        result(&supervisor, &request(["exit", "3"]).world(&world)).outcome,
+        Outcome::Exited(3)
+    );
+    assert_eq!(
+        run(&supervisor, &request(["out", "100"]).world(&world))
+            .stdout
+            .len(),
+        112
+    );
 }
 
 #[test]
@@ -266,7 +388,8 @@ fn a_program_cannot_drop_what_others_have_read() {
     let is_in_memory = || {
         let mut bytes = [0; 16];
         let mut one = [std::io::IoSliceMut::new(&mut bytes)];
-        rustix::io::preadv2(&file, &mut one, 0, rustix::io::ReadWriteFlags::NOWAIT).is_ok_and(|length| length > 0)
+        rustix::io::preadv2(&file, &mut one, 0, rustix::io::ReadWriteFlags::NOWAIT)
+            .is_ok_and(|length| length > 0)
     };
     if !is_in_memory() {
         return millibox_tests::skip("the file system does not say what is in memory");
@@ -275,8 +398,16 @@ fn a_program_cannot_drop_what_others_have_read() {
     let world = World::minimal().read_only(directory.path(), "/data");
     let drop_it = |world: &World| {
         // dd(1): count=0 with nocache asks the kernel to drop all of the file.
-        let dd = Request::new("/bin/dd").args(["if=/data/file", "iflag=nocache", "count=0", "status=none"]);
-        assert_eq!(result(&supervisor, &dd.world(world)).outcome, Outcome::Exited(0));
+        let dd = Request::new("/bin/dd").args([
+            "if=/data/file",
+            "iflag=nocache",
+            "count=0",
+            "status=none",
+        ]);
+        assert_eq!(
+            result(&supervisor, &dd.world(world)).outcome,
+            Outcome::Exited(0)
+        );
     };
     drop_it(&world);
     assert!(is_in_memory());
@@ -324,16 +455,33 @@ fn a_profile_that_kills_for_what_the_sandbox_calls() {
     let world = world_with_proc()
         .mount(Mount::tmpfs("/scratch"))
         .mount(Mount::read_only("/usr/share", "/scratch/share"))
-        .mount(Mount::Symlink { target: b"x".to_vec(), path: b"/scratch/link".to_vec() })
-        .mount(Mount::CreateFile { path: b"/scratch/file".to_vec(), mode: 0o600 })
+        .mount(Mount::Symlink {
+            target: b"x".to_vec(),
+            path: b"/scratch/link".to_vec(),
+        })
+        .mount(Mount::CreateFile {
+            path: b"/scratch/file".to_vec(),
+            mode: 0o600,
+        })
         .network(Network::Loopback)
         .seccomp(&policy)
         .unwrap();
-    let request = Request::new("/bin/true").world(&world).current_dir("/scratch").rlimit("CORE", 0);
+    let request = Request::new("/bin/true")
+        .world(&world)
+        .current_dir("/scratch")
+        .rlimit("CORE", 0);
     for _ in 0..5 {
-        assert_eq!(result(&supervisor, &request.clone().cpus([0])).outcome, Outcome::Exited(0));
+        assert_eq!(
+            result(&supervisor, &request.clone().cpus([0])).outcome,
+            Outcome::Exited(0)
+        );
         // The program itself may do none of that.
-        let forks = result(&supervisor, &Request::new("/bin/sh").args(["-c", "true & wait"]).world(&world));
+        let forks = result(
+            &supervisor,
+            &Request::new("/bin/sh")
+                .args(["-c", "true & wait"])
+                .world(&world),
+        );
         assert_eq!(forks.outcome, Outcome::Signaled(libc::SIGSYS), "{forks}");
         // Another program in between, in the same runner.
         assert_eq!(errno_of(&supervisor, &call(libc::SYS_unshare)), libc::EPERM);
@@ -342,7 +490,10 @@ fn a_profile_that_kills_for_what_the_sandbox_calls() {
 
 /// A program without a C library, from assembler source; `None`: there is no compiler.
 fn assembled(source: &str) -> Option<Arc<OwnedFd>> {
-    std::process::Command::new("cc").arg("--version").output().ok()?;
+    std::process::Command::new("cc")
+        .arg("--version")
+        .output()
+        .ok()?;
     let directory = tempfile::tempdir().unwrap();
     let program = directory.path().join("program");
     std::fs::write(directory.path().join("program.s"), source).unwrap();
@@ -364,7 +515,9 @@ fn nothing_is_left_in_registers_by_what_came_before_the_program() {
     } else {
         ".globl _start\n_start:\n orr x0,x0,x1\n orr x0,x0,x2\n orr x0,x0,x3\n orr x0,x0,x4\n orr x0,x0,x5\n orr x0,x0,x6\n orr x0,x0,x7\n cmp x0,#0\n cset x0,ne\n mov x8,#94\n svc 0\n"
     };
-    let Some(program) = assembled(source) else { return skip("there is no cc") };
+    let Some(program) = assembled(source) else {
+        return skip("there is no cc");
+    };
     let supervisor = supervisor();
     for _ in 0..10 {
         let request = Request::from_descriptor(program.clone()).argv(["registers"]);
@@ -401,10 +554,21 @@ fn answer(action: u32) -> Vec<u8> {
 #[test]
 fn a_good_program_by_descriptor() {
     let supervisor = supervisor();
-    let world = World::minimal().seccomp_descriptor(memfd(&answer(ALLOW))).unwrap();
-    assert_eq!(result(&supervisor, &request(["exit", "2"]).world(&world)).outcome, Outcome::Exited(2));
-    let compiled = compile(&millibox_seccomp::profile("default").unwrap(), Arch::native()).unwrap();
-    let world = World::minimal().seccomp_descriptor(memfd(&compiled.as_bytes())).unwrap();
+    let world = World::minimal()
+        .seccomp_descriptor(memfd(&answer(ALLOW)))
+        .unwrap();
+    assert_eq!(
+        result(&supervisor, &request(["exit", "2"]).world(&world)).outcome,
+        Outcome::Exited(2)
+    );
+    let compiled = compile(
+        &millibox_seccomp::profile("default").unwrap(),
+        Arch::native(),
+    )
+    .unwrap();
+    let world = World::minimal()
+        .seccomp_descriptor(memfd(&compiled.as_bytes()))
+        .unwrap();
     let output = run(&supervisor, &request(call(libc::SYS_unshare)).world(&world));
     assert_eq!(output.number("errno"), i64::from(libc::EPERM));
 }
@@ -414,9 +578,15 @@ fn each_bad_program_has_its_own_error() {
     let (read, write) = pipe();
     rustix::io::write(&write, &answer(ALLOW)).unwrap();
     let piped = World::minimal().seccomp_descriptor(read);
-    assert!(matches!(piped, Err(Error::Request(RequestError::SeccompNotSeekable))), "{piped:?}");
-    let directory = World::minimal().seccomp_descriptor(millibox_tests::open(std::path::Path::new("/usr")));
-    let Err(Error::System { error, .. }) = &directory else { panic!("{directory:?}") };
+    assert!(
+        matches!(piped, Err(Error::Request(RequestError::SeccompNotSeekable))),
+        "{piped:?}"
+    );
+    let directory =
+        World::minimal().seccomp_descriptor(millibox_tests::open(std::path::Path::new("/usr")));
+    let Err(Error::System { error, .. }) = &directory else {
+        panic!("{directory:?}")
+    };
     assert_eq!(error.raw_os_error(), Some(libc::EISDIR));
     let bad = [
         vec![],
@@ -431,11 +601,24 @@ fn each_bad_program_has_its_own_error() {
         instruction(0x20, 0, 0, 0),
     ];
     let mut errors: Vec<RequestError> = bad.iter().map(|bytes| refused(bytes)).collect();
-    assert!(errors.iter().all(|error| matches!(error, RequestError::SeccompProgram(_))), "{errors:#?}");
+    assert!(
+        errors
+            .iter()
+            .all(|error| matches!(error, RequestError::SeccompProgram(_))),
+        "{errors:#?}"
+    );
     // No program could be executed.
-    assert_eq!(refused(&answer(0x8000_0000)), RequestError::SeccompRefusesExec { action: 0x8000_0000 });
+    assert_eq!(
+        refused(&answer(0x8000_0000)),
+        RequestError::SeccompRefusesExec {
+            action: 0x8000_0000
+        }
+    );
     while let Some(error) = errors.pop() {
-        assert!(!errors.contains(&error), "two bad programs have the same error: {error:?}");
+        assert!(
+            !errors.contains(&error),
+            "two bad programs have the same error: {error:?}"
+        );
     }
 }
 
@@ -453,9 +636,16 @@ fn a_program_that_forbids_execveat_by_its_arguments() {
         answer(ALLOW),
     ]
     .concat();
-    let world = World::minimal().seccomp_descriptor(memfd(&program)).unwrap();
+    let world = World::minimal()
+        .seccomp_descriptor(memfd(&program))
+        .unwrap();
     let by_descriptor = result(&supervisor, &request(["exit", "0"]).world(&world));
-    let Outcome::NotStarted(error) = &by_descriptor.outcome else { panic!("{by_descriptor}") };
+    let Outcome::NotStarted(error) = &by_descriptor.outcome else {
+        panic!("{by_descriptor}")
+    };
     assert_eq!((error.step, error.errno), (millibox::Step::Exec, Some(95)));
-    assert_eq!(result(&supervisor, &Request::new("/bin/true").world(&world)).outcome, Outcome::Exited(0));
+    assert_eq!(
+        result(&supervisor, &Request::new("/bin/true").world(&world)).outcome,
+        Outcome::Exited(0)
+    );
 }

@@ -3,8 +3,8 @@
 use crate::builder;
 use millibox::{Backend, Handle, Outcome, Request, Step, Supervisor};
 use millibox_tests::{
-    PATIENCE, Process, Random, SPAWNER, descendants, eventually, kill, name, pipe, process, processes_that_say,
-    read_all, request, result, run, skip, start, token, wait, world_with_proc,
+    PATIENCE, Process, Random, SPAWNER, descendants, eventually, kill, name, pipe, process,
+    processes_that_say, read_all, request, result, run, skip, start, token, wait, world_with_proc,
 };
 use rustix::process::Signal;
 use std::os::fd::OwnedFd;
@@ -15,25 +15,38 @@ use std::time::Duration;
 
 /// Runners, and all that lives below them.
 fn below_runners(supervisor: &Supervisor) -> Vec<Process> {
-    let own = |process: &Process| process.pid != supervisor.pid() as i32 && name(process.pid) != SPAWNER;
-    descendants(supervisor.pid()).into_iter().filter(own).collect()
+    let own =
+        |process: &Process| process.pid != supervisor.pid() as i32 && name(process.pid) != SPAWNER;
+    descendants(supervisor.pid())
+        .into_iter()
+        .filter(own)
+        .collect()
 }
 
 fn runners(supervisor: &Supervisor) -> Vec<Process> {
     let is_runner = |process: &Process| process.parent == supervisor.pid() as i32;
-    below_runners(supervisor).into_iter().filter(is_runner).collect()
+    below_runners(supervisor)
+        .into_iter()
+        .filter(is_runner)
+        .collect()
 }
 
 fn children(supervisor: &Supervisor, parents: &[Process]) -> Vec<Process> {
     let is_child = |child: &Process| parents.iter().any(|parent| parent.pid == child.parent);
-    below_runners(supervisor).into_iter().filter(is_child).collect()
+    below_runners(supervisor)
+        .into_iter()
+        .filter(is_child)
+        .collect()
 }
 
 /// A run that copies its input to its output: its descriptors must be its own, and whole.
 fn copies(supervisor: &Supervisor, text: &str) -> (Handle, OwnedFd) {
     let ((input, to_input), (output, to_output)) = (pipe(), pipe());
     rustix::io::write(&*to_input, text.as_bytes()).unwrap();
-    let copy = Request::new("/bin/cat").stdin(input).stdout(to_output).real_time_limit(Duration::from_secs(20));
+    let copy = Request::new("/bin/cat")
+        .stdin(input)
+        .stdout(to_output)
+        .real_time_limit(Duration::from_secs(20));
     (supervisor.run(&copy).unwrap(), output)
 }
 
@@ -41,8 +54,13 @@ fn copies(supervisor: &Supervisor, text: &str) -> (Handle, OwnedFd) {
 fn pair(supervisor: &Supervisor) -> ([Handle; 2], OwnedFd) {
     let ((first_in, second_out), (second_in, first_out), (said, say)) = (pipe(), pipe(), pipe());
     let shell = |script: &str| Request::new("/bin/sh").args(["-c", script]);
-    let first = shell("echo ping; read -r answer; echo \"$answer\" >&2").stdin(first_in).stdout(first_out).stderr(say);
-    let second = shell("read -r line; echo \"$line pong\"").stdin(second_in).stdout(second_out);
+    let first = shell("echo ping; read -r answer; echo \"$answer\" >&2")
+        .stdin(first_in)
+        .stdout(first_out)
+        .stderr(say);
+    let second = shell("read -r line; echo \"$line pong\"")
+        .stdin(second_in)
+        .stdout(second_out);
     (supervisor.run_pair([&first, &second]).unwrap(), said)
 }
 
@@ -51,13 +69,17 @@ fn stop_all(supervisor: &Supervisor) -> Vec<Process> {
     let mut stopped: Vec<Process> = Vec::new();
     // The state is field 3, after the last ')' (proc_pid_stat(5)).
     let is_stopped = |process: &Process| {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.pid)).unwrap_or_default();
-        stat.rsplit(')').next().is_none_or(|fields| !fields.trim_start().starts_with(['R', 'S', 'D']))
+        let stat =
+            std::fs::read_to_string(format!("/proc/{}/stat", process.pid)).unwrap_or_default();
+        stat.rsplit(')')
+            .next()
+            .is_none_or(|fields| !fields.trim_start().starts_with(['R', 'S', 'D']))
     };
     let stops = || {
         let now = below_runners(supervisor);
         let are_all = now.iter().all(is_stopped);
-        now.iter().for_each(|process| kill(process.pid, Signal::STOP));
+        now.iter()
+            .for_each(|process| kill(process.pid, Signal::STOP));
         stopped = now;
         are_all
     };
@@ -72,7 +94,10 @@ fn runners_killed_before_they_receive_their_runs_fail_none_of_them() {
     let mut random = Random::new();
     for round in 0..8 {
         // Of runners that have not settled nobody could tell that they can.
-        assert_eq!(result(&supervisor, &request(["exit", "0"])).outcome, Outcome::Exited(0));
+        assert_eq!(
+            result(&supervisor, &request(["exit", "0"])).outcome,
+            Outcome::Exited(0)
+        );
         let stopped = stop_all(&supervisor);
         let texts = ["one", "two", "three"];
         let all = texts.map(|text| copies(&supervisor, text));
@@ -86,22 +111,36 @@ fn runners_killed_before_they_receive_their_runs_fail_none_of_them() {
             _ => children(&supervisor, &zygotes),
         };
         // What is below them dies with them, and must not go on before that.
-        let with_theirs: Vec<i32> =
-            victims.iter().flat_map(|victim| descendants(victim.pid as u32)).map(|process| process.pid).collect();
+        let with_theirs: Vec<i32> = victims
+            .iter()
+            .flat_map(|victim| descendants(victim.pid as u32))
+            .map(|process| process.pid)
+            .collect();
         for process in &victims {
             kill(process.pid, Signal::KILL);
         }
-        for process in stopped.iter().filter(|process| !with_theirs.contains(&process.pid)) {
+        for process in stopped
+            .iter()
+            .filter(|process| !with_theirs.contains(&process.pid))
+        {
             kill(process.pid, Signal::CONT);
         }
         for ((handle, output), text) in all.iter().zip(texts) {
             let result = wait(handle);
-            assert_eq!(result.outcome, Outcome::Exited(0), "round {round}: {result}");
+            assert_eq!(
+                result.outcome,
+                Outcome::Exited(0),
+                "round {round}: {result}"
+            );
             assert_eq!(read_all(output), text.as_bytes());
         }
         for handle in &both {
             let result = wait(handle);
-            assert_eq!(result.outcome, Outcome::Exited(0), "round {round}: {result}");
+            assert_eq!(
+                result.outcome,
+                Outcome::Exited(0),
+                "round {round}: {result}"
+            );
         }
         assert_eq!(read_all(&said), b"ping pong\n", "round {round}");
     }
@@ -111,7 +150,9 @@ fn runners_killed_before_they_receive_their_runs_fail_none_of_them() {
 fn stop_a_runner(supervisor: &Supervisor) -> i32 {
     let token = token();
     let (read, write) = pipe();
-    let shell = Request::new("/bin/sh").args(["-c", "read line", &token]).stdin(read);
+    let shell = Request::new("/bin/sh")
+        .args(["-c", "read line", &token])
+        .stdin(read);
     let run = supervisor.run(&shell).unwrap();
     drop(shell);
     assert!(eventually(PATIENCE, || !processes_that_say(&token).is_empty()));
@@ -168,16 +209,23 @@ struct NoProcesses(Vec<PathBuf>);
 
 impl NoProcesses {
     fn of(supervisor: &Supervisor) -> NoProcesses {
-        let files: Vec<PathBuf> =
-            supervisor.cgroups().map(|top| top.join("pids.max")).filter(|file| file.exists()).collect();
-        files.iter().for_each(|file| std::fs::write(file, "1").expect("a limit on processes"));
+        let files: Vec<PathBuf> = supervisor
+            .cgroups()
+            .map(|top| top.join("pids.max"))
+            .filter(|file| file.exists())
+            .collect();
+        files
+            .iter()
+            .for_each(|file| std::fs::write(file, "1").expect("a limit on processes"));
         NoProcesses(files)
     }
 }
 
 impl Drop for NoProcesses {
     fn drop(&mut self) {
-        self.0.iter().for_each(|file| std::fs::write(file, "max").expect("no limit on processes"));
+        self.0
+            .iter()
+            .for_each(|file| std::fs::write(file, "max").expect("no limit on processes"));
     }
 }
 
@@ -189,17 +237,33 @@ fn run_that_no_runner_can_prepare_ends_with_an_error() {
     }
     let broken = NoProcesses::of(&supervisor);
     // What is prepared already still runs.
-    let failed = (0..6).map(|_| result(&supervisor, &request(["exit", "0"]))).find(|result| {
-        assert!(matches!(result.outcome, Outcome::Exited(0) | Outcome::SandboxError(_)), "{result}");
-        result.outcome != Outcome::Exited(0)
-    });
-    let Some(Outcome::SandboxError(error)) = failed.map(|result| result.outcome) else { panic!("no run failed") };
-    assert!([Step::Clone, Step::Zygote, Step::CloneTarget].contains(&error.step), "{error}");
+    let failed = (0..6)
+        .map(|_| result(&supervisor, &request(["exit", "0"])))
+        .find(|result| {
+            assert!(
+                matches!(
+                    result.outcome,
+                    Outcome::Exited(0) | Outcome::SandboxError(_)
+                ),
+                "{result}"
+            );
+            result.outcome != Outcome::Exited(0)
+        });
+    let Some(Outcome::SandboxError(error)) = failed.map(|result| result.outcome) else {
+        panic!("no run failed")
+    };
+    assert!(
+        [Step::Clone, Step::Zygote, Step::CloneTarget].contains(&error.step),
+        "{error}"
+    );
     assert!(error.attempts > 1, "{error}");
     assert_eq!(error.errno, Some(libc::EAGAIN), "{error}");
     let good = request(["exit", "0"]);
     for handle in supervisor.run_pair([&good, &good]).unwrap() {
-        assert!(matches!(wait(&handle).outcome, Outcome::SandboxError(_) | Outcome::NotStarted(_)));
+        assert!(matches!(
+            wait(&handle).outcome,
+            Outcome::SandboxError(_) | Outcome::NotStarted(_)
+        ));
     }
     drop(broken);
     assert_eq!(result(&supervisor, &good).outcome, Outcome::Exited(0));
@@ -213,7 +277,9 @@ fn run_outlasts_a_short_want_of_processes() {
     }
     for _ in 0..3 {
         let broken = NoProcesses::of(&supervisor);
-        let handles: Vec<_> = (0..6).map(|_| supervisor.run(&request(["exit", "0"])).unwrap()).collect();
+        let handles: Vec<_> = (0..6)
+            .map(|_| supervisor.run(&request(["exit", "0"])).unwrap())
+            .collect();
         std::thread::sleep(Duration::from_millis(100));
         drop(broken);
         for handle in &handles {
@@ -238,13 +304,20 @@ fn socket_left_in_standard_input_fails_no_later_run() {
         left.push((ours, leaves));
         for (handle, output) in innocent {
             let result = wait(&handle);
-            assert_eq!(result.outcome, Outcome::Exited(0), "round {round}: {result}");
+            assert_eq!(
+                result.outcome,
+                Outcome::Exited(0),
+                "round {round}: {result}"
+            );
             assert_eq!(read_all(&output), b"text");
         }
     }
     // Each runner has the namespace that it has made, with nothing in it.
     for _ in 0..3 {
-        let output = run(&supervisor, &request(["sockstat"]).world(&world_with_proc()));
+        let output = run(
+            &supervisor,
+            &request(["sockstat"]).world(&world_with_proc()),
+        );
         assert_eq!(output.value("used"), "0", "{}", output.result);
     }
 }

@@ -6,18 +6,32 @@ use std::process::{Command, Stdio};
 
 /// Starts the supervisor by hand, with this at descriptor 0; what it says.
 fn start(arguments: &[&str], stdin: Stdio) -> String {
-    let output = Command::new(executable("millibox-supervisor")).args(arguments).stdin(stdin).output().unwrap();
+    let output = Command::new(executable("millibox-supervisor"))
+        .args(arguments)
+        .stdin(stdin)
+        .output()
+        .unwrap();
     assert!(!output.status.success(), "{arguments:?}: it has started");
-    assert!(output.status.code().is_some(), "{arguments:?}: {}", output.status);
+    assert!(
+        output.status.code().is_some(),
+        "{arguments:?}: {}",
+        output.status
+    );
     assert!(output.stdout.is_empty());
     String::from_utf8(output.stderr).unwrap()
 }
 
 fn refuses(arguments: &[&str], stdin: Stdio, says: &str) {
     let text = start(arguments, stdin);
-    assert!(text.contains(says), "{arguments:?}: {text:?} does not say {says:?}");
+    assert!(
+        text.contains(says),
+        "{arguments:?}: {text:?} does not say {says:?}"
+    );
     assert_eq!(text.lines().count(), 1, "{arguments:?}: {text:?}");
-    assert!(text.starts_with("millibox: ") && text.ends_with('\n'), "{text:?}");
+    assert!(
+        text.starts_with("millibox: ") && text.ends_with('\n'),
+        "{text:?}"
+    );
 }
 
 #[test]
@@ -54,7 +68,10 @@ fn wrong_arguments() {
 fn an_argument_that_is_not_text() {
     let bytes = std::os::unix::ffi::OsStringExt::from_vec(b"--socket=\xff".to_vec());
     let bytes: std::ffi::OsString = bytes;
-    let output = Command::new(executable("millibox-supervisor")).arg(bytes).output().unwrap();
+    let output = Command::new(executable("millibox-supervisor"))
+        .arg(bytes)
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(String::from_utf8(output.stderr).unwrap().lines().count(), 1);
 }
@@ -74,16 +91,28 @@ fn a_descriptor_that_is_no_socket() {
 #[test]
 fn a_socket_of_the_wrong_family() {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    refuses(&["--socket=0"], Stdio::from(OwnedFd::from(socket)), "AF_UNIX");
+    refuses(
+        &["--socket=0"],
+        Stdio::from(OwnedFd::from(socket)),
+        "AF_UNIX",
+    );
 }
 
 #[test]
 fn a_socket_of_the_wrong_type() {
     let (stream, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
-    refuses(&["--socket=0"], Stdio::from(OwnedFd::from(stream)), "SOCK_SEQPACKET");
+    refuses(
+        &["--socket=0"],
+        Stdio::from(OwnedFd::from(stream)),
+        "SOCK_SEQPACKET",
+    );
     let datagram = std::os::unix::net::UnixDatagram::unbound().unwrap();
     assert!(datagram.as_raw_fd() > 2);
-    refuses(&["--socket=0"], Stdio::from(OwnedFd::from(datagram)), "SOCK_SEQPACKET");
+    refuses(
+        &["--socket=0"],
+        Stdio::from(OwnedFd::from(datagram)),
+        "SOCK_SEQPACKET",
+    );
 }
 
 #[test]
@@ -110,15 +139,26 @@ fn a_socket_whose_client_is_gone() {
 
 #[test]
 fn its_version() {
-    let output = Command::new(executable("millibox-supervisor")).arg("--version").output().unwrap();
+    let output = Command::new(executable("millibox-supervisor"))
+        .arg("--version")
+        .output()
+        .unwrap();
     assert!(output.status.success());
-    assert!(String::from_utf8(output.stdout).unwrap().starts_with("millibox-supervisor "));
+    assert!(
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .starts_with("millibox-supervisor ")
+    );
 }
 
 // --- whom it refuses to be -------------------------------------------------------------
 
 fn outside() -> u32 {
-    if is_root() { 12345 } else { rustix::process::geteuid().as_raw() }
+    if is_root() {
+        12345
+    } else {
+        rustix::process::geteuid().as_raw()
+    }
 }
 
 fn able(said: &Said) -> bool {
@@ -141,7 +181,11 @@ fn root_cannot_choose_to_be_root() {
         return skip("not root");
     }
     for user in ["0:0", "0:5", "5:0"] {
-        refuses(&["--socket=0", &format!("--user={user}")], Stdio::from(its.try_clone().unwrap()), "superuser");
+        refuses(
+            &["--socket=0", &format!("--user={user}")],
+            Stdio::from(its.try_clone().unwrap()),
+            "superuser",
+        );
     }
 }
 
@@ -150,10 +194,24 @@ fn who_is_not_root_stays_who_it_is() {
     if is_root() {
         return skip("root may become anybody");
     }
-    let why = millibox_tests::builder().user(4242, 4343).start().err().map(|error| error.to_string());
-    assert!(why.as_ref().is_some_and(|why| why.contains("--user=4242:4343: only root")), "{why:?}");
-    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    assert_eq!(millibox_tests::start(millibox_tests::builder().user(uid, gid)).ids(), (uid, gid));
+    let why = millibox_tests::builder()
+        .user(4242, 4343)
+        .start()
+        .err()
+        .map(|error| error.to_string());
+    assert!(
+        why.as_ref()
+            .is_some_and(|why| why.contains("--user=4242:4343: only root")),
+        "{why:?}"
+    );
+    let (uid, gid) = (
+        rustix::process::getuid().as_raw(),
+        rustix::process::getgid().as_raw(),
+    );
+    assert_eq!(
+        millibox_tests::start(millibox_tests::builder().user(uid, gid)).ids(),
+        (uid, gid)
+    );
 }
 
 #[test]
@@ -165,13 +223,22 @@ fn a_client_that_is_root_gets_an_ordinary_user() {
     let status = std::fs::read_to_string(format!("/proc/{}/status", supervisor.pid())).unwrap();
     for field in ["Uid:", "Gid:"] {
         let line = status.lines().find(|line| line.starts_with(field)).unwrap();
-        assert!(line.split_whitespace().skip(1).all(|id| id == "60578"), "{line}");
+        assert!(
+            line.split_whitespace().skip(1).all(|id| id == "60578"),
+            "{line}"
+        );
     }
-    let groups = status.lines().find(|line| line.starts_with("Groups:")).unwrap();
+    let groups = status
+        .lines()
+        .find(|line| line.starts_with("Groups:"))
+        .unwrap();
     assert_eq!(groups.split_whitespace().count(), 1, "{groups}");
     let chosen = millibox_tests::start(millibox_tests::builder().user(4242, 4343));
     assert_eq!(chosen.ids(), (4242, 4343));
-    assert_eq!(millibox_tests::probe_run(&chosen, &["ids"]).value("uid"), "4242 4242 4242");
+    assert_eq!(
+        millibox_tests::probe_run(&chosen, &["ids"]).value("uid"),
+        "4242 4242 4242"
+    );
 }
 
 #[test]
@@ -216,7 +283,11 @@ fn whose_group_owns_the_null_device_is_the_superuser() {
     for (ids, refused) in [("12345:0", true), ("12345:12345", false)] {
         let said = client([&format!("ids={ids}"), "--", "ids"]);
         if able(&said) {
-            assert_eq!(said.stdout.contains("superuser"), refused, "{ids}: {said:?}");
+            assert_eq!(
+                said.stdout.contains("superuser"),
+                refused,
+                "{ids}: {said:?}"
+            );
         }
     }
 }
@@ -230,23 +301,45 @@ fn a_null_device_that_is_none() {
     // A file, and another device.
     for fake in [file.to_str().unwrap(), "/dev/zero"] {
         let user = format!("user={0}:{0}", outside());
-        let said = client([user.as_str(), "mount-namespace", &format!("null={fake}"), "--", "ids"]);
+        let said = client([
+            user.as_str(),
+            "mount-namespace",
+            &format!("null={fake}"),
+            "--",
+            "ids",
+        ]);
         if able(&said) {
-            assert!(said.value("error").contains("/dev/null is not the null device"), "{said:?}");
+            assert!(
+                said.value("error")
+                    .contains("/dev/null is not the null device"),
+                "{said:?}"
+            );
         }
     }
 }
 
 #[test]
 fn no_executable_to_start() {
-    let missing = millibox::Supervisor::builder().executable("/no/such/supervisor").start();
+    let missing = millibox::Supervisor::builder()
+        .executable("/no/such/supervisor")
+        .start();
     assert!(missing.is_err_and(|error| error.to_string().contains("/no/such/supervisor")));
-    let other = millibox::Supervisor::builder().executable("/bin/true").start();
+    let other = millibox::Supervisor::builder()
+        .executable("/bin/true")
+        .start();
     assert!(other.is_err_and(|error| matches!(error, millibox::Error::NotSupervisor { .. })));
 }
 
 #[test]
 fn a_place_for_cgroups_that_is_not_there() {
-    let error = crate::builder().cgroup_parent("/not/there").start().map(drop).unwrap_err().to_string();
-    assert!(error.contains("no cgroups can be made below /not/there"), "{error}");
+    let error = crate::builder()
+        .cgroup_parent("/not/there")
+        .start()
+        .map(drop)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("no cgroups can be made below /not/there"),
+        "{error}"
+    );
 }

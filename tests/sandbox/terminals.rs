@@ -34,7 +34,15 @@ fn stop_terminal(seccomp: &str) -> Option<(Option<i32>, serde_json::Value, Strin
     let program = copy_probe(directory.path());
     let stream = || Stdio::from(terminal.try_clone().unwrap());
     let mut millibox = Command::new(executable("millibox"))
-        .args(["run", "--seccomp", seccomp, "--real-time-limit", "300ms", "--output-limit", "1M"])
+        .args([
+            "run",
+            "--seccomp",
+            seccomp,
+            "--real-time-limit",
+            "300ms",
+            "--output-limit",
+            "1M",
+        ])
         .arg("--report")
         .arg(&report)
         .arg("--ro")
@@ -61,12 +69,22 @@ fn stop_terminal(seccomp: &str) -> Option<(Option<i32>, serde_json::Value, Strin
     // The end of a terminal that no process has open any more is an error (EIO).
     let _ = File::from(emulator).read_to_end(&mut shown);
     let report = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
-    Some((status.code(), report, String::from_utf8_lossy(&shown).into_owned()))
+    Some((
+        status.code(),
+        report,
+        String::from_utf8_lossy(&shown).into_owned(),
+    ))
 }
 
 #[test]
 fn program_that_stops_the_terminal_cannot_stop_millibox() {
-    let Some((status, report, shown)) = stop_terminal("none") else { return };
-    assert_eq!((status, &report["outcome"]), (Some(124), &"real_time_limit".into()), "{shown}");
+    let Some((status, report, shown)) = stop_terminal("none") else {
+        return;
+    };
+    assert_eq!(
+        (status, &report["outcome"]),
+        (Some(124), &"real_time_limit".into()),
+        "{shown}"
+    );
     assert!(shown.contains("300ms"), "{shown:?}");
 }

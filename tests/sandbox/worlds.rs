@@ -2,17 +2,27 @@
 
 use crate::{builder, supervisor};
 use millibox::{Mount, Outcome, Request, Step, Supervisor, World};
-use millibox_tests::{Gone, directory, not_started, request, result, run, share, sleeper, start, wait};
+use millibox_tests::{
+    Gone, directory, not_started, request, result, run, share, sleeper, start, wait,
+};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn marked(mark: u32) -> World {
-    World::minimal().mount(Mount::CreateDir { path: format!("/mark-{mark}").into(), mode: 0o755 })
+    World::minimal().mount(Mount::CreateDir {
+        path: format!("/mark-{mark}").into(),
+        mode: 0o755,
+    })
 }
 
 fn is_marked(supervisor: &Supervisor, mark: u32) {
     let output = run(supervisor, &request(["ls", "/"]).world(&marked(mark)));
-    let marks: Vec<String> = output.text().lines().filter(|name| name.starts_with("mark")).map(str::to_owned).collect();
+    let marks: Vec<String> = output
+        .text()
+        .lines()
+        .filter(|name| name.starts_with("mark"))
+        .map(str::to_owned)
+        .collect();
     assert_eq!(marks, [format!("mark-{mark}")], "{}", output.result);
 }
 
@@ -34,7 +44,12 @@ fn many_worlds_at_once() {
     let supervisor = supervisor();
     let ask = |mark: u32| {
         let path = format!("/mark-{}", mark % 10);
-        (mark, supervisor.run(&request(["stat", &path]).world(&marked(mark % 10))).unwrap())
+        (
+            mark,
+            supervisor
+                .run(&request(["stat", &path]).world(&marked(mark % 10)))
+                .unwrap(),
+        )
     };
     let handles: Vec<_> = (0..100).map(ask).collect();
     for (mark, handle) in handles {
@@ -77,19 +92,29 @@ fn a_world_that_could_not_be_had_is_tried_again() {
     let directory = directory();
     let source = directory.path().join("later");
     let world = World::minimal().read_only(&source, "/later");
-    let ask = |supervisor: &Supervisor| result(supervisor, &request(["stat", "/later"]).world(&world));
+    let ask =
+        |supervisor: &Supervisor| result(supervisor, &request(["stat", "/later"]).world(&world));
     for _ in 0..3 {
         assert!(matches!(ask(&supervisor).outcome, Outcome::NotStarted(_)));
     }
     // All that wait for it fail, each with a result of its own, and others do not.
     let mut handles = Vec::new();
     for _ in 0..10 {
-        handles.push((supervisor.run(&request(["exit", "0"]).world(&world)).unwrap(), true));
+        handles.push((
+            supervisor
+                .run(&request(["exit", "0"]).world(&world))
+                .unwrap(),
+            true,
+        ));
         handles.push((supervisor.run(&request(["exit", "0"])).unwrap(), false));
     }
     for (handle, fails) in &handles {
         let result = wait(handle);
-        assert_eq!(matches!(result.outcome, Outcome::NotStarted(_)), *fails, "{result}");
+        assert_eq!(
+            matches!(result.outcome, Outcome::NotStarted(_)),
+            *fails,
+            "{result}"
+        );
     }
     std::fs::create_dir(&source).unwrap();
     share(&source, 0o755);
@@ -109,11 +134,17 @@ fn a_world_whose_mounts_fail_in_each_run() {
             read_only: false,
             no_exec: false,
         })
-        .mount(Mount::CreateDir { path: "/s/no-room".into(), mode: 0o755 });
+        .mount(Mount::CreateDir {
+            path: "/s/no-room".into(),
+            mode: 0o755,
+        });
     for _ in 0..5 {
         let result = result(&supervisor, &request(["exit", "0"]).world(&full));
         let error = not_started(&result);
-        assert_eq!((error.step, error.errno), (Step::MountPoint, Some(libc::ENOSPC)));
+        assert_eq!(
+            (error.step, error.errno),
+            (Step::MountPoint, Some(libc::ENOSPC))
+        );
         assert_eq!(error.subject.as_deref(), Some("/s/no-room"));
         is_marked(&supervisor, 1);
     }
@@ -124,19 +155,33 @@ fn a_long_world() {
     let supervisor = supervisor();
     let mut world = World::minimal();
     for number in 0..300 {
-        world = world.mount(Mount::CreateDir { path: format!("/many/{number}").into(), mode: 0o755 });
+        world = world.mount(Mount::CreateDir {
+            path: format!("/many/{number}").into(),
+            mode: 0o755,
+        });
     }
     let output = run(&supervisor, &request(["ls", "/many"]).world(&world));
     assert_eq!(output.text().lines().count(), 300, "{}", output.result);
-    let tmpfs = (0..50).fold(World::minimal(), |world, number| world.mount(Mount::tmpfs(format!("/t{number}"))));
-    assert_eq!(run(&supervisor, &request(["file", "/t49/x", "5"]).world(&tmpfs)).number("written"), 5);
+    let tmpfs = (0..50).fold(World::minimal(), |world, number| {
+        world.mount(Mount::tmpfs(format!("/t{number}")))
+    });
+    assert_eq!(
+        run(&supervisor, &request(["file", "/t49/x", "5"]).world(&tmpfs)).number("written"),
+        5
+    );
     // One that is too long is refused, and is not the end.
     let mut endless = World::minimal();
     for number in 0..3000 {
-        endless = endless.mount(Mount::CreateDir { path: format!("/many/{number:030}").into(), mode: 0o755 });
+        endless = endless.mount(Mount::CreateDir {
+            path: format!("/many/{number:030}").into(),
+            mode: 0o755,
+        });
     }
     let refused = result(&supervisor, &request(["exit", "0"]).world(&endless));
-    assert!(matches!(refused.outcome, Outcome::NotStarted(_) | Outcome::Exited(0)), "{refused}");
+    assert!(
+        matches!(refused.outcome, Outcome::NotStarted(_) | Outcome::Exited(0)),
+        "{refused}"
+    );
     is_marked(&supervisor, 2);
 }
 
@@ -146,10 +191,14 @@ fn a_world_that_is_wanted_again_while_its_building_is_given_up() {
     for mark in 1000..1060 {
         // The only run that wants it is taken back, at some moment of the building, and the
         // next one comes.
-        let first = supervisor.run(&request(["exit", "0"]).world(&marked(mark))).unwrap();
+        let first = supervisor
+            .run(&request(["exit", "0"]).world(&marked(mark)))
+            .unwrap();
         std::thread::sleep(std::time::Duration::from_micros(u64::from(mark % 20) * 100));
         first.cancel();
-        let second = supervisor.run(&request(["exit", "0"]).world(&marked(mark))).unwrap();
+        let second = supervisor
+            .run(&request(["exit", "0"]).world(&marked(mark)))
+            .unwrap();
         let second = wait(&second);
         assert_eq!(second.outcome, Outcome::Exited(0), "{mark}: {second}");
     }
@@ -158,7 +207,11 @@ fn a_world_that_is_wanted_again_while_its_building_is_given_up() {
 /// What a run reads of a file of its world.
 fn read(supervisor: &Supervisor, world: &World, path: &str) -> String {
     let output = run(supervisor, &request(["cat", path]).world(world));
-    if output.result.outcome == Outcome::Exited(0) { output.text() } else { output.result.to_string() }
+    if output.result.outcome == Outcome::Exited(0) {
+        output.text()
+    } else {
+        output.result.to_string()
+    }
 }
 
 /// The kernel cannot always tell without waiting what a source is: not while a mount comes or goes, as with each run.
@@ -169,12 +222,15 @@ fn a_world_stays_one_while_others_runs_come_and_go() {
     let devices = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
-                let some: Vec<_> = (0..4).map(|_| others.run(&Request::new("/bin/true")).unwrap()).collect();
+                let some: Vec<_> = (0..4)
+                    .map(|_| others.run(&Request::new("/bin/true")).unwrap())
+                    .collect();
                 some.iter().for_each(|handle| drop(wait(handle)));
             }
         });
-        let devices: HashSet<i64> =
-            (0..200).map(|_| run(&supervisor, &request(["stat", "/"])).number("device")).collect();
+        let devices: HashSet<i64> = (0..200)
+            .map(|_| run(&supervisor, &request(["stat", "/"])).number("device"))
+            .collect();
         over.store(true, Ordering::Relaxed);
         devices
     });
@@ -204,7 +260,11 @@ fn what_was_put_in_a_sources_place_is_seen() {
     std::fs::remove_file(path("file")).unwrap();
     let removed = result(&supervisor, &request(["cat", "/seen"]).world(&world));
     let error = not_started(&removed);
-    assert_eq!((error.step, error.errno), (Step::MountSource, Some(libc::ENOENT)), "{error}");
+    assert_eq!(
+        (error.step, error.errno),
+        (Step::MountSource, Some(libc::ENOENT)),
+        "{error}"
+    );
     assert_eq!(error.subject.as_deref(), path("file").to_str());
     write("file", "three");
     assert_eq!(read(&supervisor, &world, "/seen"), "three");
@@ -215,7 +275,9 @@ fn what_was_put_in_a_sources_place_is_seen() {
         share(&path(name), 0o755);
         write(&format!("{name}/text"), name);
     }
-    let world = World::minimal().read_only(path("a"), "/a").read_only(path("now"), "/now");
+    let world = World::minimal()
+        .read_only(path("a"), "/a")
+        .read_only(path("now"), "/now");
     for target in ["a", "b", "a", "b"] {
         let _ = std::fs::remove_file(path("now"));
         std::os::unix::fs::symlink(target, path("now")).unwrap();

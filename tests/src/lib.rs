@@ -11,7 +11,10 @@
 //! The tests need no privileges. Started by root, the sandbox runs as another user, so tests set
 //! the permissions of bound files ([`directory`]).
 
-use millibox::{Backend, BackendChoice, Builder, Handle, Outcome, Request, RunError, RunResult, Supervisor, World};
+use millibox::{
+    Backend, BackendChoice, Builder, Handle, Outcome, Request, RunError, RunResult, Supervisor,
+    World,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write;
@@ -45,7 +48,10 @@ pub fn start(builder: Builder) -> Supervisor {
 pub fn needs_cgroups(supervisor: &Supervisor) -> bool {
     let there = supervisor.backend() != Backend::Rlimit;
     if !there {
-        skip(&format!("no cgroups are available: {}", supervisor.declined().join("; ")));
+        skip(&format!(
+            "no cgroups are available: {}",
+            supervisor.declined().join("; ")
+        ));
     }
     there
 }
@@ -60,7 +66,10 @@ pub fn skip_named(test: &str, reason: &str) {
     let reason = reason.trim().replace('\n', "; ");
     eprintln!("SKIPPED: {test}: {reason}");
     if let Some(path) = std::env::var_os("MILLIBOX_SKIPS")
-        && let Ok(mut file) = std::fs::OpenOptions::new().append(true).create(true).open(path)
+        && let Ok(mut file) = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
     {
         let _ = writeln!(file, "{test}: {reason}");
     }
@@ -79,7 +88,9 @@ pub fn may_raise_limits() -> bool {
 /// Reads a hexadecimal mask from /proc/PID/status. `process` is a PID or `self`.
 pub fn mask(process: &str, name: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let mask = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     u64::from_str_radix(mask.trim(), 16).ok()
 }
 
@@ -87,7 +98,11 @@ pub fn mask(process: &str, name: &str) -> Option<u64> {
 pub fn executable(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap_or_default();
     let beside = test.parent().unwrap_or(Path::new("/"));
-    let above = if beside.ends_with("deps") { beside.parent().unwrap_or(beside) } else { beside };
+    let above = if beside.ends_with("deps") {
+        beside.parent().unwrap_or(beside)
+    } else {
+        beside
+    };
     match (name, std::env::var_os("MILLIBOX_SUPERVISOR")) {
         ("millibox-supervisor", Some(path)) => path.into(),
         _ => above.join(name),
@@ -101,13 +116,16 @@ pub fn probe() -> Arc<OwnedFd> {
 
 /// Opens a file for reading.
 pub fn open(path: &Path) -> Arc<OwnedFd> {
-    let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let file =
+        std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Arc::new(OwnedFd::from(file))
 }
 
 /// A request to run the probe with these arguments in the minimal world.
 pub fn request<S: Into<OsString>>(arguments: impl IntoIterator<Item = S>) -> Request {
-    Request::from_descriptor(probe()).arg("probe").args(arguments)
+    Request::from_descriptor(probe())
+        .arg("probe")
+        .args(arguments)
 }
 
 /// The minimal world with a procfs.
@@ -133,19 +151,27 @@ impl Output {
     /// The value of the output line `key=value`. Panics if the line is missing.
     pub fn value(&self, key: &str) -> String {
         let text = self.text();
-        let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
-        line.unwrap_or_else(|| panic!("no {key}= in {text:?} ({})", self.result)).to_owned()
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or_else(|| panic!("no {key}= in {text:?} ({})", self.result))
+            .to_owned()
     }
 
     /// The value of the output line `key=value` as a number.
     pub fn number(&self, key: &str) -> i64 {
         let value = self.value(key);
-        value.parse().unwrap_or_else(|_| panic!("{key}={value} is not a number"))
+        value
+            .parse()
+            .unwrap_or_else(|_| panic!("{key}={value} is not a number"))
     }
 
     /// All output lines `key=value`.
     pub fn values(&self) -> BTreeMap<String, String> {
-        let split = |line: &str| line.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let split = |line: &str| {
+            line.split_once('=')
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        };
         self.text().lines().filter_map(split).collect()
     }
 }
@@ -160,11 +186,16 @@ pub fn pipe() -> (OwnedFd, Arc<OwnedFd>) {
 pub fn run(supervisor: &Supervisor, request: &Request) -> Output {
     let (read, write) = pipe();
     let request = request.clone().stdout(write);
-    let handle = supervisor.run(&request).unwrap_or_else(|error| panic!("{error}"));
+    let handle = supervisor
+        .run(&request)
+        .unwrap_or_else(|error| panic!("{error}"));
     drop(request);
     let reader = std::thread::spawn(move || read_all(read));
     let result = wait(&handle);
-    Output { result, stdout: reader.join().expect("the reader") }
+    Output {
+        result,
+        stdout: reader.join().expect("the reader"),
+    }
 }
 
 /// Runs the probe, which must exit with status 0.
@@ -182,18 +213,26 @@ pub fn probe_run(supervisor: &Supervisor, arguments: &[&str]) -> Output {
 
 /// Runs a request to its end, without redirecting its output.
 pub fn result(supervisor: &Supervisor, request: &Request) -> RunResult {
-    wait(&supervisor.run(request).unwrap_or_else(|error| panic!("{error}")))
+    wait(
+        &supervisor
+            .run(request)
+            .unwrap_or_else(|error| panic!("{error}")),
+    )
 }
 
 /// The error of a run that was not started.
 pub fn not_started(result: &RunResult) -> &RunError {
-    let Outcome::NotStarted(error) = &result.outcome else { panic!("{result}") };
+    let Outcome::NotStarted(error) = &result.outcome else {
+        panic!("{result}")
+    };
     error
 }
 
 /// The error of a run in which the sandbox failed.
 pub fn sandbox_error(result: &RunResult) -> &RunError {
-    let Outcome::SandboxError(error) = &result.outcome else { panic!("{result}") };
+    let Outcome::SandboxError(error) = &result.outcome else {
+        panic!("{result}")
+    };
     error
 }
 
@@ -214,25 +253,52 @@ fn assert_consistent(result: &RunResult) {
     let figures = &result.figures;
     match &result.outcome {
         Outcome::Exited(code) => {
-            assert_eq!((result.exit_code, result.signal), (Some(*code), None), "{result:?}");
-            assert!(result.ended_ns.is_some() && figures.real_time_ns > 0, "{result:?}");
+            assert_eq!(
+                (result.exit_code, result.signal),
+                (Some(*code), None),
+                "{result:?}"
+            );
+            assert!(
+                result.ended_ns.is_some() && figures.real_time_ns > 0,
+                "{result:?}"
+            );
         }
         Outcome::Signaled(signal) => {
-            assert_eq!((result.exit_code, result.signal), (None, Some(*signal)), "{result:?}");
-            assert!(result.ended_ns.is_some() && figures.real_time_ns > 0, "{result:?}");
+            assert_eq!(
+                (result.exit_code, result.signal),
+                (None, Some(*signal)),
+                "{result:?}"
+            );
+            assert!(
+                result.ended_ns.is_some() && figures.real_time_ns > 0,
+                "{result:?}"
+            );
         }
-        Outcome::Killed => assert_eq!((result.exit_code, result.signal), (None, Some(libc::SIGKILL)), "{result:?}"),
+        Outcome::Killed => assert_eq!(
+            (result.exit_code, result.signal),
+            (None, Some(libc::SIGKILL)),
+            "{result:?}"
+        ),
         Outcome::NotStarted(error) => {
             assert!(!error.step.is_sandbox_failure(), "{result:?}");
-            assert_eq!((result.exit_code, result.signal), (None, None), "{result:?}");
+            assert_eq!(
+                (result.exit_code, result.signal),
+                (None, None),
+                "{result:?}"
+            );
             assert_eq!(figures, &millibox::Figures::default(), "{result:?}");
         }
         Outcome::SandboxError(_) => {}
-        _ => assert!(figures.real_time_ns > 0 || result.exit_code.is_none(), "{result:?}"),
+        _ => assert!(
+            figures.real_time_ns > 0 || result.exit_code.is_none(),
+            "{result:?}"
+        ),
     }
     // The bound is the time of all CPUs, plus a margin. Processes that outlive the first one use
     // CPU time until pid1 ends them, and they may delay pid1.
-    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64).max(2);
+    let cpus = std::thread::available_parallelism()
+        .map_or(1, |cpus| cpus.get() as u64)
+        .max(2);
     assert!(
         figures.cpu_user_ns + figures.cpu_system_ns <= figures.real_time_ns * cpus + 1_000_000_000,
         "more CPU time than the CPUs can provide: {result:?}"
@@ -265,7 +331,10 @@ pub fn read_line(from: impl AsFd) -> String {
     loop {
         assert!(readable(&from, PATIENCE), "no line after {PATIENCE:?}");
         match rustix::io::read(&from, &mut byte) {
-            Ok(0) => panic!("end of file within a line: {:?}", String::from_utf8_lossy(&line)),
+            Ok(0) => panic!(
+                "end of file within a line: {:?}",
+                String::from_utf8_lossy(&line)
+            ),
             Ok(_) if byte == *b"\n" => return String::from_utf8_lossy(&line).into_owned(),
             Ok(_) => line.push(byte[0]),
             Err(errno) => panic!("{errno}"),
@@ -275,7 +344,10 @@ pub fn read_line(from: impl AsFd) -> String {
 
 /// Returns whether data or the end of file arrives within `time`.
 pub fn readable(from: impl AsFd, time: Duration) -> bool {
-    let mut ready = [rustix::event::PollFd::new(&from, rustix::event::PollFlags::IN)];
+    let mut ready = [rustix::event::PollFd::new(
+        &from,
+        rustix::event::PollFlags::IN,
+    )];
     let time = rustix::event::Timespec::try_from(time).expect("a time");
     rustix::event::poll(&mut ready, Some(&time)) == Ok(1)
 }
@@ -283,8 +355,12 @@ pub fn readable(from: impl AsFd, time: Duration) -> bool {
 /// Starts a probe that sleeps, and waits until it is running.
 pub fn sleeper(supervisor: &Supervisor, more: &[&str]) -> (Handle, OwnedFd) {
     let (read, write) = pipe();
-    let request = request(["ready-sleep", "100000"]).args(more.iter().copied()).stdout(write);
-    let handle = supervisor.run(&request).unwrap_or_else(|error| panic!("{error}"));
+    let request = request(["ready-sleep", "100000"])
+        .args(more.iter().copied())
+        .stdout(write);
+    let handle = supervisor
+        .run(&request)
+        .unwrap_or_else(|error| panic!("{error}"));
     drop(request);
     assert_eq!(read_line(&read), "ready");
     (handle, read)
@@ -357,7 +433,13 @@ impl Process {
 pub fn processes() -> Vec<Process> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<i32>().ok())
+        else {
+            continue;
+        };
         all.extend(process(pid));
     }
     all
@@ -371,12 +453,19 @@ pub fn process(pid: i32) -> Option<Process> {
     if matches!(fields.first(), Some(&"Z" | &"X")) {
         return None;
     }
-    Some(Process { pid, parent: fields.get(1)?.parse().ok()?, started: fields.get(19)?.parse().ok()? })
+    Some(Process {
+        pid,
+        parent: fields.get(1)?.parse().ok()?,
+        started: fields.get(19)?.parse().ok()?,
+    })
 }
 
 /// The name of a process (proc_pid_comm(5)).
 pub fn name(pid: i32) -> String {
-    std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
+    std::fs::read_to_string(format!("/proc/{pid}/comm"))
+        .unwrap_or_default()
+        .trim_end()
+        .to_owned()
 }
 
 /// The name of the spawner process, a child of the supervisor like the runners.
@@ -385,11 +474,19 @@ pub const SPAWNER: &str = "millibox-nurse";
 /// A process and all its descendants.
 pub fn descendants(root: u32) -> Vec<Process> {
     let all = processes();
-    let mut family: Vec<Process> = all.iter().copied().filter(|process| process.pid == root as i32).collect();
+    let mut family: Vec<Process> = all
+        .iter()
+        .copied()
+        .filter(|process| process.pid == root as i32)
+        .collect();
     let mut at = 0;
     while at < family.len() {
         let parent = family[at].pid;
-        family.extend(all.iter().filter(|process| process.parent == parent).copied());
+        family.extend(
+            all.iter()
+                .filter(|process| process.parent == parent)
+                .copied(),
+        );
         at += 1;
     }
     family
@@ -399,7 +496,8 @@ pub fn descendants(root: u32) -> Vec<Process> {
 pub fn processes_that_say(text: &str) -> Vec<Process> {
     let says = |process: &Process| {
         let line = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
-        line.split(|byte| *byte == 0).any(|argument| argument == text.as_bytes())
+        line.split(|byte| *byte == 0)
+            .any(|argument| argument == text.as_bytes())
     };
     processes().into_iter().filter(says).collect()
 }
@@ -408,7 +506,11 @@ pub fn processes_that_say(text: &str) -> Vec<Process> {
 pub fn token() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    format!("token-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    format!(
+        "token-{}-{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
 }
 
 /// The processes and cgroups of a supervisor, which must disappear with it.
@@ -441,8 +543,12 @@ impl Gone {
 
     /// Describes the remaining processes and cgroups; empty if none remain.
     pub fn left(&self) -> String {
-        let processes: Vec<i32> =
-            self.processes.iter().filter(|process| process.is_there()).map(|process| process.pid).collect();
+        let processes: Vec<i32> = self
+            .processes
+            .iter()
+            .filter(|process| process.is_there())
+            .map(|process| process.pid)
+            .collect();
         let cgroups: Vec<&PathBuf> = self.cgroups.iter().filter(|path| path.exists()).collect();
         if processes.is_empty() && cgroups.is_empty() {
             String::new()
@@ -472,9 +578,12 @@ pub struct Random(u64);
 impl Random {
     /// A generator with the seed in `MILLIBOX_SEED`, or a seed from the clock.
     pub fn new() -> Random {
-        let given = std::env::var("MILLIBOX_SEED").ok().and_then(|text| text.parse().ok());
-        let now =
-            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
+        let given = std::env::var("MILLIBOX_SEED")
+            .ok()
+            .and_then(|text| text.parse().ok());
+        let now = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .map_or(1, |time| time.as_nanos() as u64);
         let seed = given.unwrap_or(now) | 1;
         eprintln!("MILLIBOX_SEED={seed}");
         Random(seed)
@@ -498,7 +607,10 @@ impl Default for Random {
 
 /// Runs the `client` executable and returns its output.
 pub fn client<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Said {
-    let output = std::process::Command::new(executable("client")).args(arguments).output().expect("the client");
+    let output = std::process::Command::new(executable("client"))
+        .args(arguments)
+        .output()
+        .expect("the client");
     Said {
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -517,7 +629,11 @@ pub struct Said {
 impl Said {
     /// The value of the output line `key=value`. Panics if the line is missing.
     pub fn value(&self, key: &str) -> String {
-        let line = self.stdout.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
-        line.unwrap_or_else(|| panic!("no {key}= in {self:?}")).to_owned()
+        let line = self
+            .stdout
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or_else(|| panic!("no {key}= in {self:?}"))
+            .to_owned()
     }
 }

@@ -28,12 +28,19 @@ pub struct Failure {
 impl Failure {
     /// The sandbox failed.
     pub fn sandbox(why: impl fmt::Display) -> Failure {
-        Failure { status: SANDBOX, step: "sandbox", message: one_line(&why.to_string()) }
+        Failure {
+            status: SANDBOX,
+            step: "sandbox",
+            message: one_line(&why.to_string()),
+        }
     }
 
     /// An option is wrong; the message names it.
     pub fn option(why: impl fmt::Display) -> Failure {
-        Failure { step: "options", ..Failure::sandbox(why) }
+        Failure {
+            step: "options",
+            ..Failure::sandbox(why)
+        }
     }
 
     /// Fails if an option of the form NAME=VALUE was given twice for one name.
@@ -43,7 +50,9 @@ impl Failure {
     pub fn unless_once<T>(option: &str, given: &[(String, T)]) -> Result<(), Failure> {
         for (index, (name, _)) in given.iter().enumerate() {
             if given[..index].iter().any(|(other, _)| other == name) {
-                return Err(Failure::option(format!("{option} {name}: given more than once; give it once")));
+                return Err(Failure::option(format!(
+                    "{option} {name}: given more than once; give it once"
+                )));
             }
         }
         Ok(())
@@ -67,7 +76,10 @@ impl From<millibox::Error> for Failure {
             millibox::Error::Request(_) => "request",
             _ => "sandbox",
         };
-        Failure { step, ..Failure::sandbox(error) }
+        Failure {
+            step,
+            ..Failure::sandbox(error)
+        }
     }
 }
 
@@ -99,8 +111,15 @@ pub fn answer(text: impl fmt::Display) -> Result<(), Failure> {
 
 /// The failure to write to standard output.
 pub fn unwritten(error: std::io::Error) -> Failure {
-    let status = if error.kind() == std::io::ErrorKind::BrokenPipe { UNREAD } else { SANDBOX };
-    Failure { status, ..Failure::sandbox(format!("cannot write to standard output: {error}")) }
+    let status = if error.kind() == std::io::ErrorKind::BrokenPipe {
+        UNREAD
+    } else {
+        SANDBOX
+    };
+    Failure {
+        status,
+        ..Failure::sandbox(format!("cannot write to standard output: {error}"))
+    }
 }
 
 /// Prints a line on standard error, or nothing if that is closed. (`eprintln!` panics then.)
@@ -111,7 +130,11 @@ pub fn complain(line: impl fmt::Display) {
 
 /// The text without line breaks, so that a log has one line for each event.
 pub fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+    text.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Returns the standard stream, or an error if the process was started with it closed.
@@ -124,9 +147,12 @@ pub fn one_line(text: &str) -> String {
 /// The stream was closed, or cannot be inspected.
 pub fn open_since_the_start<F: AsFd>(stream: F) -> std::io::Result<F> {
     let stat = fstat(&stream)?;
-    let is_null = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && stat.st_rdev == makedev(1, 3);
+    let is_null = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
+        && stat.st_rdev == makedev(1, 3);
     if is_null && fcntl_getfl(&stream)? & OFlags::RWMODE == OFlags::RDWR {
-        return Err(std::io::Error::other("it is closed; redirect it to a file or a pipe"));
+        return Err(std::io::Error::other(
+            "it is closed; redirect it to a file or a pipe",
+        ));
     }
     Ok(stream)
 }

@@ -8,7 +8,11 @@
 //! | `usage` | clap's errors in one line |
 //! | `values` | parsers of option values that both executables need |
 #![forbid(unsafe_code)]
-#![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic if the stream is closed")]
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "they panic if the stream is closed"
+)]
 
 pub mod failure;
 pub mod machine;

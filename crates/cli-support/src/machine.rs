@@ -14,7 +14,13 @@ pub struct Options {
     ///
     /// `auto` rejects limits that rlimit would enforce less strictly than they say;
     /// `--backend rlimit` accepts that.
-    #[arg(long, value_name = "WHICH", value_enum, default_value_t, hide_possible_values = false)]
+    #[arg(
+        long,
+        value_name = "WHICH",
+        value_enum,
+        default_value_t,
+        hide_possible_values = false
+    )]
     pub backend: Backend,
     /// The user that the sandbox switches to if root starts it
     ///
@@ -67,7 +73,9 @@ impl From<Backend> for BackendChoice {
 impl Options {
     /// A builder of supervisors with these options.
     pub fn builder(&self) -> Builder {
-        let mut builder = Supervisor::builder().backend(self.backend.into()).separate_pid1(self.separate_pid1);
+        let mut builder = Supervisor::builder()
+            .backend(self.backend.into())
+            .separate_pid1(self.separate_pid1);
         if let Some((uid, gid)) = self.user {
             builder = builder.user(uid, gid);
         }

@@ -64,7 +64,9 @@ impl Signals {
                 }
             }
         };
-        std::thread::Builder::new().spawn(watch).map_err(|error| no_thread("that waits for signals", &error))?;
+        std::thread::Builder::new()
+            .spawn(watch)
+            .map_err(|error| no_thread("that waits for signals", &error))?;
         Ok(Signals { program, state })
     }
 
@@ -77,7 +79,11 @@ impl Signals {
     /// status.
     pub fn ended(&self, what: &str) -> Option<ExitCode> {
         let signal = self.caught()?;
-        complain(format_args!("{}: told to end by {}; {what}", self.program, name(signal)));
+        complain(format_args!(
+            "{}: told to end by {}; {what}",
+            self.program,
+            name(signal)
+        ));
         Some(ExitCode::from(status(signal)))
     }
 
@@ -118,7 +124,9 @@ impl Signals {
 fn exit(program: &str, signal: i32) -> ! {
     // The lock is held until the exit, so no other thread creates one meanwhile.
     let mut temporaries = temporaries();
-    temporaries.drain(..).for_each(|path| drop(std::fs::remove_file(path)));
+    temporaries
+        .drain(..)
+        .for_each(|path| drop(std::fs::remove_file(path)));
     complain(format_args!("{program}: told to end by {}", name(signal)));
     std::process::exit(status(signal).into())
 }
@@ -134,13 +142,16 @@ fn status(signal: i32) -> u8 {
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    state
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// The ignored signals, as a mask (proc_pid_status(5), SigIgn).
 fn ignored(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -39,7 +39,10 @@ pub fn why(error: &Error) -> String {
     if let Some(source) = error.source() {
         line = format!("{line}: {}", failure::one_line(&source.to_string()));
     }
-    for (kind, title) in [(ContextKind::ValidValue, "possible values"), (ContextKind::ValidSubcommand, "subcommands")] {
+    for (kind, title) in [
+        (ContextKind::ValidValue, "possible values"),
+        (ContextKind::ValidSubcommand, "subcommands"),
+    ] {
         if let Some(values) = context(kind) {
             line = format!("{line} [{title}: {values}]");
         }
@@ -70,27 +73,44 @@ fn sentence(error: &Error) -> String {
             format!("a value is required for '{argument}' but none was supplied")
         }
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(argument), value) => {
-            format!("invalid value '{}' for '{argument}'", value.unwrap_or_default())
+            format!(
+                "invalid value '{}' for '{argument}'",
+                value.unwrap_or_default()
+            )
         }
         (ErrorKind::TooManyValues, Some(argument), Some(value)) => {
             format!("unexpected value '{value}' for '{argument}' found; no more were expected")
         }
-        (ErrorKind::UnknownArgument, Some(argument), _) => format!("unexpected argument '{argument}' found"),
-        (ErrorKind::InvalidSubcommand, Some(subcommand), _) => format!("unrecognized subcommand '{subcommand}'"),
-        (ErrorKind::MissingSubcommand, Some(subcommand), _) => format!("'{subcommand}' requires a subcommand"),
-        (ErrorKind::NoEquals, Some(argument), _) => format!("'{argument}' needs its value after an equals sign"),
+        (ErrorKind::UnknownArgument, Some(argument), _) => {
+            format!("unexpected argument '{argument}' found")
+        }
+        (ErrorKind::InvalidSubcommand, Some(subcommand), _) => {
+            format!("unrecognized subcommand '{subcommand}'")
+        }
+        (ErrorKind::MissingSubcommand, Some(subcommand), _) => {
+            format!("'{subcommand}' requires a subcommand")
+        }
+        (ErrorKind::NoEquals, Some(argument), _) => {
+            format!("'{argument}' needs its value after an equals sign")
+        }
         (ErrorKind::MissingRequiredArgument, Some(arguments), _) => {
             format!("the following required arguments were not provided: {arguments}")
         }
         (ErrorKind::ArgumentConflict, Some(argument), _) => match context(ContextKind::PriorArg) {
-            Some(prior) if prior == argument => format!("the argument '{argument}' cannot be used multiple times"),
+            Some(prior) if prior == argument => {
+                format!("the argument '{argument}' cannot be used multiple times")
+            }
             Some(prior) => format!("the argument '{argument}' cannot be used with '{prior}'"),
             None => format!("the argument '{argument}' cannot be used with the others"),
         },
         (ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues, Some(argument), _) => {
-            let wanted = context(ContextKind::MinValues).or(context(ContextKind::ExpectedNumValues));
+            let wanted =
+                context(ContextKind::MinValues).or(context(ContextKind::ExpectedNumValues));
             let given = context(ContextKind::ActualNumValues).unwrap_or_default();
-            format!("'{argument}' requires {} values, and {given} were given", wanted.unwrap_or_default())
+            format!(
+                "'{argument}' requires {} values, and {given} were given",
+                wanted.unwrap_or_default()
+            )
         }
         (kind, argument, _) => {
             let what = kind.as_str().unwrap_or("the command line is not valid");
@@ -105,7 +125,11 @@ fn context(error: &Error, kind: ContextKind) -> Option<String> {
         ContextValue::String(text) => text.clone(),
         ContextValue::Strings(texts) => texts.join(", "),
         ContextValue::StyledStr(text) => text.to_string(),
-        ContextValue::StyledStrs(texts) => texts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+        ContextValue::StyledStrs(texts) => texts
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("; "),
         ContextValue::Number(number) => number.to_string(),
         _ => return None,
     };
@@ -129,21 +153,42 @@ mod tests {
         }
         let why = |words: &str| {
             let words = words.split(' ').filter(|word| !word.is_empty());
-            why(&<Line as clap::Parser>::try_parse_from(["millibox"].into_iter().chain(words)).unwrap_err())
+            why(
+                &<Line as clap::Parser>::try_parse_from(["millibox"].into_iter().chain(words))
+                    .unwrap_err(),
+            )
         };
         for (words, line) in [
-            ("", "the following required arguments were not provided: <PROGRAM>"),
+            (
+                "",
+                "the following required arguments were not provided: <PROGRAM>",
+            ),
             (
                 "--backend autp x",
                 "invalid value 'autp' for '--backend <BACKEND>' [possible values: auto, rlimit]; a similar value \
                  exists: 'auto'",
             ),
-            ("--uid x y", "invalid value 'x' for '--uid <UID>': invalid digit found in string"),
-            ("x --uid", "a value is required for '--uid <UID>' but none was supplied"),
-            ("--uid 1 --uid 2 x", "the argument '--uid <UID>' cannot be used multiple times"),
+            (
+                "--uid x y",
+                "invalid value 'x' for '--uid <UID>': invalid digit found in string",
+            ),
+            (
+                "x --uid",
+                "a value is required for '--uid <UID>' but none was supplied",
+            ),
+            (
+                "--uid 1 --uid 2 x",
+                "the argument '--uid <UID>' cannot be used multiple times",
+            ),
             // The client knows this command, if it was taken for the supervisor, by these words.
-            ("--socket=0 x", "unexpected argument '--socket' found; to pass '--socket' as a value, use '-- --socket'"),
-            ("--uod 1", "unexpected argument '--uod' found; a similar argument exists: '--uid'"),
+            (
+                "--socket=0 x",
+                "unexpected argument '--socket' found; to pass '--socket' as a value, use '-- --socket'",
+            ),
+            (
+                "--uod 1",
+                "unexpected argument '--uod' found; a similar argument exists: '--uid'",
+            ),
         ] {
             assert_eq!(why(words), line, "{words}");
         }

@@ -11,23 +11,36 @@ pub fn is_number(text: &str) -> bool {
 }
 
 /// A parser of whole numbers from `least` to `most`.
-pub fn number<T: TryFrom<u64>>(least: u64, most: u64) -> impl Fn(&str) -> Result<T, String> + Clone {
+pub fn number<T: TryFrom<u64>>(
+    least: u64,
+    most: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| match text.parse::<u64>() {
         Ok(number) if number > most => Err(format!("too large: it can be {most} at most")),
         Err(_) if is_number(text) => Err(format!("too large: it can be {most} at most")),
         Ok(number) if number >= least => T::try_from(number).map_err(|_| "too large".to_owned()),
-        _ => Err(format!("must be a whole number from {least}{}", up_to(most))),
+        _ => Err(format!(
+            "must be a whole number from {least}{}",
+            up_to(most)
+        )),
     }
 }
 
 fn up_to(most: u64) -> String {
-    if most == u64::MAX { String::new() } else { format!(" to {most}") }
+    if most == u64::MAX {
+        String::new()
+    } else {
+        format!(" to {most}")
+    }
 }
 
 /// `1s`, `500ms`, `1.5s`, `1m 30s`; not 0.
 pub fn time(text: &str) -> Result<Duration, String> {
     // humantime reads `5M` as five months; a user who writes it means minutes.
-    if text.split(|letter: char| !letter.is_alphabetic()).any(|unit| unit == "M") {
+    if text
+        .split(|letter: char| !letter.is_alphabetic())
+        .any(|unit| unit == "M")
+    {
         return Err(NO_TIME.to_owned());
     }
     match humantime::parse_duration(text) {
@@ -40,9 +53,13 @@ pub fn time(text: &str) -> Result<Duration, String> {
 
 /// `1000:1000`: user and group id, neither of them root's.
 pub fn ids(text: &str) -> Result<(u32, u32), String> {
-    let ids = text.split_once(':').and_then(|(uid, gid)| Some((id(uid).ok()?, id(gid).ok()?)));
+    let ids = text
+        .split_once(':')
+        .and_then(|(uid, gid)| Some((id(uid).ok()?, id(gid).ok()?)));
     match ids {
-        Some((0, _) | (_, 0)) => Err("must not be root's: the sandbox refuses the superuser".to_owned()),
+        Some((0, _) | (_, 0)) => {
+            Err("must not be root's: the sandbox refuses the superuser".to_owned())
+        }
         Some(ids) => Ok(ids),
         None => Err("must be UID:GID, two numbers".to_owned()),
     }
@@ -68,12 +85,23 @@ mod tests {
     #[test]
     fn number_out_of_range_is_rejected_with_the_range() {
         let small = number::<u32>(1, 512);
-        assert_eq!((small("1"), small("512"), small("007")), (Ok(1), Ok(512), Ok(7)));
+        assert_eq!(
+            (small("1"), small("512"), small("007")),
+            (Ok(1), Ok(512), Ok(7))
+        );
         for text in ["513", "99999999999999999999"] {
-            assert_eq!(small(text), Err("too large: it can be 512 at most".to_owned()), "{text}");
+            assert_eq!(
+                small(text),
+                Err("too large: it can be 512 at most".to_owned()),
+                "{text}"
+            );
         }
         for text in ["", "0", "x", "-1", "1.5", "1 "] {
-            assert_eq!(small(text), Err("must be a whole number from 1 to 512".to_owned()), "{text}");
+            assert_eq!(
+                small(text),
+                Err("must be a whole number from 1 to 512".to_owned()),
+                "{text}"
+            );
         }
         assert_eq!(number(0, u64::MAX)("18446744073709551615"), Ok(u64::MAX));
     }
@@ -93,7 +121,15 @@ mod tests {
     #[test]
     fn ids_of_root_are_rejected() {
         assert_eq!(ids("7:8"), Ok((7, 8)));
-        for text in ["0:0", "7", "a:b", "7:8:9", "-1:1", "7:4294967295", "4294967295:7"] {
+        for text in [
+            "0:0",
+            "7",
+            "a:b",
+            "7:8:9",
+            "-1:1",
+            "7:4294967295",
+            "4294967295:7",
+        ] {
             assert!(ids(text).is_err(), "{text}");
         }
         assert!(id("4294967295").is_err_and(|why| why.contains("too large")));

@@ -73,7 +73,11 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let suites = suites(args.suites.as_deref(), args.linking)?;
     let chosen: Vec<&Suite> = match &args.names[..] {
         [] => suites.iter().collect(),
-        names => names.iter().map(|name| suites.named(name)).collect::<Result<_, _>>().map_err(Failure::option)?,
+        names => names
+            .iter()
+            .map(|name| suites.named(name))
+            .collect::<Result<_, _>>()
+            .map_err(Failure::option)?,
     };
     let signals = Signals::catch(PROGRAM)?;
     let supervisor = Arc::new(supervisor(&args.machine)?);
@@ -81,7 +85,13 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     // What waits for a run then gets an error, and leaves nothing behind.
     signals.end_with(move || ended.close());
     let toolbox = Toolbox::new(&supervisor, suites.clone(), Cache::none());
-    let width = |of: fn(&Suite) -> &str| chosen.iter().map(|suite| of(suite).chars().count()).max().unwrap_or(0);
+    let width = |of: fn(&Suite) -> &str| {
+        chosen
+            .iter()
+            .map(|suite| of(suite).chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths = (width(|suite| &suite.name), width(|suite| &suite.title));
     let mut all = Vec::new();
     let written = chosen.into_iter().try_for_each(|suite| {
@@ -90,7 +100,11 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             // What failed then failed for this.
             return Ok(());
         }
-        let shown = if args.json { Ok(()) } else { show(&line, widths) };
+        let shown = if args.json {
+            Ok(())
+        } else {
+            show(&line, widths)
+        };
         all.push(line);
         shown
     });
@@ -103,7 +117,11 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         answer(serde_json::to_string_pretty(&all).map_err(Failure::sandbox)?)?;
     }
     let usable = all.iter().all(|line| line.state == "available");
-    Ok(if usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if usable {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// Ours, and those of a directory. Every fault of its files is told in a line of its own.
@@ -124,8 +142,15 @@ fn of_directory(directory: &Path) -> Result<Suites, Failure> {
             complain(format_args!("millibox: {fault}"));
         }
         let count = faults.0.len();
-        let faults = if count == 1 { "a fault".to_owned() } else { format!("{count} faults") };
-        Failure::option(format!("--suites {}: {faults}, see above", directory.display()))
+        let faults = if count == 1 {
+            "a fault".to_owned()
+        } else {
+            format!("{count} faults")
+        };
+        Failure::option(format!(
+            "--suites {}: {faults}, see above",
+            directory.display()
+        ))
     })
 }
 
@@ -177,9 +202,19 @@ fn look_at<'s>(toolbox: &Toolbox<'_>, suite: &'s Suite, try_out: bool) -> Line<'
 
 fn show(line: &Line<'_>, (name, title): (usize, usize)) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    let mark = if line.state == "available" { '✓' } else { '✗' };
-    let linking = line.linking.map_or_else(String::new, |link| format!(" ({link})"));
-    writeln!(out, "{mark} {:name$}  {:title$}  {}{linking}", line.name, line.title, line.detail)?;
+    let mark = if line.state == "available" {
+        '✓'
+    } else {
+        '✗'
+    };
+    let linking = line
+        .linking
+        .map_or_else(String::new, |link| format!(" ({link})"));
+    writeln!(
+        out,
+        "{mark} {:name$}  {:title$}  {}{linking}",
+        line.name, line.title, line.detail
+    )?;
     if let Some(fallback) = &line.fallback {
         writeln!(out, "{:1$}{fallback}; to mend it:", "", name + title + 6)?;
     }

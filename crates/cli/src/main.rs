@@ -18,7 +18,11 @@
 //! | `doctor` | `millibox doctor` |
 //! | `languages` | `millibox languages` |
 #![forbid(unsafe_code)]
-#![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads")]
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "they panic where nobody reads"
+)]
 
 mod doctor;
 mod judge;
@@ -42,7 +46,13 @@ const PROGRAM: &str = "millibox";
 /// Runs programs in a sandbox that needs no privileges, limits and measures whole process
 /// trees, and costs little more than running the program without it.
 #[derive(Debug, Parser)]
-#[command(name = "millibox", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+#[command(
+    name = "millibox",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
 #[command(after_help = "\
 Examples:
   Can this machine hold programs, and if not, what mends it?
@@ -141,7 +151,10 @@ mod tests {
             let texts = [command.get_after_help(), command.get_after_long_help()];
             for text in texts.into_iter().flatten() {
                 let text = text.to_string();
-                let long: Vec<&str> = text.lines().filter(|line| line.chars().count() >= 100).collect();
+                let long: Vec<&str> = text
+                    .lines()
+                    .filter(|line| line.chars().count() >= 100)
+                    .collect();
                 assert!(long.is_empty(), "{}: {long:#?}", command.get_name());
             }
             command.get_subcommands().for_each(look);

@@ -52,7 +52,9 @@ impl Spot {
     /// Where a path leads; none if that is no regular file.
     pub fn of(path: &Path) -> Option<Spot> {
         match path.metadata() {
-            Ok(found) => found.is_file().then(|| Spot::There(found.dev(), found.ino())),
+            Ok(found) => found
+                .is_file()
+                .then(|| Spot::There(found.dev(), found.ino())),
             Err(_) => real(path).ok().map(Spot::NotYet),
         }
     }
@@ -76,9 +78,17 @@ impl ReportFile {
     /// Makes sure that it can be written.
     pub fn open(path: &Path) -> Result<ReportFile, Failure> {
         let place = Place::of(path);
-        let target = Target::open(path, &place)
-            .map_err(|error| Failure::option(format!("--report {}: cannot be written: {error}", path.display())))?;
-        Ok(ReportFile { path: path.to_owned(), place, target: Some(target) })
+        let target = Target::open(path, &place).map_err(|error| {
+            Failure::option(format!(
+                "--report {}: cannot be written: {error}",
+                path.display()
+            ))
+        })?;
+        Ok(ReportFile {
+            path: path.to_owned(),
+            place,
+            target: Some(target),
+        })
     }
 
     /// As it was given.
@@ -114,10 +124,17 @@ impl ReportFile {
 
     /// Writes it.
     pub fn write(&mut self, report: std::io::Result<Vec<u8>>) -> Result<(), Failure> {
-        let Some(target) = self.target.take() else { return Ok(()) };
+        let Some(target) = self.target.take() else {
+            return Ok(());
+        };
         report
             .and_then(|report| target.write(&report))
-            .map_err(|error| Failure::sandbox(format!("cannot write the report to {}: {error}", self.path.display())))
+            .map_err(|error| {
+                Failure::sandbox(format!(
+                    "cannot write the report to {}: {error}",
+                    self.path.display()
+                ))
+            })
     }
 }
 
@@ -125,8 +142,14 @@ impl Target {
     fn open(path: &Path, place: &Place) -> std::io::Result<Target> {
         // Opening these anew would write over what is there if they are files.
         let own = match place {
-            Place::Stdout => Some(fcntl_dupfd_cloexec(open_since_the_start(std::io::stdout())?, 3)?),
-            Place::Stderr => Some(fcntl_dupfd_cloexec(open_since_the_start(std::io::stderr())?, 3)?),
+            Place::Stdout => Some(fcntl_dupfd_cloexec(
+                open_since_the_start(std::io::stdout())?,
+                3,
+            )?),
+            Place::Stderr => Some(fcntl_dupfd_cloexec(
+                open_since_the_start(std::io::stderr())?,
+                3,
+            )?),
             Place::Path(_) => None,
         };
         if let Some(own) = own {
@@ -134,14 +157,20 @@ impl Target {
         }
         match path.metadata() {
             // A link is followed; one to a file that is open somewhere (/proc/self/fd/N) is written to.
-            Ok(found) if found.is_file() && !path.starts_with("/proc") && !path.starts_with("/dev/fd") => {
+            Ok(found)
+                if found.is_file()
+                    && !path.starts_with("/proc")
+                    && !path.starts_with("/dev/fd") =>
+            {
                 // The right to replace a file is its directory's, the right to write is its own.
                 OpenOptions::new().append(true).open(path)?;
                 Target::replace(path.canonicalize()?, Some(&found))
             }
             Ok(_) => Ok(Target::Write(OpenOptions::new().append(true).open(path)?)),
             // A link to what is not there yet leads to it all the same: so open(2) has it.
-            Err(error) if error.kind() == ErrorKind::NotFound => Target::replace(followed(path)?, None),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Target::replace(followed(path)?, None)
+            }
             Err(error) => Err(error),
         }
     }
@@ -153,7 +182,12 @@ impl Target {
             return Err(ErrorKind::IsADirectory.into());
         }
         // The kernel's own words, which tempfile wraps.
-        rustix::fs::accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?;
+        rustix::fs::accessat(
+            CWD,
+            directory,
+            Access::WRITE_OK | Access::EXEC_OK,
+            AtFlags::EACCESS,
+        )?;
         let mut temporaries = signals::temporaries();
         // As any new file: the umask takes away what it does.
         let temporary = tempfile::Builder::new()
@@ -163,9 +197,12 @@ impl Target {
         temporaries.push(temporary.path().to_owned());
         if let Some(old) = old {
             // Only root can give files away, and not to whom its user namespace knows nothing of.
-            let _ = std::os::unix::fs::fchown(temporary.as_file(), Some(old.uid()), Some(old.gid()));
+            let _ =
+                std::os::unix::fs::fchown(temporary.as_file(), Some(old.uid()), Some(old.gid()));
             // As for whoever writes to a file, without the bits that make it run as somebody else.
-            temporary.as_file().set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
+            temporary
+                .as_file()
+                .set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
         }
         Ok(Target::Replace(temporary, path))
     }
@@ -187,7 +224,9 @@ fn real(path: &Path) -> std::io::Result<PathBuf> {
     path.canonicalize().or_else(|_| {
         let path = followed(path)?;
         let directory = path.parent().unwrap_or(Path::new("/")).canonicalize()?;
-        Ok(path.file_name().map_or(directory.clone(), |name| directory.join(name)))
+        Ok(path
+            .file_name()
+            .map_or(directory.clone(), |name| directory.join(name)))
     })
 }
 
@@ -195,7 +234,9 @@ fn real(path: &Path) -> std::io::Result<PathBuf> {
 fn followed(path: &Path) -> std::io::Result<PathBuf> {
     let mut path = std::path::absolute(path)?;
     for _ in 0..MOST_LINKS {
-        let Ok(target) = path.read_link() else { return Ok(path) };
+        let Ok(target) = path.read_link() else {
+            return Ok(path);
+        };
         path = path.parent().unwrap_or(Path::new("/")).join(target);
     }
     Err(std::io::Error::from_raw_os_error(libc::ELOOP))
@@ -231,10 +272,16 @@ mod tests {
         for mode in [0o600, 0o664] {
             std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             let old = path.metadata().unwrap();
-            ReportFile::open(&path).unwrap().write(Ok("new".into())).unwrap();
+            ReportFile::open(&path)
+                .unwrap()
+                .write(Ok("new".into()))
+                .unwrap();
             let new = path.metadata().unwrap();
             assert_ne!(old.ino(), new.ino());
-            assert_eq!((old.mode(), old.uid(), old.gid()), (new.mode(), new.uid(), new.gid()));
+            assert_eq!(
+                (old.mode(), old.uid(), old.gid()),
+                (new.mode(), new.uid(), new.gid())
+            );
         }
     }
 
@@ -246,7 +293,10 @@ mod tests {
         std::os::unix::fs::symlink("sub/link", at("link")).unwrap();
         std::os::unix::fs::symlink("../r.json", at("sub/link")).unwrap();
         for report in ["one", "another"] {
-            ReportFile::open(&at("link")).unwrap().write(Ok(report.into())).unwrap();
+            ReportFile::open(&at("link"))
+                .unwrap()
+                .write(Ok(report.into()))
+                .unwrap();
             assert!(at("link").is_symlink() && at("sub/link").is_symlink());
             assert_eq!(std::fs::read_to_string(at("r.json")).unwrap(), report);
         }
@@ -257,7 +307,12 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_said_first() {
         let directory = tempfile::tempdir().unwrap();
-        for path in [directory.path().to_owned(), directory.path().join("none/r.json"), "/".into(), "".into()] {
+        for path in [
+            directory.path().to_owned(),
+            directory.path().join("none/r.json"),
+            "/".into(),
+            "".into(),
+        ] {
             let failure = ReportFile::open(&path).err().unwrap();
             assert!(failure.message.starts_with("--report "), "{failure}");
         }

@@ -43,9 +43,14 @@ pub struct Work {
 
 /// Says of what is there and can be no package that it is none: whoever opens a FIFO may wait for ever.
 pub fn can_be_package(path: &Path) -> bool {
-    let other = path.metadata().is_ok_and(|found| !found.is_dir() && !found.is_file());
+    let other = path
+        .metadata()
+        .is_ok_and(|found| !found.is_dir() && !found.is_file());
     if other {
-        complain(format_args!("{}: error: neither a directory nor a zip archive", path.display()));
+        complain(format_args!(
+            "{}: error: neither a directory nor a zip archive",
+            path.display()
+        ));
     }
     !other
 }
@@ -68,18 +73,35 @@ pub struct Shop {
 
 impl Shop {
     /// Starts the machine, which `signals` will stop. `jobs` is for who says nothing, and so are no `cpus`.
-    pub fn open(work: &Work, jobs: Option<u16>, cpus: &[usize], signals: &Signals) -> Result<Shop, Failure> {
+    pub fn open(
+        work: &Work,
+        jobs: Option<u16>,
+        cpus: &[usize],
+        signals: &Signals,
+    ) -> Result<Shop, Failure> {
         let suites = suites(work.suites.as_deref(), work.linking)?;
-        let cache = if work.no_cache { Cache::none() } else { cache() };
+        let cache = if work.no_cache {
+            Cache::none()
+        } else {
+            cache()
+        };
         let jobs = work.jobs.or(jobs).map(usize::from);
-        let machine = Machine::start(work.machine.builder(), jobs, cpus).map_err(|error| match error {
-            MachineError::Supervisor(error) => error.into(),
-            error => Failure { step: "request", ..Failure::sandbox(error) },
-        })?;
+        let machine =
+            Machine::start(work.machine.builder(), jobs, cpus).map_err(|error| match error {
+                MachineError::Supervisor(error) => error.into(),
+                error => Failure {
+                    step: "request",
+                    ..Failure::sandbox(error)
+                },
+            })?;
         let machine = Arc::new(machine);
         let stopped = machine.clone();
         // What waits for a run then gets an error, and leaves nothing behind.
         signals.end_with(move || stopped.stop());
-        Ok(Shop { machine, suites, cache })
+        Ok(Shop {
+            machine,
+            suites,
+            cache,
+        })
     }
 }

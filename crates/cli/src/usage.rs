@@ -19,7 +19,10 @@ pub fn with_hint(mut error: Error) -> Error {
     let unknown = error.get(ContextKind::InvalidSubcommand);
     if unknown == Some(&ContextValue::String("bench".to_owned())) {
         let hint = "the experiments are run by the executable `millibox-lab`";
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![hint.into()]),
+        );
     }
     error
 }

@@ -32,7 +32,10 @@ pub fn size(text: &str) -> Result<u64, String> {
 
 /// The size, if it is one; and if it fits.
 fn bytes(text: &str) -> Option<Option<u64>> {
-    let end = text.bytes().position(|byte| !byte.is_ascii_digit() && byte != b'.').unwrap_or(text.len());
+    let end = text
+        .bytes()
+        .position(|byte| !byte.is_ascii_digit() && byte != b'.')
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let unit = unit.to_ascii_lowercase();
     let unit = match unit.strip_suffix("ib") {
@@ -40,7 +43,10 @@ fn bytes(text: &str) -> Option<Option<u64>> {
         Some(unit) => unit,
         None => unit.strip_suffix('b').unwrap_or(&unit),
     };
-    let shift = 10 * ["", "k", "m", "g", "t", "p"].iter().position(|known| *known == unit)?;
+    let shift = 10
+        * ["", "k", "m", "g", "t", "p"]
+            .iter()
+            .position(|known| *known == unit)?;
     // `1.5` bytes are nobody's size.
     let (whole, fraction) = match number.split_once('.') {
         Some((whole, fraction)) if shift > 0 && fraction.len() <= 15 => (whole, fraction),
@@ -52,22 +58,30 @@ fn bytes(text: &str) -> Option<Option<u64>> {
     if !is_number(whole) {
         return None;
     }
-    let Ok(whole) = whole.parse::<u64>() else { return Some(None) };
+    let Ok(whole) = whole.parse::<u64>() else {
+        return Some(None);
+    };
     Some(u64::try_from((u128::from(whole) << shift) + (fraction << shift) / parts_of_one).ok())
 }
 
 /// A size that is not 0.
 pub fn positive_size(text: &str) -> Result<u64, String> {
-    size(text).and_then(|bytes| if bytes == 0 { Err("must be more than 0".to_owned()) } else { Ok(bytes) })
+    size(text).and_then(|bytes| {
+        if bytes == 0 {
+            Err("must be more than 0".to_owned())
+        } else {
+            Ok(bytes)
+        }
+    })
 }
 
 /// Memory in which a program can run at all.
 pub fn memory(text: &str) -> Result<u64, String> {
     size(text).and_then(|bytes| match bytes {
         // Who leaves the unit out means mebibytes.
-        1..=0xf_ffff if text.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Err(format!("{text} bytes are too few for any program; {text} MiB are {text}M"))
-        }
+        1..=0xf_ffff if text.bytes().all(|byte| byte.is_ascii_digit()) => Err(format!(
+            "{text} bytes are too few for any program; {text} MiB are {text}M"
+        )),
         0..=0xf_ffff => Err("must be at least 1M".to_owned()),
         bytes => Ok(bytes),
     })
@@ -76,7 +90,13 @@ pub fn memory(text: &str) -> Result<u64, String> {
 /// A time limit, bounded like one that a package states.
 pub fn time_limit(text: &str) -> Result<Duration, String> {
     const DAY: Duration = Duration::from_secs(86_400);
-    time(text).and_then(|time| if time > DAY { Err("must be at most a day".to_owned()) } else { Ok(time) })
+    time(text).and_then(|time| {
+        if time > DAY {
+            Err("must be at most a day".to_owned())
+        } else {
+            Ok(time)
+        }
+    })
 }
 
 /// As many as a CPU affinity can name.
@@ -95,7 +115,9 @@ pub fn bandwidth(text: &str) -> Result<(Duration, Duration), String> {
         return Err("PERIOD must be between 1ms and 1s".to_owned());
     }
     if max > period * MOST_CPUS {
-        return Err(format!("MAX can be at most {MOST_CPUS} times PERIOD, all the time of as many CPUs"));
+        return Err(format!(
+            "MAX can be at most {MOST_CPUS} times PERIOD, all the time of as many CPUs"
+        ));
     }
     Ok((max, period))
 }
@@ -114,9 +136,15 @@ pub fn rlimit(text: &str) -> Result<(String, u64), String> {
         })?,
     };
     // The library knows the names.
-    Request::new("/").rlimit(name, value).check().map_err(|error| error.to_string())?;
+    Request::new("/")
+        .rlimit(name, value)
+        .check()
+        .map_err(|error| error.to_string())?;
     let name = name.to_ascii_uppercase();
-    Ok((name.strip_prefix("RLIMIT_").unwrap_or(&name).to_owned(), value))
+    Ok((
+        name.strip_prefix("RLIMIT_").unwrap_or(&name).to_owned(),
+        value,
+    ))
 }
 
 /// A set of CPUs. (A type of its own: clap takes a plain `Vec` for a repeated option.)
@@ -125,8 +153,14 @@ pub struct Cpus(pub Vec<usize>);
 
 /// `0,2,4-7`.
 pub fn cpus(text: &str) -> Result<Cpus, String> {
-    let wrong = || "must be a list of numbers and ranges from 0 to 1023, for example 0,2,4-7".to_owned();
-    let number = |text: &str| text.parse::<usize>().ok().filter(|cpu| *cpu < 1024).ok_or_else(wrong);
+    let wrong =
+        || "must be a list of numbers and ranges from 0 to 1023, for example 0,2,4-7".to_owned();
+    let number = |text: &str| {
+        text.parse::<usize>()
+            .ok()
+            .filter(|cpu| *cpu < 1024)
+            .ok_or_else(wrong)
+    };
     let mut cpus = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -146,14 +180,20 @@ pub fn variable(text: OsString) -> Result<(OsString, OsString), String> {
     let bytes = text.as_bytes();
     match bytes.iter().position(|&byte| byte == b'=') {
         None | Some(0) => Err("must be NAME=VALUE; nothing is inherited".to_owned()),
-        Some(at) => Ok((OsStr::from_bytes(&bytes[..at]).to_owned(), OsStr::from_bytes(&bytes[at + 1..]).to_owned())),
+        Some(at) => Ok((
+            OsStr::from_bytes(&bytes[..at]).to_owned(),
+            OsStr::from_bytes(&bytes[at + 1..]).to_owned(),
+        )),
     }
 }
 
 /// A file for a standard stream. Elsewhere `-` is such a stream itself, so nobody means a file by it.
 pub fn stream(path: PathBuf) -> Result<PathBuf, String> {
     if path.as_os_str() == "-" {
-        return Err("leave the option out for millibox's own stream, or write ./- for a file of this name".to_owned());
+        return Err(
+            "leave the option out for millibox's own stream, or write ./- for a file of this name"
+                .to_owned(),
+        );
     }
     Ok(path)
 }
@@ -171,7 +211,9 @@ pub fn inside(path: OsString) -> Result<PathBuf, String> {
 /// Where something is mounted: a path inside that is not the root.
 pub fn mount_point(path: OsString) -> Result<PathBuf, String> {
     match inside(path) {
-        Ok(path) if path.parent().is_none() => Err("nothing can be mounted over / itself, only below it".to_owned()),
+        Ok(path) if path.parent().is_none() => {
+            Err("nothing can be mounted over / itself, only below it".to_owned())
+        }
         other => other,
     }
 }
@@ -198,7 +240,10 @@ pub fn bind(text: OsString) -> Result<Bind, String> {
     let source = std::path::absolute(&source).map_err(|error| error.to_string())?;
     // What the sandbox's own user may not see is its own to say; but it would say no more of this.
     if let Err(error) = std::fs::metadata(&source)
-        && matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+        && matches!(
+            error.kind(),
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+        )
     {
         return Err(error.to_string());
     }
@@ -229,11 +274,23 @@ pub fn tmpfs(text: OsString) -> Result<Tmpfs, String> {
     if parts.len() > 3 {
         return Err(wrong());
     }
-    let text = |index: usize| parts.get(index).map(|part| part.to_str().ok_or_else(wrong)).transpose();
+    let text = |index: usize| {
+        parts
+            .get(index)
+            .map(|part| part.to_str().ok_or_else(wrong))
+            .transpose()
+    };
     let size = text(1)?.map(positive_size).transpose()?;
     // The root directory is one. The kernel counts them in bytes as well, 1 KiB each (BOGO_INODE_SIZE in mm/shmem.c).
-    let inodes = text(2)?.map(number(1, u64::MAX >> 10)).transpose().map_err(|why| format!("INODES: {why}"))?;
-    Ok(Tmpfs { at: mount_point(parts[0].clone())?, size, inodes })
+    let inodes = text(2)?
+        .map(number(1, u64::MAX >> 10))
+        .transpose()
+        .map_err(|why| format!("INODES: {why}"))?;
+    Ok(Tmpfs {
+        at: mount_point(parts[0].clone())?,
+        size,
+        inodes,
+    })
 }
 
 /// Splits at colons that have no backslash before them. There is always one field.
@@ -309,40 +366,70 @@ mod tests {
         ] {
             assert!(size(text).is_err(), "{text}");
         }
-        for text in ["99999999999999999999", "18446744073709551616", "16777216T", "99999999999999999999.5M"] {
-            assert!(size(text).is_err_and(|why| why.starts_with("too large")), "{text}");
+        for text in [
+            "99999999999999999999",
+            "18446744073709551616",
+            "16777216T",
+            "99999999999999999999.5M",
+        ] {
+            assert!(
+                size(text).is_err_and(|why| why.starts_with("too large")),
+                "{text}"
+            );
         }
         // All units that are taken are told.
-        let taken: String = ('A'..='Z').filter(|unit| size(&format!("1{unit}iB")).is_ok()).collect();
+        let taken: String = ('A'..='Z')
+            .filter(|unit| size(&format!("1{unit}iB")).is_ok())
+            .collect();
         assert_eq!(taken, "GKMPT");
-        assert!(size("64Q").is_err_and(|why| why.contains("K, M, G, T, P (powers of 1024; KiB and KB mean the same)")));
+        assert!(size("64Q").is_err_and(|why| {
+            why.contains("K, M, G, T, P (powers of 1024; KiB and KB mean the same)")
+        }));
         assert!(positive_size("0").is_err());
-        assert_eq!((memory("1M"), memory("1048576")), (Ok(1 << 20), Ok(1 << 20)));
-        assert_eq!(memory("256"), Err("256 bytes are too few for any program; 256 MiB are 256M".to_owned()));
+        assert_eq!(
+            (memory("1M"), memory("1048576")),
+            (Ok(1 << 20), Ok(1 << 20))
+        );
+        assert_eq!(
+            memory("256"),
+            Err("256 bytes are too few for any program; 256 MiB are 256M".to_owned())
+        );
         assert!(memory("0").is_err() && memory("64K").is_err());
         assert_eq!(shown_size(64 << 20), "64 MiB");
         assert_eq!(shown_size((64 << 20) + 1), "67108865 bytes");
-        assert_eq!([0, 1, 1 << 10, 3 << 40].map(shown_size), ["0 bytes", "1 byte", "1 KiB", "3 TiB"]);
+        assert_eq!(
+            [0, 1, 1 << 10, 3 << 40].map(shown_size),
+            ["0 bytes", "1 byte", "1 KiB", "3 TiB"]
+        );
     }
 
     #[test]
     fn number_too_large_is_named_in_rlimits_and_tmpfs() {
         assert!(rlimit("NOFILE=99999999999999999999").is_err_and(|why| why.contains("too large")));
-        assert!(tmpfs("/tmp:1M:99999999999999999999".into()).is_err_and(|why| why.contains("too large")));
+        assert!(
+            tmpfs("/tmp:1M:99999999999999999999".into())
+                .is_err_and(|why| why.contains("too large"))
+        );
     }
 
     #[test]
     fn time_limits() {
         assert_eq!(time_limit("1d"), Ok(Duration::from_secs(86_400)));
         for text in ["1d 1ns", "10000000000000000000s"] {
-            assert!(time_limit(text).is_err_and(|why| why.contains("at most a day")), "{text}");
+            assert!(
+                time_limit(text).is_err_and(|why| why.contains("at most a day")),
+                "{text}"
+            );
         }
         assert!(time_limit("0s").is_err());
     }
 
     #[test]
     fn bandwidths() {
-        assert_eq!(bandwidth("50ms/100ms"), Ok((Duration::from_millis(50), Duration::from_millis(100))));
+        assert_eq!(
+            bandwidth("50ms/100ms"),
+            Ok((Duration::from_millis(50), Duration::from_millis(100)))
+        );
         for text in ["50ms", "50ms/", "10us/100ms", "1ms/2s", "50%", "1ms/1us"] {
             assert!(bandwidth(text).is_err(), "{text}");
         }
@@ -352,7 +439,10 @@ mod tests {
     fn rlimits() {
         assert_eq!(rlimit("NOFILE=64"), Ok(("NOFILE".to_owned(), 64)));
         assert_eq!(rlimit("stack=8M"), Ok(("STACK".to_owned(), 8 << 20)));
-        assert_eq!(rlimit("RLIMIT_CORE=unlimited"), Ok(("CORE".to_owned(), u64::MAX)));
+        assert_eq!(
+            rlimit("RLIMIT_CORE=unlimited"),
+            Ok(("CORE".to_owned(), u64::MAX))
+        );
         assert!(rlimit("FILES=1").is_err_and(|why| why.contains("NOFILE")));
         for text in ["NOFILE", "NOFILE=", "NOFILE=x", "=1"] {
             assert!(rlimit(text).is_err(), "{text}");
@@ -378,27 +468,70 @@ mod tests {
 
     #[test]
     fn binds() {
-        let bound = |source: &str, at: &str| Ok(Bind { source: source.into(), at: at.into() });
+        let bound = |source: &str, at: &str| {
+            Ok(Bind {
+                source: source.into(),
+                at: at.into(),
+            })
+        };
         assert_eq!(bind("/usr".into()), bound("/usr", "/usr"));
         assert_eq!(bind("/usr/:/opt/".into()), bound("/usr/", "/opt"));
         assert_eq!(bind("/:/a\\:b".into()), bound("/", "/a:b"));
         let here = std::env::current_dir().unwrap();
-        assert_eq!(bind(".:/w".into()), Ok(Bind { source: here.clone(), at: "/w".into() }));
-        assert_eq!(bind(".".into()), Ok(Bind { source: here.clone(), at: here }));
-        for text in
-            ["", ":/a", "/usr:", "/usr:a", "/usr:/a/../b", "/usr:/a:/b", "/there/is/none", "/", "/usr:/", "/usr:/."]
-        {
+        assert_eq!(
+            bind(".:/w".into()),
+            Ok(Bind {
+                source: here.clone(),
+                at: "/w".into()
+            })
+        );
+        assert_eq!(
+            bind(".".into()),
+            Ok(Bind {
+                source: here.clone(),
+                at: here
+            })
+        );
+        for text in [
+            "",
+            ":/a",
+            "/usr:",
+            "/usr:a",
+            "/usr:/a/../b",
+            "/usr:/a:/b",
+            "/there/is/none",
+            "/",
+            "/usr:/",
+            "/usr:/.",
+        ] {
             assert!(bind(text.into()).is_err(), "{text}");
         }
     }
 
     #[test]
     fn tmpfses() {
-        let at = |size, inodes| Ok(Tmpfs { at: "/tmp".into(), size, inodes });
+        let at = |size, inodes| {
+            Ok(Tmpfs {
+                at: "/tmp".into(),
+                size,
+                inodes,
+            })
+        };
         assert_eq!(tmpfs("/tmp".into()), at(None, None));
         assert_eq!(tmpfs("/tmp:1M".into()), at(Some(1 << 20), None));
         assert_eq!(tmpfs("/tmp:1M:100".into()), at(Some(1 << 20), Some(100)));
-        for text in ["", "tmp", "/tmp:", "/tmp:x", "/tmp:0", "/tmp:1M:0", "/tmp:1M:x", "/tmp:1M:1:1", "/a/../b", "/"] {
+        for text in [
+            "",
+            "tmp",
+            "/tmp:",
+            "/tmp:x",
+            "/tmp:0",
+            "/tmp:1M:0",
+            "/tmp:1M:x",
+            "/tmp:1M:1:1",
+            "/a/../b",
+            "/",
+        ] {
             assert!(tmpfs(text.into()).is_err(), "{text}");
         }
     }

@@ -22,9 +22,18 @@ const TESTS: usize = 20;
 const ROUNDS: usize = 5;
 /// The programs, sorted by name as in the package.
 const PROGRAMS: [(&str, &str); 3] = [
-    ("cache.c", "static unsigned all[1 << 15];\n#define STEP sum += all[x >> 17]++\n#define TIMES 50000000\n"),
-    ("memory.c", "static unsigned all[1 << 22];\n#define STEP sum += all[x >> 10]++\n#define TIMES 20000000\n"),
-    ("registers.c", "#define STEP sum ^= x\n#define TIMES 100000000\n"),
+    (
+        "cache.c",
+        "static unsigned all[1 << 15];\n#define STEP sum += all[x >> 17]++\n#define TIMES 50000000\n",
+    ),
+    (
+        "memory.c",
+        "static unsigned all[1 << 22];\n#define STEP sum += all[x >> 10]++\n#define TIMES 20000000\n",
+    ),
+    (
+        "registers.c",
+        "#define STEP sum ^= x\n#define TIMES 100000000\n",
+    ),
 ];
 const MAIN: &str = "#include <stdio.h>\nint main(void) {\n    unsigned x = 1, sum = 0;\n    for (long i = 0; i < \
                     TIMES; i++) { x = x * 1664525 + 1013904223; STEP; }\n    printf(\"%u\\n\", sum);\n}\n";
@@ -42,14 +51,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     for round in 0..=ROUNDS {
         for (kind, jobs) in [1, cpus].into_iter().enumerate() {
             let machine = Machine::start(Supervisor::builder().backend(backend), Some(jobs), &[])?;
-            let judge = Judge::new(&machine, Suites::builtin(), Cache::of_user()?, Options::default());
+            let judge = Judge::new(
+                &machine,
+                Suites::builtin(),
+                Cache::of_user()?,
+                Options::default(),
+            );
             let prepared = judge.problem(millibox_package::read(package.path())?, &mut |_| ())?;
             // One program at a time, so that only equal programs run in parallel.
             for (program, submission) in prepared.problem().submissions.iter().enumerate() {
                 let report = judge.submission(&prepared, submission, &mut |_| ());
-                let used: Vec<u64> = report.tests.iter().filter_map(|test| test.cpu_time_ns()).collect();
+                let used: Vec<u64> = report
+                    .tests
+                    .iter()
+                    .filter_map(|test| test.cpu_time_ns())
+                    .collect();
                 if used.len() != TESTS {
-                    return Err(format!("{}: {} ({})", report.name, report.words(), report.reason).into());
+                    return Err(
+                        format!("{}: {} ({})", report.name, report.words(), report.reason).into(),
+                    );
                 }
                 if round > 0 {
                     times[kind][program].extend(used);
@@ -57,7 +77,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    println!("{TESTS} tests, {ROUNDS} rounds, {cpus} CPUs, CPU time of a test, medians and quartiles");
+    println!(
+        "{TESTS} tests, {ROUNDS} rounds, {cpus} CPUs, CPU time of a test, medians and quartiles"
+    );
     for (program, (name, _)) in PROGRAMS.iter().enumerate() {
         let [alone, busy] = [0, 1].map(|kind| quartiles(&mut times[kind][program]));
         println!(
@@ -87,13 +109,20 @@ fn write(package: &Path) -> std::io::Result<()> {
         std::fs::create_dir_all(path.parent().unwrap_or(package))?;
         std::fs::write(path, text)
     };
-    put("problem.yaml".to_owned(), "name: Fair times\nvalidation: custom\nlimits: {time_limit: 20}\n")?;
+    put(
+        "problem.yaml".to_owned(),
+        "name: Fair times\nvalidation: custom\nlimits: {time_limit: 20}\n",
+    )?;
     put("output_validators/any.sh".to_owned(), "exit 42\n")?;
     for test in 0..TESTS {
         put(format!("data/secret/{test:02}.in"), "")?;
         put(format!("data/secret/{test:02}.ans"), "")?;
     }
-    let submission =
-        |(name, begin): &(&str, &str)| put(format!("submissions/accepted/{name}"), &format!("{begin}{MAIN}"));
+    let submission = |(name, begin): &(&str, &str)| {
+        put(
+            format!("submissions/accepted/{name}"),
+            &format!("{begin}{MAIN}"),
+        )
+    };
     PROGRAMS.iter().try_for_each(submission)
 }

@@ -33,7 +33,8 @@ use std::time::{Duration, Instant};
 const TESTS: usize = 100;
 const WORK: Duration = Duration::from_millis(5);
 const ROUNDS: usize = 7;
-const LOOP: &str = r#"i=0; while [ $i -lt $1 ]; do "$2" work <"$3" >"$4" && $5 || exit 1; i=$((i+1)); done"#;
+const LOOP: &str =
+    r#"i=0; while [ $i -lt $1 ]; do "$2" work <"$3" >"$4" && $5 || exit 1; i=$((i+1)); done"#;
 /// The loop's checker where it has none, and the smallest checker.
 const CHECKERS: [&str; 2] = [":", "/bin/true"];
 
@@ -61,7 +62,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cpus = std::thread::available_parallelism()?.get();
     let mut supervisor = Supervisor::builder().slots(cpus).start()?;
     if !supervisor.declined().is_empty() && supervisor.backend() == millibox::Backend::Rlimit {
-        supervisor = Supervisor::builder().slots(cpus).backend(BackendChoice::Rlimit).start()?;
+        supervisor = Supervisor::builder()
+            .slots(cpus)
+            .backend(BackendChoice::Rlimit)
+            .start()?;
     }
     let files = Arc::new(private_directory(supervisor.ids())?);
     let place = files.path().to_owned();
@@ -85,47 +89,88 @@ fn main() -> Result<(), Box<dyn Error>> {
     accept.argv = vec!["/bin/true".into()];
     let data = tempfile::tempdir()?;
     // In this convention, exit status 0 alone accepts.
-    let accept =
-        OutputValidator::new(&supervisor, accept, Convention::Testlib, data.path(), &model::Limits::default())?;
+    let accept = OutputValidator::new(
+        &supervisor,
+        accept,
+        Convention::Testlib,
+        data.path(),
+        &model::Limits::default(),
+    )?;
     let custom = CheckerInstance::Custom(Arc::new(accept));
 
     let compiled = [Link::Dynamic, Link::Static].map(|link| compiled(&supervisor, link));
     let [dynamic, statically] = compiled;
     let (dynamic, statically) = (dynamic?, statically?);
 
-    println!("{TESTS} tests of {WORK:?}, backend {}, {cpus} CPUs, medians of {ROUNDS}", supervisor.backend());
+    println!(
+        "{TESTS} tests of {WORK:?}, backend {}, {cpus} CPUs, medians of {ROUNDS}",
+        supervisor.backend()
+    );
     for threads in if cpus > 1 { vec![1, cpus] } else { vec![1] } {
         let mut all = [const { Vec::new() }; 8];
         for round in 0..=ROUNDS {
             let output = |thread| place.join(format!("output{thread}"));
             let times = [
-                at_once(threads, |thread| shell(&program, &input, &output(thread), CHECKERS[0]))?,
-                at_once(threads, |_| judged(&supervisor, &executable, &input, &CheckerInstance::Tokens))?,
-                at_once(threads, |thread| shell(&program, &input, &output(thread), CHECKERS[1]))?,
-                at_once(threads, |_| judged(&supervisor, &executable, &input, &custom))?,
-                at_once(threads, |thread| shell(&on_host(&dynamic), &input, &output(thread), CHECKERS[0]))?,
-                at_once(threads, |_| judged(&supervisor, &dynamic, &input, &CheckerInstance::Tokens))?,
-                at_once(threads, |thread| shell(&on_host(&statically), &input, &output(thread), CHECKERS[0]))?,
-                at_once(threads, |_| judged(&supervisor, &statically, &input, &CheckerInstance::Tokens))?,
+                at_once(threads, |thread| {
+                    shell(&program, &input, &output(thread), CHECKERS[0])
+                })?,
+                at_once(threads, |_| {
+                    judged(&supervisor, &executable, &input, &CheckerInstance::Tokens)
+                })?,
+                at_once(threads, |thread| {
+                    shell(&program, &input, &output(thread), CHECKERS[1])
+                })?,
+                at_once(threads, |_| {
+                    judged(&supervisor, &executable, &input, &custom)
+                })?,
+                at_once(threads, |thread| {
+                    shell(&on_host(&dynamic), &input, &output(thread), CHECKERS[0])
+                })?,
+                at_once(threads, |_| {
+                    judged(&supervisor, &dynamic, &input, &CheckerInstance::Tokens)
+                })?,
+                at_once(threads, |thread| {
+                    shell(&on_host(&statically), &input, &output(thread), CHECKERS[0])
+                })?,
+                at_once(threads, |_| {
+                    judged(&supervisor, &statically, &input, &CheckerInstance::Tokens)
+                })?,
             ];
             // The first round warms the caches.
             if round > 0 {
-                all.iter_mut().zip(times).for_each(|(all, time)| all.push(time));
+                all.iter_mut()
+                    .zip(times)
+                    .for_each(|(all, time)| all.push(time));
             }
         }
         println!("{threads} in parallel, for each test:");
         let per_test = |time: Duration| time.as_secs_f64() * 1000.0 / TESTS as f64;
-        let [bare, boxed, bare_checked, boxed_checked, bare_dynamic, boxed_dynamic, bare_static, boxed_static] =
-            all.map(median);
+        let [
+            bare,
+            boxed,
+            bare_checked,
+            boxed_checked,
+            bare_dynamic,
+            boxed_dynamic,
+            bare_static,
+            boxed_static,
+        ] = all.map(median);
         for (what, bare, boxed) in [
             ("tokens compared", bare, boxed),
-            ("and a checker that is a program", bare_checked, boxed_checked),
+            (
+                "and a checker that is a program",
+                bare_checked,
+                boxed_checked,
+            ),
             ("C++, dynamic", bare_dynamic, boxed_dynamic),
             ("C++, static", bare_static, boxed_static),
             ("C++, static; loop: dynamic", bare_dynamic, boxed_static),
         ] {
             let (bare, boxed) = (per_test(bare), per_test(boxed));
-            println!("  {what:32} loop {bare:6.2} ms   judge {boxed:6.2} ms   ratio {:.2}", boxed / bare);
+            println!(
+                "  {what:32} loop {bare:6.2} ms   judge {boxed:6.2} ms   ratio {:.2}",
+                boxed / bare
+            );
         }
     }
     Ok(())
@@ -136,12 +181,21 @@ fn compiled(supervisor: &Supervisor, link: Link) -> Result<Executable, Box<dyn E
     let directory = tempfile::tempdir()?;
     let source = directory.path().join("main.cpp");
     std::fs::write(&source, CPP.replace("WORK", &WORK.as_nanos().to_string()))?;
-    let toolbox = Toolbox::new(supervisor, Suites::builtin().with_linking(link), Cache::none());
+    let toolbox = Toolbox::new(
+        supervisor,
+        Suites::builtin().with_linking(link),
+        Cache::none(),
+    );
     let suite = toolbox.suites().named("cpp")?;
-    if toolbox.linking(suite)?.is_none_or(|linked| linked.link != link) {
+    if toolbox
+        .linking(suite)?
+        .is_none_or(|linked| linked.link != link)
+    {
         return Err(format!("a {link} program cannot be linked here").into());
     }
-    Ok(toolbox.compile(suite, &[source], &Options::default()).result?)
+    Ok(toolbox
+        .compile(suite, &[source], &Options::default())
+        .result?)
 }
 
 /// Where its one file is outside of the sandbox.
@@ -169,9 +223,13 @@ fn at_once(
     let begin = Instant::now();
     std::thread::scope(|scope| {
         let what = &what;
-        let all: Vec<_> =
-            (0..threads).map(|thread| scope.spawn(move || what(thread).map_err(|error| error.to_string()))).collect();
-        all.into_iter().try_for_each(|one| one.join().unwrap_or_else(|_| Err("a thread panicked".to_owned())))
+        let all: Vec<_> = (0..threads)
+            .map(|thread| scope.spawn(move || what(thread).map_err(|error| error.to_string())))
+            .collect();
+        all.into_iter().try_for_each(|one| {
+            one.join()
+                .unwrap_or_else(|_| Err("a thread panicked".to_owned()))
+        })
     })?;
     Ok(begin.elapsed())
 }
@@ -183,7 +241,11 @@ fn shell(program: &Path, input: &Path, output: &Path, checker: &str) -> Result<(
         .args([program, input, output])
         .arg(checker)
         .stdin(Stdio::null());
-    if command.status()?.success() { Ok(()) } else { Err("the loop failed".into()) }
+    if command.status()?.success() {
+        Ok(())
+    } else {
+        Err("the loop failed".into())
+    }
 }
 
 fn judged(
@@ -200,9 +262,22 @@ fn judged(
         output: 8 << 20,
         processes: 1,
     };
-    let case = Case { input, answer: Some(input), arguments: &[], flags: &[] };
+    let case = Case {
+        input,
+        answer: Some(input),
+        arguments: &[],
+        flags: &[],
+    };
     for _ in 0..TESTS {
-        let result = judge(&mut worker, &Trial { executable, case, limits: &limits }, checker);
+        let result = judge(
+            &mut worker,
+            &Trial {
+                executable,
+                case,
+                limits: &limits,
+            },
+            checker,
+        );
         if result.verdict != Verdict::Accepted {
             return Err(format!("{result:?}").into());
         }

@@ -40,7 +40,11 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
-    let number = |index: usize, default: u64| arguments.get(index).map_or(Ok(default), |text| text.parse());
+    let number = |index: usize, default: u64| {
+        arguments
+            .get(index)
+            .map_or(Ok(default), |text| text.parse())
+    };
     match arguments.get(1).map(String::as_str) {
         Some("ask") => talk(number(2, 0)?, true),
         Some("answer") => talk(number(2, 0)?, false),
@@ -85,9 +89,22 @@ const HOUR: Limits = Limits {
 impl Table<'_> {
     fn play(&self, mode: Mode, cpus: &[usize]) -> Result<Duration> {
         let mut worker = Worker::new(self.supervisor).cpus(cpus.iter().copied());
-        let case = Case { input: self.input, answer: Some(self.input), arguments: &[], flags: &[] };
-        let result =
-            judge(&mut worker, &Trial { executable: &self.solution, case, limits: &HOUR }, &self.interactor, mode);
+        let case = Case {
+            input: self.input,
+            answer: Some(self.input),
+            arguments: &[],
+            flags: &[],
+        };
+        let result = judge(
+            &mut worker,
+            &Trial {
+                executable: &self.solution,
+                case,
+                limits: &HOUR,
+            },
+            &self.interactor,
+            mode,
+        );
         match (result.verdict, result.run) {
             (Verdict::Accepted, Some(run)) => Ok(Duration::from_nanos(run.figures.real_time_ns)),
             (verdict, _) => Err(format!("{verdict:?}: {}", result.reason).into()),
@@ -114,14 +131,28 @@ fn bare(program: &Path, sessions: bool, queries: u64, cpus: &[usize]) -> Result<
         }
     };
     let begin = Instant::now();
-    let mut answers = command().args(["answer", &queries]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let (Some(to), Some(from)) = (answers.stdin.take(), answers.stdout.take()) else { return Err("no pipes".into()) };
-    let mut asks = command().args(["ask", &queries]).stdin(from).stdout(to).spawn()?;
+    let mut answers = command()
+        .args(["answer", &queries])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let (Some(to), Some(from)) = (answers.stdin.take(), answers.stdout.take()) else {
+        return Err("no pipes".into());
+    };
+    let mut asks = command()
+        .args(["ask", &queries])
+        .stdin(from)
+        .stdout(to)
+        .spawn()?;
     sched_setaffinity(None, &all)?;
     let well = asks.wait()?.success();
     let taken = begin.elapsed();
     answers.wait()?;
-    if well { Ok(taken) } else { Err("the bare programs have failed".into()) }
+    if well {
+        Ok(taken)
+    } else {
+        Err("the bare programs have failed".into())
+    }
 }
 
 fn measure(queries: u64, rounds: u64) -> Result<()> {
@@ -133,7 +164,9 @@ fn measure(queries: u64, rounds: u64) -> Result<()> {
     let input = tempfile::NamedTempFile::new()?;
     let executable = |role: &str| Executable {
         world: World::minimal().read_only(files.path(), "/judge/program"),
-        argv: ["/judge/program/reactive", role, &queries.to_string()].map(Into::into).to_vec(),
+        argv: ["/judge/program/reactive", role, &queries.to_string()]
+            .map(Into::into)
+            .to_vec(),
         env: Vec::new(),
         current_dir: "/".into(),
         processes: 0,
@@ -146,7 +179,10 @@ fn measure(queries: u64, rounds: u64) -> Result<()> {
         executable: executable("answer"),
         convention: Convention::Icpc,
         data: Staged::new(data.path(), supervisor.ids())?,
-        limits: Limits { output: 1 << 20, ..HOUR },
+        limits: Limits {
+            output: 1 << 20,
+            ..HOUR
+        },
     };
     let table = Table {
         supervisor: &supervisor,
@@ -155,8 +191,14 @@ fn measure(queries: u64, rounds: u64) -> Result<()> {
         input: input.path(),
     };
 
-    println!("{queries} queries, median of {rounds} rounds, backend {}", supervisor.backend());
-    println!("{:<14} {:<14} {:>12} {:>8} {:>18}", "CPUs", "way", "µs a query", "ratio", "fastest to slowest");
+    println!(
+        "{queries} queries, median of {rounds} rounds, backend {}",
+        supervisor.backend()
+    );
+    println!(
+        "{:<14} {:<14} {:>12} {:>8} {:>18}",
+        "CPUs", "way", "µs a query", "ratio", "fastest to slowest"
+    );
     for (name, cpus) in [("all", &[][..]), ("both on one", &[0])] {
         let mut times = [const { Vec::new() }; 4];
         for _ in 0..rounds {
@@ -168,7 +210,10 @@ fn measure(queries: u64, rounds: u64) -> Result<()> {
         times.iter_mut().for_each(|times| times.sort());
         let middle = |times: &[Duration]| times[times.len() / 2].as_secs_f64();
         let base = middle(&times[1]);
-        for (way, times) in ["bare", "bare sessions", "direct", "relay"].iter().zip(&times) {
+        for (way, times) in ["bare", "bare sessions", "direct", "relay"]
+            .iter()
+            .zip(&times)
+        {
             let spread = |time: Option<&Duration>| time.map_or(0.0, Duration::as_secs_f64) / base;
             println!(
                 "{name:<14} {way:<14} {:>12.2} {:>8.3} {:>9.3} to {:.3}",

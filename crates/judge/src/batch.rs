@@ -59,13 +59,24 @@ pub struct CompletedRun {
 pub fn run(supervisor: &Supervisor, run: Run<'_>) -> Result<CompletedRun, JudgeFailure> {
     let (mut input, stdin) = Input::new(run.input.as_fd())?;
     let (output, stdout) = Output::new(Sink::File(&run.output), run.limits.output)?;
-    let request = run.executable.request_in(run.world, run.limits, run.arguments).stdin(stdin).stdout(stdout);
-    let request = if run.cpus.is_empty() { request } else { request.cpus(run.cpus.iter().copied()) };
+    let request = run
+        .executable
+        .request_in(run.world, run.limits, run.arguments)
+        .stdin(stdin)
+        .stdout(stdout);
+    let request = if run.cpus.is_empty() {
+        request
+    } else {
+        request.cpus(run.cpus.iter().copied())
+    };
     let handle = supervisor.run(&request)?;
     // The request owns the run's ends of the pipes. While they are open, the pipes never break.
     drop(request);
     let result = pump(&handle, &mut input, &mut [output], None)?;
-    Ok(CompletedRun { result, output: run.output })
+    Ok(CompletedRun {
+        result,
+        output: run.output,
+    })
 }
 
 /// Returns the verdict that a submission's run decides without a checker, and its reason as in
@@ -79,9 +90,10 @@ pub fn judge_run(result: &RunResult, limits: &Limits) -> Option<(Verdict, String
     let real_time = Duration::from_nanos(figures.real_time_ns);
     let decided = |verdict, reason: &str| Some((verdict, reason.to_owned()));
     match &result.outcome {
-        Outcome::NotStarted(_) | Outcome::SandboxError(_) | Outcome::Cancelled | Outcome::Killed => {
-            decided(Verdict::JudgeError, &result.to_string())
-        }
+        Outcome::NotStarted(_)
+        | Outcome::SandboxError(_)
+        | Outcome::Cancelled
+        | Outcome::Killed => decided(Verdict::JudgeError, &result.to_string()),
         Outcome::CpuTimeLimit => decided(Verdict::TimeLimit, "CPU time limit"),
         _ if cpu_time > limits.cpu_time => decided(Verdict::TimeLimit, "CPU time limit"),
         Outcome::RealTimeLimit => decided(Verdict::TimeLimit, "real time limit"),
@@ -89,7 +101,9 @@ pub fn judge_run(result: &RunResult, limits: &Limits) -> Option<(Verdict, String
         Outcome::MemoryLimit => decided(Verdict::MemoryLimit, "memory limit"),
         Outcome::OutputLimit => decided(Verdict::OutputLimit, "output limit"),
         Outcome::Exited(0) => None,
-        Outcome::Exited(_) | Outcome::Signaled(_) => decided(Verdict::RunTimeError, &result.to_string()),
+        Outcome::Exited(_) | Outcome::Signaled(_) => {
+            decided(Verdict::RunTimeError, &result.to_string())
+        }
     }
 }
 
@@ -112,18 +126,34 @@ pub(crate) fn judge_pass(
         Ok(ran) => ran,
         Err(failure) => return TestResult::judge_error(failure.to_string()),
     };
-    let mut result = TestResult { run: Some(ran.result), ..TestResult::judge_error("") };
-    if let Some((verdict, reason)) = result.run.as_ref().and_then(|run| judge_run(run, trial.limits)) {
+    let mut result = TestResult {
+        run: Some(ran.result),
+        ..TestResult::judge_error("")
+    };
+    if let Some((verdict, reason)) = result
+        .run
+        .as_ref()
+        .and_then(|run| judge_run(run, trial.limits))
+    {
         let reason = match (verdict, trial.executable.argv.first()) {
-            (Verdict::JudgeError, Some(program)) => format!("the submission's run of {program:?}: {reason}"),
+            (Verdict::JudgeError, Some(program)) => {
+                format!("the submission's run of {program:?}: {reason}")
+            }
             _ => reason,
         };
-        return TestResult { verdict, reason, ..result };
+        return TestResult {
+            verdict,
+            reason,
+            ..result
+        };
     }
     match checker.check(worker, &trial.case, ran.output, feedback) {
         Ok(checked) => {
             result.verdict = checked.answer.verdict;
-            result.reason = checked.answer.failure.map_or_else(String::new, |failure| format!("checker: {failure}"));
+            result.reason = checked
+                .answer
+                .failure
+                .map_or_else(String::new, |failure| format!("checker: {failure}"));
             result.comment = checked.answer.comment;
             result.score = checked.answer.points;
             result.checker = checked.figures;
@@ -139,9 +169,13 @@ fn run_trial(
     checker: &CheckerInstance,
 ) -> Result<CompletedRun, JudgeFailure> {
     trial.check_hidden_files()?;
-    let Trial { executable, case, limits } = *trial;
-    let input =
-        File::open(case.input).map_err(|error| JudgeFailure::step(Step::OpenInput(case.input.to_owned()), error))?;
+    let Trial {
+        executable,
+        case,
+        limits,
+    } = *trial;
+    let input = File::open(case.input)
+        .map_err(|error| JudgeFailure::step(Step::OpenInput(case.input.to_owned()), error))?;
     let output = checker.output_file(worker)?;
     let run = Run {
         executable,

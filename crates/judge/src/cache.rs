@@ -71,7 +71,9 @@ pub(crate) struct Keying(Sha256);
 
 impl Keying {
     pub(crate) fn new() -> Keying {
-        Keying(Sha256::new()).with(env!("CARGO_PKG_VERSION")).with(std::env::consts::ARCH)
+        Keying(Sha256::new())
+            .with(env!("CARGO_PKG_VERSION"))
+            .with(std::env::consts::ARCH)
     }
 
     /// Each part with its length, so that no two lists of parts are the same bytes.
@@ -84,7 +86,12 @@ impl Keying {
     }
 
     pub(crate) fn key(self) -> Key {
-        Key(self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Key(self
+            .0
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect())
     }
 }
 
@@ -99,15 +106,27 @@ impl Cache {
     /// # Errors
     /// See [`Cache::in_directory`]; it names the variable.
     pub fn of_user() -> Result<Cache, String> {
-        let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || absolute("HOME").filter(|home| home.is_dir()).map(|home| ("HOME", home.join(".cache")));
-        let Some((variable, caches)) =
-            absolute("XDG_CACHE_HOME").map(|caches| ("XDG_CACHE_HOME", caches)).or_else(home)
+        let absolute = |name: &str| {
+            std::env::var_os(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
+        let home = || {
+            absolute("HOME")
+                .filter(|home| home.is_dir())
+                .map(|home| ("HOME", home.join(".cache")))
+        };
+        let Some((variable, caches)) = absolute("XDG_CACHE_HOME")
+            .map(|caches| ("XDG_CACHE_HOME", caches))
+            .or_else(home)
         else {
             return Ok(Cache::none());
         };
-        Cache::in_directory(&caches.join("millibox").join("programs"), CACHE_SIZE)
-            .map_err(|why| format!("{why}, or set XDG_CACHE_HOME to a directory of your own: {variable} leads there"))
+        Cache::in_directory(&caches.join("millibox").join("programs"), CACHE_SIZE).map_err(|why| {
+            format!(
+                "{why}, or set XDG_CACHE_HOME to a directory of your own: {variable} leads there"
+            )
+        })
     }
 
     /// Throws all programs away, or with `dry_run` none; how many there are. Those of judges that are at work
@@ -116,14 +135,19 @@ impl Cache {
     /// # Errors
     /// The directory cannot be read, or a file cannot be removed.
     pub fn clear(&self, dry_run: bool) -> Result<usize, String> {
-        let Some(place) = &self.place else { return Ok(0) };
-        let failed = |error: std::io::Error| format!("cannot empty {}: {error}", place.directory.display());
+        let Some(place) = &self.place else {
+            return Ok(0);
+        };
+        let failed =
+            |error: std::io::Error| format!("cannot empty {}: {error}", place.directory.display());
         let mut count = 0;
         for entry in std::fs::read_dir(&place.directory).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             // Others' files, if there are any, are not ours to remove.
             let name = entry.file_name();
-            let is_key = |name: &str| name.len() == 2 * DIGEST && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let is_key = |name: &str| {
+                name.len() == 2 * DIGEST && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+            };
             if name.to_str().is_some_and(is_key) {
                 if !dry_run {
                     std::fs::remove_file(entry.path()).map_err(failed)?;
@@ -139,14 +163,20 @@ impl Cache {
     /// # Errors
     /// The directory cannot be made, or somebody else could write to it.
     pub fn in_directory(directory: &Path, most: u64) -> Result<Cache, String> {
-        let wrong =
-            |why: String| format!("cannot keep compiled programs in {}: {why}; see --no-cache", directory.display());
+        let wrong = |why: String| {
+            format!(
+                "cannot keep compiled programs in {}: {why}; see --no-cache",
+                directory.display()
+            )
+        };
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(directory)
             .map_err(|error| wrong(error.to_string()))?;
-        let metadata = directory.symlink_metadata().map_err(|error| wrong(error.to_string()))?;
+        let metadata = directory
+            .symlink_metadata()
+            .map_err(|error| wrong(error.to_string()))?;
         let us = rustix::process::geteuid().as_raw();
         if !metadata.is_dir() || metadata.uid() != us || metadata.mode() & 0o022 != 0 {
             return Err(wrong(format!(
@@ -155,15 +185,25 @@ impl Cache {
         }
         // Whoever can rename a directory above can put another in its place. 65534 is an owner that this
         // user namespace does not know: not one of those who share the machine with us inside of it.
-        let real = directory.canonicalize().map_err(|error| wrong(error.to_string()))?;
+        let real = directory
+            .canonicalize()
+            .map_err(|error| wrong(error.to_string()))?;
         for above in real.ancestors().skip(1) {
             let metadata = above.metadata().map_err(|error| wrong(error.to_string()))?;
             let open = metadata.mode() & 0o002 != 0 && metadata.mode() & 0o1000 == 0;
             if open || ![us, 0, 65534].contains(&metadata.uid()) {
-                return Err(wrong(format!("others could replace it, as they can write to {}", above.display())));
+                return Err(wrong(format!(
+                    "others could replace it, as they can write to {}",
+                    above.display()
+                )));
             }
         }
-        Ok(Cache { place: Some(Place { directory: real, most }) })
+        Ok(Cache {
+            place: Some(Place {
+                directory: real,
+                most,
+            }),
+        })
     }
 
     /// The entry, if it is there and whole, with its files put into `store`. It counts as used now.
@@ -180,24 +220,46 @@ impl Cache {
             return None;
         };
         // If the time cannot be set the entry is only forgotten earlier.
-        let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
-        let _ = rustix::fs::futimens(&file, &Timestamps { last_access: now, last_modification: now });
+        let now = rustix::fs::Timespec {
+            tv_sec: 0,
+            tv_nsec: rustix::fs::UTIME_NOW,
+        };
+        let _ = rustix::fs::futimens(
+            &file,
+            &Timestamps {
+                last_access: now,
+                last_modification: now,
+            },
+        );
         // The entry is whole: if this fails, the place for its files does.
         let files = decode_files(&mut file, &header.files, store()?)?;
-        Some(Entry { messages: header.messages, figures: header.figures, files })
+        Some(Entry {
+            messages: header.messages,
+            figures: header.figures,
+            files,
+        })
     }
 
     /// Keeps the entry if that can be done. That it cannot (a full disk) costs a compilation, later.
     pub(crate) fn put(&self, key: &Key, entry: &Entry) {
         let Some(place) = &self.place else { return };
-        if entry.files.bytes().saturating_add(entry.messages.len() as u64) > place.most / MOST_PART {
+        if entry
+            .files
+            .bytes()
+            .saturating_add(entry.messages.len() as u64)
+            > place.most / MOST_PART
+        {
             return;
         }
-        let written = tempfile::Builder::new().prefix(".new-").tempfile_in(&place.directory).and_then(|mut file| {
-            encode(entry, file.as_file_mut())?;
-            file.persist(place.directory.join(&key.0)).map_err(|error| error.error)?;
-            Ok(())
-        });
+        let written = tempfile::Builder::new()
+            .prefix(".new-")
+            .tempfile_in(&place.directory)
+            .and_then(|mut file| {
+                encode(entry, file.as_file_mut())?;
+                file.persist(place.directory.join(&key.0))
+                    .map_err(|error| error.error)?;
+                Ok(())
+            });
         if written.is_ok() {
             place.make_room();
         }
@@ -209,10 +271,17 @@ impl Place {
     /// what is gone is gone.
     fn make_room(&self) {
         let mut entries: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
-        for entry in std::fs::read_dir(&self.directory).into_iter().flatten().flatten() {
-            let (Ok(metadata), name) = (entry.metadata(), entry.file_name()) else { continue };
+        for entry in std::fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let (Ok(metadata), name) = (entry.metadata(), entry.file_name()) else {
+                continue;
+            };
             let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            let is_key = name.len() == 2 * DIGEST && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit);
+            let is_key = name.len() == 2 * DIGEST
+                && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit);
             let unfinished = name.as_encoded_bytes().starts_with(b".new-");
             if is_key {
                 entries.push((used, metadata.len(), entry.path()));
@@ -239,12 +308,19 @@ fn encode(entry: &Entry, to: &mut std::fs::File) -> io::Result<()> {
         executable: file.executable,
         length: file.length,
     });
-    let header = Header { messages: entry.messages.clone(), figures: entry.figures, files: files.collect() };
+    let header = Header {
+        messages: entry.messages.clone(),
+        figures: entry.figures,
+        files: files.collect(),
+    };
     // A name that is no UTF-8 cannot be written. Compilers make none, and such a program is just not kept.
     let header = postcard::to_stdvec(&header).map_err(io::Error::other)?;
     to.write_all(MAGIC)?;
     to.write_all(&[0; DIGEST])?;
-    let mut to = Digesting { inner: BufWriter::new(to), digest: Sha256::new() };
+    let mut to = Digesting {
+        inner: BufWriter::new(to),
+        digest: Sha256::new(),
+    };
     to.write_all(&(header.len() as u64).to_le_bytes())?;
     to.write_all(&header)?;
     for file in &entry.files.files {
@@ -252,7 +328,10 @@ fn encode(entry: &Entry, to: &mut std::fs::File) -> io::Result<()> {
         io::copy(&mut from, &mut to)?;
     }
     let digest = to.digest.finalize();
-    let to = to.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let to = to
+        .inner
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?;
     to.seek(SeekFrom::Start(MAGIC.len() as u64))?;
     to.write_all(&digest)
 }
@@ -266,7 +345,10 @@ fn decode_header(from: &mut std::fs::File) -> io::Result<Header> {
     if magic != MAGIC {
         return Err(wrong());
     }
-    let mut actual = Digesting { inner: io::sink(), digest: Sha256::new() };
+    let mut actual = Digesting {
+        inner: io::sink(),
+        digest: Sha256::new(),
+    };
     let rest = io::copy(from, &mut actual)?;
     if actual.digest.finalize()[..] != *digest {
         return Err(wrong());
@@ -281,18 +363,29 @@ fn decode_header(from: &mut std::fs::File) -> io::Result<Header> {
     let mut header = Vec::new();
     from.take(length).read_to_end(&mut header)?;
     let header: Header = postcard::from_bytes(&header).map_err(|_| wrong())?;
-    let bytes = header.files.iter().try_fold(0u64, |sum, file| sum.checked_add(file.length));
+    let bytes = header
+        .files
+        .iter()
+        .try_fold(0u64, |sum, file| sum.checked_add(file.length));
     match bytes == rest.checked_sub(8 + length) {
         true => Ok(header),
         false => Err(wrong()),
     }
 }
 
-fn decode_files(from: &mut std::fs::File, files: &[FileHeader], mut store: Store) -> Option<Stored> {
+fn decode_files(
+    from: &mut std::fs::File,
+    files: &[FileHeader],
+    mut store: Store,
+) -> Option<Stored> {
     let mut from = BufReader::new(from);
     for file in files {
         let mut bytes = Read::take(&mut from, file.length);
-        if store.add(&file.name, file.executable, &mut bytes, file.length).ok()? != file.length {
+        if store
+            .add(&file.name, file.executable, &mut bytes, file.length)
+            .ok()?
+            != file.length
+        {
             return None;
         }
     }
@@ -328,20 +421,32 @@ mod tests {
     }
 
     fn entry_of(bytes: &[u8]) -> Entry {
-        let file = |name: &str, executable| File { name: name.into(), executable, bytes: bytes.to_vec() };
+        let file = |name: &str, executable| File {
+            name: name.into(),
+            executable,
+            bytes: bytes.to_vec(),
+        };
         Entry {
             messages: "a warning".to_owned(),
-            figures: Some(Figures { real_time_ns: 5, ..Figures::default() }),
+            figures: Some(Figures {
+                real_time_ns: 5,
+                ..Figures::default()
+            }),
             files: {
                 let mut store = Store::new(ids()).unwrap();
-                store.add_all(&[file("program", true), file("d/x", false)]).unwrap();
+                store
+                    .add_all(&[file("program", true), file("d/x", false)])
+                    .unwrap();
                 store.finish()
             },
         }
     }
 
     fn ids() -> (u32, u32) {
-        (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+        (
+            rustix::process::geteuid().as_raw(),
+            rustix::process::getegid().as_raw(),
+        )
     }
 
     fn get(cache: &Cache, key: &Key) -> Option<Entry> {
@@ -356,7 +461,9 @@ mod tests {
             (&put.messages, &put.figures, &put.files.files)
         );
         for file in &put.files.files {
-            let content = |entry: &Entry| std::fs::read(entry.files.directory.path().join(&file.name)).unwrap();
+            let content = |entry: &Entry| {
+                std::fs::read(entry.files.directory.path().join(&file.name)).unwrap()
+            };
             assert_eq!(content(&found), content(put));
         }
     }
@@ -381,7 +488,10 @@ mod tests {
         // Without a place for its files there is no entry, and yet it stays.
         assert!(cache.get(&key(1), || None).is_none());
         assert!(get(&cache, &key(1)).is_some());
-        assert_eq!((cache.clear(true), cache.clear(false), cache.clear(false)), (Ok(1), Ok(1), Ok(0)));
+        assert_eq!(
+            (cache.clear(true), cache.clear(false), cache.clear(false)),
+            (Ok(1), Ok(1), Ok(0))
+        );
         assert!(get(&cache, &key(1)).is_none());
         let none = Cache::none();
         none.put(&key(1), &entry(100));
@@ -390,7 +500,10 @@ mod tests {
 
     #[test]
     fn parts_of_a_key_do_not_run_together() {
-        assert_ne!(Keying::new().with("ab").with("c").key(), Keying::new().with("a").with("bc").key());
+        assert_ne!(
+            Keying::new().with("ab").with("c").key(),
+            Keying::new().with("a").with("bc").key()
+        );
     }
 
     #[test]
@@ -427,8 +540,14 @@ mod tests {
         let directory = private();
         let cache = Cache::in_directory(directory.path(), 10_000).unwrap();
         let used = |number: u32, second: i64| {
-            let time = rustix::fs::Timespec { tv_sec: second, tv_nsec: 0 };
-            let times = Timestamps { last_access: time, last_modification: time };
+            let time = rustix::fs::Timespec {
+                tv_sec: second,
+                tv_nsec: 0,
+            };
+            let times = Timestamps {
+                last_access: time,
+                last_modification: time,
+            };
             rustix::fs::utimensat(
                 rustix::fs::CWD,
                 directory.path().join(key(number).0),
@@ -444,7 +563,9 @@ mod tests {
         // An old one is used: now it is the newest.
         assert!(get(&cache, &key(0)).is_some());
         cache.put(&key(4), &entry(1000));
-        let there: Vec<u32> = (0..5).filter(|number| get(&cache, &key(*number)).is_some()).collect();
+        let there: Vec<u32> = (0..5)
+            .filter(|number| get(&cache, &key(*number)).is_some())
+            .collect();
         assert_eq!(there, [0, 2, 3, 4]);
         // One that would push out most others is not kept.
         cache.put(&key(5), &entry(1300));
@@ -457,7 +578,10 @@ mod tests {
         let directory = private();
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
         let why = Cache::in_directory(directory.path(), 1).unwrap_err();
-        assert!(why.contains("nobody else can write") && why.contains("--no-cache"), "{why}");
+        assert!(
+            why.contains("nobody else can write") && why.contains("--no-cache"),
+            "{why}"
+        );
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         let link = directory.path().join("link");
         std::os::unix::fs::symlink(directory.path(), &link).unwrap();

@@ -31,13 +31,26 @@ pub struct Answer {
 
 impl Answer {
     fn new(verdict: Verdict, comment: String, points: Option<Points>) -> Answer {
-        Answer { verdict, failure: None, comment, points }
+        Answer {
+            verdict,
+            failure: None,
+            comment,
+            points,
+        }
     }
 
     /// The answer of a program that failed: a judge error.
     pub(crate) fn failed(fault: impl Into<AnswerFault>) -> Answer {
-        let failure = Some(ValidatorFailure { fault: fault.into(), stderr: String::new() });
-        Answer { verdict: Verdict::JudgeError, failure, comment: String::new(), points: None }
+        let failure = Some(ValidatorFailure {
+            fault: fault.into(),
+            stderr: String::new(),
+        });
+        Answer {
+            verdict: Verdict::JudgeError,
+            failure,
+            comment: String::new(),
+            points: None,
+        }
     }
 }
 
@@ -177,12 +190,20 @@ pub fn interpret(
         _ => Err(ended(convention, run, limits)),
     };
     answer.unwrap_or_else(|fault| {
-        let failure = Some(ValidatorFailure { fault, stderr: stderr_excerpt(stderr) });
+        let failure = Some(ValidatorFailure {
+            fault,
+            stderr: stderr_excerpt(stderr),
+        });
         let comment = match convention {
             Convention::Icpc => messages(feedback),
             Convention::Sim | Convention::Testlib => String::new(),
         };
-        Answer { verdict: Verdict::JudgeError, failure, comment, points: None }
+        Answer {
+            verdict: Verdict::JudgeError,
+            failure,
+            comment,
+            points: None,
+        }
     })
 }
 
@@ -197,7 +218,11 @@ fn ended(convention: Convention, run: &RunResult, limits: &Limits) -> AnswerFaul
     };
     // Only ICPC packages have such a key.
     let key = (convention == Convention::Icpc).then_some(key);
-    AnswerFault::LimitReached { outcome: run.to_string(), limit, key }
+    AnswerFault::LimitReached {
+        outcome: run.to_string(),
+        limit,
+        key,
+    }
 }
 
 /// Beginning and end of a failed program's standard error, made printable.
@@ -210,23 +235,40 @@ pub(crate) fn stderr_excerpt(stderr: &[u8]) -> String {
     if text.len() <= BEGIN_BYTES + END_BYTES {
         return text;
     }
-    let begin = (0..=BEGIN_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let end = (text.len() - END_BYTES..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-    format!("{} [...] {}", text[..begin].trim_end(), text[end..].trim_start())
+    let begin = (0..=BEGIN_BYTES)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0);
+    let end = (text.len() - END_BYTES..)
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(text.len());
+    format!(
+        "{} [...] {}",
+        text[..begin].trim_end(),
+        text[end..].trim_start()
+    )
 }
 
 // --- ICPC ------------------------------------------------------------------------------
 
 fn icpc(code: i32, feedback: &Feedback) -> Result<Answer, AnswerFault> {
     match code {
-        42 => Ok(Answer::new(Verdict::Accepted, messages(feedback), icpc_points(feedback)?)),
+        42 => Ok(Answer::new(
+            Verdict::Accepted,
+            messages(feedback),
+            icpc_points(feedback)?,
+        )),
         // The legacy format allows points here, its successor does not. The scoring decides that.
         43 => {
             let mut comment = messages(feedback);
             if comment.is_empty() {
                 "the validator wrote no judgemessage.txt with a reason".clone_into(&mut comment);
             }
-            Ok(Answer::new(Verdict::WrongAnswer, comment, icpc_points(feedback)?))
+            Ok(Answer::new(
+                Verdict::WrongAnswer,
+                comment,
+                icpc_points(feedback)?,
+            ))
         }
         code => Err(AnswerFault::IcpcStatus(code)),
     }
@@ -245,10 +287,18 @@ fn icpc_points(feedback: &Feedback) -> Result<Option<Points>, AnswerFault> {
 }
 
 fn number(feedback: &Feedback, file: &'static str) -> Result<Option<f64>, AnswerFault> {
-    let Some(bytes) = feedback.read(file, MAX_NUMBER_BYTES)? else { return Ok(None) };
-    match std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse::<f64>().ok()) {
+    let Some(bytes) = feedback.read(file, MAX_NUMBER_BYTES)? else {
+        return Ok(None);
+    };
+    match std::str::from_utf8(&bytes)
+        .ok()
+        .and_then(|text| text.trim().parse::<f64>().ok())
+    {
         Some(number) if number.is_finite() => Ok(Some(number)),
-        _ => Err(AnswerFault::NotANumber { file, text: printable(&bytes, 40) }),
+        _ => Err(AnswerFault::NotANumber {
+            file,
+            text: printable(&bytes, 40),
+        }),
     }
 }
 
@@ -257,7 +307,11 @@ fn messages(feedback: &Feedback) -> String {
     let mut comment = Vec::new();
     for name in ["judgemessage.txt", "teammessage.txt"] {
         // A fifo, link or directory is no message. The exit status still counts.
-        let message = feedback.read(name, COMMENT_LIMIT).ok().flatten().unwrap_or_default();
+        let message = feedback
+            .read(name, COMMENT_LIMIT)
+            .ok()
+            .flatten()
+            .unwrap_or_default();
         if !comment.is_empty() && !message.is_empty() && comment.last() != Some(&b'\n') {
             comment.push(b'\n');
         }
@@ -282,9 +336,11 @@ fn sim(code: i32, stdout: &[u8], stderr: &[u8]) -> Result<Answer, AnswerFault> {
         "WRONG" => Ok(Answer::new(Verdict::WrongAnswer, comment, None)),
         "OK" if second.is_empty() => Ok(Answer::new(Verdict::Accepted, comment, None)),
         "OK" => match second.parse::<f64>() {
-            Ok(percent) if (0.0..=100.0).contains(&percent) => {
-                Ok(Answer::new(Verdict::Accepted, comment, Some(Points::Part(percent / 100.0))))
-            }
+            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Answer::new(
+                Verdict::Accepted,
+                comment,
+                Some(Points::Part(percent / 100.0)),
+            )),
             _ => Err(AnswerFault::SimPercentage(second)),
         },
         _ => Err(AnswerFault::SimVerdict(first)),
@@ -296,16 +352,24 @@ fn sim(code: i32, stdout: &[u8], stderr: &[u8]) -> Result<Answer, AnswerFault> {
 fn testlib(code: i32, stderr: &[u8]) -> Result<Answer, AnswerFault> {
     let comment = printable(stderr, COMMENT_LIMIT);
     let graded = |part: f64| {
-        let verdict = if part > 0.0 { Verdict::Accepted } else { Verdict::WrongAnswer };
+        let verdict = if part > 0.0 {
+            Verdict::Accepted
+        } else {
+            Verdict::WrongAnswer
+        };
         Answer::new(verdict, comment.clone(), Some(Points::Part(part)))
     };
     // The exit status of "partially correct" is the number of points, or 16 or 50 more, depending
     // on how testlib was built. The words also tell it from the 127 of a shell that found no
     // program.
     if let Some(rest) = comment.strip_prefix("partially correct (") {
-        let parts = rest.split_once(')').and_then(|(parts, _)| parts.trim().parse::<u32>().ok());
+        let parts = rest
+            .split_once(')')
+            .and_then(|(parts, _)| parts.trim().parse::<u32>().ok());
         return match parts {
-            Some(parts) if parts <= MAX_TESTLIB_PARTS => Ok(graded(f64::from(parts) / f64::from(MAX_TESTLIB_PARTS))),
+            Some(parts) if parts <= MAX_TESTLIB_PARTS => {
+                Ok(graded(f64::from(parts) / f64::from(MAX_TESTLIB_PARTS)))
+            }
             _ => Err(AnswerFault::TestlibParts),
         };
     }
@@ -315,7 +379,9 @@ fn testlib(code: i32, stderr: &[u8]) -> Result<Answer, AnswerFault> {
         1 | 2 | 4 | 8 => Ok(Answer::new(Verdict::WrongAnswer, comment, None)),
         3 => Err(AnswerFault::TestlibFail),
         5 | 7 => {
-            let points = comment.strip_prefix("points ").and_then(|rest| rest.split_whitespace().next());
+            let points = comment
+                .strip_prefix("points ")
+                .and_then(|rest| rest.split_whitespace().next());
             match points.and_then(|points| points.parse::<f64>().ok()) {
                 Some(part) if (0.0..=1.0).contains(&part) => Ok(graded(part)),
                 _ => Err(AnswerFault::TestlibPoints(code)),
@@ -359,22 +425,35 @@ mod tests {
     fn stderr_excerpt_of_a_long_text_keeps_beginning_and_end() {
         let with_stderr = |stderr: &[u8]| {
             let fault = AnswerFault::Ended("x".to_owned());
-            ValidatorFailure { fault, stderr: stderr_excerpt(stderr) }.to_string()
+            ValidatorFailure {
+                fault,
+                stderr: stderr_excerpt(stderr),
+            }
+            .to_string()
         };
         let traceback = |lines: &str| format!("Traceback\n{lines}ValueError: żółw\n");
         assert_eq!(with_stderr(b""), "x");
         let short = traceback("  line 1\n");
-        assert_eq!(with_stderr(short.as_bytes()), format!("x; standard error: {}", short.trim_end()));
+        assert_eq!(
+            with_stderr(short.as_bytes()),
+            format!("x; standard error: {}", short.trim_end())
+        );
         for fill in 0..4 {
             let long = with_stderr(traceback(&("ż".repeat(1000) + &"y".repeat(fill))).as_bytes());
-            assert!(long.starts_with("x; standard error: Traceback\nż") && long.ends_with("żółw"), "{long}");
+            assert!(
+                long.starts_with("x; standard error: Traceback\nż") && long.ends_with("żółw"),
+                "{long}"
+            );
             assert!(long.contains(" [...] ") && long.len() < 900, "{long}");
         }
     }
 
     #[test]
     fn printable_strange_bytes_replaces_and_cuts_between_characters() {
-        assert_eq!(printable(b"a\x1b[31mb\0\r\n\n", 100), "a\u{fffd}[31mb\u{fffd}");
+        assert_eq!(
+            printable(b"a\x1b[31mb\0\r\n\n", 100),
+            "a\u{fffd}[31mb\u{fffd}"
+        );
         assert_eq!(printable("żółw".as_bytes(), 4), "żó");
         assert_eq!(printable("żółw".as_bytes(), 5), "żó");
         assert_eq!(printable(&[0xff; 10], 8), "\u{fffd}\u{fffd}");
@@ -394,14 +473,39 @@ mod tests {
     #[test]
     fn sim_answers_parse_or_fail() {
         assert_eq!(part(sim(0, b"OK", b"")), (Verdict::Accepted, None));
-        assert_eq!(part(sim(0, b"OK\n\nwell done\n", b"")), (Verdict::Accepted, None));
-        assert_eq!(part(sim(0, b"OK\n12.5\nwell\ndone\n", b"log")), (Verdict::Accepted, Some(0.125)));
-        assert_eq!(part(sim(0, b"", b"OK\n0\n")), (Verdict::Accepted, Some(0.0)));
-        assert_eq!(part(sim(0, b"WRONG\nwhatever\nwhy", b"")), (Verdict::WrongAnswer, None));
-        assert_eq!(sim(0, b"WRONG\n\nwhy\nso\n", b"").unwrap().comment, "why\nso");
+        assert_eq!(
+            part(sim(0, b"OK\n\nwell done\n", b"")),
+            (Verdict::Accepted, None)
+        );
+        assert_eq!(
+            part(sim(0, b"OK\n12.5\nwell\ndone\n", b"log")),
+            (Verdict::Accepted, Some(0.125))
+        );
+        assert_eq!(
+            part(sim(0, b"", b"OK\n0\n")),
+            (Verdict::Accepted, Some(0.0))
+        );
+        assert_eq!(
+            part(sim(0, b"WRONG\nwhatever\nwhy", b"")),
+            (Verdict::WrongAnswer, None)
+        );
+        assert_eq!(
+            sim(0, b"WRONG\n\nwhy\nso\n", b"").unwrap().comment,
+            "why\nso"
+        );
         let long = [b"OK\n\n".as_slice(), &[b'x'; 1000]].concat();
         assert_eq!(sim(0, &long, b"").unwrap().comment.len(), SIM_COMMENT_BYTES);
-        for garbage in [&b""[..], b"ok", b"OK\n101", b"OK\n-1", b"OK\nnan", b"OK\nhalf", b"OKAY", b" OK", &[0; 9]] {
+        for garbage in [
+            &b""[..],
+            b"ok",
+            b"OK\n101",
+            b"OK\n-1",
+            b"OK\nnan",
+            b"OK\nhalf",
+            b"OKAY",
+            b" OK",
+            &[0; 9],
+        ] {
             sim(0, garbage, b"").expect_err("garbage");
         }
         sim(1, b"OK\n", b"").expect_err("an exit status");
@@ -410,13 +514,25 @@ mod tests {
     #[test]
     fn testlib_answers_parse_or_fail() {
         assert_eq!(part(testlib(0, b"ok 3 numbers")), (Verdict::Accepted, None));
-        assert_eq!(testlib(1, b"wrong answer 1st\n").unwrap().comment, "wrong answer 1st");
+        assert_eq!(
+            testlib(1, b"wrong answer 1st\n").unwrap().comment,
+            "wrong answer 1st"
+        );
         for code in [1, 2, 4, 8] {
             assert_eq!(part(testlib(code, b"")), (Verdict::WrongAnswer, None));
         }
-        assert_eq!(part(testlib(7, b"points 0.25 half of half")), (Verdict::Accepted, Some(0.25)));
-        assert_eq!(part(testlib(7, b"points 0")), (Verdict::WrongAnswer, Some(0.0)));
-        assert_eq!(part(testlib(3, b"partially correct (3) so")), (Verdict::Accepted, Some(0.015)));
+        assert_eq!(
+            part(testlib(7, b"points 0.25 half of half")),
+            (Verdict::Accepted, Some(0.25))
+        );
+        assert_eq!(
+            part(testlib(7, b"points 0")),
+            (Verdict::WrongAnswer, Some(0.0))
+        );
+        assert_eq!(
+            part(testlib(3, b"partially correct (3) so")),
+            (Verdict::Accepted, Some(0.015))
+        );
         for (code, stderr) in [
             (3, ""),
             (7, ""),

@@ -87,7 +87,10 @@ pub enum JudgeFailure {
 
 impl JudgeFailure {
     pub(crate) fn step(step: Step, source: impl Into<io::Error>) -> JudgeFailure {
-        JudgeFailure::Step { step, source: source.into() }
+        JudgeFailure::Step {
+            step,
+            source: source.into(),
+        }
     }
 }
 

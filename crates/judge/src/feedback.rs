@@ -34,11 +34,20 @@ impl FeedbackPlace {
     /// # Errors
     /// The directory cannot be made, or the sandbox's user cannot reach it.
     pub fn new(ids: Ids) -> Result<FeedbackPlace, FeedbackError> {
-        let directory = private_directory(ids).map_err(|error| FeedbackError::Staging(error.to_string()))?;
+        let directory =
+            private_directory(ids).map_err(|error| FeedbackError::Staging(error.to_string()))?;
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let open = rustix::fs::open(directory.path(), flags, Mode::empty())
-            .map_err(|errno| FeedbackError::Open { path: directory.path().to_owned(), errno })?;
-        Ok(FeedbackPlace { directory, open: Arc::new(open), ids })
+        let open = rustix::fs::open(directory.path(), flags, Mode::empty()).map_err(|errno| {
+            FeedbackError::Open {
+                path: directory.path().to_owned(),
+                errno,
+            }
+        })?;
+        Ok(FeedbackPlace {
+            directory,
+            open: Arc::new(open),
+            ids,
+        })
     }
 
     /// The path that a world binds.
@@ -53,7 +62,10 @@ impl FeedbackPlace {
     /// # Errors
     /// The directory cannot be made, or an earlier one cannot be removed.
     pub fn fresh(&self) -> Result<Feedback, FeedbackError> {
-        let failed = |errno: Errno| FeedbackError::Create { place: self.path().to_owned(), errno };
+        let failed = |errno: Errno| FeedbackError::Create {
+            place: self.path().to_owned(),
+            errno,
+        };
         restore_access(&self.open, self.ids);
         let make = || rustix::fs::mkdirat(&self.open, Feedback::NAME, Mode::RWXU);
         match make() {
@@ -64,12 +76,17 @@ impl FeedbackPlace {
             made => made.map_err(failed)?,
         }
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
-        let directory = rustix::fs::openat(&self.open, Feedback::NAME, flags, Mode::empty()).map_err(failed)?;
+        let directory =
+            rustix::fs::openat(&self.open, Feedback::NAME, flags, Mode::empty()).map_err(failed)?;
         if !same_user(self.ids) {
             let (uid, gid) = (Uid::from_raw(self.ids.0), Gid::from_raw(self.ids.1));
             rustix::fs::fchown(&directory, Some(uid), Some(gid)).map_err(failed)?;
         }
-        Ok(Feedback { place: self.open.clone(), ids: self.ids, directory })
+        Ok(Feedback {
+            place: self.open.clone(),
+            ids: self.ids,
+            directory,
+        })
     }
 }
 
@@ -163,11 +180,16 @@ impl Feedback {
     /// # Errors
     /// The name belongs to something other than a regular file, or the file cannot be read.
     pub fn read(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, FeedbackError> {
-        let Some(file) = self.open(name)? else { return Ok(None) };
+        let Some(file) = self.open(name)? else {
+            return Ok(None);
+        };
         let mut bytes = Vec::new();
-        io::Read::read_to_end(&mut io::Read::take(file, limit as u64), &mut bytes).map_err(|error| {
-            FeedbackError::Read { file: name.to_owned(), errno: Errno::from_io_error(&error).unwrap_or(Errno::IO) }
-        })?;
+        io::Read::read_to_end(&mut io::Read::take(file, limit as u64), &mut bytes).map_err(
+            |error| FeedbackError::Read {
+                file: name.to_owned(),
+                errno: Errno::from_io_error(&error).unwrap_or(Errno::IO),
+            },
+        )?;
         Ok(Some(bytes))
     }
 
@@ -176,10 +198,14 @@ impl Feedback {
     /// # Errors
     /// The name belongs to something other than a regular file, or the file cannot be opened.
     pub fn open(&self, name: &str) -> Result<Option<File>, FeedbackError> {
-        let failed = |errno: Errno| FeedbackError::Read { file: name.to_owned(), errno };
+        let failed = |errno: Errno| FeedbackError::Read {
+            file: name.to_owned(),
+            errno,
+        };
         // NONBLOCK, because opening a fifo would wait for a writer.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let file = loop {
             match rustix::fs::openat2(&self.directory, name, flags, Mode::empty(), resolve) {
                 Ok(file) => break file,
@@ -191,7 +217,9 @@ impl Feedback {
         };
         let status = rustix::fs::fstat(&file).map_err(failed)?;
         if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
-            return Err(FeedbackError::NotRegular { file: name.to_owned() });
+            return Err(FeedbackError::NotRegular {
+                file: name.to_owned(),
+            });
         }
         Ok(Some(File::from(file)))
     }
@@ -201,8 +229,12 @@ impl Feedback {
     /// # Errors
     /// The file does not exist or cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), FeedbackError> {
-        rustix::fs::unlinkat(&self.directory, name, AtFlags::empty())
-            .map_err(|errno| FeedbackError::Remove { file: name.to_owned(), errno })
+        rustix::fs::unlinkat(&self.directory, name, AtFlags::empty()).map_err(|errno| {
+            FeedbackError::Remove {
+                file: name.to_owned(),
+                errno,
+            }
+        })
     }
 }
 
@@ -261,7 +293,13 @@ pub enum Excess {
 impl<'f> Watch<'f> {
     /// Watches a program that may leave `bytes` bytes.
     pub(crate) fn new(feedback: &'f Feedback, bytes: u64) -> Watch<'f> {
-        Watch { feedback, bytes, min_free: MIN_FREE, due: Instant::now() + WATCH_INTERVAL, excess: None }
+        Watch {
+            feedback,
+            bytes,
+            min_free: MIN_FREE,
+            due: Instant::now() + WATCH_INTERVAL,
+            excess: None,
+        }
     }
 
     /// Ends the run if it has left too much. Checks at most once per [`WATCH_INTERVAL`].
@@ -283,10 +321,13 @@ impl<'f> Watch<'f> {
 
     fn excess_now(&self, over: bool) -> Option<Excess> {
         if let Ok(system) = rustix::fs::fstatvfs(&self.feedback.directory) {
-            let (bytes, files) = (system.f_bavail.saturating_mul(system.f_frsize), system.f_favail);
+            let (bytes, files) = (
+                system.f_bavail.saturating_mul(system.f_frsize),
+                system.f_favail,
+            );
             // Some file systems report neither blocks nor files.
-            let is_full =
-                (system.f_blocks > 0 && bytes < self.min_free.0) || (system.f_files > 0 && files < self.min_free.1);
+            let is_full = (system.f_blocks > 0 && bytes < self.min_free.0)
+                || (system.f_files > 0 && files < self.min_free.1);
             if is_full {
                 return Some(Excess::DiskFull { bytes, files });
             }
@@ -317,7 +358,12 @@ struct Usage {
 
 /// Counts what is below a directory and stops when it is too much. While the run is not `over`,
 /// entries that the run removes or makes unreadable are skipped.
-fn count(directory: BorrowedFd<'_>, depth: usize, over: bool, usage: &mut Usage) -> rustix::io::Result<()> {
+fn count(
+    directory: BorrowedFd<'_>,
+    depth: usize,
+    over: bool,
+    usage: &mut Usage,
+) -> rustix::io::Result<()> {
     let mut entries = match Dir::read_from(directory) {
         // The judge cannot read this directory, so it cannot read an answer in it either.
         Err(Errno::ACCESS) => return Ok(()),
@@ -342,7 +388,9 @@ fn count(directory: BorrowedFd<'_>, depth: usize, over: bool, usage: &mut Usage)
             // full. Count the smaller number.
             FileType::RegularFile => {
                 let blocks = (status.st_blocks as u64).saturating_mul(512);
-                usage.bytes = usage.bytes.saturating_add(blocks.min(status.st_size as u64));
+                usage.bytes = usage
+                    .bytes
+                    .saturating_add(blocks.min(status.st_size as u64));
             }
             FileType::Directory if depth > MAX_DEPTH => usage.too_deep = true,
             FileType::Directory => {
@@ -402,16 +450,23 @@ fn empty(directory: BorrowedFd<'_>) -> rustix::io::Result<()> {
 fn remove_shallow(directory: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<bool> {
     match rustix::fs::unlinkat(directory, name, AtFlags::empty()) {
         // POSIX specifies PERM for directories.
-        Err(Errno::ISDIR | Errno::PERM) => match rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR) {
-            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
-            removed => removed.map(|()| true),
-        },
+        Err(Errno::ISDIR | Errno::PERM) => {
+            match rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR) {
+                Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+                removed => removed.map(|()| true),
+            }
+        }
         Err(Errno::NOENT) => Ok(true),
         removed => removed.map(|()| true),
     }
 }
 
-fn move_up(from: BorrowedFd<'_>, name: &CStr, to: BorrowedFd<'_>, count: &mut u64) -> rustix::io::Result<()> {
+fn move_up(
+    from: BorrowedFd<'_>,
+    name: &CStr,
+    to: BorrowedFd<'_>,
+    count: &mut u64,
+) -> rustix::io::Result<()> {
     loop {
         *count += 1;
         let target = format!("moved-{count}");
@@ -451,11 +506,26 @@ mod tests {
 
     #[test]
     fn watch_on_a_full_disk_reports_excess() {
-        let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let ids = (
+            rustix::process::geteuid().as_raw(),
+            rustix::process::getegid().as_raw(),
+        );
         let place = FeedbackPlace::new(ids).unwrap();
         let feedback = place.fresh().unwrap();
-        assert_eq!(Watch { min_free: (0, 0), ..Watch::new(&feedback, 10) }.finish(), None);
-        let excess = Watch { min_free: (u64::MAX, 0), ..Watch::new(&feedback, 10) }.finish().unwrap();
+        assert_eq!(
+            Watch {
+                min_free: (0, 0),
+                ..Watch::new(&feedback, 10)
+            }
+            .finish(),
+            None
+        );
+        let excess = Watch {
+            min_free: (u64::MAX, 0),
+            ..Watch::new(&feedback, 10)
+        }
+        .finish()
+        .unwrap();
         assert!(matches!(excess, Excess::DiskFull { .. }), "{excess}");
     }
 }

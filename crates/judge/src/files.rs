@@ -79,7 +79,9 @@ impl Stored {
 
     /// Whether there is an executable file of this name.
     pub(crate) fn has_executable(&self, name: &Path) -> bool {
-        self.files.iter().any(|file| file.executable && file.name == name)
+        self.files
+            .iter()
+            .any(|file| file.executable && file.name == name)
     }
 }
 
@@ -101,9 +103,18 @@ impl Store {
     pub(crate) fn new(ids: (u32, u32)) -> Result<Store, StoreError> {
         let directory = millibox_package::temporary::directory().map_err(host)?;
         let owner = directory.path().metadata().map_err(host)?.uid();
-        let reader = Reader { group: (owner != ids.0).then_some(ids.1) };
+        let reader = Reader {
+            group: (owner != ids.0).then_some(ids.1),
+        };
         reader.allow(directory.path(), true).map_err(host)?;
-        Ok(Store { stored: Stored { directory, files: Vec::new() }, reader, made: HashMap::new() })
+        Ok(Store {
+            stored: Stored {
+                directory,
+                files: Vec::new(),
+            },
+            reader,
+            made: HashMap::new(),
+        })
     }
 
     /// Stores one file; `most` is the number of bytes that it may have. Returns how many it has.
@@ -130,13 +141,24 @@ impl Store {
             }
             to.write_all(&chunk[..read]).map_err(host)?;
         }
-        self.reader.allow(&self.stored.directory.path().join(name), executable).map_err(host)?;
-        self.stored.files.push(Listed { name: name.to_owned(), executable, length });
+        self.reader
+            .allow(&self.stored.directory.path().join(name), executable)
+            .map_err(host)?;
+        self.stored.files.push(Listed {
+            name: name.to_owned(),
+            executable,
+            length,
+        });
         Ok(length)
     }
 
     /// Stores a copy of a file that was stored before; `None`: there is none of this name.
-    pub(crate) fn add_copy(&mut self, name: &Path, of: &Path, most: u64) -> Result<Option<u64>, StoreError> {
+    pub(crate) fn add_copy(
+        &mut self,
+        name: &Path,
+        of: &Path,
+        most: u64,
+    ) -> Result<Option<u64>, StoreError> {
         if self.made.get(of) != Some(&false) {
             return Ok(None);
         }
@@ -163,14 +185,21 @@ impl Store {
     }
 
     fn create(&mut self, name: &Path) -> Result<std::fs::File, StoreError> {
-        let wrong = |why: String| StoreError::Name { name: name.to_owned(), why };
+        let wrong = |why: String| StoreError::Name {
+            name: name.to_owned(),
+            why,
+        };
         if !stays_below(name) {
             return Err(wrong("is no name of a file".to_owned()));
         }
         let (bytes, parts) = (name.as_os_str().len(), name.components().count());
         if bytes > MOST_NAME_BYTES || parts > MOST_NAME_PARTS {
-            let most = format!("at most {MOST_NAME_BYTES} bytes in {MOST_NAME_PARTS} parts are allowed");
-            return Err(StoreError::Name { name: beginning(name), why: format!("is too long a name: {most}") });
+            let most =
+                format!("at most {MOST_NAME_BYTES} bytes in {MOST_NAME_PARTS} parts are allowed");
+            return Err(StoreError::Name {
+                name: beginning(name),
+                why: format!("is too long a name: {most}"),
+            });
         }
         let failed = |error: io::Error| match is_about_name(&error) {
             true => wrong(format!("cannot be stored: {error}")),
@@ -182,7 +211,11 @@ impl Store {
             above.push(part);
             match self.made.get(&above) {
                 Some(true) => continue,
-                Some(false) => return Err(wrong("lies below a file, as if that were a directory".to_owned())),
+                Some(false) => {
+                    return Err(wrong(
+                        "lies below a file, as if that were a directory".to_owned(),
+                    ));
+                }
                 None => {}
             }
             count(&mut self.made, &above, true)?;
@@ -191,17 +224,27 @@ impl Store {
             self.reader.allow(&path, true).map_err(host)?;
         }
         if self.made.contains_key(name) {
-            return Err(wrong("is the name of two files, or of a file and a directory".to_owned()));
+            return Err(wrong(
+                "is the name of two files, or of a file and a directory".to_owned(),
+            ));
         }
         count(&mut self.made, name, false)?;
         std::fs::File::create_new(root.join(name)).map_err(failed)
     }
 }
 
-fn count(made: &mut HashMap<PathBuf, bool>, name: &Path, is_directory: bool) -> Result<(), StoreError> {
+fn count(
+    made: &mut HashMap<PathBuf, bool>,
+    name: &Path,
+    is_directory: bool,
+) -> Result<(), StoreError> {
     if made.len() >= MOST_STORED {
-        let why = format!("is one too many: at most {MOST_STORED} files and directories are allowed");
-        return Err(StoreError::Name { name: beginning(name), why });
+        let why =
+            format!("is one too many: at most {MOST_STORED} files and directories are allowed");
+        return Err(StoreError::Name {
+            name: beginning(name),
+            why,
+        });
     }
     made.insert(name.to_owned(), is_directory);
     Ok(())
@@ -217,16 +260,26 @@ fn beginning(name: &Path) -> PathBuf {
 /// systems want UTF-8, or take names that differ in case for the same.
 fn is_about_name(error: &io::Error) -> bool {
     use rustix::io::Errno;
-    let about_name =
-        [Errno::NAMETOOLONG, Errno::ILSEQ, Errno::INVAL, Errno::EXIST, Errno::NOTDIR, Errno::ISDIR, Errno::LOOP];
+    let about_name = [
+        Errno::NAMETOOLONG,
+        Errno::ILSEQ,
+        Errno::INVAL,
+        Errno::EXIST,
+        Errno::NOTDIR,
+        Errno::ISDIR,
+        Errno::LOOP,
+    ];
     // A name with a NUL is refused before the kernel sees it.
     error.kind() == io::ErrorKind::InvalidInput
-        || error.raw_os_error().is_some_and(|errno| about_name.contains(&Errno::from_raw_os_error(errno)))
+        || error
+            .raw_os_error()
+            .is_some_and(|errno| about_name.contains(&Errno::from_raw_os_error(errno)))
 }
 
 /// Bytes that can be written to the directory for temporary files; 0 if it cannot be asked.
 pub(crate) fn room() -> u64 {
-    rustix::fs::statvfs(std::env::temp_dir()).map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
+    rustix::fs::statvfs(std::env::temp_dir())
+        .map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 struct Reader {
@@ -261,24 +314,38 @@ mod tests {
 
     #[test]
     fn names_stay_below() {
-        for (path, below) in
-            [("a", true), ("a/b.c", true), ("", false), ("/a", false), ("a/../b", false), ("..", false)]
-        {
+        for (path, below) in [
+            ("a", true),
+            ("a/b.c", true),
+            ("", false),
+            ("/a", false),
+            ("a/../b", false),
+            ("..", false),
+        ] {
             assert_eq!(stays_below(Path::new(path)), below, "{path}");
         }
     }
 
     #[test]
     fn a_directory_has_the_files_with_their_modes() {
-        let file = |name: &str, executable| File { name: name.into(), executable, bytes: name.as_bytes().to_vec() };
+        let file = |name: &str, executable| File {
+            name: name.into(),
+            executable,
+            bytes: name.as_bytes().to_vec(),
+        };
         let us = tempfile::tempdir().unwrap().path().metadata().unwrap();
         let ids = (us.uid(), us.gid());
         let stored = store(&[file("a", false), file("b/c/d", true)], ids).unwrap();
         let made = &stored.directory;
         let mode = |name: &str| made.path().join(name).metadata().unwrap().mode() & 0o7777;
-        assert_eq!((mode("a"), mode("b"), mode("b/c"), mode("b/c/d"), mode(".")), (0o600, 0o700, 0o700, 0o700, 0o700));
+        assert_eq!(
+            (mode("a"), mode("b"), mode("b/c"), mode("b/c/d"), mode(".")),
+            (0o600, 0o700, 0o700, 0o700, 0o700)
+        );
         assert_eq!(std::fs::read(made.path().join("b/c/d")).unwrap(), b"b/c/d");
-        assert!(stored.has_executable(Path::new("b/c/d")) && !stored.has_executable(Path::new("a")));
+        assert!(
+            stored.has_executable(Path::new("b/c/d")) && !stored.has_executable(Path::new("a"))
+        );
         assert_eq!(stored.bytes(), 6);
     }
 
@@ -286,10 +353,21 @@ mod tests {
     fn store_impossible_name_is_no_failure_of_the_host() {
         let us = tempfile::tempdir().unwrap().path().metadata().unwrap();
         let stored = |names: &[&str]| {
-            let file = |name: &&str| File { name: name.into(), executable: false, bytes: Vec::new() };
-            store(&names.iter().map(file).collect::<Vec<_>>(), (us.uid(), us.gid()))
+            let file = |name: &&str| File {
+                name: name.into(),
+                executable: false,
+                bytes: Vec::new(),
+            };
+            store(
+                &names.iter().map(file).collect::<Vec<_>>(),
+                (us.uid(), us.gid()),
+            )
         };
-        let (long, deep, part) = ("d/".repeat(15) + &"x/".repeat(600) + "f", "d/".repeat(40) + "f", "x".repeat(256));
+        let (long, deep, part) = (
+            "d/".repeat(15) + &"x/".repeat(600) + "f",
+            "d/".repeat(40) + "f",
+            "x".repeat(256),
+        );
         for names in [
             &["../a"][..],
             &["/a"],
@@ -303,12 +381,20 @@ mod tests {
             &["a\0b"],
         ] {
             let error = stored(names).unwrap_err();
-            assert!(matches!(error, StoreError::Name { .. }), "{names:?}: {error}");
+            assert!(
+                matches!(error, StoreError::Name { .. }),
+                "{names:?}: {error}"
+            );
         }
         stored(&["a\n", "-b", "{c}", "d\u{1b}[31m"]).unwrap();
-        let many: Vec<String> = (0..MOST_STORED).map(|number| format!("d/{number}")).collect();
+        let many: Vec<String> = (0..MOST_STORED)
+            .map(|number| format!("d/{number}"))
+            .collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert!(matches!(stored(&many).unwrap_err(), StoreError::Name { .. }));
+        assert!(matches!(
+            stored(&many).unwrap_err(),
+            StoreError::Name { .. }
+        ));
         stored(&many[2..]).unwrap();
     }
 
@@ -316,13 +402,35 @@ mod tests {
     fn store_counts_bytes_and_copies_files() {
         let us = tempfile::tempdir().unwrap().path().metadata().unwrap();
         let mut store = Store::new((us.uid(), us.gid())).unwrap();
-        assert_eq!(store.add(Path::new("a"), true, &mut &b"xyz"[..], 3).unwrap(), 3);
-        assert!(matches!(store.add(Path::new("b"), true, &mut &b"xyz"[..], 2), Err(StoreError::TooLarge(2))));
-        assert_eq!(store.add_copy(Path::new("d/c"), Path::new("a"), 3).unwrap(), Some(3));
-        assert_eq!(store.add_copy(Path::new("e"), Path::new("d"), 3).unwrap(), None);
-        assert_eq!(store.add_copy(Path::new("e"), Path::new("nothing"), 3).unwrap(), None);
+        assert_eq!(
+            store
+                .add(Path::new("a"), true, &mut &b"xyz"[..], 3)
+                .unwrap(),
+            3
+        );
+        assert!(matches!(
+            store.add(Path::new("b"), true, &mut &b"xyz"[..], 2),
+            Err(StoreError::TooLarge(2))
+        ));
+        assert_eq!(
+            store.add_copy(Path::new("d/c"), Path::new("a"), 3).unwrap(),
+            Some(3)
+        );
+        assert_eq!(
+            store.add_copy(Path::new("e"), Path::new("d"), 3).unwrap(),
+            None
+        );
+        assert_eq!(
+            store
+                .add_copy(Path::new("e"), Path::new("nothing"), 3)
+                .unwrap(),
+            None
+        );
         let stored = store.finish();
-        assert_eq!(std::fs::read(stored.directory.path().join("d/c")).unwrap(), b"xyz");
+        assert_eq!(
+            std::fs::read(stored.directory.path().join("d/c")).unwrap(),
+            b"xyz"
+        );
         assert!(stored.has_executable(Path::new("d/c")));
     }
 }

@@ -29,16 +29,33 @@ impl Grader {
     ///
     /// # Errors
     /// The grader failed, exceeded its limits or gave an unknown answer, or the sandbox failed.
-    pub fn grade(&self, supervisor: &Supervisor, cpus: &[usize], grading: &Grading) -> Result<Grade, JudgeFailure> {
+    pub fn grade(
+        &self,
+        supervisor: &Supervisor,
+        cpus: &[usize],
+        grading: &Grading,
+    ) -> Result<Grade, JudgeFailure> {
         let mut input = memory_file()?;
         let written = input.write_all(grading.input.as_bytes());
         written.map_err(|error| JudgeFailure::step(Step::WriteGraderInput, error))?;
         let (mut stdout_head, mut stderr_head) = (Vec::new(), Vec::new());
-        let (stdout, stdout_end) = Output::new(Sink::Head(&mut stdout_head, OUTPUT_HEAD_BYTES), self.limits.output)?;
-        let (stderr, stderr_end) = Output::new(Sink::Head(&mut stderr_head, OUTPUT_HEAD_BYTES), self.limits.output)?;
+        let (stdout, stdout_end) = Output::new(
+            Sink::Head(&mut stdout_head, OUTPUT_HEAD_BYTES),
+            self.limits.output,
+        )?;
+        let (stderr, stderr_end) = Output::new(
+            Sink::Head(&mut stderr_head, OUTPUT_HEAD_BYTES),
+            self.limits.output,
+        )?;
         let arguments: Vec<OsString> = grading.flags.iter().map(OsString::from).collect();
-        let request = self.executable.request(&self.limits, &arguments).output_limit(self.limits.output);
-        let mut request = request.stdin(sealed(input)?).stdout(stdout_end).stderr(stderr_end);
+        let request = self
+            .executable
+            .request(&self.limits, &arguments)
+            .output_limit(self.limits.output);
+        let mut request = request
+            .stdin(sealed(input)?)
+            .stdout(stdout_end)
+            .stderr(stderr_end);
         if !cpus.is_empty() {
             request = request.cpus(cpus.iter().copied());
         }
@@ -48,12 +65,19 @@ impl Grader {
         let run = pump(&handle, &mut Input::none(), &mut [stdout, stderr], None)?;
         let grade = match run.outcome {
             Outcome::Exited(0) if stdout_head.len() == OUTPUT_HEAD_BYTES => {
-                Err(GraderFault::TooLong { limit: OUTPUT_HEAD_BYTES })
+                Err(GraderFault::TooLong {
+                    limit: OUTPUT_HEAD_BYTES,
+                })
             }
             Outcome::Exited(0) => Grade::parse(&stdout_head),
             Outcome::Exited(code) => Err(GraderFault::Status(code)),
             _ => Err(GraderFault::Ended(run.to_string())),
         };
-        grade.map_err(|fault| JudgeFailure::Grader(GraderFailure { fault, stderr: stderr_excerpt(&stderr_head) }))
+        grade.map_err(|fault| {
+            JudgeFailure::Grader(GraderFailure {
+                fault,
+                stderr: stderr_excerpt(&stderr_head),
+            })
+        })
     }
 }

@@ -13,17 +13,28 @@ use std::time::Duration;
 /// Compares messages with `tests/golden/NAME`, one line per message. Line breaks in a message are
 /// shown as `\n`.
 pub(crate) fn assert_golden(name: &str, messages: &[(&str, &dyn Display)]) {
-    let lines = messages.iter().map(|(variant, message)| format!("{variant}: {message}").replace('\n', "\\n") + "\n");
+    let lines = messages
+        .iter()
+        .map(|(variant, message)| format!("{variant}: {message}").replace('\n', "\\n") + "\n");
     let found: String = lines.collect();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
     if std::env::var_os("MILLIBOX_GOLDEN").is_some_and(|value| value == "write") {
         std::fs::write(&path, &found).unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
     for (found, expected) in found.lines().zip(expected.lines()) {
-        assert_eq!(found, expected, "{name} differs; MILLIBOX_GOLDEN=write rewrites it");
+        assert_eq!(
+            found, expected,
+            "{name} differs; MILLIBOX_GOLDEN=write rewrites it"
+        );
     }
-    assert_eq!(found.lines().count(), expected.lines().count(), "{name} differs; MILLIBOX_GOLDEN=write rewrites it");
+    assert_eq!(
+        found.lines().count(),
+        expected.lines().count(),
+        "{name} differs; MILLIBOX_GOLDEN=write rewrites it"
+    );
 }
 
 fn io(errno: Errno) -> std::io::Error {
@@ -36,37 +47,93 @@ fn messages_of_the_judge_match_the_golden_file() {
     let file = || "score.txt".to_owned();
     let stderr = || "Traceback: x".to_owned();
     let errno = Errno::ACCESS;
-    let limit = |limit, key| AnswerFault::LimitReached { outcome: "CPU time limit exceeded".to_owned(), limit, key };
+    let limit = |limit, key| AnswerFault::LimitReached {
+        outcome: "CPU time limit exceeded".to_owned(),
+        limit,
+        key,
+    };
     assert_golden(
         "judge.txt",
         &[
-            ("JudgeFailure::Unfinished", &JudgeFailure::Unfinished("killed".to_owned())),
-            ("JudgeFailure::Staging", &JudgeFailure::Staging(io(Errno::NOSPC))),
-            ("JudgeFailure::Feedback", &JudgeFailure::Feedback(FeedbackError::NotRegular { file: file() })),
+            (
+                "JudgeFailure::Unfinished",
+                &JudgeFailure::Unfinished("killed".to_owned()),
+            ),
+            (
+                "JudgeFailure::Staging",
+                &JudgeFailure::Staging(io(Errno::NOSPC)),
+            ),
+            (
+                "JudgeFailure::Feedback",
+                &JudgeFailure::Feedback(FeedbackError::NotRegular { file: file() }),
+            ),
             (
                 "JudgeFailure::FileVisible",
-                &JudgeFailure::FileVisible { file: "/usr/p/1.in".into(), shown: "/usr".into() },
+                &JudgeFailure::FileVisible {
+                    file: "/usr/p/1.in".into(),
+                    shown: "/usr".into(),
+                },
             ),
             ("JudgeFailure::NoAnswer", &JudgeFailure::NoAnswer),
-            ("JudgeFailure::NoAnswerForInteractor", &JudgeFailure::NoAnswerForInteractor),
-            ("JudgeFailure::Flags", &JudgeFailure::Flags("the flag x is unknown".to_owned())),
-            ("JudgeFailure::UnexpectedFlags", &JudgeFailure::UnexpectedFlags { flags: "a b".to_owned() }),
-            ("JudgeFailure::ConversationCutShort", &JudgeFailure::ConversationCutShort),
-            ("JudgeFailure::PassFeedback", &JudgeFailure::PassFeedback(FeedbackError::NotRegular { file: file() })),
-            ("JudgeFailure::RejectedPassContinues", &JudgeFailure::RejectedPassContinues { file: "nextpass.in" }),
-            ("JudgeFailure::TooManyPasses", &JudgeFailure::TooManyPasses { file: "nextpass.in", limit: 2 }),
+            (
+                "JudgeFailure::NoAnswerForInteractor",
+                &JudgeFailure::NoAnswerForInteractor,
+            ),
+            (
+                "JudgeFailure::Flags",
+                &JudgeFailure::Flags("the flag x is unknown".to_owned()),
+            ),
+            (
+                "JudgeFailure::UnexpectedFlags",
+                &JudgeFailure::UnexpectedFlags {
+                    flags: "a b".to_owned(),
+                },
+            ),
+            (
+                "JudgeFailure::ConversationCutShort",
+                &JudgeFailure::ConversationCutShort,
+            ),
+            (
+                "JudgeFailure::PassFeedback",
+                &JudgeFailure::PassFeedback(FeedbackError::NotRegular { file: file() }),
+            ),
+            (
+                "JudgeFailure::RejectedPassContinues",
+                &JudgeFailure::RejectedPassContinues {
+                    file: "nextpass.in",
+                },
+            ),
+            (
+                "JudgeFailure::TooManyPasses",
+                &JudgeFailure::TooManyPasses {
+                    file: "nextpass.in",
+                    limit: 2,
+                },
+            ),
             (
                 "JudgeFailure::Grader",
-                &JudgeFailure::Grader(GraderFailure { fault: GraderFault::Status(1), stderr: stderr() }),
+                &JudgeFailure::Grader(GraderFailure {
+                    fault: GraderFault::Status(1),
+                    stderr: stderr(),
+                }),
             ),
             ("Step::OpenInput", &step(Step::OpenInput("/p/1.in".into()))),
             ("Step::FindFile", &step(Step::FindFile("/p/1.in".into()))),
-            ("Step::CreateFile", &step(Step::CreateFile("/t/output".into()))),
-            ("Step::RemoveFile", &step(Step::RemoveFile("/t/output".into()))),
+            (
+                "Step::CreateFile",
+                &step(Step::CreateFile("/t/output".into())),
+            ),
+            (
+                "Step::RemoveFile",
+                &step(Step::RemoveFile("/t/output".into())),
+            ),
             ("Step::PlaceTestFiles", &step(Step::PlaceTestFiles)),
             ("Step::Compare", &step(Step::Compare("/p/1.ans".into()))),
             ("Step::CreateMemoryFile", &step(Step::CreateMemoryFile)),
-            ("Step::DuplicateMemoryFile", &step(Step::DuplicateMemoryFile)),
+            (
+                "Step::DuplicateMemoryFile",
+                &step(Step::DuplicateMemoryFile),
+            ),
             ("Step::Seal", &step(Step::Seal)),
             ("Step::Rewind", &step(Step::Rewind)),
             ("Step::CreatePipe", &step(Step::CreatePipe)),
@@ -78,64 +145,187 @@ fn messages_of_the_judge_match_the_golden_file() {
             ("Step::TruncateOutput", &step(Step::TruncateOutput)),
             ("Step::WaitForPipes", &step(Step::WaitForPipes)),
             ("Step::MoveMessages", &step(Step::MoveMessages)),
-            ("Step::WaitForConversation", &step(Step::WaitForConversation)),
+            (
+                "Step::WaitForConversation",
+                &step(Step::WaitForConversation),
+            ),
             ("Step::WriteGraderInput", &step(Step::WriteGraderInput)),
             ("Step::StoreNextInput", &step(Step::StoreNextInput)),
-            ("FeedbackError::Staging", &FeedbackError::Staging("cannot make a directory in /tmp: x".to_owned())),
-            ("FeedbackError::Open", &FeedbackError::Open { path: "/t".into(), errno }),
-            ("FeedbackError::Create", &FeedbackError::Create { place: "/t".into(), errno }),
-            ("FeedbackError::Read", &FeedbackError::Read { file: file(), errno }),
-            ("FeedbackError::NotRegular", &FeedbackError::NotRegular { file: file() }),
-            ("FeedbackError::Remove", &FeedbackError::Remove { file: file(), errno }),
-            ("Excess::DiskFull", &Excess::DiskFull { bytes: 5 << 20, files: 7 }),
+            (
+                "FeedbackError::Staging",
+                &FeedbackError::Staging("cannot make a directory in /tmp: x".to_owned()),
+            ),
+            (
+                "FeedbackError::Open",
+                &FeedbackError::Open {
+                    path: "/t".into(),
+                    errno,
+                },
+            ),
+            (
+                "FeedbackError::Create",
+                &FeedbackError::Create {
+                    place: "/t".into(),
+                    errno,
+                },
+            ),
+            (
+                "FeedbackError::Read",
+                &FeedbackError::Read {
+                    file: file(),
+                    errno,
+                },
+            ),
+            (
+                "FeedbackError::NotRegular",
+                &FeedbackError::NotRegular { file: file() },
+            ),
+            (
+                "FeedbackError::Remove",
+                &FeedbackError::Remove {
+                    file: file(),
+                    errno,
+                },
+            ),
+            (
+                "Excess::DiskFull",
+                &Excess::DiskFull {
+                    bytes: 5 << 20,
+                    files: 7,
+                },
+            ),
             ("Excess::Bytes", &Excess::Bytes(1000)),
             ("Excess::Files", &Excess::Files(1000)),
             ("Excess::Depth", &Excess::Depth(16)),
             ("Excess::Unreadable", &Excess::Unreadable(errno)),
-            ("ValidatorFailure", &ValidatorFailure { fault: AnswerFault::TestlibFail, stderr: stderr() }),
-            ("AnswerFault::Ended", &AnswerFault::Ended("killed by signal SEGV".to_owned())),
+            (
+                "ValidatorFailure",
+                &ValidatorFailure {
+                    fault: AnswerFault::TestlibFail,
+                    stderr: stderr(),
+                },
+            ),
+            (
+                "AnswerFault::Ended",
+                &AnswerFault::Ended("killed by signal SEGV".to_owned()),
+            ),
             (
                 "AnswerFault::LimitReached, time",
-                &limit(Limit::Time(Duration::from_millis(1500)), Some("validation_time")),
+                &limit(
+                    Limit::Time(Duration::from_millis(1500)),
+                    Some("validation_time"),
+                ),
             ),
-            ("AnswerFault::LimitReached, MiB", &limit(Limit::Bytes(64 << 20), None)),
-            ("AnswerFault::LimitReached, bytes", &limit(Limit::Bytes(1000), None)),
-            ("AnswerFault::Excess", &AnswerFault::Excess(Excess::Bytes(1000))),
-            ("AnswerFault::Feedback", &AnswerFault::Feedback(FeedbackError::NotRegular { file: file() })),
+            (
+                "AnswerFault::LimitReached, MiB",
+                &limit(Limit::Bytes(64 << 20), None),
+            ),
+            (
+                "AnswerFault::LimitReached, bytes",
+                &limit(Limit::Bytes(1000), None),
+            ),
+            (
+                "AnswerFault::Excess",
+                &AnswerFault::Excess(Excess::Bytes(1000)),
+            ),
+            (
+                "AnswerFault::Feedback",
+                &AnswerFault::Feedback(FeedbackError::NotRegular { file: file() }),
+            ),
             ("AnswerFault::IcpcStatus", &AnswerFault::IcpcStatus(1)),
             ("AnswerFault::BothScores", &AnswerFault::BothScores),
             ("AnswerFault::Multiplier", &AnswerFault::Multiplier(1.5)),
-            ("AnswerFault::NotANumber", &AnswerFault::NotANumber { file: "score.txt", text: "x".to_owned() }),
+            (
+                "AnswerFault::NotANumber",
+                &AnswerFault::NotANumber {
+                    file: "score.txt",
+                    text: "x".to_owned(),
+                },
+            ),
             ("AnswerFault::SimStatus", &AnswerFault::SimStatus(1)),
-            ("AnswerFault::SimVerdict", &AnswerFault::SimVerdict("ok".to_owned())),
-            ("AnswerFault::SimPercentage", &AnswerFault::SimPercentage("101".to_owned())),
+            (
+                "AnswerFault::SimVerdict",
+                &AnswerFault::SimVerdict("ok".to_owned()),
+            ),
+            (
+                "AnswerFault::SimPercentage",
+                &AnswerFault::SimPercentage("101".to_owned()),
+            ),
             ("AnswerFault::TestlibStatus", &AnswerFault::TestlibStatus(6)),
             ("AnswerFault::TestlibFail", &AnswerFault::TestlibFail),
             ("AnswerFault::TestlibParts", &AnswerFault::TestlibParts),
             ("AnswerFault::TestlibPoints", &AnswerFault::TestlibPoints(7)),
-            ("GraderFault::Ended", &GraderFault::Ended("CPU time limit exceeded".to_owned())),
+            (
+                "GraderFault::Ended",
+                &GraderFault::Ended("CPU time limit exceeded".to_owned()),
+            ),
             ("GraderFault::Status", &GraderFault::Status(1)),
-            ("GraderFault::TooLong", &GraderFault::TooLong { limit: 4096 }),
-            ("GraderFault::Unknown", &GraderFault::Unknown("fine".to_owned())),
+            (
+                "GraderFault::TooLong",
+                &GraderFault::TooLong { limit: 4096 },
+            ),
+            (
+                "GraderFault::Unknown",
+                &GraderFault::Unknown("fine".to_owned()),
+            ),
             ("GraderFault::JudgeError", &GraderFault::JudgeError),
-            ("PlanError::NoGrader", &PlanError::NoGrader("secret".to_owned())),
-            ("PlanError::RequiredGroup", &PlanError::RequiredGroup { group: "b".to_owned(), required: "a".to_owned() }),
+            (
+                "PlanError::NoGrader",
+                &PlanError::NoGrader("secret".to_owned()),
+            ),
+            (
+                "PlanError::RequiredGroup",
+                &PlanError::RequiredGroup {
+                    group: "b".to_owned(),
+                    required: "a".to_owned(),
+                },
+            ),
             (
                 "PlanError::Rules",
-                &PlanError::Rules { group: "a".to_owned(), reason: "it is all or nothing, but it states no points" },
+                &PlanError::Rules {
+                    group: "a".to_owned(),
+                    reason: "it is all or nothing, but it states no points",
+                },
             ),
             ("PlanError::NoTests", &PlanError::NoTests),
             ("PointsError::NotFinite", &PointsError::NotFinite(f64::NAN)),
             ("PointsError::AllOrNothing", &PointsError::AllOrNothing),
             ("PointsError::Rejected", &PointsError::Rejected),
-            ("PointsError::OutOfWorth", &PointsError::OutOfWorth { points: 7.0, max: 4.0 }),
+            (
+                "PointsError::OutOfWorth",
+                &PointsError::OutOfWorth {
+                    points: 7.0,
+                    max: 4.0,
+                },
+            ),
             ("PointsError::Negative", &PointsError::Negative(-1.0)),
-            ("PointsError::PartWithoutMaximum", &PointsError::PartWithoutMaximum),
+            (
+                "PointsError::PartWithoutMaximum",
+                &PointsError::PartWithoutMaximum,
+            ),
             ("PointsError::Missing", &PointsError::Missing),
             ("PointsError::NotAPart", &PointsError::NotAPart(7.0)),
-            ("PointsError::OutOfRange", &PointsError::OutOfRange { points: 24.0, range: (0.0, 20.0) }),
-            ("ToolFailure", &ToolFailure { reason: "exited with 3".to_owned(), stderr: "no luck".to_owned() }),
-            ("ToolFailure, silent", &ToolFailure { reason: "exited with 3".to_owned(), stderr: String::new() }),
+            (
+                "PointsError::OutOfRange",
+                &PointsError::OutOfRange {
+                    points: 24.0,
+                    range: (0.0, 20.0),
+                },
+            ),
+            (
+                "ToolFailure",
+                &ToolFailure {
+                    reason: "exited with 3".to_owned(),
+                    stderr: "no luck".to_owned(),
+                },
+            ),
+            (
+                "ToolFailure, silent",
+                &ToolFailure {
+                    reason: "exited with 3".to_owned(),
+                    stderr: String::new(),
+                },
+            ),
         ],
     );
 }

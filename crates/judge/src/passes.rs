@@ -52,11 +52,16 @@ pub fn judge(
                 continue;
             }
             Err(failure) => {
-                (result.verdict, result.reason, result.score) = (Verdict::JudgeError, failure.to_string(), None);
+                (result.verdict, result.reason, result.score) =
+                    (Verdict::JudgeError, failure.to_string(), None);
             }
         }
         if result.verdict != Verdict::Accepted {
-            let reason = if result.reason.is_empty() { String::new() } else { format!(": {}", result.reason) };
+            let reason = if result.reason.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", result.reason)
+            };
             result.reason = format!("pass {number}{reason}");
         }
         result.passes = Some(number);
@@ -77,15 +82,27 @@ fn next_input(
     if !matches!(result.verdict, Verdict::Accepted | Verdict::WrongAnswer) {
         return Ok(None);
     }
-    let Some(file) = feedback.open(NEXT_INPUT_FILE).map_err(JudgeFailure::PassFeedback)? else { return Ok(None) };
+    let Some(file) = feedback
+        .open(NEXT_INPUT_FILE)
+        .map_err(JudgeFailure::PassFeedback)?
+    else {
+        return Ok(None);
+    };
     if result.verdict == Verdict::WrongAnswer {
-        return Err(JudgeFailure::RejectedPassContinues { file: NEXT_INPUT_FILE });
+        return Err(JudgeFailure::RejectedPassContinues {
+            file: NEXT_INPUT_FILE,
+        });
     }
     if number >= limit {
-        return Err(JudgeFailure::TooManyPasses { file: NEXT_INPUT_FILE, limit });
+        return Err(JudgeFailure::TooManyPasses {
+            file: NEXT_INPUT_FILE,
+            limit,
+        });
     }
     let input = worker.files()?.store_next_input(file)?;
-    feedback.remove(NEXT_INPUT_FILE).map_err(JudgeFailure::PassFeedback)?;
+    feedback
+        .remove(NEXT_INPUT_FILE)
+        .map_err(JudgeFailure::PassFeedback)?;
     Ok(Some(input))
 }
 
@@ -118,7 +135,11 @@ impl PeakUsage {
 /// time, because CPU time is one figure.
 fn max_figures(one: Figures, other: Figures) -> Figures {
     let cpu_time = |figures: &Figures| figures.cpu_user_ns.saturating_add(figures.cpu_system_ns);
-    let longer = if cpu_time(&other) > cpu_time(&one) { other } else { one };
+    let longer = if cpu_time(&other) > cpu_time(&one) {
+        other
+    } else {
+        one
+    };
     Figures {
         real_time_ns: one.real_time_ns.max(other.real_time_ns),
         peak_memory_bytes: one.peak_memory_bytes.max(other.peak_memory_bytes),

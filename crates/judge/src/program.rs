@@ -54,7 +54,9 @@ impl Limits {
     /// not ended because the machine has other work as well. Measured with 5 programs to 2 CPUs: with half of
     /// this, submissions were ended that had used half of their CPU time.
     pub fn real_time_for(cpu_time: Duration) -> Duration {
-        cpu_time.saturating_mul(3).saturating_add(Duration::from_secs(2))
+        cpu_time
+            .saturating_mul(3)
+            .saturating_add(Duration::from_secs(2))
     }
 }
 
@@ -72,7 +74,10 @@ impl Executable {
 
     /// A run in another world, which must show at least what [`Executable::world`] shows.
     pub fn request_in(&self, world: &World, limits: &Limits, arguments: &[OsString]) -> Request {
-        let argv = self.argv.iter().map(|argument| fill_memory(argument, limits.memory));
+        let argv = self
+            .argv
+            .iter()
+            .map(|argument| fill_memory(argument, limits.memory));
         let mut request = Request::new(self.argv.first().cloned().unwrap_or_default())
             .argv(argv.chain(arguments.iter().cloned()))
             .current_dir(self.current_dir.clone())
@@ -104,14 +109,23 @@ impl Executable {
             let source = source.canonicalize()?;
             stage(&source, &source, directory.path(), ids)?;
         }
-        let world = self.world.clone().read_only(directory.path(), &self.current_dir);
-        Ok(Executable { world, files: Arc::new(directory), ..self.clone() })
+        let world = self
+            .world
+            .clone()
+            .read_only(directory.path(), &self.current_dir);
+        Ok(Executable {
+            world,
+            files: Arc::new(directory),
+            ..self.clone()
+        })
     }
 }
 
 /// As large as the sandbox may make it, which is started with our limits.
 fn most_stack() -> u64 {
-    rustix::process::getrlimit(rustix::process::Resource::Stack).maximum.unwrap_or(u64::MAX)
+    rustix::process::getrlimit(rustix::process::Resource::Stack)
+        .maximum
+        .unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -120,7 +134,10 @@ mod tests {
 
     #[test]
     fn real_time_follows_cpu_time() {
-        assert_eq!(Limits::real_time_for(Duration::from_secs(1)), Duration::from_secs(5));
+        assert_eq!(
+            Limits::real_time_for(Duration::from_secs(1)),
+            Duration::from_secs(5)
+        );
         assert_eq!(Limits::real_time_for(Duration::MAX), Duration::MAX);
     }
 }

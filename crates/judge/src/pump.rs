@@ -12,7 +12,9 @@ use crate::failure::{JudgeFailure, Step};
 use crate::feedback::{WATCH_INTERVAL, Watch};
 use millibox::{Handle, RunResult};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, Mode, SealFlags, fchmod, fcntl_add_seals, fstat, ftruncate, memfd_create, tell};
+use rustix::fs::{
+    MemfdFlags, Mode, SealFlags, fchmod, fcntl_add_seals, fstat, ftruncate, memfd_create, tell,
+};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::fs::File;
@@ -64,7 +66,12 @@ impl<'a> Input<'a> {
             // user's pipes have reached their limit (pipe(7)), the pump fills this one more often.
             let _ = fcntl_setpipe_size(&write, (length + 4096).min(MAX_INPUT_PIPE_BYTES) as usize);
         }
-        let mut input = Input { file, copy: None, offset: 0, pipe: Some(write) };
+        let mut input = Input {
+            file,
+            copy: None,
+            offset: 0,
+            pipe: Some(write),
+        };
         input.fill()?;
         share(&read, Mode::from_raw_mode(0o444))?;
         Ok((input, Arc::new(read)))
@@ -72,14 +79,26 @@ impl<'a> Input<'a> {
 
     /// The input of a run whose standard input the pump does not move.
     pub fn none() -> Input<'static> {
-        Input { file: rustix::fs::CWD, copy: None, offset: 0, pipe: None }
+        Input {
+            file: rustix::fs::CWD,
+            copy: None,
+            offset: 0,
+            pipe: None,
+        }
     }
 
     /// Fills the pipe.
     fn fill(&mut self) -> Result<(), JudgeFailure> {
         while let Some(pipe) = &self.pipe {
             let from = self.copy.as_ref().map_or(self.file, |copy| copy.as_fd());
-            match splice(from, Some(&mut self.offset), pipe, None, MAX_SPLICE_BYTES as usize, SpliceFlags::NONBLOCK) {
+            match splice(
+                from,
+                Some(&mut self.offset),
+                pipe,
+                None,
+                MAX_SPLICE_BYTES as usize,
+                SpliceFlags::NONBLOCK,
+            ) {
                 // The file has ended, or the program has closed its input.
                 Ok(0) | Err(Errno::PIPE) => self.pipe = None,
                 Ok(_) | Err(Errno::INTR) => {}
@@ -120,7 +139,15 @@ impl<'a> Output<'a> {
             let _ = fcntl_setpipe_size(&write, OUTPUT_PIPE_BYTES);
         }
         share(&write, Mode::from_raw_mode(0o222))?;
-        Ok((Output { pipe: Some(read), sink, limit, moved: 0 }, Arc::new(write)))
+        Ok((
+            Output {
+                pipe: Some(read),
+                sink,
+                limit,
+                moved: 0,
+            },
+            Arc::new(write),
+        ))
     }
 
     fn is_over_limit(&self) -> bool {
@@ -132,9 +159,13 @@ impl<'a> Output<'a> {
         let before = self.moved;
         while let Some(pipe) = &self.pipe {
             // One byte beyond the limit shows that the limit is exceeded.
-            let most = (self.limit - self.moved).saturating_add(1).min(MAX_SPLICE_BYTES);
+            let most = (self.limit - self.moved)
+                .saturating_add(1)
+                .min(MAX_SPLICE_BYTES);
             let moved = match &mut self.sink {
-                Sink::File(file) => splice(pipe, None, file, None, most as usize, SpliceFlags::NONBLOCK),
+                Sink::File(file) => {
+                    splice(pipe, None, file, None, most as usize, SpliceFlags::NONBLOCK)
+                }
                 Sink::Head(head, limit) => read_some(pipe, head, *limit, most),
             };
             match moved {
@@ -161,7 +192,12 @@ impl<'a> Output<'a> {
 }
 
 /// Reads once from a pipe without waiting, and keeps the beginning of the output.
-fn read_some(pipe: &OwnedFd, head: &mut Vec<u8>, limit: usize, most: u64) -> rustix::io::Result<usize> {
+fn read_some(
+    pipe: &OwnedFd,
+    head: &mut Vec<u8>,
+    limit: usize,
+    most: u64,
+) -> rustix::io::Result<usize> {
     let mut chunk = [0; 16 << 10];
     let wanted = chunk.len().min(most as usize);
     let read = read_now(pipe, &mut chunk[..wanted])?;
@@ -176,13 +212,25 @@ fn read_some(pipe: &OwnedFd, head: &mut Vec<u8>, limit: usize, most: u64) -> rus
 pub(crate) fn read_now(pipe: &OwnedFd, buffer: &mut [u8]) -> rustix::io::Result<usize> {
     /// The current position, which is the only one of a pipe (preadv2(2)).
     const CURRENT_POSITION: u64 = u64::MAX;
-    match preadv2(pipe, &mut [std::io::IoSliceMut::new(buffer)], CURRENT_POSITION, ReadWriteFlags::NOWAIT) {
+    match preadv2(
+        pipe,
+        &mut [std::io::IoSliceMut::new(buffer)],
+        CURRENT_POSITION,
+        ReadWriteFlags::NOWAIT,
+    ) {
         // Pipes support RWF_NOWAIT since Linux 6.4.
         Err(Errno::OPNOTSUPP) => {}
         read => return read,
     }
     let mut ready = [PollFd::new(pipe, PollFlags::IN)];
-    if poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? == 0 {
+    if poll(
+        &mut ready,
+        Some(&Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        }),
+    )? == 0
+    {
         return Err(Errno::AGAIN);
     }
     rustix::io::read(pipe, buffer)
@@ -198,7 +246,11 @@ pub(crate) fn pump(
     outputs: &mut [Output<'_>],
     mut watch: Option<&mut Watch<'_>>,
 ) -> Result<RunResult, JudgeFailure> {
-    let tick = if watch.is_some() { WATCH_INTERVAL } else { POLL_INTERVAL };
+    let tick = if watch.is_some() {
+        WATCH_INTERVAL
+    } else {
+        POLL_INTERVAL
+    };
     let mut is_killed = false;
     while input.pipe.is_some() || outputs.iter().any(|output| output.pipe.is_some()) {
         let (input_ready, output_ready) = wait(input, outputs, tick)?;
@@ -229,7 +281,9 @@ pub(crate) fn pump(
         }
     }
     let result = loop {
-        let Some(watch) = &mut watch else { break run.wait()? };
+        let Some(watch) = &mut watch else {
+            break run.wait()?;
+        };
         match run.wait_timeout(tick)? {
             Some(result) => break result,
             None => watch.check(run),
@@ -247,11 +301,25 @@ pub(crate) fn pump(
 }
 
 /// Waits for one of the pipes; whether that of the input is ready, and any of the outputs.
-fn wait(input: &Input<'_>, outputs: &[Output<'_>], timeout: Duration) -> Result<(bool, bool), JudgeFailure> {
+fn wait(
+    input: &Input<'_>,
+    outputs: &[Output<'_>],
+    timeout: Duration,
+) -> Result<(bool, bool), JudgeFailure> {
     let mut ready: Vec<PollFd<'_>> = Vec::with_capacity(outputs.len() + 1);
-    ready.extend(input.pipe.iter().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
+    ready.extend(
+        input
+            .pipe
+            .iter()
+            .map(|pipe| PollFd::new(pipe, PollFlags::OUT)),
+    );
     let inputs = ready.len();
-    ready.extend(outputs.iter().filter_map(|output| output.pipe.as_ref()).map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+    ready.extend(
+        outputs
+            .iter()
+            .filter_map(|output| output.pipe.as_ref())
+            .map(|pipe| PollFd::new(pipe, PollFlags::IN)),
+    );
     let timeout = Timespec::try_from(timeout).ok();
     match poll(&mut ready, timeout.as_ref()) {
         Ok(_) | Err(Errno::INTR) => {}
@@ -265,7 +333,8 @@ fn wait(input: &Input<'_>, outputs: &[Output<'_>], timeout: Duration) -> Result<
 pub(crate) fn sealed(mut file: File) -> Result<Arc<OwnedFd>, JudgeFailure> {
     let all = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
     fcntl_add_seals(&file, all).map_err(failed(Step::Seal))?;
-    file.rewind().map_err(|error| JudgeFailure::step(Step::Rewind, error))?;
+    file.rewind()
+        .map_err(|error| JudgeFailure::step(Step::Rewind, error))?;
     Ok(Arc::new(file.into()))
 }
 
@@ -275,7 +344,9 @@ pub(crate) fn sealed(mut file: File) -> Result<Arc<OwnedFd>, JudgeFailure> {
 /// No descriptor or memory is left.
 pub fn memory_file() -> Result<File, JudgeFailure> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    Ok(File::from(memfd_create("millibox-output", flags).map_err(failed(Step::CreateMemoryFile))?))
+    Ok(File::from(
+        memfd_create("millibox-output", flags).map_err(failed(Step::CreateMemoryFile))?,
+    ))
 }
 
 fn copy(from: BorrowedFd<'_>) -> Result<File, JudgeFailure> {
@@ -287,7 +358,8 @@ fn copy(from: BorrowedFd<'_>) -> Result<File, JudgeFailure> {
         match read.map_err(failed(Step::ReadInput))? {
             0 => return Ok(copy),
             read => {
-                copy.write_all(&buffer[..read]).map_err(|error| JudgeFailure::step(Step::CopyInput, error))?;
+                copy.write_all(&buffer[..read])
+                    .map_err(|error| JudgeFailure::step(Step::CopyInput, error))?;
                 offset += read as u64;
             }
         }
@@ -328,7 +400,9 @@ mod tests {
         let mut byte = [0];
         let mut one = [std::io::IoSliceMut::new(&mut byte)];
         if preadv2(&read, &mut one, u64::MAX, ReadWriteFlags::NOWAIT) == Err(Errno::OPNOTSUPP) {
-            eprintln!("SKIPPED: pipes support RWF_NOWAIT since Linux 6.4; before, the slower reader may wait");
+            eprintln!(
+                "SKIPPED: pipes support RWF_NOWAIT since Linux 6.4; before, the slower reader may wait"
+            );
             return;
         }
         let (read, round) = (Arc::new(read), Arc::new(Barrier::new(3)));
@@ -346,8 +420,13 @@ mod tests {
             write.write_all(b"1").unwrap();
             round.wait();
             let both = [(); 2].map(|()| results.recv_timeout(Duration::from_secs(60)));
-            let both = both.map(|result| result.unwrap_or_else(|_| panic!("a reader waits in round {number}")));
-            assert!(both.contains(&Ok(1)) && both.contains(&Err(Errno::AGAIN)), "{both:?}");
+            let both = both.map(|result| {
+                result.unwrap_or_else(|_| panic!("a reader waits in round {number}"))
+            });
+            assert!(
+                both.contains(&Ok(1)) && both.contains(&Err(Errno::AGAIN)),
+                "{both:?}"
+            );
         }
     }
 }

@@ -25,8 +25,14 @@ pub fn private_directory(ids: Ids) -> io::Result<TempDir> {
     let directory = temporary::directory().map_err(failed)?;
     if !same_user(ids) {
         let path = directory.path();
-        rustix::fs::chownat(CWD, path, None, Some(Gid::from_raw(ids.1)), AtFlags::empty())
-            .map_err(|error| about(path, "cannot give to the sandbox's group", error.into()))?;
+        rustix::fs::chownat(
+            CWD,
+            path,
+            None,
+            Some(Gid::from_raw(ids.1)),
+            AtFlags::empty(),
+        )
+        .map_err(|error| about(path, "cannot give to the sandbox's group", error.into()))?;
         rustix::fs::chmod(path, Mode::from_raw_mode(0o750))
             .map_err(|error| about(path, "cannot change the mode of", error.into()))?;
     }
@@ -44,7 +50,9 @@ pub fn private_directory(ids: Ids) -> io::Result<TempDir> {
 /// Whether the sandbox's user can read a file, or enter and read a directory. By modes alone:
 /// access control lists and the like are not looked at.
 pub fn reachable(path: &Path, ids: Ids) -> bool {
-    let Ok(path) = path.canonicalize() else { return false };
+    let Ok(path) = path.canonicalize() else {
+        return false;
+    };
     if same_user(ids) {
         return rustix::fs::access(&path, rustix::fs::Access::READ_OK).is_ok();
     }
@@ -93,19 +101,30 @@ impl Staged {
     /// A file cannot be read, a link leads out of `root` (who wrote the package may not be who may
     /// read that file) or to a directory that it is in, or there is no place for the copies.
     pub fn within(root: &Path, directory: &Path, ids: Ids) -> io::Result<Staged> {
-        let real = |path: &Path| path.canonicalize().map_err(|error| about(path, "cannot find", error));
+        let real = |path: &Path| {
+            path.canonicalize()
+                .map_err(|error| about(path, "cannot find", error))
+        };
         let (root, original) = (real(root)?, real(directory)?);
         if reachable(&original, ids) && all_reachable(&original, ids)? {
-            return Ok(Staged { original, copy: None });
+            return Ok(Staged {
+                original,
+                copy: None,
+            });
         }
         let copy = private_directory(ids)?;
         stage(&root, &original, copy.path(), ids)?;
-        Ok(Staged { original, copy: Some(copy) })
+        Ok(Staged {
+            original,
+            copy: Some(copy),
+        })
     }
 
     /// Where the data can be read by the sandbox's user.
     pub fn path(&self) -> &Path {
-        self.copy.as_ref().map_or(&self.original, |copy| copy.path())
+        self.copy
+            .as_ref()
+            .map_or(&self.original, |copy| copy.path())
     }
 
     /// A file's path below [`Staged::path`]; `None`: it is not in the directory that was staged.
@@ -113,7 +132,11 @@ impl Staged {
         if file.starts_with(&self.original) {
             return below(file, &self.original).map(Path::to_owned);
         }
-        file.canonicalize().ok()?.strip_prefix(&self.original).ok().map(Path::to_owned)
+        file.canonicalize()
+            .ok()?
+            .strip_prefix(&self.original)
+            .ok()
+            .map(Path::to_owned)
     }
 }
 
@@ -126,7 +149,9 @@ pub(crate) fn below<'p>(path: &'p Path, directory: &Path) -> Option<&'p Path> {
 fn all_reachable(directory: &Path, ids: Ids) -> io::Result<bool> {
     for entry in entries(directory)? {
         // Links are staged: where they lead need not be in what the sandbox is shown.
-        let metadata = entry.symlink_metadata().map_err(|error| about(&entry, "cannot look at", error))?;
+        let metadata = entry
+            .symlink_metadata()
+            .map_err(|error| about(&entry, "cannot look at", error))?;
         let fine = !metadata.is_symlink() && reachable(&entry, ids);
         if !fine || (metadata.is_dir() && !all_reachable(&entry, ids)?) {
             return Ok(false);
@@ -138,7 +163,12 @@ fn all_reachable(directory: &Path, ids: Ids) -> io::Result<bool> {
 /// Puts what is in `from` into `to`, a directory of ours; files that are there already stay. Links are followed
 /// within `root`. Neither `root` nor `from` has one in its path.
 pub(crate) fn stage(root: &Path, from: &Path, to: &Path, ids: Ids) -> io::Result<()> {
-    Staging { root, ids, left: MOST_ENTRIES }.directory(from, to, 0)
+    Staging {
+        root,
+        ids,
+        left: MOST_ENTRIES,
+    }
+    .directory(from, to, 0)
 }
 
 struct Staging<'a> {
@@ -151,12 +181,18 @@ struct Staging<'a> {
 impl Staging<'_> {
     fn directory(&mut self, from: &Path, to: &Path, depth: usize) -> io::Result<()> {
         if depth > DEEPEST {
-            let what = format!("directories nested deeper than {DEEPEST}, by way of {}", from.display());
+            let what = format!(
+                "directories nested deeper than {DEEPEST}, by way of {}",
+                from.display()
+            );
             return Err(io::Error::other(what));
         }
         for mut source in entries(from)? {
             self.left = self.left.checked_sub(1).ok_or_else(|| {
-                io::Error::other(format!("more than {MOST_ENTRIES} files, by way of {}", from.display()))
+                io::Error::other(format!(
+                    "more than {MOST_ENTRIES} files, by way of {}",
+                    from.display()
+                ))
             })?;
             let target = to.join(source.file_name().unwrap_or_default());
             let there = target.symlink_metadata().ok();
@@ -166,10 +202,13 @@ impl Staging<'_> {
             if source.is_symlink() {
                 source = self.follow(from, &source)?;
             }
-            let metadata = source.metadata().map_err(|error| about(&source, "cannot look at", error))?;
+            let metadata = source
+                .metadata()
+                .map_err(|error| about(&source, "cannot look at", error))?;
             if metadata.is_dir() {
                 if there.is_none() {
-                    std::fs::create_dir(&target).map_err(|error| about(&target, "cannot make", error))?;
+                    std::fs::create_dir(&target)
+                        .map_err(|error| about(&target, "cannot make", error))?;
                 }
                 // Whatever the umask is: the directory above lets nobody else in.
                 set_mode(&target, 0o755)?;
@@ -183,7 +222,9 @@ impl Staging<'_> {
 
     /// What a link in a directory leads to, by a path without links.
     fn follow(&self, directory: &Path, link: &Path) -> io::Result<PathBuf> {
-        let leads_to = link.canonicalize().map_err(|error| about(link, "cannot follow the link", error))?;
+        let leads_to = link
+            .canonicalize()
+            .map_err(|error| about(link, "cannot follow the link", error))?;
         // There would be no end of what leads to where it lies itself.
         if leads_to.starts_with(self.root) && !directory.starts_with(&leads_to) {
             return Ok(leads_to);
@@ -203,7 +244,9 @@ pub(crate) fn stage_file(source: &Path, target: &Path, ids: Ids) -> io::Result<(
     let linked = match std::fs::hard_link(source, target) {
         Ok(()) => true,
         // It may be a link to a file that is not ours to write.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(about(target, "cannot make", error)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(about(target, "cannot make", error));
+        }
         Err(_) => false,
     };
     if linked && reachable(target, ids) {
@@ -213,7 +256,12 @@ pub(crate) fn stage_file(source: &Path, target: &Path, ids: Ids) -> io::Result<(
         // The link has the mode of what is not ours to change.
         std::fs::remove_file(target).map_err(|error| about(target, "cannot remove", error))?;
     }
-    let failed = |error: io::Error| io::Error::new(error.kind(), format!("cannot copy {}: {error}", source.display()));
+    let failed = |error: io::Error| {
+        io::Error::new(
+            error.kind(),
+            format!("cannot copy {}: {error}", source.display()),
+        )
+    };
     let mode = source.metadata().map_err(failed)?.mode();
     std::fs::copy(source, target).map_err(failed)?;
     set_mode(target, 0o644 | mode & 0o111)
@@ -221,7 +269,10 @@ pub(crate) fn stage_file(source: &Path, target: &Path, ids: Ids) -> io::Result<(
 
 fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let failed = |error| about(directory, "cannot read the directory", error);
-    std::fs::read_dir(directory).map_err(failed)?.map(|entry| Ok(entry.map_err(failed)?.path())).collect()
+    std::fs::read_dir(directory)
+        .map_err(failed)?
+        .map(|entry| Ok(entry.map_err(failed)?.path()))
+        .collect()
 }
 
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
@@ -241,7 +292,10 @@ mod tests {
     #[test]
     fn links_make_no_more_files_than_a_package_may_have() {
         let directory = tempfile::tempdir().unwrap();
-        let (root, to) = (directory.path().canonicalize().unwrap(), tempfile::tempdir().unwrap());
+        let (root, to) = (
+            directory.path().canonicalize().unwrap(),
+            tempfile::tempdir().unwrap(),
+        );
         // Each leads to the next one four times: 4 + 16 + 64 entries.
         for level in 0..4 {
             std::fs::create_dir(root.join(level.to_string())).unwrap();
@@ -250,14 +304,27 @@ mod tests {
                 std::os::unix::fs::symlink(next, root.join(format!("{level}/{link}"))).unwrap();
             }
         }
-        let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let ids = (
+            rustix::process::geteuid().as_raw(),
+            rustix::process::getegid().as_raw(),
+        );
         let stage = |left: usize, to: &str, directory: &TempDir| {
             let to = directory.path().join(to);
             std::fs::create_dir(&to).unwrap();
-            Staging { root: &root, ids, left }.directory(&root.join("0"), &to, 0)
+            Staging {
+                root: &root,
+                ids,
+                left,
+            }
+            .directory(&root.join("0"), &to, 0)
         };
         stage(84, "enough", &to).unwrap();
         assert!(to.path().join("enough/a/b/c").is_dir());
-        assert!(stage(83, "few", &to).unwrap_err().to_string().starts_with("more than "));
+        assert!(
+            stage(83, "few", &to)
+                .unwrap_err()
+                .to_string()
+                .starts_with("more than ")
+        );
     }
 }

@@ -36,7 +36,10 @@ impl LimitPurpose {
 
 /// Sim's formula as text, in terms of the model solution's time `t`.
 pub fn sim_formula(purpose: LimitPurpose) -> String {
-    format!("3 t + {} / (t^2 + 2), down to 10 ms", 2.0 * purpose.min_seconds())
+    format!(
+        "3 t + {} / (t^2 + 2), down to 10 ms",
+        2.0 * purpose.min_seconds()
+    )
 }
 
 /// Computes a limit by Sim's formula: 3 t + 2 m / (t² + 2), rounded down to 10 ms.
@@ -54,7 +57,9 @@ pub fn sim(model: Duration, purpose: LimitPurpose) -> Duration {
 ///
 /// The limit is at most a day, the maximum that a package may state.
 pub fn icpc(slowest: Duration, factor: f64, resolution: Duration) -> Duration {
-    let steps = (slowest.as_secs_f64() * factor / resolution.as_secs_f64()).ceil().max(1.0);
+    let steps = (slowest.as_secs_f64() * factor / resolution.as_secs_f64())
+        .ceil()
+        .max(1.0);
     Duration::from_secs_f64((steps * resolution.as_secs_f64()).min(86_400.0))
 }
 
@@ -65,7 +70,9 @@ mod tests {
     #[test]
     fn formulas_match_hand_computed_limits() {
         let ms = Duration::from_millis;
-        let both = |time| [LimitPurpose::Judging, LimitPurpose::Setting].map(|purpose| sim(ms(time), purpose));
+        let both = |time| {
+            [LimitPurpose::Judging, LimitPurpose::Setting].map(|purpose| sim(ms(time), purpose))
+        };
         assert_eq!(both(0), [ms(300), ms(100)]);
         // 0.3 + 0.6 / 2.01 = 0.5985..., 0.3 + 0.2 / 2.01 = 0.3995...
         assert_eq!(both(100), [ms(590), ms(390)]);

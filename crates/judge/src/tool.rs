@@ -60,7 +60,11 @@ pub struct ToolFailure {
 impl fmt::Display for ToolFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)?;
-        if self.stderr.is_empty() { Ok(()) } else { write!(f, ": {}", self.stderr) }
+        if self.stderr.is_empty() {
+            Ok(())
+        } else {
+            write!(f, ": {}", self.stderr)
+        }
     }
 }
 
@@ -69,7 +73,9 @@ impl fmt::Display for ToolFailure {
 /// # Errors
 /// The sandbox failed, or a pipe or file cannot be used.
 pub fn run(supervisor: &Supervisor, run: &ToolRun<'_>) -> Result<ToolResult, JudgeFailure> {
-    let mut request = run.executable.request_in(run.world, run.limits, run.arguments);
+    let mut request = run
+        .executable
+        .request_in(run.world, run.limits, run.arguments);
     for (name, value) in run.environment {
         request = request.env(name, value);
     }
@@ -91,8 +97,14 @@ pub fn run(supervisor: &Supervisor, run: &ToolRun<'_>) -> Result<ToolResult, Jud
     let result = pump(&handle, &mut input, &mut [stdout, stderr], None)?;
     let failure = match judge_run(&result, run.limits) {
         Some((Verdict::JudgeError, outcome)) => return Err(JudgeFailure::Unfinished(outcome)),
-        Some((_, reason)) => Some(ToolFailure { reason, stderr: printable(&stderr_head, STDERR_BYTES) }),
+        Some((_, reason)) => Some(ToolFailure {
+            reason,
+            stderr: printable(&stderr_head, STDERR_BYTES),
+        }),
         None => None,
     };
-    Ok(ToolResult { failure, exit_code: result.exit_code })
+    Ok(ToolResult {
+        failure,
+        exit_code: result.exit_code,
+    })
 }

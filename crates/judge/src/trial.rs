@@ -47,7 +47,10 @@ impl Trial<'_> {
     /// Checks that the submission's world shows neither input nor answer.
     pub(crate) fn check_hidden_files(&self) -> Result<(), JudgeFailure> {
         let files = [Some(self.case.input), self.case.answer];
-        files.into_iter().flatten().try_for_each(|path| check_hidden(&self.executable.world, path))
+        files
+            .into_iter()
+            .flatten()
+            .try_for_each(|path| check_hidden(&self.executable.world, path))
     }
 
     /// The arguments of the submission's run, after the executable's own.
@@ -57,9 +60,14 @@ impl Trial<'_> {
 }
 
 fn check_hidden(world: &World, path: &Path) -> Result<(), JudgeFailure> {
-    let file = path.canonicalize().map_err(|error| JudgeFailure::step(Step::find(path), error))?;
+    let file = path
+        .canonicalize()
+        .map_err(|error| JudgeFailure::step(Step::find(path), error))?;
     match world.sources().find(|source| file.starts_with(source)) {
         None => Ok(()),
-        Some(source) => Err(JudgeFailure::FileVisible { shown: source.to_owned(), file }),
+        Some(source) => Err(JudgeFailure::FileVisible {
+            shown: source.to_owned(),
+            file,
+        }),
     }
 }

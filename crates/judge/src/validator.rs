@@ -36,7 +36,12 @@ impl OutputValidator {
         limits: &model::Limits,
     ) -> std::io::Result<OutputValidator> {
         let data = Staged::new(data, supervisor.ids())?;
-        Ok(OutputValidator { executable, convention, data, limits: checker_limits(limits) })
+        Ok(OutputValidator {
+            executable,
+            convention,
+            data,
+            limits: checker_limits(limits),
+        })
     }
 
     /// A validator of a package. Links in the package's data may lead anywhere in the package.
@@ -49,8 +54,17 @@ impl OutputValidator {
         convention: Convention,
         problem: &Problem,
     ) -> std::io::Result<OutputValidator> {
-        let data = Staged::within(&problem.directory, &data_directory(problem), supervisor.ids())?;
-        Ok(OutputValidator { executable, convention, data, limits: checker_limits(&problem.limits) })
+        let data = Staged::within(
+            &problem.directory,
+            &data_directory(problem),
+            supervisor.ids(),
+        )?;
+        Ok(OutputValidator {
+            executable,
+            convention,
+            data,
+            limits: checker_limits(&problem.limits),
+        })
     }
 
     /// Whether the checker opens the submission's output by its path. Otherwise the output is its

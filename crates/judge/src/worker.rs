@@ -35,7 +35,11 @@ pub struct Worker<'a> {
 impl<'a> Worker<'a> {
     /// A worker whose runs may use all CPUs of the supervisor's slots.
     pub fn new(supervisor: &'a Supervisor) -> Worker<'a> {
-        Worker { supervisor, cpus: Vec::new(), files: None }
+        Worker {
+            supervisor,
+            cpus: Vec::new(),
+            files: None,
+        }
     }
 
     /// Pins the worker's runs to these CPUs. An empty list leaves them unpinned.
@@ -74,7 +78,12 @@ pub(crate) struct WorkerFiles {
 impl WorkerFiles {
     fn new(ids: Ids) -> Result<WorkerFiles, JudgeFailure> {
         let test = private_directory(ids).map_err(JudgeFailure::Staging)?;
-        Ok(WorkerFiles { ids, test, feedback: FeedbackPlace::new(ids)?, world: None })
+        Ok(WorkerFiles {
+            ids,
+            test,
+            feedback: FeedbackPlace::new(ids)?,
+            world: None,
+        })
     }
 
     /// An empty file for a submission's output, which the checker's world shows.
@@ -89,14 +98,19 @@ impl WorkerFiles {
         let failed = |error: std::io::Error| JudgeFailure::step(Step::StoreNextInput, error);
         std::io::copy(&mut from, &mut to).map_err(failed)?;
         // The umask may have removed bits. The directory above keeps other users out.
-        to.set_permissions(Permissions::from_mode(0o644)).map_err(failed)?;
+        to.set_permissions(Permissions::from_mode(0o644))
+            .map_err(failed)?;
         Ok(path)
     }
 
     /// An empty file. A program that still writes to its predecessor cannot reach this one.
     fn new_file(&self, path: &Path) -> Result<File, JudgeFailure> {
         remove(path)?;
-        let file = File::options().write(true).create_new(true).mode(0o644).open(path);
+        let file = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o644)
+            .open(path);
         file.map_err(|error| JudgeFailure::step(Step::CreateFile(path.to_owned()), error))
     }
 
@@ -120,13 +134,20 @@ impl WorkerFiles {
 
     /// Returns a file's path in the checker's world. A file outside the data is staged in the
     /// test's directory as `name`.
-    pub fn show(&self, validator: &OutputValidator, file: &Path, name: &str) -> Result<OsString, JudgeFailure> {
+    pub fn show(
+        &self,
+        validator: &OutputValidator,
+        file: &Path,
+        name: &str,
+    ) -> Result<OsString, JudgeFailure> {
         if let Some(relative) = validator.data.relative(file) {
             return Ok(Path::new(DATA).join(relative).into());
         }
         let target = self.test.path().join(name);
         remove(&target)?;
-        let file = file.canonicalize().map_err(|error| JudgeFailure::step(Step::find(file), error))?;
+        let file = file
+            .canonicalize()
+            .map_err(|error| JudgeFailure::step(Step::find(file), error))?;
         stage_file(&file, &target, self.ids).map_err(JudgeFailure::Staging)?;
         Ok(Path::new(TEST).join(name).into())
     }

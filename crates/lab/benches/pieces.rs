@@ -7,7 +7,9 @@
 #![allow(missing_docs, reason = "criterion_group! generates a public function")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use millibox_seccomp::{Arch, Data, Policy, Program, compile, constant_action, profile, run, with_pass};
+use millibox_seccomp::{
+    Arch, Data, Policy, Program, compile, constant_action, profile, run, with_pass,
+};
 use millibox_wire::{Descriptors, Limits, Mount, Run, World};
 use std::hint::black_box;
 
@@ -20,18 +22,30 @@ fn seccomp(criterion: &mut Criterion) {
     group.bench_function("parse the default profile", |bencher| {
         bencher.iter(|| black_box(profile(black_box("default"))));
     });
-    group.bench_function("compile it", |bencher| bencher.iter(|| compile(black_box::<&Policy>(&policy), arch)));
-    group.bench_function("check its bytes", |bencher| bencher.iter(|| Program::from_bytes(black_box(&bytes))));
+    group.bench_function("compile it", |bencher| {
+        bencher.iter(|| compile(black_box::<&Policy>(&policy), arch))
+    });
+    group.bench_function("check its bytes", |bencher| {
+        bencher.iter(|| Program::from_bytes(black_box(&bytes)))
+    });
     group.bench_function("let pass 40 calls", |bencher| {
         let numbers: Vec<u32> = (100..140).collect();
         bencher.iter(|| with_pass(black_box(&program), arch, &numbers, 0x0123_4567_89ab_cdef));
     });
     group.bench_function("answer one call", |bencher| {
-        let data = Data { nr: 231, arch: arch.audit_value(), ..Data::default() };
+        let data = Data {
+            nr: 231,
+            arch: arch.audit_value(),
+            ..Data::default()
+        };
         bencher.iter(|| run(black_box(&program), black_box(&data)));
     });
     group.bench_function("find what is constant, 470 calls", |bencher| {
-        bencher.iter(|| (0..470).filter_map(|nr| constant_action(black_box(&program), arch, nr)).count());
+        bencher.iter(|| {
+            (0..470)
+                .filter_map(|nr| constant_action(black_box(&program), arch, nr))
+                .count()
+        });
     });
     group.finish();
 }
@@ -41,10 +55,16 @@ fn wire(criterion: &mut Criterion) {
         mounts: vec![
             Mount::read_only("/usr", "/usr"),
             Mount::read_only("/etc/alternatives", "/etc/alternatives"),
-            Mount::Devices { at: b"/dev".to_vec() },
+            Mount::Devices {
+                at: b"/dev".to_vec(),
+            },
             Mount::tmpfs("/tmp"),
         ],
-        seccomp: Some(compile(&profile("default").expect("built in"), Arch::X86_64).expect("compiles").as_bytes()),
+        seccomp: Some(
+            compile(&profile("default").expect("built in"), Arch::X86_64)
+                .expect("compiles")
+                .as_bytes(),
+        ),
         ..World::default()
     };
     let world = millibox_wire::encode(&world);
@@ -54,7 +74,12 @@ fn wire(criterion: &mut Criterion) {
         paths: 1,
         arguments: 1,
         environment: 1,
-        descriptors: Descriptors { stdin: true, stdout: true, stderr: true, program: false },
+        descriptors: Descriptors {
+            stdin: true,
+            stdout: true,
+            stderr: true,
+            program: false,
+        },
         limits: Limits {
             memory: Some(256 << 20),
             processes: Some(16),
@@ -67,8 +92,12 @@ fn wire(criterion: &mut Criterion) {
     };
     let bytes = millibox_wire::encode(&request);
     let mut group = criterion.benchmark_group("wire");
-    group.bench_function("encode a request", |bencher| bencher.iter(|| millibox_wire::encode(black_box(&request))));
-    group.bench_function("decode it", |bencher| bencher.iter(|| millibox_wire::decode::<Run>(black_box(&bytes))));
+    group.bench_function("encode a request", |bencher| {
+        bencher.iter(|| millibox_wire::encode(black_box(&request)))
+    });
+    group.bench_function("decode it", |bencher| {
+        bencher.iter(|| millibox_wire::decode::<Run>(black_box(&bytes)))
+    });
     group.bench_function("decode its world", |bencher| {
         bencher.iter(|| millibox_wire::decode::<World>(black_box(&world)));
     });

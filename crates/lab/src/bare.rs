@@ -23,8 +23,14 @@ pub fn spawn(program: &str) -> Result<(), Error> {
 pub fn success(command: &mut Command) -> Result<(), Error> {
     interrupt::check()?;
     let name = command.get_program().to_string_lossy().into_owned();
-    let status = command.status().map_err(Error::system(format!("run {name}")))?;
-    if status.success() { Ok(()) } else { Err(Error::other(format!("{name}: {status}"))) }
+    let status = command
+        .status()
+        .map_err(Error::system(format!("run {name}")))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Error::other(format!("{name}: {status}")))
+    }
 }
 
 /// The time that another sandbox's command may take. The slowest takes 40 ms.
@@ -37,16 +43,27 @@ const PEER_TIMEOUT: Duration = Duration::from_secs(10);
 pub fn success_with_timeout(command: &mut Command) -> Result<(), Error> {
     interrupt::check()?;
     let name = command.get_program().to_string_lossy().into_owned();
-    let mut child = command.spawn().map_err(Error::system(format!("run {name}")))?;
+    let mut child = command
+        .spawn()
+        .map_err(Error::system(format!("run {name}")))?;
     let exited = exits_within(&child, PEER_TIMEOUT);
     if !exited.as_ref().is_ok_and(|exited| *exited) {
         let _ = child.kill();
     }
-    let status = child.wait().map_err(Error::system(format!("wait for {name}")))?;
+    let status = child
+        .wait()
+        .map_err(Error::system(format!("wait for {name}")))?;
     if !exited.map_err(Error::system(format!("wait for {name}")))? {
-        return Err(Error::Timeout { name, seconds: PEER_TIMEOUT.as_secs() });
+        return Err(Error::Timeout {
+            name,
+            seconds: PEER_TIMEOUT.as_secs(),
+        });
     }
-    if status.success() { Ok(()) } else { Err(Error::other(format!("{name}: {status}"))) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Error::other(format!("{name}: {status}")))
+    }
 }
 
 fn exits_within(child: &Child, timeout: Duration) -> Result<bool, Errno> {
@@ -54,7 +71,8 @@ fn exits_within(child: &Child, timeout: Duration) -> Result<bool, Errno> {
     let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
     let deadline = Instant::now() + timeout;
     loop {
-        let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now())).map_err(|_| Errno::INVAL)?;
+        let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now()))
+            .map_err(|_| Errno::INVAL)?;
         match poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&left)) {
             Err(Errno::INTR) => {}
             answer => return answer.map(|ready| ready > 0),
@@ -66,7 +84,10 @@ fn exits_within(child: &Child, timeout: Duration) -> Result<bool, Errno> {
 ///
 /// # Errors
 /// The program does not exit with 0.
-pub fn sandboxed(supervisor: &millibox::Supervisor, request: &millibox::Request) -> Result<millibox::RunResult, Error> {
+pub fn sandboxed(
+    supervisor: &millibox::Supervisor,
+    request: &millibox::Request,
+) -> Result<millibox::RunResult, Error> {
     interrupt::check()?;
     let result = supervisor.run(request)?.wait()?;
     if result.outcome == millibox::Outcome::Exited(0) {

@@ -34,7 +34,10 @@ impl Error {
     /// For `map_err`: a step of the lab failed.
     pub fn system<E: Into<std::io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Error {
         let what = what.into();
-        move |error| Error::System { what, error: error.into() }
+        move |error| Error::System {
+            what,
+            error: error.into(),
+        }
     }
 
     /// Any other failure, as a sentence.

@@ -17,5 +17,9 @@ pub fn interrupt() -> bool {
 
 /// Fails if [`interrupt`] was called. Called before each run.
 pub(crate) fn check() -> Result<(), Error> {
-    if INTERRUPTED.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    if INTERRUPTED.load(Ordering::Relaxed) {
+        Err(Error::Interrupted)
+    } else {
+        Ok(())
+    }
 }

@@ -78,7 +78,11 @@ impl Default for Options {
 impl Options {
     /// Options for tests: the smallest scale, without progress.
     pub fn quiet() -> Options {
-        Options { scale: Scale::Smoke, progress: false, ..Options::default() }
+        Options {
+            scale: Scale::Smoke,
+            progress: false,
+            ..Options::default()
+        }
     }
 }
 
@@ -105,11 +109,19 @@ impl Lab {
             .map_err(Error::system("create a directory for the lab"))?;
         // The sandbox's user reads what is bound from it.
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755))
-            .map_err(Error::system("open the lab's directory to the sandbox's user"))?;
+            .map_err(Error::system(
+                "open the lab's directory to the sandbox's user",
+            ))?;
         let machine = Machine::detect();
         let trial = options.builder.clone().slots(1).start()?;
         let (backend, declined) = (trial.backend(), trial.declined().to_vec());
-        Ok(Lab { options, directory, backend, declined, machine })
+        Ok(Lab {
+            options,
+            directory,
+            backend,
+            declined,
+            machine,
+        })
     }
 
     /// How much is measured.
@@ -172,10 +184,19 @@ impl Lab {
     }
 
     /// Like [`Lab::limit`], with these limits.
-    pub fn limit_to(&self, request: Request, memory: u64, processes: u32, time: Duration) -> Request {
+    pub fn limit_to(
+        &self,
+        request: Request,
+        memory: u64,
+        processes: u32,
+        time: Duration,
+    ) -> Request {
         let request = request.real_time_limit(time);
         if self.limits_process_trees() {
-            request.memory_limit(memory).process_limit(processes).cpu_time_limit(time)
+            request
+                .memory_limit(memory)
+                .process_limit(processes)
+                .cpu_time_limit(time)
         } else {
             request
         }
@@ -196,10 +217,11 @@ impl Lab {
     /// There is no compiler, or the compilation fails.
     pub fn compile(&self, name: &str, source: &str, options: &[&str]) -> Result<PathBuf, Error> {
         let path = self.directory().join(format!("{name}.cpp"));
-        std::fs::write(&path, source).map_err(Error::system(format!("write {}", path.display())))?;
+        std::fs::write(&path, source)
+            .map_err(Error::system(format!("write {}", path.display())))?;
         let executable = self.directory().join(name);
-        let compiler =
-            find_executable("g++").ok_or_else(|| Error::other("there is no g++ on PATH; install it (Debian: g++)"))?;
+        let compiler = find_executable("g++")
+            .ok_or_else(|| Error::other("there is no g++ on PATH; install it (Debian: g++)"))?;
         let output = std::process::Command::new(compiler)
             .args(options)
             .arg("-o")
@@ -208,7 +230,9 @@ impl Lab {
             .map_err(Error::system("run g++"))?;
         if !output.status.success() {
             let words = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Err(Error::other(format!("g++ cannot compile {name}.cpp: {words}")));
+            return Err(Error::other(format!(
+                "g++ cannot compile {name}.cpp: {words}"
+            )));
         }
         Ok(executable)
     }
@@ -224,9 +248,13 @@ pub fn find_executable(executable: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let more = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
     let is_executable = |path: &PathBuf| {
-        path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+        path.metadata()
+            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
     };
-    std::env::split_paths(&path).chain(more).map(|directory| directory.join(executable)).find(is_executable)
+    std::env::split_paths(&path)
+        .chain(more)
+        .map(|directory| directory.join(executable))
+        .find(is_executable)
 }
 
 /// A progress bar on a terminal, otherwise a line at the start and at the end, or nothing.
@@ -242,8 +270,10 @@ impl Progress {
         let on_terminal = shown && std::io::stderr().is_terminal();
         let bar = on_terminal.then(|| {
             // Drawn rarely, as drawing slows the variants down.
-            let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(4));
-            let style = ProgressStyle::with_template("{prefix} {bar:30} {percent:>3} %  {wide_msg}");
+            let bar =
+                ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(4));
+            let style =
+                ProgressStyle::with_template("{prefix} {bar:30} {percent:>3} %  {wide_msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar.set_prefix(what.to_owned());
             bar
@@ -251,7 +281,11 @@ impl Progress {
         if shown && !on_terminal {
             complain(format_args!("{what} ..."));
         }
-        Progress { what: what.to_owned(), shown, bar }
+        Progress {
+            what: what.to_owned(),
+            shown,
+            bar,
+        }
     }
 
     /// Shows the present activity and the completed part (0 to 1).

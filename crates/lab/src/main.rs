@@ -3,7 +3,11 @@
 //! The library of the same name has the experiments. This file parses the command line, catches
 //! signals and prints.
 #![forbid(unsafe_code)]
-#![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic if the stream is closed")]
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "they panic if the stream is closed"
+)]
 
 use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory, Parser, ValueEnum};
@@ -103,7 +107,12 @@ impl From<ScaleArg> for Scale {
 }
 
 fn names() -> PossibleValuesParser {
-    PossibleValuesParser::new(experiments::ALL.iter().map(|experiment| experiment.name).chain(["all", "list"]))
+    PossibleValuesParser::new(
+        experiments::ALL
+            .iter()
+            .map(|experiment| experiment.name)
+            .chain(["all", "list"]),
+    )
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -123,7 +132,10 @@ fn peer(text: &str) -> Result<(String, PathBuf), String> {
             if known.contains(&name) {
                 Ok((name.to_owned(), path.into()))
             } else {
-                Err(format!("unknown peer {name}; known peers are {}", known.join(", ")))
+                Err(format!(
+                    "unknown peer {name}; known peers are {}",
+                    known.join(", ")
+                ))
             }
         }
         _ => Err("must be NAME=PATH, for example nsjail=/opt/nsjail/nsjail".to_owned()),
@@ -155,15 +167,23 @@ fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
     let chosen: Vec<&Experiment> = experiments::ALL
         .iter()
-        .filter(|experiment| args.experiments.iter().any(|name| name == "all" || name == experiment.name))
+        .filter(|experiment| {
+            args.experiments
+                .iter()
+                .any(|name| name == "all" || name == experiment.name)
+        })
         .collect();
     Failure::unless_once("--peer", &args.peer)?;
     let only_true = args.experiments == ["true"];
     if args.json.is_some() && !only_true {
-        return Err(Failure::option("--json is for `millibox-lab true`; the others write JSON into --out"));
+        return Err(Failure::option(
+            "--json is for `millibox-lab true`; the others write JSON into --out",
+        ));
     }
     if args.budget.is_some() && only_true {
-        return Err(Failure::option("--budget is for the other experiments; `true` has --runs and --seconds"));
+        return Err(Failure::option(
+            "--budget is for the other experiments; `true` has --runs and --seconds",
+        ));
     }
     let signals = Signals::catch(PROGRAM)?;
     signals.end_with(|| {
@@ -171,11 +191,15 @@ fn run(args: &Args) -> Result<ExitCode, Failure> {
         if millibox_lab::interrupt() {
             std::process::exit(130);
         }
-        complain(format_args!("{PROGRAM}: ending after the present run and its clean-up"));
+        complain(format_args!(
+            "{PROGRAM}: ending after the present run and its clean-up"
+        ));
     });
     let done = measure(args, &chosen, only_true);
     // A failure after a signal is the signal's consequence.
-    signals.ended("the experiment that was under way is incomplete").map_or(done, Ok)
+    signals
+        .ended("the experiment that was under way is incomplete")
+        .map_or(done, Ok)
 }
 
 fn completions(shell: Shell) -> Result<ExitCode, Failure> {
@@ -188,7 +212,10 @@ fn completions(shell: Shell) -> Result<ExitCode, Failure> {
 
 fn list() -> Result<ExitCode, Failure> {
     for experiment in experiments::ALL {
-        say(format_args!("{}\n    {}. {}\n", experiment.name, experiment.title, experiment.about))?;
+        say(format_args!(
+            "{}\n    {}. {}\n",
+            experiment.name, experiment.title, experiment.about
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -221,14 +248,21 @@ fn measure(args: &Args, chosen: &[&Experiment], only_true: bool) -> Result<ExitC
             break;
         }
         if let Err(error) = done {
-            complain(format_args!("{PROGRAM}: {}: {}", experiment.name, one_line(&error.to_string())));
+            complain(format_args!(
+                "{PROGRAM}: {}: {}",
+                experiment.name,
+                one_line(&error.to_string())
+            ));
             failed.push(experiment.name);
         }
     }
     if failed.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    Err(Failure::sandbox(format!("experiments that ended early: {}", failed.join(", "))))
+    Err(Failure::sandbox(format!(
+        "experiments that ended early: {}",
+        failed.join(", ")
+    )))
 }
 
 /// Runs the experiment `true` alone: it takes a few seconds and has figures for scripts.
@@ -239,7 +273,10 @@ fn measure_true(args: &Args, lab: &Lab) -> Result<ExitCode, Failure> {
         ));
     }
     let mut report = Report::new(&bin_true::EXPERIMENT, lab);
-    let amount = bin_true::Amount { runs: args.runs, seconds: args.seconds };
+    let amount = bin_true::Amount {
+        runs: args.runs,
+        seconds: args.seconds,
+    };
     let figures = bin_true::measure(lab, amount).map_err(Failure::sandbox)?;
     let json = serde_json::to_string_pretty(&figures).unwrap_or_default();
     match &args.json {
@@ -247,8 +284,9 @@ fn measure_true(args: &Args, lab: &Lab) -> Result<ExitCode, Failure> {
         path => {
             say(&figures)?;
             if let Some(path) = path {
-                std::fs::write(path, json + "\n")
-                    .map_err(|error| Failure::sandbox(format!("--json {}: {error}", path.display())))?;
+                std::fs::write(path, json + "\n").map_err(|error| {
+                    Failure::sandbox(format!("--json {}: {error}", path.display()))
+                })?;
             }
         }
     }
@@ -266,17 +304,28 @@ fn write(args: &Args, reports: &[Report]) -> Result<(), Failure> {
 
 /// The command `millibox`: beside this executable, otherwise on PATH.
 fn millibox() -> Option<PathBuf> {
-    let beside = std::env::current_exe().ok().map(|own| own.with_file_name("millibox"));
-    beside.filter(|path| path.is_file()).or_else(|| millibox_lab::find_executable("millibox"))
+    let beside = std::env::current_exe()
+        .ok()
+        .map(|own| own.with_file_name("millibox"));
+    beside
+        .filter(|path| path.is_file())
+        .or_else(|| millibox_lab::find_executable("millibox"))
 }
 
 /// The command line, quoted for a shell, so that a reader of the results can repeat it.
 fn command() -> String {
     let words = std::env::args().skip(1).map(|word| {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./:,+".contains(letter);
-        if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
     });
-    std::iter::once(PROGRAM.to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+    std::iter::once(PROGRAM.to_owned())
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]

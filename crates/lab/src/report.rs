@@ -120,7 +120,14 @@ impl Report {
 
     /// Claims that the ratio of a variant to the first one is at most `at_most`. Does nothing if the
     /// variant is missing.
-    pub fn add_claim(&mut self, what: impl Into<String>, table: &Table, variant: &str, metric: &str, at_most: f64) {
+    pub fn add_claim(
+        &mut self,
+        what: impl Into<String>,
+        table: &Table,
+        variant: &str,
+        metric: &str,
+        at_most: f64,
+    ) {
         if let Some(found) = table.ratio(variant, metric) {
             self.add_ratio_claim(what, found, at_most);
         }
@@ -133,19 +140,40 @@ impl Report {
             () if found.low > at_most => ClaimStatus::No,
             () => ClaimStatus::Unclear,
         };
-        self.claims.push(Claim { what: what.into(), at_most, found, holds });
+        self.claims.push(Claim {
+            what: what.into(),
+            at_most,
+            found,
+            holds,
+        });
     }
 
     /// Adds Welch's t-test of two variants in one metric, if both were measured.
     ///
     /// # Errors
     /// The table keeps no samples, or too few for a test.
-    pub fn add_test(&mut self, table: &Table, metric: &str, variants: [&str; 2]) -> Result<(), Error> {
-        let [Some(a), Some(b)] = variants.map(|variant| table.figures(variant, metric)) else { return Ok(()) };
-        let welch = welch(&b.samples, &a.samples)
-            .ok_or_else(|| Error::other(format!("{}: {metric} of {variants:?} cannot be tested", table.id)))?;
+    pub fn add_test(
+        &mut self,
+        table: &Table,
+        metric: &str,
+        variants: [&str; 2],
+    ) -> Result<(), Error> {
+        let [Some(a), Some(b)] = variants.map(|variant| table.figures(variant, metric)) else {
+            return Ok(());
+        };
+        let welch = welch(&b.samples, &a.samples).ok_or_else(|| {
+            Error::other(format!(
+                "{}: {metric} of {variants:?} cannot be tested",
+                table.id
+            ))
+        })?;
         let [a, b] = variants.map(str::to_owned);
-        self.tests.push(WelchTest { table: table.id.clone(), metric: metric.to_owned(), variants: [a, b], welch });
+        self.tests.push(WelchTest {
+            table: table.id.clone(),
+            metric: metric.to_owned(),
+            variants: [a, b],
+            welch,
+        });
         Ok(())
     }
 

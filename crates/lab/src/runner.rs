@@ -23,7 +23,14 @@ pub struct Plan {
 
 impl Default for Plan {
     fn default() -> Plan {
-        Plan { rounds: 30, block: 1, settle_runs: 0, warm_up_runs: 1, budget: Duration::from_secs(30), min_rounds: 3 }
+        Plan {
+            rounds: 30,
+            block: 1,
+            settle_runs: 0,
+            warm_up_runs: 1,
+            budget: Duration::from_secs(30),
+            min_rounds: 3,
+        }
     }
 }
 
@@ -42,7 +49,10 @@ pub struct Variant<'a> {
 
 impl<'a> Variant<'a> {
     /// `run` does the work once and returns one number for each metric, in their order.
-    pub fn new(name: impl Into<String>, run: impl FnMut() -> Result<Vec<f64>, Error> + 'a) -> Variant<'a> {
+    pub fn new(
+        name: impl Into<String>,
+        run: impl FnMut() -> Result<Vec<f64>, Error> + 'a,
+    ) -> Variant<'a> {
         Variant {
             name: name.into(),
             about: String::new(),
@@ -55,7 +65,10 @@ impl<'a> Variant<'a> {
     }
 
     /// A variant whose only metric is the real time of `run`, in nanoseconds.
-    pub fn timed(name: impl Into<String>, mut run: impl FnMut() -> Result<(), Error> + 'a) -> Variant<'a> {
+    pub fn timed(
+        name: impl Into<String>,
+        mut run: impl FnMut() -> Result<(), Error> + 'a,
+    ) -> Variant<'a> {
         Variant::new(name, move || {
             let begin = Instant::now();
             run()?;
@@ -134,7 +147,10 @@ impl<'a> Comparison<'a> {
     /// Lists a variant that cannot be measured here.
     #[must_use]
     pub fn missing(mut self, name: impl Into<String>, why: impl Into<String>) -> Comparison<'a> {
-        self.missing.push(MissingVariant { name: name.into(), why: why.into() });
+        self.missing.push(MissingVariant {
+            name: name.into(),
+            why: why.into(),
+        });
         self
     }
 
@@ -157,11 +173,15 @@ impl<'a> Comparison<'a> {
     /// # Errors
     /// A variant failed that is not [optional](Variant::optional), or no variant is left.
     pub fn measure(mut self, lab: &Lab) -> Result<Table, Error> {
-        let (metrics, figure) = (std::mem::take(&mut self.metrics), std::mem::take(&mut self.figure));
+        let (metrics, figure) = (
+            std::mem::take(&mut self.metrics),
+            std::mem::take(&mut self.figure),
+        );
         let (id, title, block) = (self.id.clone(), self.title.clone(), self.plan.block.max(1));
         self.metrics.clone_from(&metrics);
         let (samples, missing) = self.samples(lab)?;
-        let mut table = Table::new(id, title, metrics, &samples, block, lab.seed()).plotted_as(figure);
+        let mut table =
+            Table::new(id, title, metrics, &samples, block, lab.seed()).plotted_as(figure);
         table.missing = missing;
         Ok(table)
     }
@@ -172,10 +192,18 @@ impl<'a> Comparison<'a> {
     /// As for [`Comparison::measure`].
     pub fn samples(mut self, lab: &Lab) -> Result<(Vec<Samples>, Vec<MissingVariant>), Error> {
         let plan = match lab.options().budget {
-            Some(budget) => Plan { rounds: usize::MAX, budget, ..self.plan },
+            Some(budget) => Plan {
+                rounds: usize::MAX,
+                budget,
+                ..self.plan
+            },
             None => self.plan,
         };
-        let plan = Plan { rounds: plan.rounds.max(1), block: plan.block.max(1), ..plan };
+        let plan = Plan {
+            rounds: plan.rounds.max(1),
+            block: plan.block.max(1),
+            ..plan
+        };
         let progress = lab.progress(&self.title);
         let mut random = fastrand::Rng::with_seed(lab.seed());
         let mut samples: Vec<Samples> = self
@@ -204,7 +232,11 @@ impl<'a> Comparison<'a> {
                 break;
             }
             let of_time = begin.elapsed().as_secs_f64() / plan.budget.as_secs_f64().max(1e-3);
-            let done = (round as f64 / plan.rounds as f64).max(if round < plan.min_rounds { 0.0 } else { of_time });
+            let done = (round as f64 / plan.rounds as f64).max(if round < plan.min_rounds {
+                0.0
+            } else {
+                of_time
+            });
             random.shuffle(&mut order);
             for &at in &order {
                 progress.show(&self.variants[at].name, done);
@@ -221,13 +253,23 @@ impl<'a> Comparison<'a> {
         }
         let mut missing = std::mem::take(&mut self.missing);
         for (variant, why) in self.variants.iter().zip(&failed) {
-            missing.extend(why.clone().map(|why| MissingVariant { name: variant.name.clone(), why }));
+            missing.extend(why.clone().map(|why| MissingVariant {
+                name: variant.name.clone(),
+                why,
+            }));
         }
         let mut ended = failed.iter();
         samples.retain(|_| ended.next().is_some_and(Option::is_none));
         if samples.is_empty() {
-            let why: Vec<String> = missing.iter().map(|one| format!("{}: {}", one.name, one.why)).collect();
-            return Err(Error::other(format!("{}: nothing could be measured: {}", self.title, why.join("; "))));
+            let why: Vec<String> = missing
+                .iter()
+                .map(|one| format!("{}: {}", one.name, one.why))
+                .collect();
+            return Err(Error::other(format!(
+                "{}: nothing could be measured: {}",
+                self.title,
+                why.join("; ")
+            )));
         }
         progress.done(begin.elapsed());
         Ok((samples, missing))
@@ -255,7 +297,10 @@ impl<'a> Comparison<'a> {
                 *failed = Some(error.to_string());
                 Ok(None)
             }
-            Err(error) => Err(Error::other(format!("{}: {}: {error}", self.title, variant.name))),
+            Err(error) => Err(Error::other(format!(
+                "{}: {}: {error}",
+                self.title, variant.name
+            ))),
         }
     }
 }
@@ -282,32 +327,65 @@ mod tests {
             .metric(Metric::new("number", Unit::Count))
             .variant(variant("a"))
             .variant(variant("b"))
-            .plan(Plan { rounds: 4, block: 2, settle_runs: 1, warm_up_runs: 1, ..Plan::default() })
+            .plan(Plan {
+                rounds: 4,
+                block: 2,
+                settle_runs: 1,
+                warm_up_runs: 1,
+                ..Plan::default()
+            })
             .measure(&lab)
             .expect("measured");
         let samples = &table.figures("a", "number").expect("a").samples;
         assert_eq!(samples, &[3.0, 4.0, 6.0, 7.0, 9.0, 10.0, 12.0, 13.0]);
         assert_eq!(table.figures("b", "number").expect("b").n, 8);
         assert_eq!(&order.borrow()[..2], ["a", "b"]);
-        assert!(order.borrow()[2..].chunks(6).all(|round| round.contains(&"a") && round.contains(&"b")));
+        assert!(
+            order.borrow()[2..]
+                .chunks(6)
+                .all(|round| round.contains(&"a") && round.contains(&"b"))
+        );
     }
 
     #[test]
     fn budget_replaces_the_number_of_rounds() {
         let measured = |budget| {
-            let lab = Lab::new(Options { budget, ..Options::quiet() }).expect("a lab");
+            let lab = Lab::new(Options {
+                budget,
+                ..Options::quiet()
+            })
+            .expect("a lab");
             let mut runs = 0;
             let tired = Variant::new("tired", || {
                 runs += 1;
-                if runs > 100 { Err(Error::other("enough")) } else { Ok(vec![1.0]) }
+                if runs > 100 {
+                    Err(Error::other("enough"))
+                } else {
+                    Ok(vec![1.0])
+                }
             });
-            let comparison = Comparison::new("t", "T").metric(Metric::new("number", Unit::Count)).variant(tired);
-            let plan = Plan { rounds: 5, warm_up_runs: 0, min_rounds: 2, ..Plan::default() };
-            comparison.plan(plan).measure(&lab).map(|table| table.figures("tired", "number").map(|figures| figures.n))
+            let comparison = Comparison::new("t", "T")
+                .metric(Metric::new("number", Unit::Count))
+                .variant(tired);
+            let plan = Plan {
+                rounds: 5,
+                warm_up_runs: 0,
+                min_rounds: 2,
+                ..Plan::default()
+            };
+            comparison
+                .plan(plan)
+                .measure(&lab)
+                .map(|table| table.figures("tired", "number").map(|figures| figures.n))
         };
         assert_eq!(measured(None).expect("five"), Some(5));
         assert_eq!(measured(Some(Duration::ZERO)).expect("the least"), Some(2));
-        assert!(measured(Some(Duration::from_secs(3600))).expect_err("on and on").to_string().contains("enough"));
+        assert!(
+            measured(Some(Duration::from_secs(3600)))
+                .expect_err("on and on")
+                .to_string()
+                .contains("enough")
+        );
     }
 
     #[test]
@@ -317,17 +395,36 @@ mod tests {
         let failing = || Variant::new("bad", || Err(Error::other("it is not there")));
         let fine = Variant::new("good", || Ok(vec![1.0]));
         let comparison = Comparison::new("t", "T").metric(Metric::new("number", Unit::Count));
-        let table = comparison.variant(fine).variant(failing().optional()).measure(&lab).expect("measured");
-        assert_eq!(table.missing, [MissingVariant { name: "bad".to_owned(), why: "it is not there".to_owned() }]);
+        let table = comparison
+            .variant(fine)
+            .variant(failing().optional())
+            .measure(&lab)
+            .expect("measured");
+        assert_eq!(
+            table.missing,
+            [MissingVariant {
+                name: "bad".to_owned(),
+                why: "it is not there".to_owned()
+            }]
+        );
         assert_eq!(table.variants.len(), 1);
         let late = Variant::new("late", || {
             runs += 1;
-            if runs > 2 { Err(Error::other("enough")) } else { Ok(vec![1.0]) }
+            if runs > 2 {
+                Err(Error::other("enough"))
+            } else {
+                Ok(vec![1.0])
+            }
         });
         let comparison = || Comparison::new("t", "T").metric(Metric::new("number", Unit::Count));
         assert!(comparison().variant(late).measure(&lab).is_err());
         let nothing = comparison().variant(failing().optional()).measure(&lab);
-        assert!(nothing.expect_err("nothing").to_string().contains("it is not there"));
+        assert!(
+            nothing
+                .expect_err("nothing")
+                .to_string()
+                .contains("it is not there")
+        );
         let two = Variant::new("two", || Ok(vec![1.0, 2.0]));
         assert!(comparison().variant(two).measure(&lab).is_err());
     }

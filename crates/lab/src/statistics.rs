@@ -31,7 +31,11 @@ impl Centre {
                 let middle = samples.len() / 2;
                 let odd = samples.len() % 2 == 1;
                 let (below, &mut upper, _) = samples.select_nth_unstable_by(middle, f64::total_cmp);
-                if odd { upper } else { (below.iter().copied().fold(f64::NEG_INFINITY, f64::max) + upper) / 2.0 }
+                if odd {
+                    upper
+                } else {
+                    (below.iter().copied().fold(f64::NEG_INFINITY, f64::max) + upper) / 2.0
+                }
             }
         }
     }
@@ -44,18 +48,28 @@ pub fn mean(samples: &[f64]) -> f64 {
 
 /// The standard deviation of a sample (n - 1); 0 for fewer than two.
 pub fn deviation(samples: &[f64]) -> f64 {
-    if samples.len() < 2 { 0.0 } else { variance(samples).sqrt() }
+    if samples.len() < 2 {
+        0.0
+    } else {
+        variance(samples).sqrt()
+    }
 }
 
 fn variance(samples: &[f64]) -> f64 {
     let mean = mean(samples);
-    samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>() / (samples.len() as f64 - 1.0)
+    samples
+        .iter()
+        .map(|sample| (sample - mean).powi(2))
+        .sum::<f64>()
+        / (samples.len() as f64 - 1.0)
 }
 
 /// The quantile `part` (0 to 1) of samples in ascending order, interpolated between the two nearest
 /// ones (type 7 of R), or NaN if there are none.
 pub fn quantile(sorted: &[f64], part: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
+    let Some(last) = sorted.len().checked_sub(1) else {
+        return f64::NAN;
+    };
     let at = part.clamp(0.0, 1.0) * last as f64;
     let below = at.floor() as usize;
     let above = (below + 1).min(last);
@@ -84,7 +98,11 @@ impl std::fmt::Display for Interval {
         } else {
             2
         };
-        write!(f, "{:.places$} [{:.places$}, {:.places$}]", self.value, self.low, self.high)
+        write!(
+            f,
+            "{:.places$} [{:.places$}, {:.places$}]",
+            self.value, self.low, self.high
+        )
     }
 }
 
@@ -93,7 +111,13 @@ impl std::fmt::Display for Interval {
 /// Both are in order of time, `block` runs for each round; the last round may be shorter. If both
 /// have the same number of rounds, the same rounds are drawn from both, otherwise each separately.
 /// Returns `None` if either has no samples, or if the base's centre is 0.
-pub fn ratio(samples: &[f64], base: &[f64], block: usize, centre: Centre, seed: u64) -> Option<Interval> {
+pub fn ratio(
+    samples: &[f64],
+    base: &[f64],
+    block: usize,
+    centre: Centre,
+    seed: u64,
+) -> Option<Interval> {
     let of = |samples: &mut Vec<f64>| centre.of(samples);
     let value = of(&mut samples.to_vec()) / of(&mut base.to_vec());
     if !value.is_finite() {
@@ -102,7 +126,10 @@ pub fn ratio(samples: &[f64], base: &[f64], block: usize, centre: Centre, seed: 
     let rounds = |all: &[f64]| all.len().div_ceil(block.max(1));
     let paired = rounds(samples) == rounds(base);
     let mut random = fastrand::Rng::with_seed(seed);
-    let (mut of_samples, mut of_base) = (Vec::with_capacity(samples.len()), Vec::with_capacity(base.len()));
+    let (mut of_samples, mut of_base) = (
+        Vec::with_capacity(samples.len()),
+        Vec::with_capacity(base.len()),
+    );
     let mut drawn: Vec<f64> = (0..BOOTSTRAP_DRAWS)
         .map(|_| {
             of_samples.clear();
@@ -122,7 +149,11 @@ pub fn ratio(samples: &[f64], base: &[f64], block: usize, centre: Centre, seed: 
         .filter(|ratio| ratio.is_finite())
         .collect();
     drawn.sort_unstable_by(f64::total_cmp);
-    (!drawn.is_empty()).then(|| Interval { value, low: quantile(&drawn, 0.025), high: quantile(&drawn, 0.975) })
+    (!drawn.is_empty()).then(|| Interval {
+        value,
+        low: quantile(&drawn, 0.025),
+        high: quantile(&drawn, 0.975),
+    })
 }
 
 fn round_of(all: &[f64], block: usize, round: usize) -> &[f64] {
@@ -152,12 +183,22 @@ pub fn welch(a: &[f64], b: &[f64]) -> Option<Welch> {
     let both = of_a + of_b;
     let value = mean(a) - mean(b);
     let t = value / both.sqrt();
-    let degrees = both * both / (of_a * of_a / (a.len() as f64 - 1.0) + of_b * of_b / (b.len() as f64 - 1.0));
+    let degrees =
+        both * both / (of_a * of_a / (a.len() as f64 - 1.0) + of_b * of_b / (b.len() as f64 - 1.0));
     let distribution = StudentsT::new(0.0, 1.0, degrees).ok()?;
     t.is_finite().then(|| {
         let reach = distribution.inverse_cdf(0.975) * both.sqrt();
-        let difference = Interval { value, low: value - reach, high: value + reach };
-        Welch { t, degrees, p: 2.0 * distribution.cdf(-t.abs()), difference }
+        let difference = Interval {
+            value,
+            low: value - reach,
+            high: value + reach,
+        };
+        Welch {
+            t,
+            degrees,
+            p: 2.0 * distribution.cdf(-t.abs()),
+            difference,
+        }
     })
 }
 
@@ -183,28 +224,45 @@ mod tests {
     fn quantiles_agree_with_r() {
         // R: quantile(c(1, 2, 4, 8, 16), c(0, .25, .5, .9, .99, 1))
         let sorted = [1.0, 2.0, 4.0, 8.0, 16.0];
-        for (part, expected) in [(0.0, 1.0), (0.25, 2.0), (0.5, 4.0), (0.9, 12.8), (0.99, 15.68), (1.0, 16.0)] {
+        for (part, expected) in [
+            (0.0, 1.0),
+            (0.25, 2.0),
+            (0.5, 4.0),
+            (0.9, 12.8),
+            (0.99, 15.68),
+            (1.0, 16.0),
+        ] {
             close(quantile(&sorted, part), expected, 1e-12);
         }
         assert!(quantile(&[], 0.5).is_nan());
         // sd(c(2, 4, 4, 4, 5, 5, 7, 9))
-        close(deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]), 2.138_089_935, 1e-9);
+        close(
+            deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]),
+            2.138_089_935,
+            1e-9,
+        );
         assert_eq!(deviation(&[2.0]), 0.0);
     }
 
     #[test]
     fn welch_agrees_with_scipy() {
         // Expected values: SciPy's ttest_ind(a, b, equal_var=False).
-        let a1 = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4];
-        let a2 = [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 30.5, 25.1];
+        let a1 = [
+            27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7,
+            21.4,
+        ];
+        let a2 = [
+            27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 30.5,
+            25.1,
+        ];
         let found = welch(&a1, &a2).expect("a test");
         close(found.t, -2.889_482_051_609_62, 1e-9);
         close(found.degrees, 27.912_749_263_748_25, 1e-9);
         close(found.p, 0.007_382_404_993_763_633, 1e-9);
         let b1 = [17.2, 20.9, 22.6, 18.1, 21.7, 21.4, 23.5, 24.2, 14.7, 21.8];
         let b2 = [
-            21.5, 22.8, 21.0, 23.0, 21.6, 23.6, 22.5, 20.7, 23.4, 21.8, 20.7, 21.7, 21.5, 22.5, 23.6, 21.5, 22.5, 23.5,
-            21.5, 21.8,
+            21.5, 22.8, 21.0, 23.0, 21.6, 23.6, 22.5, 20.7, 23.4, 21.8, 20.7, 21.7, 21.5, 22.5,
+            23.6, 21.5, 22.5, 23.5, 21.5, 21.8,
         ];
         let found = welch(&b1, &b2).expect("a test");
         close(found.t, -1.565_433_523_598_503_7, 1e-9);
@@ -243,12 +301,19 @@ mod tests {
             let mut random = fastrand::Rng::with_seed(seed);
             let mut draw = |middle: f64| -> Vec<f64> {
                 (0..120)
-                    .map(|_| middle * (0.9 + 0.2 * random.f64()) * if random.f64() < 0.05 { 3.0 } else { 1.0 })
+                    .map(|_| {
+                        middle
+                            * (0.9 + 0.2 * random.f64())
+                            * if random.f64() < 0.05 { 3.0 } else { 1.0 }
+                    })
                     .collect()
             };
             let (base, samples) = (draw(100.0), draw(120.0));
             let interval = ratio(&samples, &base, 4, Centre::Median, seed).expect("a ratio");
-            assert!(interval.low <= interval.value && interval.value <= interval.high, "{interval:?}");
+            assert!(
+                interval.low <= interval.value && interval.value <= interval.high,
+                "{interval:?}"
+            );
             covered += usize::from((interval.low..=interval.high).contains(&1.2));
         }
         assert!((43..=50).contains(&covered), "{covered} of 50");
@@ -270,7 +335,9 @@ mod tests {
     #[test]
     fn bootstrap_of_drifting_rounds_stays_narrow() {
         // The machine slows down by half and recovers, again and again; the ratio is always 1.1.
-        let base: Vec<f64> = (0..40).map(|round| 100.0 * (1.0 + f64::from(round % 8) / 16.0)).collect();
+        let base: Vec<f64> = (0..40)
+            .map(|round| 100.0 * (1.0 + f64::from(round % 8) / 16.0))
+            .collect();
         let samples: Vec<f64> = base.iter().map(|base| base * 1.1).collect();
         let interval = ratio(&samples, &base, 1, Centre::Mean, 3).expect("a ratio");
         close(interval.low, 1.1, 1e-9);

@@ -9,7 +9,8 @@ pub fn children_cpu_ns() -> u64 {
         libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage);
         usage
     };
-    let nanos = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    let nanos =
+        |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
     nanos(usage.ru_utime) + nanos(usage.ru_stime)
 }
 

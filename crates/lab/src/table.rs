@@ -33,7 +33,11 @@ pub struct Metric {
 impl Metric {
     /// A metric whose ratios compare medians.
     pub fn new(name: impl Into<String>, unit: Unit) -> Metric {
-        Metric { name: name.into(), unit, centre: Centre::Median }
+        Metric {
+            name: name.into(),
+            unit,
+            centre: Centre::Median,
+        }
     }
 
     /// Compares means instead.
@@ -185,7 +189,8 @@ impl Table {
                     .iter()
                     .enumerate()
                     .map(|(at, metric)| {
-                        let of = |samples: &Samples| samples.values.get(at).cloned().unwrap_or_default();
+                        let of =
+                            |samples: &Samples| samples.values.get(at).cloned().unwrap_or_default();
                         let base = match &variant.against {
                             Some(name) => samples.iter().find(|other| other.name == *name).map(of),
                             None => (index > 0).then(|| of(&samples[0])),
@@ -216,7 +221,11 @@ impl Table {
     /// The summary of a variant in a metric.
     pub fn figures(&self, variant: &str, metric: &str) -> Option<&Summary> {
         let at = self.metrics.iter().position(|known| known.name == metric)?;
-        self.variants.iter().find(|known| known.name == variant)?.figures.get(at)
+        self.variants
+            .iter()
+            .find(|known| known.name == variant)?
+            .figures
+            .get(at)
     }
 
     /// The ratio of a variant to the variant that it is compared with.
@@ -225,7 +234,13 @@ impl Table {
     }
 }
 
-fn summarise(samples: Vec<f64>, base: Option<&[f64]>, block: usize, centre: Centre, seed: u64) -> Summary {
+fn summarise(
+    samples: Vec<f64>,
+    base: Option<&[f64]>,
+    block: usize,
+    centre: Centre,
+    seed: u64,
+) -> Summary {
     let mut sorted = samples.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let at = |part| statistics::quantile(&sorted, part);
@@ -241,6 +256,10 @@ fn summarise(samples: Vec<f64>, base: Option<&[f64]>, block: usize, centre: Cent
         p999: at(0.999),
         max: at(1.0),
         ratio: base.and_then(|base| statistics::ratio(&samples, base, block, centre, seed)),
-        samples: if samples.len() <= MAX_KEPT_SAMPLES { samples } else { Vec::new() },
+        samples: if samples.len() <= MAX_KEPT_SAMPLES {
+            samples
+        } else {
+            Vec::new()
+        },
     }
 }

@@ -13,9 +13,18 @@ fn main() -> Result<(), millibox::Error> {
 
     let sort = limited(Request::new("/usr/bin/sort").arg("-n").input("10\n9\n1\n"));
     let sorted = supervisor.output(&sort, MAX_OUTPUT_BYTES)?;
-    print!("{}; it wrote:\n{}", sorted.result, String::from_utf8_lossy(&sorted.stdout));
+    print!(
+        "{}; it wrote:\n{}",
+        sorted.result,
+        String::from_utf8_lossy(&sorted.stdout)
+    );
 
     let endless = supervisor.output(&limited(Request::new("/usr/bin/yes")), MAX_OUTPUT_BYTES)?;
-    println!("{}; it wrote {} bytes, and more: {}", endless.result, endless.stdout.len(), endless.truncated);
+    println!(
+        "{}; it wrote {} bytes, and more: {}",
+        endless.result,
+        endless.stdout.len(),
+        endless.truncated
+    );
     Ok(())
 }

@@ -12,8 +12,18 @@ fn main() -> Result<(), millibox::Error> {
     let cpu = |result: &RunResult| result.figures.cpu_user_ns + result.figures.cpu_system_ns;
     type Figure<'a> = &'a dyn Fn(&RunResult) -> u64;
     let kinds: [(&str, Request, Outcome, Figure); 3] = [
-        ("real time, a sleeper", shell("exec sleep 10").real_time_limit(LIMIT), Outcome::RealTimeLimit, &real),
-        ("CPU time, one process", shell(busy).cpu_time_limit(LIMIT), Outcome::CpuTimeLimit, &cpu),
+        (
+            "real time, a sleeper",
+            shell("exec sleep 10").real_time_limit(LIMIT),
+            Outcome::RealTimeLimit,
+            &real,
+        ),
+        (
+            "CPU time, one process",
+            shell(busy).cpu_time_limit(LIMIT),
+            Outcome::CpuTimeLimit,
+            &cpu,
+        ),
         (
             "CPU time, three processes",
             shell(&format!("({busy}) & ({busy}) & {busy}")).cpu_time_limit(LIMIT),
@@ -29,7 +39,10 @@ fn main() -> Result<(), millibox::Error> {
             over.push(figure(&result).saturating_sub(LIMIT.as_nanos() as u64) / 1000);
         }
         over.sort_unstable();
-        println!("{name}: median {} us over, 90 % {} us, worst {} us", over[30], over[54], over[59]);
+        println!(
+            "{name}: median {} us over, 90 % {} us, worst {} us",
+            over[30], over[54], over[59]
+        );
     }
     Ok(())
 }

@@ -61,7 +61,12 @@ impl Supervisor {
         let mut streams = [Stream::new(stdout), Stream::new(stderr)];
         let truncated = read_all(&mut streams, max_bytes, &handle)?;
         let [stdout, stderr] = streams.map(|stream| stream.bytes);
-        Ok(Output { result: handle.wait()?, stdout, stderr, truncated })
+        Ok(Output {
+            result: handle.wait()?,
+            stdout,
+            stderr,
+            truncated,
+        })
     }
 }
 
@@ -73,13 +78,20 @@ struct Stream {
 
 impl Stream {
     fn new(pipe: OwnedFd) -> Stream {
-        Stream { pipe: Some(pipe), bytes: Vec::new() }
+        Stream {
+            pipe: Some(pipe),
+            bytes: Vec::new(),
+        }
     }
 
     /// Reads what is available, at most `max_bytes` bytes.
     fn read(&mut self, max_bytes: u64) -> rustix::io::Result<()> {
-        let Some(pipe) = &self.pipe else { return Ok(()) };
-        let chunk = usize::try_from(max_bytes).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
+        let Some(pipe) = &self.pipe else {
+            return Ok(());
+        };
+        let chunk = usize::try_from(max_bytes)
+            .unwrap_or(CHUNK_BYTES)
+            .min(CHUNK_BYTES);
         let length = self.bytes.len();
         self.bytes.resize(length + chunk, 0);
         let read = rustix::io::read(pipe, &mut self.bytes[length..]);
@@ -100,21 +112,32 @@ fn read_all(streams: &mut [Stream; 2], max_bytes: u64, handle: &Handle) -> Resul
     loop {
         let read: u64 = streams.iter().map(|stream| stream.bytes.len() as u64).sum();
         let ready: Vec<usize> = {
-            let open: Vec<(usize, &OwnedFd)> =
-                streams.iter().enumerate().filter_map(|(index, stream)| Some((index, stream.pipe.as_ref()?))).collect();
+            let open: Vec<(usize, &OwnedFd)> = streams
+                .iter()
+                .enumerate()
+                .filter_map(|(index, stream)| Some((index, stream.pipe.as_ref()?)))
+                .collect();
             if open.is_empty() {
                 return Ok(false);
             }
-            let mut polled: Vec<PollFd> = open.iter().map(|(_, pipe)| PollFd::new(pipe, PollFlags::IN)).collect();
+            let mut polled: Vec<PollFd> = open
+                .iter()
+                .map(|(_, pipe)| PollFd::new(pipe, PollFlags::IN))
+                .collect();
             match poll(&mut polled, None) {
                 Err(Errno::INTR) => continue,
                 polled => polled.map_err(&failed)?,
             };
             let is_ready = polled.iter().map(|polled| !polled.revents().is_empty());
-            open.iter().zip(is_ready).filter(|(_, ready)| *ready).map(|((index, _), _)| *index).collect()
+            open.iter()
+                .zip(is_ready)
+                .filter(|(_, ready)| *ready)
+                .map(|((index, _), _)| *index)
+                .collect()
         };
         for index in ready {
-            let left = max_bytes.saturating_sub(streams.iter().map(|stream| stream.bytes.len() as u64).sum());
+            let left = max_bytes
+                .saturating_sub(streams.iter().map(|stream| stream.bytes.len() as u64).sum());
             if left > 0 {
                 streams[index].read(left).map_err(&failed)?;
                 continue;
@@ -135,10 +158,16 @@ fn read_all(streams: &mut [Stream; 2], max_bytes: u64, handle: &Handle) -> Resul
 /// A file in memory with these bytes, for standard input: the program may read it at its own pace, and
 /// nothing can change it.
 pub(crate) fn sealed_file(bytes: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
-    let file = memfd_create("millibox-input", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    let file = memfd_create(
+        "millibox-input",
+        MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING,
+    )?;
     let mut file = std::fs::File::from(file);
     file.write_all(bytes)?;
     file.seek(SeekFrom::Start(0))?;
-    fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    fcntl_add_seals(
+        &file,
+        SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL,
+    )?;
     Ok(Arc::new(file.into()))
 }

@@ -9,11 +9,15 @@
 
 use crate::Error;
 use millibox_wire::frame::{HEADER, Header, Kind, MAX_INLINE};
-use millibox_wire::{Backend, Hello, Hint, KillReason, Outcome, RunError, RunResult, Step, decode, encode};
+use millibox_wire::{
+    Backend, Hello, Hint, KillReason, Outcome, RunError, RunResult, Step, decode, encode,
+};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, recv, sendmsg};
+use rustix::net::{
+    RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, recv, sendmsg,
+};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::{HashMap, VecDeque};
 use std::io::IoSlice;
@@ -120,9 +124,11 @@ const RESTS: u32 = 10;
 /// How long whoever asks for a run waits to hear why the supervisor has ended.
 const EXPLANATION: Duration = Duration::from_secs(1);
 /// Why it ends if nothing is wrong with it.
-const CLOSED: &str = "the connection was closed by this program (Supervisor::close, shut_down, or it was dropped)";
+const CLOSED: &str =
+    "the connection was closed by this program (Supervisor::close, shut_down, or it was dropped)";
 /// What to do where the supervisor is not understood.
-const SAME_VERSION: &str = "library and supervisor must be of the same version: install both together";
+const SAME_VERSION: &str =
+    "library and supervisor must be of the same version: install both together";
 /// When what the kernel refused to send is tried again.
 const RETRY: Duration = Duration::from_millis(10);
 
@@ -193,17 +199,23 @@ impl Connection {
         });
         let hello = match connection.receive(None) {
             Ok(Some(frame)) => match Header::decode(&frame) {
-                Ok((Header { kind: Kind::Hello, .. }, body)) => {
-                    decode::<Hello>(body).map_err(|error| error.to_string())
-                }
+                Ok((
+                    Header {
+                        kind: Kind::Hello, ..
+                    },
+                    body,
+                )) => decode::<Hello>(body).map_err(|error| error.to_string()),
                 Ok((Header { kind, .. }, _)) => Err(format!("it is of the kind {kind:?}")),
                 Err((_, error)) => Err(error.to_string()),
             },
             Err(Errno::MSGSIZE) => Err(format!("it is longer than {MAX_INLINE} bytes")),
             Ok(None) | Err(_) => return Err(Error::Start((connection.last_words)())),
         };
-        let hello =
-            hello.map_err(|why| Error::Start(format!("its greeting cannot be read ({why}); {SAME_VERSION}")))?;
+        let hello = hello.map_err(|why| {
+            Error::Start(format!(
+                "its greeting cannot be read ({why}); {SAME_VERSION}"
+            ))
+        })?;
         {
             let mut state = connection.lock();
             state.credits = hello.credits as usize;
@@ -214,7 +226,9 @@ impl Connection {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // The state is whole at every point where a panic could happen.
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.state
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Whether this process was forked from the one that the connection belongs to.
@@ -244,7 +258,9 @@ impl Connection {
 
     /// What is said where nothing can be done.
     fn elsewhere() -> Error {
-        Error::Died("it serves the process that started it, from which this one was forked".to_owned())
+        Error::Died(
+            "it serves the process that started it, from which this one was forked".to_owned(),
+        )
     }
 
     /// Numbers for runs, ascending, never given twice.
@@ -257,8 +273,18 @@ impl Connection {
     /// is an error, none. Does not wait. Nobody's run comes between them.
     pub fn run<const N: usize>(self: &Arc<Self>, runs: [NewRun; N]) -> Result<(), Error> {
         let mut all = Vec::with_capacity(N);
-        for NewRun { id, partner, body, descriptors, output_limited } in runs {
-            let outgoing = Outgoing { partner, ..outgoing(Kind::Run, id, &body, descriptors) };
+        for NewRun {
+            id,
+            partner,
+            body,
+            descriptors,
+            output_limited,
+        } in runs
+        {
+            let outgoing = Outgoing {
+                partner,
+                ..outgoing(Kind::Run, id, &body, descriptors)
+            };
             all.push((outgoing, output_limited));
         }
         let mut state = self.explained(self.ours().ok_or_else(Connection::elsewhere)?);
@@ -267,7 +293,13 @@ impl Connection {
         }
         let ids: Vec<u64> = all.iter().map(|(outgoing, _)| outgoing.id).collect();
         for (outgoing, output_limited) in all {
-            state.entries.insert(outgoing.id, Entry { output_limited, ..Entry::default() });
+            state.entries.insert(
+                outgoing.id,
+                Entry {
+                    output_limited,
+                    ..Entry::default()
+                },
+            );
             state.waiting.push_back(outgoing);
         }
         self.flush(&mut state);
@@ -307,7 +339,12 @@ impl Connection {
                 over_output(result);
             }
         }
-        if state.ended || state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
+        if state.ended
+            || state
+                .entries
+                .get(&id)
+                .is_none_or(|entry| entry.result.is_some())
+        {
             return;
         }
         let outcome = match reason {
@@ -317,13 +354,23 @@ impl Connection {
         if self.withdraw(&mut state, id, outcome) {
             return;
         }
-        self.urgent(&mut state, Kind::Kill, id, &encode(&millibox_wire::Kill { reason }));
+        self.urgent(
+            &mut state,
+            Kind::Kill,
+            id,
+            &encode(&millibox_wire::Kill { reason }),
+        );
     }
 
     /// Takes a run back.
     pub fn cancel(self: &Arc<Self>, id: u64) {
         let Some(mut state) = self.ours() else { return };
-        if state.ended || state.entries.get(&id).is_none_or(|entry| entry.result.is_some()) {
+        if state.ended
+            || state
+                .entries
+                .get(&id)
+                .is_none_or(|entry| entry.result.is_some())
+        {
             return;
         }
         if self.withdraw(&mut state, id, Outcome::Cancelled) {
@@ -335,7 +382,9 @@ impl Connection {
     /// Takes back a run that was not sent, and its partner, which would wait for it. False: it
     /// was sent.
     fn withdraw(self: &Arc<Self>, state: &mut State, id: u64, outcome: Outcome) -> bool {
-        let Some(withdrawn) = unsent(state, id) else { return false };
+        let Some(withdrawn) = unsent(state, id) else {
+            return false;
+        };
         let result = never_run(state, outcome);
         self.settle(state, id, result);
         self.part(state, &withdrawn);
@@ -355,8 +404,12 @@ impl Connection {
             self.settle(state, partner, result);
         } else if partner < gone.id {
             // It is with the supervisor, where it waits.
-            let kill = encode(&millibox_wire::Kill { reason: KillReason::Caller });
-            state.urgent.push_back(outgoing(Kind::Kill, partner, &kill, Vec::new()));
+            let kill = encode(&millibox_wire::Kill {
+                reason: KillReason::Caller,
+            });
+            state
+                .urgent
+                .push_back(outgoing(Kind::Kill, partner, &kill, Vec::new()));
         }
     }
 
@@ -389,7 +442,9 @@ impl Connection {
 
     /// The result, if it is there.
     pub fn result(&self, id: u64) -> Option<Result<RunResult, Error>> {
-        let Some(mut state) = self.ours() else { return Some(Err(Connection::elsewhere())) };
+        let Some(mut state) = self.ours() else {
+            return Some(Err(Connection::elsewhere()));
+        };
         if !state.reader && state.died.is_none() {
             // Nobody reads: what has come is still in the socket.
             self.read_what_is_there(&mut state);
@@ -445,16 +500,23 @@ impl Connection {
     pub fn event(self: &Arc<Self>, id: u64) -> Result<Arc<OwnedFd>, Error> {
         let mut state = self.ours().ok_or_else(Connection::elsewhere)?;
         let ready = look(&state, id).is_some();
-        if let Some(Entry { event: Some(event), .. }) = state.entries.get(&id) {
+        if let Some(Entry {
+            event: Some(event), ..
+        }) = state.entries.get(&id)
+        {
             return Ok(event.clone());
         }
         if !ready && !state.ended {
             // Who polls may ask for nothing else, and without a thread nobody would make it readable.
             let what = "start a thread that reads while a handle is polled";
-            self.need_dispatcher(&mut state).map_err(|error| Error::System { what, error })?;
+            self.need_dispatcher(&mut state)
+                .map_err(|error| Error::System { what, error })?;
         }
         let event = loop {
-            match eventfd(u32::from(ready), EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK) {
+            match eventfd(
+                u32::from(ready),
+                EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
+            ) {
                 Ok(event) => break Arc::new(event),
                 Err(Errno::MFILE) if raise_open_files() => {}
                 Err(errno) => return Err(Error::system("make an eventfd")(errno)),
@@ -476,9 +538,12 @@ impl Connection {
         }
         if !state.ended {
             let what = "start a thread that reads while a handle is awaited";
-            self.need_dispatcher(&mut state).map_err(|error| Error::System { what, error })?;
+            self.need_dispatcher(&mut state)
+                .map_err(|error| Error::System { what, error })?;
         }
-        let Some(entry) = state.entries.get_mut(&id) else { return Ok(None) };
+        let Some(entry) = state.entries.get_mut(&id) else {
+            return Ok(None);
+        };
         let is_new = !entry.is_polled();
         entry.waker = Some(waker.clone());
         state.polled += usize::from(is_new);
@@ -493,7 +558,10 @@ impl Connection {
             None => RecvFlags::empty(),
             Some(timeout) => {
                 let mut ready = [PollFd::new(&self.socket, PollFlags::IN)];
-                let timeout = Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: i64::MAX / 2, tv_nsec: 0 });
+                let timeout = Timespec::try_from(timeout).unwrap_or(Timespec {
+                    tv_sec: i64::MAX / 2,
+                    tv_nsec: 0,
+                });
                 match poll(&mut ready, Some(&timeout)) {
                     Ok(0) | Err(Errno::INTR) => return Ok(None),
                     Ok(_) => RecvFlags::DONTWAIT,
@@ -508,7 +576,11 @@ impl Connection {
     fn receive_now(&self, flags: RecvFlags) -> Result<Option<Vec<u8>>, Errno> {
         let mut frame = Vec::with_capacity(MAX_INLINE);
         loop {
-            match recv(&self.socket, rustix::buffer::spare_capacity(&mut frame), flags | RecvFlags::TRUNC) {
+            match recv(
+                &self.socket,
+                rustix::buffer::spare_capacity(&mut frame),
+                flags | RecvFlags::TRUNC,
+            ) {
                 Ok((_, 0)) => return Err(Errno::PIPE),
                 Ok((kept, length)) if kept < length => return Err(Errno::MSGSIZE),
                 Ok(_) => return Ok(Some(frame)),
@@ -543,7 +615,9 @@ impl Connection {
                 }
                 Err(why) => self.misunderstood(state, &why),
             },
-            Err(Errno::MSGSIZE) => self.misunderstood(state, &format!("it is longer than {MAX_INLINE} bytes")),
+            Err(Errno::MSGSIZE) => {
+                self.misunderstood(state, &format!("it is longer than {MAX_INLINE} bytes"))
+            }
             Err(_) => self.find_out_why(state),
         }
     }
@@ -556,14 +630,18 @@ impl Connection {
         }
         state.ended = true;
         let this = self.this.clone();
-        let found_out = std::thread::Builder::new().name("millibox".to_owned()).spawn(move || {
-            let Some(connection) = this.upgrade() else { return };
-            let why = (connection.last_words)();
-            let mut state = connection.lock();
-            if state.died.is_none() {
-                connection.died(&mut state, why);
-            }
-        });
+        let found_out = std::thread::Builder::new()
+            .name("millibox".to_owned())
+            .spawn(move || {
+                let Some(connection) = this.upgrade() else {
+                    return;
+                };
+                let why = (connection.last_words)();
+                let mut state = connection.lock();
+                if state.died.is_none() {
+                    connection.died(&mut state, why);
+                }
+            });
         if found_out.is_err() {
             let why = (self.last_words)();
             self.died(state, why);
@@ -588,14 +666,18 @@ impl Connection {
     fn misunderstood(&self, state: &mut State, why: &str) {
         if state.died.is_none() {
             let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
-            let why = format!("its connection was closed, as an answer cannot be read ({why}); {SAME_VERSION}");
+            let why = format!(
+                "its connection was closed, as an answer cannot be read ({why}); {SAME_VERSION}"
+            );
             self.died(state, why);
         }
     }
 
     /// Puts a result where its handle finds it.
     fn settle(&self, state: &mut State, id: u64, mut result: RunResult) {
-        let Some(entry) = state.entries.get_mut(&id) else { return };
+        let Some(entry) = state.entries.get_mut(&id) else {
+            return;
+        };
         let by_file = entry.output_limited && result.signal == Some(libc::SIGXFSZ);
         if by_file || entry.output_exceeded {
             over_output(&mut result);
@@ -680,7 +762,9 @@ impl Connection {
                 }
                 Err(errno) => {
                     // This run alone cannot be sent (a descriptor that cannot be passed).
-                    let Some(refused) = state.waiting.pop_front() else { return };
+                    let Some(refused) = state.waiting.pop_front() else {
+                        return;
+                    };
                     let error = RunError::new(Step::Send).with_errno(errno.raw_os_error());
                     let result = never_run(state, Outcome::SandboxError(error));
                     self.settle(state, refused.id, result);
@@ -700,11 +784,17 @@ impl Connection {
             match outgoing.in_memfd.then(|| sealed_memfd(body)).transpose() {
                 Ok(memfd) => break memfd,
                 Err(Errno::MFILE) if raise_open_files() => {}
-                Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) if others => return Ok(Sent::Crowded),
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) if others => {
+                    return Ok(Sent::Crowded);
+                }
                 Err(errno) => return Err(errno),
             }
         };
-        let bytes = if outgoing.in_memfd { header } else { &outgoing.frame };
+        let bytes = if outgoing.in_memfd {
+            header
+        } else {
+            &outgoing.frame
+        };
         let given = outgoing.descriptors.iter().map(|fd| fd.as_fd());
         let borrowed: Vec<BorrowedFd> = memfd.iter().map(|fd| fd.as_fd()).chain(given).collect();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
@@ -739,14 +829,16 @@ impl Connection {
             return Ok(());
         }
         let weak = Arc::downgrade(self);
-        let started = std::thread::Builder::new().name("millibox".to_owned()).spawn(move || {
-            let mut rests = 0;
-            while let Some(connection) = weak.upgrade() {
-                if !connection.dispatch(&mut rests) {
-                    return;
+        let started = std::thread::Builder::new()
+            .name("millibox".to_owned())
+            .spawn(move || {
+                let mut rests = 0;
+                while let Some(connection) = weak.upgrade() {
+                    if !connection.dispatch(&mut rests) {
+                        return;
+                    }
                 }
-            }
-        });
+            });
         state.dispatcher = started.is_ok();
         started.map(drop)
     }
@@ -767,7 +859,11 @@ impl Connection {
                 Err(poisoned) => poisoned.into_inner(),
             };
             self.flush(&mut state);
-            *rests = if waited.timed_out() && !state.needs_dispatcher() { *rests + 1 } else { 0 };
+            *rests = if waited.timed_out() && !state.needs_dispatcher() {
+                *rests + 1
+            } else {
+                0
+            };
             state.dispatcher = *rests < RESTS;
             return state.dispatcher && !state.ended;
         }
@@ -781,7 +877,10 @@ impl Connection {
         }
         drop(state);
         let mut ready = [PollFd::new(&self.socket, events)];
-        let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(patience.subsec_nanos()) };
+        let patience = Timespec {
+            tv_sec: 0,
+            tv_nsec: i64::from(patience.subsec_nanos()),
+        };
         let _ = poll(&mut ready, Some(&patience));
         let mut state = self.lock();
         state.reader = false;
@@ -792,14 +891,29 @@ impl Connection {
 }
 
 /// Sleeps until the run has a result, the reader's place is free, or the time is over.
-fn sleep<'a>(mut state: MutexGuard<'a, State>, id: u64, time: Option<Duration>) -> MutexGuard<'a, State> {
+fn sleep<'a>(
+    mut state: MutexGuard<'a, State>,
+    id: u64,
+    time: Option<Duration>,
+) -> MutexGuard<'a, State> {
     let wake = Arc::new(Condvar::new());
-    state.sleepers.push(Sleeper { id, wake: wake.clone() });
+    state.sleepers.push(Sleeper {
+        id,
+        wake: wake.clone(),
+    });
     let mut state = match time {
-        Some(time) => wake.wait_timeout(state, time).unwrap_or_else(|poisoned| poisoned.into_inner()).0,
-        None => wake.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner()),
+        Some(time) => {
+            wake.wait_timeout(state, time)
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                .0
+        }
+        None => wake
+            .wait(state)
+            .unwrap_or_else(|poisoned| poisoned.into_inner()),
     };
-    state.sleepers.retain(|sleeper| !Arc::ptr_eq(&sleeper.wake, &wake));
+    state
+        .sleepers
+        .retain(|sleeper| !Arc::ptr_eq(&sleeper.wake, &wake));
     state
 }
 
@@ -817,7 +931,15 @@ enum Sent {
 fn raise_open_files() -> bool {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let lower = current.is_some_and(|current| maximum.is_none_or(|maximum| current < maximum));
-    lower && setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok()
+    lower
+        && setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: maximum,
+                maximum,
+            },
+        )
+        .is_ok()
 }
 
 /// What the supervisor says of a run.
@@ -826,18 +948,28 @@ fn answer(frame: &[u8]) -> Result<(u64, RunResult), String> {
     if header.kind != Kind::Result || header.in_memfd {
         return Err(format!("it is of the kind {:?}", header.kind));
     }
-    decode(body).map(|result| (header.id, result)).map_err(|error| error.to_string())
+    decode(body)
+        .map(|result| (header.id, result))
+        .map_err(|error| error.to_string())
 }
 
 /// Why no run is taken any more, as far as it is known.
 fn over(state: &State) -> Option<Error> {
-    let known = || state.died.clone().unwrap_or_else(|| "it closed its socket".to_owned());
+    let known = || {
+        state
+            .died
+            .clone()
+            .unwrap_or_else(|| "it closed its socket".to_owned())
+    };
     state.ended.then(|| Error::Died(known()))
 }
 
 fn look(state: &State, id: u64) -> Option<Result<RunResult, Error>> {
     match state.entries.get(&id) {
-        Some(Entry { result: Some(result), .. }) => Some(Ok(result.clone())),
+        Some(Entry {
+            result: Some(result),
+            ..
+        }) => Some(Ok(result.clone())),
         _ => state.died.as_ref().map(|why| Err(Error::Died(why.clone()))),
     }
 }
@@ -861,21 +993,37 @@ fn has_credit(state: &State) -> bool {
 
 /// Takes a run that was not sent out of those that wait.
 fn unsent(state: &mut State, id: u64) -> Option<Outgoing> {
-    let place = state.waiting.iter().position(|outgoing| outgoing.id == id)?;
+    let place = state
+        .waiting
+        .iter()
+        .position(|outgoing| outgoing.id == id)?;
     state.waiting.remove(place)
 }
 
 /// The result of a run that the supervisor never saw.
 fn never_run(state: &State, outcome: Outcome) -> RunResult {
     let signal = (outcome == Outcome::Killed).then_some(libc::SIGKILL);
-    RunResult { outcome, exit_code: None, signal, figures: Default::default(), ended_ns: None, backend: state.backend }
+    RunResult {
+        outcome,
+        exit_code: None,
+        signal,
+        figures: Default::default(),
+        ended_ns: None,
+        backend: state.backend,
+    }
 }
 
 fn outgoing(kind: Kind, id: u64, body: &[u8], descriptors: Vec<Arc<OwnedFd>>) -> Outgoing {
     let in_memfd = body.len() > MAX_INLINE - HEADER;
     let mut frame = Header { kind, in_memfd, id }.encode().to_vec();
     frame.extend_from_slice(body);
-    Outgoing { id, partner: None, frame, in_memfd, descriptors }
+    Outgoing {
+        id,
+        partner: None,
+        frame,
+        in_memfd,
+        descriptors,
+    }
 }
 
 fn sealed_memfd(body: &[u8]) -> Result<OwnedFd, Errno> {
@@ -885,7 +1033,10 @@ fn sealed_memfd(body: &[u8]) -> Result<OwnedFd, Errno> {
     while written < body.len() {
         written += rustix::io::pwrite(&memfd, &body[written..], written as u64)?;
     }
-    rustix::fs::fcntl_add_seals(&memfd, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW)?;
+    rustix::fs::fcntl_add_seals(
+        &memfd,
+        SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW,
+    )?;
     Ok(memfd)
 }
 
@@ -908,8 +1059,13 @@ mod tests {
     fn with_last_words<const N: usize>(
         words: impl Fn() -> String + Send + Sync + 'static,
     ) -> (Arc<Connection>, [u64; N], OwnedFd) {
-        let (ours, its) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("a socket");
+        let (ours, its) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .expect("a socket");
         let hello = Hello {
             pid: 1,
             backend: Backend::Rlimit,
@@ -925,13 +1081,28 @@ mod tests {
         say(&its, Kind::Hello, 0, &encode(&hello));
         let (connection, _) = Connection::new(ours, Box::new(words)).expect("a greeting");
         let ids = connection.ids();
-        let run = |id| NewRun { id, partner: None, body: Vec::new(), descriptors: Vec::new(), output_limited: false };
+        let run = |id| NewRun {
+            id,
+            partner: None,
+            body: Vec::new(),
+            descriptors: Vec::new(),
+            output_limited: false,
+        };
         connection.run(ids.map(run)).expect("sent");
         (connection, ids, its)
     }
 
     fn say(socket: &OwnedFd, kind: Kind, id: u64, body: &[u8]) {
-        let frame = [&Header { kind, in_memfd: false, id }.encode()[..], body].concat();
+        let frame = [
+            &Header {
+                kind,
+                in_memfd: false,
+                id,
+            }
+            .encode()[..],
+            body,
+        ]
+        .concat();
         assert_eq!(send(socket, &frame, SendFlags::NOSIGNAL), Ok(frame.len()));
     }
 
@@ -965,7 +1136,10 @@ mod tests {
         let state = connection.lock();
         let asks = connection.clone();
         std::thread::spawn(move || say.send(asks.ids::<2>()));
-        assert_eq!(said.recv_timeout(Duration::from_secs(30)), Ok([known + 1, known + 2]));
+        assert_eq!(
+            said.recv_timeout(Duration::from_secs(30)),
+            Ok([known + 1, known + 2])
+        );
         drop(state);
     }
 
@@ -989,7 +1163,10 @@ mod tests {
             for (id, thread) in threads {
                 let its_own = result(format!("of run {id}"));
                 say(&its, Kind::Result, id, &encode(&its_own));
-                assert_eq!(thread.join().expect("no panic").expect("read"), Some(its_own));
+                assert_eq!(
+                    thread.join().expect("no panic").expect("read"),
+                    Some(its_own)
+                );
             }
         });
         assert!(connection.lock().sleepers.is_empty() && !connection.lock().reader);
@@ -1006,17 +1183,26 @@ mod tests {
             let sleeper = scope.spawn(|| connection.wait(long, None));
             assert_eq!(reader.join().expect("no panic").expect("read"), None);
             say(&its, Kind::Result, long, &encode(&result(String::new())));
-            assert_eq!(sleeper.join().expect("no panic").expect("read"), Some(result(String::new())));
+            assert_eq!(
+                sleeper.join().expect("no panic").expect("read"),
+                Some(result(String::new()))
+            );
         });
     }
 
     #[test]
     fn who_has_no_time_to_wait_is_told_what_has_come() {
         let (connection, id, its) = with_a_run();
-        assert_eq!(connection.wait(id, Some(Duration::ZERO)).expect("read"), None);
+        assert_eq!(
+            connection.wait(id, Some(Duration::ZERO)).expect("read"),
+            None
+        );
         let told = result(String::new());
         say(&its, Kind::Result, id, &encode(&told));
-        assert_eq!(connection.wait(id, Some(Duration::ZERO)).expect("read"), Some(told));
+        assert_eq!(
+            connection.wait(id, Some(Duration::ZERO)).expect("read"),
+            Some(told)
+        );
     }
 
     #[test]
@@ -1032,7 +1218,11 @@ mod tests {
             } else {
                 assert!(matches!(connection.wait(second, None), Err(Error::Died(_))));
             }
-            assert_eq!(connection.wait(first, None).expect("read"), Some(told.clone()), "{by_us} {by_it}");
+            assert_eq!(
+                connection.wait(first, None).expect("read"),
+                Some(told.clone()),
+                "{by_us} {by_it}"
+            );
             assert!(matches!(connection.wait(second, None), Err(Error::Died(_))));
             assert_eq!(connection.unfinished(), 0);
             drop(its);
@@ -1098,16 +1288,25 @@ mod tests {
     #[test]
     fn awaited_result_wakes_its_task() {
         let (connection, ids, its) = with_runs::<2>();
-        let handles = ids.map(|id| Handle::new(connection.clone(), id, Request::new("/bin/true").names()));
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let handles =
+            ids.map(|id| Handle::new(connection.clone(), id, Request::new("/bin/true").names()));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .expect("a runtime");
         runtime.block_on(async {
             let send = async {
                 for (number, id) in ids.into_iter().enumerate().rev() {
                     tokio::task::yield_now().await;
-                    say(&its, Kind::Result, id, &encode(&result(format!("{number}"))));
+                    say(
+                        &its,
+                        Kind::Result,
+                        id,
+                        &encode(&result(format!("{number}"))),
+                    );
                 }
             };
-            let (first, second, ()) = tokio::join!(handles[0].wait_async(), handles[1].wait_async(), send);
+            let (first, second, ()) =
+                tokio::join!(handles[0].wait_async(), handles[1].wait_async(), send);
             assert_eq!(first.expect("read"), result("0".to_owned()));
             assert_eq!(second.expect("read"), result("1".to_owned()));
         });
@@ -1118,8 +1317,11 @@ mod tests {
     fn awaited_run_fails_when_the_supervisor_ends() {
         let (connection, id, its) = with_a_run();
         let handle = Handle::new(connection, id, Request::new("/bin/true").names());
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let ended = runtime.block_on(async { tokio::join!(handle.wait_async(), async { drop(its) }).0 });
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .expect("a runtime");
+        let ended =
+            runtime.block_on(async { tokio::join!(handle.wait_async(), async { drop(its) }).0 });
         assert!(matches!(ended, Err(Error::Died(_))), "{ended:?}");
     }
 
@@ -1134,7 +1336,10 @@ mod tests {
             until_asleep(&connection, ids.len() - 1);
             drop(its);
             for thread in threads {
-                assert!(matches!(thread.join().expect("no panic"), Err(Error::Died(_))));
+                assert!(matches!(
+                    thread.join().expect("no panic"),
+                    Err(Error::Died(_))
+                ));
             }
         });
     }
@@ -1157,10 +1362,15 @@ mod tests {
             assert!(connection.result(second).is_none());
             assert!(!waits.is_finished());
             say_them.send(()).expect("it is listened to");
-            let Err(Error::Died(heard)) = waits.join().expect("no panic") else { panic!("a result") };
+            let Err(Error::Died(heard)) = waits.join().expect("no panic") else {
+                panic!("a result")
+            };
             assert_eq!(heard, "these");
         });
-        assert!(matches!(connection.result(second), Some(Err(Error::Died(_)))));
+        assert!(matches!(
+            connection.result(second),
+            Some(Err(Error::Died(_)))
+        ));
     }
 
     #[test]
@@ -1173,7 +1383,9 @@ mod tests {
                     std::thread::yield_now();
                 }
                 connection.close();
-                let Err(Error::Died(heard)) = waits.join().expect("no panic") else { panic!("a result") };
+                let Err(Error::Died(heard)) = waits.join().expect("no panic") else {
+                    panic!("a result")
+                };
                 assert_eq!(heard, CLOSED);
             });
             drop(its);
@@ -1188,12 +1400,22 @@ mod tests {
             (Kind::Hello, b"\xff\xff", "malformed"),
             (Kind::Result, b"", "kind Result"),
         ] {
-            let (ours, its) =
-                socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("a socket");
+            let (ours, its) = socketpair(
+                AddressFamily::UNIX,
+                SocketType::SEQPACKET,
+                SocketFlags::CLOEXEC,
+                None,
+            )
+            .expect("a socket");
             say(&its, kind, 0, body);
             let answer = Connection::new(ours, Box::new(|| panic!("it lives")));
-            let Err(Error::Start(why)) = answer else { panic!("{says}") };
-            assert!(why.contains(says) && why.contains("install both"), "{why} does not say {says:?}");
+            let Err(Error::Start(why)) = answer else {
+                panic!("{says}")
+            };
+            assert!(
+                why.contains(says) && why.contains("install both"),
+                "{why} does not say {says:?}"
+            );
         }
     }
 
@@ -1207,14 +1429,20 @@ mod tests {
         ] {
             let (connection, id, its) = with_a_run();
             say(&its, kind, id, body);
-            let Err(Error::Died(why)) = connection.wait(id, Some(Duration::from_secs(60))) else { panic!("{says}") };
-            assert!(why.contains(says) && why.contains("same version"), "{why} does not say {says:?}");
+            let Err(Error::Died(why)) = connection.wait(id, Some(Duration::from_secs(60))) else {
+                panic!("{says}")
+            };
+            assert!(
+                why.contains(says) && why.contains("same version"),
+                "{why} does not say {says:?}"
+            );
             // Its end is told to the other side, which ends with it.
             let mut rest = [0; 64];
-            let heard: Vec<usize> = std::iter::repeat_with(|| recv(&its, &mut rest[..], RecvFlags::empty()))
-                .map_while(|answer| answer.ok().map(|(length, _)| length))
-                .take_while(|length| *length > 0)
-                .collect();
+            let heard: Vec<usize> =
+                std::iter::repeat_with(|| recv(&its, &mut rest[..], RecvFlags::empty()))
+                    .map_while(|answer| answer.ok().map(|(length, _)| length))
+                    .take_while(|length| *length > 0)
+                    .collect();
             assert_eq!(heard.len(), 1, "{heard:?}");
         }
     }

@@ -58,7 +58,10 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn system(what: &'static str) -> impl Fn(rustix::io::Errno) -> Error {
-        move |errno| Error::System { what, error: errno.into() }
+        move |errno| Error::System {
+            what,
+            error: errno.into(),
+        }
     }
 }
 
@@ -85,7 +88,9 @@ pub enum RequestError {
     #[error("{0:?} cannot be looked up without directories; name at least one")]
     NoDirectories(OsString),
     /// The arguments are empty, or the first one is.
-    #[error("argv and argv[0] must not be empty; pass the name of the program as the first argument")]
+    #[error(
+        "argv and argv[0] must not be empty; pass the name of the program as the first argument"
+    )]
     NoArgv0,
     /// A script is given by descriptor.
     #[error(
@@ -129,7 +134,9 @@ pub enum RequestError {
     #[error("the list of CPUs is empty; name at least one, or omit it")]
     NoCpus,
     /// The supervisor's slots have one runner each, and a pair needs two.
-    #[error("a pair needs a slot with two runners; start the supervisor with Builder::runners_per_slot(2) or more")]
+    #[error(
+        "a pair needs a slot with two runners; start the supervisor with Builder::runners_per_slot(2) or more"
+    )]
     PairNeedsTwoRunners,
     /// Without cgroups the limit is weaker, and the caller did not choose the `rlimit` backend by name.
     #[error(
@@ -170,7 +177,9 @@ pub enum RequestError {
         action: u32,
     },
     /// A seccomp program cannot be read from a pipe.
-    #[error("seccomp program: the descriptor cannot be read from its beginning (a pipe?); use a file or a memfd")]
+    #[error(
+        "seccomp program: the descriptor cannot be read from its beginning (a pipe?); use a file or a memfd"
+    )]
     SeccompNotSeekable,
 }
 
@@ -192,17 +201,24 @@ fn named(path: &Path, by: Option<&str>) -> String {
 }
 
 /// What to do about too many open files, as the kernel says to us or to the supervisor (EMFILE).
-pub(crate) const MORE_FILES: &str = "; raise the limit on open files (ulimit -n) around this program";
+pub(crate) const MORE_FILES: &str =
+    "; raise the limit on open files (ulimit -n) around this program";
 
 /// What to do about a path that leads to no file, or too many files.
 fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
     match (Errno::from_io_error(error), named_by) {
-        (Some(Errno::NOENT), Some(by)) => format!("; {by} must name a millibox-supervisor, or be omitted"),
+        (Some(Errno::NOENT), Some(by)) => {
+            format!("; {by} must name a millibox-supervisor, or be omitted")
+        }
         (Some(Errno::MFILE), _) => MORE_FILES.to_owned(),
         _ => String::new(),
     }
 }
 
 fn shown(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+    paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
 }

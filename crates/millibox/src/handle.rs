@@ -24,7 +24,12 @@ pub struct Handle {
 
 impl Handle {
     pub(crate) fn new(connection: Arc<Connection>, id: u64, names: Names) -> Handle {
-        Handle { connection, id, names, event: OnceLock::new() }
+        Handle {
+            connection,
+            id,
+            names,
+            event: OnceLock::new(),
+        }
     }
 
     /// Waits for the result. It stays here: asking again gives it again.
@@ -125,7 +130,12 @@ impl Future for Wait<'_> {
     type Output = Result<RunResult, Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Handle { connection, id, names, .. } = self.handle;
+        let Handle {
+            connection,
+            id,
+            names,
+            ..
+        } = self.handle;
         match connection.poll(*id, context.waker()) {
             Ok(Some(result)) => Poll::Ready(Ok(names.add_to(result))),
             Ok(None) => Poll::Pending,
@@ -142,6 +152,8 @@ impl Drop for Handle {
 
 impl std::fmt::Debug for Handle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Handle").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("Handle")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
     }
 }

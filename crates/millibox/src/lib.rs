@@ -60,8 +60,8 @@ pub use capture::Output;
 pub use error::{Error, RequestError};
 pub use handle::{Handle, Wait};
 pub use millibox_wire::{
-    Backend, Figures, FrameProblem, Hint, Limit, LimitError, Mount, Network, Outcome, ProcessEnd, RunError, RunResult,
-    Step, WorldError, WorldProblem,
+    Backend, Figures, FrameProblem, Hint, Limit, LimitError, Mount, Network, Outcome, ProcessEnd,
+    RunError, RunResult, Step, WorldError, WorldProblem,
 };
 pub use output::{Budget, Moved, move_output};
 pub use pool::Pool;

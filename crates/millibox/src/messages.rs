@@ -29,7 +29,10 @@ fn messages_match_the_golden_file() {
     };
     section("Errors", errors().iter().map(line).collect());
     section("Requests", request_errors().iter().map(line).collect());
-    compare(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/messages.txt"), &text);
+    compare(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/messages.txt"),
+        &text,
+    );
 }
 
 /// Compares, or rewrites the golden file if `MILLIBOX_UPDATE_GOLDEN` is 1.
@@ -40,7 +43,10 @@ fn compare(path: &Path, text: &str) {
         return;
     }
     let golden = std::fs::read_to_string(path).unwrap_or_default();
-    let changed: Vec<&str> = text.lines().filter(|line| !golden.lines().any(|old| old == *line)).collect();
+    let changed: Vec<&str> = text
+        .lines()
+        .filter(|line| !golden.lines().any(|old| old == *line))
+        .collect();
     assert!(
         golden == text,
         "messages differ from {}; if that is intended, rewrite it with MILLIBOX_UPDATE_GOLDEN=1. New lines:\n{}",
@@ -51,7 +57,10 @@ fn compare(path: &Path, text: &str) {
 
 fn line(error: &impl std::error::Error) -> String {
     let sentence = error.to_string();
-    assert!(!sentence.contains('\n'), "{error:?} has more than one line: {sentence}");
+    assert!(
+        !sentence.contains('\n'),
+        "{error:?} has more than one line: {sentence}"
+    );
     format!("{error:?} => {sentence}")
 }
 
@@ -81,7 +90,12 @@ fn errors() -> Vec<Error> {
 
 fn request_errors() -> Vec<RequestError> {
     let no_program = || millibox_seccomp::Program::from_bytes(&[]).unwrap_err();
-    let declined = || vec!["cgroup2: no delegated cgroup".to_owned(), "hybrid: not root".to_owned()];
+    let declined = || {
+        vec![
+            "cgroup2: no delegated cgroup".to_owned(),
+            "hybrid: not root".to_owned(),
+        ]
+    };
     samples!(RequestError {
         RequestError::Limit(_) => [RequestError::Limit(LimitError::SwapWithoutMemory)],
         RequestError::World(_) => [RequestError::World(WorldError::at(b"/x", WorldProblem::PathHasDotDot))],

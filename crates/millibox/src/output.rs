@@ -19,8 +19,11 @@ impl Budget {
 
     /// Takes up to `wanted` bytes; what was there.
     fn take(&self, wanted: u64) -> u64 {
-        let before =
-            self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(wanted)));
+        let before = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                Some(left.saturating_sub(wanted))
+            });
         before.unwrap_or(0).min(wanted)
     }
 
@@ -47,7 +50,12 @@ pub enum Moved {
 ///
 /// # Errors
 /// `to` cannot be written, for another reason than a reader that is gone.
-pub fn move_output(from: impl AsFd, to: impl AsFd, budget: &Budget, run: &Handle) -> std::io::Result<Moved> {
+pub fn move_output(
+    from: impl AsFd,
+    to: impl AsFd,
+    budget: &Budget,
+    run: &Handle,
+) -> std::io::Result<Moved> {
     const AT_ONCE: u64 = 64 * 1024;
     let mut by_splice = true;
     let mut buffer = Vec::new();
@@ -68,7 +76,14 @@ pub fn move_output(from: impl AsFd, to: impl AsFd, budget: &Budget, run: &Handle
             return Ok(Moved::LimitReached);
         }
         let moved = if by_splice {
-            splice(&from, None, &to, None, allowed as usize, SpliceFlags::empty())
+            splice(
+                &from,
+                None,
+                &to,
+                None,
+                allowed as usize,
+                SpliceFlags::empty(),
+            )
         } else {
             copy(&from, &to, &mut buffer, allowed as usize)
         };
@@ -102,7 +117,12 @@ fn waiting(from: impl AsFd) -> rustix::io::Result<u64> {
     rustix::io::ioctl_fionread(&from)
 }
 
-fn copy(from: impl AsFd, to: impl AsFd, buffer: &mut Vec<u8>, allowed: usize) -> rustix::io::Result<usize> {
+fn copy(
+    from: impl AsFd,
+    to: impl AsFd,
+    buffer: &mut Vec<u8>,
+    allowed: usize,
+) -> rustix::io::Result<usize> {
     buffer.resize(allowed, 0);
     let read = rustix::io::read(from, &mut buffer[..])?;
     let mut written = 0;

@@ -39,13 +39,21 @@ impl Pool {
     /// # Errors
     /// See [`Builder::start`].
     pub fn with(builder: &Builder) -> Result<Pool, Error> {
-        let allowed = rustix::thread::sched_getaffinity(None).map_err(Error::system("ask for the CPUs"))?;
+        let allowed =
+            rustix::thread::sched_getaffinity(None).map_err(Error::system("ask for the CPUs"))?;
         let cpus = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
         let member = |cpu| {
-            let supervisor = builder.clone().cpus([cpu]).slots(1).pin_slots(true).start()?;
+            let supervisor = builder
+                .clone()
+                .cpus([cpu])
+                .slots(1)
+                .pin_slots(true)
+                .start()?;
             Ok(Member { cpu, supervisor })
         };
-        Ok(Pool { members: cpus.map(member).collect::<Result<_, Error>>()? })
+        Ok(Pool {
+            members: cpus.map(member).collect::<Result<_, Error>>()?,
+        })
     }
 
     /// Asks for a run: of the member that has the fewest to do, and of the caller's CPU's if that has at most one more
@@ -83,17 +91,26 @@ impl Pool {
 
     fn choose(&self) -> Result<&Supervisor, Error> {
         let here = rustix::thread::sched_getcpu();
-        let living = self.members.iter().filter(|member| !member.supervisor.is_dead());
-        let living: Vec<(usize, &Member)> = living.map(|member| (member.supervisor.unfinished(), member)).collect();
-        let least = living.iter().min_by_key(|(unfinished, member)| (*unfinished, member.cpu != here));
+        let living = self
+            .members
+            .iter()
+            .filter(|member| !member.supervisor.is_dead());
+        let living: Vec<(usize, &Member)> = living
+            .map(|member| (member.supervisor.unfinished(), member))
+            .collect();
+        let least = living
+            .iter()
+            .min_by_key(|(unfinished, member)| (*unfinished, member.cpu != here));
         // Threads that ask in turn, each for one more when one is over, would else go on for ever with the mixture of
         // members that they began with, and each member's results would wake threads on all CPUs.
         let near = living.iter().find(|(unfinished, member)| {
-            member.cpu == here && least.is_some_and(|(least, _)| *least >= ENOUGH && *unfinished <= least + 1)
+            member.cpu == here
+                && least.is_some_and(|(least, _)| *least >= ENOUGH && *unfinished <= least + 1)
         });
         let chosen = near.or(least).map(|(_, member)| *member);
-        let Member { supervisor, .. } =
-            chosen.or(self.members.first()).ok_or_else(|| Error::Start("there is no CPU to use".to_owned()))?;
+        let Member { supervisor, .. } = chosen
+            .or(self.members.first())
+            .ok_or_else(|| Error::Start("there is no CPU to use".to_owned()))?;
         Ok(supervisor)
     }
 }

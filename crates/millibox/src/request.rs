@@ -4,7 +4,9 @@ use crate::capture::sealed_file;
 use crate::{Error, RequestError, World};
 use millibox_wire::frame::MAX_BODY;
 use millibox_wire::path::shown;
-use millibox_wire::{Bandwidth, Descriptors, Hint, Limits, MOST_CPUS, Outcome, Run, RunResult, Step, rlimit_number};
+use millibox_wire::{
+    Bandwidth, Descriptors, Hint, Limits, MOST_CPUS, Outcome, Run, RunResult, Step, rlimit_number,
+};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -35,7 +37,9 @@ pub(crate) struct Names {
 impl Names {
     /// Names the program that could not be executed, or the directory that could not be entered.
     pub fn add_to(&self, mut result: RunResult) -> RunResult {
-        let Outcome::NotStarted(error) = &mut result.outcome else { return result };
+        let Outcome::NotStarted(error) = &mut result.outcome else {
+            return result;
+        };
         let subject = match error.step {
             Step::WorkingDirectory => Some(&self.working_directory),
             Step::Exec => self.program.as_ref(),
@@ -137,7 +141,8 @@ impl Request {
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Request {
         let mut variable = name.as_ref().to_owned();
         let length = variable.len();
-        self.environment.retain(|(known, text)| text.as_bytes()[..*known] != *variable.as_bytes());
+        self.environment
+            .retain(|(known, text)| text.as_bytes()[..*known] != *variable.as_bytes());
         variable.push("=");
         variable.push(value);
         self.environment.push((length, variable));
@@ -227,7 +232,10 @@ impl Request {
     #[must_use]
     pub fn cpu_bandwidth(mut self, max: Duration, period: Duration) -> Request {
         let micros = |time: Duration| time.as_micros().min(u128::from(u64::MAX)) as u64;
-        self.limits.cpu_bandwidth = Some(Bandwidth { max_us: micros(max), period_us: micros(period) });
+        self.limits.cpu_bandwidth = Some(Bandwidth {
+            max_us: micros(max),
+            period_us: micros(period),
+        });
         self
     }
 
@@ -317,8 +325,13 @@ impl Request {
             }
             Program::Descriptor(_) => None,
         };
-        let is_bare_name = matches!(&self.program, Program::Path(path) if !path.as_bytes().contains(&b'/'));
-        Names { program, is_bare_name, working_directory: self.working_directory.clone() }
+        let is_bare_name =
+            matches!(&self.program, Program::Path(path) if !path.as_bytes().contains(&b'/'));
+        Names {
+            program,
+            is_bare_name,
+            working_directory: self.working_directory.clone(),
+        }
     }
 
     pub(crate) fn has_output_limit(&self) -> bool {
@@ -359,12 +372,18 @@ impl Request {
     }
 
     /// Checks and encodes the request. The descriptors travel beside it.
-    pub(crate) fn encode(&self, partner: Option<u64>) -> Result<(Vec<u8>, Vec<Arc<OwnedFd>>), Error> {
+    pub(crate) fn encode(
+        &self,
+        partner: Option<u64>,
+    ) -> Result<(Vec<u8>, Vec<Arc<OwnedFd>>), Error> {
         self.check()?;
         let paths = self.program_paths()?;
         let mut strings = Vec::new();
         let variables = self.environment.iter().map(|(_, variable)| variable);
-        let all = std::iter::once(&self.working_directory).chain(&paths).chain(&self.arguments).chain(variables);
+        let all = std::iter::once(&self.working_directory)
+            .chain(&paths)
+            .chain(&self.arguments)
+            .chain(variables);
         for string in all {
             if string.as_bytes().contains(&0) {
                 return Err(RequestError::HasNul(string.clone()).into());
@@ -404,7 +423,11 @@ impl Request {
         };
         let body = millibox_wire::encode(&run);
         if body.len() > MAX_BODY {
-            return Err(RequestError::TooLong { bytes: body.len(), max_bytes: MAX_BODY }.into());
+            return Err(RequestError::TooLong {
+                bytes: body.len(),
+                max_bytes: MAX_BODY,
+            }
+            .into());
         }
         Ok((body, descriptors))
     }

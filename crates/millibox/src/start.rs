@@ -7,7 +7,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, pidfd_send_signal, waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, pidfd_send_signal,
+    waitid,
 };
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -128,16 +129,24 @@ impl Builder {
     pub fn start(self) -> Result<Supervisor, Error> {
         // Who has found none to use does not mean all.
         if self.cpus.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Error::Start("the list of CPUs is empty: name at least one CPU, or leave it out".to_owned()));
+            return Err(Error::Start(
+                "the list of CPUs is empty: name at least one CPU, or leave it out".to_owned(),
+            ));
         }
         if let Some(cpu) = self.cpus.iter().flatten().find(|&&cpu| cpu >= MOST_CPUS) {
-            return Err(Error::Start(format!("Builder::cpus: CPU {cpu}: numbers end at {}", MOST_CPUS - 1)));
+            return Err(Error::Start(format!(
+                "Builder::cpus: CPU {cpu}: numbers end at {}",
+                MOST_CPUS - 1
+            )));
         }
-        for (method, number, most) in
-            [("slots", self.slots, MOST_SLOTS), ("runners_per_slot", self.runners_per_slot, MOST_RUNNERS)]
-        {
+        for (method, number, most) in [
+            ("slots", self.slots, MOST_SLOTS),
+            ("runners_per_slot", self.runners_per_slot, MOST_RUNNERS),
+        ] {
             if let Some(number) = number.filter(|number| !(1..=most).contains(number)) {
-                return Err(Error::Start(format!("Builder::{method}({number}): give a number from 1 to {most}")));
+                return Err(Error::Start(format!(
+                    "Builder::{method}({number}): give a number from 1 to {most}"
+                )));
             }
         }
         let (executable, named_by) = match (&self.executable, set(SUPERVISOR)) {
@@ -145,13 +154,27 @@ impl Builder {
             (None, Some(path)) => (PathBuf::from(path), Some(SUPERVISOR)),
             (None, None) => (find()?, None),
         };
-        let not_executed = |path: &Path, error| Error::NotExecuted { path: path.to_owned(), named_by, error };
+        let not_executed = |path: &Path, error| Error::NotExecuted {
+            path: path.to_owned(),
+            named_by,
+            error,
+        };
         // It is executed, and perhaps executed again at the end, elsewhere.
-        let executable = std::path::absolute(&executable).map_err(|error| not_executed(&executable, error))?;
-        let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-            .map_err(Error::system("make a socket"))?;
+        let executable =
+            std::path::absolute(&executable).map_err(|error| not_executed(&executable, error))?;
+        let (ours, its) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(Error::system("make a socket"))?;
         let mut command = Command::new(&executable);
-        command.arg("--socket=0").stdin(Stdio::from(its)).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+            .arg("--socket=0")
+            .stdin(Stdio::from(its))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
         command.current_dir("/").env_clear();
         // What systemd-run needs to find the user's manager.
         for name in ["PATH", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"] {
@@ -176,7 +199,9 @@ impl Builder {
             Ok(parent) => Some(parent).filter(|parent| !parent.is_empty()),
             Err(std::env::VarError::NotPresent) => None,
             Err(error) => {
-                return Err(Error::Start(format!("{CGROUP_PARENT}: {error}; name a cgroup by an absolute path")));
+                return Err(Error::Start(format!(
+                    "{CGROUP_PARENT}: {error}; name a cgroup by an absolute path"
+                )));
             }
         };
         if let Some(parent) = told.as_ref().or(self.cgroup_parent.as_ref()) {
@@ -195,7 +220,9 @@ impl Builder {
         if self.separate_pid1 {
             command.arg("--pid1=separate");
         }
-        let mut child = command.spawn().map_err(|error| not_executed(&executable, error))?;
+        let mut child = command
+            .spawn()
+            .map_err(|error| not_executed(&executable, error))?;
         // Our copy of its end of the socket goes with the command.
         drop(command);
         let stderr = child.stderr.take().map(OwnedFd::from);
@@ -209,16 +236,33 @@ impl Builder {
                 return Err(Error::system("watch the supervisor")(errno));
             }
         };
-        let process = Process { pidfd, stderr, executable: executable.clone(), cgroups: Vec::new(), is_known: false };
+        let process = Process {
+            pidfd,
+            stderr,
+            executable: executable.clone(),
+            cgroups: Vec::new(),
+            is_known: false,
+        };
         let process = Arc::new(Mutex::new(process));
         let words = process.clone();
-        let last_words = Box::new(move || words.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).last_words());
+        let last_words = Box::new(move || {
+            words
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                .last_words()
+        });
         let (connection, hello) = Connection::new(ours, last_words).map_err(|error| {
             // Its socket is closed by now, so it ends, and is not to stay a zombie.
-            let mut process = process.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut process = process
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
             process.wait_for_end();
             match (error, &told) {
-                (Error::Start(why), _) if !process.is_known => Error::NotSupervisor { path: executable, named_by, why },
+                (Error::Start(why), _) if !process.is_known => Error::NotSupervisor {
+                    path: executable,
+                    named_by,
+                    why,
+                },
                 // Nobody has typed the option that it knows this by.
                 (Error::Start(words), Some(_)) if words.contains("--cgroup-parent=") => {
                     Error::Start(words.replace("--cgroup-parent=", &format!("{CGROUP_PARENT}=")))
@@ -232,11 +276,24 @@ impl Builder {
                 (error, _) => error,
             }
         })?;
-        process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).cgroups =
-            hello.cgroups.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
-        let weak_backend = hello.backend == Backend::Rlimit && self.backend != BackendChoice::Rlimit;
+        process
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .cgroups = hello
+            .cgroups
+            .iter()
+            .map(|path| String::from_utf8_lossy(path).into_owned())
+            .collect();
+        let weak_backend =
+            hello.backend == Backend::Rlimit && self.backend != BackendChoice::Rlimit;
         let pairs = self.runners_per_slot != Some(1);
-        Ok(Supervisor { connection, hello, process, weak_backend, pairs })
+        Ok(Supervisor {
+            connection,
+            hello,
+            process,
+            weak_backend,
+            pairs,
+        })
     }
 }
 
@@ -261,7 +318,10 @@ impl Process {
             let mut bytes = Vec::new();
             loop {
                 let left = deadline.saturating_duration_since(Instant::now());
-                let timeout = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 0, tv_nsec: 0 });
+                let timeout = Timespec::try_from(left).unwrap_or(Timespec {
+                    tv_sec: 0,
+                    tv_nsec: 0,
+                });
                 match poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&timeout)) {
                     Ok(1) => {}
                     Err(Errno::INTR) => continue,
@@ -296,7 +356,10 @@ impl Process {
                 ),
                 Some(signal) => format!("killed by signal {signal}, without a word"),
                 None => {
-                    format!("it ended without a word (exit status {})", status.exit_status().unwrap_or_default())
+                    format!(
+                        "it ended without a word (exit status {})",
+                        status.exit_status().unwrap_or_default()
+                    )
                 }
             },
             None => "it closed its socket".to_owned(),
@@ -309,7 +372,10 @@ impl Process {
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             let timeout = left.map(|left| Timespec::try_from(left).unwrap_or_default());
-            match poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], timeout.as_ref()) {
+            match poll(
+                &mut [PollFd::new(&self.pidfd, PollFlags::IN)],
+                timeout.as_ref(),
+            ) {
                 Ok(0) => return false,
                 Err(Errno::INTR) => {}
                 _ => return true,
@@ -324,13 +390,21 @@ impl Process {
             self.ends_within(None);
         }
         // `None`: somebody else has waited for it.
-        let status = waitid(WaitId::PidFd(self.pidfd.as_fd()), WaitIdOptions::EXITED).ok().flatten();
+        let status = waitid(WaitId::PidFd(self.pidfd.as_fd()), WaitIdOptions::EXITED)
+            .ok()
+            .flatten();
         let cgroups = std::mem::take(&mut self.cgroups);
-        let left: Vec<String> = cgroups.into_iter().filter(|path| Path::new(path).exists()).collect();
+        let left: Vec<String> = cgroups
+            .into_iter()
+            .filter(|path| Path::new(path).exists())
+            .collect();
         if !left.is_empty() {
             // Its keeper was killed.
             let arguments = left.iter().map(|path| format!("--sweep={path}"));
-            let _ = Command::new(&self.executable).args(arguments).stderr(Stdio::null()).status();
+            let _ = Command::new(&self.executable)
+                .args(arguments)
+                .stderr(Stdio::null())
+                .status();
         }
         status
     }
@@ -400,10 +474,16 @@ impl Supervisor {
             return Err(RequestError::PairNeedsTwoRunners.into());
         }
         let [first, second] = self.connection.ids();
-        let runs = [new_run(first, Some(second), requests[0])?, new_run(second, Some(first), requests[1])?];
-        requests.into_iter().try_for_each(|request| self.refuse_what_would_be_weaker(request))?;
+        let runs = [
+            new_run(first, Some(second), requests[0])?,
+            new_run(second, Some(first), requests[1])?,
+        ];
+        requests
+            .into_iter()
+            .try_for_each(|request| self.refuse_what_would_be_weaker(request))?;
         self.connection.run(runs)?;
-        let handle = |id, request: &Request| Handle::new(self.connection.clone(), id, request.names());
+        let handle =
+            |id, request: &Request| Handle::new(self.connection.clone(), id, request.names());
         Ok([handle(first, requests[0]), handle(second, requests[1])])
     }
 
@@ -425,7 +505,12 @@ impl Supervisor {
             None => Ok(()),
             Some((limit, _, has_weaker_form)) => {
                 let declined = self.hello.declined.clone();
-                Err(RequestError::NeedsCgroup { limit, has_weaker_form, declined }.into())
+                Err(RequestError::NeedsCgroup {
+                    limit,
+                    has_weaker_form,
+                    declined,
+                }
+                .into())
             }
         }
     }
@@ -476,7 +561,10 @@ impl Supervisor {
 
     /// Directories of the cgroups that were made for it.
     pub fn cgroups(&self) -> impl Iterator<Item = PathBuf> {
-        self.hello.cgroups.iter().map(|path| PathBuf::from(String::from_utf8_lossy(path).into_owned()))
+        self.hello
+            .cgroups
+            .iter()
+            .map(|path| PathBuf::from(String::from_utf8_lossy(path).into_owned()))
     }
 
     /// Ends it: kills what runs, waits until all is gone. The same as dropping it.
@@ -501,13 +589,19 @@ impl Drop for Supervisor {
             return;
         }
         self.connection.close();
-        self.process.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).wait_for_end();
+        self.process
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .wait_for_end();
     }
 }
 
 impl std::fmt::Debug for Supervisor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Supervisor").field("pid", &self.hello.pid).field("backend", &self.hello.backend).finish()
+        f.debug_struct("Supervisor")
+            .field("pid", &self.hello.pid)
+            .field("backend", &self.hello.backend)
+            .finish()
     }
 }
 
@@ -536,10 +630,20 @@ fn find() -> Result<PathBuf, Error> {
     }
     let mut seen = HashSet::new();
     places.retain(|place| seen.insert(place.clone()));
-    places.iter().find(|path| path.exists()).cloned().ok_or(Error::NoSupervisor(places))
+    places
+        .iter()
+        .find(|path| path.exists())
+        .cloned()
+        .ok_or(Error::NoSupervisor(places))
 }
 
 fn new_run(id: u64, partner: Option<u64>, request: &Request) -> Result<NewRun, Error> {
     let (body, descriptors) = request.encode(partner)?;
-    Ok(NewRun { id, partner, body, descriptors, output_limited: request.has_output_limit() })
+    Ok(NewRun {
+        id,
+        partner,
+        body,
+        descriptors,
+        output_limited: request.has_output_limit(),
+    })
 }

@@ -3,7 +3,9 @@
 use crate::{Error, RequestError};
 use millibox_seccomp::{Arch, Program};
 use millibox_wire::{Located, Mount, Network, Source, WorldProblem};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, makedev, openat2, stat, statx};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, makedev, openat2, stat, statx,
+};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -34,9 +36,15 @@ const SYSTEM_CONFIGURATION: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"
 impl World {
     /// An empty read-only root, the default seccomp profile, no network.
     pub fn empty() -> World {
-        let wire =
-            millibox_wire::World { seccomp: Some(default_profile(Network::None).to_vec()), ..Default::default() };
-        World { wire, default_seccomp: true, encoded: Arc::default() }
+        let wire = millibox_wire::World {
+            seccomp: Some(default_profile(Network::None).to_vec()),
+            ..Default::default()
+        };
+        World {
+            wire,
+            default_seccomp: true,
+            encoded: Arc::default(),
+        }
     }
 
     /// A minimal read-only root with the system's programs and libraries, a /dev of null,
@@ -44,7 +52,14 @@ impl World {
     /// no network. What is not there on the host is left out.
     pub fn minimal() -> World {
         static MINIMAL: OnceLock<World> = OnceLock::new();
-        MINIMAL.get_or_init(|| World::empty().system().dev("/dev").mount(Mount::tmpfs("/tmp"))).clone()
+        MINIMAL
+            .get_or_init(|| {
+                World::empty()
+                    .system()
+                    .dev("/dev")
+                    .mount(Mount::tmpfs("/tmp"))
+            })
+            .clone()
     }
 
     /// Adds the system's programs and libraries, read-only.
@@ -53,7 +68,10 @@ impl World {
         for path in SYSTEM.into_iter().chain(SYSTEM_CONFIGURATION) {
             // With a merged /usr, /bin and its like are links (file-hierarchy(7)).
             if let Ok(target) = std::fs::read_link(path) {
-                self = self.mount(Mount::Symlink { target: bytes(&target), path: path.into() });
+                self = self.mount(Mount::Symlink {
+                    target: bytes(&target),
+                    path: path.into(),
+                });
             } else if Path::new(path).exists() {
                 self = self.mount(Mount::read_only(path, path));
             }
@@ -65,7 +83,9 @@ impl World {
     /// descriptors (which work if there is a procfs at /proc).
     #[must_use]
     pub fn dev(self, at: impl AsRef<Path>) -> World {
-        self.mount(Mount::Devices { at: bytes(at.as_ref()) })
+        self.mount(Mount::Devices {
+            at: bytes(at.as_ref()),
+        })
     }
 
     /// Adds a mount operation after those that are there.
@@ -85,7 +105,10 @@ impl World {
     /// paths are absolute: with a relative one no run is taken in.
     #[must_use]
     pub fn read_write(self, source: impl AsRef<Path>, at: impl AsRef<Path>) -> World {
-        self.mount(Mount::read_write(bytes(source.as_ref()), bytes(at.as_ref())))
+        self.mount(Mount::read_write(
+            bytes(source.as_ref()),
+            bytes(at.as_ref()),
+        ))
     }
 
     /// User id inside, but `u32::MAX`, which is none to the kernel; without it the same as outside.
@@ -146,8 +169,12 @@ impl World {
     /// # Errors
     /// The policy is too long for a program.
     pub fn seccomp(self, policy: &millibox_seccomp::Policy) -> Result<World, Error> {
-        let program = millibox_seccomp::compile(policy, Arch::native())
-            .map_err(|error| RequestError::SeccompPolicy { policy: policy.name().to_owned(), error })?;
+        let program = millibox_seccomp::compile(policy, Arch::native()).map_err(|error| {
+            RequestError::SeccompPolicy {
+                policy: policy.name().to_owned(),
+                error,
+            }
+        })?;
         Ok(self.with_seccomp(Some(program.as_bytes())))
     }
 
@@ -215,16 +242,26 @@ impl World {
     /// As the supervisor reads it, with what its sources are now.
     pub(crate) fn located(&self) -> Result<Vec<u8>, Error> {
         let encode = || {
-            self.wire.mounts.iter().try_for_each(Mount::check).map_err(RequestError::World)?;
+            self.wire
+                .mounts
+                .iter()
+                .try_for_each(Mount::check)
+                .map_err(RequestError::World)?;
             for (method, id) in [("World::uid", self.wire.uid), ("World::gid", self.wire.gid)] {
                 if id == Some(u32::MAX) {
-                    return Err(WorldProblem::NoId { method: method.to_owned() }.into());
+                    return Err(WorldProblem::NoId {
+                        method: method.to_owned(),
+                    }
+                    .into());
                 }
             }
             Ok(millibox_wire::encode(&self.wire))
         };
         match self.encoded.get_or_init(encode) {
-            Ok(bytes) => Ok(Located::encoding(bytes, &self.wire.mounts.iter().map(source).collect())),
+            Ok(bytes) => Ok(Located::encoding(
+                bytes,
+                &self.wire.mounts.iter().map(source).collect(),
+            )),
             Err(error) => Err(error.clone().into()),
         }
     }
@@ -243,10 +280,27 @@ const LOOKS: usize = 64;
 /// What a mount's source is now, by what the kernel remembers: a file system that hangs (FUSE, NFS) must not keep our
 /// caller waiting. What it does not remember, or what cannot be looked at, the builder of the world will see.
 fn source(mount: &Mount) -> Source {
-    let Mount::Bind { source, no_follow, .. } = mount else { return Source::None };
+    let Mount::Bind {
+        source, no_follow, ..
+    } = mount
+    else {
+        return Source::None;
+    };
     let path = source.as_slice();
-    let resolve = if *no_follow { ResolveFlags::NO_SYMLINKS } else { ResolveFlags::NO_MAGICLINKS };
-    let look = || openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve | ResolveFlags::CACHED);
+    let resolve = if *no_follow {
+        ResolveFlags::NO_SYMLINKS
+    } else {
+        ResolveFlags::NO_MAGICLINKS
+    };
+    let look = || {
+        openat2(
+            CWD,
+            path,
+            OFlags::PATH | OFlags::CLOEXEC,
+            Mode::empty(),
+            resolve | ResolveFlags::CACHED,
+        )
+    };
     // EAGAIN says that the kernel does not remember it, and also that a mount has come or gone anywhere on the machine
     // meanwhile (mount_lock in fs/namespace.c): where we are busy, that is one look of some.
     let mut found = look();
@@ -257,10 +311,22 @@ fn source(mount: &Mount) -> Source {
         found = look();
     }
     let found = match found {
-        Ok(found) => statx(found, "", AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC, StatxFlags::INO)
-            .map(|seen| (makedev(seen.stx_dev_major, seen.stx_dev_minor), seen.stx_ino)),
+        Ok(found) => statx(
+            found,
+            "",
+            AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC,
+            StatxFlags::INO,
+        )
+        .map(|seen| {
+            (
+                makedev(seen.stx_dev_major, seen.stx_dev_minor),
+                seen.stx_ino,
+            )
+        }),
         // Before Linux 5.12, or refused by a seccomp program around us.
-        Err(Errno::NOSYS | Errno::INVAL | Errno::PERM) => stat(path).map(|seen| (seen.st_dev, seen.st_ino)),
+        Err(Errno::NOSYS | Errno::INVAL | Errno::PERM) => {
+            stat(path).map(|seen| (seen.st_dev, seen.st_ino))
+        }
         Err(errno) => Err(errno),
     };
     match found {
@@ -285,7 +351,9 @@ fn default_profile(network: Network) -> &'static [u8] {
     };
     program.get_or_init(|| {
         let policy = policy("default").expect("the default profile is built in");
-        millibox_seccomp::compile(&policy, Arch::native()).expect("the default profile compiles").as_bytes()
+        millibox_seccomp::compile(&policy, Arch::native())
+            .expect("the default profile compiles")
+            .as_bytes()
     })
 }
 

@@ -42,28 +42,40 @@ impl Unpacked {
 
     /// A text with the archive's name in place of the directory's.
     pub fn shown_in(&self, text: &str) -> String {
-        text.replace(&*self.path().to_string_lossy(), &self.archive.to_string_lossy())
+        text.replace(
+            &*self.path().to_string_lossy(),
+            &self.archive.to_string_lossy(),
+        )
     }
 
     /// The same fault, told below the archive.
     #[must_use]
     pub fn fault(&self, fault: Fault) -> Fault {
-        Fault { path: self.shown(&fault.path), message: self.shown_in(&fault.message), ..fault }
+        Fault {
+            path: self.shown(&fault.path),
+            message: self.shown_in(&fault.message),
+            ..fault
+        }
     }
 }
 
 /// Unpacks an archive; `None`: it cannot be, and the log says why.
 pub fn unpack(archive: &Path, log: &Log) -> Option<Unpacked> {
     let directory = unpack_at_most(archive, MOST_UNPACKED, log)?;
-    Some(Unpacked { directory, archive: archive.to_owned() })
+    Some(Unpacked {
+        directory,
+        archive: archive.to_owned(),
+    })
 }
 
 fn unpack_at_most(archive: &Path, bytes: u64, log: &Log) -> Option<TempDir> {
-    let unpacked =
-        File::open(archive).map_err(|error| Stop::Wrong(format!("cannot be read: {error}"))).and_then(|file| {
+    let unpacked = File::open(archive)
+        .map_err(|error| Stop::Wrong(format!("cannot be read: {error}")))
+        .and_then(|file| {
             let archive = ZipArchive::new(io::BufReader::new(file))
                 .map_err(|error| format!("neither a directory nor a zip archive: {error}"))?;
-            let directory = directory().map_err(|error| format!("no temporary directory to unpack it: {error}"))?;
+            let directory = directory()
+                .map_err(|error| format!("no temporary directory to unpack it: {error}"))?;
             Unpacking {
                 archive,
                 directory: directory.path(),
@@ -138,8 +150,12 @@ impl Unpacking<'_> {
         }
         for (name, target) in std::mem::take(&mut self.links) {
             // Whether it leads outside is seen where the files are listed.
-            std::os::unix::fs::symlink(&target, self.directory.join(&name))
-                .map_err(|error| format!("symbolic link {} cannot be unpacked: {error}", name.display()))?;
+            std::os::unix::fs::symlink(&target, self.directory.join(&name)).map_err(|error| {
+                format!(
+                    "symbolic link {} cannot be unpacked: {error}",
+                    name.display()
+                )
+            })?;
         }
         Ok(())
     }
@@ -149,19 +165,40 @@ impl Unpacking<'_> {
         let mut entry = match self.archive.by_index(index) {
             Ok(entry) => entry,
             Err(error) => {
-                log.error("", format!("entry {} of the archive cannot be unpacked: {error}", index + 1));
+                log.error(
+                    "",
+                    format!(
+                        "entry {} of the archive cannot be unpacked: {error}",
+                        index + 1
+                    ),
+                );
                 return Ok(());
             }
         };
-        let (text, Some(name)) = (name(&entry), entry.name().ok().as_deref().and_then(inside)) else {
-            let why =
-                if name(&entry).contains('\\') { "leads outside, or has \\ where / belongs" } else { "leads outside" };
-            log.error("", format!("the archive has an entry {:?}, which {why}; pack it anew", name(&entry)));
+        let (text, Some(name)) = (name(&entry), entry.name().ok().as_deref().and_then(inside))
+        else {
+            let why = if name(&entry).contains('\\') {
+                "leads outside, or has \\ where / belongs"
+            } else {
+                "leads outside"
+            };
+            log.error(
+                "",
+                format!(
+                    "the archive has an entry {:?}, which {why}; pack it anew",
+                    name(&entry)
+                ),
+            );
             return Ok(());
         };
-        let cannot = |error: &dyn std::fmt::Display| format!("{text:?} cannot be unpacked: {error}");
+        let cannot =
+            |error: &dyn std::fmt::Display| format!("{text:?} cannot be unpacked: {error}");
         let place = self.directory.join(&name);
-        let parent = if entry.is_dir() { Some(&*name) } else { name.parent() };
+        let parent = if entry.is_dir() {
+            Some(&*name)
+        } else {
+            name.parent()
+        };
         if let Some(parent) = parent.filter(|parent| **parent != self.last) {
             // One after the other, since an entry of a few bytes may ask for thousands.
             if parent.iter().count() > DEEPEST_ARCHIVED {
@@ -172,7 +209,8 @@ impl Unpacking<'_> {
                 made.push(part);
                 match fs::DirBuilder::new().mode(0o755).create(&made) {
                     Ok(()) => self.directories += 1,
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists && made.is_dir() => {}
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists && made.is_dir() => {
+                    }
                     Err(error) => return Err(cannot(&error).into()),
                 }
                 if self.directories > MOST_ENTRIES {
@@ -186,7 +224,11 @@ impl Unpacking<'_> {
         }
         if entry.is_symlink() {
             let mut target = String::new();
-            entry.by_ref().take(LONGEST_LINK).read_to_string(&mut target).map_err(|error| cannot(&error))?;
+            entry
+                .by_ref()
+                .take(LONGEST_LINK)
+                .read_to_string(&mut target)
+                .map_err(|error| cannot(&error))?;
             if target.starts_with('/') {
                 log.error("", format!("the archive has a symbolic link {text:?} to {target:?}, which leads outside"));
             } else {
@@ -200,10 +242,15 @@ impl Unpacking<'_> {
         }
         let executable = entry.unix_mode().is_some_and(|mode| mode & 0o100 != 0);
         let mode = if executable { 0o755 } else { 0o644 };
-        let file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&place);
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&place);
         let mut file = file.map_err(|error| cannot(&error))?;
         // The size that the archive names is not to be trusted; what comes out is counted.
-        let written = io::copy(&mut entry.by_ref().take(self.left + 1), &mut file).map_err(|error| cannot(&error))?;
+        let written = io::copy(&mut entry.by_ref().take(self.left + 1), &mut file)
+            .map_err(|error| cannot(&error))?;
         if written > self.left {
             return Err(Stop::Exceeds(Bound::Unpacked));
         }
@@ -245,7 +292,9 @@ mod tests {
         let path = directory.path().join("bomb.zip");
         let mut writer = ZipWriter::new(File::create(&path).unwrap());
         for name in ["a", "b"] {
-            writer.start_file(name, SimpleFileOptions::default()).unwrap();
+            writer
+                .start_file(name, SimpleFileOptions::default())
+                .unwrap();
             writer.write_all(&[0; 1000]).unwrap();
         }
         writer.finish().unwrap();
@@ -256,6 +305,9 @@ mod tests {
         let log = Log::new(&path);
         assert!(unpack_at_most(&path, 1999, &log).is_none());
         let faults = log.finish().unwrap_err();
-        assert_eq!(faults.iter().map(|fault| fault.bound).collect::<Vec<_>>(), [Some(Bound::Unpacked)]);
+        assert_eq!(
+            faults.iter().map(|fault| fault.bound).collect::<Vec<_>>(),
+            [Some(Bound::Unpacked)]
+        );
     }
 }

@@ -97,7 +97,9 @@ pub enum Bound {
     )]
     Utils,
     /// Files and directories.
-    #[error("has more than {MOST_ENTRIES} files, symbolic links counted ten times; remove what does not belong to it")]
+    #[error(
+        "has more than {MOST_ENTRIES} files, symbolic links counted ten times; remove what does not belong to it"
+    )]
     Files,
     /// Paths of files and directories.
     #[error(

@@ -8,7 +8,9 @@ pub struct Constants(BTreeMap<String, String>);
 
 /// With its constants filled in, a text has more bytes than are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("with constants filled in there are more than {0} bytes of it; make the constants shorter, or use them less")]
+#[error(
+    "with constants filled in there are more than {0} bytes of it; make the constants shorter, or use them less"
+)]
 pub struct TooLong(pub usize);
 
 impl Constants {
@@ -34,7 +36,9 @@ impl Constants {
             filled.extend_from_slice(before);
             let name = &after[2..after.len().min(longest + 4)];
             let name = at(name, b"}}").map(|close| &name[..close]);
-            match name.and_then(|name| Some((name.len() + 4, self.0.get(std::str::from_utf8(name).ok()?)?))) {
+            match name.and_then(|name| {
+                Some((name.len() + 4, self.0.get(std::str::from_utf8(name).ok()?)?))
+            }) {
                 Some((length, value)) => {
                     if filled.len() + value.len() > most {
                         return Err(TooLong(most));
@@ -51,7 +55,11 @@ impl Constants {
             }
         }
         filled.extend_from_slice(rest);
-        if found && filled.len() > most { Err(TooLong(most)) } else { Ok(found.then_some(filled)) }
+        if found && filled.len() > most {
+            Err(TooLong(most))
+        } else {
+            Ok(found.then_some(filled))
+        }
     }
 }
 
@@ -73,8 +81,16 @@ mod tests {
             ("{{{{n}}", "{{5"),
         ] {
             let most = filled.len();
-            assert_eq!(constants.fill(text.as_bytes(), most), Ok(Some(filled.as_bytes().to_vec())), "{text}");
-            assert_eq!(constants.fill(text.as_bytes(), most - 1), Err(TooLong(most - 1)), "{text}");
+            assert_eq!(
+                constants.fill(text.as_bytes(), most),
+                Ok(Some(filled.as_bytes().to_vec())),
+                "{text}"
+            );
+            assert_eq!(
+                constants.fill(text.as_bytes(), most - 1),
+                Err(TooLong(most - 1)),
+                "{text}"
+            );
         }
         for text in ["", "{", "n", "{{n.value}}", "{{}}", "}}{{"] {
             assert_eq!(constants.fill(text.as_bytes(), 0), Ok(None), "{text}");

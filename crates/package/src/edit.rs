@@ -4,7 +4,9 @@
 //! These take a file's text and give the new one. Whoever writes it back should read the package
 //! again, and see that it says what was meant.
 
-pub use crate::icpc::edit::{ini_has_time_limit, ini_time_limit, yaml_has_time_limit, yaml_time_limit};
+pub use crate::icpc::edit::{
+    ini_has_time_limit, ini_time_limit, yaml_has_time_limit, yaml_time_limit,
+};
 pub use crate::sim::edit::simfile_limits;
 
 use std::time::Duration;
@@ -23,7 +25,11 @@ pub(crate) fn offset(text: &str, line: u32, column: u32) -> Option<usize> {
     };
     let rest = &text[start..];
     let column = column.saturating_sub(1) as usize;
-    rest.char_indices().map(|(at, _)| at).chain([rest.len()]).nth(column).map(|at| start + at)
+    rest.char_indices()
+        .map(|(at, _)| at)
+        .chain([rest.len()])
+        .nth(column)
+        .map(|at| start + at)
 }
 
 #[cfg(test)]

@@ -37,8 +37,13 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.to_string_lossy();
         // A fault is one line, whatever a file is called.
-        path.chars()
-            .try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") })?;
+        path.chars().try_for_each(|c| {
+            if c.is_control() {
+                write!(f, "{}", c.escape_default())
+            } else {
+                write!(f, "{c}")
+            }
+        })?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
             if let Some(column) = self.column {
@@ -107,17 +112,29 @@ pub(crate) struct Place {
 
 impl Place {
     pub fn file(path: &str) -> Place {
-        Place { path: path.into(), line: None, column: None }
+        Place {
+            path: path.into(),
+            line: None,
+            column: None,
+        }
     }
 
     /// A place in the same file.
     pub fn at(&self, line: u32, column: u32) -> Place {
-        Place { path: Rc::clone(&self.path), line: Some(line), column: Some(column) }
+        Place {
+            path: Rc::clone(&self.path),
+            line: Some(line),
+            column: Some(column),
+        }
     }
 
     /// A line of the same file.
     pub fn at_line(&self, line: u32) -> Place {
-        Place { path: Rc::clone(&self.path), line: Some(line), column: None }
+        Place {
+            path: Rc::clone(&self.path),
+            line: Some(line),
+            column: None,
+        }
     }
 
     pub fn line(&self) -> Option<u32> {
@@ -192,16 +209,26 @@ impl Log {
         let read = read();
         let mut faults = self.faults.borrow_mut();
         // A bound is one everywhere, or reading would go on after it.
-        let mild = faults[before..].iter_mut().filter(|fault| fault.bound.is_none());
+        let mild = faults[before..]
+            .iter_mut()
+            .filter(|fault| fault.bound.is_none());
         mild.for_each(|fault| fault.severity = Severity::Warning);
         let (more_errors, more_warnings) = self.dropped.get();
-        self.dropped.set((errors, warnings + (more_errors - errors) + (more_warnings - warnings)));
+        self.dropped.set((
+            errors,
+            warnings + (more_errors - errors) + (more_warnings - warnings),
+        ));
         read
     }
 
     /// How many errors there are so far.
     pub fn errors(&self) -> usize {
-        let kept = self.faults.borrow().iter().filter(|fault| fault.severity == Severity::Error).count();
+        let kept = self
+            .faults
+            .borrow()
+            .iter()
+            .filter(|fault| fault.severity == Severity::Error)
+            .count();
         kept + self.dropped.get().0
     }
 
@@ -212,8 +239,18 @@ impl Log {
 
     /// The package exceeds a bound. Each is told once.
     pub fn exceeds(&self, place: impl Into<Place>, bound: Bound) {
-        if self.faults.borrow().iter().all(|fault| fault.bound != Some(bound)) {
-            self.keep(Severity::Error, &place.into(), bound.to_string(), Some(bound));
+        if self
+            .faults
+            .borrow()
+            .iter()
+            .all(|fault| fault.bound != Some(bound))
+        {
+            self.keep(
+                Severity::Error,
+                &place.into(),
+                bound.to_string(),
+                Some(bound),
+            );
         }
     }
 
@@ -238,7 +275,10 @@ impl Log {
             return;
         }
         if message.len() > LONGEST_MESSAGE {
-            let end = (0..=LONGEST_MESSAGE).rev().find(|at| message.is_char_boundary(*at)).unwrap_or_default();
+            let end = (0..=LONGEST_MESSAGE)
+                .rev()
+                .find(|at| message.is_char_boundary(*at))
+                .unwrap_or_default();
             let more = message.len() - end;
             message.truncate(end);
             message.push_str(&format!(" [{more} more bytes]"));
@@ -252,7 +292,14 @@ impl Log {
         if !place.path.is_empty() {
             file.push(&*place.path);
         }
-        let fault = Fault { path: file, line: place.line, column: place.column, severity, message, bound };
+        let fault = Fault {
+            path: file,
+            line: place.line,
+            column: place.column,
+            severity,
+            message,
+            bound,
+        };
         self.faults.borrow_mut().push(fault);
     }
 
@@ -261,10 +308,23 @@ impl Log {
         let mut faults = self.faults.into_inner();
         let (errors, warnings) = self.dropped.get();
         if errors + warnings > 0 {
-            let severity = if errors > 0 { Severity::Error } else { Severity::Warning };
-            let message = format!("{errors} more errors and {warnings} more warnings are not shown; mend these first");
+            let severity = if errors > 0 {
+                Severity::Error
+            } else {
+                Severity::Warning
+            };
+            let message = format!(
+                "{errors} more errors and {warnings} more warnings are not shown; mend these first"
+            );
             let path = self.package.into_inner();
-            faults.push(Fault { path, line: None, column: None, severity, message, bound: None });
+            faults.push(Fault {
+                path,
+                line: None,
+                column: None,
+                severity,
+                message,
+                bound: None,
+            });
         }
         faults.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
         faults.dedup();
@@ -292,5 +352,7 @@ pub(crate) fn did_you_mean<'a>(word: &str, words: impl IntoIterator<Item = &'a s
         .map(|known| (strsim::damerau_levenshtein(word, known), known))
         .filter(|(distance, known)| *distance <= 1 + known.len() / 5)
         .min();
-    near.map_or_else(String::new, |(_, known)| format!("; did you mean {known:?}?"))
+    near.map_or_else(String::new, |(_, known)| {
+        format!("; did you mean {known:?}?")
+    })
 }

@@ -23,20 +23,32 @@ impl<'a> Keys<'a> {
     /// `what` names the map in messages.
     pub fn of(node: &'a Node, what: &str, log: &'a Log) -> Option<Keys<'a>> {
         let Value::Mapping(pairs) = &node.value else {
-            log.error(&node.place, format!("{what} must be a map of keys and values, not {}", node.what()));
+            log.error(
+                &node.place,
+                format!(
+                    "{what} must be a map of keys and values, not {}",
+                    node.what()
+                ),
+            );
             return None;
         };
         let mut entries: Vec<(&str, &Node, &Place)> = Vec::new();
         let mut seen: HashMap<&str, &Place> = HashMap::new();
         for (key, value) in pairs {
             let Some(name) = key.text() else {
-                log.error(&key.place, format!("a key must be a text, not {}", key.what()));
+                log.error(
+                    &key.place,
+                    format!("a key must be a text, not {}", key.what()),
+                );
                 continue;
             };
             match seen.entry(name) {
                 Entry::Occupied(first) => {
                     let line = first.get().line().unwrap_or_default();
-                    log.error(&key.place, format!("key {name:?} stands here a second time, first in line {line}"));
+                    log.error(
+                        &key.place,
+                        format!("key {name:?} stands here a second time, first in line {line}"),
+                    );
                 }
                 Entry::Vacant(new) => {
                     new.insert(&key.place);
@@ -44,7 +56,12 @@ impl<'a> Keys<'a> {
                 }
             }
         }
-        Some(Keys { log, place: node.place.clone(), entries, known: RefCell::default() })
+        Some(Keys {
+            log,
+            place: node.place.clone(),
+            entries,
+            known: RefCell::default(),
+        })
     }
 
     /// Keys that mean nothing to a judge.
@@ -66,7 +83,10 @@ impl<'a> Keys<'a> {
         let node = self.get(key)?;
         let text = node.text();
         if text.is_none() {
-            self.log.error(&node.place, format!("{key} must be a text, not {}", node.what()));
+            self.log.error(
+                &node.place,
+                format!("{key} must be a text, not {}", node.what()),
+            );
         }
         text
     }
@@ -74,10 +94,19 @@ impl<'a> Keys<'a> {
     /// One of these words.
     pub fn one_of<T: Copy>(&self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
         let node = self.get(key)?;
-        let found = node.text().and_then(|text| words.iter().find(|(word, _)| *word == text));
+        let found = node
+            .text()
+            .and_then(|text| words.iter().find(|(word, _)| *word == text));
         if found.is_none() {
-            let choice = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-            self.log.error(&node.place, format!("{key} must be one of {choice}{}", shown(node)));
+            let choice = words
+                .iter()
+                .map(|(word, _)| *word)
+                .collect::<Vec<_>>()
+                .join(", ");
+            self.log.error(
+                &node.place,
+                format!("{key} must be one of {choice}{}", shown(node)),
+            );
         }
         found.map(|(_, value)| *value)
     }
@@ -87,7 +116,10 @@ impl<'a> Keys<'a> {
         let node = self.get(key)?;
         let number = node.text().and_then(number);
         if number.is_none() {
-            self.log.error(&node.place, format!("{key} must be a number{}", shown(node)));
+            self.log.error(
+                &node.place,
+                format!("{key} must be a number{}", shown(node)),
+            );
         }
         number
     }
@@ -96,7 +128,10 @@ impl<'a> Keys<'a> {
     pub fn factor(&self, key: &'static str, least: f64) -> Option<f64> {
         let factor = self.number(key)?;
         if factor < least {
-            self.log.error(&self.get(key)?.place, format!("{key} must be at least {least}, but is {factor}"));
+            self.log.error(
+                &self.get(key)?.place,
+                format!("{key} must be at least {least}, but is {factor}"),
+            );
             return None;
         }
         Some(factor)
@@ -108,7 +143,10 @@ impl<'a> Keys<'a> {
         let seconds = seconds(number);
         if seconds.is_none() {
             let place = &self.get(key)?.place;
-            self.log.error(place, format!("{key} must be more than 0 seconds and at most a day, but is {number}"));
+            self.log.error(
+                place,
+                format!("{key} must be more than 0 seconds and at most a day, but is {number}"),
+            );
         }
         seconds
     }
@@ -116,12 +154,18 @@ impl<'a> Keys<'a> {
     /// A whole number from `least`, in units of so many.
     pub fn whole(&self, key: &'static str, least: u64, unit: u64) -> Option<u64> {
         let node = self.get(key)?;
-        let whole = node.text().and_then(|text| text.parse::<u64>().ok()).filter(|number| *number >= least);
+        let whole = node
+            .text()
+            .and_then(|text| text.parse::<u64>().ok())
+            .filter(|number| *number >= least);
         let product = whole.and_then(|number| number.checked_mul(unit));
         if product.is_none() {
             let message = match whole {
                 Some(number) => format!("{key} is too great: {number}"),
-                None => format!("{key} must be a whole number, at least {least}{}", shown(node)),
+                None => format!(
+                    "{key} must be a whole number, at least {least}{}",
+                    shown(node)
+                ),
             };
             self.log.error(&node.place, message);
         }
@@ -139,7 +183,11 @@ impl<'a> Keys<'a> {
 
     /// The words of a text; `None`: there are too many, and the log says so.
     fn split(&self, text: &str, place: &Place) -> Option<Vec<String>> {
-        let words: Vec<String> = text.split_whitespace().take(MOST_WORDS + 1).map(str::to_owned).collect();
+        let words: Vec<String> = text
+            .split_whitespace()
+            .take(MOST_WORDS + 1)
+            .map(str::to_owned)
+            .collect();
         if words.len() > MOST_WORDS {
             self.log.exceeds(place, Bound::Words);
             return None;
@@ -159,19 +207,33 @@ impl<'a> Keys<'a> {
     /// A list of texts.
     pub fn texts_of(&self, key: &str, node: &Node) -> Option<Vec<String>> {
         let Value::Sequence(nodes) = &node.value else {
-            self.log.error(&node.place, format!("{key} must be a list of texts, not {}", node.what()));
+            self.log.error(
+                &node.place,
+                format!("{key} must be a list of texts, not {}", node.what()),
+            );
             return None;
         };
         let texts = nodes.iter().map(|node| {
             let text = node.text().map(str::to_owned);
             if text.is_none() {
-                self.log.error(&node.place, format!("{key} must be a list of texts, but has {} in it", node.what()));
+                self.log.error(
+                    &node.place,
+                    format!(
+                        "{key} must be a list of texts, but has {} in it",
+                        node.what()
+                    ),
+                );
             }
             text
         });
         // All of them are looked at, for their faults.
-        let texts: Vec<String> = texts.collect::<Vec<_>>().into_iter().collect::<Option<_>>()?;
-        self.log.takes(&node.place, words_cost(&texts)).then_some(texts)
+        let texts: Vec<String> = texts
+            .collect::<Vec<_>>()
+            .into_iter()
+            .collect::<Option<_>>()?;
+        self.log
+            .takes(&node.place, words_cost(&texts))
+            .then_some(texts)
     }
 
     /// A map.
@@ -182,7 +244,12 @@ impl<'a> Keys<'a> {
     /// Keys that nobody has asked for, with their values.
     pub fn rest(&self) -> impl Iterator<Item = (&'a str, &'a Node, &'a Place)> {
         let known = self.known.borrow();
-        self.entries.iter().filter(|(name, ..)| !known.contains(name)).copied().collect::<Vec<_>>().into_iter()
+        self.entries
+            .iter()
+            .filter(|(name, ..)| !known.contains(name))
+            .copied()
+            .collect::<Vec<_>>()
+            .into_iter()
     }
 
     /// Warns of keys that nobody has asked for.
@@ -190,8 +257,13 @@ impl<'a> Keys<'a> {
         for (name, _, place) in self.rest() {
             // Of thousands nobody reads the suggestions.
             let known = self.known.borrow();
-            let meant = if self.log.is_full() { String::new() } else { did_you_mean(name, known.iter().copied()) };
-            self.log.warning(place, format!("unknown key {name:?}, not read{meant}"));
+            let meant = if self.log.is_full() {
+                String::new()
+            } else {
+                did_you_mean(name, known.iter().copied())
+            };
+            self.log
+                .warning(place, format!("unknown key {name:?}, not read{meant}"));
         }
     }
 }

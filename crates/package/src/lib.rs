@@ -109,7 +109,10 @@ fn read_as(path: &Path, reading: Reading) -> Result<Problem, Faults> {
     let problem = open(path, reading, &log);
     let warnings = log.finish()?;
     // Without a problem there was an error.
-    Ok(Problem { warnings, ..problem.expect("a problem, or an error") })
+    Ok(Problem {
+        warnings,
+        ..problem.expect("a problem, or an error")
+    })
 }
 
 fn open(path: &Path, reading: Reading, log: &Log) -> Option<Problem> {
@@ -134,15 +137,32 @@ fn open(path: &Path, reading: Reading, log: &Log) -> Option<Problem> {
         log.enter(below);
     }
     // An archive's own directory has a name that nobody gave it.
-    let named = if main == root && unpacked.is_some() { path.with_extension("") } else { main.clone() };
+    let named = if main == root && unpacked.is_some() {
+        path.with_extension("")
+    } else {
+        main.clone()
+    };
     let named = named.canonicalize().unwrap_or(named);
-    let label = named.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let label = named
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let icpc = MARKS[..2].iter().any(|mark| main.join(mark).is_file());
     if icpc && main.join(MARKS[2]).is_file() {
-        log.warning("Simfile", "not read: this is read as an ICPC package, since there is a problem.yaml");
+        log.warning(
+            "Simfile",
+            "not read: this is read as an ICPC package, since there is a problem.yaml",
+        );
     }
-    let problem = if icpc { icpc::read(&main, label, reading, log) } else { sim::read(&main, log) };
-    Some(Problem { unpacked, ..problem })
+    let problem = if icpc {
+        icpc::read(&main, label, reading, log)
+    } else {
+        sim::read(&main, log)
+    };
+    Some(Problem {
+        unpacked,
+        ..problem
+    })
 }
 
 /// The directory with the package's main file: this one, or the only one in it.
@@ -151,10 +171,14 @@ fn main_directory(root: &Path) -> Option<PathBuf> {
     if marked(root) {
         return Some(root.to_owned());
     }
-    let mut entries = std::fs::read_dir(root).ok()?.filter_map(Result::ok).filter(|entry| {
-        // What macOS puts beside.
-        entry.file_name() != "__MACOSX" && !entry.file_name().as_encoded_bytes().starts_with(b".")
-    });
+    let mut entries = std::fs::read_dir(root)
+        .ok()?
+        .filter_map(Result::ok)
+        .filter(|entry| {
+            // What macOS puts beside.
+            entry.file_name() != "__MACOSX"
+                && !entry.file_name().as_encoded_bytes().starts_with(b".")
+        });
     let only = entries.next()?;
     // A link may lead out of what was given.
     let directory = only.file_type().is_ok_and(|kind| kind.is_dir());

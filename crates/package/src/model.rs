@@ -90,13 +90,18 @@ impl Problem {
 
     /// The submission that all others are measured by: the first that must be accepted.
     pub fn model_solution(&self) -> Option<&Submission> {
-        self.submissions.iter().find(|submission| submission.expected == [Expected::Accepted])
+        self.submissions
+            .iter()
+            .find(|submission| submission.expected == [Expected::Accepted])
     }
 
     /// A text with the archive's name in place of the directory that it was unpacked into.
     #[must_use]
     pub fn shown_in(&self, text: String) -> String {
-        self.unpacked.as_ref().map(|unpacked| unpacked.shown_in(&text)).unwrap_or(text)
+        self.unpacked
+            .as_ref()
+            .map(|unpacked| unpacked.shown_in(&text))
+            .unwrap_or(text)
     }
 }
 
@@ -120,7 +125,14 @@ pub enum Kind {
 impl Kind {
     /// Whether the submission talks to an interactor.
     pub fn is_interactive(self) -> bool {
-        matches!(self, Kind::Interactive | Kind::MultiPass { interactive: true, .. })
+        matches!(
+            self,
+            Kind::Interactive
+                | Kind::MultiPass {
+                    interactive: true,
+                    ..
+                }
+        )
     }
 }
 
@@ -171,7 +183,10 @@ pub struct Program {
 impl Program {
     /// Name by which the package's other files mean it: that of its file or directory.
     pub fn name(&self) -> &str {
-        self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+        self.path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default()
     }
 }
 
@@ -444,7 +459,10 @@ impl InputFlags {
             InputFlags::Named(flags) => {
                 let name = validator.name();
                 let stem = name.split('.').next().unwrap_or(name);
-                flags.get(name).or_else(|| flags.get(stem)).map_or(&[], Vec::as_slice)
+                flags
+                    .get(name)
+                    .or_else(|| flags.get(stem))
+                    .map_or(&[], Vec::as_slice)
             }
         }
     }
@@ -537,9 +555,12 @@ impl Generator {
     /// Bytes that a copy of it takes.
     pub(crate) fn cost(&self) -> usize {
         match self {
-            Generator::Program(program) => {
-                program.sources.iter().chain([&program.path]).map(|path| path.as_os_str().len()).sum()
-            }
+            Generator::Program(program) => program
+                .sources
+                .iter()
+                .chain([&program.path])
+                .map(|path| path.as_os_str().len())
+                .sum(),
             Generator::Shell(text) | Generator::Text(text) => text.len(),
             Generator::Copy(path) => path.as_os_str().len(),
         }

@@ -4,7 +4,9 @@ use crate::model::Program;
 use crate::tree::{Kind, Tree};
 
 /// Extensions of files that come with a program but are none.
-const BESIDE: [&str; 10] = ["ctd", "h", "hh", "hpp", "hxx", "md", "pdf", "txt", "viva", "yaml"];
+const BESIDE: [&str; 10] = [
+    "ctd", "h", "hh", "hpp", "hxx", "md", "pdf", "txt", "viva", "yaml",
+];
 
 /// A file, or a directory with all files in it, as a program.
 pub fn program(tree: &Tree, path: &str) -> Program {
@@ -12,7 +14,12 @@ pub fn program(tree: &Tree, path: &str) -> Program {
         Some(Kind::Directory) => tree.files(path).map(|file| tree.path(file)).collect(),
         _ => vec![tree.path(path)],
     };
-    Program { path: tree.path(path), sources, language: None, arguments: Vec::new() }
+    Program {
+        path: tree.path(path),
+        sources,
+        language: None,
+        arguments: Vec::new(),
+    }
 }
 
 /// Whether a file, by its name, can be a program of its own.
@@ -32,7 +39,12 @@ pub fn is_script(tree: &Tree, path: &str) -> bool {
 /// several sources each is a program of its own, with the same headers.
 pub fn programs<'a>(tree: &'a Tree, directory: &'a str) -> Vec<&'a str> {
     let children = tree.children(directory);
-    let files = || children.iter().filter(|(_, _, kind)| *kind == Kind::File).map(|(name, ..)| *name);
+    let files = || {
+        children
+            .iter()
+            .filter(|(_, _, kind)| *kind == Kind::File)
+            .map(|(name, ..)| *name)
+    };
     let script = files().any(|name| matches!(name, "build" | "run"));
     let header = files().any(|name| matches!(extension(name), Some("h" | "hh" | "hpp" | "hxx")));
     if script || header && files().filter(|name| is_source(name)).count() == 1 {
@@ -42,7 +54,11 @@ pub fn programs<'a>(tree: &'a Tree, directory: &'a str) -> Vec<&'a str> {
         Kind::File => is_source(name),
         Kind::Directory => tree.files(path).next().is_some(),
     };
-    children.into_iter().filter(|(name, path, kind)| is_program(name, path, *kind)).map(|(_, path, _)| path).collect()
+    children
+        .into_iter()
+        .filter(|(name, path, kind)| is_program(name, path, *kind))
+        .map(|(_, path, _)| path)
+        .collect()
 }
 
 pub fn extension(name: &str) -> Option<&str> {

@@ -24,8 +24,10 @@ pub fn directory() -> io::Result<TempDir> {
     if let Some(us) = &owner {
         SWEPT.call_once(|| sweep(&parent, us));
     }
-    let prefix =
-        owner.map_or_else(|| PREFIX.to_owned(), |us| format!("{PREFIX}{}-{}-{}-", us.namespace, us.pid, us.start));
+    let prefix = owner.map_or_else(
+        || PREFIX.to_owned(),
+        |us| format!("{PREFIX}{}-{}-{}-", us.namespace, us.pid, us.start),
+    );
     tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)
 }
 
@@ -46,8 +48,18 @@ impl Owner {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         let pid = stat.split(' ').next()?.parse().ok()?;
         // The name before it, in brackets, may hold anything.
-        let start = stat.rsplit(')').next()?.split_whitespace().nth(19)?.parse().ok()?;
-        Some(Owner { namespace, pid, start })
+        let start = stat
+            .rsplit(')')
+            .next()?
+            .split_whitespace()
+            .nth(19)?
+            .parse()
+            .ok()?;
+        Some(Owner {
+            namespace,
+            pid,
+            start,
+        })
     }
 
     /// Whose directory has this name.
@@ -57,12 +69,17 @@ impl Owner {
         let (namespace, pid, start) = (next()?, next()?.try_into().ok()?, next()?);
         // What makes the name one of a kind.
         numbers.next().filter(|rest| !rest.is_empty())?;
-        Some(Owner { namespace, pid, start })
+        Some(Owner {
+            namespace,
+            pid,
+            start,
+        })
     }
 
     /// Whether it has certainly ended. Of processes of other PID namespaces (containers that share our directory) we know nothing.
     fn is_gone(&self, us: &Owner) -> bool {
-        self.namespace == us.namespace && Owner::of(&self.pid.to_string()).is_none_or(|now| now.start != self.start)
+        self.namespace == us.namespace
+            && Owner::of(&self.pid.to_string()).is_none_or(|now| now.start != self.start)
     }
 }
 
@@ -71,8 +88,16 @@ fn sweep(parent: &Path, us: &Owner) {
     let user = rustix::process::geteuid().as_raw();
     // Our own user's processes can be seen where others' are hidden (proc(5), hidepid).
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let is_stale = entry.file_name().to_str().and_then(Owner::of_name).is_some_and(|owner| owner.is_gone(us));
-        if is_stale && entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == user) {
+        let is_stale = entry
+            .file_name()
+            .to_str()
+            .and_then(Owner::of_name)
+            .is_some_and(|owner| owner.is_gone(us));
+        if is_stale
+            && entry
+                .metadata()
+                .is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == user)
+        {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -85,13 +110,21 @@ mod tests {
     #[test]
     fn a_name_says_whose_it_is() {
         let directory = directory().expect("a directory");
-        let name = directory.path().file_name().and_then(|name| name.to_str()).expect("a name");
+        let name = directory
+            .path()
+            .file_name()
+            .and_then(|name| name.to_str())
+            .expect("a name");
         let us = Owner::of("self").expect("us");
         assert_eq!(us.pid, std::process::id());
         assert_eq!(Owner::of_name(name), Some(us));
-        for other in
-            ["millibox-judge-1-2-3", "millibox-judge-1-2-3-", "millibox-judge-abc", "millibox-judge-1-2-x-y", "x"]
-        {
+        for other in [
+            "millibox-judge-1-2-3",
+            "millibox-judge-1-2-3-",
+            "millibox-judge-abc",
+            "millibox-judge-1-2-x-y",
+            "x",
+        ] {
             assert_eq!(Owner::of_name(other), None, "{other}");
         }
     }
@@ -100,21 +133,41 @@ mod tests {
     fn what_the_dead_left_is_taken_away_and_nothing_else() {
         let parent = tempfile::tempdir().expect("a directory");
         let us = Owner::of("self").expect("us");
-        let mut child = std::process::Command::new("sleep").arg("100").spawn().expect("sleep");
+        let mut child = std::process::Command::new("sleep")
+            .arg("100")
+            .spawn()
+            .expect("sleep");
         let alive = Owner::of(&child.id().to_string()).expect("it");
         let make = |owner: &Owner| {
-            let path = parent.path().join(format!("{PREFIX}{}-{}-{}-abc", owner.namespace, owner.pid, owner.start));
+            let path = parent.path().join(format!(
+                "{PREFIX}{}-{}-{}-abc",
+                owner.namespace, owner.pid, owner.start
+            ));
             fs::create_dir_all(path.join("data/secret")).expect("a directory");
             path
         };
         let theirs = make(&alive);
-        let foreign = make(&Owner { namespace: alive.namespace + 1, ..alive.clone() });
-        let earlier = make(&Owner { start: alive.start - 1, ..alive.clone() });
+        let foreign = make(&Owner {
+            namespace: alive.namespace + 1,
+            ..alive.clone()
+        });
+        let earlier = make(&Owner {
+            start: alive.start - 1,
+            ..alive.clone()
+        });
         let ours = make(&us);
-        let file = parent.path().join(format!("{PREFIX}{}-{}-{}-file", us.namespace, alive.pid, 1));
+        let file = parent
+            .path()
+            .join(format!("{PREFIX}{}-{}-{}-file", us.namespace, alive.pid, 1));
         fs::write(&file, "").expect("a file");
         sweep(parent.path(), &us);
-        assert!(theirs.exists() && foreign.exists() && ours.exists() && file.exists() && !earlier.exists());
+        assert!(
+            theirs.exists()
+                && foreign.exists()
+                && ours.exists()
+                && file.exists()
+                && !earlier.exists()
+        );
         child.kill().expect("a kill");
         child.wait().expect("its end");
         sweep(parent.path(), &us);

@@ -23,13 +23,19 @@ impl Options {
     /// A flag that there is not, or a tolerance that is no number: in words.
     pub fn parse<S: AsRef<str>>(flags: &[S]) -> Result<Options, String> {
         let mut options = Options::default();
-        let mut words = flags.iter().flat_map(|flag| flag.as_ref().split_whitespace());
+        let mut words = flags
+            .iter()
+            .flat_map(|flag| flag.as_ref().split_whitespace());
         while let Some(flag) = words.next() {
             let mut tolerance = || {
-                let value = words.next().ok_or_else(|| format!("the flag {flag} needs a number after it"))?;
+                let value = words
+                    .next()
+                    .ok_or_else(|| format!("the flag {flag} needs a number after it"))?;
                 match number(value.as_bytes(), true) {
                     Some(tolerance) if tolerance >= 0.0 => Ok(Some(tolerance)),
-                    _ => Err(format!("the flag {flag} needs a number that is not negative after it, not {value:?}")),
+                    _ => Err(format!(
+                        "the flag {flag} needs a number that is not negative after it, not {value:?}"
+                    )),
                 }
             };
             match flag {
@@ -67,14 +73,19 @@ pub fn number(token: &[u8], hexadecimal: bool) -> Option<f64> {
         b'+' => (false, &text[1..]),
         _ => (false, text),
     };
-    let value = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+    let value = match digits
+        .strip_prefix("0x")
+        .or_else(|| digits.strip_prefix("0X"))
+    {
         Some(digits) if hexadecimal => of_hexadecimal(digits)?,
         Some(_) => return None,
         // Not a second sign; infinities are not finite, and neither is what is too large.
         None if digits.starts_with(['+', '-']) => return None,
         None => digits.parse().ok()?,
     };
-    value.is_finite().then_some(if negative { -value } else { value })
+    value
+        .is_finite()
+        .then_some(if negative { -value } else { value })
 }
 
 /// A whole number, or one as far out if it is too long: what is a double's exponent is near 0.
@@ -126,7 +137,11 @@ mod tests {
 
     #[test]
     fn flags() {
-        let all = Options::parse(&["case_sensitive space_change_sensitive", "float_tolerance", "1e-6"]);
+        let all = Options::parse(&[
+            "case_sensitive space_change_sensitive",
+            "float_tolerance",
+            "1e-6",
+        ]);
         let expected = Options {
             case_sensitive: true,
             space_change_sensitive: true,
@@ -135,12 +150,23 @@ mod tests {
             hexadecimal: false,
         };
         assert_eq!(all, Ok(expected));
-        let both = Options::parse(&["float_absolute_tolerance", "1", "float_relative_tolerance", "2"]).unwrap();
+        let both = Options::parse(&[
+            "float_absolute_tolerance",
+            "1",
+            "float_relative_tolerance",
+            "2",
+        ])
+        .unwrap();
         assert_eq!((both.absolute, both.relative), (Some(1.0), Some(2.0)));
         assert_eq!(Options::parse::<&str>(&[]), Ok(Options::default()));
-        for wrong in
-            ["case", "float_tolerance", "float_tolerance x", "float_tolerance -1", "float_tolerance nan", "1e-6"]
-        {
+        for wrong in [
+            "case",
+            "float_tolerance",
+            "float_tolerance x",
+            "float_tolerance -1",
+            "float_tolerance nan",
+            "1e-6",
+        ] {
             let word = wrong.split(' ').next().unwrap();
             let error = Options::parse(&[wrong]).expect_err(wrong);
             assert!(error.contains(word), "{error}");
@@ -171,8 +197,8 @@ mod tests {
             assert_eq!(number(text.as_bytes(), false), decimal, "{text}");
         }
         for text in [
-            "", "+", ".", "e5", "1e", "1e+", "--1", "+-1", "1_0", "1,5", "0x", "0x.", "0x1p", "0xg", "inf", "-nan",
-            "infinity", "1e999", "0x1p9999", "1.4🚀", "1f", "1 ",
+            "", "+", ".", "e5", "1e", "1e+", "--1", "+-1", "1_0", "1,5", "0x", "0x.", "0x1p",
+            "0xg", "inf", "-nan", "infinity", "1e999", "0x1p9999", "1.4🚀", "1f", "1 ",
         ] {
             assert_eq!(number(text.as_bytes(), true), None, "{text}");
             assert_eq!(number(text.as_bytes(), false), None, "{text}");

@@ -44,9 +44,21 @@ pub struct Tree {
 impl Tree {
     /// Lists a directory. Names that begin with a dot are left out, as is what Python leaves behind.
     pub fn list(root: &Path, names: &Names, log: &Log) -> Tree {
-        let mut tree = Tree { root: root.to_owned(), entries: BTreeMap::new(), searched: Cell::default() };
+        let mut tree = Tree {
+            root: root.to_owned(),
+            entries: BTreeMap::new(),
+            searched: Cell::default(),
+        };
         match root.canonicalize() {
-            Ok(real) => Walk { tree: &mut tree, real, names, log, looked_at: 0, bytes: 0 }.directory("", 0),
+            Ok(real) => Walk {
+                tree: &mut tree,
+                real,
+                names,
+                log,
+                looked_at: 0,
+                bytes: 0,
+            }
+            .directory("", 0),
             Err(error) => log.error("", format!("cannot be read: {error}")),
         }
         tree
@@ -56,7 +68,9 @@ impl Tree {
     pub fn expect(&mut self, path: &str) {
         self.entries.entry(path.to_owned()).or_insert(Kind::File);
         for (at, _) in path.match_indices('/') {
-            self.entries.entry(path[..at].to_owned()).or_insert(Kind::Directory);
+            self.entries
+                .entry(path[..at].to_owned())
+                .or_insert(Kind::Directory);
         }
     }
 
@@ -86,11 +100,17 @@ impl Tree {
 
     /// All files below a directory.
     pub fn files<'a>(&'a self, directory: &str) -> impl Iterator<Item = &'a str> {
-        self.below(directory).filter(|(_, _, kind)| *kind == Kind::File).map(|(_, path, _)| path)
+        self.below(directory)
+            .filter(|(_, _, kind)| *kind == Kind::File)
+            .map(|(_, path, _)| path)
     }
 
     fn below<'a>(&'a self, directory: &str) -> impl Iterator<Item = (&'a str, &'a str, Kind)> {
-        let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+        let prefix = if directory.is_empty() {
+            String::new()
+        } else {
+            format!("{directory}/")
+        };
         let length = prefix.len();
         let from = self.entries.range(prefix.clone()..);
         from.take_while(move |(path, _)| path.starts_with(&prefix))
@@ -100,7 +120,9 @@ impl Tree {
     /// A file as bytes, the first so many of it.
     pub fn bytes(&self, path: &str, most: u64) -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        File::open(self.path(path))?.take(most).read_to_end(&mut bytes)?;
+        File::open(self.path(path))?
+            .take(most)
+            .read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -133,7 +155,10 @@ impl Tree {
         match String::from_utf8(bytes) {
             Ok(mut text) => {
                 if text.starts_with('\u{feff}') {
-                    log.warning(Place::file(path).at_line(1), "begins with a byte-order mark; remove it");
+                    log.warning(
+                        Place::file(path).at_line(1),
+                        "begins with a byte-order mark; remove it",
+                    );
                     text.remove(0);
                 }
                 Some(text)
@@ -163,15 +188,24 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn fault(&self, path: &str, message: String) {
-        let severity = if path.is_empty() || (self.names.needed)(path) { Severity::Error } else { Severity::Warning };
+        let severity = if path.is_empty() || (self.names.needed)(path) {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
         self.log.add(severity, &Place::file(path), message);
     }
 
     fn directory(&mut self, path: &str, depth: usize) {
         if depth > DEEPEST {
-            return self.fault(path, format!("directories nested deeper than {DEEPEST}; not read"));
+            return self.fault(
+                path,
+                format!("directories nested deeper than {DEEPEST}; not read"),
+            );
         }
-        let entries = match fs::read_dir(self.tree.path(path)).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
+        let entries = match fs::read_dir(self.tree.path(path))
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        {
             Ok(entries) => entries,
             Err(error) => return self.fault(path, format!("cannot be read: {error}")),
         };
@@ -181,18 +215,26 @@ impl Walk<'_> {
             }
             let name = entry.file_name();
             // `.timelimit` is DOMjudge's.
-            if name.as_encoded_bytes().starts_with(b".") && name != ".timelimit" || name == LEFT_BEHIND {
+            if name.as_encoded_bytes().starts_with(b".") && name != ".timelimit"
+                || name == LEFT_BEHIND
+            {
                 continue;
             }
             let shown = name.to_string_lossy();
-            let child = if path.is_empty() { shown.to_string() } else { format!("{path}/{shown}") };
+            let child = if path.is_empty() {
+                shown.to_string()
+            } else {
+                format!("{path}/{shown}")
+            };
             self.looked_at += 1;
             self.bytes += child.len();
             // Programs would take it for an option.
-            if name.to_str().is_none_or(|name| name.starts_with('-') || !(self.names.allowed)(name)) {
+            if name
+                .to_str()
+                .is_none_or(|name| name.starts_with('-') || !(self.names.allowed)(name))
+            {
                 if (self.names.needed)(&child) {
-                    let message =
-                        "left out: names may have letters, digits and _ . - + only, and not begin with a dash";
+                    let message = "left out: names may have letters, digits and _ . - + only, and not begin with a dash";
                     self.log.warning(&child, message);
                 }
                 continue;
@@ -246,19 +288,32 @@ impl Walk<'_> {
         let real = match place.canonicalize() {
             Ok(real) => real,
             Err(error) => {
-                self.fault(path, format!("symbolic link to {said}, which cannot be reached: {error}"));
+                self.fault(
+                    path,
+                    format!("symbolic link to {said}, which cannot be reached: {error}"),
+                );
                 return None;
             }
         };
         if !real.starts_with(&self.real) {
-            self.fault(path, format!("symbolic link to {said}, outside the package; not followed"));
+            self.fault(
+                path,
+                format!("symbolic link to {said}, outside the package; not followed"),
+            );
             return None;
         }
         let parent = place.parent().and_then(|parent| parent.canonicalize().ok());
         if parent.is_none_or(|parent| parent.starts_with(&real)) {
-            self.fault(path, format!("symbolic link to {said}, a directory that the link itself is in; not followed"));
+            self.fault(
+                path,
+                format!(
+                    "symbolic link to {said}, a directory that the link itself is in; not followed"
+                ),
+            );
             return None;
         }
-        fs::metadata(&real).ok().map(|metadata| metadata.file_type())
+        fs::metadata(&real)
+            .ok()
+            .map(|metadata| metadata.file_type())
     }
 }

@@ -51,9 +51,10 @@ impl Node {
             Value::Null => own(0),
             Value::Text(text) => own(text.len()),
             Value::Sequence(nodes) => nodes.iter().map(Node::size).fold(own(0), Size::and),
-            Value::Mapping(pairs) => {
-                pairs.iter().map(|(key, value)| key.size().and(value.size())).fold(own(0), Size::and)
-            }
+            Value::Mapping(pairs) => pairs
+                .iter()
+                .map(|(key, value)| key.size().and(value.size()))
+                .fold(own(0), Size::and),
         }
     }
 }
@@ -66,7 +67,10 @@ struct Size {
 
 impl Size {
     fn and(self, other: Size) -> Size {
-        Size { nodes: self.nodes + other.nodes, bytes: self.bytes + other.bytes }
+        Size {
+            nodes: self.nodes + other.nodes,
+            bytes: self.bytes + other.bytes,
+        }
     }
 }
 
@@ -88,7 +92,13 @@ struct Open {
 
 /// Reads the only document of a text; `None`: it is empty, or is none (and the log says so).
 pub fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
-    let mut reader = Reader { open: Vec::new(), anchors: HashMap::new(), nodes: 0, root: None, log };
+    let mut reader = Reader {
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        nodes: 0,
+        root: None,
+        log,
+    };
     let mut documents = 0;
     for event in Parser::new_from_str(text) {
         let step = match event {
@@ -104,7 +114,10 @@ pub fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
             Ok((event, span)) => reader.event(event, place(file, &span)),
             Err(error) => {
                 let mark = error.marker();
-                Err(Stop::Wrong(format!("no valid YAML: {}", error.info()), at(file, mark.line(), mark.col())))
+                Err(Stop::Wrong(
+                    format!("no valid YAML: {}", error.info()),
+                    at(file, mark.line(), mark.col()),
+                ))
             }
         };
         if let Err(stop) = step {
@@ -116,7 +129,9 @@ pub fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
             return None;
         }
     }
-    reader.root.filter(|node| !matches!(node.value, Value::Null))
+    reader
+        .root
+        .filter(|node| !matches!(node.value, Value::Null))
 }
 
 struct Reader<'a> {
@@ -132,12 +147,29 @@ impl Reader<'_> {
     fn event(&mut self, event: Event<'_>, place: Place) -> Result<(), Stop> {
         match event {
             Event::Scalar(text, style, anchor, _) => {
-                let null = style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null" | "Null" | "NULL");
-                let value = if null { Value::Null } else { Value::Text(text.into_owned()) };
+                let null = style == ScalarStyle::Plain
+                    && matches!(&*text, "" | "~" | "null" | "Null" | "NULL");
+                let value = if null {
+                    Value::Null
+                } else {
+                    Value::Text(text.into_owned())
+                };
                 self.done(anchor, Node { place, value })
             }
-            Event::SequenceStart(anchor, _) => self.begin(anchor, Node { place, value: Value::Sequence(Vec::new()) }),
-            Event::MappingStart(anchor, _) => self.begin(anchor, Node { place, value: Value::Mapping(Vec::new()) }),
+            Event::SequenceStart(anchor, _) => self.begin(
+                anchor,
+                Node {
+                    place,
+                    value: Value::Sequence(Vec::new()),
+                },
+            ),
+            Event::MappingStart(anchor, _) => self.begin(
+                anchor,
+                Node {
+                    place,
+                    value: Value::Mapping(Vec::new()),
+                },
+            ),
             Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
                 Some(open) => self.done(open.anchor, open.node),
                 None => Ok(()),
@@ -146,10 +178,16 @@ impl Reader<'_> {
                 Some(node) => {
                     // Counted before it is copied.
                     count(&mut self.nodes, node.size(), &place, self.log)?;
-                    let node = Node { place, value: node.value.clone() };
+                    let node = Node {
+                        place,
+                        value: node.value.clone(),
+                    };
                     self.done(0, node)
                 }
-                None => Err(Stop::Wrong("this alias stands inside what it repeats".to_owned(), place)),
+                None => Err(Stop::Wrong(
+                    "this alias stands inside what it repeats".to_owned(),
+                    place,
+                )),
             },
             _ => Ok(()),
         }
@@ -157,19 +195,34 @@ impl Reader<'_> {
 
     fn begin(&mut self, anchor: usize, node: Node) -> Result<(), Stop> {
         if self.open.len() == DEEPEST {
-            return Err(Stop::Wrong(format!("nested deeper than {DEEPEST} levels"), node.place));
+            return Err(Stop::Wrong(
+                format!("nested deeper than {DEEPEST} levels"),
+                node.place,
+            ));
         }
-        self.open.push(Open { anchor, node, key: None });
+        self.open.push(Open {
+            anchor,
+            node,
+            key: None,
+        });
         Ok(())
     }
 
     fn done(&mut self, anchor: usize, node: Node) -> Result<(), Stop> {
         // The text of the file itself was counted when it was read.
-        count(&mut self.nodes, Size { nodes: 1, bytes: 0 }, &node.place, self.log)?;
+        count(
+            &mut self.nodes,
+            Size { nodes: 1, bytes: 0 },
+            &node.place,
+            self.log,
+        )?;
         if anchor != 0 {
             // An alias nests what it repeats, so depth is looked at again.
             if depth(&node) + self.open.len() > DEEPEST {
-                return Err(Stop::Wrong(format!("nested deeper than {DEEPEST} levels"), node.place));
+                return Err(Stop::Wrong(
+                    format!("nested deeper than {DEEPEST} levels"),
+                    node.place,
+                ));
             }
             count(&mut self.nodes, node.size(), &node.place, self.log)?;
             self.anchors.insert(anchor, node.clone());
@@ -193,14 +246,22 @@ fn count(nodes: &mut usize, size: Size, place: &Place, log: &Log) -> Result<(), 
     if *nodes > MOST_VALUES {
         return Err(Stop::Exceeds(Bound::Values, place.clone()));
     }
-    if log.takes(place, size.bytes) { Ok(()) } else { Err(Stop::Told) }
+    if log.takes(place, size.bytes) {
+        Ok(())
+    } else {
+        Err(Stop::Told)
+    }
 }
 
 fn depth(node: &Node) -> usize {
     1 + match &node.value {
         Value::Null | Value::Text(_) => 0,
         Value::Sequence(nodes) => nodes.iter().map(depth).max().unwrap_or(0),
-        Value::Mapping(pairs) => pairs.iter().map(|(key, value)| depth(key).max(depth(value))).max().unwrap_or(0),
+        Value::Mapping(pairs) => pairs
+            .iter()
+            .map(|(key, value)| depth(key).max(depth(value)))
+            .max()
+            .unwrap_or(0),
     }
 }
 

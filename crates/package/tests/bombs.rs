@@ -26,14 +26,17 @@ impl Bomb {
 
     fn icpc(header: &str) -> Bomb {
         let bomb = Bomb::new();
-        bomb.file("problem.yaml", header).file("data/secret/1.in", "1\n").file("data/secret/1.ans", "1\n");
+        bomb.file("problem.yaml", header)
+            .file("data/secret/1.in", "1\n")
+            .file("data/secret/1.ans", "1\n");
         bomb.file("submissions/accepted/a.cpp", "");
         bomb
     }
 
     fn sim(sipfile: &str) -> Bomb {
         let bomb = Bomb::new();
-        bomb.file("Simfile", "name: Bomb\nlabel: bom\nmemory_limit: 64\n").file("Sipfile", sipfile);
+        bomb.file("Simfile", "name: Bomb\nlabel: bom\nmemory_limit: 64\n")
+            .file("Sipfile", sipfile);
         bomb.file("prog/a.cpp", "").file("utils/gen.cpp", "");
         bomb
     }
@@ -70,9 +73,17 @@ fn measured(path: &Path, unfinished: bool) -> (Vec<Bound>, u64, Duration) {
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = resident_mib();
     let start = Instant::now();
-    let found = if unfinished { read_unfinished(path) } else { read(path) };
+    let found = if unfinished {
+        read_unfinished(path)
+    } else {
+        read(path)
+    };
     let (time, memory) = (start.elapsed(), resident_mib().saturating_sub(before));
-    eprintln!("{}: {memory} MiB, {:.2} s", std::thread::current().name().unwrap_or_default(), time.as_secs_f64());
+    eprintln!(
+        "{}: {memory} MiB, {:.2} s",
+        std::thread::current().name().unwrap_or_default(),
+        time.as_secs_f64()
+    );
     let bounds = match &found {
         Ok(_) => Vec::new(),
         Err(faults) => faults.iter().filter_map(|fault| fault.bound).collect(),
@@ -83,7 +94,10 @@ fn measured(path: &Path, unfinished: bool) -> (Vec<Bound>, u64, Duration) {
 /// The highest so far.
 fn resident_mib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() >> 10
 }
 
@@ -104,7 +118,15 @@ fn yaml_nested_anchors_are_counted() {
 #[test]
 fn yaml_nested_aliases_are_counted() {
     let mut text = "name: &a0 x\n".to_owned();
-    (0..40).for_each(|level| writeln!(text, "k{}: &a{} [*a{level}, *a{level}]", level + 1, level + 1).unwrap());
+    (0..40).for_each(|level| {
+        writeln!(
+            text,
+            "k{}: &a{} [*a{level}, *a{level}]",
+            level + 1,
+            level + 1
+        )
+        .unwrap()
+    });
     Bomb::icpc(&text).exceeds(Bound::Values);
 }
 
@@ -113,28 +135,42 @@ fn yaml_many_keys_take_linear_time() {
     let mut text = "name: x\n".to_owned();
     (0..49_000).for_each(|key| writeln!(text, "some_key_{key}: 1").unwrap());
     let (bounds, memory, time) = measured(&Bomb::icpc(&text).path(), false);
-    assert!(bounds.is_empty() && memory < MOST_MEMORY_MIB && time < MOST_TIME, "{bounds:?} {memory} {time:?}");
+    assert!(
+        bounds.is_empty() && memory < MOST_MEMORY_MIB && time < MOST_TIME,
+        "{bounds:?} {memory} {time:?}"
+    );
 }
 
 #[test]
 fn yaml_long_key_is_not_compared() {
     let text = format!("name: x\n\"{}\": 1\n", "k".repeat(8 << 20));
     let (bounds, memory, time) = measured(&Bomb::icpc(&text).path(), false);
-    assert!(bounds.is_empty() && memory < MOST_MEMORY_MIB && time < MOST_TIME, "{bounds:?} {memory} {time:?}");
+    assert!(
+        bounds.is_empty() && memory < MOST_MEMORY_MIB && time < MOST_TIME,
+        "{bounds:?} {memory} {time:?}"
+    );
 }
 
 #[test]
 fn yaml_flags_of_many_words_are_refused() {
-    Bomb::icpc(&format!("name: x\nvalidator_flags: {}\n", "a ".repeat(8 << 20 >> 1))).exceeds(Bound::Words);
+    Bomb::icpc(&format!(
+        "name: x\nvalidator_flags: {}\n",
+        "a ".repeat(8 << 20 >> 1)
+    ))
+    .exceeds(Bound::Words);
 }
 
 #[test]
 fn flags_handed_down_to_many_tests_are_counted() {
     let bomb = Bomb::icpc("name: x\nvalidation: custom\n");
     bomb.file("output_validators/v.py", "");
-    bomb.file("data/testdata.yaml", format!("output_validator_flags: [{}]\n", "x".repeat(1 << 20)));
+    bomb.file(
+        "data/testdata.yaml",
+        format!("output_validator_flags: [{}]\n", "x".repeat(1 << 20)),
+    );
     (0..3_000).for_each(|test| {
-        bomb.file(&format!("data/secret/t{test}.in"), "").file(&format!("data/secret/t{test}.ans"), "");
+        bomb.file(&format!("data/secret/t{test}.in"), "")
+            .file(&format!("data/secret/t{test}.ans"), "");
     });
     bomb.exceeds(Bound::Text);
 }
@@ -142,23 +178,38 @@ fn flags_handed_down_to_many_tests_are_counted() {
 #[test]
 fn constants_that_stand_often_are_counted() {
     let header = "problem_format_version: 2025-09\nname: x\nuuid: 1\ntype: scoring\n";
-    let bomb = Bomb::icpc(&format!("{header}constants:\n  n: {}\n", "x".repeat(200 << 10)));
-    bomb.file("data/secret/test_group.yaml", format!("max_score: {}\n", "{{n}}".repeat(20_000)));
+    let bomb = Bomb::icpc(&format!(
+        "{header}constants:\n  n: {}\n",
+        "x".repeat(200 << 10)
+    ));
+    bomb.file(
+        "data/secret/test_group.yaml",
+        format!("max_score: {}\n", "{{n}}".repeat(20_000)),
+    );
     bomb.exceeds(Bound::Text);
 }
 
 #[test]
 fn constants_without_ends_take_linear_time() {
-    let header = "problem_format_version: 2025-09\nname: x\nuuid: 1\ntype: scoring\nconstants:\n  n: 1\n";
+    let header =
+        "problem_format_version: 2025-09\nname: x\nuuid: 1\ntype: scoring\nconstants:\n  n: 1\n";
     let bomb = Bomb::icpc(header);
-    bomb.file("data/secret/test_group.yaml", format!("max_score: {}\n", "{".repeat(1 << 20)));
+    bomb.file(
+        "data/secret/test_group.yaml",
+        format!("max_score: {}\n", "{".repeat(1 << 20)),
+    );
     let (_, memory, time) = measured(&bomb.path(), false);
-    assert!(memory < MOST_MEMORY_MIB && time < MOST_TIME, "{memory} {time:?}");
+    assert!(
+        memory < MOST_MEMORY_MIB && time < MOST_TIME,
+        "{memory} {time:?}"
+    );
 }
 
 #[test]
 fn sim_ranges_are_counted_together() {
-    let ranges: String = (0..300).map(|range| format!("p{range}x1-9999 sh:g\n")).collect();
+    let ranges: String = (0..300)
+        .map(|range| format!("p{range}x1-9999 sh:g\n"))
+        .collect();
     Bomb::sim(&format!("gen: [\n{ranges}]\n")).exceeds(Bound::TestsOfFile);
 }
 
@@ -174,7 +225,11 @@ fn sim_long_prefix_is_refused() {
 
 #[test]
 fn sim_long_arguments_are_counted_for_each_test() {
-    Bomb::sim(&format!("gen: [\n1-9999 gen {}\n]\n", "x".repeat(500 << 10))).exceeds(Bound::Text);
+    Bomb::sim(&format!(
+        "gen: [\n1-9999 gen {}\n]\n",
+        "x".repeat(500 << 10)
+    ))
+    .exceeds(Bound::Text);
 }
 
 #[test]
@@ -192,9 +247,15 @@ fn sim_many_values_are_refused() {
 fn sim_many_groups_take_linear_time() {
     let limits: String = (0..90_000).map(|group| format!("t{group} 1\n")).collect();
     let bomb = Bomb::sim("");
-    bomb.file("Simfile", format!("name: x\nmemory_limit: 64\nlimits: [\n{limits}]\n"));
+    bomb.file(
+        "Simfile",
+        format!("name: x\nmemory_limit: 64\nlimits: [\n{limits}]\n"),
+    );
     let (_, memory, time) = measured(&bomb.path(), false);
-    assert!(memory < MOST_MEMORY_MIB && time < MOST_TIME, "{memory} {time:?}");
+    assert!(
+        memory < MOST_MEMORY_MIB && time < MOST_TIME,
+        "{memory} {time:?}"
+    );
 }
 
 #[test]
@@ -203,8 +264,13 @@ fn generators_of_many_files_are_counted_for_each_test() {
     (0..2_000).for_each(|file| {
         bomb.file(&format!("generators/g/{}{file}.py", "n".repeat(100)), "");
     });
-    let tests: String = (0..30_000).map(|test| format!("    t{test}: g {test}\n")).collect();
-    bomb.file("generators/generators.yaml", format!("data:\n  secret:\n   data:\n{tests}"));
+    let tests: String = (0..30_000)
+        .map(|test| format!("    t{test}: g {test}\n"))
+        .collect();
+    bomb.file(
+        "generators/generators.yaml",
+        format!("data:\n  secret:\n   data:\n{tests}"),
+    );
     bomb.exceeds(Bound::Text);
 }
 
@@ -214,16 +280,26 @@ fn generators_that_are_not_there_take_linear_time() {
     (0..5_000).for_each(|file| {
         bomb.file(&format!("generators/some_generator_{file}.py"), "");
     });
-    let tests: String = (0..40_000).map(|test| format!("    t{test}: another_generator_{test}\n")).collect();
-    bomb.file("generators/generators.yaml", format!("data:\n  secret:\n   data:\n{tests}"));
+    let tests: String = (0..40_000)
+        .map(|test| format!("    t{test}: another_generator_{test}\n"))
+        .collect();
+    bomb.file(
+        "generators/generators.yaml",
+        format!("data:\n  secret:\n   data:\n{tests}"),
+    );
     let (_, memory, time) = measured(&bomb.path(), true);
-    assert!(memory < MOST_MEMORY_MIB && time < MOST_TIME, "{memory} {time:?}");
+    assert!(
+        memory < MOST_MEMORY_MIB && time < MOST_TIME,
+        "{memory} {time:?}"
+    );
 }
 
 #[test]
 fn submissions_yaml_of_many_patterns_is_refused() {
     let bomb = Bomb::icpc("problem_format_version: 2025-09\nname: x\nuuid: 1\n");
-    let patterns: String = (0..20_000).map(|key| format!("\"acc*/{{a{key},b*,c}}*.cpp\": {{}}\n")).collect();
+    let patterns: String = (0..20_000)
+        .map(|key| format!("\"acc*/{{a{key},b*,c}}*.cpp\": {{}}\n"))
+        .collect();
     bomb.file("submissions/submissions.yaml", patterns);
     bomb.exceeds(Bound::Patterns);
 }
@@ -231,7 +307,10 @@ fn submissions_yaml_of_many_patterns_is_refused() {
 #[test]
 fn submissions_yaml_of_a_long_pattern_is_refused() {
     let bomb = Bomb::icpc("problem_format_version: 2025-09\nname: x\nuuid: 1\n");
-    bomb.file("submissions/submissions.yaml", format!("\"a{}\": {{}}\n", "{*,a*}".repeat(150)));
+    bomb.file(
+        "submissions/submissions.yaml",
+        format!("\"a{}\": {{}}\n", "{*,a*}".repeat(150)),
+    );
     bomb.exceeds(Bound::Patterns);
 }
 
@@ -240,7 +319,9 @@ fn web(bomb: &Bomb, name: &str, levels: usize) {
     for level in 0..levels {
         bomb.file(&format!("data/secret/w/{level}/{name}"), "");
         for link in ["a", "b"] {
-            let from = bomb.path().join(format!("data/secret/w/{level}/{link}{name}"));
+            let from = bomb
+                .path()
+                .join(format!("data/secret/w/{level}/{link}{name}"));
             std::os::unix::fs::symlink(format!("../{}", level + 1), from).unwrap();
         }
     }
@@ -259,7 +340,11 @@ fn links_that_lead_nowhere_are_counted() {
     web(&bomb, "n", 14);
     fs::create_dir_all(bomb.path().join("data/secret/w/14")).unwrap();
     for link in 0..300 {
-        std::os::unix::fs::symlink("none", bomb.path().join(format!("data/secret/w/14/l{link}"))).unwrap();
+        std::os::unix::fs::symlink(
+            "none",
+            bomb.path().join(format!("data/secret/w/14/l{link}")),
+        )
+        .unwrap();
     }
     bomb.exceeds(Bound::Files);
 }
@@ -278,7 +363,13 @@ fn archive_with_long_links_is_refused() {
     let (_directory, path) = archive(|writer| {
         let target = "x/".repeat(2_000);
         for link in 0..20_000 {
-            writer.add_symlink(format!("l{link}"), &target, zip::write::SimpleFileOptions::default()).unwrap();
+            writer
+                .add_symlink(
+                    format!("l{link}"),
+                    &target,
+                    zip::write::SimpleFileOptions::default(),
+                )
+                .unwrap();
         }
     });
     exceeds(&path, Bound::Links);
@@ -289,7 +380,9 @@ fn archive_with_deep_directories_is_refused() {
     let (_directory, path) = archive(|writer| {
         for file in 0..500 {
             let name = format!("{file}/{}x", "d/".repeat(1_500));
-            writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+            writer
+                .start_file(name, zip::write::SimpleFileOptions::default())
+                .unwrap();
             writer.write_all(b"x").unwrap();
         }
     });

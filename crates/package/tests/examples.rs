@@ -11,7 +11,9 @@ const ALL: [&str; 4] = ["causeway", "heaps", "leak", "stalls"];
 const LARGEST: u64 = 300 << 10;
 
 fn directory(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples")
+        .join(name)
 }
 
 /// Errors and warnings end the test.
@@ -23,12 +25,25 @@ fn example(name: &str) -> Problem {
 }
 
 fn files(below: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(below).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    let entries = fs::read_dir(below)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
 }
 
 fn expected<'a>(problem: &'a Problem, verdicts: &[Expected]) -> Vec<&'a str> {
-    let submissions = problem.submissions.iter().filter(|submission| submission.expected == verdicts);
+    let submissions = problem
+        .submissions
+        .iter()
+        .filter(|submission| submission.expected == verdicts);
     submissions.map(|submission| &*submission.name).collect()
 }
 
@@ -43,7 +58,10 @@ fn all_are_read_and_small() {
     assert_eq!(there.iter().map(String::as_str).collect::<Vec<_>>(), ALL);
     for name in ALL {
         let problem = example(name);
-        let size: u64 = files(&directory(name)).iter().map(|path| path.metadata().unwrap().len()).sum();
+        let size: u64 = files(&directory(name))
+            .iter()
+            .map(|path| path.metadata().unwrap().len())
+            .sum();
         assert!(size < LARGEST, "{name} has {size} bytes");
         for test in problem.tests() {
             assert!(test.input.is_file(), "{name}: {}", test.input.display());
@@ -56,29 +74,76 @@ fn all_are_read_and_small() {
 #[test]
 fn each_is_of_its_kind() {
     let problem = example("causeway");
-    assert_eq!((problem.format, problem.kind, problem.scoring), (Format::Legacy, Kind::Batch, Scoring::PassFail));
+    assert_eq!(
+        (problem.format, problem.kind, problem.scoring),
+        (Format::Legacy, Kind::Batch, Scoring::PassFail)
+    );
     assert!(matches!(problem.checker, Checker::Tokens));
     assert_eq!(problem.checker_flags, ["float_tolerance", "1e-6"]);
 
     let problem = example("heaps");
-    assert_eq!((problem.format, problem.kind, problem.scoring), (Format::Icpc2023, Kind::Batch, Scoring::PassFail));
-    assert!(matches!(problem.checker, Checker::Custom { convention: Convention::Icpc, .. }));
+    assert_eq!(
+        (problem.format, problem.kind, problem.scoring),
+        (Format::Icpc2023, Kind::Batch, Scoring::PassFail)
+    );
+    assert!(matches!(
+        problem.checker,
+        Checker::Custom {
+            convention: Convention::Icpc,
+            ..
+        }
+    ));
     let flags = |test: &str| problem.test(test).unwrap().checker_flags.clone().unwrap();
     assert_eq!(flags("sample/1"), ["slack", "5", "tell"]);
     assert_eq!(flags("secret/04-greedy"), ["slack", "5"]);
     assert_eq!(flags("secret/07-exact"), ["slack", "0"]);
 
     let problem = example("leak");
-    assert_eq!((problem.format, problem.kind, problem.scoring), (Format::Legacy, Kind::Interactive, Scoring::PassFail));
-    let Checker::Custom { program, convention: Convention::Icpc } = &problem.checker else { panic!() };
+    assert_eq!(
+        (problem.format, problem.kind, problem.scoring),
+        (Format::Legacy, Kind::Interactive, Scoring::PassFail)
+    );
+    let Checker::Custom {
+        program,
+        convention: Convention::Icpc,
+    } = &problem.checker
+    else {
+        panic!()
+    };
     assert_eq!(program.sources.len(), 3);
 
     let problem = example("stalls");
     assert_eq!((problem.format, problem.kind), (Format::Sim, Kind::Batch));
-    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max });
-    assert!(matches!(problem.checker, Checker::Custom { convention: Convention::Sim, .. }));
-    let points: Vec<_> = problem.root.groups.iter().map(|group| (&*group.name, group.rules.points)).collect();
-    assert_eq!(points, [("0", Some(0.0)), ("1", Some(20.0)), ("2", Some(30.0)), ("3", Some(50.0))]);
+    assert_eq!(
+        problem.scoring,
+        Scoring::Points {
+            minimum: 0.0,
+            maximum: 100.0,
+            objective: Objective::Max
+        }
+    );
+    assert!(matches!(
+        problem.checker,
+        Checker::Custom {
+            convention: Convention::Sim,
+            ..
+        }
+    ));
+    let points: Vec<_> = problem
+        .root
+        .groups
+        .iter()
+        .map(|group| (&*group.name, group.rules.points))
+        .collect();
+    assert_eq!(
+        points,
+        [
+            ("0", Some(0.0)),
+            ("1", Some(20.0)),
+            ("2", Some(30.0)),
+            ("3", Some(50.0))
+        ]
+    );
     assert_eq!(problem.test("sta3a").unwrap().memory, Some(32 << 20));
     // The three that somebody wrote, and those that a generator makes again.
     assert_eq!(problem.tests().count(), 3 + problem.generators.len());
@@ -89,37 +154,75 @@ fn every_source_is_a_submission_that_something_is_expected_of() {
     for name in ["causeway", "heaps", "leak"] {
         let problem = example(name);
         let submissions = directory(name).join("submissions");
-        let sources: BTreeSet<PathBuf> =
-            files(&submissions).into_iter().filter(|path| !path.ends_with("submissions.yaml")).collect();
-        let read: BTreeSet<PathBuf> =
-            problem.submissions.iter().flat_map(|submission| &submission.program.sources).cloned().collect();
+        let sources: BTreeSet<PathBuf> = files(&submissions)
+            .into_iter()
+            .filter(|path| !path.ends_with("submissions.yaml"))
+            .collect();
+        let read: BTreeSet<PathBuf> = problem
+            .submissions
+            .iter()
+            .flat_map(|submission| &submission.program.sources)
+            .cloned()
+            .collect();
         assert_eq!(read, sources);
         for submission in &problem.submissions {
-            assert!(!submission.expected.is_empty(), "{name}: {}", submission.name);
+            assert!(
+                !submission.expected.is_empty(),
+                "{name}: {}",
+                submission.name
+            );
         }
-        for verdict in [Expected::Accepted, Expected::WrongAnswer, Expected::TimeLimit, Expected::CompileError] {
-            assert!(!expected(&problem, &[verdict]).is_empty(), "{name}: {verdict:?}");
+        for verdict in [
+            Expected::Accepted,
+            Expected::WrongAnswer,
+            Expected::TimeLimit,
+            Expected::CompileError,
+        ] {
+            assert!(
+                !expected(&problem, &[verdict]).is_empty(),
+                "{name}: {verdict:?}"
+            );
         }
-        assert!(!expected(&problem, &[Expected::RunTimeError, Expected::MemoryLimit]).is_empty(), "{name}");
+        assert!(
+            !expected(&problem, &[Expected::RunTimeError, Expected::MemoryLimit]).is_empty(),
+            "{name}"
+        );
         assert!(!problem.input_validators.is_empty(), "{name}");
     }
-    assert_eq!(expected(&example("causeway"), &[Expected::MemoryLimit]), ["memory_limit/eats_memory.c"]);
+    assert_eq!(
+        expected(&example("causeway"), &[Expected::MemoryLimit]),
+        ["memory_limit/eats_memory.c"]
+    );
     assert!(!expected(&example("causeway"), &[Expected::OutputLimit]).is_empty());
     // Its directory says nothing, its source does.
     assert_eq!(
-        expected(&example("leak"), &[Expected::WrongAnswer, Expected::TimeLimit]),
+        expected(
+            &example("leak"),
+            &[Expected::WrongAnswer, Expected::TimeLimit]
+        ),
         ["wrong_or_slow/closes_and_lives_on.cpp"]
     );
-    assert_eq!(example("heaps").model_solution().unwrap().name, "accepted/sums.cpp");
+    assert_eq!(
+        example("heaps").model_solution().unwrap().name,
+        "accepted/sums.cpp"
+    );
 
     // Sim's format can expect nothing but of the model solution: directories are for people.
     let problem = example("stalls");
     assert_eq!(problem.model_solution().unwrap().name, "prog/stalls.cpp");
-    let points: BTreeSet<&str> =
-        problem.submissions[1..].iter().map(|submission| submission.name.split('/').nth(1).unwrap()).collect();
+    let points: BTreeSet<&str> = problem.submissions[1..]
+        .iter()
+        .map(|submission| submission.name.split('/').nth(1).unwrap())
+        .collect();
     assert_eq!(
         points.into_iter().collect::<Vec<_>>(),
-        ["0_points", "100_points", "20_points", "50_points", "60_points"]
+        [
+            "0_points",
+            "100_points",
+            "20_points",
+            "50_points",
+            "60_points"
+        ]
     );
 }
 
@@ -128,7 +231,8 @@ fn every_language_is_accepted_somewhere() {
     let mut found = BTreeSet::new();
     for name in ALL {
         for submission in &example(name).submissions {
-            let accepted = submission.expected == [Expected::Accepted] || submission.name.contains("/100_points/");
+            let accepted = submission.expected == [Expected::Accepted]
+                || submission.name.contains("/100_points/");
             let sources = submission.program.sources.iter().filter(|_| accepted);
             found.extend(sources.filter_map(|path| Some(path.extension()?.to_str()?.to_owned())));
         }
@@ -144,8 +248,16 @@ fn every_submission_says_what_it_is() {
     for name in ALL {
         for submission in &example(name).submissions {
             let text = |path: &PathBuf| fs::read_to_string(path).unwrap();
-            let begins = |text: String| ["/*", "//", "# ", "{ "].iter().any(|comment| text.starts_with(comment));
-            assert!(submission.program.sources.iter().map(text).any(begins), "{name}: {}", submission.name);
+            let begins = |text: String| {
+                ["/*", "//", "# ", "{ "]
+                    .iter()
+                    .any(|comment| text.starts_with(comment))
+            };
+            assert!(
+                submission.program.sources.iter().map(text).any(begins),
+                "{name}: {}",
+                submission.name
+            );
         }
     }
 }

@@ -24,7 +24,10 @@ impl Arch {
         return Arch::X86_64;
         #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
         return Arch::Aarch64;
-        #[cfg(not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))))]
+        #[cfg(not(any(
+            target_arch = "x86_64",
+            all(target_arch = "aarch64", target_endian = "little")
+        )))]
         compile_error!("millibox-seccomp knows x86_64 and little-endian aarch64 only");
     }
 
@@ -40,13 +43,17 @@ impl Arch {
     /// The number of the system call `name`, or `None` if this architecture lacks it.
     pub fn number(self, name: &str) -> Option<u32> {
         let table = self.table();
-        let found = table.binary_search_by_key(&name, |&(known, _)| known).ok()?;
+        let found = table
+            .binary_search_by_key(&name, |&(known, _)| known)
+            .ok()?;
         Some(table[found].1)
     }
 
     /// The name of the system call `number`, or `None` if no system call has this number.
     pub fn name(self, number: u32) -> Option<&'static str> {
-        self.syscalls().find(|&(_, known)| known == number).map(|(name, _)| name)
+        self.syscalls()
+            .find(|&(_, known)| known == number)
+            .map(|(name, _)| name)
     }
 
     /// The name and number of every system call, sorted by name.
@@ -92,7 +99,9 @@ fn edit_distance(from: &str, to: &str) -> usize {
     for (i, a) in from.iter().enumerate() {
         let mut row = vec![i + 1];
         for (j, b) in to.iter().enumerate() {
-            let mut least = (last[j] + usize::from(a != b)).min(last[j + 1] + 1).min(row[j] + 1);
+            let mut least = (last[j] + usize::from(a != b))
+                .min(last[j + 1] + 1)
+                .min(row[j] + 1);
             if i > 0 && j > 0 && *a == to[j - 1] && from[i - 1] == *b {
                 least = least.min(before_last[j - 1] + 1);
             }
@@ -113,7 +122,10 @@ mod tests {
             assert!(arch.table().is_sorted_by(|a, b| a.0 < b.0));
             let mut numbers: Vec<u32> = arch.syscalls().map(|(_, number)| number).collect();
             numbers.sort_unstable();
-            assert!(numbers.is_sorted_by(|a, b| a < b), "{arch}: a number with two names");
+            assert!(
+                numbers.is_sorted_by(|a, b| a < b),
+                "{arch}: a number with two names"
+            );
         }
     }
 
@@ -158,6 +170,9 @@ mod tests {
 
     #[test]
     fn display_is_kernel_name() {
-        assert_eq!(Arch::ALL.map(|arch| arch.to_string()), ["x86_64", "aarch64"]);
+        assert_eq!(
+            Arch::ALL.map(|arch| arch.to_string()),
+            ["x86_64", "aarch64"]
+        );
     }
 }

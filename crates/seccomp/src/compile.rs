@@ -33,14 +33,26 @@ use search::Interval;
 pub fn compile(policy: &Policy, arch: Arch) -> Result<Program, ValidateError> {
     let mut graph = Graph::default();
     let default = graph.answer(policy.default_action());
-    let mut intervals = vec![Interval { start: 0, answer: default }];
+    let mut intervals = vec![Interval {
+        start: 0,
+        answer: default,
+    }];
     for (number, call) in policy.calls(arch) {
         let answer = graph.call(&call);
         search::add_number(&mut intervals, number, answer, default);
     }
     let numbers = search::search(&mut graph, &intervals);
     let foreign = graph.answer(policy.foreign_architecture());
-    let architecture = Source { offset: offset::ARCH, mask: u32::MAX };
-    let root = graph.test(architecture, Op::Equal, arch.audit_value(), numbers, foreign);
+    let architecture = Source {
+        offset: offset::ARCH,
+        mask: u32::MAX,
+    };
+    let root = graph.test(
+        architecture,
+        Op::Equal,
+        arch.audit_value(),
+        numbers,
+        foreign,
+    );
     Program::new(layout::lay_out(&graph, root))
 }

@@ -5,12 +5,18 @@ pub(crate) const MAX_ERRNO: u16 = 4095;
 
 /// The number of the error called `name`.
 pub(crate) fn number(name: &str) -> Option<u16> {
-    ERRORS.iter().find(|(known, _)| *known == name).map(|&(_, number)| number)
+    ERRORS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|&(_, number)| number)
 }
 
 /// The usual name of the error `number`.
 pub(crate) fn name(number: u16) -> Option<&'static str> {
-    ERRORS.iter().find(|&&(_, known)| known == number).map(|&(name, _)| name)
+    ERRORS
+        .iter()
+        .find(|&&(_, known)| known == number)
+        .map(|&(name, _)| name)
 }
 
 /// Sorted by number. If a number has two names, the usual name comes first.

@@ -26,7 +26,11 @@ impl Data {
             _ if at < offset::ARGS => self.instruction_pointer,
             _ => self.args[((at - offset::ARGS) / 8) as usize],
         };
-        if at.is_multiple_of(8) { field as u32 } else { (field >> 32) as u32 }
+        if at.is_multiple_of(8) {
+            field as u32
+        } else {
+            (field >> 32) as u32
+        }
     }
 }
 
@@ -61,7 +65,11 @@ pub fn run(program: &Program, data: &Data) -> u32 {
                 let operand = if code & code::X == 0 { k } else { x };
                 if code & 0x07 == code::JMP {
                     let taken = jump_test_holds(code, a, operand);
-                    next += usize::from(if taken { instruction.jt } else { instruction.jf });
+                    next += usize::from(if taken {
+                        instruction.jt
+                    } else {
+                        instruction.jf
+                    });
                 } else {
                     match calculate(code, a, operand) {
                         Some(result) => a = result,
@@ -122,7 +130,11 @@ pub fn constant_action(program: &Program, arch: Arch, nr: u32) -> Option<u32> {
             code::JA => next += k as usize,
             code @ (code::JEQ_K | code::JGT_K | code::JGE_K | code::JSET_K) => {
                 let taken = jump_test_holds(code, a, k);
-                next += usize::from(if taken { instruction.jt } else { instruction.jf });
+                next += usize::from(if taken {
+                    instruction.jt
+                } else {
+                    instruction.jf
+                });
             }
             _ => return None,
         }
@@ -135,7 +147,9 @@ mod tests {
     use crate::program::Instruction;
 
     fn program(instructions: &[(u16, u32)]) -> Program {
-        let instructions = instructions.iter().map(|&(code, k)| Instruction::plain(code, k));
+        let instructions = instructions
+            .iter()
+            .map(|&(code, k)| Instruction::plain(code, k));
         Program::new(instructions.collect()).expect("valid")
     }
 
@@ -156,12 +170,31 @@ mod tests {
     fn arithmetic_and_memory_match_kernel() {
         let result = |steps: &[(u16, u32)]| run(&program(steps), &Data::default());
         let ret = (code::RET_A, 0);
-        assert_eq!(result(&[(code::LD_IMM, 7), (0x04, 5), (0x24, 2), (0x14, 4), ret]), 20);
-        assert_eq!(result(&[(code::LD_IMM, 7), (0x34, 2), (0x64, 4), (0x44, 1), ret]), 49);
-        assert_eq!(result(&[(code::LD_IMM, 7), (0xa4, 2), (0x74, 1), (code::NEG, 0), ret]), 0u32.wrapping_sub(2));
-        assert_eq!(result(&[(code::LDX_IMM, 9), (code::STX, 1), (code::LD_MEM, 1), ret]), 9);
-        assert_eq!(result(&[(code::LD_IMM, 7), (code::TAX, 0), (0x0c, 0), ret]), 14);
-        assert_eq!(result(&[(code::LD_IMM, 7), (0x3c, 0), ret]), 0, "division by X = 0");
+        assert_eq!(
+            result(&[(code::LD_IMM, 7), (0x04, 5), (0x24, 2), (0x14, 4), ret]),
+            20
+        );
+        assert_eq!(
+            result(&[(code::LD_IMM, 7), (0x34, 2), (0x64, 4), (0x44, 1), ret]),
+            49
+        );
+        assert_eq!(
+            result(&[(code::LD_IMM, 7), (0xa4, 2), (0x74, 1), (code::NEG, 0), ret]),
+            0u32.wrapping_sub(2)
+        );
+        assert_eq!(
+            result(&[(code::LDX_IMM, 9), (code::STX, 1), (code::LD_MEM, 1), ret]),
+            9
+        );
+        assert_eq!(
+            result(&[(code::LD_IMM, 7), (code::TAX, 0), (0x0c, 0), ret]),
+            14
+        );
+        assert_eq!(
+            result(&[(code::LD_IMM, 7), (0x3c, 0), ret]),
+            0,
+            "division by X = 0"
+        );
         assert_eq!(result(&[(code::LDX_W_LEN, 0), (code::TXA, 0), ret]), 64);
     }
 
@@ -174,11 +207,19 @@ mod tests {
         let masked = [
             Instruction::plain(code::LD_W_ABS, 0),
             Instruction::plain(code::AND_K, 6),
-            Instruction { code: code::JEQ_K, jt: 1, jf: 0, k: 4 },
+            Instruction {
+                code: code::JEQ_K,
+                jt: 1,
+                jf: 0,
+                k: 4,
+            },
             Instruction::plain(code::RET_K, 5),
             Instruction::plain(code::RET_K, 6),
         ];
         let masked = Program::new(masked.to_vec()).expect("valid");
-        assert_eq!([13, 7].map(|nr| constant_action(&masked, Arch::X86_64, nr)), [Some(6), Some(5)]);
+        assert_eq!(
+            [13, 7].map(|nr| constant_action(&masked, Arch::X86_64, nr)),
+            [Some(6), Some(5)]
+        );
     }
 }

@@ -23,10 +23,18 @@ use crate::validate::ValidateError;
 ///
 /// # Errors
 /// [`ValidateError::TooLong`] if the extended program exceeds the kernel's limit.
-pub fn with_pass(program: &Program, arch: Arch, numbers: &[u32], pass: u64) -> Result<Program, ValidateError> {
+pub fn with_pass(
+    program: &Program,
+    arch: Arch,
+    numbers: &[u32],
+    pass: u64,
+) -> Result<Program, ValidateError> {
     let always_allowed = Some(Action::Allow.value());
-    let mut numbers: Vec<u32> =
-        numbers.iter().copied().filter(|&nr| constant_action(program, arch, nr) != always_allowed).collect();
+    let mut numbers: Vec<u32> = numbers
+        .iter()
+        .copied()
+        .filter(|&nr| constant_action(program, arch, nr) != always_allowed)
+        .collect();
     numbers.sort_unstable();
     numbers.dedup();
     let sixth = offset::ARGS + 5 * 8;
@@ -38,24 +46,42 @@ pub fn with_pass(program: &Program, arch: Arch, numbers: &[u32], pass: u64) -> R
         Instruction::plain(code::XOR_K, (pass >> 32) as u32),
         Instruction::plain(code::LDX_MEM, 0),
         Instruction::plain(code::OR_X, 0),
-        Instruction { code: code::JEQ_K, jt: 0, jf: 1, k: 0 },
+        Instruction {
+            code: code::JEQ_K,
+            jt: 0,
+            jf: 1,
+            k: 0,
+        },
         Instruction::plain(code::RET_K, Action::Allow.value()),
     ];
     // A program may rely on the initial value 0 of the registers, which the check overwrites.
     let reset: &[Instruction] = match is_independent_of_registers(program) {
         true => &[],
-        false => &[Instruction::plain(code::LD_IMM, 0), Instruction::plain(code::LDX_IMM, 0)],
+        false => &[
+            Instruction::plain(code::LD_IMM, 0),
+            Instruction::plain(code::LDX_IMM, 0),
+        ],
     };
     let mut all = vec![
         Instruction::plain(code::LD_W_ABS, offset::ARCH),
         // An unconditional jump reaches farther than a conditional one.
-        Instruction { code: code::JEQ_K, jt: 1, jf: 0, k: arch.audit_value() },
+        Instruction {
+            code: code::JEQ_K,
+            jt: 1,
+            jf: 0,
+            k: arch.audit_value(),
+        },
         Instruction::plain(code::JA, (1 + 2 * numbers.len() + 1 + check.len()) as u32),
         Instruction::plain(code::LD_W_ABS, offset::NR),
     ];
     for (index, &nr) in numbers.iter().enumerate() {
         let to_check = 2 * (numbers.len() - index - 1) + 1;
-        all.push(Instruction { code: code::JEQ_K, jt: 0, jf: 1, k: nr });
+        all.push(Instruction {
+            code: code::JEQ_K,
+            jt: 0,
+            jf: 1,
+            k: nr,
+        });
         all.push(Instruction::plain(code::JA, to_check as u32));
     }
     all.push(Instruction::plain(code::JA, check.len() as u32));
@@ -78,7 +104,8 @@ fn is_independent_of_registers(program: &Program) -> bool {
         code => matches!(code & 0x07, 0x04 | 0x05) && code & code::X != 0,
     };
     let first = program.instructions().first().map(|first| first.code);
-    matches!(first, Some(code::LD_W_ABS | code::RET_K)) && !program.instructions().iter().any(reads_x)
+    matches!(first, Some(code::LD_W_ABS | code::RET_K))
+        && !program.instructions().iter().any(reads_x)
 }
 
 #[cfg(test)]
@@ -93,28 +120,45 @@ mod tests {
 
     /// Calls with and without the pass, of this architecture and of others.
     fn calls() -> impl Iterator<Item = Data> {
-        let sixths = [0, PASS, PASS ^ 1, PASS ^ 1 << 63, PASS & 0xffff_ffff, PASS & !0xffff_ffff, PASS.swap_bytes()];
+        let sixths = [
+            0,
+            PASS,
+            PASS ^ 1,
+            PASS ^ 1 << 63,
+            PASS & 0xffff_ffff,
+            PASS & !0xffff_ffff,
+            PASS.swap_bytes(),
+        ];
         let archs = [ARCH.audit_value(), Arch::Aarch64.audit_value(), 0];
-        (0..600u32).step_by(STEP).chain([u32::MAX, 1 << 30]).flat_map(move |nr| {
-            archs.into_iter().flat_map(move |arch| {
-                sixths.into_iter().flat_map(move |sixth| {
-                    [0, 1, 0x1000_0000].map(|first| Data {
-                        nr,
-                        arch,
-                        args: [first, first, 0, 0, 0, sixth],
-                        ..Data::default()
+        (0..600u32)
+            .step_by(STEP)
+            .chain([u32::MAX, 1 << 30])
+            .flat_map(move |nr| {
+                archs.into_iter().flat_map(move |arch| {
+                    sixths.into_iter().flat_map(move |sixth| {
+                        [0, 1, 0x1000_0000].map(|first| Data {
+                            nr,
+                            arch,
+                            args: [first, first, 0, 0, 0, sixth],
+                            ..Data::default()
+                        })
                     })
                 })
             })
-        })
     }
 
     /// Checks that the pass changes the results of calls that carry it, and no other results.
     fn check(program: &Program, numbers: &[u32]) {
         let with = with_pass(program, ARCH, numbers, PASS).expect("short enough");
         for data in calls() {
-            let passes = data.arch == ARCH.audit_value() && numbers.contains(&data.nr) && data.args[5] == PASS;
-            let expected = if passes { Action::Allow.value() } else { run(program, &data) };
+            let passes = data.arch == ARCH.audit_value()
+                && numbers.contains(&data.nr)
+                && data.args[5] == PASS;
+            let expected = if passes {
+                Action::Allow.value()
+            } else {
+                run(program, &data)
+            };
             assert_eq!(run(&with, &data), expected, "{data:x?}");
         }
         // Constant results stay constant.
@@ -129,9 +173,11 @@ mod tests {
 
     #[test]
     fn pass_allows_only_calls_that_carry_it() {
-        let numbers: Vec<u32> = ["clone", "clone3", "mount", "setns", "read", "socket", "keyctl"]
-            .map(|name| ARCH.number(name).unwrap())
-            .into();
+        let numbers: Vec<u32> = [
+            "clone", "clone3", "mount", "setns", "read", "socket", "keyctl",
+        ]
+        .map(|name| ARCH.number(name).unwrap())
+        .into();
         for name in ["default", "strict"] {
             let program = compile(&profile(name).expect("built in"), ARCH).expect("compiles");
             check(&program, &numbers);
@@ -153,8 +199,16 @@ mod tests {
         for instructions in [
             vec![plain(code::RET_A, 0)],
             vec![plain(code::TXA, 0), plain(code::RET_A, 0)],
-            vec![plain(code::LD_W_ABS, 0), plain(code::XOR_K | code::X, 0), plain(code::RET_A, 0)],
-            vec![plain(code::STX, 1), plain(code::LD_MEM, 1), plain(code::RET_A, 0)],
+            vec![
+                plain(code::LD_W_ABS, 0),
+                plain(code::XOR_K | code::X, 0),
+                plain(code::RET_A, 0),
+            ],
+            vec![
+                plain(code::STX, 1),
+                plain(code::LD_MEM, 1),
+                plain(code::RET_A, 0),
+            ],
         ] {
             check(&Program::new(instructions).expect("valid"), &[0, 1, 2, 59]);
         }

@@ -66,13 +66,19 @@ impl fmt::Display for Action {
 #[non_exhaustive]
 pub enum ActionError {
     /// No action has this name.
-    #[error("unknown action {0:?}; write allow, log, errno:NAME, trap, kill_thread or kill_process")]
+    #[error(
+        "unknown action {0:?}; write allow, log, errno:NAME, trap, kill_thread or kill_process"
+    )]
     UnknownAction(String),
     /// The action passes the call to another process, `trace` or `user_notif`.
-    #[error("action {0:?} needs a process that answers the call, which millibox does not provide; use errno:NAME")]
+    #[error(
+        "action {0:?} needs a process that answers the call, which millibox does not provide; use errno:NAME"
+    )]
     NeedsAnotherProcess(String),
     /// No error has this name or number.
-    #[error("unknown error {0:?} in an errno action; write a name from errno(3) or a number up to 4095")]
+    #[error(
+        "unknown error {0:?} in an errno action; write a name from errno(3) or a number up to 4095"
+    )]
     UnknownErrno(String),
 }
 
@@ -86,14 +92,19 @@ impl FromStr for Action {
             "trap" => Action::Trap,
             "kill_thread" => Action::KillThread,
             "kill_process" => Action::KillProcess,
-            "trace" | "user_notif" => return Err(ActionError::NeedsAnotherProcess(text.to_owned())),
+            "trace" | "user_notif" => {
+                return Err(ActionError::NeedsAnotherProcess(text.to_owned()));
+            }
             _ => {
                 let Some(error) = text.strip_prefix("errno:") else {
                     return Err(ActionError::UnknownAction(text.to_owned()));
                 };
                 // The check excludes a sign, which u16::from_str accepts.
                 let number = if error.starts_with(|c: char| c.is_ascii_digit()) {
-                    error.parse().ok().filter(|&number| number <= errno::MAX_ERRNO)
+                    error
+                        .parse()
+                        .ok()
+                        .filter(|&number| number <= errno::MAX_ERRNO)
                 } else {
                     errno::number(error)
                 };
@@ -274,7 +285,10 @@ impl Policy {
         let mut calls = BTreeMap::new();
         for rule in &self.rules {
             for number in rule.syscalls().filter_map(|name| arch.number(name)) {
-                let call = calls.entry(number).or_insert(Call { conditional: Vec::new(), fallback: self.default });
+                let call = calls.entry(number).or_insert(Call {
+                    conditional: Vec::new(),
+                    fallback: self.default,
+                });
                 if rule.conditions.is_empty() {
                     call.fallback = rule.action;
                 } else {
@@ -300,8 +314,16 @@ mod tests {
 
     #[test]
     fn action_parsed_and_printed_is_unchanged() {
-        for text in ["allow", "log", "errno:EPERM", "errno:EAGAIN", "errno:4000", "trap", "kill_thread", "kill_process"]
-        {
+        for text in [
+            "allow",
+            "log",
+            "errno:EPERM",
+            "errno:EAGAIN",
+            "errno:4000",
+            "trap",
+            "kill_thread",
+            "kill_process",
+        ] {
             assert_eq!(text.parse::<Action>().expect(text).to_string(), text);
         }
     }
@@ -317,13 +339,22 @@ mod tests {
     fn invalid_action_is_rejected() {
         for error in ["4096", "+1", "-1", "EFOO", "", "99999"] {
             let text = format!("errno:{error}");
-            assert_eq!(text.parse::<Action>(), Err(ActionError::UnknownErrno(error.to_owned())));
+            assert_eq!(
+                text.parse::<Action>(),
+                Err(ActionError::UnknownErrno(error.to_owned()))
+            );
         }
         for text in ["trace", "user_notif"] {
-            assert_eq!(text.parse::<Action>(), Err(ActionError::NeedsAnotherProcess(text.to_owned())));
+            assert_eq!(
+                text.parse::<Action>(),
+                Err(ActionError::NeedsAnotherProcess(text.to_owned()))
+            );
         }
         for text in ["Allow", "errno", ""] {
-            assert_eq!(text.parse::<Action>(), Err(ActionError::UnknownAction(text.to_owned())));
+            assert_eq!(
+                text.parse::<Action>(),
+                Err(ActionError::UnknownAction(text.to_owned()))
+            );
         }
     }
 }

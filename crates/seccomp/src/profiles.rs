@@ -2,8 +2,10 @@
 
 use crate::policy::Policy;
 
-const PROFILES: &[(&str, &str)] =
-    &[("default", include_str!("../profiles/default.toml")), ("strict", include_str!("../profiles/strict.toml"))];
+const PROFILES: &[(&str, &str)] = &[
+    ("default", include_str!("../profiles/default.toml")),
+    ("strict", include_str!("../profiles/strict.toml")),
+];
 
 /// The built-in policy `name`, or `None` if no built-in policy has this name.
 ///
@@ -30,7 +32,9 @@ pub fn profile_with_loopback(name: &str) -> Option<Policy> {
     if name != "default" {
         return Some(policy);
     }
-    let loopback: Policy = include_str!("../profiles/loopback.toml").parse().expect("the tests parse every profile");
+    let loopback: Policy = include_str!("../profiles/loopback.toml")
+        .parse()
+        .expect("the tests parse every profile");
     Some(policy.with_rules_before(loopback))
 }
 

@@ -61,7 +61,12 @@ impl Instruction {
 
     /// An instruction that is not a conditional jump.
     pub(crate) const fn plain(code: u16, k: u32) -> Instruction {
-        Instruction { code, jt: 0, jf: 0, k }
+        Instruction {
+            code,
+            jt: 0,
+            jf: 0,
+            k,
+        }
     }
 
     /// Encodes the instruction in the kernel's format.
@@ -72,7 +77,12 @@ impl Instruction {
 
     /// Decodes the output of [`Instruction::to_ne_bytes`].
     pub fn from_ne_bytes([a, b, jt, jf, e, f, g, h]: [u8; Instruction::BYTES]) -> Instruction {
-        Instruction { code: u16::from_ne_bytes([a, b]), jt, jf, k: u32::from_ne_bytes([e, f, g, h]) }
+        Instruction {
+            code: u16::from_ne_bytes([a, b]),
+            jt,
+            jf,
+            k: u32::from_ne_bytes([e, f, g, h]),
+        }
     }
 }
 
@@ -105,7 +115,10 @@ impl Program {
 
     /// Encodes the program in the kernel's format: `sock_fprog.filter`.
     pub fn as_bytes(&self) -> Vec<u8> {
-        self.instructions.iter().flat_map(|instruction| instruction.to_ne_bytes()).collect()
+        self.instructions
+            .iter()
+            .flat_map(|instruction| instruction.to_ne_bytes())
+            .collect()
     }
 
     /// The instructions.

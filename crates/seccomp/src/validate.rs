@@ -45,7 +45,9 @@ pub enum ValidateError {
     /// The constant operand of the instruction is out of range: a load outside
     /// `struct seccomp_data` or off a word boundary, a division by 0, a shift by 32 or more, or a
     /// memory word past the last one.
-    #[error("instruction {index} has the operand {k:#x}, which is out of range for this instruction")]
+    #[error(
+        "instruction {index} has the operand {k:#x}, which is out of range for this instruction"
+    )]
     OperandOutOfRange {
         /// The index of the instruction.
         index: usize,
@@ -83,9 +85,14 @@ pub fn validate(bytes: &[u8]) -> Result<(), ValidateError> {
 pub(crate) fn split(bytes: &[u8]) -> Result<Vec<Instruction>, ValidateError> {
     let (chunks, rest) = bytes.as_chunks();
     if !rest.is_empty() {
-        return Err(ValidateError::PartialInstruction { length: bytes.len() });
+        return Err(ValidateError::PartialInstruction {
+            length: bytes.len(),
+        });
     }
-    Ok(chunks.iter().map(|&chunk| Instruction::from_ne_bytes(chunk)).collect())
+    Ok(chunks
+        .iter()
+        .map(|&chunk| Instruction::from_ne_bytes(chunk))
+        .collect())
 }
 
 /// Checks that the kernel would accept `instructions`.
@@ -107,14 +114,30 @@ pub(crate) fn check(instructions: &[Instruction]) -> Result<(), ValidateError> {
 }
 
 /// Checks one instruction, which `after` further instructions follow.
-fn check_one(index: usize, &Instruction { code, jt, jf, k }: &Instruction, after: usize) -> Result<(), ValidateError> {
+fn check_one(
+    index: usize,
+    &Instruction { code, jt, jf, k }: &Instruction,
+    after: usize,
+) -> Result<(), ValidateError> {
     // Division and shifts by a constant operand.
     const DIV_K: u16 = code::ALU | 0x30;
     const LSH_K: u16 = code::ALU | 0x60;
     const RSH_K: u16 = code::ALU | 0x70;
 
-    let operand = |in_range: bool| if in_range { Ok(()) } else { Err(ValidateError::OperandOutOfRange { index, k }) };
-    let jump = |in_range: bool| if in_range { Ok(()) } else { Err(ValidateError::JumpPastEnd { index }) };
+    let operand = |in_range: bool| {
+        if in_range {
+            Ok(())
+        } else {
+            Err(ValidateError::OperandOutOfRange { index, k })
+        }
+    };
+    let jump = |in_range: bool| {
+        if in_range {
+            Ok(())
+        } else {
+            Err(ValidateError::JumpPastEnd { index })
+        }
+    };
     match code {
         code::LD_W_ABS => operand(k < offset::END && k.is_multiple_of(4)),
         code::LD_MEM | code::LDX_MEM | code::ST | code::STX => operand(k < MEMORY_WORDS),
@@ -133,13 +156,22 @@ fn check_one(index: usize, &Instruction { code, jt, jf, k }: &Instruction, after
         | code::RET_A => Ok(()),
         // Add, subtract, multiply, divide, or, and, shift left, shift right, exclusive or. Classic
         // BPF also has a remainder (0x90), which seccomp does not support.
-        _ if matches!(code & !code::X, 0x04 | 0x14 | 0x24 | 0x34 | 0x44 | 0x54 | 0x64 | 0x74 | 0xa4) => Ok(()),
+        _ if matches!(
+            code & !code::X,
+            0x04 | 0x14 | 0x24 | 0x34 | 0x44 | 0x54 | 0x64 | 0x74 | 0xa4
+        ) =>
+        {
+            Ok(())
+        }
         _ => Err(ValidateError::UnknownInstruction { index, code }),
     }
 }
 
 pub(crate) fn is_conditional_jump(code: u16) -> bool {
-    matches!(code & !code::X, code::JEQ_K | code::JGT_K | code::JGE_K | code::JSET_K)
+    matches!(
+        code & !code::X,
+        code::JEQ_K | code::JGT_K | code::JGE_K | code::JSET_K
+    )
 }
 
 /// Checks that every path stores a memory word before it loads it.
@@ -189,28 +221,71 @@ mod tests {
     fn invalid_program_is_rejected() {
         use ValidateError as E;
         let plain = Instruction::plain;
-        let jump = |jt, jf| Instruction { code: code::JEQ_K, jt, jf, k: 0 };
+        let jump = |jt, jf| Instruction {
+            code: code::JEQ_K,
+            jt,
+            jf,
+            k: 0,
+        };
         assert_eq!(validate(&[]), Err(E::Empty));
         assert_eq!(validate(&[0; 9]), Err(E::PartialInstruction { length: 9 }));
         assert_eq!(error(&vec![ALLOW; 4097]), E::TooLong { count: 4097 });
         assert_eq!(check(&vec![ALLOW; 4096]), Ok(()));
         // ldh, the remainder, a load of packet bytes by index, and an unknown code.
         for code in [0x28, 0x94, 0x40, 0xffff] {
-            assert_eq!(error(&[plain(code, 1), ALLOW]), E::UnknownInstruction { index: 0, code });
+            assert_eq!(
+                error(&[plain(code, 1), ALLOW]),
+                E::UnknownInstruction { index: 0, code }
+            );
         }
-        for (code, k) in [(code::LD_W_ABS, 64), (code::LD_W_ABS, 2), (0x34, 0), (0x64, 32), (0x02, 16)] {
-            assert_eq!(error(&[plain(code, k), ALLOW]), E::OperandOutOfRange { index: 0, k });
+        for (code, k) in [
+            (code::LD_W_ABS, 64),
+            (code::LD_W_ABS, 2),
+            (0x34, 0),
+            (0x64, 32),
+            (0x02, 16),
+        ] {
+            assert_eq!(
+                error(&[plain(code, k), ALLOW]),
+                E::OperandOutOfRange { index: 0, k }
+            );
         }
-        assert_eq!(error(&[ALLOW, jump(0, 1), ALLOW]), E::JumpPastEnd { index: 1 });
-        assert_eq!(error(&[ALLOW, jump(1, 0), ALLOW]), E::JumpPastEnd { index: 1 });
-        assert_eq!(error(&[plain(code::JA, 1), ALLOW]), E::JumpPastEnd { index: 0 });
-        assert_eq!(error(&[plain(code::JA, u32::MAX), ALLOW]), E::JumpPastEnd { index: 0 });
+        assert_eq!(
+            error(&[ALLOW, jump(0, 1), ALLOW]),
+            E::JumpPastEnd { index: 1 }
+        );
+        assert_eq!(
+            error(&[ALLOW, jump(1, 0), ALLOW]),
+            E::JumpPastEnd { index: 1 }
+        );
+        assert_eq!(
+            error(&[plain(code::JA, 1), ALLOW]),
+            E::JumpPastEnd { index: 0 }
+        );
+        assert_eq!(
+            error(&[plain(code::JA, u32::MAX), ALLOW]),
+            E::JumpPastEnd { index: 0 }
+        );
         assert_eq!(error(&[ALLOW, plain(code::LD_IMM, 0)]), E::NoReturn);
-        assert_eq!(error(&[plain(code::LD_MEM, 3), ALLOW]), E::UninitializedMemory { index: 0, word: 3 });
+        assert_eq!(
+            error(&[plain(code::LD_MEM, 3), ALLOW]),
+            E::UninitializedMemory { index: 0, word: 3 }
+        );
         // Only one of two paths stores the word.
-        let halfway = [jump(0, 1), plain(code::ST, 3), plain(code::LD_MEM, 3), ALLOW];
-        assert_eq!(error(&halfway), E::UninitializedMemory { index: 2, word: 3 });
-        assert_eq!(check(&[plain(code::ST, 3), plain(code::LD_MEM, 3), ALLOW]), Ok(()));
+        let halfway = [
+            jump(0, 1),
+            plain(code::ST, 3),
+            plain(code::LD_MEM, 3),
+            ALLOW,
+        ];
+        assert_eq!(
+            error(&halfway),
+            E::UninitializedMemory { index: 2, word: 3 }
+        );
+        assert_eq!(
+            check(&[plain(code::ST, 3), plain(code::LD_MEM, 3), ALLOW]),
+            Ok(())
+        );
         // The same for each kind of jump, with other instructions before it.
         for over in [jump(0, 1), jump(1, 0), plain(code::JA, 1)] {
             let (load, store) = (plain(code::LD_MEM, 3), plain(code::ST, 3));

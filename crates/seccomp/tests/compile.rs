@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use millibox_seccomp::{
-    Action, Arch, Comparison, Condition, Data, Policy, Program, Rule, ValidateError, compile, constant_action, run,
-    validate,
+    Action, Arch, Comparison, Condition, Data, Policy, Program, Rule, ValidateError, compile,
+    constant_action, run, validate,
 };
 use proptest::prelude::*;
 
@@ -29,7 +29,11 @@ fn expected(policy: &Policy, rules: &[&Rule], data: &Data) -> Action {
         rules.iter().partition(|rule| rule.conditions().is_empty());
     conditional
         .iter()
-        .find(|rule| rule.conditions().iter().all(|condition| holds(condition, data)))
+        .find(|rule| {
+            rule.conditions()
+                .iter()
+                .all(|condition| holds(condition, data))
+        })
         .or(unconditional.first())
         .map_or(policy.default_action(), |rule| rule.action())
 }
@@ -50,7 +54,10 @@ fn holds(condition: &Condition, data: &Data) -> bool {
 /// Every number at which an action could change, and its neighbours.
 fn numbers() -> impl Iterator<Item = u32> {
     let large = [1000, u32::MAX / 2, 0x8000_0000, u32::MAX - 1, u32::MAX];
-    (0..=600).chain((0..=600).map(|nr| X32 + nr)).chain([X32 - 1]).chain(large)
+    (0..=600)
+        .chain((0..=600).map(|nr| X32 + nr))
+        .chain([X32 - 1])
+        .chain(large)
 }
 
 /// Arguments at the borders of the conditions: their values, and the neighbours of these values in
@@ -85,7 +92,12 @@ fn check(policy: &Policy, arch: Arch, more_arguments: &[[u64; 6]]) -> Program {
         let rules = rules_by_number.get(&nr).map_or(&[][..], Vec::as_slice);
         let mut answers = Vec::new();
         for args in arguments(rules).iter().chain(more_arguments) {
-            let data = Data { nr, arch: arch.audit_value(), instruction_pointer: 0x1234, args: *args };
+            let data = Data {
+                nr,
+                arch: arch.audit_value(),
+                instruction_pointer: 0x1234,
+                args: *args,
+            };
             let answer = expected(policy, rules, &data).value();
             assert_eq!(run(&program, &data), answer, "{arch}: {nr} {args:x?}");
             answers.push(answer);
@@ -94,13 +106,23 @@ fn check(policy: &Policy, arch: Arch, more_arguments: &[[u64; 6]]) -> Program {
             assert!(answers.iter().all(|answer| *answer == constant));
         } else {
             let conditional = rules.iter().any(|rule| !rule.conditions().is_empty());
-            assert!(conditional, "{arch}: {nr} has one action, but is not constant");
+            assert!(
+                conditional,
+                "{arch}: {nr} has one action, but is not constant"
+            );
         }
     }
-    let others = Arch::ALL.into_iter().filter(|other| *other != arch).map(Arch::audit_value);
+    let others = Arch::ALL
+        .into_iter()
+        .filter(|other| *other != arch)
+        .map(Arch::audit_value);
     for foreign in others.chain([0, 0x4000_0003, 0x4000_0028, u32::MAX]) {
         for nr in [0, 59, 221, X32, u32::MAX] {
-            let data = Data { nr, arch: foreign, ..Data::default() };
+            let data = Data {
+                nr,
+                arch: foreign,
+                ..Data::default()
+            };
             assert_eq!(run(&program, &data), policy.foreign_architecture().value());
         }
     }
@@ -108,8 +130,15 @@ fn check(policy: &Policy, arch: Arch, more_arguments: &[[u64; 6]]) -> Program {
 }
 
 fn actions() -> impl Strategy<Value = String> {
-    prop::sample::select(vec!["allow", "log", "errno:EPERM", "errno:1234", "trap", "kill_thread"])
-        .prop_map(str::to_owned)
+    prop::sample::select(vec![
+        "allow",
+        "log",
+        "errno:EPERM",
+        "errno:1234",
+        "trap",
+        "kill_thread",
+    ])
+    .prop_map(str::to_owned)
 }
 
 /// Values whose halves are small, extreme or arbitrary.
@@ -127,22 +156,41 @@ fn values() -> impl Strategy<Value = u64> {
 }
 
 fn conditions() -> impl Strategy<Value = String> {
-    let comparison = prop::sample::select(vec!["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]);
+    let comparison = prop::sample::select(vec![
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+    ]);
     let mask = prop_oneof![Just(u64::MAX), Just(0xffff_ffff), values()];
     (0..6_u8, mask, comparison, values()).prop_map(|(arg, mask, comparison, value)| {
-        format!("{{ arg = {arg}, mask = {mask:#x}, {comparison} = {:#x} }}", value & mask)
+        format!(
+            "{{ arg = {arg}, mask = {mask:#x}, {comparison} = {:#x} }}",
+            value & mask
+        )
     })
 }
 
 /// A policy in which each call gets no action or one of four from rules without conditions. Up to 11
 /// rules with conditions follow.
 fn policies() -> impl Strategy<Value = String> {
-    let mut unique: Vec<&str> = Arch::ALL.into_iter().flat_map(Arch::syscalls).map(|(name, _)| name).collect();
+    let mut unique: Vec<&str> = Arch::ALL
+        .into_iter()
+        .flat_map(Arch::syscalls)
+        .map(|(name, _)| name)
+        .collect();
     unique.sort_unstable();
     unique.dedup();
-    let unconditional = prop::collection::vec((0..4_usize, prop::bool::weighted(0.8)), unique.len());
+    let unconditional =
+        prop::collection::vec((0..4_usize, prop::bool::weighted(0.8)), unique.len());
     let conditional = prop::collection::vec(
-        (actions(), prop::sample::subsequence(unique.clone(), 1..6), prop::collection::vec(conditions(), 1..4)),
+        (
+            actions(),
+            prop::sample::subsequence(unique.clone(), 1..6),
+            prop::collection::vec(conditions(), 1..4),
+        ),
         0..12,
     );
     let palette = prop::collection::vec(actions(), 4);
@@ -169,13 +217,18 @@ fn policies() -> impl Strategy<Value = String> {
 }
 
 fn head(default: &str, foreign: &str) -> String {
-    format!("name = 'x'\ndescription = ''\ndefault = '{default}'\nforeign_architecture = '{foreign}'\n")
+    format!(
+        "name = 'x'\ndescription = ''\ndefault = '{default}'\nforeign_architecture = '{foreign}'\n"
+    )
 }
 
 fn rule(text: &mut String, action: &str, calls: &[&str], conditions: &[String]) {
     let conditions = conditions.join(", ");
-    writeln!(text, "[[rule]]\naction = '{action}'\nwhy = ''\nsyscalls = {calls:?}\nwhen = [{conditions}]")
-        .expect("written");
+    writeln!(
+        text,
+        "[[rule]]\naction = '{action}'\nwhy = ''\nsyscalls = {calls:?}\nwhen = [{conditions}]"
+    )
+    .expect("written");
 }
 
 proptest! {
@@ -210,16 +263,29 @@ fn compile_alternating_actions_stays_short_and_shallow() {
     let policy = text.parse().expect("a policy");
     let program = check(&policy, Arch::X86_64, &[]);
     // 381 numbers: one return and one test for each, and nine tests on the path to each number.
-    assert!((763..790).contains(&program.len()) && longest_path(&program) <= 14, "{}", program.len());
+    assert!(
+        (763..790).contains(&program.len()) && longest_path(&program) <= 14,
+        "{}",
+        program.len()
+    );
 
     // The policy allows every second number.
     let mut text = head("errno:ENOSYS", "kill_process");
     for (name, number) in Arch::X86_64.syscalls() {
-        rule(&mut text, if number % 2 == 0 { "allow" } else { "trap" }, &[name], &[]);
+        rule(
+            &mut text,
+            if number % 2 == 0 { "allow" } else { "trap" },
+            &[name],
+            &[],
+        );
     }
     let program = check(&text.parse().expect("a policy"), Arch::X86_64, &[]);
     // A sequence of allow, trap, allow becomes one interval with a single number in it.
-    assert!(program.len() < 256 && longest_path(&program) <= 14, "{}", program.len());
+    assert!(
+        program.len() < 256 && longest_path(&program) <= 14,
+        "{}",
+        program.len()
+    );
 }
 
 /// The number of instructions on the longest path, without its return.
@@ -245,11 +311,23 @@ fn compile_many_conditional_rules_agrees_with_policy() {
         rule(&mut text, "allow", &[name], &[condition]);
     }
     for i in 0..300 {
-        let condition =
-            format!("{{ arg = {}, mask = 0xfff_ffff_ffff, greater = {} }}", i % 6, u64::MAX >> 22 >> (i % 40));
-        rule(&mut text, &format!("errno:{}", 100 + i), &["read"], &[condition]);
+        let condition = format!(
+            "{{ arg = {}, mask = 0xfff_ffff_ffff, greater = {} }}",
+            i % 6,
+            u64::MAX >> 22 >> (i % 40)
+        );
+        rule(
+            &mut text,
+            &format!("errno:{}", 100 + i),
+            &["read"],
+            &[condition],
+        );
     }
-    let program = check(&text.parse().expect("a policy"), Arch::X86_64, &[[5; 6], [!0 >> 40; 6]]);
+    let program = check(
+        &text.parse().expect("a policy"),
+        Arch::X86_64,
+        &[[5; 6], [!0 >> 40; 6]],
+    );
     assert!(program.len() > 2000, "{}", program.len());
 }
 
@@ -266,7 +344,11 @@ fn compile_rejects_policy_beyond_kernel_limit() {
 
 #[test]
 fn compile_small_policy_has_minimal_length() {
-    let length = |text: &str| compile(&text.parse().expect("a policy"), Arch::X86_64).expect("ok").len();
+    let length = |text: &str| {
+        compile(&text.parse().expect("a policy"), Arch::X86_64)
+            .expect("ok")
+            .len()
+    };
     // One return, because all calls have the same action.
     assert_eq!(length(&head("allow", "allow")), 1);
     // A load and a test of the architecture, and two returns.

@@ -1,6 +1,8 @@
 //! What the policies that come with the crate answer.
 
-use millibox_seccomp::{Action, Arch, Data, Program, compile, constant_action, profile, profile_names, run};
+use millibox_seccomp::{
+    Action, Arch, Data, Program, compile, constant_action, profile, profile_names, run,
+};
 
 /// What the sandbox itself calls between attaching the filter and executing the program.
 const SANDBOX_CALLS: &[&str] = &[
@@ -41,12 +43,21 @@ fn compiled(name: &str, arch: Arch) -> Program {
 fn answer(name: &str, call: &str, args: &[u64]) -> u32 {
     let mut answers = Vec::new();
     for arch in Arch::ALL {
-        let Some(nr) = arch.number(call) else { continue };
-        let mut data = Data { nr, arch: arch.audit_value(), ..Data::default() };
+        let Some(nr) = arch.number(call) else {
+            continue;
+        };
+        let mut data = Data {
+            nr,
+            arch: arch.audit_value(),
+            ..Data::default()
+        };
         data.args[..args.len()].copy_from_slice(args);
         answers.push(run(&compiled(name, arch), &data));
     }
-    assert!(answers.iter().all(|answer| *answer == answers[0]), "{call}: {answers:x?}");
+    assert!(
+        answers.iter().all(|answer| *answer == answers[0]),
+        "{call}: {answers:x?}"
+    );
     answers[0]
 }
 
@@ -57,10 +68,17 @@ fn action(text: &str) -> u32 {
 #[test]
 fn mincore_of_a_gigabyte_is_refused() {
     for name in profile_names() {
-        for (length, expected) in
-            [(1 << 20, "allow"), ((1 << 30) - 1, "allow"), (1 << 30, "errno:ENOMEM"), (1 << 44, "errno:ENOMEM")]
-        {
-            assert_eq!(answer(name, "mincore", &[0, length, 0]), action(expected), "{name}: {length}");
+        for (length, expected) in [
+            (1 << 20, "allow"),
+            ((1 << 30) - 1, "allow"),
+            (1 << 30, "errno:ENOMEM"),
+            (1 << 44, "errno:ENOMEM"),
+        ] {
+            assert_eq!(
+                answer(name, "mincore", &[0, length, 0]),
+                action(expected),
+                "{name}: {length}"
+            );
         }
     }
 }
@@ -69,11 +87,18 @@ fn mincore_of_a_gigabyte_is_refused() {
 fn mremap_of_16_gigabytes_is_refused() {
     const BOUND: u64 = 16 << 30;
     for name in profile_names() {
-        for (old_length, expected) in
-            [(1 << 20, "allow"), (BOUND - 1, "allow"), (BOUND, "errno:ENOMEM"), (1 << 46, "errno:ENOMEM")]
-        {
+        for (old_length, expected) in [
+            (1 << 20, "allow"),
+            (BOUND - 1, "allow"),
+            (BOUND, "errno:ENOMEM"),
+            (1 << 46, "errno:ENOMEM"),
+        ] {
             let args = [0, old_length, BOUND, 1];
-            assert_eq!(answer(name, "mremap", &args), action(expected), "{name}: {old_length}");
+            assert_eq!(
+                answer(name, "mremap", &args),
+                action(expected),
+                "{name}: {old_length}"
+            );
         }
     }
 }
@@ -94,11 +119,19 @@ fn madvise_with_guard_or_unknown_advice_is_refused() {
             (104, "errno:EINVAL"),
             (u64::from(u32::MAX), "errno:EINVAL"),
         ] {
-            assert_eq!(answer(name, "madvise", &[0, 1 << 40, advice]), action(expected), "{name}: {advice:#x}");
+            assert_eq!(
+                answer(name, "madvise", &[0, 1 << 40, advice]),
+                action(expected),
+                "{name}: {advice:#x}"
+            );
         }
     }
     for (name, expected) in [("default", "errno:EPERM"), ("strict", "errno:ENOSYS")] {
-        assert_eq!(answer(name, "process_madvise", &[3, 0, 1, 102]), action(expected), "{name}");
+        assert_eq!(
+            answer(name, "process_madvise", &[3, 0, 1, 102]),
+            action(expected),
+            "{name}"
+        );
     }
 }
 
@@ -114,9 +147,17 @@ fn semop_with_more_than_five_operations_is_refused() {
             (6 | 1 << 32, "errno:E2BIG"),
             (1 << 31, "errno:E2BIG"),
         ] {
-            assert_eq!(answer("default", call, &[0, 0, operations]), action(expected), "{call}: {operations:#x}");
+            assert_eq!(
+                answer("default", call, &[0, 0, operations]),
+                action(expected),
+                "{call}: {operations:#x}"
+            );
         }
-        assert_eq!(answer("strict", call, &[0, 0, 1]), action("errno:ENOSYS"), "{call}");
+        assert_eq!(
+            answer("strict", call, &[0, 0, 1]),
+            action("errno:ENOSYS"),
+            "{call}"
+        );
     }
 }
 
@@ -134,7 +175,11 @@ fn prctl_with_unknown_options_is_refused() {
             (79, "errno:EINVAL"),
             (0xffff, "errno:EINVAL"),
         ] {
-            assert_eq!(answer(name, "prctl", &[option, 1, 1 << 24]), action(expected), "{name}: {option:#x}");
+            assert_eq!(
+                answer(name, "prctl", &[option, 1, 1 << 24]),
+                action(expected),
+                "{name}: {option:#x}"
+            );
         }
     }
 }
@@ -142,7 +187,11 @@ fn prctl_with_unknown_options_is_refused() {
 #[test]
 fn futex_waitv_is_absent() {
     for name in profile_names() {
-        assert_eq!(answer(name, "futex_waitv", &[0, 128]), action("errno:ENOSYS"), "{name}");
+        assert_eq!(
+            answer(name, "futex_waitv", &[0, 128]),
+            action("errno:ENOSYS"),
+            "{name}"
+        );
     }
 }
 
@@ -161,9 +210,17 @@ fn signals_of_descriptors_are_refused() {
             (0x2800, "errno:EPERM"),
             (0x2000 | 1 << 32, "errno:EPERM"),
         ] {
-            assert_eq!(answer(name, "fcntl", &[3, F_SETFL, flags]), action(expected), "{name}: {flags:#x}");
+            assert_eq!(
+                answer(name, "fcntl", &[3, F_SETFL, flags]),
+                action(expected),
+                "{name}: {flags:#x}"
+            );
             let upper = F_SETFL | 1 << 32;
-            assert_eq!(answer(name, "fcntl", &[3, upper, flags]), action(expected), "{name}: {flags:#x}");
+            assert_eq!(
+                answer(name, "fcntl", &[3, upper, flags]),
+                action(expected),
+                "{name}: {flags:#x}"
+            );
         }
     }
     for (command, owner, expected) in [
@@ -174,28 +231,72 @@ fn signals_of_descriptors_are_refused() {
         (F_SETOWN_EX, 0x1000, "errno:EPERM"),
         (F_SETOWN_EX | 1 << 32, 0x1000, "errno:EPERM"),
     ] {
-        assert_eq!(answer("default", "fcntl", &[3, command, owner]), action(expected), "{command:#x} {owner:#x}");
-        assert_eq!(answer("strict", "fcntl", &[3, command, owner]), action("errno:EINVAL"));
+        assert_eq!(
+            answer("default", "fcntl", &[3, command, owner]),
+            action(expected),
+            "{command:#x} {owner:#x}"
+        );
+        assert_eq!(
+            answer("strict", "fcntl", &[3, command, owner]),
+            action("errno:EINVAL")
+        );
     }
 }
 
 #[test]
 fn ioctl_asks_terminals_but_does_not_change_them() {
     // TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2; SIOCATMARK.
-    let allowed = [0x5401, 0x540f, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451, 0x802c_542a, 0x8905];
+    let allowed = [
+        0x5401,
+        0x540f,
+        0x5413,
+        0x541b,
+        0x5421,
+        0x5450,
+        0x5451,
+        0x802c_542a,
+        0x8905,
+    ];
     for request in 0x5400..0x5480u64 {
-        let expected = if allowed.contains(&request) { "allow" } else { "errno:EPERM" };
+        let expected = if allowed.contains(&request) {
+            "allow"
+        } else {
+            "errno:EPERM"
+        };
         for upper in [0, 1 << 32, 0xffff_ffff << 32] {
-            assert_eq!(answer("default", "ioctl", &[0, request | upper]), action(expected), "{request:#x}");
+            assert_eq!(
+                answer("default", "ioctl", &[0, request | upper]),
+                action(expected),
+                "{request:#x}"
+            );
         }
-        assert_eq!(answer("strict", "ioctl", &[0, request]), action("errno:ENOTTY"), "{request:#x}");
+        assert_eq!(
+            answer("strict", "ioctl", &[0, request]),
+            action("errno:ENOTTY"),
+            "{request:#x}"
+        );
     }
     for request in allowed {
-        assert_eq!(answer("default", "ioctl", &[0, request]), action("allow"), "{request:#x}");
+        assert_eq!(
+            answer("default", "ioctl", &[0, request]),
+            action("allow"),
+            "{request:#x}"
+        );
     }
     // TCSETS2, TCSETSW2, TCSETSF2; TIOCSPTLCK, TIOCSIG; with a size that the kernel would not know.
-    for request in [0x402c_542b, 0x402c_542c, 0x402c_542d, 0x4004_5431, 0x4004_5436, 0x4004_5412] {
-        assert_eq!(answer("default", "ioctl", &[0, request]), action("errno:EPERM"), "{request:#x}");
+    for request in [
+        0x402c_542b,
+        0x402c_542c,
+        0x402c_542d,
+        0x4004_5431,
+        0x4004_5436,
+        0x4004_5412,
+    ] {
+        assert_eq!(
+            answer("default", "ioctl", &[0, request]),
+            action("errno:EPERM"),
+            "{request:#x}"
+        );
     }
 }
 
@@ -211,9 +312,17 @@ fn limits_on_cores_stay_and_are_told_to_be_set() {
             // Asking.
             ("prlimit64", &[0, 4, 0, 0x2000], "allow"),
             ("prlimit64", &[0, 7, 0x1000, 0], "allow"),
-            ("prctl", &[0x5356_4d41, 0, 0x1000, 4096, 0x2000], "errno:EINVAL"),
+            (
+                "prctl",
+                &[0x5356_4d41, 0, 0x1000, 4096, 0x2000],
+                "errno:EINVAL",
+            ),
         ] {
-            assert_eq!(answer(name, call, args), action(expected), "{name}: {call} {args:x?}");
+            assert_eq!(
+                answer(name, call, args),
+                action(expected),
+                "{name}: {call} {args:x?}"
+            );
         }
     }
 }
@@ -227,7 +336,11 @@ fn every_profile_compiles_under_its_own_name() {
         for arch in Arch::ALL {
             let program = compiled(name, arch);
             println!("{name} on {arch}: {} instructions", program.len());
-            assert!(program.len() <= 220, "{name} on {arch}: {} instructions", program.len());
+            assert!(
+                program.len() <= 220,
+                "{name} on {arch}: {} instructions",
+                program.len()
+            );
             assert_eq!(Program::from_bytes(&program.as_bytes()), Ok(program));
         }
     }
@@ -253,12 +366,25 @@ fn the_sandbox_can_do_its_work() {
 
 #[test]
 fn common_calls_are_constant() {
-    let calls = ["read", "write", "mmap", "openat", "close", "futex", "epoll_pwait", "munmap"];
+    let calls = [
+        "read",
+        "write",
+        "mmap",
+        "openat",
+        "close",
+        "futex",
+        "epoll_pwait",
+        "munmap",
+    ];
     for arch in Arch::ALL {
         let program = compiled("default", arch);
         for call in calls {
             let nr = arch.number(call).expect(call);
-            assert_eq!(constant_action(&program, arch, nr), Some(Action::Allow.value()), "{arch}: {call}");
+            assert_eq!(
+                constant_action(&program, arch, nr),
+                Some(Action::Allow.value()),
+                "{arch}: {call}"
+            );
         }
     }
 }
@@ -322,7 +448,11 @@ fn only_calls_with_conditions_read_arguments() {
                 .filter(|&(_, nr)| constant_action(&program, arch, nr).is_none())
                 .map(|(name, _)| name)
                 .collect();
-            let expected: Vec<&str> = expected.iter().copied().filter(|call| arch.number(call).is_some()).collect();
+            let expected: Vec<&str> = expected
+                .iter()
+                .copied()
+                .filter(|call| arch.number(call).is_some())
+                .collect();
             assert_eq!(reading, expected, "{name} on {arch}");
         }
     }
@@ -334,13 +464,21 @@ fn with_a_loopback_there_are_three_families_more() {
         for arch in Arch::ALL {
             let policy = millibox_seccomp::profile_with_loopback(name).expect("a profile");
             assert_eq!(policy.name(), name);
-            let (with, without) = (compile(&policy, arch).expect("short enough"), compiled(name, arch));
+            let (with, without) = (
+                compile(&policy, arch).expect("short enough"),
+                compiled(name, arch),
+            );
             for (call, nr) in arch.syscalls() {
                 for family in [0, 1, 2, 3, 10, 16, 17, 40, 2 | 1 << 32, u64::MAX] {
                     // Of the type, TCP; UDP, which streams do not have, ICMP, SCTP, MPTCP.
                     for protocol in [0, 6, 17, 6 | 1 << 32, 1, 132, 262] {
                         let args = [family, 1, protocol, 0, 0, 0];
-                        let data = Data { nr, arch: arch.audit_value(), args, ..Data::default() };
+                        let data = Data {
+                            nr,
+                            arch: arch.audit_value(),
+                            args,
+                            ..Data::default()
+                        };
                         let internet = [2, 10].contains(&(family as u32));
                         let routes = family == 16 && protocol == 0;
                         let new = ["socket", "socketpair"].contains(&call) && (internet || routes);
@@ -350,7 +488,11 @@ fn with_a_loopback_there_are_three_families_more() {
                             _ if inside == "allow" => action("errno:EPROTONOSUPPORT"),
                             _ => action(inside),
                         };
-                        assert_eq!(run(&with, &data), expected, "{name} on {arch}: {call} {family:#x} {protocol:#x}");
+                        assert_eq!(
+                            run(&with, &data),
+                            expected,
+                            "{name} on {arch}: {call} {family:#x} {protocol:#x}"
+                        );
                     }
                 }
             }
@@ -374,7 +516,12 @@ fn with_a_loopback_there_are_streams_and_datagrams() {
                             _ => "errno:EPROTONOSUPPORT",
                         };
                         let args = [family, of_type | flags, protocol, 0, 0, 0];
-                        let data = Data { nr, arch: arch.audit_value(), args, ..Data::default() };
+                        let data = Data {
+                            nr,
+                            arch: arch.audit_value(),
+                            args,
+                            ..Data::default()
+                        };
                         assert_eq!(run(&program, &data), action(expected), "{arch}: {args:x?}");
                     }
                 }
@@ -382,8 +529,18 @@ fn with_a_loopback_there_are_streams_and_datagrams() {
         }
         // TCP_ULP; TCP_NODELAY, TCP_CONGESTION.
         let nr = arch.number("setsockopt").expect("setsockopt");
-        for (option, expected) in [(31, "errno:ENOENT"), (31 | 1 << 32, "errno:ENOENT"), (1, "allow"), (13, "allow")] {
-            let data = Data { nr, arch: arch.audit_value(), args: [3, 6, option, 0, 0, 0], ..Data::default() };
+        for (option, expected) in [
+            (31, "errno:ENOENT"),
+            (31 | 1 << 32, "errno:ENOENT"),
+            (1, "allow"),
+            (13, "allow"),
+        ] {
+            let data = Data {
+                nr,
+                arch: arch.audit_value(),
+                args: [3, 6, option, 0, 0, 0],
+                ..Data::default()
+            };
             assert_eq!(run(&program, &data), action(expected), "{arch}: {option}");
         }
     }
@@ -397,12 +554,36 @@ fn with_a_loopback_interfaces_can_be_read() {
         let nr = arch.number("ioctl").expect("ioctl");
         // SIOCGIFNAME, SIOCGIFCONF, SIOCGIFHWADDR, SIOCGIFINDEX; FIONREAD. SIOCGSTAMP; a bridge.
         for (requests, expected) in [
-            (&[0x8910, 0x8912, 0x8927, 0x8933, 0x8933 | 1 << 32, 0x541b][..], "allow"),
-            (&[0x8906, 0x8907, 0x8010_8906, 0x8010_8907, 0x890b, 0x8934, 0x8940, 0x8912 << 32], "errno:ENOTTY"),
+            (
+                &[0x8910, 0x8912, 0x8927, 0x8933, 0x8933 | 1 << 32, 0x541b][..],
+                "allow",
+            ),
+            (
+                &[
+                    0x8906,
+                    0x8907,
+                    0x8010_8906,
+                    0x8010_8907,
+                    0x890b,
+                    0x8934,
+                    0x8940,
+                    0x8912 << 32,
+                ],
+                "errno:ENOTTY",
+            ),
         ] {
             for &request in requests {
-                let data = Data { nr, arch: arch.audit_value(), args: [3, request, 0, 0, 0, 0], ..Data::default() };
-                assert_eq!(run(&program, &data), action(expected), "{arch}: {request:#x}");
+                let data = Data {
+                    nr,
+                    arch: arch.audit_value(),
+                    args: [3, request, 0, 0, 0, 0],
+                    ..Data::default()
+                };
+                assert_eq!(
+                    run(&program, &data),
+                    action(expected),
+                    "{arch}: {request:#x}"
+                );
             }
         }
     }
@@ -413,12 +594,28 @@ fn numbers_nobody_named() {
     for name in profile_names() {
         for arch in Arch::ALL {
             let program = compiled(name, arch);
-            for nr in [470, 600, 1000, 0x3fff_ffff, 0x4000_0000, 0x4000_0001, 0x7fff_ffff, u32::MAX] {
+            for nr in [
+                470,
+                600,
+                1000,
+                0x3fff_ffff,
+                0x4000_0000,
+                0x4000_0001,
+                0x7fff_ffff,
+                u32::MAX,
+            ] {
                 let answer = constant_action(&program, arch, nr);
-                assert_eq!(answer, Some(action("errno:ENOSYS")), "{name} on {arch}: {nr:#x}");
+                assert_eq!(
+                    answer,
+                    Some(action("errno:ENOSYS")),
+                    "{name} on {arch}: {nr:#x}"
+                );
             }
             for foreign in [0, 0x4000_0003, 0x4000_0028, u32::MAX] {
-                let data = Data { arch: foreign, ..Data::default() };
+                let data = Data {
+                    arch: foreign,
+                    ..Data::default()
+                };
                 assert_eq!(run(&program, &data), action("kill_process"));
             }
         }
@@ -428,7 +625,11 @@ fn numbers_nobody_named() {
 #[test]
 fn default_answers() {
     let answers = |call: &str, args: &[u64], expected: &str| {
-        assert_eq!(answer("default", call, args), action(expected), "{call} {args:x?}");
+        assert_eq!(
+            answer("default", call, args),
+            action(expected),
+            "{call} {args:x?}"
+        );
     };
     // fork by glibc, a thread by glibc, vfork by posix_spawn.
     for flags in [0x0120_0011, 0x003d_0f00, 0x4111, 17] {
@@ -438,17 +639,28 @@ fn default_answers() {
         answers("clone", &[1 << bit | 17], "errno:EPERM");
     }
     // CLONE_FILES, alone, with CLONE_VM, with all that makes a thread.
-    for (flags, expected) in
-        [(0x411, "errno:EINVAL"), (0x511, "errno:EINVAL"), (0x400 | 1 << 40, "errno:EINVAL"), (0x3d_0f00, "allow")]
-    {
+    for (flags, expected) in [
+        (0x411, "errno:EINVAL"),
+        (0x511, "errno:EINVAL"),
+        (0x400 | 1 << 40, "errno:EINVAL"),
+        (0x3d_0f00, "allow"),
+    ] {
         answers("clone", &[flags], expected);
     }
     // The bit of CLONE_NEWTIME belongs to the exit signal.
     answers("clone", &[0x80], "allow");
-    for call in ["unshare", "setns", "mount", "fsopen", "ptrace", "bpf", "keyctl", "reboot", "sync"] {
+    for call in [
+        "unshare", "setns", "mount", "fsopen", "ptrace", "bpf", "keyctl", "reboot", "sync",
+    ] {
         answers(call, &[], "errno:EPERM");
     }
-    for call in ["clone3", "io_uring_setup", "io_uring_enter", "inotify_init1", "memfd_secret"] {
+    for call in [
+        "clone3",
+        "io_uring_setup",
+        "io_uring_enter",
+        "inotify_init1",
+        "memfd_secret",
+    ] {
         answers(call, &[], "errno:ENOSYS");
     }
     for family in [1, 1 | 0xffff_ffff << 32] {
@@ -465,11 +677,41 @@ fn default_answers() {
     }
     let refused = [
         // FIBMAP, FIGETBSZ, FS_IOC_GETFSMAP, FIEMAP, GETFSUUID, GETFSSYSFSPATH, GETVERSION, GETFLAGS, FICLONE.
-        &[1, 2, 0xc0c0_583b, 0xc020_660b, 0x8011_1500, 0x8081_1501, 0x8008_7601, 0x8008_6601, 0x4004_9409][..],
+        &[
+            1,
+            2,
+            0xc0c0_583b,
+            0xc020_660b,
+            0x8011_1500,
+            0x8081_1501,
+            0x8008_7601,
+            0x8008_6601,
+            0x4004_9409,
+        ][..],
         // SIOCGSTAMP and SIOCGSTAMPNS, old and new; bridges, VLANs; interfaces; ethtool.
-        &[0x8906, 0x8907, 0x8010_8906, 0x8010_8907, 0x8940, 0x8941, 0x8982, 0x8983, 0x89a0, 0x89a1, 0x8912, 0x8946],
+        &[
+            0x8906,
+            0x8907,
+            0x8010_8906,
+            0x8010_8907,
+            0x8940,
+            0x8941,
+            0x8982,
+            0x8983,
+            0x89a0,
+            0x89a1,
+            0x8912,
+            0x8946,
+        ],
         // TUNSETIFF; of pidfds, namespaces, epoll.
-        &[0x4004_54ca, 0xc040_ff0b, 0xb703, 0x4008_8a01, 0, 0x5412 << 32],
+        &[
+            0x4004_54ca,
+            0xc040_ff0b,
+            0xb703,
+            0x4008_8a01,
+            0,
+            0x5412 << 32,
+        ],
     ];
     for &request in refused.into_iter().flatten() {
         answers("ioctl", &[0, request], "errno:ENOTTY");
@@ -486,9 +728,12 @@ fn default_answers() {
         answers("fcntl", &[3, command], "errno:EINVAL");
     }
     // F_SEAL_SEAL, SHRINK, GROW, WRITE, FUTURE_WRITE, EXEC.
-    for (seals, expected) in
-        [(0x17, "allow"), (8, "errno:EINVAL"), (0x2f, "errno:EINVAL"), (0x20 | 1 << 32, "errno:EINVAL")]
-    {
+    for (seals, expected) in [
+        (0x17, "allow"),
+        (8, "errno:EINVAL"),
+        (0x2f, "errno:EINVAL"),
+        (0x20 | 1 << 32, "errno:EINVAL"),
+    ] {
         answers("fcntl", &[3, 1033, seals], expected);
         answers("fcntl", &[3, 1030, seals], "allow");
     }
@@ -503,41 +748,75 @@ fn default_answers() {
         (25 | 1 << 32, "errno:EINVAL"),
     ] {
         answers("madvise", &[0, 4096, advice], expected);
-        assert_eq!(answer("strict", "madvise", &[0, 4096, advice]), action(expected));
+        assert_eq!(
+            answer("strict", "madvise", &[0, 4096, advice]),
+            action(expected)
+        );
     }
-    for (option, expected) in
-        [(15, "allow"), (68, "allow"), (62, "errno:EPERM"), (67, "errno:EINVAL"), (67 | 1 << 32, "errno:EINVAL")]
-    {
+    for (option, expected) in [
+        (15, "allow"),
+        (68, "allow"),
+        (62, "errno:EPERM"),
+        (67, "errno:EINVAL"),
+        (67 | 1 << 32, "errno:EINVAL"),
+    ] {
         answers("prctl", &[option], expected);
         assert_eq!(answer("strict", "prctl", &[option]), action(expected));
     }
-    for (flags, expected) in [(0, "allow"), (7, "allow"), (8, "errno:EOPNOTSUPP"), (9 | 1 << 40, "errno:EOPNOTSUPP")] {
+    for (flags, expected) in [
+        (0, "allow"),
+        (7, "allow"),
+        (8, "errno:EOPNOTSUPP"),
+        (9 | 1 << 40, "errno:EOPNOTSUPP"),
+    ] {
         answers("preadv2", &[3, 0, 1, 0, 0, flags], expected);
     }
     for call in ["fsync", "fdatasync", "sync_file_range"] {
         answers(call, &[3, 0, 1, 7], "errno:0");
     }
     // MS_ASYNC, MS_INVALIDATE, MS_SYNC.
-    for (flags, expected) in [(1, "allow"), (2, "allow"), (4, "errno:0"), (6, "errno:0"), (4 | 1 << 32, "errno:0")] {
+    for (flags, expected) in [
+        (1, "allow"),
+        (2, "allow"),
+        (4, "errno:0"),
+        (6, "errno:0"),
+        (4 | 1 << 32, "errno:0"),
+    ] {
         answers("msync", &[0, 4096, flags], expected);
-        assert_eq!(answer("strict", "msync", &[0, 4096, flags]), action(expected));
+        assert_eq!(
+            answer("strict", "msync", &[0, 4096, flags]),
+            action(expected)
+        );
     }
-    for (flags, expected) in
-        [(0, "allow"), (0x10, "allow"), (2, "errno:EOPNOTSUPP"), (0x14 | 1 << 40, "errno:EOPNOTSUPP")]
-    {
+    for (flags, expected) in [
+        (0, "allow"),
+        (0x10, "allow"),
+        (2, "errno:EOPNOTSUPP"),
+        (0x14 | 1 << 40, "errno:EOPNOTSUPP"),
+    ] {
         answers("pwritev2", &[3, 0, 1, 0, 0, flags], expected);
-        assert_eq!(answer("strict", "pwritev2", &[3, 0, 1, 0, 0, flags]), action(expected));
+        assert_eq!(
+            answer("strict", "pwritev2", &[3, 0, 1, 0, 0, flags]),
+            action(expected)
+        );
     }
     // SECCOMP_SET_MODE_STRICT, SET_MODE_FILTER, GET_ACTION_AVAIL.
-    for (operation, expected) in
-        [(0, "allow"), (1, "errno:EINVAL"), (1 | 1 << 32, "errno:EINVAL"), (2, "allow"), (3, "allow")]
-    {
+    for (operation, expected) in [
+        (0, "allow"),
+        (1, "errno:EINVAL"),
+        (1 | 1 << 32, "errno:EINVAL"),
+        (2, "allow"),
+        (3, "allow"),
+    ] {
         answers("seccomp", &[operation, 0], expected);
     }
     // PR_SET_SECCOMP, PR_GET_SECCOMP.
-    for (option, mode, expected) in
-        [(22, 1, "allow"), (22, 2, "errno:EINVAL"), (22 | 1 << 32, 2 | 1 << 32, "errno:EINVAL"), (21, 2, "allow")]
-    {
+    for (option, mode, expected) in [
+        (22, 1, "allow"),
+        (22, 2, "errno:EINVAL"),
+        (22 | 1 << 32, 2 | 1 << 32, "errno:EINVAL"),
+        (21, 2, "allow"),
+    ] {
         answers("prctl", &[option, mode], expected);
     }
     // FALLOC_FL_KEEP_SIZE, PUNCH_HOLE, COLLAPSE_RANGE, ZERO_RANGE, INSERT_RANGE.
@@ -553,14 +832,24 @@ fn default_answers() {
     ] {
         answers("fallocate", &[3, mode], expected);
     }
-    for (advice, expected) in [(0, "allow"), (3, "allow"), (4, "errno:0"), (4 | 1 << 32, "errno:0"), (5, "allow")] {
+    for (advice, expected) in [
+        (0, "allow"),
+        (3, "allow"),
+        (4, "errno:0"),
+        (4 | 1 << 32, "errno:0"),
+        (5, "allow"),
+    ] {
         answers("fadvise64", &[3, 0, 0, advice], expected);
     }
     answers("sched_setaffinity", &[0, 8], "errno:EPERM");
     for call in ["sched_setattr", "sched_setscheduler", "sched_setparam"] {
-        for (pid, expected) in
-            [(0, "allow"), (2, "allow"), (1 << 32, "allow"), (1, "errno:EPERM"), (1 | 1 << 32, "errno:EPERM")]
-        {
+        for (pid, expected) in [
+            (0, "allow"),
+            (2, "allow"),
+            (1 << 32, "allow"),
+            (1, "errno:EPERM"),
+            (1 | 1 << 32, "errno:EPERM"),
+        ] {
             answers(call, &[pid], expected);
         }
     }
@@ -589,12 +878,23 @@ fn default_answers() {
 #[test]
 fn strict_answers() {
     let answers = |call: &str, args: &[u64], expected: &str| {
-        assert_eq!(answer("strict", call, args), action(expected), "{call} {args:x?}");
+        assert_eq!(
+            answer("strict", call, args),
+            action(expected),
+            "{call} {args:x?}"
+        );
     };
     for call in ["clone", "fork", "vfork", "socket", "socketpair"] {
         answers(call, &[17], "errno:EPERM");
     }
-    for call in ["clone3", "openat2", "connect", "ptrace", "mount", "memfd_create"] {
+    for call in [
+        "clone3",
+        "openat2",
+        "connect",
+        "ptrace",
+        "mount",
+        "memfd_create",
+    ] {
         answers(call, &[], "errno:ENOSYS");
     }
     answers("openat", &[0, 0, 0x8_0000], "allow");
@@ -603,7 +903,10 @@ fn strict_answers() {
         answers("openat", &[0, 0, flags], "errno:EACCES");
         answers("open", &[0, flags], "errno:EACCES");
     }
-    for (name, call, args) in [("EPERM", "prctl", [62, 0, 0, 0, 0, 0]), ("EOPNOTSUPP", "preadv2", [3, 0, 1, 0, 0, 8])] {
+    for (name, call, args) in [
+        ("EPERM", "prctl", [62, 0, 0, 0, 0, 0]),
+        ("EOPNOTSUPP", "preadv2", [3, 0, 1, 0, 0, 8]),
+    ] {
         answers(call, &args, &format!("errno:{name}"));
         answers(call, &[15], "allow");
     }

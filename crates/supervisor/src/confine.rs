@@ -64,8 +64,9 @@ pub fn spawner() -> Result<(), String> {
 pub fn supervisor() -> Result<u32, String> {
     keep_capabilities(0)?;
     let procfs = directory("/proc")?;
-    let landlock = landlock::restrict(&[(procfs.as_fd(), landlock::READ_FILE | landlock::READ_DIR)])
-        .map_err(failed("restrict ourselves by landlock"))?;
+    let landlock =
+        landlock::restrict(&[(procfs.as_fd(), landlock::READ_FILE | landlock::READ_DIR)])
+            .map_err(failed("restrict ourselves by landlock"))?;
     drop(procfs);
     Ok(landlock)
 }
@@ -81,16 +82,23 @@ pub fn keeper(cgroups: &[String]) -> Result<(), String> {
     if rustix::process::geteuid().is_root() {
         // Without SETPCAP (in a container, say) the set stays; no_new_privs makes it meaningless.
         let _ = drop_bounding_set(KEEPER_HAS);
-        calls::set_capabilities(KEEPER_HAS & permitted_capabilities()?).map_err(failed("drop capabilities"))?;
+        calls::set_capabilities(KEEPER_HAS & permitted_capabilities()?)
+            .map_err(failed("drop capabilities"))?;
     }
-    let directories: Vec<OwnedFd> = cgroups.iter().map(|path| directory(path)).collect::<Result<_, String>>()?;
+    let directories: Vec<OwnedFd> = cgroups
+        .iter()
+        .map(|path| directory(path))
+        .collect::<Result<_, String>>()?;
     let rights = landlock::READ_FILE
         | landlock::READ_DIR
         | landlock::WRITE_FILE
         | landlock::TRUNCATE
         | landlock::MAKE_DIR
         | landlock::REMOVE_DIR;
-    let allowed: Vec<_> = directories.iter().map(|directory| (directory.as_fd(), rights)).collect();
+    let allowed: Vec<_> = directories
+        .iter()
+        .map(|directory| (directory.as_fd(), rights))
+        .collect();
     landlock::restrict(&allowed).map_err(failed("restrict ourselves by landlock"))?;
     drop(allowed);
     drop(directories);
@@ -98,16 +106,22 @@ pub fn keeper(cgroups: &[String]) -> Result<(), String> {
 }
 
 fn permitted_capabilities() -> Result<u64, String> {
-    let sets = rustix::thread::capabilities(None).map_err(|errno| format!("cannot read capabilities: {errno}"))?;
+    let sets = rustix::thread::capabilities(None)
+        .map_err(|errno| format!("cannot read capabilities: {errno}"))?;
     Ok(sets.permitted.bits())
 }
 
 fn directory(path: &str) -> Result<OwnedFd, String> {
-    rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|errno| format!("cannot open {path}: {errno}"))
+    rustix::fs::open(
+        path,
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .map_err(|errno| format!("cannot open {path}: {errno}"))
 }
 
-const ATTACH: &str = "attach our own seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)";
+const ATTACH: &str =
+    "attach our own seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)";
 
 /// How a process of ours was ended by a signal, in words.
 pub fn killed_by(signal: i32) -> String {

@@ -49,19 +49,28 @@ impl Cpus {
     ///
     /// # Errors
     /// In words: CPUs were asked for that cannot be used.
-    pub fn take(asked: &[usize], slots: usize, runners_per_slot: usize, pin: bool) -> Result<Cpus, String> {
+    pub fn take(
+        asked: &[usize],
+        slots: usize,
+        runners_per_slot: usize,
+        pin: bool,
+    ) -> Result<Cpus, String> {
         let _ = calls::set_affinity(&[u64::MAX; MOST_CPUS / 64]);
         let machine = affinity();
         let mut allowed = machine.clone();
         if asked.is_empty() {
-            let isolated = std::fs::read_to_string("/sys/devices/system/cpu/isolated").unwrap_or_default();
+            let isolated =
+                std::fs::read_to_string("/sys/devices/system/cpu/isolated").unwrap_or_default();
             let isolated = numbers_of(&isolated);
             allowed.retain(|cpu| !isolated.contains(cpu));
             if allowed.is_empty() {
                 allowed.clone_from(&machine);
             }
         } else {
-            if let Some(cpu) = asked.iter().find(|cpu| !machine.is_empty() && !machine.contains(cpu)) {
+            if let Some(cpu) = asked
+                .iter()
+                .find(|cpu| !machine.is_empty() && !machine.contains(cpu))
+            {
                 return Err(format!(
                     "--cpus: there is no CPU {cpu} that we may use, only {machine:?}: name some of those"
                 ));
@@ -72,10 +81,24 @@ impl Cpus {
             && let Err(errno) = calls::set_affinity(&mask_of(&allowed))
             && !asked.is_empty()
         {
-            return Err(format!("--cpus: cannot use CPUs {allowed:?}: {}", errno_text(errno)));
+            return Err(format!(
+                "--cpus: cannot use CPUs {allowed:?}: {}",
+                errno_text(errno)
+            ));
         }
-        let count = if machine.is_empty() { at_least_one() } else { machine.len() };
-        Ok(Cpus::of(allowed, calls::current_cpu(), count, slots, runners_per_slot, pin))
+        let count = if machine.is_empty() {
+            at_least_one()
+        } else {
+            machine.len()
+        };
+        Ok(Cpus::of(
+            allowed,
+            calls::current_cpu(),
+            count,
+            slots,
+            runners_per_slot,
+            pin,
+        ))
     }
 
     /// Unless slots are pinned, runners begin with the CPU that we are on, which the scheduler has just chosen for us: of many
@@ -91,11 +114,28 @@ impl Cpus {
         if allowed.last().is_some_and(|&cpu| cpu >= NAMEABLE) {
             allowed.clear();
         }
-        let first = allowed.iter().position(|&cpu| Some(cpu) == here && !pin).unwrap_or(0);
+        let first = allowed
+            .iter()
+            .position(|&cpu| Some(cpu) == here && !pin)
+            .unwrap_or(0);
         let mask = mask_of(&allowed);
         let is_lone = slots == 1 && !pin && allowed.len() > 1;
-        let of_runs = mask_of(allowed.get(first..=first).filter(|_| is_lone).unwrap_or_default());
-        Cpus { allowed, first, machine, slots, runners_per_slot: runners_per_slot.max(1), pin, mask, of_runs }
+        let of_runs = mask_of(
+            allowed
+                .get(first..=first)
+                .filter(|_| is_lone)
+                .unwrap_or_default(),
+        );
+        Cpus {
+            allowed,
+            first,
+            machine,
+            slots,
+            runners_per_slot: runners_per_slot.max(1),
+            pin,
+            mask,
+            of_runs,
+        }
     }
 
     /// For who cannot say which process a target is: a lone slot's runs begin where their runners are.
@@ -120,7 +160,9 @@ impl Cpus {
             None if self.pin || self.slots >= count => slot,
             None => index,
         };
-        self.allowed.get((self.first + number).checked_rem(count)?).copied()
+        self.allowed
+            .get((self.first + number).checked_rem(count)?)
+            .copied()
     }
 
     /// Above all their numbers.
@@ -143,7 +185,11 @@ impl Cpus {
     pub fn at_once(&self, named: Option<&[u64]>, may_choose: bool) -> u64 {
         let at_once = match named {
             _ if may_choose => self.machine,
-            Some(mask) => mask.iter().map(|word| word.count_ones() as usize).sum::<usize>().min(self.machine),
+            Some(mask) => mask
+                .iter()
+                .map(|word| word.count_ones() as usize)
+                .sum::<usize>()
+                .min(self.machine),
             None if self.allowed.is_empty() => self.machine,
             None if self.pin => 1,
             None => self.allowed.len(),
@@ -160,7 +206,8 @@ pub fn may_choose(seccomp: Option<&Program>) -> bool {
 /// Whether a program may make namespaces: by unshare(2), or by clone3(2), whose arguments no seccomp program sees. (One that
 /// looks at the flags of clone(2) for this refuses those two.)
 pub fn may_make_namespaces(seccomp: Option<&Program>) -> bool {
-    may_call(seccomp, libc::SYS_unshare as u32, [310, 337]) || may_call(seccomp, libc::SYS_clone3 as u32, [435, 435])
+    may_call(seccomp, libc::SYS_unshare as u32, [310, 337])
+        || may_call(seccomp, libc::SYS_clone3 as u32, [435, 435])
 }
 
 /// Whether a program may make a call, which has these numbers for i386 and 32-bit Arm.
@@ -168,12 +215,30 @@ fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bo
     let Some(program) = seccomp else { return true };
     let native = Arch::native().audit_value();
     // The ways of x32, i386 and 32-bit Arm (arch/x86/entry/syscalls, arch/arm64/tools/syscall_32.tbl).
-    let ways = [(native, number), (native, number | 0x4000_0000), (0x4000_0003, i386), (0x4000_0028, arm)];
+    let ways = [
+        (native, number),
+        (native, number | 0x4000_0000),
+        (0x4000_0003, i386),
+        (0x4000_0028, arm),
+    ];
     let refused = |action: u32| matches!(action & 0xffff_0000, 0 | 0x0005_0000 | 0x8000_0000);
     // Of the caller itself, of another process. A program that looks at arguments may let others pass than these.
-    let calls = [[0; 6], [1, u64::MAX, u64::MAX, u64::MAX, u64::MAX, u64::MAX]];
+    let calls = [
+        [0; 6],
+        [1, u64::MAX, u64::MAX, u64::MAX, u64::MAX, u64::MAX],
+    ];
     !ways.iter().all(|&(arch, nr)| {
-        calls.iter().all(|&args| refused(millibox_seccomp::run(program, &Data { nr, arch, args, ..Data::default() })))
+        calls.iter().all(|&args| {
+            refused(millibox_seccomp::run(
+                program,
+                &Data {
+                    nr,
+                    arch,
+                    args,
+                    ..Data::default()
+                },
+            ))
+        })
     }) || millibox_seccomp::constant_action(program, Arch::native(), number).is_none()
 }
 
@@ -181,7 +246,10 @@ fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bo
 fn affinity() -> Vec<usize> {
     let mut mask = [0u64; MOST_CPUS / 64];
     let words = calls::get_affinity(&mut mask).unwrap_or(0);
-    let is_set = |&cpu: &usize| mask.get(cpu / 64).is_some_and(|word| word & 1 << (cpu % 64) != 0);
+    let is_set = |&cpu: &usize| {
+        mask.get(cpu / 64)
+            .is_some_and(|word| word & 1 << (cpu % 64) != 0)
+    };
     (0..words * 64).filter(is_set).collect()
 }
 
@@ -191,7 +259,12 @@ fn at_least_one() -> usize {
 
 /// The numbers of a list such as `0,2-5` (cpuset(7), "List format").
 fn numbers_of(list: &str) -> Vec<usize> {
-    let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&cpu| cpu < MOST_CPUS);
+    let number = |text: &str| {
+        text.trim()
+            .parse::<usize>()
+            .ok()
+            .filter(|&cpu| cpu < MOST_CPUS)
+    };
     let range = |part: &str| match part.split_once('-') {
         Some((first, last)) => Some(number(first)?..=number(last)?),
         None => number(part).map(|one| one..=one),
@@ -216,9 +289,17 @@ mod tests {
     use super::*;
     use millibox_seccomp::{compile, profile};
 
-    fn runners(allowed: &[usize], here: usize, slots: usize, runners: usize, pin: bool) -> Vec<usize> {
+    fn runners(
+        allowed: &[usize],
+        here: usize,
+        slots: usize,
+        runners: usize,
+        pin: bool,
+    ) -> Vec<usize> {
         let cpus = Cpus::of(allowed.to_vec(), Some(here), 64, slots, runners, pin);
-        (0..slots * runners).filter_map(|index| cpus.of_runner(index)).collect()
+        (0..slots * runners)
+            .filter_map(|index| cpus.of_runner(index))
+            .collect()
     }
 
     #[test]
@@ -229,9 +310,15 @@ mod tests {
         let mut cpus = Cpus::of(vec![1, 2, 3], Some(2), 4, 1, 3, false);
         assert_eq!(cpus.of_runs(), Some([0b100].as_slice()));
         cpus.begin_at_runners();
-        assert_eq!((cpus.of_runs(), cpus.of_runner(0), cpus.of_runner(1)), (None, Some(2), Some(3)));
+        assert_eq!(
+            (cpus.of_runs(), cpus.of_runner(0), cpus.of_runner(1)),
+            (None, Some(2), Some(3))
+        );
         for (slots, pin) in [(1, true), (2, false)] {
-            assert_eq!(Cpus::of(vec![1, 2, 3], Some(2), 4, slots, 3, pin).of_runs(), None);
+            assert_eq!(
+                Cpus::of(vec![1, 2, 3], Some(2), 4, slots, 3, pin).of_runs(),
+                None
+            );
         }
     }
 
@@ -252,7 +339,10 @@ mod tests {
     fn where_cpus_are_not_known_nobody_is_held() {
         for allowed in [vec![], vec![0, 1024]] {
             let cpus = Cpus::of(allowed, Some(0), 2000, 2, 2, true);
-            assert_eq!((cpus.of_runner(0), cpus.of_programs(), cpus.end()), (None, None, 0));
+            assert_eq!(
+                (cpus.of_runner(0), cpus.of_programs(), cpus.end()),
+                (None, None, 0)
+            );
             assert_eq!(cpus.at_once(None, false), 2000);
         }
     }
@@ -264,18 +354,26 @@ mod tests {
         assert_eq!(one.at_once(Some(&[0b1110]), false), 3);
         assert_eq!(one.at_once(Some(&[u64::MAX]), false), 8);
         assert_eq!(one.at_once(None, true), 8);
-        assert_eq!(Cpus::of(vec![2, 3], Some(2), 8, 1, 3, false).at_once(None, false), 2);
+        assert_eq!(
+            Cpus::of(vec![2, 3], Some(2), 8, 1, 3, false).at_once(None, false),
+            2
+        );
     }
 
     #[test]
     fn the_profiles_let_nobody_choose() {
         for name in ["default", "strict"] {
-            let program = compile(&profile(name).expect("a profile"), Arch::native()).expect("a program");
+            let program =
+                compile(&profile(name).expect("a profile"), Arch::native()).expect("a program");
             assert!(!may_choose(Some(&program)), "{name}");
         }
         assert!(may_choose(None));
-        let policy = "name = \"x\"\ndescription = \"x\"\ndefault = \"allow\"\n".parse().expect("a policy");
-        assert!(may_choose(Some(&compile(&policy, Arch::native()).expect("a program"))));
+        let policy = "name = \"x\"\ndescription = \"x\"\ndefault = \"allow\"\n"
+            .parse()
+            .expect("a policy");
+        assert!(may_choose(Some(
+            &compile(&policy, Arch::native()).expect("a program")
+        )));
     }
 
     #[test]
@@ -283,6 +381,9 @@ mod tests {
         assert_eq!(numbers_of("\n"), [0; 0]);
         assert_eq!(numbers_of("1,3-5\n"), [1, 3, 4, 5]);
         assert_eq!(mask_of(&[0, 65]), [1, 2]);
-        assert_eq!(Cpus::of(vec![2, 3], None, 4, 1, 3, false).of_programs(), Some([0b1100].as_slice()));
+        assert_eq!(
+            Cpus::of(vec![2, 3], None, 4, 1, 3, false).of_programs(),
+            Some([0b1100].as_slice())
+        );
     }
 }

@@ -40,7 +40,10 @@ impl Memory {
         let file = memory::shared_file::<Shared>()?;
         let shared: &'static Shared = memory::map_shared(file.as_fd())?;
         shared.standing.clear();
-        Ok(Memory { shared, file: Rc::new(file) })
+        Ok(Memory {
+            shared,
+            file: Rc::new(file),
+        })
     }
 }
 
@@ -100,14 +103,26 @@ pub struct Standing {
 impl Standing {
     /// Nothing is limited.
     pub fn clear(&self) {
-        for limit in [&self.memory, &self.swap, &self.processes, &self.quota, &self.least_memory] {
+        for limit in [
+            &self.memory,
+            &self.swap,
+            &self.processes,
+            &self.quota,
+            &self.least_memory,
+        ] {
             limit.store(UNLIMITED, Relaxed);
         }
     }
 
     /// Another memory cgroup, without limits; what its counters say is not known.
     pub fn forget_memory(&self) {
-        for unknown in [&self.memory, &self.swap, &self.least_memory, &self.oom_kills_before, &self.oom_kills] {
+        for unknown in [
+            &self.memory,
+            &self.swap,
+            &self.least_memory,
+            &self.oom_kills_before,
+            &self.oom_kills,
+        ] {
             unknown.store(UNLIMITED, Relaxed);
         }
     }
@@ -117,7 +132,12 @@ impl Standing {
         for limit in [&self.memory, &self.swap, &self.processes, &self.quota] {
             limit.store(0, Relaxed);
         }
-        for unknown in [&self.least_memory, &self.oom_kills_before, &self.oom_kills, &self.most_tasks] {
+        for unknown in [
+            &self.least_memory,
+            &self.oom_kills_before,
+            &self.oom_kills,
+            &self.most_tasks,
+        ] {
             unknown.store(UNLIMITED, Relaxed);
         }
     }
@@ -186,7 +206,11 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(step: Step, errno: Errno) -> Failure {
-        Failure { step: step as u32, errno: errno.0, ..Failure::default() }
+        Failure {
+            step: step as u32,
+            errno: errno.0,
+            ..Failure::default()
+        }
     }
 }
 

@@ -69,14 +69,19 @@ impl Locks {
     /// Starts the thread, before the supervisor gives up making any. `None`: /proc does not list them (proc(5),
     /// `subset=pid`), or hides whose child `another` process is (`hidepid`), or is another PID namespace's.
     pub fn start(another: i32) -> Result<Option<Locks>, String> {
-        let failed =
-            |errno: rustix::io::Errno| format!("cannot make an eventfd: {}", messages::errno_text(errno.into()));
+        let failed = |errno: rustix::io::Errno| {
+            format!(
+                "cannot make an eventfd: {}",
+                messages::errno_text(errno.into())
+            )
+        };
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let list = match rustix::fs::open("/proc/locks", flags, Mode::empty()) {
             Ok(list) if tree::proc_is_ours() && tree::stat(another).is_some() => list,
             _ => return Ok(None),
         };
-        let answered = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?;
+        let answered = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(failed)?;
         let answered = Arc::new(answered);
         let tell = Arc::clone(&answered);
         let busy = Arc::new(AtomicBool::new(false));
@@ -102,8 +107,15 @@ impl Locks {
             .stack_size(256 << 10)
             .spawn(look_on)
             .map_err(|error| format!("cannot start a thread: {error}{MORE_PROCESSES}"))?;
-        answers.recv().map_err(|_| "a thread ended as soon as it was started".to_owned())?;
-        Ok(Some(Locks { ask, answers, answered, busy }))
+        answers
+            .recv()
+            .map_err(|_| "a thread ended as soon as it was started".to_owned())?;
+        Ok(Some(Locks {
+            ask,
+            answers,
+            answered,
+            busy,
+        }))
     }
 
     /// Whether another question can be asked.
@@ -124,7 +136,9 @@ impl Locks {
         match self.answers.try_recv() {
             Ok(runs) => Ok(runs),
             Err(TryRecvError::Empty) => Ok(Vec::new()),
-            Err(TryRecvError::Disconnected) => Err("the thread that looks at file locks has ended".to_owned()),
+            Err(TryRecvError::Disconnected) => {
+                Err("the thread that looks at file locks has ended".to_owned())
+            }
         }
     }
 }
@@ -153,7 +167,14 @@ impl History {
                 Some(before) => before.locks,
                 None => 0,
             };
-            (pid, Entry { started, locks, inherited: inherited.min(locks) })
+            (
+                pid,
+                Entry {
+                    started,
+                    locks,
+                    inherited: inherited.min(locks),
+                },
+            )
         };
         let many = flocks.iter().filter(|&(_, &locks)| locks > FEW);
         self.0 = many.map(entry).collect();
@@ -167,7 +188,9 @@ impl History {
 /// Those runs that have more locks than they may.
 fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run> {
     // For want of memory, say: then the next time.
-    let Ok(text) = read(list) else { return Vec::new() };
+    let Ok(text) = read(list) else {
+        return Vec::new();
+    };
     let Makers { mut makers, flocks } = makers(&text);
     history.look(&flocks, |pid| Some(tree::stat(pid)?.started));
     for (pid, locks) in &mut makers {
@@ -177,8 +200,11 @@ fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run
         return Vec::new();
     }
     let mut counts = vec![0; runs.len()];
-    let mut known: HashMap<i32, Option<usize>> =
-        runs.iter().enumerate().map(|(index, run)| (run.pid1, Some(index))).collect();
+    let mut known: HashMap<i32, Option<usize>> = runs
+        .iter()
+        .enumerate()
+        .map(|(index, run)| (run.pid1, Some(index)))
+        .collect();
     for (pid, locks) in makers {
         if let Some(index) = whose(pid, &mut known, |pid| Some(tree::stat(pid)?.parent))
             && let Some(count) = counts.get_mut(index)
@@ -186,7 +212,11 @@ fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run
             *count += locks;
         }
     }
-    runs.iter().zip(counts).filter(|&(_, count)| count > MOST_LOCKS).map(|(run, _)| *run).collect()
+    runs.iter()
+        .zip(counts)
+        .filter(|&(_, count)| count > MOST_LOCKS)
+        .map(|(run, _)| *run)
+        .collect()
 }
 
 fn read(list: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
@@ -216,13 +246,18 @@ struct Makers {
 fn makers(text: &[u8]) -> Makers {
     let mut found = Makers::default();
     for line in text.split(|&byte| byte == b'\n') {
-        let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty()).skip(1);
+        let mut words = line
+            .split(|&byte| byte == b' ')
+            .filter(|word| !word.is_empty())
+            .skip(1);
         let is_flock = match words.next() {
             Some(b"POSIX") => false,
             Some(b"FLOCK") => true,
             _ => continue,
         };
-        let pid = words.nth(2).and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+        let pid = words
+            .nth(2)
+            .and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
         if let Some(pid) = pid.filter(|&pid: &i32| pid > 0) {
             *found.makers.entry(pid).or_default() += 1;
             if is_flock {
@@ -235,7 +270,11 @@ fn makers(text: &[u8]) -> Makers {
 
 /// Which of the known processes this one descends from. Who is in a PID namespace has its first process above it
 /// as long as it lives.
-fn whose(pid: i32, known: &mut HashMap<i32, Option<usize>>, parent: impl Fn(i32) -> Option<i32>) -> Option<usize> {
+fn whose(
+    pid: i32,
+    known: &mut HashMap<i32, Option<usize>>,
+    parent: impl Fn(i32) -> Option<i32>,
+) -> Option<usize> {
     let mut passed = Vec::new();
     let mut at = pid;
     let found = loop {
@@ -258,7 +297,9 @@ fn whose(pid: i32, known: &mut HashMap<i32, Option<usize>>, parent: impl Fn(i32)
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, FEW, History, Locks, MOST_LOCKS, Makers, Run, have_too_many, makers, whose};
+    use super::{
+        Entry, FEW, History, Locks, MOST_LOCKS, Makers, Run, have_too_many, makers, whose,
+    };
     use std::collections::HashMap;
 
     const LIST: &str = "1: POSIX  ADVISORY  WRITE 4711 fe:00:12 4 4\n\
@@ -271,8 +312,10 @@ mod tests {
 
     #[test]
     fn locks_count_for_who_has_made_them() {
-        let expected =
-            Makers { makers: HashMap::from([(4711, 2), (4713, 1), (12, 1)]), flocks: HashMap::from([(4713, 1)]) };
+        let expected = Makers {
+            makers: HashMap::from([(4711, 2), (4713, 1), (12, 1)]),
+            flocks: HashMap::from([(4713, 1)]),
+        };
         assert_eq!(makers(LIST.as_bytes()), expected);
         assert_eq!(makers(b""), Makers::default());
     }
@@ -284,7 +327,10 @@ mod tests {
         let parent = |pid| parents.get(&pid).copied();
         let mut known = HashMap::from([(10, Some(0)), (11, Some(1))]);
         let mut find = |pid| whose(pid, &mut known, parent);
-        assert_eq!([30, 20, 10, 11].map(&mut find), [Some(0), Some(0), Some(0), Some(1)]);
+        assert_eq!(
+            [30, 20, 10, 11].map(&mut find),
+            [Some(0), Some(0), Some(0), Some(1)]
+        );
         assert_eq!([40, 50, 51, 60, 5].map(&mut find), [None; 5]);
         // As it was found the first time.
         assert_eq!([30, 40].map(find), [Some(0), None]);
@@ -298,15 +344,31 @@ mod tests {
             let line = |pid: u32| format!("1: POSIX  ADVISORY  WRITE {pid} fe:00:12 4 4\n");
             let file = rustix::fs::memfd_create(c"list", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
             let text = line(ours).repeat(of_ours) + &line(parent).repeat(of_its);
-            std::io::Write::write_all(&mut std::fs::File::from(file.try_clone().unwrap()), text.as_bytes()).unwrap();
+            std::io::Write::write_all(
+                &mut std::fs::File::from(file.try_clone().unwrap()),
+                text.as_bytes(),
+            )
+            .unwrap();
             file
         };
-        let run = Run { id: 7, pid1: parent as i32 };
+        let run = Run {
+            id: 7,
+            pid1: parent as i32,
+        };
         let other = Run { id: 8, pid1: 1 };
         let too_many = |list, runs: &[Run]| have_too_many(&list, runs, &mut History::default());
         assert_eq!(too_many(list(MOST_LOCKS, 1), &[other, run]), [run]);
         assert_eq!(too_many(list(MOST_LOCKS, 0), &[run]), []);
-        assert_eq!(too_many(list(MOST_LOCKS + 1, 0), &[Run { id: 9, pid1: i32::MAX }]), []);
+        assert_eq!(
+            too_many(
+                list(MOST_LOCKS + 1, 0),
+                &[Run {
+                    id: 9,
+                    pid1: i32::MAX
+                }]
+            ),
+            []
+        );
     }
 
     #[test]
@@ -337,9 +399,20 @@ mod tests {
         let file = rustix::fs::memfd_create(c"list", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
         rustix::io::pwrite(&file, line.repeat(2 * MOST_LOCKS).as_bytes(), 0).unwrap();
         let run = Run { id: 7, pid1: ours };
-        let before = Entry { started: None, locks: 2 * MOST_LOCKS, inherited: 0 };
-        assert_eq!(have_too_many(&file, &[run], &mut History(HashMap::from([(ours, before)]))), []);
-        assert_eq!(have_too_many(&file, &[run], &mut History::default()), [run], "of its own");
+        let before = Entry {
+            started: None,
+            locks: 2 * MOST_LOCKS,
+            inherited: 0,
+        };
+        assert_eq!(
+            have_too_many(&file, &[run], &mut History(HashMap::from([(ours, before)]))),
+            []
+        );
+        assert_eq!(
+            have_too_many(&file, &[run], &mut History::default()),
+            [run],
+            "of its own"
+        );
     }
 
     #[test]
@@ -347,8 +420,14 @@ mod tests {
         let locks = Locks::start(1).unwrap().expect("/proc/locks");
         for _ in 0..2 {
             assert!(locks.is_free());
-            locks.ask(vec![Run { id: 1, pid1: std::process::id() as i32 }]);
-            let mut wait = [rustix::event::PollFd::new(&*locks.answered, rustix::event::PollFlags::IN)];
+            locks.ask(vec![Run {
+                id: 1,
+                pid1: std::process::id() as i32,
+            }]);
+            let mut wait = [rustix::event::PollFd::new(
+                &*locks.answered,
+                rustix::event::PollFlags::IN,
+            )];
             assert_eq!(rustix::event::poll(&mut wait, None), Ok(1));
             assert_eq!(locks.answer(), Ok(Vec::new()));
             while !locks.is_free() {

@@ -28,7 +28,11 @@
 //!
 //! ARCHITECTURE.md, in the repository's root, walks one request through them.
 
-#![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads")]
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "they panic where nobody reads"
+)]
 
 mod backend;
 mod confine;
@@ -69,8 +73,13 @@ fn main() -> ExitCode {
             Ok(0)
         }
         Ok(Task::Version) => {
-            let said = writeln!(std::io::stdout(), "millibox-supervisor {}", env!("CARGO_PKG_VERSION"));
-            said.map(|()| 0).map_err(|error| format!("cannot write to standard output: {error}"))
+            let said = writeln!(
+                std::io::stdout(),
+                "millibox-supervisor {}",
+                env!("CARGO_PKG_VERSION")
+            );
+            said.map(|()| 0)
+                .map_err(|error| format!("cannot write to standard output: {error}"))
         }
         Err(why) => Err(why),
     };
@@ -88,13 +97,18 @@ fn start(options: &Options) -> Result<i32, String> {
     let _ = sys::calls::reset_signal_disposition(libc::SIGCHLD);
     // What else the client left open is not ours: a keeper that held the end of a pipe would keep
     // its reader waiting for as long as we live.
-    slot::close_all_but(vec![0, 1, 2, options.socket])
-        .map_err(|errno| format!("cannot close what the client left open: {}", messages::errno_text(errno)))?;
+    slot::close_all_but(vec![0, 1, 2, options.socket]).map_err(|errno| {
+        format!(
+            "cannot close what the client left open: {}",
+            messages::errno_text(errno)
+        )
+    })?;
     let socket = client_socket(options.socket)?;
     start::may_be(options)?;
     // The socket's maker is the client; its end is ours, even if a child of its keeps the
     // other end of the socket open.
-    let peer = sockopt::socket_peercred(&socket).map_err(|errno| format!("the socket's peer is unknown: {errno}"))?;
+    let peer = sockopt::socket_peercred(&socket)
+        .map_err(|errno| format!("the socket's peer is unknown: {errno}"))?;
     let client = rustix::process::pidfd_open(peer.pid, rustix::process::PidfdFlags::empty())
         .map_err(|errno| format!("cannot watch the client: {errno}"))?;
     keeper::main(options, socket, client)
@@ -102,26 +116,38 @@ fn start(options: &Options) -> Result<i32, String> {
 
 /// Checks that a descriptor is what the client says it is.
 fn client_socket(fd: i32) -> Result<OwnedFd, String> {
-    let socket = sys::adopt(fd).ok_or_else(|| format!("--socket={fd}: the descriptor is not open"))?;
+    let socket =
+        sys::adopt(fd).ok_or_else(|| format!("--socket={fd}: the descriptor is not open"))?;
     match sockopt::socket_domain(&socket) {
         Err(_) => return Err(format!("--socket={fd}: the descriptor is no socket")),
         Ok(AddressFamily::UNIX) => {}
         Ok(family) => {
-            return Err(format!("--socket={fd}: the socket's family is {}, it must be AF_UNIX", family.as_raw()));
+            return Err(format!(
+                "--socket={fd}: the socket's family is {}, it must be AF_UNIX",
+                family.as_raw()
+            ));
         }
     }
     match sockopt::socket_type(&socket) {
         Ok(SocketType::SEQPACKET) if fd > 2 => Ok(socket),
         Ok(SocketType::SEQPACKET) => {
-            let failed = |errno: rustix::io::Errno| format!("--socket={fd}: cannot move the descriptor: {errno}");
+            let failed = |errno: rustix::io::Errno| {
+                format!("--socket={fd}: cannot move the descriptor: {errno}")
+            };
             let moved = rustix::io::fcntl_dupfd_cloexec(&socket, 3).map_err(failed)?;
             // No other descriptor may get a standard stream's number.
-            let null = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty());
+            let null = rustix::fs::open(
+                "/dev/null",
+                rustix::fs::OFlags::RDWR,
+                rustix::fs::Mode::empty(),
+            );
             let null = rustix::io::fcntl_dupfd_cloexec(null.map_err(failed)?, 3).map_err(failed)?;
             sys::calls::dup3(null.as_raw_fd(), socket.into_raw_fd(), 0)
                 .map_err(|errno| failed(rustix::io::Errno::from_raw_os_error(errno.0)))?;
             Ok(moved)
         }
-        _ => Err(format!("--socket={fd}: the socket's type must be SOCK_SEQPACKET")),
+        _ => Err(format!(
+            "--socket={fd}: the socket's type must be SOCK_SEQPACKET"
+        )),
     }
 }

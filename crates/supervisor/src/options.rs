@@ -65,7 +65,9 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
     };
     let mut sweep = Vec::new();
     for argument in arguments {
-        let argument = argument.into_string().map_err(|bad| format!("argument {bad:?} is not text"))?;
+        let argument = argument
+            .into_string()
+            .map_err(|bad| format!("argument {bad:?} is not text"))?;
         let (name, value) = match argument.split_once('=') {
             Some((name, value)) => (name, value),
             None => (argument.as_str(), ""),
@@ -87,20 +89,30 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                     "cgroup2" => BackendChoice::Cgroup2,
                     "hybrid" => BackendChoice::Hybrid,
                     "rlimit" => BackendChoice::Rlimit,
-                    _ => return Err(format!("--backend={value}: must be auto, cgroup2, hybrid or rlimit")),
+                    _ => {
+                        return Err(format!(
+                            "--backend={value}: must be auto, cgroup2, hybrid or rlimit"
+                        ));
+                    }
                 };
             }
             "--cgroup-parent" => {
                 if !value.starts_with('/') || value.split('/').any(|part| part == "..") {
-                    return Err(format!("--cgroup-parent={value}: must be an absolute path without .."));
+                    return Err(format!(
+                        "--cgroup-parent={value}: must be an absolute path without .."
+                    ));
                 }
                 options.cgroup_parent = Some(value.to_owned());
             }
             "--user" => {
                 // All ones means "as it is" to setresuid(2).
                 let id = |text: &str| text.parse().ok().filter(|id| *id != u32::MAX);
-                let ids = value.split_once(':').and_then(|(uid, gid)| Some((id(uid)?, id(gid)?)));
-                options.user = Some(ids.ok_or_else(|| format!("--user={value}: must be UID:GID, two numbers"))?);
+                let ids = value
+                    .split_once(':')
+                    .and_then(|(uid, gid)| Some((id(uid)?, id(gid)?)));
+                options.user = Some(
+                    ids.ok_or_else(|| format!("--user={value}: must be UID:GID, two numbers"))?,
+                );
             }
             "--pid1" => {
                 options.share_memory = match value {
@@ -111,7 +123,9 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
             }
             "--cpus" => {
                 let most = millibox_wire::MOST_CPUS;
-                let cpus = value.split(',').map(|text| text.parse().ok().filter(|&cpu| cpu < most));
+                let cpus = value
+                    .split(',')
+                    .map(|text| text.parse().ok().filter(|&cpu| cpu < most));
                 options.cpus = cpus.collect::<Option<_>>().ok_or_else(|| {
                     format!("--cpus={value}: must be numbers of CPUs, below {most}, with commas between them")
                 })?;
@@ -135,15 +149,19 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
         return Ok(Task::Sweep(sweep));
     }
     if options.socket < 0 {
-        return Err("--socket=FD is missing: this program is started by the millibox library or command, \
+        return Err(
+            "--socket=FD is missing: this program is started by the millibox library or command, \
                     not by hand"
-            .to_owned());
+                .to_owned(),
+        );
     }
     if options.slots == 0 && !options.cpus.is_empty() {
         options.slots = options.cpus.len().min(MOST_SLOTS);
     }
     if options.slots == 0 {
-        options.slots = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_SLOTS);
+        options.slots = std::thread::available_parallelism()
+            .map_or(1, |n| n.get())
+            .min(MOST_SLOTS);
     }
     Ok(Task::Start(options))
 }
@@ -178,10 +196,15 @@ mod tests {
 
     #[test]
     fn a_good_command_line() {
-        let Ok(Task::Start(options)) = parse_text("--socket=5 --slots=3 --user=7:8 --pin --pid1=separate") else {
+        let Ok(Task::Start(options)) =
+            parse_text("--socket=5 --slots=3 --user=7:8 --pin --pid1=separate")
+        else {
             panic!("refused");
         };
-        assert_eq!((options.socket, options.slots, options.user), (5, 3, Some((7, 8))));
+        assert_eq!(
+            (options.socket, options.slots, options.user),
+            (5, 3, Some((7, 8)))
+        );
         assert!(options.pin && !options.share_memory);
     }
 }

@@ -33,10 +33,15 @@ pub fn main(prepared: &Prepared) -> ! {
     if let Err(failure) = prepare(prepared) {
         give_up(prepared, failure);
     }
-    process::spawn_and_go_on(&prepared.runner.target_stack, target::main, prepared, |target| match target {
-        Ok(target) => watch(prepared, target),
-        Err(errno) => give_up(prepared, Failure::new(Step::CloneTarget, errno)),
-    })
+    process::spawn_and_go_on(
+        &prepared.runner.target_stack,
+        target::main,
+        prepared,
+        |target| match target {
+            Ok(target) => watch(prepared, target),
+            Err(errno) => give_up(prepared, Failure::new(Step::CloneTarget, errno)),
+        },
+    )
 }
 
 /// The runner finds the failure when it has waited for us.
@@ -91,8 +96,14 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
         calls::exit(1);
     }
     let start = shared.start.get();
-    runner.backend.measure(shared, &start, process::children_usage(), &mut end);
-    let report = Report { start, failure: shared.failure.get(), end };
+    runner
+        .backend
+        .measure(shared, &start, process::children_usage(), &mut end);
+    let report = Report {
+        start,
+        failure: shared.failure.get(),
+        end,
+    };
     if tell(runner.socket, message::DONE, &report) {
         shared.reported.store(1, Relaxed);
         if !runner.held_on.is_empty() {
@@ -109,8 +120,14 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
 fn confine(prepared: &Prepared) -> Result<()> {
     let runner = prepared.runner;
     runner.backend.close_limits();
-    for fd in [runner.launches, runner.procfs, runner.network, runner.sockstat, runner.own_pidfd, prepared.parent_pidfd]
-    {
+    for fd in [
+        runner.launches,
+        runner.procfs,
+        runner.network,
+        runner.sockstat,
+        runner.own_pidfd,
+        prepared.parent_pidfd,
+    ] {
         let _ = calls::close(fd);
     }
     calls::attach_seccomp(crate::confine::PID1)
@@ -124,7 +141,8 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     let runner = prepared.runner;
     // Our parent's death is ours. It may have died before this call: a pidfd tells,
     // where getppid() says 0, since the parent is in another PID namespace.
-    calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0).map_err(at(Step::ParentDeath))?;
+    calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0)
+        .map_err(at(Step::ParentDeath))?;
     if calls::is_readable(prepared.parent_pidfd) {
         return Err(Failure::new(Step::ParentDeath, Errno(libc::ESRCH)));
     }
@@ -140,16 +158,25 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     // One id each, as an unprivileged user may map its own (user_namespaces(7));
     // setgroups(2) is denied since the supervisor's own user namespace.
     let map = |file, inside: u32, outside: u32| {
-        let line = Line::<32>::new().number(u64::from(inside)).text(b" ").number(u64::from(outside)).text(b" 1");
+        let line = Line::<32>::new()
+            .number(u64::from(inside))
+            .text(b" ")
+            .number(u64::from(outside))
+            .text(b" 1");
         calls::write_file(runner.procfs, file, line.as_bytes())
     };
     map(c"self/uid_map", prepared.uid, runner.uid).map_err(at(Step::UidMap))?;
     map(c"self/gid_map", prepared.gid, runner.gid).map_err(at(Step::GidMap))?;
 
-    let mut stage = Stage { descriptor: -1, is_covered: true };
+    let mut stage = Stage {
+        descriptor: -1,
+        is_covered: true,
+    };
     for (object, mount) in prepared.mounts {
-        run_mount(mount, &mut stage, runner.procfs)
-            .map_err(|(step, errno)| Failure { object: *object, ..Failure::new(step, errno) })?;
+        run_mount(mount, &mut stage, runner.procfs).map_err(|(step, errno)| Failure {
+            object: *object,
+            ..Failure::new(step, errno)
+        })?;
     }
     stage.close();
     if prepared.makes_namespaces {
@@ -172,10 +199,14 @@ fn limit_namespaces(procfs: i32) {
         c"sys/user/max_cgroup_namespaces",
         c"sys/user/max_time_namespaces",
     ] {
-        let Ok(file) = calls::openat(procfs, kind, libc::O_RDWR, 0) else { continue };
+        let Ok(file) = calls::openat(procfs, kind, libc::O_RDWR, 0) else {
+            continue;
+        };
         let mut text = [0; 24];
         // Never more than there is already.
-        if calls::read_at_start(file, &mut text).is_ok_and(|text| leading_number(text) > MOST_NAMESPACES) {
+        if calls::read_at_start(file, &mut text)
+            .is_ok_and(|text| leading_number(text) > MOST_NAMESPACES)
+        {
             let _ = calls::write(file, Decimal::new(MOST_NAMESPACES).as_bytes());
         }
         let _ = calls::close(file);
@@ -221,7 +252,8 @@ fn open_templates(
     is_it: impl Fn((u64, u64)) -> bool,
 ) -> core::result::Result<i32, (Step, Errno)> {
     let while_mounting = |errno| (Step::Mount, errno);
-    let found = calls::openat(libc::AT_FDCWD, path, libc::O_PATH | libc::O_DIRECTORY, 0).map_err(while_mounting)?;
+    let found = calls::openat(libc::AT_FDCWD, path, libc::O_PATH | libc::O_DIRECTORY, 0)
+        .map_err(while_mounting)?;
     if is_it(calls::identity(found).map_err(while_mounting)?) {
         Ok(found)
     } else {
@@ -230,14 +262,24 @@ fn open_templates(
 }
 
 /// Carries out one mount of the run's own.
-fn run_mount(mount: &RunMount, stage: &mut Stage, procfs: i32) -> core::result::Result<(), (Step, Errno)> {
+fn run_mount(
+    mount: &RunMount,
+    stage: &mut Stage,
+    procfs: i32,
+) -> core::result::Result<(), (Step, Errno)> {
     let while_mounting = |errno| (Step::Mount, errno);
     let while_making = |errno| (Step::MountPoint, errno);
     match mount {
-        RunMount::Tmpfs { path, options, no_exec } => {
-            let flags = libc::MS_NOSUID | libc::MS_NODEV | if *no_exec { libc::MS_NOEXEC } else { 0 };
+        RunMount::Tmpfs {
+            path,
+            options,
+            no_exec,
+        } => {
+            let flags =
+                libc::MS_NOSUID | libc::MS_NODEV | if *no_exec { libc::MS_NOEXEC } else { 0 };
             if stage.is_covered {
-                return calls::mount(c"tmpfs", path, c"tmpfs", flags, options).map_err(while_mounting);
+                return calls::mount(c"tmpfs", path, c"tmpfs", flags, options)
+                    .map_err(while_mounting);
             }
             stage.is_covered = true;
             mount_on(stage.descriptor, c"tmpfs", flags, options)
@@ -253,7 +295,10 @@ fn run_mount(mount: &RunMount, stage: &mut Stage, procfs: i32) -> core::result::
         }
         RunMount::OpenStage { path, device } => {
             stage.close();
-            *stage = Stage { descriptor: open_templates(path, |its| its.0 == *device)?, is_covered: false };
+            *stage = Stage {
+                descriptor: open_templates(path, |its| its.0 == *device)?,
+                is_covered: false,
+            };
             Ok(())
         }
         RunMount::FromStage { name, path } => {
@@ -263,12 +308,20 @@ fn run_mount(mount: &RunMount, stage: &mut Stage, procfs: i32) -> core::result::
             let _ = calls::close(tree);
             answer
         }
-        RunMount::CreateDir { path, mode, may_exist } => match calls::mkdirat(libc::AT_FDCWD, path, 0o700) {
+        RunMount::CreateDir {
+            path,
+            mode,
+            may_exist,
+        } => match calls::mkdirat(libc::AT_FDCWD, path, 0o700) {
             Ok(()) => calls::chmodat(libc::AT_FDCWD, path, *mode).map_err(while_making),
             Err(Errno(libc::EEXIST)) if *may_exist => Ok(()),
             Err(errno) => Err(while_making(errno)),
         },
-        RunMount::CreateFile { path, mode, may_exist } => {
+        RunMount::CreateFile {
+            path,
+            mode,
+            may_exist,
+        } => {
             let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY;
             match calls::openat(libc::AT_FDCWD, path, flags, 0o600) {
                 Ok(fd) => {
@@ -279,7 +332,9 @@ fn run_mount(mount: &RunMount, stage: &mut Stage, procfs: i32) -> core::result::
                 Err(errno) => Err(while_making(errno)),
             }
         }
-        RunMount::Symlink { target, path } => calls::symlinkat(target, libc::AT_FDCWD, path).map_err(while_making),
+        RunMount::Symlink { target, path } => {
+            calls::symlinkat(target, libc::AT_FDCWD, path).map_err(while_making)
+        }
     }
 }
 

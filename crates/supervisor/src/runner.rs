@@ -82,7 +82,9 @@ pub fn default_nofile(memory_bytes: Option<u64>, processes: Option<u32>) -> u32 
         return MAX_NOFILE;
     };
     let files = memory_bytes / UNCHARGED_BYTES_PER_DESCRIPTOR / u64::from(processes);
-    u32::try_from(files).unwrap_or(u32::MAX).clamp(MIN_NOFILE, MAX_NOFILE)
+    u32::try_from(files)
+        .unwrap_or(u32::MAX)
+        .clamp(MIN_NOFILE, MAX_NOFILE)
 }
 
 const UNCHARGED_BYTES_PER_DESCRIPTOR: u64 = 17 << 10;
@@ -212,13 +214,28 @@ pub fn main(mut birth: Birth) -> ! {
     // Inherited by pid1 and target. The supervisor is not dumpable, so the file would be root's.
     let _ = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
     let scored = calls::write_file(birth.procfs, c"self/oom_score_adj", OOM_SCORE_ADJ);
-    let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-runner".as_ptr() as usize, 0, 0, 0);
-    let settled = scored.map_err(|errno| Failure::new(Step::Runner, errno)).and_then(|_| settle(&mut birth));
+    let _ = calls::prctl(
+        libc::PR_SET_NAME,
+        c"millibox-runner".as_ptr() as usize,
+        0,
+        0,
+        0,
+    );
+    let settled = scored
+        .map_err(|errno| Failure::new(Step::Runner, errno))
+        .and_then(|_| settle(&mut birth));
     let failure = match settled {
         Ok(runner) => runner.live(),
         Err(failure) => failure,
     };
-    tell(birth.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
+    tell(
+        birth.socket,
+        message::UNPREPARED,
+        &Report {
+            failure,
+            ..Report::default()
+        },
+    );
     calls::exit(1)
 }
 
@@ -262,17 +279,23 @@ fn settle(birth: &mut Birth) -> Result<Runner, Failure> {
     crate::sockets::limit_options(birth.procfs);
     crate::sockets::limit_backlogs(birth.procfs);
     let network = calls::openat(birth.procfs, c"self/ns/net", libc::O_RDONLY, 0).map_err(failed)?;
-    let sockstat = calls::openat(birth.procfs, c"self/net/sockstat", libc::O_RDONLY, 0).map_err(failed)?;
+    let sockstat =
+        calls::openat(birth.procfs, c"self/net/sockstat", libc::O_RDONLY, 0).map_err(failed)?;
     let own_pidfd = process::own_pidfd().map_err(failed)?;
     birth.backend.join(birth.again, birth.socket)?;
     birth.backend.settle()?;
     if !birth.backend.needs_cgroup_namespace() {
-        calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
+        calls::unshare(libc::CLONE_NEWCGROUP)
+            .map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
     }
     birth.socket = calls::move_down(birth.socket).map_err(failed)?;
     birth.launches = calls::move_down(birth.launches).map_err(failed)?;
     // A pid1 with memory of its own is the stricter variant, which trusts no secret.
-    let pass = if birth.share_memory { Some(secret().map_err(failed)?) } else { None };
+    let pass = if birth.share_memory {
+        Some(secret().map_err(failed)?)
+    } else {
+        None
+    };
     if let Some(pass) = pass {
         sys::set_pass(pass);
     }
@@ -285,7 +308,10 @@ fn settle(birth: &mut Birth) -> Result<Runner, Failure> {
         network,
         sockstat,
         own_pidfd,
-        held_on: birth.cpu.filter(|_| birth.runs_elsewhere).map_or(Vec::new(), |cpu| mask_of(&[cpu])),
+        held_on: birth
+            .cpu
+            .filter(|_| birth.runs_elsewhere)
+            .map_or(Vec::new(), |cpu| mask_of(&[cpu])),
         uid: birth.uid,
         gid: birth.gid,
         runs_nice: calls::nice().max(0),
@@ -301,7 +327,10 @@ fn settle(birth: &mut Birth) -> Result<Runner, Failure> {
 
 /// A failure to set this resource limit.
 pub fn at_rlimit(resource: u32) -> impl Fn(Errno) -> Failure {
-    move |errno| Failure { object: resource, ..Failure::new(Step::Rlimit, errno) }
+    move |errno| Failure {
+        object: resource,
+        ..Failure::new(Step::Rlimit, errno)
+    }
 }
 
 /// 64 bits that nobody can guess (getrandom(2)), and not 0.
@@ -343,7 +372,14 @@ impl Runner {
             let _ = calls::close(template);
             if let Err(errno) = entered {
                 let failure = Failure::new(Step::Template, errno);
-                tell(self.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
+                tell(
+                    self.socket,
+                    message::UNPREPARED,
+                    &Report {
+                        failure,
+                        ..Report::default()
+                    },
+                );
                 continue;
             }
             self.shared.stay_idle.store(0, Relaxed);
@@ -356,16 +392,33 @@ impl Runner {
     /// Runs in one world, until the supervisor wants another or none can be prepared.
     fn live_in(&self, order: &Order) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Zygote, errno);
-        let shared_program = self.pass.zip(order.seccomp.as_deref()).and_then(|(pass, program)| {
-            let program = Program::from_bytes(program).ok()?;
-            // Too long for the addition: then each target attaches it itself.
-            millibox_seccomp::with_pass(&program, Arch::native(), &zygote::CALLS, pass).ok()
-        });
+        let shared_program = self
+            .pass
+            .zip(order.seccomp.as_deref())
+            .and_then(|(pass, program)| {
+                let program = Program::from_bytes(program).ok()?;
+                // Too long for the addition: then each target attaches it itself.
+                millibox_seccomp::with_pass(&program, Arch::native(), &zygote::CALLS, pass).ok()
+            });
         let shared_program = shared_program.map(|program| program.as_bytes());
-        let zygote = Zygote { runner: self, order, shared_program: shared_program.as_deref() };
+        let zygote = Zygote {
+            runner: self,
+            order,
+            shared_program: shared_program.as_deref(),
+        };
         // One table of descriptors, as the zygote may renew some that are ours.
-        let how = Clone { flags: (libc::CLONE_VM | libc::CLONE_FILES) as u64, into_cgroup: None };
-        let zygote = process::run_child(how, &self.zygote_stack, zygote::main, &zygote, &self.shared.zygote, |_| {});
+        let how = Clone {
+            flags: (libc::CLONE_VM | libc::CLONE_FILES) as u64,
+            into_cgroup: None,
+        };
+        let zygote = process::run_child(
+            how,
+            &self.zygote_stack,
+            zygote::main,
+            &zygote,
+            &self.shared.zygote,
+            |_| {},
+        );
         match zygote.map_err(failed)?.status {
             0 => Ok(()),
             // Its place, or what it was about, is in no known state: the supervisor makes a new runner.

@@ -134,16 +134,30 @@ impl Runner {
                 libc::EAGAIN => crate::messages::MORE_PROCESSES,
                 _ => "",
             };
-            format!("cannot start a runner: {}{remedy}", crate::messages::errno_text(errno))
+            format!(
+                "cannot start a runner: {}{remedy}",
+                crate::messages::errno_text(errno)
+            )
         };
         let pair = || {
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-                .map_err(|errno| failed(errno.into()))
+            socketpair(
+                AddressFamily::UNIX,
+                SocketType::SEQPACKET,
+                SocketFlags::CLOEXEC,
+                None,
+            )
+            .map_err(|errno| failed(errno.into()))
         };
         let (ours, its) = pair()?;
         let (launches_in, launches_out) = pair()?;
-        let files = RunnerFiles { socket: &its, launches: &launches_out, memory: &memory.file };
-        let process = spawner.runner(index, again, &files, &setup.client).map_err(failed)?;
+        let files = RunnerFiles {
+            socket: &its,
+            launches: &launches_out,
+            memory: &memory.file,
+        };
+        let process = spawner
+            .runner(index, again, &files, &setup.client)
+            .map_err(failed)?;
         let shared = memory.shared;
         Ok(Runner {
             state: State::Settling,
@@ -165,8 +179,11 @@ impl Runner {
             unexplained: 0,
             left_much: None,
             process,
-            held_on: (setup.cpus.of_runs().and_then(|_| setup.cpus.of_runner(index)))
-                .map_or(Vec::new(), |cpu| mask_of(&[cpu])),
+            held_on: (setup
+                .cpus
+                .of_runs()
+                .and_then(|_| setup.cpus.of_runner(index)))
+            .map_or(Vec::new(), |cpu| mask_of(&[cpu])),
             // Every runner that ever uses this memory goes on counting.
             launches: shared.launch.get().number,
             files: Default::default(),
@@ -219,7 +236,11 @@ impl Runner {
     /// there.
     pub fn start_of_run(&self) -> Start {
         let start = self.shared.start.get();
-        if start.number == self.launches { start } else { Start::default() }
+        if start.number == self.launches {
+            start
+        } else {
+            Start::default()
+        }
     }
 
     /// Number of the latest launch.
@@ -240,7 +261,8 @@ impl Runner {
     /// Its run is over, and will be taken apart now.
     pub fn leaves(&mut self, end: &End) {
         // Who was killed may have left anything, and nobody knows what its children used.
-        let little = end.cpu_ns <= LITTLE_CPU_NS && end.peak_memory <= LITTLE_MEMORY && end.pid1_died == 0;
+        let little =
+            end.cpu_ns <= LITTLE_CPU_NS && end.peak_memory <= LITTLE_MEMORY && end.pid1_died == 0;
         self.left_much = (!little).then(calls::monotonic_raw_ns);
     }
 
@@ -288,15 +310,29 @@ impl Runner {
             }
         }
         self.launches += 1;
-        self.shared.launch.set(Launch { number: self.launches, ..*launch });
-        calls::send_descriptors(self.launches_in.as_raw_fd(), &[message::LAUNCH], descriptors)
+        self.shared.launch.set(Launch {
+            number: self.launches,
+            ..*launch
+        });
+        calls::send_descriptors(
+            self.launches_in.as_raw_fd(),
+            &[message::LAUNCH],
+            descriptors,
+        )
     }
 
     /// Receives the latest launch back: its descriptors. `None`: a target has received it, so the run has begun.
     pub fn take_back(&self) -> Option<Vec<OwnedFd>> {
         // While the kernel is short of memory it says nothing of whether the launch is there: the next look may tell.
-        let received = calls::receive(self.launches_out.as_raw_fd(), &mut [0], libc::MSG_DONTWAIT).ok()?;
-        Some(received.descriptors.into_iter().filter_map(sys::adopt).collect())
+        let received =
+            calls::receive(self.launches_out.as_raw_fd(), &mut [0], libc::MSG_DONTWAIT).ok()?;
+        Some(
+            received
+                .descriptors
+                .into_iter()
+                .filter_map(sys::adopt)
+                .collect(),
+        )
     }
 
     /// Has pid1 and target, who are prepared and wait, wake up on this CPU; before the launch.
@@ -357,14 +393,23 @@ impl Runner {
         if hangs && (pid == 0 || !self.is_launched()) {
             self.kill_process();
         }
-        let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else { return used };
+        let Some(pid1) = rustix::process::Pid::from_raw(pid).filter(|_| wanted()) else {
+            return used;
+        };
         // The runner takes the number back before it waits for the process: what was there
         // before and after the pidfd was opened was there meanwhile, so it is not another's.
-        let Ok(pidfd) = rustix::process::pidfd_open(pid1, rustix::process::PidfdFlags::empty()) else { return used };
+        let Ok(pidfd) = rustix::process::pidfd_open(pid1, rustix::process::PidfdFlags::empty())
+        else {
+            return used;
+        };
         if shared.pid1.load(SeqCst) == pid && wanted() {
             // Who has used more than his bandwidth would not come to die. (Version 2 has files of each run.)
             if let Some(file) = &self.bandwidth {
-                let none = if self.files[0].is_some() { backend::NO_BANDWIDTH } else { backend::NO_QUOTA };
+                let none = if self.files[0].is_some() {
+                    backend::NO_BANDWIDTH
+                } else {
+                    backend::NO_QUOTA
+                };
                 let _ = rustix::io::write(file, none);
             }
             // All at once, and pid1 last: it would be woken, and might have to wait beside those that it is to end, or have
@@ -372,13 +417,21 @@ impl Runner {
             match &self.files {
                 // cgroup.kill, Linux 5.14
                 [_, _, Some(kill), ..] => drop(rustix::io::write(kill, b"1")),
-                _ => used = tree::kill_below(pid, MOST_KILLED, memory, || shared.pid1.load(SeqCst) == pid),
+                _ => {
+                    used = tree::kill_below(pid, MOST_KILLED, memory, || {
+                        shared.pid1.load(SeqCst) == pid
+                    })
+                }
             }
             // ESRCH: it is over already.
             let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
             self.kill_again = false;
             let look_at_ns = calls::monotonic_raw_ns().saturating_add(LOOK_FOR_THE_REST_NS);
-            self.rest = running.then_some(Rest { pid1: pid, look_at_ns, most: MOST_KILLED });
+            self.rest = running.then_some(Rest {
+                pid1: pid,
+                look_at_ns,
+                most: MOST_KILLED,
+            });
         }
         used
     }
@@ -386,7 +439,9 @@ impl Runner {
     /// Ends more of a killed run's processes, until pid1 comes to be scheduled and the kernel ends all: who computes in
     /// hundreds, and has lowered pid1's priority, would else compute on for seconds. On version 2 all have been ended.
     pub fn kill_rest(&mut self) {
-        let Some(Rest { pid1, most, .. }) = self.rest.take() else { return };
+        let Some(Rest { pid1, most, .. }) = self.rest.take() else {
+            return;
+        };
         // The next run may be in preparation here, before we have heard of the end of this one.
         let is_still = || self.shared.pid1.load(SeqCst) == pid1;
         if !is_still() || self.files[2].is_some() {
@@ -397,8 +452,13 @@ impl Runner {
         let most = (most * 2).min(MOST_OF_THE_REST);
         tree::kill_below(pid1, most, false, is_still);
         let took = calls::thread_cpu_ns().saturating_sub(before);
-        let look_at_ns = calls::monotonic_raw_ns().saturating_add(LOOK_FOR_THE_REST_NS.max(took.saturating_mul(4)));
-        self.rest = Some(Rest { pid1, look_at_ns, most });
+        let look_at_ns = calls::monotonic_raw_ns()
+            .saturating_add(LOOK_FOR_THE_REST_NS.max(took.saturating_mul(4)));
+        self.rest = Some(Rest {
+            pid1,
+            look_at_ns,
+            most,
+        });
     }
 
     /// Kills the runner itself; its pid1 dies with it. Our child, not yet waited for, so the
@@ -428,7 +488,11 @@ impl Runner {
         match handover {
             Handover::Hybrid { runners } => runners
                 .get(index)
-                .and_then(|files| calls::read_at_start(files.figures.cpu_usage, &mut buffer).ok().map(leading_number))
+                .and_then(|files| {
+                    calls::read_at_start(files.figures.cpu_usage, &mut buffer)
+                        .ok()
+                        .map(leading_number)
+                })
                 .unwrap_or(0),
             Handover::Cgroup2 { .. } => self.files[0]
                 .as_ref()
@@ -439,7 +503,11 @@ impl Runner {
                 let pid1 = self.shared.pid1.load(SeqCst);
                 let used = crate::backend::rlimit::tree_cpu_ns(pid1);
                 // If it is over by now its number may have been another's meanwhile; it has told what it used.
-                if self.shared.pid1.load(SeqCst) == pid1 { used } else { 0 }
+                if self.shared.pid1.load(SeqCst) == pid1 {
+                    used
+                } else {
+                    0
+                }
             }
         }
     }
@@ -470,7 +538,8 @@ impl Runner {
                 let taken = self.is_launched();
                 // The event comes for a parent's limit, too; this run's own shows in its peak.
                 let mut buffer = [0; 32];
-                let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer).map_or(0, leading_number);
+                let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer)
+                    .map_or(0, leading_number);
                 let stands = self.shared.standing.memory.load(SeqCst);
                 told && taken && limit.is_some() && peak.saturating_add(CHARGED_AT_ONCE) >= stands
             }),
@@ -483,7 +552,9 @@ impl Runner {
                 let [_, events, _, peak, _] = &self.files;
                 // Not `oom_kill`: that counts victims of a parent's limit and of the whole host, too.
                 let refused = number(events, |text| keyed_number(text, b"oom").unwrap_or(0)) > 0;
-                refused || limit.is_some_and(|limit| cgroup2::is_above(number(peak, leading_number), limit))
+                refused
+                    || limit
+                        .is_some_and(|limit| cgroup2::is_above(number(peak, leading_number), limit))
             }
             Handover::Rlimit => false,
         };

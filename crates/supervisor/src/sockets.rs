@@ -74,11 +74,23 @@ pub fn hand_over(runner: &runner::Runner) -> Result<()> {
     limit_options(runner.procfs);
     let open = |path| calls::openat(runner.procfs, path, libc::O_RDONLY, 0);
     let mut files = [-1; FILES];
-    let opened = [c"self/net/protocols", c"self/net/netlink", c"self/net/sockstat"].into_iter().zip(&mut files);
+    let opened = [
+        c"self/net/protocols",
+        c"self/net/netlink",
+        c"self/net/sockstat",
+    ]
+    .into_iter()
+    .zip(&mut files);
     let answer = opened
         .into_iter()
         .try_for_each(|(path, file)| open(path).map(|fd| *file = fd))
-        .and_then(|()| calls::send_descriptors(runner.socket, &[launch::message::SOCKETS, u8::from(small)], &files));
+        .and_then(|()| {
+            calls::send_descriptors(
+                runner.socket,
+                &[launch::message::SOCKETS, u8::from(small)],
+                &files,
+            )
+        });
     for file in files.into_iter().filter(|&file| file >= 0) {
         let _ = calls::close(file);
     }
@@ -109,7 +121,11 @@ pub fn clear(runner: &runner::Runner, loopback: bool) -> Result<()> {
     let mut buffer = [0; 64];
     for look in 0..MOST_LOOKS {
         // A file that says nothing says no number.
-        if keyed_number(calls::read_at_start(runner.sockstat, &mut buffer)?, b"sockets: used") == Some(0) {
+        if keyed_number(
+            calls::read_at_start(runner.sockstat, &mut buffer)?,
+            b"sockets: used",
+        ) == Some(0)
+        {
             return Ok(());
         }
         let _ = collect();
@@ -124,7 +140,10 @@ fn renew(runner: &runner::Runner) -> Result<()> {
     limit_options(runner.procfs);
     limit_backlogs(runner.procfs);
     // The table of descriptors is the runner's, too, and its numbers stay.
-    for (path, place) in [(c"self/ns/net", runner.network), (c"self/net/sockstat", runner.sockstat)] {
+    for (path, place) in [
+        (c"self/ns/net", runner.network),
+        (c"self/net/sockstat", runner.sockstat),
+    ] {
         let fresh = calls::openat(runner.procfs, path, libc::O_RDONLY, 0)?;
         let replaced = calls::dup3(fresh, place, libc::O_CLOEXEC);
         let _ = calls::close(fresh);
@@ -163,7 +182,13 @@ pub struct Sockets {
 impl Sockets {
     /// Takes over what the zygote hands over.
     pub fn new([protocols, netlink, sockstat]: [OwnedFd; FILES], small: bool) -> Sockets {
-        Sockets { protocols, netlink, sockstat, connection: if small { SMALL } else { LARGE }, look_at_ns: 0 }
+        Sockets {
+            protocols,
+            netlink,
+            sockstat,
+            connection: if small { SMALL } else { LARGE },
+            look_at_ns: 0,
+        }
     }
 
     /// Bytes that they hold, or may hold, beyond what the run is charged for.
@@ -177,13 +202,16 @@ impl Sockets {
         let used = used.min(all());
         let answers = match sockets(&protocols, "NETLINK") {
             0 => 0,
-            few @ 1..=MOST_LISTED => read(&self.netlink).map_or(few * ANSWERS, |netlink| unread(&netlink)),
+            few @ 1..=MOST_LISTED => {
+                read(&self.netlink).map_or(few * ANSWERS, |netlink| unread(&netlink))
+            }
             many => many.saturating_mul(ANSWERS),
         };
         // Of our own time: a look that was interrupted by who computes would make the next one late, and the run holds
         // more by then.
         let took = calls::thread_cpu_ns().saturating_sub(before);
-        self.look_at_ns = calls::monotonic_raw_ns().saturating_add(PERIOD_NS.max(took.saturating_mul(LOOKS_APART)));
+        self.look_at_ns = calls::monotonic_raw_ns()
+            .saturating_add(PERIOD_NS.max(took.saturating_mul(LOOKS_APART)));
         held(&protocols, used, self.connection).saturating_add(answers)
     }
 }
@@ -206,12 +234,19 @@ fn read(file: &OwnedFd) -> rustix::io::Result<String> {
 fn lines(protocols: &str) -> impl Iterator<Item = (&str, u64, u64)> {
     protocols.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
-        Some((words.next()?, words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+        Some((
+            words.next()?,
+            words.next()?.parse().ok()?,
+            words.next()?.parse().ok()?,
+        ))
     })
 }
 
 fn sockets(protocols: &str, wanted: &str) -> u64 {
-    lines(protocols).filter(|(name, ..)| *name == wanted).map(|(.., sockets)| sockets).sum()
+    lines(protocols)
+        .filter(|(name, ..)| *name == wanted)
+        .map(|(.., sockets)| sockets)
+        .sum()
 }
 
 /// All sockets of the namespace: the first line of /proc/net/sockstat.
@@ -224,10 +259,14 @@ fn used(sockstat: &str) -> u64 {
 fn held(protocols: &str, used: u64, connection: u64) -> u64 {
     let found = lines(protocols).fold(0, |sum: u64, (.., sockets)| sum.saturating_add(sockets));
     // Each may be of the kind that holds most.
-    let lost = used.saturating_sub(found).saturating_mul(DATAGRAMS.max(connection));
+    let lost = used
+        .saturating_sub(found)
+        .saturating_mul(DATAGRAMS.max(connection));
     lines(protocols).fold(lost, |sum, (name, size, sockets)| {
         let each = match name {
-            "TCP" | "TCPv6" | "MPTCP" | "MPTCPv6" | "SCTP" | "SCTPv6" => size.saturating_add(connection),
+            "TCP" | "TCPv6" | "MPTCP" | "MPTCPv6" | "SCTP" | "SCTPv6" => {
+                size.saturating_add(connection)
+            }
             "UDP" | "UDPv6" => DATAGRAMS,
             _ => 0,
         };
@@ -238,7 +277,10 @@ fn held(protocols: &str, used: u64, connection: u64) -> u64 {
 /// The sum of what waits to be read from netlink sockets: the fifth column of /proc/net/netlink.
 fn unread(netlink: &str) -> u64 {
     let of_line = |line: &str| line.split_whitespace().nth(4)?.parse::<u64>().ok();
-    netlink.lines().filter_map(of_line).fold(0, u64::saturating_add)
+    netlink
+        .lines()
+        .filter_map(of_line)
+        .fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -256,8 +298,14 @@ mod tests {
         assert_eq!(held(text, 111, 1000), 3432 + 3 * 3304 + 7 * 376 * 1024);
         assert_eq!(held("", 0, 1000), 0);
         // Those without an address, whatever they are.
-        assert_eq!(held(text, 113, 1000), held(text, 111, 1000) + 2 * 376 * 1024);
-        assert_eq!(used("sockets: used 113\nTCP: inuse 2 orphan 0 tw 0 alloc 6 mem 1\n"), 113);
+        assert_eq!(
+            held(text, 113, 1000),
+            held(text, 111, 1000) + 2 * 376 * 1024
+        );
+        assert_eq!(
+            used("sockets: used 113\nTCP: inuse 2 orphan 0 tw 0 alloc 6 mem 1\n"),
+            113
+        );
         assert_eq!((sockets(text, "UNIX"), sockets(text, "NETLINK")), (100, 0));
     }
 

@@ -66,13 +66,29 @@ pub struct Spawner {
 impl Spawner {
     /// Forks it. `procfs` is the host's /proc, which the supervisor itself does not keep.
     pub fn start(setup: &Setup, procfs: OwnedFd) -> std::result::Result<Spawner, String> {
-        let failed = |errno: Errno| format!("cannot start the spawner: {}", crate::messages::errno_text(errno));
-        let (socket, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-            .map_err(|errno| failed(errno.into()))?;
+        let failed = |errno: Errno| {
+            format!(
+                "cannot start the spawner: {}",
+                crate::messages::errno_text(errno)
+            )
+        };
+        let (socket, its) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(|errno| failed(errno.into()))?;
         let supervisor = calls::getpid();
         let Some(process) = process::fork().map_err(failed)? else {
             die_with(supervisor);
-            Crib { setup, socket: its, procfs, supervisor }.live();
+            Crib {
+                setup,
+                socket: its,
+                procfs,
+                supervisor,
+            }
+            .live();
         };
         Ok(Spawner { socket, process })
     }
@@ -83,10 +99,20 @@ impl Spawner {
     }
 
     /// Has runner `index` forked; its process id. It is our child.
-    pub fn runner(&self, index: usize, again: bool, files: &RunnerFiles, client: &OwnedFd) -> Result<i32> {
+    pub fn runner(
+        &self,
+        index: usize,
+        again: bool,
+        files: &RunnerFiles,
+        client: &OwnedFd,
+    ) -> Result<i32> {
         let mut bytes = vec![RUNNER];
         bytes.extend_from_slice(&encode(&RunnerOrder { index, again }));
-        self.ask(&bytes, &[files.socket, files.launches, files.memory].map(AsRawFd::as_raw_fd), client)
+        self.ask(
+            &bytes,
+            &[files.socket, files.launches, files.memory].map(AsRawFd::as_raw_fd),
+            client,
+        )
     }
 
     /// Has the mounter of a world forked; its process id. It is our child.
@@ -100,8 +126,10 @@ impl Spawner {
     fn ask(&self, bytes: &[u8], descriptors: &[i32], client: &OwnedFd) -> Result<i32> {
         calls::send_descriptors(self.socket.as_raw_fd(), bytes, descriptors)?;
         loop {
-            let mut watched =
-                [PollFd::new(&self.socket, PollFlags::IN), PollFd::from_borrowed_fd(client.as_fd(), PollFlags::IN)];
+            let mut watched = [
+                PollFd::new(&self.socket, PollFlags::IN),
+                PollFd::from_borrowed_fd(client.as_fd(), PollFlags::IN),
+            ];
             match poll(&mut watched, None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => return Err(errno.into()),
@@ -140,7 +168,10 @@ impl Spawner {
         let status = process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status);
         match process::decode_status(status) {
             Ok(code) => format!("the spawner, which forks runners, exited with {code}"),
-            Err(signal) => format!("the spawner, which forks runners, was {}", confine::killed_by(signal)),
+            Err(signal) => format!(
+                "the spawner, which forks runners, was {}",
+                confine::killed_by(signal)
+            ),
         }
     }
 }
@@ -167,9 +198,19 @@ impl Crib<'_> {
         drop(std::panic::take_hook());
         let mut keep = vec![0, 1, 2, self.socket.as_raw_fd(), self.procfs.as_raw_fd()];
         for index in 0..self.setup.slots * self.setup.runners_per_slot {
-            keep.extend(Backend::for_runner(&self.setup.handover, index).iter().flat_map(Backend::descriptors));
+            keep.extend(
+                Backend::for_runner(&self.setup.handover, index)
+                    .iter()
+                    .flat_map(Backend::descriptors),
+            );
         }
-        let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-nurse".as_ptr() as usize, 0, 0, 0);
+        let _ = calls::prctl(
+            libc::PR_SET_NAME,
+            c"millibox-nurse".as_ptr() as usize,
+            0,
+            0,
+            0,
+        );
         if close_all_but(keep).is_err() || confine::spawner().is_err() {
             calls::exit(1);
         }
@@ -181,7 +222,10 @@ impl Crib<'_> {
                 _ => calls::exit(0),
             };
             let answer = match process::fork_sibling() {
-                Ok(None) => self.child(buffer.get(..received.length).unwrap_or(&[]), &received.descriptors),
+                Ok(None) => self.child(
+                    buffer.get(..received.length).unwrap_or(&[]),
+                    &received.descriptors,
+                ),
                 Ok(Some(pid)) => pid,
                 Err(Errno(errno)) => -errno,
             };
@@ -198,7 +242,9 @@ impl Crib<'_> {
     fn child(&self, message: &[u8], descriptors: &[i32]) -> ! {
         die_with(self.supervisor);
         match (message, descriptors) {
-            ([RUNNER, order @ ..], &[socket, launches, memory, ..]) if socket.min(launches).min(memory) >= 0 => {
+            ([RUNNER, order @ ..], &[socket, launches, memory, ..])
+                if socket.min(launches).min(memory) >= 0 =>
+            {
                 if let Ok(order) = decode::<RunnerOrder>(order) {
                     self.runner(&order, socket, launches, memory);
                 }
@@ -211,16 +257,28 @@ impl Crib<'_> {
 
     fn runner(&self, order: &RunnerOrder, socket: i32, launches: i32, memory: i32) {
         let setup = self.setup;
-        let Some(backend) = Backend::for_runner(&setup.handover, order.index) else { return };
+        let Some(backend) = Backend::for_runner(&setup.handover, order.index) else {
+            return;
+        };
         let mapped = memory::map_shared(sys::borrow(memory));
         let mut keep = backend.descriptors();
         keep.extend([0, 1, 2, socket, launches, self.procfs.as_raw_fd()]);
         let closed = close_all_but(keep);
-        let shared: &'static Shared = match mapped.map_err(Errno::from).and_then(|shared| closed.map(|()| shared)) {
+        let shared: &'static Shared = match mapped
+            .map_err(Errno::from)
+            .and_then(|shared| closed.map(|()| shared))
+        {
             Ok(shared) => shared,
             Err(errno) => {
                 let failure = Failure::new(Step::Runner, errno);
-                runner::tell(socket, message::UNPREPARED, &Report { failure, ..Report::default() });
+                runner::tell(
+                    socket,
+                    message::UNPREPARED,
+                    &Report {
+                        failure,
+                        ..Report::default()
+                    },
+                );
                 return;
             }
         };
@@ -248,9 +306,13 @@ impl Crib<'_> {
             return;
         }
         // The supervisor has read and planned the same bytes in the same way.
-        let Ok(located) = decode::<Located>(bytes) else { return };
+        let Ok(located) = decode::<Located>(bytes) else {
+            return;
+        };
         let located = devices::expand(located, self.setup.devices.as_deref());
-        let Ok(plan) = template::plan(&located.world) else { return };
+        let Ok(plan) = template::plan(&located.world) else {
+            return;
+        };
         world::mounter(&located, &plan, socket, procfs);
     }
 }

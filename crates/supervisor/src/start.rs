@@ -45,23 +45,35 @@ pub struct Inheritance {
 
 /// Whom we become; `None` if we are unprivileged already.
 pub fn drops_to(options: &Options) -> Option<(u32, u32)> {
-    rustix::process::geteuid().is_root().then(|| options.user.unwrap_or(UNPRIVILEGED))
+    rustix::process::geteuid()
+        .is_root()
+        .then(|| options.user.unwrap_or(UNPRIVILEGED))
 }
 
 /// Whether we may become whom we are to become.
 pub fn may_be(options: &Options) -> Result<(), String> {
-    let Some((uid, gid)) = options.user else { return Ok(()) };
+    let Some((uid, gid)) = options.user else {
+        return Ok(());
+    };
     if drops_to(options).is_some() {
         if uid == 0 || gid == 0 {
-            return Err(format!("--user={uid}:{gid}: must not be the superuser or its group"));
+            return Err(format!(
+                "--user={uid}:{gid}: must not be the superuser or its group"
+            ));
         }
         return Ok(());
     }
-    let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let own = (
+        rustix::process::geteuid().as_raw(),
+        rustix::process::getegid().as_raw(),
+    );
     if (uid, gid) == own {
         return Ok(());
     }
-    Err(format!("--user={uid}:{gid}: only root can become another user, and we are {}:{}; leave it out", own.0, own.1))
+    Err(format!(
+        "--user={uid}:{gid}: only root can become another user, and we are {}:{}; leave it out",
+        own.0, own.1
+    ))
 }
 
 /// Open files that the supervisor may have if root started it: all that the kernel allows unless
@@ -72,7 +84,9 @@ const WATCHERS_FILES: u64 = 1 << 20;
 /// low.
 pub fn raise_limits(options: &Options) -> Result<(), String> {
     let raise = |resource: u32, most: u64| {
-        let Ok((_, hard)) = calls::get_rlimit(resource) else { return most };
+        let Ok((_, hard)) = calls::get_rlimit(resource) else {
+            return most;
+        };
         // A container's root may not.
         if hard < most && drops_to(options).is_some() && calls::set_rlimit(resource, most).is_ok() {
             return most;
@@ -83,7 +97,10 @@ pub fn raise_limits(options: &Options) -> Result<(), String> {
     // Each runner takes a score of files, here and in the supervisor, who has those of waiting requests, too.
     raise(libc::RLIMIT_NOFILE, WATCHERS_FILES);
     // What we share with others is files to the kernel; beyond the limit it would send SIGXFSZ.
-    let (most, needed) = (raise(libc::RLIMIT_FSIZE, libc::RLIM_INFINITY), size_of::<crate::launch::Shared>() as u64);
+    let (most, needed) = (
+        raise(libc::RLIMIT_FSIZE, libc::RLIM_INFINITY),
+        size_of::<crate::launch::Shared>() as u64,
+    );
     if most < needed {
         return Err(format!(
             "the hard limit on the size of files is {most} bytes, and {needed} are needed: raise it (ulimit -Hf)"
@@ -103,18 +120,25 @@ pub fn execute(options: &Options, inheritance: Inheritance) -> String {
 enum Never {}
 
 fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never, String> {
-    let failed = |what: &'static str| move |errno: rustix::io::Errno| format!("cannot {what}: {errno}");
+    let failed =
+        |what: &'static str| move |errno: rustix::io::Errno| format!("cannot {what}: {errno}");
     // By descriptor: the unprivileged user need not be able to reach the path.
-    let program = rustix::fs::open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-        .map_err(failed("open /proc/self/exe"))?;
-    let memfd = rustix::fs::memfd_create("millibox", MemfdFlags::empty()).map_err(failed("make a memfd"))?;
+    let program = rustix::fs::open(
+        "/proc/self/exe",
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .map_err(failed("open /proc/self/exe"))?;
+    let memfd = rustix::fs::memfd_create("millibox", MemfdFlags::empty())
+        .map_err(failed("make a memfd"))?;
     if drops_to(options).is_some() {
         inheritance.devices = crate::devices::make();
     }
     let body = millibox_wire::encode(&inheritance);
     rustix::io::pwrite(&memfd, &body, 0).map_err(failed("write a memfd"))?;
     for fd in [inheritance.socket, inheritance.client] {
-        rustix::io::fcntl_setfd(sys::borrow(fd), FdFlags::empty()).map_err(failed("pass a descriptor on"))?;
+        rustix::io::fcntl_setfd(sys::borrow(fd), FdFlags::empty())
+            .map_err(failed("pass a descriptor on"))?;
     }
     // Nothing of the caller's scheduling is the runs'. Without privileges a raised nice
     // value cannot be lowered again.
@@ -151,8 +175,15 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
         drop_to(uid, gid)?;
     }
     let inherited = format!("--inherited={}", memfd.as_raw_fd());
-    let arguments = [c"millibox-supervisor".to_owned(), CString::new(inherited).map_err(|_| "an argument".to_owned())?];
-    let pointers: Vec<usize> = arguments.iter().map(|text| text.as_ptr() as usize).chain([0]).collect();
+    let arguments = [
+        c"millibox-supervisor".to_owned(),
+        CString::new(inherited).map_err(|_| "an argument".to_owned())?,
+    ];
+    let pointers: Vec<usize> = arguments
+        .iter()
+        .map(|text| text.as_ptr() as usize)
+        .chain([0])
+        .collect();
     let environment = [0usize];
     let errno = calls::execveat(
         program.as_raw_fd(),
@@ -161,17 +192,27 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
         environment.as_ptr() as usize,
         libc::AT_EMPTY_PATH,
     );
-    Err(format!("cannot execute the supervisor as an unprivileged user: {}", errno_text(errno)))
+    Err(format!(
+        "cannot execute the supervisor as an unprivileged user: {}",
+        errno_text(errno)
+    ))
 }
 
 fn drop_to(uid: u32, gid: u32) -> Result<(), String> {
-    let failed = |what: &'static str| move |errno: Errno| format!("cannot {what}: {}", errno_text(errno));
+    let failed =
+        |what: &'static str| move |errno: Errno| format!("cannot {what}: {}", errno_text(errno));
     sys::process::become_user(uid, gid).map_err(failed("become an unprivileged user"))?;
-    confine::drop_bounding_set(0).map_err(failed("empty the capability bounding set")).or_else(|why| {
-        // Without CAP_SETPCAP, which went with root, the set stays; no_new_privs makes it
-        // meaningless.
-        if calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).is_ok() { Ok(()) } else { Err(why) }
-    })?;
+    confine::drop_bounding_set(0)
+        .map_err(failed("empty the capability bounding set"))
+        .or_else(|why| {
+            // Without CAP_SETPCAP, which went with root, the set stays; no_new_privs makes it
+            // meaningless.
+            if calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).is_ok() {
+                Ok(())
+            } else {
+                Err(why)
+            }
+        })?;
     if sys::process::become_user(0, 0).is_ok() {
         return Err("privileges could be taken back after dropping them".to_owned());
     }
@@ -181,27 +222,45 @@ fn drop_to(uid: u32, gid: u32) -> Result<(), String> {
 /// The superuser is who owns the null device: so it is root, also in a user namespace.
 /// Nothing is said if we are somebody else.
 pub fn superuser() -> Result<bool, String> {
-    let stat = rustix::fs::stat("/dev/null").map_err(|errno| format!("cannot look at /dev/null: {errno}"))?;
-    let is_null = rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::CharacterDevice
-        && (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev)) == (1, 3);
+    let stat = rustix::fs::stat("/dev/null")
+        .map_err(|errno| format!("cannot look at /dev/null: {errno}"))?;
+    let is_null = rustix::fs::FileType::from_raw_mode(stat.st_mode)
+        == rustix::fs::FileType::CharacterDevice
+        && (
+            rustix::fs::major(stat.st_rdev),
+            rustix::fs::minor(stat.st_rdev),
+        ) == (1, 3);
     if !is_null {
         return Err("/dev/null is not the null device (character device 1:3)".to_owned());
     }
-    Ok(stat.st_uid == rustix::process::geteuid().as_raw() || stat.st_gid == rustix::process::getegid().as_raw())
+    Ok(stat.st_uid == rustix::process::geteuid().as_raw()
+        || stat.st_gid == rustix::process::getegid().as_raw())
 }
 
 /// The supervisor's whole life. The error is for the client.
 pub fn supervise(inherited: i32) -> Result<(), String> {
-    let memfd = sys::adopt(inherited).ok_or_else(|| format!("descriptor {inherited} is not open"))?;
-    let mut body = vec![0; rustix::fs::fstat(&memfd).map_err(|errno| errno.to_string())?.st_size.max(0) as usize];
-    rustix::io::pread(&memfd, &mut body, 0).map_err(|errno| format!("cannot read descriptor {inherited}: {errno}"))?;
+    let memfd =
+        sys::adopt(inherited).ok_or_else(|| format!("descriptor {inherited} is not open"))?;
+    let mut body = vec![
+        0;
+        rustix::fs::fstat(&memfd)
+            .map_err(|errno| errno.to_string())?
+            .st_size
+            .max(0) as usize
+    ];
+    rustix::io::pread(&memfd, &mut body, 0)
+        .map_err(|errno| format!("cannot read descriptor {inherited}: {errno}"))?;
     let inheritance: Inheritance =
         millibox_wire::decode(&body).map_err(|error| format!("descriptor {inherited}: {error}"))?;
     drop(memfd);
     if inheritance.keeper != 0 {
         // Dropping privileges has cleared what the keeper's child had set (prctl(2)).
-        calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0)
-            .map_err(|errno| format!("cannot be made to end with the keeper: {}", errno_text(errno)))?;
+        calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0).map_err(|errno| {
+            format!(
+                "cannot be made to end with the keeper: {}",
+                errno_text(errno)
+            )
+        })?;
         if std::os::unix::process::parent_id() as i32 != inheritance.keeper {
             return Err("the keeper has died".to_owned());
         }
@@ -215,9 +274,18 @@ pub fn supervise(inherited: i32) -> Result<(), String> {
     // Nothing but what was handed over; and none of it is for anybody's children.
     let mut keep = vec![0, 1, 2, inheritance.socket, inheritance.client];
     keep.extend(handed_over(&inheritance.handover));
-    close_all_but(keep).map_err(|errno| format!("cannot close what was not handed over: {}", errno_text(errno)))?;
-    calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC)
-        .map_err(|errno| format!("cannot make descriptors close-on-exec: {}", errno_text(errno)))?;
+    close_all_but(keep).map_err(|errno| {
+        format!(
+            "cannot close what was not handed over: {}",
+            errno_text(errno)
+        )
+    })?;
+    calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC).map_err(|errno| {
+        format!(
+            "cannot make descriptors close-on-exec: {}",
+            errno_text(errno)
+        )
+    })?;
     let socket = sys::adopt(inheritance.socket).ok_or("the client's socket is not open")?;
     let client = sys::adopt(inheritance.client).ok_or("the client's pidfd is not open")?;
 
@@ -249,8 +317,13 @@ fn null_standard_descriptors() -> Result<std::fs::File, String> {
     let last_words = rustix::io::fcntl_dupfd_cloexec(sys::borrow(2), 3)
         .or_else(|_| rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()))
         .map_err(failed)?;
-    for (standard, flags) in [(0, OFlags::RDONLY), (1, OFlags::WRONLY), (2, OFlags::WRONLY)] {
-        let null = rustix::fs::open("/dev/null", flags | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
+    for (standard, flags) in [
+        (0, OFlags::RDONLY),
+        (1, OFlags::WRONLY),
+        (2, OFlags::WRONLY),
+    ] {
+        let null = rustix::fs::open("/dev/null", flags | OFlags::CLOEXEC, Mode::empty())
+            .map_err(failed)?;
         if null.as_raw_fd() == standard {
             // It was closed. It must survive our fork, and has no exec to survive.
             std::mem::forget(null);
@@ -261,15 +334,32 @@ fn null_standard_descriptors() -> Result<std::fs::File, String> {
     Ok(std::fs::File::from(last_words))
 }
 
-fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) -> Result<(), String> {
-    let failed = |what: &'static str| move |errno: Errno| format!("cannot {what}: {}", errno_text(errno));
+fn set_up_and_serve(
+    inheritance: Inheritance,
+    socket: OwnedFd,
+    client: OwnedFd,
+) -> Result<(), String> {
+    let failed =
+        |what: &'static str| move |errno: Errno| format!("cannot {what}: {}", errno_text(errno));
     calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).map_err(failed("set no_new_privs"))?;
-    calls::prctl(libc::PR_SET_NAME, c"millibox-super".as_ptr() as usize, 0, 0, 0).map_err(failed("set our name"))?;
+    calls::prctl(
+        libc::PR_SET_NAME,
+        c"millibox-super".as_ptr() as usize,
+        0,
+        0,
+        0,
+    )
+    .map_err(failed("set our name"))?;
     // Nothing of the caller's is the runs'.
     let _ = calls::umask(0o022);
     calls::reset_signal_dispositions().map_err(failed("reset the signals' dispositions"))?;
     calls::unblock_signals();
-    let mut cpus = Cpus::take(&inheritance.cpus, inheritance.slots, inheritance.runners_per_slot, inheritance.pin)?;
+    let mut cpus = Cpus::take(
+        &inheritance.cpus,
+        inheritance.slots,
+        inheritance.runners_per_slot,
+        inheritance.pin,
+    )?;
     // Nor are the keys of our caller's session (session-keyring(7)); without keyrings in the
     // kernel there is nothing to leave, and a container that forbids us keyrings forbids them to
     // the runs as well.
@@ -281,8 +371,12 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
         // All runs are in this new session. Nobody may do anything with its keyring, not even give
         // the right to: else a run without a seccomp program would leave keys in it for the next.
         Ok(_) => {
-            calls::keyctl(5 /* KEYCTL_SETPERM */, -3isize as usize /* KEY_SPEC_SESSION_KEYRING */, 0)
-                .map_err(failed("close the session keyring to the runs"))?;
+            calls::keyctl(
+                5,                /* KEYCTL_SETPERM */
+                -3isize as usize, /* KEY_SPEC_SESSION_KEYRING */
+                0,
+            )
+            .map_err(failed("close the session keyring to the runs"))?;
         }
     }
     // Whoever watches must not wait for a program's turn to end.
@@ -292,12 +386,20 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
     // A runner's pid1 outlives it by a moment, and is ours to wait for.
     calls::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0).map_err(failed("become a subreaper"))?;
 
-    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let (uid, gid) = (
+        rustix::process::geteuid().as_raw(),
+        rustix::process::getegid().as_raw(),
+    );
     enter_namespaces(uid, gid)?;
-    calls::prctl(libc::PR_SET_SECUREBITS, crate::pid1::SECUREBITS, 0, 0, 0).map_err(failed("set securebits"))?;
+    calls::prctl(libc::PR_SET_SECUREBITS, crate::pid1::SECUREBITS, 0, 0, 0)
+        .map_err(failed("set securebits"))?;
 
-    let procfs = rustix::fs::open("/proc", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|errno| format!("cannot open /proc: {errno}"))?;
+    let procfs = rustix::fs::open(
+        "/proc",
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .map_err(|errno| format!("cannot open /proc: {errno}"))?;
     if !tree::proc_is_ours() {
         cpus.begin_at_runners();
     }
@@ -341,11 +443,14 @@ fn set_up_and_serve(inheritance: Inheritance, socket: OwnedFd, client: OwnedFd) 
 
 /// Makes and enters our namespaces: user, mount, network, IPC, UTS, time.
 fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
-    const FORBIDDEN: &str = "user namespaces seem to be forbidden here, `millibox doctor` says what to do";
+    const FORBIDDEN: &str =
+        "user namespaces seem to be forbidden here, `millibox doctor` says what to do";
     // AppArmor, as Ubuntu has it, lets a user namespace be made, and refuses then what it is for.
     let failed = |what: &'static str| {
         move |errno: Errno| match errno.0 {
-            libc::EPERM | libc::EACCES => format!("cannot {what}: {}; {FORBIDDEN}", errno_text(errno)),
+            libc::EPERM | libc::EACCES => {
+                format!("cannot {what}: {}; {FORBIDDEN}", errno_text(errno))
+            }
             _ => format!("cannot {what}: {}", errno_text(errno)),
         }
     };
@@ -355,12 +460,18 @@ fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWTIME;
-    calls::unshare(flags.bits() as i32)
-        .map_err(|errno| format!("cannot make new namespaces: {}; {FORBIDDEN}", errno_text(errno)))?;
+    calls::unshare(flags.bits() as i32).map_err(|errno| {
+        format!(
+            "cannot make new namespaces: {}; {FORBIDDEN}",
+            errno_text(errno)
+        )
+    })?;
     let map = |id: u32| format!("{id} {id} 1");
-    calls::write_file(libc::AT_FDCWD, c"/proc/self/setgroups", b"deny").map_err(failed("deny setgroups"))?;
-    calls::write_file(libc::AT_FDCWD, c"/proc/self/uid_map", map(uid).as_bytes())
-        .map_err(failed("map our user id (is it mapped outside? may the executable be read by all?)"))?;
+    calls::write_file(libc::AT_FDCWD, c"/proc/self/setgroups", b"deny")
+        .map_err(failed("deny setgroups"))?;
+    calls::write_file(libc::AT_FDCWD, c"/proc/self/uid_map", map(uid).as_bytes()).map_err(
+        failed("map our user id (is it mapped outside? may the executable be read by all?)"),
+    )?;
     calls::write_file(libc::AT_FDCWD, c"/proc/self/gid_map", map(gid).as_bytes())
         .map_err(failed("map our group id"))?;
 
@@ -369,12 +480,27 @@ fn enter_namespaces(uid: u32, gid: u32) -> Result<(), String> {
     // (time_namespaces(7)), so whole seconds are taken off.
     // The offset of CLOCK_MONOTONIC is CLOCK_MONOTONIC_RAW's too, which may lag behind it.
     let raw = calls::monotonic_raw_ns();
-    let offset = |name: &str, clock: i32| format!("{name} -{} 0\n", calls::clock_ns(clock).min(raw) / 1_000_000_000);
-    let offsets = offset("monotonic", libc::CLOCK_MONOTONIC) + &offset("boottime", libc::CLOCK_BOOTTIME);
-    calls::write_file(libc::AT_FDCWD, c"/proc/self/timens_offsets", offsets.as_bytes())
-        .map_err(failed("set the time namespace's offsets"))?;
-    let time = rustix::fs::open("/proc/self/ns/time_for_children", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|errno| format!("cannot open the time namespace: {errno}"))?;
-    calls::setns(time.as_fd().as_raw_fd(), libc::CLONE_NEWTIME).map_err(failed("enter the time namespace"))?;
+    let offset = |name: &str, clock: i32| {
+        format!(
+            "{name} -{} 0\n",
+            calls::clock_ns(clock).min(raw) / 1_000_000_000
+        )
+    };
+    let offsets =
+        offset("monotonic", libc::CLOCK_MONOTONIC) + &offset("boottime", libc::CLOCK_BOOTTIME);
+    calls::write_file(
+        libc::AT_FDCWD,
+        c"/proc/self/timens_offsets",
+        offsets.as_bytes(),
+    )
+    .map_err(failed("set the time namespace's offsets"))?;
+    let time = rustix::fs::open(
+        "/proc/self/ns/time_for_children",
+        OFlags::RDONLY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .map_err(|errno| format!("cannot open the time namespace: {errno}"))?;
+    calls::setns(time.as_fd().as_raw_fd(), libc::CLONE_NEWTIME)
+        .map_err(failed("enter the time namespace"))?;
     Ok(())
 }

@@ -88,11 +88,15 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
         calls::exit(NOT_STARTED);
     }
 
-    let program = standard_descriptors(&launch, &received.descriptors).map_err(at(Step::Descriptors))?;
+    let program =
+        standard_descriptors(&launch, &received.descriptors).map_err(at(Step::Descriptors))?;
     runner.backend.limit(shared, &launch, runner.socket)?;
     let strings = Strings::lay_out(prepared, &launch)?;
     if launch.cpu_words != 0 {
-        let words = launch.cpus.get(..launch.cpu_words as usize).unwrap_or(&launch.cpus);
+        let words = launch
+            .cpus
+            .get(..launch.cpu_words as usize)
+            .unwrap_or(&launch.cpus);
         let set = calls::set_affinity(words);
         // Else all is as well where we are: we were told all CPUs that there were at the start.
         if launch.cpus_named != 0 {
@@ -105,11 +109,16 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     if launch.rlimit_mask & 1 << libc::RLIMIT_NOFILE == 0 {
         let [(resource, soft, hard), ..] = runner.target_rlimits;
         let most = u64::from(launch.nofile);
-        calls::set_rlimits(resource, soft.min(most), hard.min(most)).map_err(at_rlimit(resource))?;
+        calls::set_rlimits(resource, soft.min(most), hard.min(most))
+            .map_err(at_rlimit(resource))?;
     }
     for resource in 0..16u32 {
         if launch.rlimit_mask & 1 << resource != 0 {
-            let value = launch.rlimits.get(resource as usize).copied().unwrap_or(UNLIMITED);
+            let value = launch
+                .rlimits
+                .get(resource as usize)
+                .copied()
+                .unwrap_or(UNLIMITED);
             // See `DEFAULT_RLIMITS`: with 0, too, there is no core, but a handler on the host is asked. What we start with
             // is 1, or 0 if our caller may have no more.
             if resource == libc::RLIMIT_CORE && value == 0 {
@@ -136,12 +145,18 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     }
     shared.start.set(start);
     let (errno, interpreter_missing) = execute(&strings, program);
-    Err(Failure { interpreter_missing: interpreter_missing as u32, ..Failure::new(Step::Exec, errno) })
+    Err(Failure {
+        interpreter_missing: interpreter_missing as u32,
+        ..Failure::new(Step::Exec, errno)
+    })
 }
 
 /// What the figures of launch `number` are counted from.
 fn stamp(runner: &Runner, number: u64) -> Result<Start, Failure> {
-    let mut start = Start { number, ..Start::default() };
+    let mut start = Start {
+        number,
+        ..Start::default()
+    };
     if matches!(runner.backend, Backend::Rlimit) {
         // What wait4(2) will tell begins with the process, before its exec.
         start.cpu_ns = calls::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
@@ -158,7 +173,10 @@ fn stamp(runner: &Runner, number: u64) -> Result<Start, Failure> {
 
 /// The next descriptor. The kernel leaves out those for which we have no room (unix(7), MSG_CTRUNC).
 fn next_of(received: &mut impl Iterator<Item = i32>) -> crate::sys::Result<i32> {
-    received.next().filter(|&fd| fd >= 0).ok_or(Errno(libc::EMFILE))
+    received
+        .next()
+        .filter(|&fd| fd >= 0)
+        .ok_or(Errno(libc::EMFILE))
 }
 
 /// Puts the standard descriptors at 0, 1, 2. Those that did not come are /dev/null,
@@ -170,7 +188,11 @@ fn standard_descriptors(launch: &Launch, received: &[i32]) -> crate::sys::Result
             calls::dup3(next_of(&mut next)?, standard, 0)?;
         }
     }
-    if launch.descriptors & 1 << 3 != 0 { next_of(&mut next) } else { Ok(-1) }
+    if launch.descriptors & 1 << 3 != 0 {
+        next_of(&mut next)
+    } else {
+        Ok(-1)
+    }
 }
 
 /// Addresses of a launch's strings.
@@ -189,18 +211,28 @@ impl Strings {
     fn lay_out(prepared: &Prepared, launch: &Launch) -> Result<Strings, Failure> {
         let too_long = || Failure::new(Step::Arguments, Errno(libc::E2BIG));
         let runner = prepared.runner;
-        let bytes = runner.shared.strings.bytes(0, launch.strings_length as usize);
+        let bytes = runner
+            .shared
+            .strings
+            .bytes(0, launch.strings_length as usize);
         let base = bytes.as_ptr() as usize;
         let mut at = 0usize;
         let mut next = || -> Result<usize, Failure> {
             let begin = at;
             let rest = bytes.get(begin..).ok_or_else(too_long)?;
-            let length = rest.iter().position(|&byte| byte == 0).ok_or_else(too_long)?;
+            let length = rest
+                .iter()
+                .position(|&byte| byte == 0)
+                .ok_or_else(too_long)?;
             at = begin + length + 1;
             Ok(base + begin)
         };
         let place = |index: usize, address: usize| {
-            if runner.pointers.set(index, address) { Ok(()) } else { Err(too_long()) }
+            if runner.pointers.set(index, address) {
+                Ok(())
+            } else {
+                Err(too_long())
+            }
         };
         let working_directory = next()? as *const u8;
         let (arguments, environment) = (launch.arguments as usize, launch.environment as usize);
@@ -252,7 +284,13 @@ fn execute(strings: &Strings, program: i32) -> (Errno, bool) {
     let mut best = (Errno(libc::ENOENT), false);
     for index in 0..strings.paths as usize {
         let path = calls::pointer_at(strings.first_path + index * size_of::<usize>());
-        let errno = calls::execveat(libc::AT_FDCWD, path, strings.arguments, strings.environment, 0);
+        let errno = calls::execveat(
+            libc::AT_FDCWD,
+            path,
+            strings.arguments,
+            strings.environment,
+            0,
+        );
         match errno.0 {
             libc::ENOENT if calls::exists(path) => best = (errno, true),
             libc::ENOENT | libc::ENOTDIR if strings.paths > 1 => {}

@@ -18,8 +18,13 @@ use crate::runner::RunMount;
 use crate::sys::{Errno, calls};
 use millibox_wire::path::{normal, shown};
 use millibox_wire::{Located, Mount, Source, Step, World, WorldError, WorldProblem};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxAttributes, StatxFlags};
-use rustix::mount::{FsMountFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxAttributes, StatxFlags,
+};
+use rustix::mount::{
+    FsMountFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags,
+    UnmountFlags,
+};
 use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -74,13 +79,24 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
         let wrong = |problem| WorldError::at(mount.path(), problem);
         let path = normal(mount.path()).map_err(wrong)?;
         let c_path = CString::new(path.clone()).map_err(|_| wrong(WorldProblem::PathHasNul))?;
-        let stage = own.iter().rev().find(|(above, _)| is_below(&path, above)).map(|(_, at)| *at);
+        let stage = own
+            .iter()
+            .rev()
+            .find(|(above, _)| is_below(&path, above))
+            .map(|(_, at)| *at);
         // What it means would not be seen from its name, as it is here.
         if let Some(link) = links.iter().find(|link| is_below(&path, link)) {
             return Err(wrong(WorldProblem::BelowLink(shown(link))));
         }
         match mount {
-            Mount::Tmpfs { size, inodes, mode, read_only: false, no_exec, .. } => {
+            Mount::Tmpfs {
+                size,
+                inodes,
+                mode,
+                read_only: false,
+                no_exec,
+                ..
+            } => {
                 let mut options = format!("mode={mode:o}");
                 if let Some(size) = size {
                     options.push_str(&format!(",size={size}"));
@@ -94,14 +110,28 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
                     make_parents(&mut plan, number, &path, &own, &mounted);
                     if !is_hosts(&path, &mounted) {
                         let path = c_path.clone();
-                        plan.run.push((number, RunMount::CreateDir { path, mode: 0o755, may_exist: true }));
+                        plan.run.push((
+                            number,
+                            RunMount::CreateDir {
+                                path,
+                                mode: 0o755,
+                                may_exist: true,
+                            },
+                        ));
                     }
                 } else {
                     own.push((path.clone(), plan.template.len()));
                     plan.template.push((number, TemplateMount::MountPoint));
                 }
                 let options = CString::new(options).map_err(|_| internal("tmpfs options"))?;
-                plan.run.push((number, RunMount::Tmpfs { path: c_path, options, no_exec: *no_exec }));
+                plan.run.push((
+                    number,
+                    RunMount::Tmpfs {
+                        path: c_path,
+                        options,
+                        no_exec: *no_exec,
+                    },
+                ));
             }
             Mount::Proc { processes_only, .. } => {
                 if stage.is_some() {
@@ -110,30 +140,58 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
                 plan.wants_procfs = true;
                 plan.template.push((number, TemplateMount::Procfs));
                 let options = if *processes_only { c"subset=pid" } else { c"" };
-                plan.run.push((number, RunMount::Proc { path: c_path, options: options.to_owned() }));
+                plan.run.push((
+                    number,
+                    RunMount::Proc {
+                        path: c_path,
+                        options: options.to_owned(),
+                    },
+                ));
             }
             Mount::Bind { .. } | Mount::Tmpfs { .. } if stage.is_some() => {
                 let Some(at) = stage else { continue };
                 let (owner, _) = plan.template[at];
                 if plan.template[at].1 == TemplateMount::MountPoint {
                     plan.template[at].1 = TemplateMount::Stage;
-                    let point = plan
-                        .run
-                        .iter()
-                        .position(|(number, run)| *number == owner && matches!(run, RunMount::Tmpfs { .. }));
-                    let (Some(point), Some((above, _))) = (point, own.iter().find(|(_, index)| *index == at)) else {
+                    let point = plan.run.iter().position(|(number, run)| {
+                        *number == owner && matches!(run, RunMount::Tmpfs { .. })
+                    });
+                    let (Some(point), Some((above, _))) =
+                        (point, own.iter().find(|(_, index)| *index == at))
+                    else {
                         return Err(internal("a stage without its tmpfs"));
                     };
-                    let above = CString::new(above.clone()).map_err(|_| wrong(WorldProblem::PathHasNul))?;
-                    plan.run.insert(point, (owner, RunMount::OpenStage { path: above, device: 0 }));
-                    plan.staged.iter_mut().filter(|(index, _)| *index >= point).for_each(|(index, _)| *index += 1);
+                    let above =
+                        CString::new(above.clone()).map_err(|_| wrong(WorldProblem::PathHasNul))?;
+                    plan.run.insert(
+                        point,
+                        (
+                            owner,
+                            RunMount::OpenStage {
+                                path: above,
+                                device: 0,
+                            },
+                        ),
+                    );
+                    plan.staged
+                        .iter_mut()
+                        .filter(|(index, _)| *index >= point)
+                        .for_each(|(index, _)| *index += 1);
                 }
                 let name = plan.staged.len().to_string();
                 make_parents(&mut plan, number, &path, &own, &mounted);
-                let c_name = CString::new(name.clone()).map_err(|_| internal("the name of a staged mount"))?;
+                let c_name = CString::new(name.clone())
+                    .map_err(|_| internal("the name of a staged mount"))?;
                 plan.template.push((number, TemplateMount::IntoStage(name)));
-                plan.staged.push((plan.run.len(), is_hosts(&path, &mounted)));
-                plan.run.push((number, RunMount::FromStage { name: c_name, path: c_path }));
+                plan.staged
+                    .push((plan.run.len(), is_hosts(&path, &mounted)));
+                plan.run.push((
+                    number,
+                    RunMount::FromStage {
+                        name: c_name,
+                        path: c_path,
+                    },
+                ));
             }
             Mount::CreateDir { .. } | Mount::CreateFile { .. } | Mount::Symlink { .. }
                 if stage.is_some() && is_hosts(&path, &mounted) =>
@@ -142,16 +200,37 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
             }
             Mount::CreateDir { mode, .. } if stage.is_some() => {
                 make_parents(&mut plan, number, &path, &own, &mounted);
-                plan.run.push((number, RunMount::CreateDir { path: c_path, mode: *mode, may_exist: false }));
+                plan.run.push((
+                    number,
+                    RunMount::CreateDir {
+                        path: c_path,
+                        mode: *mode,
+                        may_exist: false,
+                    },
+                ));
             }
             Mount::CreateFile { mode, .. } if stage.is_some() => {
                 make_parents(&mut plan, number, &path, &own, &mounted);
-                plan.run.push((number, RunMount::CreateFile { path: c_path, mode: *mode, may_exist: false }));
+                plan.run.push((
+                    number,
+                    RunMount::CreateFile {
+                        path: c_path,
+                        mode: *mode,
+                        may_exist: false,
+                    },
+                ));
             }
             Mount::Symlink { target, .. } if stage.is_some() => {
-                let target = CString::new(target.clone()).map_err(|_| wrong(WorldProblem::TargetHasNul))?;
+                let target =
+                    CString::new(target.clone()).map_err(|_| wrong(WorldProblem::TargetHasNul))?;
                 make_parents(&mut plan, number, &path, &own, &mounted);
-                plan.run.push((number, RunMount::Symlink { target, path: c_path }));
+                plan.run.push((
+                    number,
+                    RunMount::Symlink {
+                        target,
+                        path: c_path,
+                    },
+                ));
                 links.push(path.clone());
             }
             // `devices::expand` has put something else in its place.
@@ -175,7 +254,11 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
         }
     }
     // One stage is open at a time, so the binds of one must follow each other.
-    let stages = plan.template.iter().filter(|(_, what)| *what == TemplateMount::Stage).count();
+    let stages = plan
+        .template
+        .iter()
+        .filter(|(_, what)| *what == TemplateMount::Stage)
+        .count();
     if stages > 1 {
         return Err(WorldProblem::BindsBelowTwoTmpfs.into());
     }
@@ -198,13 +281,32 @@ impl Plan {
             }
             if let RunMount::FromStage { path, .. } = &mount {
                 let which = self.staged.iter().position(|(at, _)| *at == index);
-                let directory = which.and_then(|at| staged_directories.get(at)).copied().unwrap_or(false);
-                let hosts = which.and_then(|at| self.staged.get(at)).is_some_and(|(_, hosts)| *hosts);
+                let directory = which
+                    .and_then(|at| staged_directories.get(at))
+                    .copied()
+                    .unwrap_or(false);
+                let hosts = which
+                    .and_then(|at| self.staged.get(at))
+                    .is_some_and(|(_, hosts)| *hosts);
                 let path = path.clone();
                 if directory && !hosts {
-                    all.push((number, RunMount::CreateDir { path, mode: 0o755, may_exist: true }));
+                    all.push((
+                        number,
+                        RunMount::CreateDir {
+                            path,
+                            mode: 0o755,
+                            may_exist: true,
+                        },
+                    ));
                 } else if !hosts {
-                    all.push((number, RunMount::CreateFile { path, mode: 0o644, may_exist: true }));
+                    all.push((
+                        number,
+                        RunMount::CreateFile {
+                            path,
+                            mode: 0o644,
+                            may_exist: true,
+                        },
+                    ));
                 }
             }
             all.push((number, mount));
@@ -214,27 +316,55 @@ impl Plan {
 }
 
 /// Directories between a run's own tmpfs and `path`, as far as they are not the host's.
-fn make_parents(plan: &mut Plan, number: usize, path: &[u8], own: &[(Vec<u8>, usize)], mounted: &[(Vec<u8>, bool)]) {
-    let Some(above) = own.iter().map(|(above, _)| above).filter(|above| is_below(path, above)).max_by_key(|a| a.len())
+fn make_parents(
+    plan: &mut Plan,
+    number: usize,
+    path: &[u8],
+    own: &[(Vec<u8>, usize)],
+    mounted: &[(Vec<u8>, bool)],
+) {
+    let Some(above) = own
+        .iter()
+        .map(|(above, _)| above)
+        .filter(|above| is_below(path, above))
+        .max_by_key(|a| a.len())
     else {
         return;
     };
-    for (at, _) in path.iter().enumerate().filter(|(at, byte)| **byte == b'/' && *at > above.len()) {
+    for (at, _) in path
+        .iter()
+        .enumerate()
+        .filter(|(at, byte)| **byte == b'/' && *at > above.len())
+    {
         let path = &path[..at];
         if let (Ok(path), false) = (CString::new(path), is_hosts(path, mounted)) {
-            plan.run.push((number, RunMount::CreateDir { path, mode: 0o755, may_exist: true }));
+            plan.run.push((
+                number,
+                RunMount::CreateDir {
+                    path,
+                    mode: 0o755,
+                    may_exist: true,
+                },
+            ));
         }
     }
 }
 
 /// Whether what has been mounted makes a path one of the host's: the latest mount above it is what it lies on.
 fn is_hosts(path: &[u8], mounted: &[(Vec<u8>, bool)]) -> bool {
-    mounted.iter().rev().find(|(above, _)| is_below(path, above)).is_some_and(|(_, hosts)| *hosts)
+    mounted
+        .iter()
+        .rev()
+        .find(|(above, _)| is_below(path, above))
+        .is_some_and(|(_, hosts)| *hosts)
 }
 
 /// Whether a normal path lies below another.
 pub fn is_below(path: &[u8], above: &[u8]) -> bool {
-    above == b"/" && path != b"/" || path.strip_prefix(above).is_some_and(|rest| rest.first() == Some(&b'/'))
+    above == b"/" && path != b"/"
+        || path
+            .strip_prefix(above)
+            .is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
 /// What the mounter tells.
@@ -248,9 +378,17 @@ pub struct Built {
 /// Builds the template in the calling process, which must not be needed afterwards:
 /// its mount namespace is the template.
 pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
-    let Located { world, sources: seen } = located;
-    let whole =
-        |step: Step| move |errno: rustix::io::Errno| BuildError { step, errno: errno.into(), object: usize::MAX };
+    let Located {
+        world,
+        sources: seen,
+    } = located;
+    let whole = |step: Step| {
+        move |errno: rustix::io::Errno| BuildError {
+            step,
+            errno: errno.into(),
+            object: usize::MAX,
+        }
+    };
     calls::unshare(libc::CLONE_NEWNS).map_err(|errno| BuildError {
         step: Step::Template,
         errno,
@@ -258,18 +396,30 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
     })?;
     // What the host mounts later must not come to the runs (mount_namespaces(7)): it would bring
     // its own flags, and be writable in a world that is to be read.
-    rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        .map_err(whole(Step::Template))?;
+    rustix::mount::mount_change(
+        "/",
+        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+    )
+    .map_err(whole(Step::Template))?;
 
     // All sources are opened before anything is mounted that might hide them.
     let mut sources = Vec::with_capacity(world.mounts.len());
     for (object, mount) in world.mounts.iter().enumerate() {
-        let errs = |(step, errno)| BuildError { step, errno, object };
+        let errs = |(step, errno)| BuildError {
+            step,
+            errno,
+            object,
+        };
         sources.push(match mount {
-            Mount::Bind { .. } => {
-                Some(detached_bind(mount, seen.get(object).copied().unwrap_or_default()).map_err(errs)?)
-            }
-            Mount::Tmpfs { read_only: true, mode, .. } => Some(detached_tmpfs(*mode).map_err(errs)?),
+            Mount::Bind { .. } => Some(
+                detached_bind(mount, seen.get(object).copied().unwrap_or_default())
+                    .map_err(errs)?,
+            ),
+            Mount::Tmpfs {
+                read_only: true,
+                mode,
+                ..
+            } => Some(detached_tmpfs(*mode).map_err(errs)?),
             Mount::Tmpfs { .. } => None,
             Mount::Proc { .. } => Some(hosts_procfs().map_err(errs)?),
             _ => None,
@@ -278,25 +428,42 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
 
     let skeleton = detached_tmpfs_writable(0o755).map_err(whole(Step::Template))?;
     // It must hang somewhere to be pivoted to; what it hides there is of no use any more.
-    rustix::mount::move_mount(skeleton.as_fd(), "", CWD, "/proc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
-        .map_err(whole(Step::Template))?;
+    rustix::mount::move_mount(
+        skeleton.as_fd(),
+        "",
+        CWD,
+        "/proc",
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+    )
+    .map_err(whole(Step::Template))?;
 
-    let copy = skeleton.as_fd().try_clone_to_owned().map_err(|_| whole(Step::Template)(rustix::io::Errno::MFILE))?;
+    let copy = skeleton
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|_| whole(Step::Template)(rustix::io::Errno::MFILE))?;
     let mut root = Root::of_ours(copy).map_err(whole(Step::Template))?;
     let mut stage: Option<Root> = None;
     let mut staged_directories = Vec::new();
     for (object, what) in &plan.template {
         let object = *object;
-        let errs = |(step, errno)| BuildError { step, errno, object };
+        let errs = |(step, errno)| BuildError {
+            step,
+            errno,
+            object,
+        };
         let mount = &world.mounts[object];
         let path = normal(mount.path()).unwrap_or_default();
         match what {
             TemplateMount::MountPoint => {
-                root.directory(&path).map_err(|errno| errs((Step::MountPoint, errno)))?;
+                root.directory(&path)
+                    .map_err(|errno| errs((Step::MountPoint, errno)))?;
             }
             TemplateMount::Stage => {
-                let at = root.directory(&path).map_err(|errno| errs((Step::MountPoint, errno)))?;
-                let new = detached_tmpfs_writable(0o755).map_err(|errno| errs((Step::Mount, errno.into())))?;
+                let at = root
+                    .directory(&path)
+                    .map_err(|errno| errs((Step::MountPoint, errno)))?;
+                let new = detached_tmpfs_writable(0o755)
+                    .map_err(|errno| errs((Step::Mount, errno.into())))?;
                 attach(&new, at.as_fd()).map_err(|errno| errs((Step::Mount, errno)))?;
                 stage = Some(Root::of_ours(new).map_err(whole(Step::Template))?);
             }
@@ -304,21 +471,27 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
                 let (Some(stage), Some(source)) = (&stage, &sources[object]) else {
                     return Err(errs((Step::Template, Errno(libc::EINVAL))));
                 };
-                let directory = is_directory(source).map_err(|errno| errs((Step::MountSource, errno)))?;
+                let directory =
+                    is_directory(source).map_err(|errno| errs((Step::MountSource, errno)))?;
                 staged_directories.push(directory);
                 let path = format!("/{name}");
-                let at = stage.node(path.as_bytes(), directory).map_err(|errno| errs((Step::MountPoint, errno)))?;
+                let at = stage
+                    .node(path.as_bytes(), directory)
+                    .map_err(|errno| errs((Step::MountPoint, errno)))?;
                 attach(source, at.as_fd()).map_err(|errno| errs((Step::Mount, errno)))?;
             }
             TemplateMount::Procfs => {
-                let at = root.directory(&path).map_err(|errno| errs((Step::MountPoint, errno)))?;
+                let at = root
+                    .directory(&path)
+                    .map_err(|errno| errs((Step::MountPoint, errno)))?;
                 if let Some(source) = &sources[object] {
                     attach(source, at.as_fd()).map_err(|errno| errs((Step::Mount, errno)))?;
                 }
             }
             TemplateMount::AsAsked => {
                 if let Mount::NewRoot { .. } = mount {
-                    root.change(&path).map_err(|errno| errs((Step::NewRoot, errno)))?;
+                    root.change(&path)
+                        .map_err(|errno| errs((Step::NewRoot, errno)))?;
                 } else {
                     as_asked(&root, mount, &path, sources[object].as_ref()).map_err(errs)?;
                 }
@@ -336,7 +509,10 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
         })?;
     }
     pivot(root.at.as_fd()).map_err(whole(Step::NewRoot))?;
-    Ok(Built { directories: staged_directories, stage: stage.map_or(0, |stage| stage.ours) })
+    Ok(Built {
+        directories: staged_directories,
+        stage: stage.map_or(0, |stage| stage.ours),
+    })
 }
 
 /// pivot_root(2) with the old root stacked on the new one, then let go (the way that
@@ -348,7 +524,12 @@ fn pivot(root: BorrowedFd) -> rustix::io::Result<()> {
     rustix::process::chdir("/")
 }
 
-fn as_asked(root: &Root, mount: &Mount, path: &[u8], source: Option<&OwnedFd>) -> Result<(), (Step, Errno)> {
+fn as_asked(
+    root: &Root,
+    mount: &Mount,
+    path: &[u8],
+    source: Option<&OwnedFd>,
+) -> Result<(), (Step, Errno)> {
     let making = |errno| (Step::MountPoint, errno);
     match (mount, source) {
         (Mount::Bind { .. }, Some(source)) => {
@@ -362,14 +543,16 @@ fn as_asked(root: &Root, mount: &Mount, path: &[u8], source: Option<&OwnedFd>) -
         }
         (Mount::CreateDir { mode, .. }, _) => {
             let (parent, name) = root.parent(path).map_err(making)?;
-            rustix::fs::mkdirat(&parent, &name, Mode::from_raw_mode(0o700)).map_err(|e| making(e.into()))?;
+            rustix::fs::mkdirat(&parent, &name, Mode::from_raw_mode(0o700))
+                .map_err(|e| making(e.into()))?;
             rustix::fs::chmodat(&parent, &name, Mode::from_raw_mode(*mode), AtFlags::empty())
                 .map_err(|e| making(e.into()))
         }
         (Mount::CreateFile { mode, .. }, _) => {
             let (parent, name) = root.parent(path).map_err(making)?;
             let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-            rustix::fs::openat(&parent, &name, flags, Mode::from_raw_mode(0o600)).map_err(|e| making(e.into()))?;
+            rustix::fs::openat(&parent, &name, flags, Mode::from_raw_mode(0o600))
+                .map_err(|e| making(e.into()))?;
             rustix::fs::chmodat(&parent, &name, Mode::from_raw_mode(*mode), AtFlags::empty())
                 .map_err(|e| making(e.into()))
         }
@@ -384,7 +567,16 @@ fn as_asked(root: &Root, mount: &Mount, path: &[u8], source: Option<&OwnedFd>) -
 /// A copy of the source's mount, with its attributes set and read back, attached nowhere. The source must be what the
 /// client has `seen`: else the template would be used for runs that are asked for when it is that again.
 fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> {
-    let Mount::Bind { source, read_only, recursive, no_exec, no_follow, device, .. } = mount else {
+    let Mount::Bind {
+        source,
+        read_only,
+        recursive,
+        no_exec,
+        no_follow,
+        device,
+        ..
+    } = mount
+    else {
         return Err((Step::Template, Errno(libc::EINVAL)));
     };
     // A run may have written what is there: no path leads through somebody's open files or root.
@@ -392,19 +584,28 @@ fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> 
     if *no_follow {
         resolve |= ResolveFlags::NO_SYMLINKS;
     }
-    let found = rustix::fs::openat2(CWD, source.as_slice(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)
-        .map_err(|errno| (Step::MountSource, errno.into()))?;
+    let found = rustix::fs::openat2(
+        CWD,
+        source.as_slice(),
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+        resolve,
+    )
+    .map_err(|errno| (Step::MountSource, errno.into()))?;
     if let Source::Is { device, inode } = seen {
         let stat = rustix::fs::fstat(&found).map_err(|errno| (Step::MountSource, errno.into()))?;
         if (stat.st_dev, stat.st_ino) != (device, inode) {
             return Err((Step::MountSource, Errno(libc::ESTALE)));
         }
     }
-    let mut flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+    let mut flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH;
     if *recursive {
         flags |= OpenTreeFlags::AT_RECURSIVE;
     }
-    let tree = rustix::mount::open_tree(&found, "", flags).map_err(|errno| (Step::MountSource, errno.into()))?;
+    let tree = rustix::mount::open_tree(&found, "", flags)
+        .map_err(|errno| (Step::MountSource, errno.into()))?;
     let mut attributes = libc::MOUNT_ATTR_NOSUID;
     if !device {
         attributes |= libc::MOUNT_ATTR_NODEV;
@@ -415,21 +616,33 @@ fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> 
     if *no_exec {
         attributes |= libc::MOUNT_ATTR_NOEXEC;
     }
-    set_attributes(&tree, attributes, *recursive).map_err(|errno| (Step::MountAttributes, errno))?;
+    set_attributes(&tree, attributes, *recursive)
+        .map_err(|errno| (Step::MountAttributes, errno))?;
     // What was asked for is read back.
-    let now = rustix::fs::fstatvfs(&tree).map_err(|errno| (Step::MountAttributes, errno.into()))?.f_flag;
+    let now = rustix::fs::fstatvfs(&tree)
+        .map_err(|errno| (Step::MountAttributes, errno.into()))?
+        .f_flag;
     let holds = now.contains(StatVfsMountFlags::NOSUID)
         && (!*read_only || now.contains(StatVfsMountFlags::RDONLY))
         && (!*no_exec || now.contains(StatVfsMountFlags::NOEXEC));
-    if holds { Ok(tree) } else { Err((Step::MountAttributes, Errno(libc::EPERM))) }
+    if holds {
+        Ok(tree)
+    } else {
+        Err((Step::MountAttributes, Errno(libc::EPERM)))
+    }
 }
 
 /// The host's procfs, for pid1 to cover; nothing could be done with it even if it were not.
 fn hosts_procfs() -> Result<OwnedFd, (Step, Errno)> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
-    let tree = rustix::mount::open_tree(CWD, "/proc", flags).map_err(|errno| (Step::MountSource, errno.into()))?;
-    let attributes =
-        libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOEXEC;
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
+    let tree = rustix::mount::open_tree(CWD, "/proc", flags)
+        .map_err(|errno| (Step::MountSource, errno.into()))?;
+    let attributes = libc::MOUNT_ATTR_RDONLY
+        | libc::MOUNT_ATTR_NOSUID
+        | libc::MOUNT_ATTR_NODEV
+        | libc::MOUNT_ATTR_NOEXEC;
     set_attributes(&tree, attributes, true).map_err(|errno| (Step::MountAttributes, errno))?;
     Ok(tree)
 }
@@ -442,8 +655,12 @@ fn set_attributes(tree: &OwnedFd, attributes: u64, recursive: bool) -> Result<()
 /// An empty tmpfs for hiding things: read-only, the same for all runs.
 fn detached_tmpfs(mode: u32) -> Result<OwnedFd, (Step, Errno)> {
     let tmpfs = detached_tmpfs_writable(mode).map_err(|errno| (Step::Mount, errno.into()))?;
-    set_attributes(&tmpfs, libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOEXEC, false)
-        .map_err(|errno| (Step::MountAttributes, errno))?;
+    set_attributes(
+        &tmpfs,
+        libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOEXEC,
+        false,
+    )
+    .map_err(|errno| (Step::MountAttributes, errno))?;
     Ok(tmpfs)
 }
 
@@ -523,11 +740,19 @@ impl Root {
             return Ok((above, name));
         }
         // What making it would say, but for the last.
-        Err(Errno(match rustix::fs::statat(&above, &name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(_) => libc::EEXIST,
-            Err(_) if rustix::fs::fstatvfs(&above)?.f_flag.contains(StatVfsMountFlags::RDONLY) => libc::EROFS,
-            Err(_) => libc::EXDEV,
-        }))
+        Err(Errno(
+            match rustix::fs::statat(&above, &name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(_) => libc::EEXIST,
+                Err(_)
+                    if rustix::fs::fstatvfs(&above)?
+                        .f_flag
+                        .contains(StatVfsMountFlags::RDONLY) =>
+                {
+                    libc::EROFS
+                }
+                Err(_) => libc::EXDEV,
+            },
+        ))
     }
 
     /// A directory; it and those above it are made where they are missing.

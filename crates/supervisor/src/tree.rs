@@ -11,8 +11,10 @@ use std::sync::OnceLock;
 /// other processes'.
 pub fn proc_is_ours() -> bool {
     static OURS: OnceLock<bool> = OnceLock::new();
-    let looks_so =
-        || std::fs::read_link("/proc/self").is_ok_and(|own| own.to_str() == Some(&calls::getpid().to_string()));
+    let looks_so = || {
+        std::fs::read_link("/proc/self")
+            .is_ok_and(|own| own.to_str() == Some(&calls::getpid().to_string()))
+    };
     *OURS.get_or_init(looks_so)
 }
 
@@ -37,10 +39,16 @@ pub fn below(root: i32, most: usize) -> Vec<i32> {
         && looks > 0
     {
         next += 1;
-        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task"))
+            .into_iter()
+            .flatten()
+            .flatten();
         for task in tasks.take(looks) {
             looks -= 1;
-            all.extend(children(&task.path().join("children"), most.saturating_sub(all.len())));
+            all.extend(children(
+                &task.path().join("children"),
+                most.saturating_sub(all.len()),
+            ));
         }
     }
     all.truncate(most);
@@ -52,12 +60,23 @@ fn children(path: &Path, most: usize) -> Vec<i32> {
     let mut text = String::new();
     // A number has at most 7 digits (`PID_MAX_LIMIT`), and a space.
     let bytes = most.saturating_mul(8) as u64;
-    if std::fs::File::open(path).and_then(|file| file.take(bytes).read_to_string(&mut text)).is_err() {
+    if std::fs::File::open(path)
+        .and_then(|file| file.take(bytes).read_to_string(&mut text))
+        .is_err()
+    {
         return Vec::new();
     }
     // The last one may be cut.
-    let whole = if text.len() as u64 == bytes { text.rfind(' ').unwrap_or(0) } else { text.len() };
-    text.get(..whole).unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    let whole = if text.len() as u64 == bytes {
+        text.rfind(' ').unwrap_or(0)
+    } else {
+        text.len()
+    };
+    text.get(..whole)
+        .unwrap_or_default()
+        .split_whitespace()
+        .filter_map(|pid| pid.parse().ok())
+        .collect()
 }
 
 /// What /proc tells of a process (proc_pid_stat(5)); times are in clock ticks.
@@ -87,7 +106,14 @@ pub fn stat(pid: i32) -> Option<Stat> {
     let [user, system, childrens_user, childrens_system] = [next(), next(), next(), next()];
     // Field 22.
     let started = times.nth(4)?;
-    Some(Stat { parent, user, system, childrens_user, childrens_system, started })
+    Some(Stat {
+        parent,
+        user,
+        system,
+        childrens_user,
+        childrens_system,
+        started,
+    })
 }
 
 /// CPU time of a process, all its threads, by the last tick of each.
@@ -108,8 +134,14 @@ pub struct Used {
 /// Largest resident set of a process since its exec, in bytes (`VmHWM`, proc_pid_status(5)); 0: it is over.
 fn peak_memory(pid: i32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
-    line.trim().trim_end_matches(" kB").parse().map_or(0, |kib: u64| kib.saturating_mul(1024))
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap_or_default();
+    line.trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .map_or(0, |kib: u64| kib.saturating_mul(1024))
 }
 
 /// Ends processes below `root`, `most` of them, not itself. For those that pid1, once it runs, will

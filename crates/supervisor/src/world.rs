@@ -11,7 +11,9 @@ use crate::sys::{self, Errno, calls, process};
 use crate::template::{self, BuildError, Built, Plan};
 use millibox_seccomp::Program;
 use millibox_wire::frame::MAX_INLINE;
-use millibox_wire::{Hint, Located, Mount, Outcome, RunError, Step, World, WorldError, WorldProblem, decode, path};
+use millibox_wire::{
+    Hint, Located, Mount, Outcome, RunError, Step, World, WorldError, WorldProblem, decode, path,
+};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -25,8 +27,15 @@ pub struct WorldId(pub u32);
 
 enum Template {
     New,
-    Building { mounter: i32, socket: OwnedFd, plan: Plan },
-    Built { namespace: OwnedFd, order: Box<Order> },
+    Building {
+        mounter: i32,
+        socket: OwnedFd,
+        plan: Plan,
+    },
+    Built {
+        namespace: OwnedFd,
+        order: Box<Order>,
+    },
 }
 
 struct Known {
@@ -54,29 +63,52 @@ impl Worlds {
     /// The world that these bytes encode, a [`Located`].
     ///
     /// `devices` is where all devices hang as one mount, if anywhere.
-    pub fn find_or_add(&mut self, bytes: &[u8], devices: Option<&str>) -> Result<WorldId, WorldError> {
+    pub fn find_or_add(
+        &mut self,
+        bytes: &[u8],
+        devices: Option<&str>,
+    ) -> Result<WorldId, WorldError> {
         if let Some(&id) = self.by_key.get(bytes) {
             return Ok(WorldId(id));
         }
-        let located: Located = decode(bytes).map_err(|error| WorldProblem::Malformed(error.to_string()))?;
+        let located: Located =
+            decode(bytes).map_err(|error| WorldProblem::Malformed(error.to_string()))?;
         let Located { world, .. } = crate::devices::expand(located, devices);
         template::plan(&world)?;
-        let program = world.seccomp.as_deref().map(Program::from_bytes).transpose();
+        let program = world
+            .seccomp
+            .as_deref()
+            .map(Program::from_bytes)
+            .transpose();
         let program = program.map_err(|error| WorldProblem::Seccomp(error.to_string()))?;
         let may_choose_cpus = cpus::may_choose(program.as_ref());
         let makes_namespaces = cpus::may_make_namespaces(program.as_ref());
         // A message to the spawner.
         let max_bytes = MAX_INLINE - 1024;
         if bytes.len() > max_bytes {
-            return Err(WorldProblem::TooLong { bytes: bytes.len() as u64, max_bytes: max_bytes as u64 }.into());
+            return Err(WorldProblem::TooLong {
+                bytes: bytes.len() as u64,
+                max_bytes: max_bytes as u64,
+            }
+            .into());
         }
         let id = self.next;
         self.next += 1;
         let key: Box<[u8]> = bytes.into();
         self.by_key.insert(key.clone(), id);
         let template = Template::New;
-        self.known
-            .insert(id, Known { key, world, may_choose_cpus, makes_namespaces, template, users: 0, last_used: 0 });
+        self.known.insert(
+            id,
+            Known {
+                key,
+                world,
+                may_choose_cpus,
+                makes_namespaces,
+                template,
+                users: 0,
+                last_used: 0,
+            },
+        );
         Ok(WorldId(id))
     }
 
@@ -95,7 +127,9 @@ impl Worlds {
     pub fn release(&mut self, id: WorldId) -> Option<i32> {
         let known = self.known.get_mut(&id.0)?;
         known.users -= 1;
-        let Template::Building { mounter, .. } = known.template else { return None };
+        let Template::Building { mounter, .. } = known.template else {
+            return None;
+        };
         if known.users > 0 {
             return None;
         }
@@ -115,20 +149,31 @@ impl Worlds {
 
     /// Whether runners can be told this world.
     pub fn is_built(&self, id: WorldId) -> bool {
-        matches!(self.known.get(&id.0), Some(Known { template: Template::Built { .. }, .. }))
+        matches!(
+            self.known.get(&id.0),
+            Some(Known {
+                template: Template::Built { .. },
+                ..
+            })
+        )
     }
 
     /// What a runner is told, and the template's descriptor.
     pub fn order(&self, id: WorldId) -> Option<(&Order, i32)> {
         match self.known.get(&id.0)? {
-            Known { template: Template::Built { namespace, order }, .. } => Some((order, namespace.as_raw_fd())),
+            Known {
+                template: Template::Built { namespace, order },
+                ..
+            } => Some((order, namespace.as_raw_fd())),
             _ => None,
         }
     }
 
     /// Whether programs in it may choose CPUs that their requests do not name.
     pub fn may_choose_cpus(&self, id: WorldId) -> bool {
-        self.known.get(&id.0).is_none_or(|known| known.may_choose_cpus)
+        self.known
+            .get(&id.0)
+            .is_none_or(|known| known.may_choose_cpus)
     }
 
     /// One of a world's mounts, for messages.
@@ -137,17 +182,35 @@ impl Worlds {
     }
 
     /// Starts the mounter of a world that is new; the socket to watch.
-    pub fn start_mounter(&mut self, id: WorldId, setup: &Setup, spawner: &Spawner) -> Result<Option<i32>, Outcome> {
-        let Some(known) = self.known.get_mut(&id.0) else { return Ok(None) };
+    pub fn start_mounter(
+        &mut self,
+        id: WorldId,
+        setup: &Setup,
+        spawner: &Spawner,
+    ) -> Result<Option<i32>, Outcome> {
+        let Some(known) = self.known.get_mut(&id.0) else {
+            return Ok(None);
+        };
         if !matches!(known.template, Template::New) {
             return Ok(None);
         }
         let plan = template::plan(&known.world).map_err(invalid)?;
-        let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-            .map_err(|errno| template_failed(errno.into()))?;
-        let mounter = spawner.mounter(&known.key, &its, &setup.client).map_err(template_failed)?;
+        let (ours, its) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(|errno| template_failed(errno.into()))?;
+        let mounter = spawner
+            .mounter(&known.key, &its, &setup.client)
+            .map_err(template_failed)?;
         let socket = ours.as_raw_fd();
-        known.template = Template::Building { mounter, socket: ours, plan };
+        known.template = Template::Building {
+            mounter,
+            socket: ours,
+            plan,
+        };
         // The ids inside default to those outside.
         known.world.uid.get_or_insert(setup.uid);
         known.world.gid.get_or_insert(setup.gid);
@@ -156,15 +219,21 @@ impl Worlds {
 
     /// A mounter's socket has something to say. The error is what the runs say that wait for the world.
     pub fn mounter_done(&mut self, id: WorldId) -> Result<(), Outcome> {
-        let Some(known) = self.known.get_mut(&id.0) else { return Ok(()) };
-        let Template::Building { socket, .. } = &known.template else { return Ok(()) };
+        let Some(known) = self.known.get_mut(&id.0) else {
+            return Ok(());
+        };
+        let Template::Building { socket, .. } = &known.template else {
+            return Ok(());
+        };
         let mut bytes = vec![0; 4096];
         let received = calls::receive(socket.as_raw_fd(), &mut bytes, libc::MSG_DONTWAIT);
         if matches!(received, Err(Errno(libc::EAGAIN))) {
             // The event was that of an earlier mounter of this world, which was given up.
             return Ok(());
         }
-        let Template::Building { mounter, plan, .. } = std::mem::replace(&mut known.template, Template::New) else {
+        let Template::Building { mounter, plan, .. } =
+            std::mem::replace(&mut known.template, Template::New)
+        else {
             return Ok(());
         };
         let waited = process::wait(mounter, libc::__WALL);
@@ -186,29 +255,48 @@ impl Worlds {
                 let length = 1 + millibox_wire::encode(&order).len();
                 if length > MAX_INLINE {
                     let (bytes, max_bytes) = (length as u64, MAX_INLINE as u64);
-                    return Err(invalid(WorldProblem::RunMountsTooLong { bytes, max_bytes }.into()));
+                    return Err(invalid(
+                        WorldProblem::RunMountsTooLong { bytes, max_bytes }.into(),
+                    ));
                 }
-                known.template = Template::Built { namespace, order: Box::new(order) };
+                known.template = Template::Built {
+                    namespace,
+                    order: Box::new(order),
+                };
                 Ok(())
             }
             (Some([b'F', numbers @ ..]), _) if numbers.len() == 12 => {
-                let word =
-                    |at: usize| u32::from_ne_bytes([numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]]);
+                let word = |at: usize| {
+                    u32::from_ne_bytes([
+                        numbers[at],
+                        numbers[at + 1],
+                        numbers[at + 2],
+                        numbers[at + 3],
+                    ])
+                };
                 let step = Step::from_number(word(0));
                 let object = match known.world.mounts.get(word(8) as usize) {
-                    Some(Mount::Bind { source, .. }) if step == Step::MountSource => path::shown(source),
+                    Some(Mount::Bind { source, .. }) if step == Step::MountSource => {
+                        path::shown(source)
+                    }
                     Some(Mount::Bind { source, at, .. }) => {
                         format!("{} on {}", path::shown(source), path::shown(at))
                     }
                     Some(mount) => path::shown(mount.path()),
                     None => String::new(),
                 };
-                Err(Outcome::failed(RunError::new(step).with_errno(word(4) as i32).with_subject(object)))
+                Err(Outcome::failed(
+                    RunError::new(step)
+                        .with_errno(word(4) as i32)
+                        .with_subject(object),
+                ))
             }
             _ => {
                 let how = waited.map_or(-1, |waited| waited.status);
                 let hint = Hint::Ended(process::end_of(how));
-                Err(Outcome::failed(RunError::new(Step::Template).with_hint(hint)))
+                Err(Outcome::failed(
+                    RunError::new(Step::Template).with_hint(hint),
+                ))
             }
         }
     }
@@ -216,7 +304,12 @@ impl Worlds {
     /// A world whose template could not be built is forgotten, so that the next request
     /// for it tries again.
     pub fn drop_failed(&mut self, id: WorldId) {
-        if let Some(Known { template: Template::New, users: 0, .. }) = self.known.get(&id.0) {
+        if let Some(Known {
+            template: Template::New,
+            users: 0,
+            ..
+        }) = self.known.get(&id.0)
+        {
             self.remove(id.0);
         }
     }
@@ -234,7 +327,9 @@ impl Worlds {
             let oldest = self
                 .known
                 .iter()
-                .filter(|(_, known)| known.users == 0 && !matches!(known.template, Template::Building { .. }))
+                .filter(|(_, known)| {
+                    known.users == 0 && !matches!(known.template, Template::Building { .. })
+                })
                 .min_by_key(|(_, known)| known.last_used)
                 .map(|(id, _)| *id);
             match oldest {
@@ -266,7 +361,13 @@ fn template_failed(errno: Errno) -> Outcome {
 
 /// The mounter's life, in the forked child.
 pub fn mounter(located: &Located, plan: &Plan, socket: i32, procfs: i32) -> ! {
-    let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-mount".as_ptr() as usize, 0, 0, 0);
+    let _ = calls::prctl(
+        libc::PR_SET_NAME,
+        c"millibox-mount".as_ptr() as usize,
+        0,
+        0,
+        0,
+    );
     let failed = |error: BuildError| {
         let mut bytes = vec![b'F'];
         for word in [error.step as u32, error.errno.0 as u32, error.object as u32] {
@@ -275,15 +376,21 @@ pub fn mounter(located: &Located, plan: &Plan, socket: i32, procfs: i32) -> ! {
         let _ = calls::send_descriptors(socket, &bytes, &[]);
     };
     match template::build(located, plan) {
-        Ok(Built { directories, stage }) => match calls::openat(procfs, c"self/ns/mnt", libc::O_RDONLY, 0) {
-            Ok(namespace) => {
-                let mut bytes = vec![b'B'];
-                bytes.extend_from_slice(&stage.to_ne_bytes());
-                bytes.extend(directories.iter().map(|&directory| u8::from(directory)));
-                let _ = calls::send_descriptors(socket, &bytes, &[namespace]);
+        Ok(Built { directories, stage }) => {
+            match calls::openat(procfs, c"self/ns/mnt", libc::O_RDONLY, 0) {
+                Ok(namespace) => {
+                    let mut bytes = vec![b'B'];
+                    bytes.extend_from_slice(&stage.to_ne_bytes());
+                    bytes.extend(directories.iter().map(|&directory| u8::from(directory)));
+                    let _ = calls::send_descriptors(socket, &bytes, &[namespace]);
+                }
+                Err(errno) => failed(BuildError {
+                    step: Step::Template,
+                    errno,
+                    object: usize::MAX,
+                }),
             }
-            Err(errno) => failed(BuildError { step: Step::Template, errno, object: usize::MAX }),
-        },
+        }
         Err(error) => failed(error),
     }
     calls::exit(0)

@@ -103,7 +103,14 @@ pub struct Prepared<'a> {
 /// A zygote's whole life. Exit code 0: the runner is as it was before.
 pub fn main(zygote: &Zygote) -> ! {
     if let Err(failure) = zygote.live() {
-        tell(zygote.runner.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
+        tell(
+            zygote.runner.socket,
+            message::UNPREPARED,
+            &Report {
+                failure,
+                ..Report::default()
+            },
+        );
     }
     calls::exit(0)
 }
@@ -117,7 +124,13 @@ impl Zygote<'_> {
         if calls::is_readable(runner.own_pidfd) {
             calls::exit(1);
         }
-        let _ = calls::prctl(libc::PR_SET_NAME, c"millibox-zygote".as_ptr() as usize, 0, 0, 0);
+        let _ = calls::prctl(
+            libc::PR_SET_NAME,
+            c"millibox-zygote".as_ptr() as usize,
+            0,
+            0,
+            0,
+        );
         let own_pidfd = process::own_pidfd().map_err(failed)?;
         let prepared = Prepared {
             runner,
@@ -126,16 +139,25 @@ impl Zygote<'_> {
             gid: self.order.gid,
             mounts: &self.order.mounts,
             makes_namespaces: self.order.makes_namespaces,
-            seccomp: self.order.seccomp.as_deref().filter(|_| self.shared_program.is_none()),
+            seccomp: self
+                .order
+                .seccomp
+                .as_deref()
+                .filter(|_| self.shared_program.is_none()),
         };
         sockets::enter(runner).map_err(|errno| Failure::new(Step::Network, errno))?;
         runner.backend.look_from_here()?;
         let attached = match self.shared_program {
-            Some(program) => calls::attach_seccomp(program).map_err(|errno| Failure::new(Step::Seccomp, errno)),
+            Some(program) => {
+                calls::attach_seccomp(program).map_err(|errno| Failure::new(Step::Seccomp, errno))
+            }
             None => Ok(()),
         };
         let mut loopback = false;
-        while attached.is_ok() && runner.shared.stay_idle.load(SeqCst) == 0 && self.run(&prepared, &mut loopback) {}
+        while attached.is_ok()
+            && runner.shared.stay_idle.load(SeqCst) == 0
+            && self.run(&prepared, &mut loopback)
+        {}
         // The table is the runner's.
         let _ = calls::close(own_pidfd);
         attached
@@ -165,14 +187,28 @@ impl Zygote<'_> {
                     limited = has_other_limits(pid1);
                 }
             };
-            process::run_child(how, &runner.pid1_stack, pid1::main, prepared, &shared.pid1, dead)
-                .map_err(|errno| Failure::new(Step::Clone, errno))
+            process::run_child(
+                how,
+                &runner.pid1_stack,
+                pid1::main,
+                prepared,
+                &shared.pid1,
+                dead,
+            )
+            .map_err(|errno| Failure::new(Step::Clone, errno))
         });
         let waited = match waited {
             Ok(waited) => waited,
             Err(failure) => {
                 self.clean(*loopback);
-                tell(runner.socket, message::UNPREPARED, &Report { failure, ..Report::default() });
+                tell(
+                    runner.socket,
+                    message::UNPREPARED,
+                    &Report {
+                        failure,
+                        ..Report::default()
+                    },
+                );
                 return false;
             }
         };
@@ -189,7 +225,15 @@ impl Zygote<'_> {
                 ..End::default()
             };
             runner.backend.measure(shared, &start, Ok(waited), &mut end);
-            tell(runner.socket, message::ENDED, &Report { start, failure: shared.failure.get(), end });
+            tell(
+                runner.socket,
+                message::ENDED,
+                &Report {
+                    start,
+                    failure: shared.failure.get(),
+                    end,
+                },
+            );
         }
         self.clean(*loopback);
         launch != 0
@@ -199,7 +243,8 @@ impl Zygote<'_> {
     /// makes another.
     fn clean(&self, loopback: bool) {
         let runner = self.runner;
-        if sockets::clear(runner, loopback).is_err() || runner.backend.clean(runner.shared).is_err() {
+        if sockets::clear(runner, loopback).is_err() || runner.backend.clean(runner.shared).is_err()
+        {
             calls::exit(1);
         }
     }
@@ -221,10 +266,20 @@ impl Zygote<'_> {
             }
             Network::None => {}
         }
-        let namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
-        let memory = if runner.share_memory { libc::CLONE_VM } else { 0 };
-        let mut how = Clone { flags: (namespaces | memory) as u64, into_cgroup: None };
-        runner.backend.prepare(runner.shared, runner.socket, &mut how)?;
+        let namespaces =
+            libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
+        let memory = if runner.share_memory {
+            libc::CLONE_VM
+        } else {
+            0
+        };
+        let mut how = Clone {
+            flags: (namespaces | memory) as u64,
+            into_cgroup: None,
+        };
+        runner
+            .backend
+            .prepare(runner.shared, runner.socket, &mut how)?;
         // pid1 must be able to write its id maps; the target makes the memory undumpable again
         // before anything that is not ours runs.
         let dumpable = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -235,7 +290,10 @@ impl Zygote<'_> {
 
 /// Whether somebody has changed a limit for which the kernel kills, of a pid1 that has died.
 fn has_other_limits(pid1: i32) -> bool {
-    match (calls::get_rlimit_of(pid1, libc::RLIMIT_CPU), calls::get_rlimit(libc::RLIMIT_CPU)) {
+    match (
+        calls::get_rlimit_of(pid1, libc::RLIMIT_CPU),
+        calls::get_rlimit(libc::RLIMIT_CPU),
+    ) {
         (Ok(its), Ok(ours)) => its != ours,
         _ => false,
     }

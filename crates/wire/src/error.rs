@@ -33,7 +33,13 @@ pub struct RunError {
 impl RunError {
     /// An error of this step about which nothing else is known.
     pub fn new(step: Step) -> RunError {
-        RunError { step, errno: None, subject: None, hint: None, attempts: 0 }
+        RunError {
+            step,
+            errno: None,
+            subject: None,
+            hint: None,
+            attempts: 0,
+        }
     }
 
     /// Adds the error number; 0 means there is none.
@@ -76,7 +82,12 @@ pub struct Cause<'a>(&'a RunError);
 
 impl fmt::Display for Cause<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RunError { step, errno, subject, .. } = self.0;
+        let RunError {
+            step,
+            errno,
+            subject,
+            ..
+        } = self.0;
         match subject {
             Some(subject) => write!(f, "cannot {} {subject}", step.action_on())?,
             None => write!(f, "cannot {}", step.action())?,
@@ -249,23 +260,42 @@ impl fmt::Display for FrameProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FrameProblem::TooLong { bytes, max_bytes } => {
-                write!(f, "its message has {bytes} bytes, and at most {max_bytes} are accepted")
+                write!(
+                    f,
+                    "its message has {bytes} bytes, and at most {max_bytes} are accepted"
+                )
             }
             FrameProblem::MemfdMissing => f.write_str("the memfd with its body is missing"),
             FrameProblem::NotMemfd => f.write_str("the descriptor of its body is not a memfd"),
-            FrameProblem::MemfdNotSealed => f.write_str("its memfd is not sealed against writing and shrinking"),
+            FrameProblem::MemfdNotSealed => {
+                f.write_str("its memfd is not sealed against writing and shrinking")
+            }
             FrameProblem::MemfdTruncated => f.write_str("its memfd ended early"),
             FrameProblem::MemfdUnreadable { errno } => {
-                write!(f, "its memfd cannot be read: {}", std::io::Error::from_raw_os_error(*errno))
+                write!(
+                    f,
+                    "its memfd cannot be read: {}",
+                    std::io::Error::from_raw_os_error(*errno)
+                )
             }
             FrameProblem::Malformed(why) => f.write_str(why),
-            FrameProblem::WrongDirection => f.write_str("only a supervisor may send a message of this kind"),
-            FrameProblem::StringCount => f.write_str("the number of its strings is not the announced one"),
+            FrameProblem::WrongDirection => {
+                f.write_str("only a supervisor may send a message of this kind")
+            }
+            FrameProblem::StringCount => {
+                f.write_str("the number of its strings is not the announced one")
+            }
             FrameProblem::ProgramCount => {
                 f.write_str("the program must be given by path or by descriptor, and not by both")
             }
-            FrameProblem::CpuNumber => write!(f, "a CPU number is above {}, the largest", crate::MOST_CPUS - 1),
-            FrameProblem::RlimitNumber(number) => write!(f, "there is no resource limit with the number {number}"),
+            FrameProblem::CpuNumber => write!(
+                f,
+                "a CPU number is above {}, the largest",
+                crate::MOST_CPUS - 1
+            ),
+            FrameProblem::RlimitNumber(number) => {
+                write!(f, "there is no resource limit with the number {number}")
+            }
         }
     }
 }
@@ -329,17 +359,25 @@ impl fmt::Display for Hint {
     }
 }
 
-const MORE_FILES: &str = "raise the limit on open files (ulimit -n) of the process that starts millibox";
-const MORE_PROCESSES: &str = "raise the process limit (ulimit -u, pids.max) of the process that starts millibox";
+const MORE_FILES: &str =
+    "raise the limit on open files (ulimit -n) of the process that starts millibox";
+const MORE_PROCESSES: &str =
+    "raise the process limit (ulimit -u, pids.max) of the process that starts millibox";
 pub(crate) const HOST_FILE_SYSTEM: &str = "this file system is the host's, and millibox creates nothing on those; create \
                                           the path first, or choose another one";
 
 /// What to do about this error number in this step; empty if nothing is known.
 fn remedy(step: Step, errno: i32) -> &'static str {
     match (step, errno) {
-        (Step::Exec, libc::ENOENT) => "the run's world has no such file; its paths are not the host's",
-        (Step::Exec, libc::ENOEXEC) => "it is neither an ELF program for this machine nor a script with #!",
-        (Step::Exec, libc::EACCES) => "it is a directory, lacks the x permission, or is on a noexec mount",
+        (Step::Exec, libc::ENOENT) => {
+            "the run's world has no such file; its paths are not the host's"
+        }
+        (Step::Exec, libc::ENOEXEC) => {
+            "it is neither an ELF program for this machine nor a script with #!"
+        }
+        (Step::Exec, libc::EACCES) => {
+            "it is a directory, lacks the x permission, or is on a noexec mount"
+        }
         (Step::Exec, libc::E2BIG) => {
             "arguments and environment are too long: each string may have 128 KiB, and all together a quarter of the \
              stack limit (execve(2)), which is 8 MiB by default"
@@ -356,7 +394,9 @@ fn remedy(step: Step, errno: i32) -> &'static str {
         (Step::MountSource, libc::ESTALE) => {
             "the path leads to another file than when the run was requested; try again"
         }
-        (Step::MountSource, libc::EINVAL) => "it has mounts below it that cannot be left out; bind it recursively",
+        (Step::MountSource, libc::EINVAL) => {
+            "it has mounts below it that cannot be left out; bind it recursively"
+        }
         (Step::MountPoint, libc::ENOTDIR | libc::EISDIR) => {
             "a directory can only be mounted on a directory, and a file on a file"
         }
@@ -399,7 +439,9 @@ fn remedy(step: Step, errno: i32) -> &'static str {
              remount,nsdelegate /sys/fs/cgroup)"
         }
         (Step::CpuBandwidth, libc::EOPNOTSUPP) => "it needs a cgroup with the cpu controller",
-        (Step::SwapLimit, libc::EOPNOTSUPP) => "the kernel does not account swap; boot with swapaccount=1",
+        (Step::SwapLimit, libc::EOPNOTSUPP) => {
+            "the kernel does not account swap; boot with swapaccount=1"
+        }
         _ => "",
     }
 }

@@ -74,7 +74,8 @@ impl Header {
         let Some((head, body)) = frame.split_at_checked(HEADER) else {
             return Err((None, DecodeError::Short(frame.len())));
         };
-        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let word =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         if word(0) != PROTOCOL {
             return Err((None, DecodeError::Protocol(word(0))));
         }
@@ -87,7 +88,14 @@ impl Header {
             17 => Kind::Result,
             other => return Err((Some(id), DecodeError::Kind(other))),
         };
-        Ok((Header { kind, in_memfd: word(4) & IN_MEMFD != 0, id }, body))
+        Ok((
+            Header {
+                kind,
+                in_memfd: word(4) & IN_MEMFD != 0,
+                id,
+            },
+            body,
+        ))
     }
 }
 
@@ -97,7 +105,11 @@ mod tests {
 
     #[test]
     fn a_header_survives_the_wire() {
-        let header = Header { kind: Kind::Kill, in_memfd: true, id: 0x1234_5678_9abc_def0 };
+        let header = Header {
+            kind: Kind::Kill,
+            in_memfd: true,
+            id: 0x1234_5678_9abc_def0,
+        };
         let mut frame = header.encode().to_vec();
         frame.extend_from_slice(b"body");
         assert_eq!(Header::decode(&frame).unwrap(), (header, &b"body"[..]));
@@ -105,10 +117,24 @@ mod tests {
 
     #[test]
     fn bad_frames_are_told_apart() {
-        assert!(matches!(Header::decode(b"abc"), Err((None, DecodeError::Short(3)))));
-        assert!(matches!(Header::decode(&[0; 20]), Err((None, DecodeError::Protocol(0)))));
-        let mut frame = Header { kind: Kind::Run, in_memfd: false, id: 7 }.encode();
+        assert!(matches!(
+            Header::decode(b"abc"),
+            Err((None, DecodeError::Short(3)))
+        ));
+        assert!(matches!(
+            Header::decode(&[0; 20]),
+            Err((None, DecodeError::Protocol(0)))
+        ));
+        let mut frame = Header {
+            kind: Kind::Run,
+            in_memfd: false,
+            id: 7,
+        }
+        .encode();
         frame[4] = 99;
-        assert!(matches!(Header::decode(&frame), Err((Some(7), DecodeError::Kind(99)))));
+        assert!(matches!(
+            Header::decode(&frame),
+            Err((Some(7), DecodeError::Kind(99)))
+        ));
     }
 }

@@ -63,7 +63,9 @@ impl Limits {
             return Err(LimitError::Zero(limit));
         }
         match self.processes {
-            Some(limit) if limit > MAX_PROCESS_LIMIT => return Err(LimitError::TooManyProcesses { limit }),
+            Some(limit) if limit > MAX_PROCESS_LIMIT => {
+                return Err(LimitError::TooManyProcesses { limit });
+            }
             _ => {}
         }
         if let Some(Bandwidth { max_us, period_us }) = self.cpu_bandwidth {
@@ -114,7 +116,9 @@ pub enum LimitError {
     #[error("the {0} is 0, and no program can run with that; set a larger one, or none")]
     Zero(Limit),
     /// The kernel has fewer process ids.
-    #[error("a process limit of {limit} is above {MAX_PROCESS_LIMIT}, the largest that the kernel can enforce")]
+    #[error(
+        "a process limit of {limit} is above {MAX_PROCESS_LIMIT}, the largest that the kernel can enforce"
+    )]
     TooManyProcesses {
         /// The limit.
         limit: u32,
@@ -142,9 +146,13 @@ impl LimitError {
     /// The step of a run that the limit belongs to.
     pub fn step(self) -> Step {
         match self {
-            LimitError::Zero(Limit::Processes) | LimitError::TooManyProcesses { .. } => Step::ProcessLimit,
+            LimitError::Zero(Limit::Processes) | LimitError::TooManyProcesses { .. } => {
+                Step::ProcessLimit
+            }
             LimitError::Zero(Limit::Memory) => Step::MemoryLimit,
-            LimitError::BandwidthMax { .. } | LimitError::BandwidthPeriod { .. } => Step::CpuBandwidth,
+            LimitError::BandwidthMax { .. } | LimitError::BandwidthPeriod { .. } => {
+                Step::CpuBandwidth
+            }
             LimitError::SwapWithoutMemory => Step::SwapLimit,
             LimitError::Zero(Limit::RealTime | Limit::CpuTime) => Step::Request,
         }

@@ -28,17 +28,61 @@ fn messages_match_the_golden_file() {
     let mut section = |title: &str, lines: Vec<String>| {
         text += &format!("# {title}\n{}\n\n", lines.join("\n"));
     };
-    section("Each step without and with a subject", Step::ALL.iter().flat_map(|step| of_step(*step)).collect());
-    section("Remedies for a step and an error number", Step::ALL.iter().flat_map(|step| remedies(*step)).collect());
-    section("Hints", hints().into_iter().map(|hint| line(&hint.clone(), step_of(&hint).with_hint(hint))).collect());
-    let unbegun = RunError::new(Step::Receive).with_hint(Hint::NotReceived).after_attempts(13);
-    section("A run that began in no runner", vec![line(&Hint::NotReceived, unbegun)]);
-    section("Frame problems", frame_problems().iter().map(|problem| line(problem, problem)).collect());
-    section("Limits", limits().iter().map(|error| line(error, error)).collect());
-    section("Worlds", world_problems().into_iter().map(|problem| line(&problem.clone(), at(problem))).collect());
-    section("Ends of helper processes", process_ends().iter().map(|end| line(end, end)).collect());
-    section("Results", outcomes().into_iter().map(|outcome| line(&outcome.clone(), result(outcome))).collect());
-    compare(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/messages.txt"), &text);
+    section(
+        "Each step without and with a subject",
+        Step::ALL.iter().flat_map(|step| of_step(*step)).collect(),
+    );
+    section(
+        "Remedies for a step and an error number",
+        Step::ALL.iter().flat_map(|step| remedies(*step)).collect(),
+    );
+    section(
+        "Hints",
+        hints()
+            .into_iter()
+            .map(|hint| line(&hint.clone(), step_of(&hint).with_hint(hint)))
+            .collect(),
+    );
+    let unbegun = RunError::new(Step::Receive)
+        .with_hint(Hint::NotReceived)
+        .after_attempts(13);
+    section(
+        "A run that began in no runner",
+        vec![line(&Hint::NotReceived, unbegun)],
+    );
+    section(
+        "Frame problems",
+        frame_problems()
+            .iter()
+            .map(|problem| line(problem, problem))
+            .collect(),
+    );
+    section(
+        "Limits",
+        limits().iter().map(|error| line(error, error)).collect(),
+    );
+    section(
+        "Worlds",
+        world_problems()
+            .into_iter()
+            .map(|problem| line(&problem.clone(), at(problem)))
+            .collect(),
+    );
+    section(
+        "Ends of helper processes",
+        process_ends().iter().map(|end| line(end, end)).collect(),
+    );
+    section(
+        "Results",
+        outcomes()
+            .into_iter()
+            .map(|outcome| line(&outcome.clone(), result(outcome)))
+            .collect(),
+    );
+    compare(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/messages.txt"),
+        &text,
+    );
 }
 
 /// Compares, or rewrites the golden file if `MILLIBOX_UPDATE_GOLDEN` is 1.
@@ -49,7 +93,10 @@ fn compare(path: &Path, text: &str) {
         return;
     }
     let golden = std::fs::read_to_string(path).unwrap_or_default();
-    let changed: Vec<&str> = text.lines().filter(|line| !golden.lines().any(|old| old == *line)).collect();
+    let changed: Vec<&str> = text
+        .lines()
+        .filter(|line| !golden.lines().any(|old| old == *line))
+        .collect();
     assert!(
         golden == text,
         "messages differ from {}; if that is intended, rewrite it with MILLIBOX_UPDATE_GOLDEN=1. New lines:\n{}",
@@ -60,14 +107,20 @@ fn compare(path: &Path, text: &str) {
 
 fn line(value: &dyn std::fmt::Debug, sentence: impl Display) -> String {
     let sentence = sentence.to_string();
-    assert!(!sentence.contains('\n'), "{value:?} has more than one line: {sentence}");
+    assert!(
+        !sentence.contains('\n'),
+        "{value:?} has more than one line: {sentence}"
+    );
     format!("{value:?} => {sentence}")
 }
 
 fn of_step(step: Step) -> Vec<String> {
     let mut lines = vec![format!("{step} => {}", RunError::new(step))];
     if let Some(error) = with_subject(step) {
-        lines.push(format!("{step}, subject => {}", error.with_errno(libc::EIO)));
+        lines.push(format!(
+            "{step}, subject => {}",
+            error.with_errno(libc::EIO)
+        ));
     }
     lines
 }
@@ -75,7 +128,11 @@ fn of_step(step: Step) -> Vec<String> {
 /// An error of a step that names its subject.
 fn with_subject(step: Step) -> Option<RunError> {
     let subject = match step {
-        Step::MountSource | Step::MountPoint | Step::Mount | Step::MountAttributes | Step::NewRoot => "/data",
+        Step::MountSource
+        | Step::MountPoint
+        | Step::Mount
+        | Step::MountAttributes
+        | Step::NewRoot => "/data",
         Step::WorkingDirectory | Step::Exec => "/data",
         Step::Rlimit => "RLIMIT_NOFILE",
         _ => return None,
@@ -89,12 +146,15 @@ fn remedies(step: Step) -> Vec<String> {
         Step::OtherCgroupNamespaces => vec![libc::EROFS],
         // The remedies for EAGAIN and EMFILE belong to every step.
         Step::Clone => (1..134).collect(),
-        _ => (1..134).filter(|errno| !matches!(*errno, libc::EAGAIN | libc::EMFILE)).collect(),
+        _ => (1..134)
+            .filter(|errno| !matches!(*errno, libc::EAGAIN | libc::EMFILE))
+            .collect(),
     };
     let error = with_subject(step).unwrap_or_else(|| RunError::new(step));
     let with_remedy = |errno: &i32| {
         let error = error.clone().with_errno(*errno);
-        (error.to_string() != error.cause().to_string()).then(|| format!("{step}, errno {errno} => {error}"))
+        (error.to_string() != error.cause().to_string())
+            .then(|| format!("{step}, errno {errno} => {error}"))
     };
     errnos.iter().filter_map(with_remedy).collect()
 }
@@ -114,12 +174,14 @@ fn step_of(hint: &Hint) -> RunError {
         Hint::World(_) => RunError::new(Step::World),
         Hint::TooManyStrings { .. } => RunError::new(Step::Arguments).with_errno(libc::E2BIG),
         Hint::SwapNeedsCgroups => RunError::new(Step::SwapLimit),
-        Hint::InterpreterMissing | Hint::NameTakenAsPath => {
-            RunError::new(Step::Exec).with_errno(libc::ENOENT).with_subject("program")
-        }
+        Hint::InterpreterMissing | Hint::NameTakenAsPath => RunError::new(Step::Exec)
+            .with_errno(libc::ENOENT)
+            .with_subject("program"),
         Hint::NotExecuted => RunError::new(Step::Exec),
         Hint::NotReceived => RunError::new(Step::Receive),
-        Hint::Ended(ProcessEnd::Exited(_)) | Hint::Unwatchable { .. } => RunError::new(Step::Template),
+        Hint::Ended(ProcessEnd::Exited(_)) | Hint::Unwatchable { .. } => {
+            RunError::new(Step::Template)
+        }
         Hint::Ended(_) | Hint::EndedUnready | Hint::NoStatus => RunError::new(Step::Pid1),
         Hint::ZygoteLost | Hint::HostOutOfMemory => RunError::new(Step::Runner),
     }
@@ -191,7 +253,10 @@ fn limits() -> Vec<LimitError> {
         LimitError::BandwidthPeriod { .. } => [LimitError::BandwidthPeriod { period_us: 1_000_001 }],
         LimitError::SwapWithoutMemory => [LimitError::SwapWithoutMemory],
     });
-    zero.into_iter().map(LimitError::Zero).chain(others.into_iter().skip(1)).collect()
+    zero.into_iter()
+        .map(LimitError::Zero)
+        .chain(others.into_iter().skip(1))
+        .collect()
 }
 
 /// Problems of the whole world have no path.
@@ -244,7 +309,9 @@ fn process_ends() -> Vec<ProcessEnd> {
 }
 
 fn outcomes() -> Vec<Outcome> {
-    let exec = RunError::new(Step::Exec).with_errno(libc::ENOENT).with_subject("/missing");
+    let exec = RunError::new(Step::Exec)
+        .with_errno(libc::ENOENT)
+        .with_subject("/missing");
     let pid1 = RunError::new(Step::Pid1).with_hint(Hint::Ended(ProcessEnd::Killed(9)));
     samples!(Outcome {
         Outcome::Exited(_) => [Outcome::Exited(7)],
@@ -262,5 +329,12 @@ fn outcomes() -> Vec<Outcome> {
 
 fn result(outcome: Outcome) -> RunResult {
     let (backend, figures) = (Backend::Rlimit, Figures::default());
-    RunResult { outcome, exit_code: None, signal: None, figures, ended_ns: None, backend }
+    RunResult {
+        outcome,
+        exit_code: None,
+        signal: None,
+        figures,
+        ended_ns: None,
+        backend,
+    }
 }

@@ -35,9 +35,16 @@ const MOST_SHOWN: usize = 4096;
 /// A path as text for messages; of a very long one beginning and end.
 pub fn shown(path: &[u8]) -> String {
     let half = MOST_SHOWN / 2;
-    match (path.get(..half), path.len().checked_sub(half).and_then(|at| path.get(at..))) {
+    match (
+        path.get(..half),
+        path.len().checked_sub(half).and_then(|at| path.get(at..)),
+    ) {
         (Some(begin), Some(end)) if path.len() > MOST_SHOWN => {
-            format!("{}[...]{}", String::from_utf8_lossy(begin), String::from_utf8_lossy(end))
+            format!(
+                "{}[...]{}",
+                String::from_utf8_lossy(begin),
+                String::from_utf8_lossy(end)
+            )
         }
         _ => String::from_utf8_lossy(path).into_owned(),
     }

@@ -52,7 +52,10 @@ pub struct Descriptors {
 impl Descriptors {
     /// How many there are.
     pub fn count(self) -> usize {
-        [self.stdin, self.stdout, self.stderr, self.program].into_iter().filter(|&there| there).count()
+        [self.stdin, self.stdout, self.stderr, self.program]
+            .into_iter()
+            .filter(|&there| there)
+            .count()
     }
 }
 
@@ -97,5 +100,8 @@ pub const RLIMITS: [&str; 16] = [
 pub fn rlimit_number(name: &str) -> Option<u8> {
     let name = name.to_ascii_uppercase();
     let name = name.strip_prefix("RLIMIT_").unwrap_or(&name);
-    RLIMITS.iter().position(|&known| known == name).map(|index| index as u8)
+    RLIMITS
+        .iter()
+        .position(|&known| known == name)
+        .map(|index| index as u8)
 }

@@ -98,7 +98,11 @@ pub enum Outcome {
 impl Outcome {
     /// The outcome of a run that failed in this step.
     pub fn failed(error: RunError) -> Outcome {
-        if error.step.is_sandbox_failure() { Outcome::SandboxError(error) } else { Outcome::NotStarted(error) }
+        if error.step.is_sandbox_failure() {
+            Outcome::SandboxError(error)
+        } else {
+            Outcome::NotStarted(error)
+        }
     }
 
     /// The outcome's name in reports.
@@ -165,11 +169,14 @@ impl fmt::Display for RunResult {
 /// A signal's name without `SIG` (signal(7), x86-64 and aarch64), or its number.
 pub(crate) fn signal_name(number: i32) -> String {
     const NAMES: [&str; 32] = [
-        "0", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM",
-        "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF",
-        "WINCH", "IO", "PWR", "SYS",
+        "0", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV",
+        "USR2", "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU",
+        "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
     ];
-    match usize::try_from(number).ok().and_then(|index| NAMES.get(index)) {
+    match usize::try_from(number)
+        .ok()
+        .and_then(|index| NAMES.get(index))
+    {
         Some(name) => (*name).to_owned(),
         None if (34..=64).contains(&number) => format!("RTMIN+{}", number - 34),
         None => number.to_string(),

@@ -130,7 +130,10 @@ impl Step {
     /// The step with this number. An unknown number becomes [`Step::Runner`]: only a runner that has
     /// gone wrong writes one.
     pub fn from_number(number: u32) -> Step {
-        Step::ALL.get(number as usize).copied().unwrap_or(Step::Runner)
+        Step::ALL
+            .get(number as usize)
+            .copied()
+            .unwrap_or(Step::Runner)
     }
 
     /// Whether an error in this step says nothing about the request: the sandbox failed, not the run.

@@ -163,12 +163,22 @@ const INODE_BYTES: u64 = 1024;
 impl Mount {
     /// A fresh, writable tmpfs of mode 1777 without limits of its own.
     pub fn tmpfs(at: impl Into<Vec<u8>>) -> Mount {
-        Mount::Tmpfs { at: at.into(), size: None, inodes: None, mode: 0o1777, read_only: false, no_exec: false }
+        Mount::Tmpfs {
+            at: at.into(),
+            size: None,
+            inodes: None,
+            mode: 0o1777,
+            read_only: false,
+            no_exec: false,
+        }
     }
 
     /// A procfs of the run's processes.
     pub fn proc(at: impl Into<Vec<u8>>) -> Mount {
-        Mount::Proc { at: at.into(), processes_only: false }
+        Mount::Proc {
+            at: at.into(),
+            processes_only: false,
+        }
     }
 
     /// A file or directory of the host, read-only, with all below it.
@@ -214,7 +224,10 @@ impl Mount {
     /// The path inside the new root that this operation is about.
     pub fn path(&self) -> &[u8] {
         match self {
-            Mount::Tmpfs { at, .. } | Mount::Proc { at, .. } | Mount::Bind { at, .. } | Mount::Devices { at } => at,
+            Mount::Tmpfs { at, .. }
+            | Mount::Proc { at, .. }
+            | Mount::Bind { at, .. }
+            | Mount::Devices { at } => at,
             Mount::CreateDir { path, .. }
             | Mount::CreateFile { path, .. }
             | Mount::Symlink { path, .. }
@@ -237,25 +250,39 @@ impl Mount {
             Err(problem) => return Some(problem),
         };
         match self {
-            Mount::Tmpfs { mode, .. } | Mount::CreateDir { mode, .. } | Mount::CreateFile { mode, .. }
+            Mount::Tmpfs { mode, .. }
+            | Mount::CreateDir { mode, .. }
+            | Mount::CreateFile { mode, .. }
                 if *mode > 0o7777 =>
             {
                 Some(WorldProblem::Mode(*mode))
             }
             Mount::Tmpfs { size: Some(0), .. } => Some(WorldProblem::ZeroSize),
-            Mount::Tmpfs { inodes: Some(0), .. } => Some(WorldProblem::ZeroInodes),
+            Mount::Tmpfs {
+                inodes: Some(0), ..
+            } => Some(WorldProblem::ZeroInodes),
             // The kernel keeps the size in pages and bytes in a signed long (shmem_parse_one(), mm/shmem.c).
-            Mount::Tmpfs { size: Some(size), .. } if i64::try_from(*size).is_err() => Some(WorldProblem::Size(*size)),
-            Mount::Tmpfs { inodes: Some(inodes), .. } if *inodes > u64::MAX / INODE_BYTES => {
-                Some(WorldProblem::Inodes(*inodes))
-            }
-            Mount::Tmpfs { .. } | Mount::Proc { .. } | Mount::Bind { .. } | Mount::NewRoot { .. } if normal == b"/" => {
+            Mount::Tmpfs {
+                size: Some(size), ..
+            } if i64::try_from(*size).is_err() => Some(WorldProblem::Size(*size)),
+            Mount::Tmpfs {
+                inodes: Some(inodes),
+                ..
+            } if *inodes > u64::MAX / INODE_BYTES => Some(WorldProblem::Inodes(*inodes)),
+            Mount::Tmpfs { .. }
+            | Mount::Proc { .. }
+            | Mount::Bind { .. }
+            | Mount::NewRoot { .. }
+                if normal == b"/" =>
+            {
                 Some(WorldProblem::MountPointIsRoot)
             }
             Mount::Bind { source, .. } if source.first() != Some(&b'/') => {
                 Some(WorldProblem::SourceNotAbsolute(shown(source)))
             }
-            Mount::Bind { source, .. } if source.contains(&0) => Some(WorldProblem::SourceHasNul(shown(source))),
+            Mount::Bind { source, .. } if source.contains(&0) => {
+                Some(WorldProblem::SourceHasNul(shown(source)))
+            }
             _ => None,
         }
     }
@@ -274,13 +301,19 @@ pub struct WorldError {
 impl WorldError {
     /// An error about the mount at `path`.
     pub fn at(path: &[u8], problem: WorldProblem) -> WorldError {
-        WorldError { path: Some(shown(path)), problem }
+        WorldError {
+            path: Some(shown(path)),
+            problem,
+        }
     }
 }
 
 impl From<WorldProblem> for WorldError {
     fn from(problem: WorldProblem) -> WorldError {
-        WorldError { path: None, problem }
+        WorldError {
+            path: None,
+            problem,
+        }
     }
 }
 
@@ -342,7 +375,9 @@ pub enum WorldProblem {
     #[error("a procfs below a tmpfs is not supported; mount it elsewhere")]
     ProcfsBelowTmpfs,
     /// Only one tmpfs can have binds below it.
-    #[error("binds below more than one tmpfs are not supported; put them below one tmpfs, or elsewhere")]
+    #[error(
+        "binds below more than one tmpfs are not supported; put them below one tmpfs, or elsewhere"
+    )]
     BindsBelowTwoTmpfs,
     /// The path is on a file system of the host.
     #[error("{HOST_FILE_SYSTEM}")]
@@ -363,7 +398,9 @@ pub enum WorldProblem {
     #[error("seccomp program: {0}")]
     Seccomp(String),
     /// The world takes too many bytes.
-    #[error("the world takes {bytes} bytes, and at most {max_bytes} are accepted; use fewer mounts")]
+    #[error(
+        "the world takes {bytes} bytes, and at most {max_bytes} are accepted; use fewer mounts"
+    )]
     TooLong {
         /// Its bytes.
         bytes: u64,

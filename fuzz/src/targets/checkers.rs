@@ -42,9 +42,16 @@ pub const TOKENS: Target = Target {
         "5e-324",
     ],
 };
-pub const LINES: Target =
-    Target { name: "lines", run: lines, dictionary: &[" ", "\n", "  \n", "\n\n", "\t", "\r\n", "a"] };
-pub const EXACT: Target = Target { name: "exact", run: exact, dictionary: &[" ", "\n", "a", "\0"] };
+pub const LINES: Target = Target {
+    name: "lines",
+    run: lines,
+    dictionary: &[" ", "\n", "  \n", "\n\n", "\t", "\r\n", "a"],
+};
+pub const EXACT: Target = Target {
+    name: "exact",
+    run: exact,
+    dictionary: &[" ", "\n", "a", "\0"],
+};
 pub const ANSWER: Target = Target {
     name: "answer",
     run: answer,
@@ -114,49 +121,81 @@ fn number(token: &[u8], options: &Options) -> Result<Option<f64>, Undecided> {
     if hexadecimal && !options.hexadecimal {
         return Ok(None);
     }
-    let (digits, marks): (&[u8], &[u8]) = if hexadecimal { (&rest[2..], b"pP") } else { (rest, b"eE") };
+    let (digits, marks): (&[u8], &[u8]) = if hexadecimal {
+        (&rest[2..], b"pP")
+    } else {
+        (rest, b"eE")
+    };
     let (mantissa, exponent) = match digits.iter().position(|byte| marks.contains(byte)) {
         Some(at) => (&digits[..at], Some(&digits[at + 1..])),
         None => (digits, None),
     };
-    let is_digit = |byte: u8| if hexadecimal { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() };
+    let is_digit = |byte: u8| {
+        if hexadecimal {
+            byte.is_ascii_hexdigit()
+        } else {
+            byte.is_ascii_digit()
+        }
+    };
     let points = mantissa.iter().filter(|byte| **byte == b'.').count();
-    let figures: Vec<u8> = mantissa.iter().copied().filter(|byte| *byte != b'.').collect();
+    let figures: Vec<u8> = mantissa
+        .iter()
+        .copied()
+        .filter(|byte| *byte != b'.')
+        .collect();
     if points > 1 || !all(&figures, is_digit) {
         return Ok(None);
     }
     let power = match exponent {
         None => 0,
         Some(text) => {
-            let unsigned = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
+            let unsigned = text
+                .strip_prefix(b"-")
+                .or(text.strip_prefix(b"+"))
+                .unwrap_or(text);
             if !all(unsigned, |byte| byte.is_ascii_digit()) {
                 return Ok(None);
             }
             // The bound is far beyond all exponents of finite numbers other than 0.
-            let size = unsigned.iter().fold(0i64, |size, digit| (size * 10 + i64::from(digit - b'0')).min(1 << 40));
+            let size = unsigned.iter().fold(0i64, |size, digit| {
+                (size * 10 + i64::from(digit - b'0')).min(1 << 40)
+            });
             if text.starts_with(b"-") { -size } else { size }
         }
     };
     let value = if !hexadecimal {
-        std::str::from_utf8(rest).expect("digits").parse::<f64>().expect("a number")
+        std::str::from_utf8(rest)
+            .expect("digits")
+            .parse::<f64>()
+            .expect("a number")
     } else if figures.iter().all(|digit| *digit == b'0') {
         0.0
     } else {
-        let after = mantissa.iter().position(|byte| *byte == b'.').map_or(0, |at| mantissa.len() - at - 1);
+        let after = mantissa
+            .iter()
+            .position(|byte| *byte == b'.')
+            .map_or(0, |at| mantissa.len() - at - 1);
         let power = power - 4 * after as i64;
-        let text = std::str::from_utf8(&figures).expect("digits").trim_start_matches('0');
+        let text = std::str::from_utf8(&figures)
+            .expect("digits")
+            .trim_start_matches('0');
         if text.len() > 13 || power.abs() > 900 {
             return Err(Undecided);
         }
         u64::from_str_radix(text, 16).expect("at most 13 digits") as f64 * 2f64.powi(power as i32)
     };
-    Ok(value.is_finite().then_some(if negative { -value } else { value }))
+    Ok(value
+        .is_finite()
+        .then_some(if negative { -value } else { value }))
 }
 
 /// A simple model of the ICPC format's default validator, which holds everything in memory.
 fn tokens_model(output: &[u8], answer: &[u8], options: &Options) -> Result<bool, Undecided> {
     let split = |text: &[u8]| -> Vec<Vec<u8>> {
-        text.split(|byte| SPACE.contains(byte)).filter(|token| !token.is_empty()).map(<[u8]>::to_vec).collect()
+        text.split(|byte| SPACE.contains(byte))
+            .filter(|token| !token.is_empty())
+            .map(<[u8]>::to_vec)
+            .collect()
     };
     // The text with `x` in place of each token, which leaves the space and its position.
     let spaces = |text: &[u8]| -> Vec<u8> {
@@ -182,13 +221,19 @@ fn tokens_model(output: &[u8], answer: &[u8], options: &Options) -> Result<bool,
             continue;
         }
         let floats = options.absolute.is_some() || options.relative.is_some();
-        let same = match if floats { number(expected, options)? } else { None } {
+        let same = match if floats {
+            number(expected, options)?
+        } else {
+            None
+        } {
             Some(wanted) => match number(read, options)? {
                 None => false,
                 Some(given) => {
                     let error = (wanted - given).abs();
                     options.absolute.is_some_and(|limit| error <= limit)
-                        || options.relative.is_some_and(|limit| error <= limit * wanted.abs())
+                        || options
+                            .relative
+                            .is_some_and(|limit| error <= limit * wanted.abs())
                 }
             },
             None => !options.case_sensitive && read.eq_ignore_ascii_case(expected),
@@ -217,9 +262,16 @@ fn tokens(bytes: &[u8]) {
         relative: tolerance(3),
         hexadecimal: flags.get(4) != Some(&b'd'),
     };
-    let chunked_output = ChunkedReader { bytes: output, chunk_bytes: 1 + flags.len() % 7 };
-    let chunked_answer = ChunkedReader { bytes: answer, chunk_bytes: 5 };
-    let difference = tokens::compare(chunked_output, chunked_answer, &options).expect("memory is readable");
+    let chunked_output = ChunkedReader {
+        bytes: output,
+        chunk_bytes: 1 + flags.len() % 7,
+    };
+    let chunked_answer = ChunkedReader {
+        bytes: answer,
+        chunk_bytes: 5,
+    };
+    let difference =
+        tokens::compare(chunked_output, chunked_answer, &options).expect("memory is readable");
     assert_short_line(difference.as_deref());
     let whole = tokens::compare(output, answer, &options).expect("memory is readable");
     assert_eq!(difference, whole, "the result depends on the chunks");
@@ -237,22 +289,33 @@ fn lines(bytes: &[u8]) {
     let [output, answer] = super::split_parts(bytes);
     let model = |text: &[u8]| -> Vec<Vec<u8>> {
         let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
-        let trimmed =
-            |line: &[u8]| line[..line.iter().rposition(|byte| !is_space(byte)).map_or(0, |at| at + 1)].to_vec();
+        let trimmed = |line: &[u8]| {
+            line[..line
+                .iter()
+                .rposition(|byte| !is_space(byte))
+                .map_or(0, |at| at + 1)]
+                .to_vec()
+        };
         let mut lines: Vec<Vec<u8>> = text.split(|byte| *byte == b'\n').map(trimmed).collect();
         while lines.last().is_some_and(Vec::is_empty) {
             lines.pop();
         }
         lines
     };
-    let difference = lines::compare(BufReader::with_capacity(3, output), answer).expect("memory is readable");
+    let difference =
+        lines::compare(BufReader::with_capacity(3, output), answer).expect("memory is readable");
     assert_short_line(difference.as_deref());
-    assert_eq!(difference.is_none(), model(output) == model(answer), "{difference:?}");
+    assert_eq!(
+        difference.is_none(),
+        model(output) == model(answer),
+        "{difference:?}"
+    );
 }
 
 fn exact(bytes: &[u8]) {
     let [output, answer] = super::split_parts(bytes);
-    let difference = exact::compare(BufReader::with_capacity(3, output), answer).expect("memory is readable");
+    let difference =
+        exact::compare(BufReader::with_capacity(3, output), answer).expect("memory is readable");
     assert_short_line(difference.as_deref());
     assert_eq!(difference.is_none(), output == answer, "{difference:?}");
 }
@@ -277,8 +340,14 @@ fn answer(bytes: &[u8]) {
     };
     let code = i32::from(*header.get(1).unwrap_or(&0));
     match Grade::parse(stdout) {
-        Ok(graded) => assert!(graded.points.is_finite() && graded.verdict != Verdict::JudgeError, "{graded:?}"),
-        Err(fault) => assert!(!fault.to_string().contains(char::is_control), "control character in {fault:?}"),
+        Ok(graded) => assert!(
+            graded.points.is_finite() && graded.verdict != Verdict::JudgeError,
+            "{graded:?}"
+        ),
+        Err(fault) => assert!(
+            !fault.to_string().contains(char::is_control),
+            "control character in {fault:?}"
+        ),
     }
     PLACE.with(|place| {
         let feedback = place.fresh().expect("a feedback directory");
@@ -300,14 +369,33 @@ fn answer(bytes: &[u8]) {
             ended_ns: None,
             backend: Backend::Rlimit,
         };
-        let answer = interpret(convention, &run, &checker_limits(&model::Limits::default()), stdout, stderr, &feedback);
-        assert!(matches!(answer.verdict, Verdict::Accepted | Verdict::WrongAnswer | Verdict::JudgeError));
-        assert_eq!(answer.verdict == Verdict::JudgeError, answer.failure.is_some(), "{answer:?}");
+        let answer = interpret(
+            convention,
+            &run,
+            &checker_limits(&model::Limits::default()),
+            stdout,
+            stderr,
+            &feedback,
+        );
+        assert!(matches!(
+            answer.verdict,
+            Verdict::Accepted | Verdict::WrongAnswer | Verdict::JudgeError
+        ));
+        assert_eq!(
+            answer.verdict == Verdict::JudgeError,
+            answer.failure.is_some(),
+            "{answer:?}"
+        );
         assert!(answer.comment.len() <= COMMENT_LIMIT);
-        let reason = answer.failure.as_ref().map_or_else(String::new, ToString::to_string);
+        let reason = answer
+            .failure
+            .as_ref()
+            .map_or_else(String::new, ToString::to_string);
         let text = [&answer.comment, &reason].map(|text| text.chars());
         assert!(
-            text.into_iter().flatten().all(|c| !c.is_control() || c == '\n' || c == '\t'),
+            text.into_iter()
+                .flatten()
+                .all(|c| !c.is_control() || c == '\n' || c == '\t'),
             "control character in {answer:?}"
         );
         match answer.points {
@@ -315,7 +403,10 @@ fn answer(bytes: &[u8]) {
             Some(Points::Absolute(points)) => assert!(points.is_finite(), "{answer:?}"),
             None => {}
         }
-        assert!(answer.points.is_none() || answer.verdict != Verdict::JudgeError, "{answer:?}");
+        assert!(
+            answer.points.is_none() || answer.verdict != Verdict::JudgeError,
+            "{answer:?}"
+        );
         if convention == Convention::Sim && code == 0 {
             // Points require OK in the first line and a number in the second.
             let mut text = if stdout.is_empty() { stderr } else { stdout }.to_vec();
@@ -323,7 +414,10 @@ fn answer(bytes: &[u8]) {
             text.retain(|byte| *byte != b'\r');
             let second = text.split(|byte| *byte == b'\n').nth(1).unwrap_or_default();
             let digit = second.iter().any(u8::is_ascii_digit);
-            assert!(answer.points.is_none() || text.starts_with(b"OK") && digit, "{answer:?}");
+            assert!(
+                answer.points.is_none() || text.starts_with(b"OK") && digit,
+                "{answer:?}"
+            );
         }
     });
 }

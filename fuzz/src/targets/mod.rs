@@ -31,7 +31,10 @@ pub const ALL: [Target; 15] = [
 /// Asserts that an error message is one line of text.
 fn assert_one_line(message: &str) {
     assert!(!message.trim().is_empty(), "the error message is empty");
-    assert!(!message.contains('\n'), "the error message has more than one line: {message:?}");
+    assert!(
+        !message.contains('\n'),
+        "the error message has more than one line: {message:?}"
+    );
 }
 
 /// Splits an input into `N` parts at bytes 0xff, which valid UTF-8 never contains. Missing parts

@@ -86,7 +86,17 @@ pub const SIM: Target = Target {
 pub const ZIP: Target = Target {
     name: "zip",
     run: zip,
-    dictionary: &["PK\x01\x02", "PK\x03\x04", "PK\x05\x06", "../", "/", "a/b", "problem.yaml", "\0\0\0\0", "\u{fffd}"],
+    dictionary: &[
+        "PK\x01\x02",
+        "PK\x03\x04",
+        "PK\x05\x06",
+        "../",
+        "/",
+        "a/b",
+        "problem.yaml",
+        "\0\0\0\0",
+        "\u{fffd}",
+    ],
 };
 pub const EDIT: Target = Target {
     name: "edit",
@@ -111,14 +121,19 @@ pub const EDIT: Target = Target {
 /// A temporary directory, in memory if possible.
 fn directory() -> TempDir {
     let memory = Path::new("/dev/shm");
-    tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).expect("a temporary directory")
+    tempfile::tempdir_in(memory)
+        .or_else(|_| tempfile::tempdir())
+        .expect("a temporary directory")
 }
 
 /// Parses a short relative path without `..`.
 fn relative_path(path: &str) -> Option<PathBuf> {
     let path = PathBuf::from(path);
-    let plain = path.components().all(|part| matches!(part, Component::Normal(name) if name.len() < 60));
-    (plain && (1..=5).contains(&path.components().count()) && !path.to_str()?.contains('\0')).then_some(path)
+    let plain = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(name) if name.len() < 60));
+    (plain && (1..=5).contains(&path.components().count()) && !path.to_str()?.contains('\0'))
+        .then_some(path)
 }
 
 /// The maximum number of files of an input.
@@ -145,7 +160,9 @@ fn write_files(directory: &Path, bytes: &[u8]) {
         match line.strip_prefix(b"=== ") {
             Some(name) => {
                 write_file(&file, &mut text);
-                file = std::str::from_utf8(name).ok().and_then(|name| relative_path(name.trim_end_matches('\n')));
+                file = std::str::from_utf8(name)
+                    .ok()
+                    .and_then(|name| relative_path(name.trim_end_matches('\n')));
             }
             None => text.extend_from_slice(line),
         }
@@ -155,7 +172,10 @@ fn write_files(directory: &Path, bytes: &[u8]) {
 
 /// Asserts that the faults include an error and that each has an existing place.
 fn check_faults(directory: &Path, faults: &Faults) {
-    assert!(faults.iter().any(|fault| fault.severity == Severity::Error), "the faults contain no error: {faults}");
+    assert!(
+        faults.iter().any(|fault| fault.severity == Severity::Error),
+        "the faults contain no error: {faults}"
+    );
     check_places(directory, faults.iter());
 }
 
@@ -164,11 +184,21 @@ fn check_places<'a>(directory: &Path, faults: impl Iterator<Item = &'a millibox_
     for fault in faults {
         super::assert_one_line(&fault.message);
         assert!(!fault.to_string().contains('\n'), "{fault}");
-        assert!(fault.path.starts_with(directory), "{fault} is outside {}", directory.display());
+        assert!(
+            fault.path.starts_with(directory),
+            "{fault} is outside {}",
+            directory.display()
+        );
         assert!(fault.column.is_none() || fault.line.is_some(), "{fault}");
         if let (Some(line), Ok(bytes)) = (fault.line, fs::read(&fault.path)) {
-            let lines = 1 + bytes.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
-            assert!((1..=lines + 1).contains(&(line as usize)), "{fault}: the file has {lines} lines");
+            let lines = 1 + bytes
+                .iter()
+                .filter(|byte| matches!(byte, b'\n' | b'\r'))
+                .count();
+            assert!(
+                (1..=lines + 1).contains(&(line as usize)),
+                "{fault}: the file has {lines} lines"
+            );
         }
         assert_ne!(fault.column, Some(0), "{fault}");
     }
@@ -177,7 +207,13 @@ fn check_places<'a>(directory: &Path, faults: impl Iterator<Item = &'a millibox_
 /// Asserts that the problem's files lie in its directory and that its values are valid.
 fn check_problem(directory: &Path, problem: &Problem) {
     check_places(directory, problem.warnings.iter());
-    let inside = |path: &Path| assert!(path.starts_with(&problem.directory), "{} is outside", path.display());
+    let inside = |path: &Path| {
+        assert!(
+            path.starts_with(&problem.directory),
+            "{} is outside",
+            path.display()
+        )
+    };
     for test in problem.tests() {
         inside(&test.input);
         test.answer.iter().for_each(|path| inside(path));
@@ -191,18 +227,40 @@ fn check_problem(directory: &Path, problem: &Problem) {
     }
     for submission in &problem.submissions {
         inside(&submission.program.path);
-        submission.program.sources.iter().for_each(|path| inside(path));
-        assert!(submission.score.is_none_or(|(from, to)| from <= to), "{}", submission.name);
+        submission
+            .program
+            .sources
+            .iter()
+            .for_each(|path| inside(path));
+        assert!(
+            submission.score.is_none_or(|(from, to)| from <= to),
+            "{}",
+            submission.name
+        );
     }
     assert_ne!(problem.limits.memory, Some(0));
     assert_ne!(problem.limits.cpu_time, Some(Duration::ZERO));
     let factors = [problem.limits.from_accepted, problem.limits.to_exceeded];
-    assert!(factors.into_iter().flatten().all(|factor| factor.is_finite() && factor > 0.0));
+    assert!(
+        factors
+            .into_iter()
+            .flatten()
+            .all(|factor| factor.is_finite() && factor > 0.0)
+    );
     let ranges = |group: &Group| {
         let rules = &group.rules;
-        assert!(rules.range.is_none_or(|(from, to)| from <= to), "{}: {:?}", group.name, rules.range);
+        assert!(
+            rules.range.is_none_or(|(from, to)| from <= to),
+            "{}: {:?}",
+            group.name,
+            rules.range
+        );
         let points = [rules.accept_score, rules.reject_score, rules.points];
-        assert!(points.into_iter().flatten().all(|points| !points.is_nan()), "{}: {points:?}", group.name);
+        assert!(
+            points.into_iter().flatten().all(|points| !points.is_nan()),
+            "{}: {points:?}",
+            group.name
+        );
     };
     problem.groups().for_each(ranges);
 }
@@ -216,9 +274,19 @@ fn files(bytes: &[u8]) {
         Ok(found) => check_problem(directory.path(), found),
         Err(found) => check_faults(directory.path(), found),
     }
-    let (first, second) = (first.map(|found| found.root.clone()), read(directory.path()).map(|found| found.root));
-    assert_eq!(format!("{first:?}"), format!("{second:?}"), "a second read returns another result");
-    for found in [read_unfinished(directory.path()), read_whole(directory.path())] {
+    let (first, second) = (
+        first.map(|found| found.root.clone()),
+        read(directory.path()).map(|found| found.root),
+    );
+    assert_eq!(
+        format!("{first:?}"),
+        format!("{second:?}"),
+        "a second read returns another result"
+    );
+    for found in [
+        read_unfinished(directory.path()),
+        read_whole(directory.path()),
+    ] {
         match found {
             Ok(found) => check_problem(directory.path(), &found),
             Err(found) => check_faults(directory.path(), &found),
@@ -233,26 +301,41 @@ fn zip(bytes: &[u8]) {
     fs::write(&path, bytes).expect("the directory is writable");
     match read(&path) {
         Ok(found) => {
-            let unpacked = found.unpacked.clone().expect("an archive has a directory of unpacked files");
+            let unpacked = found
+                .unpacked
+                .clone()
+                .expect("an archive has a directory of unpacked files");
             assert!(found.directory.starts_with(unpacked.path()));
             check_problem(&path, &found);
         }
         Err(found) => check_faults(&path, &found),
     }
-    let left = fs::read_dir(directory.path()).expect("the directory is readable").count();
+    let left = fs::read_dir(directory.path())
+        .expect("the directory is readable")
+        .count();
     assert_eq!(left, 1, "a file was left beside the archive");
 }
 
 /// Writes a time limit into a file. The file must then contain exactly one.
 fn edit(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
     let time = Duration::from_millis(1250);
     if let Ok(new) = edit::yaml_time_limit(text, time) {
         assert!(edit::yaml_has_time_limit(&new), "{new}");
-        assert_eq!(edit::yaml_time_limit(&new, time).as_ref(), Ok(&new), "a second write changes the file");
+        assert_eq!(
+            edit::yaml_time_limit(&new, time).as_ref(),
+            Ok(&new),
+            "a second write changes the file"
+        );
     }
     let new = edit::ini_time_limit(text, time);
     assert!(edit::ini_has_time_limit(&new), "{new}");
     let lines = |text: &str| text.replace('\r', "");
-    assert_eq!(lines(&edit::ini_time_limit(&new, time)), lines(&new), "a second write changes the file");
+    assert_eq!(
+        lines(&edit::ini_time_limit(&new, time)),
+        lines(&new),
+        "a second write changes the file"
+    );
 }

@@ -3,8 +3,8 @@
 use crate::Target;
 use arbitrary::Unstructured;
 use millibox_seccomp::{
-    Action, Arch, Comparison, Condition, Data, Policy, Problem, Program, Rule, ValidateError, compile, constant_action,
-    run, validate, with_pass,
+    Action, Arch, Comparison, Condition, Data, Policy, Problem, Program, Rule, ValidateError,
+    compile, constant_action, run, validate, with_pass,
 };
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -27,11 +27,20 @@ pub const POLICY: Target = Target {
         "foreign_architecture = ",
     ],
 };
-pub const MADE_POLICY: Target = Target { name: "made_policy", run: made_policy, dictionary: &["\0\0\0\0", "\x7f\x7f"] };
+pub const MADE_POLICY: Target = Target {
+    name: "made_policy",
+    run: made_policy,
+    dictionary: &["\0\0\0\0", "\x7f\x7f"],
+};
 pub const BPF: Target = Target {
     name: "bpf",
     run: bpf,
-    dictionary: &["\x20\0\0\0\0\0\0\0", "\x20\0\0\0\x10\0\0\0", "\x15\0\x01\0\0\0\0\0", "\x06\0\0\0\0\0\x7f\x7f"],
+    dictionary: &[
+        "\x20\0\0\0\0\0\0\0",
+        "\x20\0\0\0\x10\0\0\0",
+        "\x15\0\x01\0\0\0\0\0",
+        "\x06\0\0\0\0\0\x7f\x7f",
+    ],
 };
 
 const X32: u32 = 0x4000_0000;
@@ -41,11 +50,17 @@ const PASS: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Parses a policy, which must return a line for every error.
 fn policy(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
     match text.parse::<Policy>() {
         Ok(policy) => check_program(&policy),
         Err(error) => {
-            assert!((1..=text.lines().count().max(1) + 1).contains(&error.line), "line {} of {text:?}", error.line);
+            assert!(
+                (1..=text.lines().count().max(1) + 1).contains(&error.line),
+                "line {} of {text:?}",
+                error.line
+            );
             super::assert_one_line(&error.to_string());
         }
     }
@@ -57,23 +72,47 @@ fn made_policy(bytes: &[u8]) {
         // Two rules without conditions may name one call. Every other policy is valid.
         match text.parse::<Policy>() {
             Ok(policy) => check_program(&policy),
-            Err(error) => assert!(matches!(error.problem, Problem::Contradiction { .. }), "{error}:\n{text}"),
+            Err(error) => assert!(
+                matches!(error.problem, Problem::Contradiction { .. }),
+                "{error}:\n{text}"
+            ),
         }
     }
 }
 
 fn generate_policy(bytes: &mut Unstructured) -> arbitrary::Result<String> {
-    const ACTIONS: [&str; 6] = ["allow", "errno:EPERM", "errno:4095", "log", "trap", "kill_process"];
-    const COMPARISONS: [&str; 6] = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"];
+    const ACTIONS: [&str; 6] = [
+        "allow",
+        "errno:EPERM",
+        "errno:4095",
+        "log",
+        "trap",
+        "kill_process",
+    ];
+    const COMPARISONS: [&str; 6] = [
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+    ];
     let names: Vec<&str> = Arch::X86_64.syscalls().map(|(name, _)| name).collect();
     let (default, foreign) = (bytes.choose(&ACTIONS)?, bytes.choose(&ACTIONS)?);
-    let mut text = format!("name = 'x'\ndescription = ''\ndefault = '{default}'\nforeign_architecture = '{foreign}'\n");
+    let mut text = format!(
+        "name = 'x'\ndescription = ''\ndefault = '{default}'\nforeign_architecture = '{foreign}'\n"
+    );
     for _ in 0..bytes.int_in_range(0..=24)? {
         let action = bytes.choose(&ACTIONS)?;
         let first = bytes.choose_index(names.len())?;
         let step = bytes.int_in_range(1..=9)?;
-        let calls: Vec<&str> =
-            names.iter().skip(first).step_by(step).take(bytes.int_in_range(1..=40)?).copied().collect();
+        let calls: Vec<&str> = names
+            .iter()
+            .skip(first)
+            .step_by(step)
+            .take(bytes.int_in_range(1..=40)?)
+            .copied()
+            .collect();
         let mut conditions = Vec::new();
         for _ in 0..bytes.int_in_range(0..=3)? {
             let mask = match bytes.int_in_range(0..=3)? {
@@ -84,10 +123,15 @@ fn generate_policy(bytes: &mut Unstructured) -> arbitrary::Result<String> {
             };
             let value = mask & bytes.arbitrary::<u64>()?;
             let (arg, how) = (bytes.int_in_range(0..=5)?, bytes.choose(&COMPARISONS)?);
-            conditions.push(format!("{{ arg = {arg}, mask = {mask:#x}, {how} = {value:#x} }}"));
+            conditions.push(format!(
+                "{{ arg = {arg}, mask = {mask:#x}, {how} = {value:#x} }}"
+            ));
         }
         let conditions = conditions.join(", ");
-        let _ = write!(text, "[[rule]]\naction = '{action}'\nwhy = ''\nsyscalls = {calls:?}\nwhen = [{conditions}]\n");
+        let _ = write!(
+            text,
+            "[[rule]]\naction = '{action}'\nwhy = ''\nsyscalls = {calls:?}\nwhen = [{conditions}]\n"
+        );
     }
     Ok(text)
 }
@@ -96,9 +140,17 @@ fn generate_policy(bytes: &mut Unstructured) -> arbitrary::Result<String> {
 /// without conditions, then the default.
 fn expected(policy: &Policy, rules: &[&Rule], data: &Data) -> u32 {
     let conditional = rules.iter().filter(|rule| !rule.conditions().is_empty());
-    let mut matching = conditional.filter(|rule| rule.conditions().iter().all(|condition| holds(condition, data)));
+    let mut matching = conditional.filter(|rule| {
+        rule.conditions()
+            .iter()
+            .all(|condition| holds(condition, data))
+    });
     let unconditional = rules.iter().find(|rule| rule.conditions().is_empty());
-    matching.next().or(unconditional).map_or(policy.default_action(), |rule| rule.action()).value()
+    matching
+        .next()
+        .or(unconditional)
+        .map_or(policy.default_action(), |rule| rule.action())
+        .value()
 }
 
 fn holds(condition: &Condition, data: &Data) -> bool {
@@ -117,7 +169,11 @@ fn holds(condition: &Condition, data: &Data) -> bool {
 /// either half.
 fn arguments(rules: &[&Rule]) -> Vec<[u64; 6]> {
     let mut list = vec![[0; 6], [u64::MAX; 6], [1 << 32; 6]];
-    for rule in rules.iter().filter(|rule| !rule.conditions().is_empty()).take(8) {
+    for rule in rules
+        .iter()
+        .filter(|rule| !rule.conditions().is_empty())
+        .take(8)
+    {
         let mut matching = [0; 6];
         for condition in rule.conditions() {
             matching[usize::from(condition.arg())] = condition.value();
@@ -156,30 +212,65 @@ fn check_program(policy: &Policy) {
         for nr in (0..1024).chain((0..1024).map(|nr| nr | X32)).chain(large) {
             let rules = rules_by_number.get(&nr).map_or(&[][..], Vec::as_slice);
             for args in arguments(rules) {
-                let data = Data { nr, arch: arch.audit_value(), instruction_pointer: 0x1234, args };
+                let data = Data {
+                    nr,
+                    arch: arch.audit_value(),
+                    instruction_pointer: 0x1234,
+                    args,
+                };
                 let answer = expected(policy, rules, &data);
                 assert_eq!(run(&program, &data), answer, "{arch}: {nr} {args:x?}");
                 if let Some(constant) = constant_action(&program, arch, nr) {
-                    assert_eq!(constant, answer, "{arch}: constant_action is wrong for {nr}");
+                    assert_eq!(
+                        constant, answer,
+                        "{arch}: constant_action is wrong for {nr}"
+                    );
                 }
                 // The pass changes only the results of calls that carry it.
                 if let Some(with) = &with {
-                    assert_eq!(run(with, &data), answer, "{arch}: {nr} {args:x?}, without the pass");
-                    let data = Data { args: [args[0], args[1], args[2], args[3], args[4], PASS], ..data };
+                    assert_eq!(
+                        run(with, &data),
+                        answer,
+                        "{arch}: {nr} {args:x?}, without the pass"
+                    );
+                    let data = Data {
+                        args: [args[0], args[1], args[2], args[3], args[4], PASS],
+                        ..data
+                    };
                     let passes = passed.contains(&nr);
-                    let answer = if passes { Action::Allow.value() } else { expected(policy, rules, &data) };
-                    assert_eq!(run(with, &data), answer, "{arch}: {nr} {args:x?}, with the pass");
+                    let answer = if passes {
+                        Action::Allow.value()
+                    } else {
+                        expected(policy, rules, &data)
+                    };
+                    assert_eq!(
+                        run(with, &data),
+                        answer,
+                        "{arch}: {nr} {args:x?}, with the pass"
+                    );
                 }
             }
         }
-        let others = Arch::ALL.into_iter().filter(|other| *other != arch).map(Arch::audit_value);
+        let others = Arch::ALL
+            .into_iter()
+            .filter(|other| *other != arch)
+            .map(Arch::audit_value);
         for foreign in others.chain(FOREIGN) {
             for nr in (0..1024).step_by(3).chain([X32, X32 | 59, u32::MAX]) {
-                let data = Data { nr, arch: foreign, args: [0, 0, 0, 0, 0, PASS], ..Data::default() };
+                let data = Data {
+                    nr,
+                    arch: foreign,
+                    args: [0, 0, 0, 0, 0, PASS],
+                    ..Data::default()
+                };
                 let answer = policy.foreign_architecture().value();
                 assert_eq!(run(&program, &data), answer, "{foreign:#x}: {nr}");
                 if let Some(with) = &with {
-                    assert_eq!(run(with, &data), answer, "{foreign:#x}: {nr}, with the pass");
+                    assert_eq!(
+                        run(with, &data),
+                        answer,
+                        "{foreign:#x}: {nr}, with the pass"
+                    );
                 }
             }
         }
@@ -200,13 +291,34 @@ fn bpf(bytes: &[u8]) {
         let with = with_pass(&program, arch, &passed, PASS).ok();
         for nr in (0..64).chain([400, 1023, X32, u32::MAX]) {
             let constant = constant_action(&program, arch, nr);
-            for args in [[0; 6], [u64::MAX; 6], [PASS; 6], [PASS, 1, 2, 3, 4, PASS ^ 1]] {
-                let data = Data { nr, arch: arch.audit_value(), instruction_pointer: 0x5678, args };
+            for args in [
+                [0; 6],
+                [u64::MAX; 6],
+                [PASS; 6],
+                [PASS, 1, 2, 3, 4, PASS ^ 1],
+            ] {
+                let data = Data {
+                    nr,
+                    arch: arch.audit_value(),
+                    instruction_pointer: 0x5678,
+                    args,
+                };
                 let answer = run(&program, &data);
-                assert!(constant.is_none_or(|constant| constant == answer), "{arch}: {nr} {args:x?}");
+                assert!(
+                    constant.is_none_or(|constant| constant == answer),
+                    "{arch}: {nr} {args:x?}"
+                );
                 if let Some(with) = &with {
                     let passes = args[5] == PASS && passed.contains(&nr);
-                    assert_eq!(run(with, &data), if passes { Action::Allow.value() } else { answer }, "{nr} {args:x?}");
+                    assert_eq!(
+                        run(with, &data),
+                        if passes {
+                            Action::Allow.value()
+                        } else {
+                            answer
+                        },
+                        "{nr} {args:x?}"
+                    );
                 }
             }
         }

@@ -36,14 +36,22 @@ pub const SUITE: Target = Target {
 /// existing lines.
 fn suite(bytes: &[u8]) {
     const FILE: &str = "fuzzed.toml";
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
     match Suites::from_files(&[(FILE.to_owned(), text.to_owned())]) {
         Ok(suites) => {
             for suite in suites.iter() {
                 let named = suites.named(&suite.name).map(|found| &found.name);
-                assert_eq!(named.ok(), Some(&suite.name), "a suite's name finds another suite");
+                assert_eq!(
+                    named.ok(),
+                    Some(&suite.name),
+                    "a suite's name finds another suite"
+                );
                 for name in &suite.names {
-                    let found = suites.named(name).unwrap_or_else(|error| panic!("{name:?}: {error}"));
+                    let found = suites
+                        .named(name)
+                        .unwrap_or_else(|error| panic!("{name:?}: {error}"));
                     assert_eq!(found.name, suite.name, "{name:?}");
                 }
             }
@@ -52,7 +60,10 @@ fn suite(bytes: &[u8]) {
             assert!(!faults.0.is_empty());
             for fault in &faults.0 {
                 assert!(fault.line <= text.lines().count() + 1, "{fault}");
-                assert!(fault.file == FILE || fault.message.contains(FILE), "{fault} does not name the file");
+                assert!(
+                    fault.file == FILE || fault.message.contains(FILE),
+                    "{fault} does not name the file"
+                );
                 super::assert_one_line(&fault.message);
             }
         }

@@ -7,7 +7,10 @@
 //! socket's owner. So the supervisor itself has no hook for faults, and its tests need no other
 //! build of it.
 
-#![allow(unsafe_code, reason = "it attaches a seccomp program by plain system calls")]
+#![allow(
+    unsafe_code,
+    reason = "it attaches a seccomp program by plain system calls"
+)]
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use std::io::IoSlice;
@@ -46,7 +49,8 @@ fn take_place() -> Result<(), String> {
     if std::env::args().any(|argument| argument.starts_with("--sweep")) {
         return Err(command.exec().to_string());
     }
-    let socket = UnixStream::connect(directory.join("socket")).map_err(|error| format!("socket: {error}"))?;
+    let socket = UnixStream::connect(directory.join("socket"))
+        .map_err(|error| format!("socket: {error}"))?;
     let failed = |what: &str| format!("{what}: {}", std::io::Error::last_os_error());
     // SAFETY: a plain call; what it opens is closed again.
     let next = unsafe {
@@ -84,28 +88,57 @@ fn hand_on(socket: &UnixStream, listener: i32) {
     let descriptors = [unsafe { BorrowedFd::borrow_raw(listener) }];
     control.push(SendAncillaryMessage::ScmRights(&descriptors));
     let pid = std::process::id().to_ne_bytes();
-    let _ = rustix::net::sendmsg(socket, &[IoSlice::new(&pid)], &mut control, SendFlags::empty());
+    let _ = rustix::net::sendmsg(
+        socket,
+        &[IoSlice::new(&pid)],
+        &mut control,
+        SendFlags::empty(),
+    );
     let _ = socket.as_raw_fd();
 }
 
 fn attach(expected: i32) -> Result<(), &'static str> {
-    let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
+    let statement = |code: u32, k: u32| libc::sock_filter {
+        code: code as u16,
+        jt: 0,
+        jf: 0,
+        k,
+    };
     let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0)];
     for (index, number) in PLAIN.iter().enumerate() {
         let jt = (PLAIN.len() - index) as u8;
         let code = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-        program.push(libc::sock_filter { code, jt, jf: 0, k: *number as u32 });
+        program.push(libc::sock_filter {
+            code,
+            jt,
+            jf: 0,
+            k: *number as u32,
+        });
     }
-    program.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_USER_NOTIF));
-    program.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW));
-    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    program.push(statement(
+        libc::BPF_RET | libc::BPF_K,
+        libc::SECCOMP_RET_USER_NOTIF,
+    ));
+    program.push(statement(
+        libc::BPF_RET | libc::BPF_K,
+        libc::SECCOMP_RET_ALLOW,
+    ));
+    let program = libc::sock_fprog {
+        len: program.len() as u16,
+        filter: program.as_mut_ptr(),
+    };
     // SAFETY: the program and what it points to live until the call is over.
     let listener = unsafe {
         if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 {
             return Err("no_new_privs");
         }
         let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            flags,
+            &raw const program,
+        )
     };
     match listener {
         -1 => Err("seccomp"),

@@ -13,7 +13,10 @@ fn main() {
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     let mut arguments = std::env::args().skip(1);
-    let part: Vec<String> = arguments.by_ref().take_while(|argument| argument != "--").collect();
+    let part: Vec<String> = arguments
+        .by_ref()
+        .take_while(|argument| argument != "--")
+        .collect();
     let given: Vec<String> = arguments.collect();
     for step in &part {
         let (command, rest) = step.split_once(':').unwrap_or((step, ""));
@@ -76,12 +79,23 @@ fn act(command: &str, rest: &str, given: &[String]) {
         "bad-writev" => {
             let line = "x".repeat(number() as usize) + "\n";
             let vectors = [
-                libc::iovec { iov_base: line.as_ptr() as *mut _, iov_len: line.len() },
-                libc::iovec { iov_base: std::ptr::dangling_mut::<u8>().cast(), iov_len: 100 },
+                libc::iovec {
+                    iov_base: line.as_ptr() as *mut _,
+                    iov_len: line.len(),
+                },
+                libc::iovec {
+                    iov_base: std::ptr::dangling_mut::<u8>().cast(),
+                    iov_len: 100,
+                },
             ];
             // SAFETY: the kernel reads the first and refuses the second.
             let written = unsafe { libc::writev(1, vectors.as_ptr(), 2) };
-            write_all(1, line.as_bytes().get(written.max(0) as usize..).unwrap_or_default());
+            write_all(
+                1,
+                line.as_bytes()
+                    .get(written.max(0) as usize..)
+                    .unwrap_or_default(),
+            );
         }
         // `count` questions to whoever answers each line with a line.
         "ask" => {
@@ -110,7 +124,10 @@ fn act(command: &str, rest: &str, given: &[String]) {
         }
         // Ends with 6 unless so many arguments came, and the files that the first of them name exist.
         "given" => {
-            let files = given.iter().take(1).all(|file| std::fs::metadata(file).is_ok());
+            let files = given
+                .iter()
+                .take(1)
+                .all(|file| std::fs::metadata(file).is_ok());
             if given.len() as u64 != number() || !files {
                 std::process::exit(6);
             }

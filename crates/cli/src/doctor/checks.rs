@@ -4,7 +4,9 @@ use super::remedies::{self, Facts};
 use super::trial::{Trial, TrialError, run, run_with, shell};
 use crate::machine;
 use crate::values::shown_size;
-use millibox::{Backend, BackendChoice, Error, Mount, Network, Outcome, Request, Supervisor, World};
+use millibox::{
+    Backend, BackendChoice, Error, Mount, Network, Outcome, Request, Supervisor, World,
+};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -51,7 +53,11 @@ impl Findings {
 
 /// Tries everything; `told` hears of each check as soon as it is done.
 pub fn try_all(machine: &machine::Options, told: &mut dyn FnMut(&Check)) -> Findings {
-    let mut checkup = Checkup { found: Findings::default(), facts: Facts::look(), told };
+    let mut checkup = Checkup {
+        found: Findings::default(),
+        facts: Facts::look(),
+        told,
+    };
     if checkup.start(machine) {
         checkup.backends(machine);
         checkup.with_best(machine);
@@ -75,9 +81,19 @@ impl Checkup<'_> {
     ) -> bool {
         let (ok, detail, remedy) = match outcome {
             Ok(detail) => (true, detail, None),
-            Err(error) => (false, error.to_string(), self.facts.rlimits(&error).or(remedy)),
+            Err(error) => (
+                false,
+                error.to_string(),
+                self.facts.rlimits(&error).or(remedy),
+            ),
         };
-        let check = Check { name, ok, detail, remedy, needed };
+        let check = Check {
+            name,
+            ok,
+            detail,
+            remedy,
+            needed,
+        };
         (self.told)(&check);
         self.found.checks.push(check);
         ok
@@ -85,29 +101,49 @@ impl Checkup<'_> {
 
     /// The supervisor, its namespaces, a first program: with the backend that needs least.
     fn start(&mut self, machine: &machine::Options) -> bool {
-        let started = machine.builder().slots(1).runners_per_slot(1).backend(BackendChoice::Rlimit).start();
-        let renamed = |by: &str| format!("set {by} to the path of a millibox-supervisor of this version, or unset it");
-        let elsewhere = "install millibox-supervisor beside millibox, or set MILLIBOX_SUPERVISOR to its path";
+        let started = machine
+            .builder()
+            .slots(1)
+            .runners_per_slot(1)
+            .backend(BackendChoice::Rlimit)
+            .start();
+        let renamed = |by: &str| {
+            format!("set {by} to the path of a millibox-supervisor of this version, or unset it")
+        };
+        let elsewhere =
+            "install millibox-supervisor beside millibox, or set MILLIBOX_SUPERVISOR to its path";
         let remedy = match &started {
-            Err(Error::NotExecuted { named_by: Some(by), error, .. })
-                if error.kind() == std::io::ErrorKind::NotFound =>
-            {
-                Some(renamed(by))
-            }
+            Err(Error::NotExecuted {
+                named_by: Some(by),
+                error,
+                ..
+            }) if error.kind() == std::io::ErrorKind::NotFound => Some(renamed(by)),
             Err(Error::NotExecuted { path, .. }) => {
-                let remedy = format!("chmod 755 {} (on a file system that is not mounted noexec)", path.display());
+                let remedy = format!(
+                    "chmod 755 {} (on a file system that is not mounted noexec)",
+                    path.display()
+                );
                 Some(format!("{remedy}, or {elsewhere}"))
             }
-            Err(Error::NotSupervisor { named_by, .. }) => Some(named_by.map_or(elsewhere.to_owned(), renamed)),
+            Err(Error::NotSupervisor { named_by, .. }) => {
+                Some(named_by.map_or(elsewhere.to_owned(), renamed))
+            }
             Err(Error::NoSupervisor(_)) => Some(elsewhere.to_owned()),
             _ => None,
         };
         let started = started.map_err(TrialError::from);
         let started = match (started, remedy) {
-            (Err(error), Some(remedy)) => return self.note("supervisor", true, Err(error), Some(remedy)),
+            (Err(error), Some(remedy)) => {
+                return self.note("supervisor", true, Err(error), Some(remedy));
+            }
             (started, _) => started,
         };
-        self.note("supervisor", true, Ok("found, and executed".to_owned()), None);
+        self.note(
+            "supervisor",
+            true,
+            Ok("found, and executed".to_owned()),
+            None,
+        );
         let remedy = self.facts.namespaces();
         let supervisor = match started {
             Ok(supervisor) => supervisor,
@@ -147,7 +183,9 @@ impl Checkup<'_> {
                 .and_then(|supervisor| sane(&supervisor));
             if tried.is_ok() {
                 self.found.working.push(backend);
-                if self.found.backend.is_none() && (wanted == BackendChoice::Auto || wanted == choice) {
+                if self.found.backend.is_none()
+                    && (wanted == BackendChoice::Auto || wanted == choice)
+                {
                     self.found.backend = Some(backend);
                 }
             }
@@ -163,9 +201,15 @@ impl Checkup<'_> {
         let better = self.found.better().filter(|_| self.found.backend.is_none());
         for (name, backend, choice, tried) in outcomes {
             let instead = better.filter(|_| wanted == choice);
-            let instead = instead.map(|better| format!("leave --backend {backend} out: {better} works here"));
+            let instead =
+                instead.map(|better| format!("leave --backend {backend} out: {better} works here"));
             let named = tried.as_ref().err().and_then(remedies::cgroup_parent);
-            self.note(name, false, tried, named.or_else(|| remedy.take()).or(instead));
+            self.note(
+                name,
+                false,
+                tried,
+                named.or_else(|| remedy.take()).or(instead),
+            );
         }
     }
 
@@ -177,7 +221,12 @@ impl Checkup<'_> {
             Some(Backend::Rlimit) => (BackendChoice::Rlimit, false),
             None => return,
         };
-        let started = machine.builder().slots(1).runners_per_slot(1).backend(choice).start();
+        let started = machine
+            .builder()
+            .slots(1)
+            .runners_per_slot(1)
+            .backend(choice)
+            .start();
         let supervisor = match started {
             Ok(supervisor) => supervisor,
             Err(error) => {
@@ -189,8 +238,15 @@ impl Checkup<'_> {
         let its = &supervisor;
         self.note("memory limit", true, memory_limit(its, trees), None);
         if trees {
-            let swap = run(its, Request::new("/bin/true").memory_limit(32 * MIB).swap_limit(MIB));
-            let swap = swap.and_then(Trial::succeeded).map(|_| "swap can be limited".to_owned());
+            let swap = run(
+                its,
+                Request::new("/bin/true")
+                    .memory_limit(32 * MIB)
+                    .swap_limit(MIB),
+            );
+            let swap = swap
+                .and_then(Trial::succeeded)
+                .map(|_| "swap can be limited".to_owned());
             let remedy = self.facts.swap();
             self.note("swap limit", false, swap, remedy);
         }
@@ -204,9 +260,13 @@ impl Checkup<'_> {
         self.note("seccomp", true, seccomp(its), None);
         let landlock = its
             .landlock()
-            .map(|version| format!("version {version}: the supervisor opens no files but those below /proc"))
+            .map(|version| {
+                format!("version {version}: the supervisor opens no files but those below /proc")
+            })
             .ok_or_else(|| {
-                TrialError::unexpected("the kernel has none; the supervisor is held by its seccomp program alone")
+                TrialError::unexpected(
+                    "the kernel has none; the supervisor is held by its seccomp program alone",
+                )
             });
         let remedy = "a second wall: Linux 5.13 with CONFIG_SECURITY_LANDLOCK, and landlock in the kernel's lsm= list";
         self.note("landlock", false, landlock, Some(remedy.to_owned()));
@@ -228,11 +288,18 @@ impl Checkup<'_> {
         let reserved = huge_pages(Path::new("/sys/kernel/mm/hugepages"));
         self.note("huge pages", false, reserved, Some(remedy.to_owned()));
         drop(supervisor);
-        let left: Vec<_> = cgroups.iter().filter(|path| path.exists()).map(|path| path.display().to_string()).collect();
+        let left: Vec<_> = cgroups
+            .iter()
+            .filter(|path| path.exists())
+            .map(|path| path.display().to_string())
+            .collect();
         let clean = if left.is_empty() {
             Ok("nothing is left of the supervisor".to_owned())
         } else {
-            Err(TrialError::unexpected(format!("left behind: {}", left.join(", "))))
+            Err(TrialError::unexpected(format!(
+                "left behind: {}",
+                left.join(", ")
+            )))
         };
         self.note("clean end", true, clean, None);
     }
@@ -243,13 +310,22 @@ fn huge_pages(directory: &Path) -> Result<String, TrialError> {
     let mut all = 0u64;
     for size in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = size.file_name();
-        let kib = name.to_str().and_then(|name| name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok());
+        let kib = name.to_str().and_then(|name| {
+            name.strip_prefix("hugepages-")?
+                .strip_suffix("kB")?
+                .parse()
+                .ok()
+        });
         let number = |file: &str| {
             let text = std::fs::read_to_string(size.path().join(file)).unwrap_or_default();
             text.trim().parse::<u64>().unwrap_or(0)
         };
         let pages = number("nr_hugepages").saturating_add(number("nr_overcommit_hugepages"));
-        all = all.saturating_add(pages.saturating_mul(kib.unwrap_or(0u64)).saturating_mul(1024));
+        all = all.saturating_add(
+            pages
+                .saturating_mul(kib.unwrap_or(0u64))
+                .saturating_mul(1024),
+        );
     }
     match all {
         0 => Ok("none are set apart".to_owned()),
@@ -264,13 +340,18 @@ fn huge_pages(directory: &Path) -> Result<String, TrialError> {
 fn sane(supervisor: &Supervisor) -> Result<String, TrialError> {
     let mut request = Request::new("/bin/true").real_time_limit(Duration::from_secs(5));
     // An address space, where that is what is limited, has more in it than memory.
-    request = request.memory_limit(64 * MIB).process_limit(8).cpu_time_limit(Duration::from_secs(5));
+    request = request
+        .memory_limit(64 * MIB)
+        .process_limit(8)
+        .cpu_time_limit(Duration::from_secs(5));
     let trial = run(supervisor, request)?.succeeded()?;
     let figures = trial.result.figures;
     let cpu = Duration::from_nanos(figures.cpu_user_ns.saturating_add(figures.cpu_system_ns));
     let real = Duration::from_nanos(figures.real_time_ns);
     let wrong = |what: &str, value: String| {
-        Err(TrialError::unexpected(format!("/bin/true is reported to have used {value} of {what}")))
+        Err(TrialError::unexpected(format!(
+            "/bin/true is reported to have used {value} of {what}"
+        )))
     };
     if real.is_zero() || real > Duration::from_secs(5) {
         return wrong("real time", format!("{real:?}"));
@@ -315,7 +396,9 @@ fn memory_limit(supervisor: &Supervisor, trees: bool) -> Result<String, TrialErr
 fn process_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
     let request = |limit| {
         let five = "sleep 0.3 & sleep 0.3 & sleep 0.3 & sleep 0.3 & echo started; wait";
-        shell(five).process_limit(limit).real_time_limit(Duration::from_millis(900))
+        shell(five)
+            .process_limit(limit)
+            .real_time_limit(Duration::from_millis(900))
     };
     // The trial itself must work where there is room.
     let free = run(supervisor, request(16))?;
@@ -325,7 +408,10 @@ fn process_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
     let held = run(supervisor, request(3))?;
     let peak = held.result.figures.peak_processes;
     if held.output.contains("started") || peak.is_some_and(|peak| peak > 3) {
-        let detail = format!("a limit of 3 did not hold: {}, {peak:?} processes", held.ending());
+        let detail = format!(
+            "a limit of 3 did not hold: {}, {peak:?} processes",
+            held.ending()
+        );
         return Err(TrialError::unexpected(detail));
     }
     Ok("a program that wanted 5 processes got 3".to_owned())
@@ -333,7 +419,10 @@ fn process_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
 
 fn cpu_time_limit(supervisor: &Supervisor, trees: bool) -> Result<String, TrialError> {
     let limit = Duration::from_millis(100);
-    let trial = run(supervisor, shell("while :; do :; done").cpu_time_limit(limit))?;
+    let trial = run(
+        supervisor,
+        shell("while :; do :; done").cpu_time_limit(limit),
+    )?;
     let figures = trial.result.figures;
     let used = Duration::from_nanos(figures.cpu_user_ns + figures.cpu_system_ns);
     match trial.result.outcome {
@@ -342,7 +431,10 @@ fn cpu_time_limit(supervisor: &Supervisor, trees: bool) -> Result<String, TrialE
         }
         // Without cgroups, only what processes have used that were waited for is known.
         Outcome::CpuTimeLimit if !trees => Ok("a busy loop with 100ms was ended".to_owned()),
-        _ => Err(TrialError::unexpected(format!("{}, after {used:.1?} of CPU time", trial.ending()))),
+        _ => Err(TrialError::unexpected(format!(
+            "{}, after {used:.1?} of CPU time",
+            trial.ending()
+        ))),
     }
 }
 
@@ -354,7 +446,10 @@ fn real_time_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
         Outcome::RealTimeLimit if used >= limit && used < limit + SLACK => {
             Ok(format!("a sleeper with 100ms was ended after {used:.1?}"))
         }
-        _ => Err(TrialError::unexpected(format!("{}, after {used:.1?}", trial.ending()))),
+        _ => Err(TrialError::unexpected(format!(
+            "{}, after {used:.1?}",
+            trial.ending()
+        ))),
     }
 }
 
@@ -363,20 +458,31 @@ fn output_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
     if trial.cut && trial.output.len() == 1000 {
         Ok("of a million bytes exactly 1000 came out".to_owned())
     } else {
-        Err(TrialError::unexpected(format!("{}, {} bytes came out", trial.ending(), trial.output.len())))
+        Err(TrialError::unexpected(format!(
+            "{}, {} bytes came out",
+            trial.ending(),
+            trial.output.len()
+        )))
     }
 }
 
 fn cpu_bandwidth(supervisor: &Supervisor) -> Result<String, TrialError> {
     let (max, period) = (Duration::from_millis(10), Duration::from_millis(100));
-    let busy = shell("while :; do :; done").cpu_bandwidth(max, period).real_time_limit(Duration::from_millis(500));
+    let busy = shell("while :; do :; done")
+        .cpu_bandwidth(max, period)
+        .real_time_limit(Duration::from_millis(500));
     let trial = run(supervisor, busy)?;
     let figures = trial.result.figures;
     let used = Duration::from_nanos(figures.cpu_user_ns + figures.cpu_system_ns);
     if trial.result.outcome == Outcome::RealTimeLimit && used < Duration::from_millis(150) {
-        Ok(format!("a busy loop with a tenth of a CPU got {used:.1?} in 500ms"))
+        Ok(format!(
+            "a busy loop with a tenth of a CPU got {used:.1?} in 500ms"
+        ))
     } else {
-        Err(TrialError::unexpected(format!("{}, and got {used:.1?} of CPU time in 500ms", trial.ending())))
+        Err(TrialError::unexpected(format!(
+            "{}, and got {used:.1?} of CPU time in 500ms",
+            trial.ending()
+        )))
     }
 }
 
@@ -385,17 +491,22 @@ fn cpu_bandwidth(supervisor: &Supervisor) -> Result<String, TrialError> {
 fn seccomp(supervisor: &Supervisor) -> Result<String, TrialError> {
     let policy = "name = 'doctor'\ndescription = 'no directories'\ndefault = 'allow'\n\
                   [[rule]]\naction = 'errno:EXDEV'\nwhy = 'to see it refused'\nsyscalls = ['mkdir', 'mkdirat']\n";
-    let policy: millibox_seccomp::Policy =
-        policy.parse().map_err(|error| TrialError::unexpected(format!("{error}")))?;
+    let policy: millibox_seccomp::Policy = policy
+        .parse()
+        .map_err(|error| TrialError::unexpected(format!("{error}")))?;
     let world = World::minimal().seccomp(&policy)?;
     let mkdir = || shell("mkdir /tmp/a");
     run(supervisor, mkdir())?.succeeded()?;
     let refused = run(supervisor, mkdir().world(&world))?;
     match refused.result.outcome {
-        Outcome::Exited(code) if code != 0 => {
-            Ok("the default profile is attached, and a call that a policy forbids is refused".to_owned())
-        }
-        _ => Err(TrialError::unexpected(format!("a forbidden call was not refused: {}", refused.ending()))),
+        Outcome::Exited(code) if code != 0 => Ok(
+            "the default profile is attached, and a call that a policy forbids is refused"
+                .to_owned(),
+        ),
+        _ => Err(TrialError::unexpected(format!(
+            "a forbidden call was not refused: {}",
+            refused.ending()
+        ))),
     }
 }
 
@@ -405,11 +516,22 @@ fn tmpfs_limit(supervisor: &Supervisor) -> Result<String, TrialError> {
         *size = Some(MIB);
     }
     let world = World::minimal().mount(mount);
-    let trial =
-        run(supervisor, shell("head -c 3000000 /dev/zero > /small/f; wc -c < /small/f").world(&world))?.succeeded()?;
-    match trial.output.lines().last().and_then(|line| line.trim().parse::<u64>().ok()) {
+    let trial = run(
+        supervisor,
+        shell("head -c 3000000 /dev/zero > /small/f; wc -c < /small/f").world(&world),
+    )?
+    .succeeded()?;
+    match trial
+        .output
+        .lines()
+        .last()
+        .and_then(|line| line.trim().parse::<u64>().ok())
+    {
         Some(MIB) => Ok("a file system of 1 MiB took 1 MiB".to_owned()),
-        _ => Err(TrialError::unexpected(format!("a file system of 1 MiB: {}", trial.ending()))),
+        _ => Err(TrialError::unexpected(format!(
+            "a file system of 1 MiB: {}",
+            trial.ending()
+        ))),
     }
 }
 
@@ -421,7 +543,10 @@ fn procfs(supervisor: &Supervisor) -> Result<String, TrialError> {
         1 | 2 if trial.output.starts_with("/proc/") && !trial.output.contains('*') => {
             Ok("it shows the run's own processes only".to_owned())
         }
-        _ => Err(TrialError::unexpected(format!("it shows {}", trial.output.trim()))),
+        _ => Err(TrialError::unexpected(format!(
+            "it shows {}",
+            trial.output.trim()
+        ))),
     }
 }
 
@@ -456,8 +581,14 @@ mod tests {
         }
         assert_eq!(huge_pages(directory.path()).unwrap(), "none are set apart");
         set("hugepages-2048kB", "nr_overcommit_hugepages", "3");
-        assert!(huge_pages(directory.path()).is_err_and(|error| error.to_string().starts_with("6 MiB are")));
+        assert!(
+            huge_pages(directory.path())
+                .is_err_and(|error| error.to_string().starts_with("6 MiB are"))
+        );
         set("hugepages-1048576kB", "nr_hugepages", "1");
-        assert!(huge_pages(directory.path()).is_err_and(|error| error.to_string().starts_with("1030 MiB are")));
+        assert!(
+            huge_pages(directory.path())
+                .is_err_and(|error| error.to_string().starts_with("1030 MiB are"))
+        );
     }
 }

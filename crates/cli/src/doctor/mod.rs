@@ -59,17 +59,31 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let ok = found.full();
     written.map_err(unwritten)?;
     if args.json {
-        let all = Answer { ok, backend: found.backend, checks: &found.checks };
+        let all = Answer {
+            ok,
+            backend: found.backend,
+            checks: &found.checks,
+        };
         answer(serde_json::to_string_pretty(&all).map_err(Failure::sandbox)?)?;
     } else {
         say(format_args!("\n{}", summary(&found, args.machine.backend)))?;
     }
-    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if ok {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn show(check: &Check) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{} {}: {}", if check.ok { '✓' } else { '✗' }, check.name, check.detail)?;
+    writeln!(
+        out,
+        "{} {}: {}",
+        if check.ok { '✓' } else { '✗' },
+        check.name,
+        check.detail
+    )?;
     for line in check.remedy.iter().flat_map(|remedy| remedy.lines()) {
         writeln!(out, "    {line}")?;
     }
@@ -77,21 +91,34 @@ fn show(check: &Check) -> std::io::Result<()> {
 }
 
 fn summary(found: &Findings, wanted: machine::Backend) -> String {
-    let wanted = wanted.to_possible_value().filter(|_| wanted != machine::Backend::Auto);
+    let wanted = wanted
+        .to_possible_value()
+        .filter(|_| wanted != machine::Backend::Auto);
     let wanted = wanted.as_ref().map(|value| value.get_name());
-    let better = found.better().map(|better| format!("; without the option, runs are held by {better}"));
+    let better = found
+        .better()
+        .map(|better| format!("; without the option, runs are held by {better}"));
     match (found.backend, found.full(), wanted) {
-        (Some(backend), true, _) => format!("Everything that limits need works; runs are held by {backend}."),
+        (Some(backend), true, _) => {
+            format!("Everything that limits need works; runs are held by {backend}.")
+        }
         (Some(Backend::Rlimit), ..) if better.is_some() => format!(
             "Programs can be run, but because of --backend rlimit only the limits of single processes can be had{}.",
             better.unwrap_or_default()
         ),
-        (Some(Backend::Rlimit), ..) => "Programs can be run, but only the limits of single processes can be had \
+        (Some(Backend::Rlimit), ..) => {
+            "Programs can be run, but only the limits of single processes can be had \
                                         (backend rlimit): see above."
-            .to_owned(),
-        (Some(backend), false, _) => format!("Runs are held by {backend}, but not everything works: see above."),
+                .to_owned()
+        }
+        (Some(backend), false, _) => {
+            format!("Runs are held by {backend}, but not everything works: see above.")
+        }
         (None, _, Some(wanted)) if !found.working.is_empty() => {
-            format!("With the backend {wanted}, no program can be run here: see above{}.", better.unwrap_or_default())
+            format!(
+                "With the backend {wanted}, no program can be run here: see above{}.",
+                better.unwrap_or_default()
+            )
         }
         (None, ..) => "No program can be run here: see above.".to_owned(),
     }

@@ -18,7 +18,9 @@ pub fn cgroup_parent(error: &TrialError) -> Option<String> {
 
 /// The words of a supervisor that did not start or died.
 fn start_text(error: &TrialError) -> Option<&str> {
-    let TrialError::Start(error) = error else { return None };
+    let TrialError::Start(error) = error else {
+        return None;
+    };
     match &**error {
         Error::Start(text) | Error::Died(text) => Some(text),
         _ => None,
@@ -47,7 +49,10 @@ impl OwnLimit {
         // Without room for one more descriptor, a descriptor that was sent does not arrive or cannot
         // have its number.
         let lost_descriptor = matches!(error.step, Step::Receive | Step::Descriptors)
-            || matches!(error.hint, Some(Hint::DescriptorCount { .. } | Hint::Frame(FrameProblem::MemfdMissing)));
+            || matches!(
+                error.hint,
+                Some(Hint::DescriptorCount { .. } | Hint::Frame(FrameProblem::MemfdMissing))
+            );
         match (error.step, error.errno) {
             (_, Some(errno)) if OwnLimit::of_errno(errno).is_some() => OwnLimit::of_errno(errno),
             _ if few_files && lost_descriptor => Some(OwnLimit::OpenFiles),
@@ -60,9 +65,13 @@ impl OwnLimit {
     /// The limit that made the supervisor fail. Its start error is text so far.
     fn of_start_text(text: &str, few_files: bool) -> Option<OwnLimit> {
         let has_errno = |errno: i32| text.contains(&format!("(os error {errno})"));
-        let named = [libc::EMFILE, libc::EAGAIN].into_iter().find(|errno| has_errno(*errno));
+        let named = [libc::EMFILE, libc::EAGAIN]
+            .into_iter()
+            .find(|errno| has_errno(*errno));
         let lost_descriptor = few_files && text.contains("descriptor");
-        named.and_then(OwnLimit::of_errno).or(lost_descriptor.then_some(OwnLimit::OpenFiles))
+        named
+            .and_then(OwnLimit::of_errno)
+            .or(lost_descriptor.then_some(OwnLimit::OpenFiles))
     }
 
     fn of(error: &TrialError, few_files: bool) -> Option<OwnLimit> {
@@ -110,19 +119,30 @@ pub struct Facts {
 impl Facts {
     /// Looks.
     pub fn look() -> Facts {
-        let is = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
+        let is = |path: &str, value: &str| {
+            std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value)
+        };
         let named = std::env::var_os("MILLIBOX_SUPERVISOR").filter(|path| !path.is_empty());
         let supervisor = named.map(PathBuf::from).or_else(|| {
-            let beside = std::env::current_exe().ok()?.with_file_name("millibox-supervisor");
+            let beside = std::env::current_exe()
+                .ok()?
+                .with_file_name("millibox-supervisor");
             beside.exists().then_some(beside)
         });
-        let marked = ["/.dockerenv", "/run/.containerenv"].iter().any(|path| Path::new(path).exists());
+        let marked = ["/.dockerenv", "/run/.containerenv"]
+            .iter()
+            .any(|path| Path::new(path).exists());
         Facts {
             no_user_namespaces: is("/proc/sys/user/max_user_namespaces", "0"),
             no_unprivileged: is("/proc/sys/kernel/unprivileged_userns_clone", "0"),
-            apparmor: is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"),
+            apparmor: is(
+                "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+                "1",
+            ),
             container: marked || std::env::var_os("container").is_some(),
-            seccomp: has_line("/proc/self/status", |line| line.split_whitespace().eq(["Seccomp:", "2"])),
+            seccomp: has_line("/proc/self/status", |line| {
+                line.split_whitespace().eq(["Seccomp:", "2"])
+            }),
             masked_procfs: has_line("/proc/self/mountinfo", covers_procfs),
             root: rustix::process::geteuid().is_root(),
             systemd: Path::new("/run/systemd/system").exists(),
@@ -131,7 +151,8 @@ impl Facts {
             few_files: rustix::process::getrlimit(rustix::process::Resource::Nofile)
                 .current
                 .is_some_and(|most| most < ENOUGH_FILES),
-            supervisor: supervisor.unwrap_or_else(|| "/usr/libexec/millibox/millibox-supervisor".into()),
+            supervisor: supervisor
+                .unwrap_or_else(|| "/usr/libexec/millibox/millibox-supervisor".into()),
         }
     }
 
@@ -139,10 +160,13 @@ impl Facts {
     pub fn rlimits(&self, error: &TrialError) -> Option<String> {
         Some(match OwnLimit::of(error, self.few_files)? {
             OwnLimit::OpenFiles => {
-                format!("raise the limit on open files around millibox: ulimit -n 1024 ({ENOUGH_FILES} at least)")
+                format!(
+                    "raise the limit on open files around millibox: ulimit -n 1024 ({ENOUGH_FILES} at least)"
+                )
             }
             OwnLimit::Processes => {
-                "raise the limit on processes around millibox: ulimit -u, or pids.max of its cgroup".to_owned()
+                "raise the limit on processes around millibox: ulimit -u, or pids.max of its cgroup"
+                    .to_owned()
             }
         })
     }
@@ -185,13 +209,23 @@ impl Facts {
     /// No cgroups can be had.
     pub fn cgroups(&self) -> Option<String> {
         let remedy = match self {
-            Facts { container: true, .. } => {
+            Facts {
+                container: true, ..
+            } => {
                 "docker run --privileged --cgroupns=private ... (cgroup v2), or start millibox as root in a \
                  container that may write its cgroups (version 1)"
             }
-            Facts { root: true, systemd: true, .. } => "systemd-run --scope -p Delegate=yes millibox ...",
-            Facts { root: true, .. } => "mount -t cgroup2 none /sys/fs/cgroup, or give a cgroup by --cgroup-parent",
-            Facts { user_manager: true, .. } => "systemd-run --user --scope -p Delegate=yes millibox ...",
+            Facts {
+                root: true,
+                systemd: true,
+                ..
+            } => "systemd-run --scope -p Delegate=yes millibox ...",
+            Facts { root: true, .. } => {
+                "mount -t cgroup2 none /sys/fs/cgroup, or give a cgroup by --cgroup-parent"
+            }
+            Facts {
+                user_manager: true, ..
+            } => "systemd-run --user --scope -p Delegate=yes millibox ...",
             Facts { systemd: true, .. } => {
                 "sudo loginctl enable-linger $USER, log in anew, then: systemd-run --user --scope -p Delegate=yes \
                  millibox ..."
@@ -246,13 +280,25 @@ mod tests {
         };
         let says = |facts: &Facts| facts.namespaces().unwrap_or_default();
         assert!(says(&all).contains("max_user_namespaces"));
-        let all = Facts { no_user_namespaces: false, ..all };
+        let all = Facts {
+            no_user_namespaces: false,
+            ..all
+        };
         assert!(says(&all).contains("userns_clone"));
-        let all = Facts { no_unprivileged: false, ..all };
+        let all = Facts {
+            no_unprivileged: false,
+            ..all
+        };
         assert!(says(&all).contains("profile millibox /opt/x "));
-        let all = Facts { apparmor: false, ..all };
+        let all = Facts {
+            apparmor: false,
+            ..all
+        };
         assert!(says(&all).contains("systempaths=unconfined"));
-        let all = Facts { container: false, ..all };
+        let all = Facts {
+            container: false,
+            ..all
+        };
         assert!(says(&all).contains("RestrictNamespaces"));
         assert_eq!(Facts::default().namespaces(), None);
     }
@@ -266,12 +312,21 @@ mod tests {
             (run(Step::ProcessLimit, libc::EPERM), Some(Processes)),
             (run(Step::Clone, libc::EPERM), None),
             (run(Step::Template, libc::EMFILE), Some(OpenFiles)),
-            (TrialError::Io { action: "create a pipe", error: std::io::Error::from_raw_os_error(24) }, Some(OpenFiles)),
+            (
+                TrialError::Io {
+                    action: "create a pipe",
+                    error: std::io::Error::from_raw_os_error(24),
+                },
+                Some(OpenFiles),
+            ),
             (TrialError::unexpected("(os error 24)"), None),
         ] {
             assert_eq!(OwnLimit::of(&error, false), limit, "{error}");
         }
-        let count = Hint::DescriptorCount { announced: 2, received: 1 };
+        let count = Hint::DescriptorCount {
+            announced: 2,
+            received: 1,
+        };
         for lost in [
             run(Step::Descriptors, libc::EBADF),
             run(Step::Receive, libc::EPROTO),
@@ -286,28 +341,63 @@ mod tests {
     fn exhausted_limit_is_known_from_start_error() {
         let error = |text: &str| TrialError::from(Error::Start(text.to_owned()));
         let usual = Facts::default();
-        let files = usual.rlimits(&error("cannot make a socket: Too many open files (os error 24)"));
+        let files = usual.rlimits(&error(
+            "cannot make a socket: Too many open files (os error 24)",
+        ));
         assert!(files.is_some_and(|remedy| remedy.contains("ulimit -n")));
-        let processes = usual.rlimits(&error("cannot clone: Resource temporarily unavailable (os error 11)"));
+        let processes = usual.rlimits(&error(
+            "cannot clone: Resource temporarily unavailable (os error 11)",
+        ));
         assert!(processes.is_some_and(|remedy| remedy.contains("ulimit -u")));
-        assert_eq!(usual.rlimits(&error("cannot clone: Operation not permitted (os error 1)")), None);
-        assert!(cgroup_parent(&error("MILLIBOX_CGROUP_PARENT=a: must be an absolute path")).is_some());
+        assert_eq!(
+            usual.rlimits(&error("cannot clone: Operation not permitted (os error 1)")),
+            None
+        );
+        assert!(
+            cgroup_parent(&error("MILLIBOX_CGROUP_PARENT=a: must be an absolute path")).is_some()
+        );
     }
 
     #[test]
     fn a_procfs_that_is_covered() {
-        let covers = |at: &str| covers_procfs(&format!("36 25 0:20 / {at} ro,relatime - tmpfs tmpfs ro"));
+        let covers =
+            |at: &str| covers_procfs(&format!("36 25 0:20 / {at} ro,relatime - tmpfs tmpfs ro"));
         assert!(covers("/proc/acpi") && covers("/proc/sys"));
         assert!(!covers("/proc") && !covers("/proc/sys/fs/binfmt_misc") && !covers("/process"));
-        let facts = Facts { masked_procfs: true, ..Facts::default() };
-        assert!(facts.procfs().unwrap_or_default().contains("systempaths=unconfined"));
+        let facts = Facts {
+            masked_procfs: true,
+            ..Facts::default()
+        };
+        assert!(
+            facts
+                .procfs()
+                .unwrap_or_default()
+                .contains("systempaths=unconfined")
+        );
     }
 
     #[test]
     fn who_has_a_user_manager_asks_it() {
-        let facts = Facts { user_manager: true, systemd: true, ..Facts::default() };
-        assert!(facts.cgroups().unwrap_or_default().starts_with("systemd-run --user"));
-        let facts = Facts { systemd: true, ..Facts::default() };
-        assert!(facts.cgroups().unwrap_or_default().contains("enable-linger"));
+        let facts = Facts {
+            user_manager: true,
+            systemd: true,
+            ..Facts::default()
+        };
+        assert!(
+            facts
+                .cgroups()
+                .unwrap_or_default()
+                .starts_with("systemd-run --user")
+        );
+        let facts = Facts {
+            systemd: true,
+            ..Facts::default()
+        };
+        assert!(
+            facts
+                .cgroups()
+                .unwrap_or_default()
+                .contains("enable-linger")
+        );
     }
 }

@@ -37,11 +37,16 @@ pub enum TrialError {
 impl TrialError {
     /// The check went differently than expected.
     pub fn unexpected(detail: impl Into<String>) -> TrialError {
-        TrialError::Unexpected { detail: detail.into() }
+        TrialError::Unexpected {
+            detail: detail.into(),
+        }
     }
 
     fn io<E: Into<std::io::Error>>(action: &'static str) -> impl FnOnce(E) -> TrialError {
-        move |error| TrialError::Io { action, error: error.into() }
+        move |error| TrialError::Io {
+            action,
+            error: error.into(),
+        }
     }
 }
 
@@ -73,7 +78,10 @@ pub struct Trial {
 
 /// A shell command; trials need nothing but the most common tools.
 pub fn shell(command: &str) -> Request {
-    Request::new("/bin/sh").args(["-c", command]).env("PATH", "/usr/bin:/bin").real_time_limit(LONGEST)
+    Request::new("/bin/sh")
+        .args(["-c", command])
+        .env("PATH", "/usr/bin:/bin")
+        .real_time_limit(LONGEST)
 }
 
 /// Runs it.
@@ -87,7 +95,8 @@ pub fn run_with(supervisor: &Supervisor, request: Request, most: u64) -> Result<
     let into = Arc::new(into);
     let mut file = tempfile()?;
     let handle = supervisor.run(&request.stdout(into.clone()).stderr(into))?;
-    let moved = move_output(&from, &file, &Budget::new(most), &handle).map_err(TrialError::io("copy the output"))?;
+    let moved = move_output(&from, &file, &Budget::new(most), &handle)
+        .map_err(TrialError::io("copy the output"))?;
     let result = handle.wait()?;
     if let Some(error) = result.outcome.error() {
         return Err(TrialError::Run(error.clone()));
@@ -95,7 +104,11 @@ pub fn run_with(supervisor: &Supervisor, request: Request, most: u64) -> Result<
     let mut output = Vec::new();
     let read = file.rewind().and_then(|()| file.read_to_end(&mut output));
     read.map_err(TrialError::io("read the output"))?;
-    Ok(Trial { result, output: String::from_utf8_lossy(&output).into_owned(), cut: moved == Moved::LimitReached })
+    Ok(Trial {
+        result,
+        output: String::from_utf8_lossy(&output).into_owned(),
+        cut: moved == Moved::LimitReached,
+    })
 }
 
 /// In memory: a check leaves nothing behind.

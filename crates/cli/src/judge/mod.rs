@@ -54,14 +54,38 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
     };
     let (submissions, named) = submissions(args, &problem)?;
-    let of_package = |one: &&Submission| problem.submissions.iter().any(|known| known.name == one.name);
-    let foreign: Vec<String> = submissions.iter().filter(|one| !of_package(one)).map(|one| one.name.clone()).collect();
+    let of_package = |one: &&Submission| {
+        problem
+            .submissions
+            .iter()
+            .any(|known| known.name == one.name)
+    };
+    let foreign: Vec<String> = submissions
+        .iter()
+        .filter(|one| !of_package(one))
+        .map(|one| one.name.clone())
+        .collect();
     let detail = args.detail(submissions.len());
-    let on = if reports.take_stdout() { On::Stderr } else { On::Stdout };
-    let cpus = args.cpus.as_ref().map(|cpus| usable_cpus(&cpus.0)).transpose()?.unwrap_or_default();
-    let Shop { machine, suites, cache } = Shop::open(&args.work, None, &cpus, &signals)?;
+    let on = if reports.take_stdout() {
+        On::Stderr
+    } else {
+        On::Stdout
+    };
+    let cpus = args
+        .cpus
+        .as_ref()
+        .map(|cpus| usable_cpus(&cpus.0))
+        .transpose()?
+        .unwrap_or_default();
+    let Shop {
+        machine,
+        suites,
+        cache,
+    } = Shop::open(&args.work, None, &cpus, &signals)?;
     if let Some(language) = &args.language {
-        suites.named(language).map_err(|error| Failure::option(format!("--language: {error}")))?;
+        suites
+            .named(language)
+            .map_err(|error| Failure::option(format!("--language: {error}")))?;
     }
 
     let options = Options {
@@ -69,7 +93,11 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         memory_limit: args.memory_limit,
         tests: args.tests.clone(),
         fail_fast: args.fail_fast,
-        mode: if args.relay { Mode::Relay } else { Mode::Direct },
+        mode: if args.relay {
+            Mode::Relay
+        } else {
+            Mode::Direct
+        },
         named,
     };
     let judge = Judge::new(&machine, suites, cache, options);
@@ -85,8 +113,11 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             NOT_JUDGED
         }
         Ok(prepared) => {
-            let names = submissions.iter().map(|submission| submission.name.as_str());
-            let mut show = Show::new(prepared.plan(), detail, on, bar, machine.clone(), names).with_foreign(&foreign);
+            let names = submissions
+                .iter()
+                .map(|submission| submission.name.as_str());
+            let mut show = Show::new(prepared.plan(), detail, on, bar, machine.clone(), names)
+                .with_foreign(&foreign);
             for warning in prepared.warnings() {
                 show.warning(&warning.to_string());
             }
@@ -98,7 +129,9 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             if detail != Detail::Quiet && report.submissions.len() > 1 {
                 show.line(&summary(&report));
             }
-            if detail == Detail::Quiet && report.submissions.iter().all(SubmissionReport::is_skipped) {
+            if detail == Detail::Quiet
+                && report.submissions.iter().all(SubmissionReport::is_skipped)
+            {
                 show.warning(&nothing(&report));
             }
             let told = show.finish();
@@ -113,7 +146,9 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
     };
     signals.forget();
-    Ok(signals.ended("what ran was killed").unwrap_or(ExitCode::from(status)))
+    Ok(signals
+        .ended("what ran was killed")
+        .unwrap_or(ExitCode::from(status)))
 }
 
 /// Those that are asked for, and the names of those that are asked for themselves, and not with their folder.
@@ -129,14 +164,23 @@ fn submissions(args: &Args, problem: &Problem) -> Result<(Vec<Submission>, Vec<S
             if is_named(&submission, named) {
                 names.push(submission.name.clone());
             }
-            if !submissions.iter().any(|known: &Submission| known.program.path == submission.program.path) {
+            if !submissions
+                .iter()
+                .any(|known: &Submission| known.program.path == submission.program.path)
+            {
                 submissions.push(submission);
             }
         }
     }
     if submissions.is_empty() {
-        let why = format!("{} has no submissions; name one of your own after it", args.package.display());
-        return Err(Failure { status: NOT_JUDGED, ..Failure::option(why) });
+        let why = format!(
+            "{} has no submissions; name one of your own after it",
+            args.package.display()
+        );
+        return Err(Failure {
+            status: NOT_JUDGED,
+            ..Failure::option(why)
+        });
     }
     if args.tests.is_some() {
         for submission in &mut submissions {
@@ -154,8 +198,10 @@ fn submissions(args: &Args, problem: &Problem) -> Result<(Vec<Submission>, Vec<S
 
 /// Whether somebody means this very submission.
 fn is_named(submission: &Submission, named: &Path) -> bool {
-    let same =
-        |path: &Path| path.canonicalize().is_ok_and(|path| named.canonicalize().is_ok_and(|named| named == path));
+    let same = |path: &Path| {
+        path.canonicalize()
+            .is_ok_and(|path| named.canonicalize().is_ok_and(|named| named == path))
+    };
     Path::new(&submission.name).ends_with(named) || same(&submission.program.path)
 }
 
@@ -165,13 +211,23 @@ pub fn heading(prepared: &Prepared, machine: &Machine) -> String {
     let times = prepared.limits().iter().map(|limits| limits.cpu_time);
     let seconds = |time: Option<std::time::Duration>| time.unwrap_or_default().as_secs_f64();
     let (least, most) = (seconds(times.clone().min()), seconds(times.max()));
-    let time = if least == most { format!("{most} s") } else { format!("{least} to {most} s") };
+    let time = if least == most {
+        format!("{most} s")
+    } else {
+        format!("{least} to {most} s")
+    };
     let from = match prepared.time_limit() {
         TimeLimit::Option => "--time-limit".to_owned(),
         TimeLimit::Package => "the package's".to_owned(),
         TimeLimit::Measured(how) => how.clone(),
     };
-    let memory = prepared.limits().iter().map(|limits| limits.memory).max().unwrap_or_default() >> 20;
+    let memory = prepared
+        .limits()
+        .iter()
+        .map(|limits| limits.memory)
+        .max()
+        .unwrap_or_default()
+        >> 20;
     let cpus: Vec<String> = machine.cpus().iter().map(ToString::to_string).collect();
     format!(
         "{}: {}; time limit {time} ({from}), memory limit {memory} MiB; CPU {}, backend {}\n",
@@ -185,19 +241,39 @@ pub fn heading(prepared: &Prepared, machine: &Machine) -> String {
 /// How many came out how.
 pub fn summary(report: &JudgeReport) -> String {
     let all = report.submissions.len();
-    let count = |is: &dyn Fn(&SubmissionReport) -> bool| report.submissions.iter().filter(|one| is(one)).count();
+    let count = |is: &dyn Fn(&SubmissionReport) -> bool| {
+        report.submissions.iter().filter(|one| is(one)).count()
+    };
     let parts = [
         (count(&|one| one.as_expected == Some(true)), "as expected"),
         (count(&|one| one.as_expected == Some(false)), "UNEXPECTED"),
-        (count(&|one| one.verdict == Some(Verdict::JudgeError)), "not judged: judge errors"),
-        (count(&|one| one.is_skipped()), "skipped: their languages cannot be used here"),
-        (count(&|one| one.verdict.is_none() && !one.is_skipped()), "interrupted"),
+        (
+            count(&|one| one.verdict == Some(Verdict::JudgeError)),
+            "not judged: judge errors",
+        ),
+        (
+            count(&|one| one.is_skipped()),
+            "skipped: their languages cannot be used here",
+        ),
+        (
+            count(&|one| one.verdict.is_none() && !one.is_skipped()),
+            "interrupted",
+        ),
     ];
-    let mut parts: Vec<String> =
-        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let mut parts: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
     let mut others: Vec<(&str, usize)> = Vec::new();
-    let has_verdict = |one: &&SubmissionReport| !matches!(one.verdict, None | Some(Verdict::JudgeError));
-    for one in report.submissions.iter().filter(has_verdict).filter(|one| one.as_expected.is_none()) {
+    let has_verdict =
+        |one: &&SubmissionReport| !matches!(one.verdict, None | Some(Verdict::JudgeError));
+    for one in report
+        .submissions
+        .iter()
+        .filter(has_verdict)
+        .filter(|one| one.as_expected.is_none())
+    {
         match others.iter_mut().find(|(words, _)| *words == one.words()) {
             Some((_, count)) => *count += 1,
             None => others.push((one.words(), 1)),
@@ -205,25 +281,38 @@ pub fn summary(report: &JudgeReport) -> String {
     }
     if !others.is_empty() {
         let number: usize = others.iter().map(|(_, count)| count).sum();
-        let verdicts: Vec<String> = others.iter().map(|(words, count)| format!("{count} {words}")).collect();
-        parts.push(format!("{number} of which nothing is expected ({})", verdicts.join(", ")));
+        let verdicts: Vec<String> = others
+            .iter()
+            .map(|(words, count)| format!("{count} {words}"))
+            .collect();
+        parts.push(format!(
+            "{number} of which nothing is expected ({})",
+            verdicts.join(", ")
+        ));
     }
     format!("\n{all} submissions: {}", parts.join(", "))
 }
 
 /// Why nothing was judged, if it is for the languages of all submissions.
 fn nothing(report: &JudgeReport) -> String {
-    let reason = report.submissions.first().map_or("", |one| one.reason.as_str());
+    let reason = report
+        .submissions
+        .first()
+        .map_or("", |one| one.reason.as_str());
     let all = match report.submissions.len() {
         1 => "the one submission was".to_owned(),
         all => format!("all {all} submissions were"),
     };
-    format!("millibox: nothing was judged: {all} skipped, as no language of theirs can be used here: {reason}")
+    format!(
+        "millibox: nothing was judged: {all} skipped, as no language of theirs can be used here: {reason}"
+    )
 }
 
 /// The exit status. `foreign`: names of submissions from outside of the package.
 fn status(foreign: &[String], report: &JudgeReport) -> u8 {
-    let rejected = |one: &SubmissionReport| foreign.contains(&one.name) && one.verdict != Some(Verdict::Accepted);
+    let rejected = |one: &SubmissionReport| {
+        foreign.contains(&one.name) && one.verdict != Some(Verdict::Accepted)
+    };
     if report.failed() {
         NOT_JUDGED
     } else if report.unexpected().next().is_some() || report.submissions.iter().any(rejected) {

@@ -142,6 +142,11 @@ pub struct Args {
 }
 
 fn pattern(text: &str) -> Result<glob::Pattern, String> {
-    glob::Pattern::new(text)
-        .map_err(|error| format!("no pattern for names: {} (at character {})", error.msg, error.pos + 1))
+    glob::Pattern::new(text).map_err(|error| {
+        format!(
+            "no pattern for names: {} (at character {})",
+            error.msg,
+            error.pos + 1
+        )
+    })
 }

@@ -22,7 +22,9 @@ impl Reports {
         let mut reports = Reports(Vec::new());
         for pair in pairs.chunks(2) {
             let [format, path] = pair else {
-                return Err(Failure::option("--report: needs a format and a path, for example --report json out.json"));
+                return Err(Failure::option(
+                    "--report: needs a format and a path, for example --report json out.json",
+                ));
             };
             let format = match format.to_str() {
                 Some("json") => Format::Json,

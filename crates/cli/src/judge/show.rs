@@ -72,15 +72,24 @@ impl Write for Above {
 impl Above {
     /// Writes it all. A reader that does not read is waited for, but not for long once all is to end.
     fn write_to(&self, out: impl AsFd, mut text: &[u8]) -> std::io::Result<()> {
-        let tick = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+        let tick = Timespec {
+            tv_sec: 0,
+            tv_nsec: 50_000_000,
+        };
         let mut deadline = None;
         while !text.is_empty() {
             let mut ready = [PollFd::new(&out, PollFlags::OUT)];
             match poll(&mut ready, Some(&tick)) {
                 Ok(0) => {
                     let stopped = self.machine.is_stopped();
-                    if stopped && Instant::now() > *deadline.get_or_insert_with(|| Instant::now() + PATIENCE) {
-                        return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "nobody reads it"));
+                    if stopped
+                        && Instant::now()
+                            > *deadline.get_or_insert_with(|| Instant::now() + PATIENCE)
+                    {
+                        return Err(std::io::Error::new(
+                            std::io::ErrorKind::TimedOut,
+                            "nobody reads it",
+                        ));
                     }
                 }
                 // A pipe that can be written takes so much without waiting (pipe(7), PIPE_BUF).
@@ -115,7 +124,9 @@ pub fn bar() -> ProgressBar {
     let bar = ProgressBar::hidden();
     if std::io::stderr().is_terminal() {
         bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{spinner} {wide_msg} {pos:>5} of {len} tests {elapsed:>4}");
+        let style = ProgressStyle::with_template(
+            "{spinner} {wide_msg} {pos:>5} of {len} tests {elapsed:>4}",
+        );
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(200));
     }
@@ -144,13 +155,32 @@ impl<'p> Show<'p> {
         machine: Arc<Machine>,
         names: impl Iterator<Item = &'n str>,
     ) -> Show<'p> {
-        let out = Above { bar, machine, on, text: Vec::new(), closed: false };
-        let width = names.map(|name| name.chars().count()).max().unwrap_or(0).min(48);
+        let out = Above {
+            bar,
+            machine,
+            on,
+            text: Vec::new(),
+            closed: false,
+        };
+        let width = names
+            .map(|name| name.chars().count())
+            .max()
+            .unwrap_or(0)
+            .min(48);
         let style = match on {
             On::Stdout => Style::of(&std::io::stdout()),
             On::Stderr => Style::of(&std::io::stderr()),
         };
-        Show { plan, detail, style, out, protocol: None, error: None, width, foreign: &[] }
+        Show {
+            plan,
+            detail,
+            style,
+            out,
+            protocol: None,
+            error: None,
+            width,
+            foreign: &[],
+        }
     }
 
     /// Submissions from outside of the package, by name: of these the exit status says whether they were accepted.
@@ -186,7 +216,9 @@ impl<'p> Show<'p> {
         match (self.error, self.out.on) {
             (None, _) => Ok(()),
             (Some(error), On::Stdout) => Err(unwritten(error)),
-            (Some(error), On::Stderr) => Err(Failure::sandbox(format!("cannot write to standard error: {error}"))),
+            (Some(error), On::Stderr) => Err(Failure::sandbox(format!(
+                "cannot write to standard error: {error}"
+            ))),
         }
     }
 
@@ -199,7 +231,11 @@ impl<'p> Show<'p> {
                 if matches!(self.detail, Detail::Tests | Detail::Verbose) {
                     let protocol = Protocol::new(self.out.clone(), self.style, self.plan);
                     let verbose = self.detail == Detail::Verbose;
-                    let protocol = self.protocol.insert(if verbose { protocol.with_cpus() } else { protocol });
+                    let protocol = self.protocol.insert(if verbose {
+                        protocol.with_cpus()
+                    } else {
+                        protocol
+                    });
                     protocol.begin(about)?;
                 }
             }
@@ -238,15 +274,26 @@ impl<'p> Show<'p> {
         let name = line(&report.name);
         if report.is_skipped() {
             if self.detail != Detail::Quiet {
-                writeln!(self.out, "{name:<width$}  skipped: {}", line(&report.reason), width = self.width)?;
+                writeln!(
+                    self.out,
+                    "{name:<width$}  skipped: {}",
+                    line(&report.reason),
+                    width = self.width
+                )?;
             }
             return self.out.flush();
         }
         if report.verdict == Some(Verdict::JudgeError) && report.has_no_program() {
-            writeln!(self.out, "{name:<width$}  judge error: {}", line(&report.reason), width = self.width)?;
+            writeln!(
+                self.out,
+                "{name:<width$}  judge error: {}",
+                line(&report.reason),
+                width = self.width
+            )?;
             return self.out.flush();
         }
-        let rejected = self.foreign.contains(&report.name) && report.verdict != Some(Verdict::Accepted);
+        let rejected =
+            self.foreign.contains(&report.name) && report.verdict != Some(Verdict::Accepted);
         let judged = !matches!(report.verdict, None | Some(Verdict::JudgeError));
         let fine = report.as_expected != Some(false) && judged && !rejected;
         if !fine {
@@ -261,15 +308,25 @@ impl<'p> Show<'p> {
         if self.detail == Detail::Quiet {
             return Ok(());
         }
-        let slowest = report.tests.iter().filter_map(|test| test.cpu_time_ns()).max();
-        let slowest = slowest.map_or_else(String::new, |time| format!("{:.3} s", time as f64 / 1e9));
+        let slowest = report
+            .tests
+            .iter()
+            .filter_map(|test| test.cpu_time_ns())
+            .max();
+        let slowest =
+            slowest.map_or_else(String::new, |time| format!("{:.3} s", time as f64 / 1e9));
         let said = match (report.as_expected, report.score) {
             (Some(_), None) => "as expected".to_owned(),
             (Some(_), Some(score)) => format!("{}, as expected", points_in_words(score)),
             (None, Some(score)) => points_in_words(score),
             (None, None) => "nothing was expected".to_owned(),
         };
-        writeln!(self.out, "{name:<width$}  {:<14}  {slowest:>9}  {said}", report.words(), width = self.width)?;
+        writeln!(
+            self.out,
+            "{name:<width$}  {:<14}  {slowest:>9}  {said}",
+            report.words(),
+            width = self.width
+        )?;
         self.out.flush()
     }
 }

@@ -24,7 +24,9 @@ use millibox_judge::cache::Cache;
 use millibox_judge::compile::Toolbox;
 use millibox_judge::judge::{Event, Judge, Options};
 use millibox_judge::report::{JudgeReport, counted};
-use millibox_judge::setter::{ProgramFault, Setter, SetterError, archive, clean, findings, generate, init, limits};
+use millibox_judge::setter::{
+    ProgramFault, Setter, SetterError, archive, clean, findings, generate, init, limits,
+};
 use options::Command;
 use progress::Progress;
 use serde::Serialize;
@@ -40,7 +42,11 @@ const FAILED: u8 = 2;
 /// The whole subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let signals = Signals::catch(PROGRAM)?;
-    if args.command.package().is_some_and(|package| !can_be_package(package)) {
+    if args
+        .command
+        .package()
+        .is_some_and(|package| !can_be_package(package))
+    {
         return Ok(ExitCode::from(FAILED));
     }
     let done = match &args.command {
@@ -108,7 +114,11 @@ fn tell(error: SetterError) -> Result<ExitCode, Failure> {
         SetterError::Programs(_) => WRONG,
         _ => FAILED,
     };
-    let own = if let SetterError::Machine(_) = error { "millibox: " } else { "" };
+    let own = if let SetterError::Machine(_) = error {
+        "millibox: "
+    } else {
+        ""
+    };
     complain(format_args!("{own}{error}"));
     Ok(ExitCode::from(status))
 }
@@ -121,7 +131,11 @@ fn work<T>(
     work: impl FnOnce(&Setter<'_>) -> Result<T, SetterError>,
 ) -> Result<T, Stop> {
     let progress = Progress::new(lines, signals);
-    let toolbox = Toolbox::new(shop.machine.supervisor(), shop.suites.clone(), shop.cache.clone());
+    let toolbox = Toolbox::new(
+        shop.machine.supervisor(),
+        shop.suites.clone(),
+        shop.cache.clone(),
+    );
     let done = work(&Setter::new(shop.machine.supervisor(), &toolbox, &progress));
     let told = progress.finish();
     let done = done?;
@@ -129,44 +143,72 @@ fn work<T>(
 }
 
 fn begin(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
-    let options = init::Options { format: args.format.into(), name: args.name.clone(), interactive: args.interactive };
+    let options = init::Options {
+        format: args.format.into(),
+        name: args.name.clone(),
+        interactive: args.interactive,
+    };
     let make = |setter: Option<&Setter<'_>>| init::init(setter, &args.directory, &options);
     match args.no_gen {
         // Nothing is run, so nothing is asked of the machine.
         true => make(None)?,
-        false => work(&Shop::open(&args.work, None, &[], signals)?, false, signals, |setter| make(Some(setter)))?,
+        false => work(
+            &Shop::open(&args.work, None, &[], signals)?,
+            false,
+            signals,
+            |setter| make(Some(setter)),
+        )?,
     }
     let directory = args.directory.display();
-    say(format_args!("{directory}: a package that works; change it to yours, and see `millibox problem --help`"))?;
+    say(format_args!(
+        "{directory}: a package that works; change it to yours, and see `millibox problem --help`"
+    ))?;
     Ok(0)
 }
 
 fn make(args: &options::Gen, signals: &Signals) -> Result<u8, Stop> {
-    let options = generate::Options { tests: args.tests.clone(), all: args.all, check: args.check };
+    let options = generate::Options {
+        tests: args.tests.clone(),
+        all: args.all,
+        check: args.check,
+    };
     let shop = Shop::open(&args.work, None, &[], signals)?;
-    let report = work(&shop, !args.json, signals, |setter| setter.generate(&args.package, &options))?;
+    let report = work(&shop, !args.json, signals, |setter| {
+        setter.generate(&args.package, &options)
+    })?;
     if args.json {
         print::generation_json(&report)?;
         return Ok(0);
     }
-    report.warnings.iter().for_each(|warning| complain(format_args!("{warning}")));
+    report
+        .warnings
+        .iter()
+        .for_each(|warning| complain(format_args!("{warning}")));
     let changed = report.made.iter().filter(|made| made.changed).count();
     let same = report.made.len() - changed;
     let changed = counted(changed, "file");
-    say(format_args!("{changed} changed, {same} came out as before, {} up to date", report.current))?;
+    say(format_args!(
+        "{changed} changed, {same} came out as before, {} up to date",
+        report.current
+    ))?;
     Ok(0)
 }
 
 /// Whether somebody who stands in a package seems to have named only a test.
 fn lacks_package(args: &options::Gen) -> bool {
-    let in_package = ["problem.yaml", "domjudge-problem.ini", "Simfile"].iter().any(|mark| Path::new(mark).is_file());
+    let in_package = ["problem.yaml", "domjudge-problem.ini", "Simfile"]
+        .iter()
+        .any(|mark| Path::new(mark).is_file());
     in_package && args.tests.is_empty() && !args.package.exists()
 }
 
 fn look(args: &options::Validate, signals: &Signals) -> Result<u8, Stop> {
-    let report = work(&Shop::open(&args.on.work, None, &[], signals)?, false, signals, |setter| {
-        setter.validate(&args.on.package)
-    })?;
+    let report = work(
+        &Shop::open(&args.on.work, None, &[], signals)?,
+        false,
+        signals,
+        |setter| setter.validate(&args.on.package),
+    )?;
     match args.json {
         true => print::validation_json(&report)?,
         false => print::validation(&report)?,
@@ -178,7 +220,14 @@ fn measure(args: &options::Limits, signals: &Signals) -> Result<u8, Stop> {
     let shop = Shop::open(&args.on.work, Some(1), &[], signals)?;
     let bar = show::bar();
     let mut tell = |event: Event<'_>| show::measuring(&bar, &event);
-    let report = limits::limits(&shop.machine, shop.suites, shop.cache, &args.on.package, args.write, &mut tell);
+    let report = limits::limits(
+        &shop.machine,
+        shop.suites,
+        shop.cache,
+        &args.on.package,
+        args.write,
+        &mut tell,
+    );
     bar.finish_and_clear();
     let report = report?;
     match args.json {
@@ -200,29 +249,57 @@ struct Tested {
 fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
     let problem = millibox_package::read(&args.on.package).map_err(SetterError::Package)?;
     let shop = Shop::open(&args.on.work, None, &[], signals)?;
-    let judge = Judge::new(&shop.machine, shop.suites.clone(), shop.cache.clone(), Options::default());
+    let judge = Judge::new(
+        &shop.machine,
+        shop.suites.clone(),
+        shop.cache.clone(),
+        Options::default(),
+    );
     let began = Instant::now();
     let bar = show::bar();
-    let prepared = match judge.problem(problem.clone(), &mut |event| show::measuring(&bar, &event)) {
+    let prepared = match judge.problem(problem.clone(), &mut |event| show::measuring(&bar, &event))
+    {
         Ok(prepared) => prepared,
         Err(why) => {
             bar.finish_and_clear();
             return Err(SetterError::from(ProgramFault::Unjudgeable(why)).into());
         }
     };
-    let names = problem.submissions.iter().map(|submission| submission.name.as_str());
-    let mut show = Show::new(prepared.plan(), Detail::Lines, On::Stdout, bar.clone(), shop.machine.clone(), names);
+    let names = problem
+        .submissions
+        .iter()
+        .map(|submission| submission.name.as_str());
+    let mut show = Show::new(
+        prepared.plan(),
+        Detail::Lines,
+        On::Stdout,
+        bar.clone(),
+        shop.machine.clone(),
+        names,
+    );
     if !args.json {
         show.line(&judge::heading(&prepared, &shop.machine));
     }
-    let judged = judge.submissions(&prepared, &problem.submissions, &mut |event| match args.json {
-        true => show::measuring(&bar, &event),
-        false => show.event(event),
-    });
+    let judged = judge.submissions(
+        &prepared,
+        &problem.submissions,
+        &mut |event| match args.json {
+            true => show::measuring(&bar, &event),
+            false => show.event(event),
+        },
+    );
     let report = judge.report(&prepared, judged, began);
     let mut told = |event: Event<'_>| show::measuring(&bar, &event);
     let (suites, cache) = (shop.suites.clone(), shop.cache.clone());
-    let findings = findings::examine(&shop.machine, suites, cache, &problem, &prepared, &report.submissions, &mut told);
+    let findings = findings::examine(
+        &shop.machine,
+        suites,
+        cache,
+        &problem,
+        &prepared,
+        &report.submissions,
+        &mut told,
+    );
     if let (false, Ok(findings)) = (args.json, &findings) {
         show.line(&judge::summary(&report));
         findings.remarks.iter().for_each(|remark| show.line(remark));
@@ -242,23 +319,31 @@ fn try_all(args: &options::Test, signals: &Signals) -> Result<u8, Stop> {
 
 fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
     if !args.force {
-        let report = work(&Shop::open(&args.on.work, None, &[], signals)?, false, signals, |setter| {
-            setter.validate(&args.on.package)
-        })?;
+        let report = work(
+            &Shop::open(&args.on.work, None, &[], signals)?,
+            false,
+            signals,
+            |setter| setter.validate(&args.on.package),
+        )?;
         if report.has_errors() {
             print::validation(&report)?;
-            complain(format_args!("millibox: not packed, for these errors; --force packs it all the same"));
+            complain(format_args!(
+                "millibox: not packed, for these errors; --force packs it all the same"
+            ));
             return Ok(WRONG);
         }
     }
-    let problem = millibox_package::read_unfinished(&args.on.package).map_err(SetterError::Package)?;
+    let problem =
+        millibox_package::read_unfinished(&args.on.package).map_err(SetterError::Package)?;
     let output = match &args.output {
         Some(output) => output.clone(),
         // An archive's own place: it was unpacked to where nothing stays.
         None if problem.unpacked.is_some() => args.on.package.clone(),
         None => beside(&problem.directory)?,
     };
-    let report = archive::pack(&problem, &args.on.package, &output, &|| signals.caught().is_some())?;
+    let report = archive::pack(&problem, &args.on.package, &output, &|| {
+        signals.caught().is_some()
+    })?;
     if args.json {
         print::json(&report)?;
         return Ok(0);
@@ -273,8 +358,9 @@ fn pack(args: &options::Zip, signals: &Signals) -> Result<u8, Stop> {
 
 /// `NAME.zip` beside the directory NAME.
 fn beside(directory: &Path) -> Result<PathBuf, Failure> {
-    let real =
-        directory.canonicalize().map_err(|error| Failure::option(format!("{}: {error}", directory.display())))?;
+    let real = directory
+        .canonicalize()
+        .map_err(|error| Failure::option(format!("{}: {error}", directory.display())))?;
     let mut name = real.file_name().unwrap_or_default().to_owned();
     name.push(".zip");
     Ok(real.with_file_name(name))
@@ -298,11 +384,24 @@ fn tidy(args: &options::Clean) -> Result<u8, Stop> {
         print::json(&Tidied { report, programs })?;
         return Ok(0);
     }
-    let verb = if args.dry_run { "would remove" } else { "removed" };
-    report.removed.iter().try_for_each(|path| say(format_args!("{verb} {path}")))?;
-    report.kept.iter().try_for_each(|path| say(format_args!("kept {path}: somebody has changed it")))?;
+    let verb = if args.dry_run {
+        "would remove"
+    } else {
+        "removed"
+    };
+    report
+        .removed
+        .iter()
+        .try_for_each(|path| say(format_args!("{verb} {path}")))?;
+    report
+        .kept
+        .iter()
+        .try_for_each(|path| say(format_args!("kept {path}: somebody has changed it")))?;
     if args.programs {
-        say(format_args!("{verb} {}", counted(programs, "compiled program")))?;
+        say(format_args!(
+            "{verb} {}",
+            counted(programs, "compiled program")
+        ))?;
     }
     if report.removed.is_empty() && report.kept.is_empty() {
         say("nothing here was made by `millibox problem gen`")?;

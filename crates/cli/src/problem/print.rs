@@ -38,14 +38,25 @@ impl<'a> From<&'a Fault> for JsonFault<'a> {
             Severity::Warning => "warning",
         };
         let path = fault.path.to_string_lossy();
-        JsonFault { severity, path, line: fault.line, column: fault.column, message: &fault.message }
+        JsonFault {
+            severity,
+            path,
+            line: fault.line,
+            column: fault.column,
+            message: &fault.message,
+        }
     }
 }
 
 /// The same of what validation found.
 pub fn validation_json(report: &validate::Report) -> Result<(), Failure> {
     let (tests, validations, answers) = (report.tests, report.validations, report.answers);
-    json(&Validation { faults: report.faults.iter().map(JsonFault::from).collect(), tests, validations, answers })
+    json(&Validation {
+        faults: report.faults.iter().map(JsonFault::from).collect(),
+        tests,
+        validations,
+        answers,
+    })
 }
 
 #[derive(Serialize)]
@@ -57,13 +68,20 @@ struct Generation<'a> {
 
 /// The same of what was made.
 pub fn generation_json(report: &generate::Report) -> Result<(), Failure> {
-    json(&Generation { report, warnings: report.warnings.iter().map(JsonFault::from).collect() })
+    json(&Generation {
+        report,
+        warnings: report.warnings.iter().map(JsonFault::from).collect(),
+    })
 }
 
 /// What validation found, and how much it looked at.
 pub fn validation(report: &validate::Report) -> Result<(), Failure> {
     report.faults.iter().try_for_each(say)?;
-    let errors = report.faults.iter().filter(|fault| fault.severity == Severity::Error).count();
+    let errors = report
+        .faults
+        .iter()
+        .filter(|fault| fault.severity == Severity::Error)
+        .count();
     let warnings = report.faults.len() - errors;
     say(format_args!(
         "{}, {} of input validators, {} checked: {}, {}",
@@ -77,23 +95,45 @@ pub fn validation(report: &validate::Report) -> Result<(), Failure> {
 
 /// Times and limits of each test.
 pub fn limits(report: &limits::Report) -> Result<(), Failure> {
-    let width = report.tests.iter().map(|test| test.test.len()).max().unwrap_or(0).max(4);
-    say(format_args!("{:width$}  {:>8}  {:>8}  {:>8}  {:>9}", "test", "time", "limit", "now", "memory"))?;
+    let width = report
+        .tests
+        .iter()
+        .map(|test| test.test.len())
+        .max()
+        .unwrap_or(0)
+        .max(4);
+    say(format_args!(
+        "{:width$}  {:>8}  {:>8}  {:>8}  {:>9}",
+        "test", "time", "limit", "now", "memory"
+    ))?;
     for test in &report.tests {
-        let stated = test.stated.map_or_else(|| "-".to_owned(), |stated| format!("{stated:.2} s"));
+        let stated = test
+            .stated
+            .map_or_else(|| "-".to_owned(), |stated| format!("{stated:.2} s"));
         let memory = test.memory.div_ceil(1 << 20);
         let (test, time, limit) = (&test.test, test.time, test.limit);
-        say(format_args!("{test:width$}  {time:>6.3} s  {limit:>6.2} s  {stated:>8}  {memory:>5} MiB"))?;
+        say(format_args!(
+            "{test:width$}  {time:>6.3} s  {limit:>6.2} s  {stated:>8}  {memory:>5} MiB"
+        ))?;
     }
     say(format_args!("limit = {}", report.formula))?;
     if let Some(limit) = report.limit {
         let slowest = report.tests.iter().max_by(|a, b| a.time.total_cmp(&b.time));
         if let Some(test) = slowest {
-            say(format_args!("{limit} s, for {:.3} s of {} on {}", test.time, test.submission, test.test))?;
+            say(format_args!(
+                "{limit} s, for {:.3} s of {} on {}",
+                test.time, test.submission, test.test
+            ))?;
         }
     }
     for skipped in &report.skipped {
-        say(format_args!("{} was not measured: {}", skipped.submission, skipped.reason))?;
+        say(format_args!(
+            "{} was not measured: {}",
+            skipped.submission, skipped.reason
+        ))?;
     }
-    report.written.iter().try_for_each(|path| say(format_args!("changed {path}")))
+    report
+        .written
+        .iter()
+        .try_for_each(|path| say(format_args!("changed {path}")))
 }

@@ -22,13 +22,21 @@ pub struct Progress<'s> {
 impl<'s> Progress<'s> {
     /// `lines`: what each step says is told, too.
     pub fn new(lines: bool, signals: &'s Signals) -> Progress<'s> {
-        Progress { bar: Mutex::new(ProgressBar::hidden()), lines, signals, failed: Mutex::new(None) }
+        Progress {
+            bar: Mutex::new(ProgressBar::hidden()),
+            lines,
+            signals,
+            failed: Mutex::new(None),
+        }
     }
 
     /// The work is over: nothing is left of the bar. Says whether all lines could be told.
     pub fn finish(self) -> Result<(), Failure> {
         self.bar().finish_and_clear();
-        self.failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+        self.failed
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .map_or(Ok(()), Err)
     }
 
     /// A line on standard output.
@@ -49,7 +57,8 @@ impl setter::Progress for Progress<'_> {
         let mut bar = self.bar();
         bar.finish_and_clear();
         if std::io::stderr().is_terminal() {
-            let new = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr());
+            let new =
+                ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len}") {
                 new.set_style(style);
             }

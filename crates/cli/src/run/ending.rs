@@ -21,7 +21,10 @@ pub enum Ending {
     /// PROGRAM cannot be executed; nothing was started.
     CannotExecute(CannotExecute),
     /// The sandbox failed; with this backend, if it got so far.
-    Failed { backend: Option<Backend>, failure: Failure },
+    Failed {
+        backend: Option<Backend>,
+        failure: Failure,
+    },
 }
 
 impl Ending {
@@ -39,7 +42,9 @@ impl Ending {
                 Outcome::Signaled(signal) => after_signal(*signal),
                 Outcome::RealTimeLimit | Outcome::CpuTimeLimit => TIME,
                 Outcome::MemoryLimit | Outcome::OutputLimit => MEMORY_OR_OUTPUT,
-                Outcome::Killed | Outcome::Cancelled => caught.map_or(failure::SANDBOX, after_signal),
+                Outcome::Killed | Outcome::Cancelled => {
+                    caught.map_or(failure::SANDBOX, after_signal)
+                }
                 Outcome::NotStarted(error) => not_started(error),
                 Outcome::SandboxError(_) => failure::SANDBOX,
             },
@@ -65,7 +70,10 @@ impl Ending {
             Outcome::MemoryLimit => with(args.memory_limit.map(shown_size)),
             Outcome::OutputLimit => with(args.output_limit.map(shown_size)),
             Outcome::Killed | Outcome::Cancelled => match caught {
-                Some(signal) => format!("killed, as millibox was told to end by {}", signals::name(signal)),
+                Some(signal) => format!(
+                    "killed, as millibox was told to end by {}",
+                    signals::name(signal)
+                ),
                 None => result.to_string(),
             },
         };
@@ -91,12 +99,20 @@ impl Ending {
             Ending::Failed { backend, failure } => Report {
                 backend: *backend,
                 outcome: "sandbox_error",
-                error: Some(ReportError { step: failure.step, errno: None, message }),
+                error: Some(ReportError {
+                    step: failure.step,
+                    errno: None,
+                    message,
+                }),
                 ..Report::default()
             },
             Ending::CannotExecute(error) => Report {
                 outcome: "not_started",
-                error: Some(ReportError { step: Step::Exec.name(), errno: error.errno(), message }),
+                error: Some(ReportError {
+                    step: Step::Exec.name(),
+                    errno: error.errno(),
+                    message,
+                }),
                 ..Report::default()
             },
             Ending::Result(result, _) => Report {
@@ -120,7 +136,10 @@ impl Ending {
 }
 
 fn after_signal(signal: i32) -> u8 {
-    u8::try_from(signal).ok().and_then(|signal| signal.checked_add(128)).unwrap_or(failure::SANDBOX)
+    u8::try_from(signal)
+        .ok()
+        .and_then(|signal| signal.checked_add(128))
+        .unwrap_or(failure::SANDBOX)
 }
 
 /// The shell's status for a program that is not executed. An error in another step is about the
@@ -128,7 +147,9 @@ fn after_signal(signal: i32) -> u8 {
 fn not_started(error: &RunError) -> u8 {
     match (error.step, error.errno) {
         // The program exists, but its interpreter does not.
-        (Step::Exec, Some(libc::ENOENT)) if error.hint == Some(Hint::InterpreterMissing) => failure::CANNOT_EXECUTE,
+        (Step::Exec, Some(libc::ENOENT)) if error.hint == Some(Hint::InterpreterMissing) => {
+            failure::CANNOT_EXECUTE
+        }
         (Step::Exec, Some(libc::ENOENT | libc::ENOTDIR)) => failure::NOT_FOUND,
         (Step::Exec | Step::Arguments, _) => failure::CANNOT_EXECUTE,
         _ => failure::SANDBOX,
@@ -141,8 +162,14 @@ mod tests {
 
     fn ended(outcome: Outcome) -> Ending {
         let backend = Backend::Rlimit;
-        let result =
-            RunResult { outcome, exit_code: None, signal: None, figures: Default::default(), ended_ns: None, backend };
+        let result = RunResult {
+            outcome,
+            exit_code: None,
+            signal: None,
+            figures: Default::default(),
+            ended_ns: None,
+            backend,
+        };
         Ending::Result(result, None)
     }
 
@@ -163,13 +190,23 @@ mod tests {
             (Outcome::Killed, 130),
             (Outcome::NotStarted(error(Step::Exec, libc::ENOENT)), 127),
             (Outcome::NotStarted(error(Step::Exec, libc::EACCES)), 126),
-            (Outcome::NotStarted(error(Step::MountSource, libc::ENOENT)), 125),
+            (
+                Outcome::NotStarted(error(Step::MountSource, libc::ENOENT)),
+                125,
+            ),
             (Outcome::SandboxError(error(Step::Clone, libc::EPERM)), 125),
         ] {
             let name = outcome.name();
             assert_eq!(ended(outcome).status(Some(libc::SIGINT)), status, "{name}");
         }
-        assert_eq!(Ending::Failed { backend: None, failure: Failure::sandbox("x") }.status(None), 125);
+        assert_eq!(
+            Ending::Failed {
+                backend: None,
+                failure: Failure::sandbox("x")
+            }
+            .status(None),
+            125
+        );
     }
 
     #[test]
@@ -186,12 +223,20 @@ mod tests {
             "backend",
             "error",
         ];
-        let endings = [ended(Outcome::Exited(0)), Ending::Failed { backend: None, failure: Failure::sandbox("x") }];
+        let endings = [
+            ended(Outcome::Exited(0)),
+            Ending::Failed {
+                backend: None,
+                failure: Failure::sandbox("x"),
+            },
+        ];
         for ending in endings {
             let report = serde_json::to_value(ending.report()).unwrap();
             assert!(keys.iter().all(|key| report.get(key).is_some()), "{report}");
         }
-        let report = serde_json::to_value(ended(Outcome::NotStarted(error(Step::Exec, 2))).report()).unwrap();
+        let report =
+            serde_json::to_value(ended(Outcome::NotStarted(error(Step::Exec, 2))).report())
+                .unwrap();
         assert_eq!(report["error"]["step"], "exec");
         assert_eq!(report["backend"], "rlimit");
     }

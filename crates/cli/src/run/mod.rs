@@ -43,14 +43,19 @@ use streams::{Named, Streams};
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     // Whatever ends us before the run leaves no file behind, so files come late.
     let named = Named::of(args);
-    let signals = Signals::catch(PROGRAM).inspect_err(|failure| refused::report(&named, failure))?;
-    let mut report = signals.may_wait(|| named.report.as_deref().map(ReportFile::open).transpose())?;
+    let signals =
+        Signals::catch(PROGRAM).inspect_err(|failure| refused::report(&named, failure))?;
+    let mut report =
+        signals.may_wait(|| named.report.as_deref().map(ReportFile::open).transpose())?;
     if let Some(report) = &report {
         // No report is written of this, for it would take the place of what it says.
         streams::is_apart(report, &named)?;
     }
     let ending = streams::are_apart(&named).and_then(|()| run(args, &signals));
-    let ending = ending.unwrap_or_else(|failure| Ending::Failed { backend: None, failure });
+    let ending = ending.unwrap_or_else(|failure| Ending::Failed {
+        backend: None,
+        failure,
+    });
     signals.forget();
     // The report comes first: the terminal may be stopped, and then the line below has to wait.
     let written = match &mut report {
@@ -80,7 +85,12 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     let mut streams = signals.may_wait(|| Streams::open(args))?;
     request = streams.give_to(request)?;
 
-    let supervisor = args.machine.builder().slots(1).runners_per_slot(1).start()?;
+    let supervisor = args
+        .machine
+        .builder()
+        .slots(1)
+        .runners_per_slot(1)
+        .start()?;
     let handle = Arc::new(supervisor.run(&request)?);
     // Our copies of the pipes' writing ends must go, or the pipes never end.
     drop(request);
@@ -95,12 +105,17 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     let ending = match result {
         Ok(mut result) => {
             let remedy = match &mut result.outcome {
-                Outcome::NotStarted(error) => program::explain(error, args, &world, &meant, supervisor.ids()),
+                Outcome::NotStarted(error) => {
+                    program::explain(error, args, &world, &meant, supervisor.ids())
+                }
                 _ => None,
             };
             Ending::Result(result, remedy)
         }
-        Err(error) => Ending::Failed { backend: Some(backend), failure: error.into() },
+        Err(error) => Ending::Failed {
+            backend: Some(backend),
+            failure: error.into(),
+        },
     };
     Ok(match (ending, moved) {
         // The program may be over before it is told to end for its output.
@@ -111,17 +126,26 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
             Ending::Result(result, remedy)
         }
         // Who told us to end did not want to wait for its output either.
-        (Ending::Result(result, remedy), Err(_)) if result.outcome == Outcome::Killed && signals.caught().is_some() => {
+        (Ending::Result(result, remedy), Err(_))
+            if result.outcome == Outcome::Killed && signals.caught().is_some() =>
+        {
             Ending::Result(result, remedy)
         }
         // An output that could not be written is no success, whatever the program says.
-        (Ending::Result(..), Err(failure)) => Ending::Failed { backend: Some(backend), failure },
+        (Ending::Result(..), Err(failure)) => Ending::Failed {
+            backend: Some(backend),
+            failure,
+        },
         (ending, _) => ending,
     })
 }
 
 fn world(args: &Args) -> Result<World, Failure> {
-    let mut world = if args.bare { World::empty() } else { args.mounts.minimal_world() };
+    let mut world = if args.bare {
+        World::empty()
+    } else {
+        args.mounts.minimal_world()
+    };
     world = args.mounts.add_to(world);
     if let Some(uid) = args.uid {
         world = world.uid(uid);
@@ -130,7 +154,10 @@ fn world(args: &Args) -> Result<World, Failure> {
         world = world.gid(gid);
     }
     world = world.network(args.net.into());
-    seccomp::choose(world, args.seccomp.as_deref().unwrap_or(OsStr::new("default")))
+    seccomp::choose(
+        world,
+        args.seccomp.as_deref().unwrap_or(OsStr::new("default")),
+    )
 }
 
 fn limits(args: &Args, mut request: Request) -> Result<Request, Failure> {
@@ -145,7 +172,9 @@ fn limits(args: &Args, mut request: Request) -> Result<Request, Failure> {
     }
     if let Some(limit) = args.swap_limit {
         if args.memory_limit.is_none() {
-            return Err(Failure::option("--swap-limit: needs --memory-limit beside it"));
+            return Err(Failure::option(
+                "--swap-limit: needs --memory-limit beside it",
+            ));
         }
         request = request.swap_limit(limit);
     }
@@ -176,8 +205,14 @@ pub fn usable_cpus(cpus: &[usize]) -> Result<Vec<usize>, Failure> {
     match cpus.iter().find(|cpu| !allowed.is_set(**cpu)) {
         None => Ok(cpus.to_vec()),
         Some(cpu) => {
-            let all: Vec<String> = (0..1024).filter(|cpu| allowed.is_set(*cpu)).map(|cpu| cpu.to_string()).collect();
-            Err(Failure::option(format!("--cpus: CPU {cpu} may not be used here; those that may: {}", all.join(","))))
+            let all: Vec<String> = (0..1024)
+                .filter(|cpu| allowed.is_set(*cpu))
+                .map(|cpu| cpu.to_string())
+                .collect();
+            Err(Failure::option(format!(
+                "--cpus: CPU {cpu} may not be used here; those that may: {}",
+                all.join(",")
+            )))
         }
     }
 }

@@ -62,7 +62,9 @@ enum Added {
 impl Added {
     fn at(&self) -> &Path {
         match self {
-            Added::ReadOnly(Bind { at, .. }) | Added::ReadWrite(Bind { at, .. }) | Added::Tmpfs(Tmpfs { at, .. }) => at,
+            Added::ReadOnly(Bind { at, .. })
+            | Added::ReadWrite(Bind { at, .. })
+            | Added::Tmpfs(Tmpfs { at, .. }) => at,
             Added::Proc(at) | Added::Dev(at) => at,
         }
     }
@@ -88,14 +90,32 @@ impl FromArgMatches for Mounts {
     }
 
     fn from_arg_matches_mut(matches: &mut ArgMatches) -> Result<Mounts, Error> {
-        let places = |name: &str| matches.indices_of(name).map(|all| all.collect::<Vec<_>>()).unwrap_or_default();
+        let places = |name: &str| {
+            matches
+                .indices_of(name)
+                .map(|all| all.collect::<Vec<_>>())
+                .unwrap_or_default()
+        };
         let [ro, rw, tmpfs, proc, dev] = ["ro", "rw", "tmpfs", "proc", "dev"].map(places);
         let values = ByOption::from_arg_matches_mut(matches)?;
         let mut all: Vec<(usize, Added)> = Vec::new();
-        all.extend(ro.into_iter().zip(values.ro.into_iter().map(Added::ReadOnly)));
-        all.extend(rw.into_iter().zip(values.rw.into_iter().map(Added::ReadWrite)));
-        all.extend(tmpfs.into_iter().zip(values.tmpfs.into_iter().map(Added::Tmpfs)));
-        all.extend(proc.into_iter().zip(values.proc.into_iter().map(Added::Proc)));
+        all.extend(
+            ro.into_iter()
+                .zip(values.ro.into_iter().map(Added::ReadOnly)),
+        );
+        all.extend(
+            rw.into_iter()
+                .zip(values.rw.into_iter().map(Added::ReadWrite)),
+        );
+        all.extend(
+            tmpfs
+                .into_iter()
+                .zip(values.tmpfs.into_iter().map(Added::Tmpfs)),
+        );
+        all.extend(
+            proc.into_iter()
+                .zip(values.proc.into_iter().map(Added::Proc)),
+        );
         all.extend(dev.into_iter().zip(values.dev.into_iter().map(Added::Dev)));
         all.sort_by_key(|(place, _)| *place);
         Ok(Mounts(all.into_iter().map(|(_, added)| added).collect()))
@@ -118,7 +138,11 @@ impl Mounts {
             let path = Path::new(std::ffi::OsStr::from_bytes(mount.path()));
             self.0.iter().any(|added| path.starts_with(added.at()))
         };
-        minimal.mounts().iter().filter(|mount| !replaced(mount)).fold(World::empty(), |w, mount| w.mount(mount.clone()))
+        minimal
+            .mounts()
+            .iter()
+            .filter(|mount| !replaced(mount))
+            .fold(World::empty(), |w, mount| w.mount(mount.clone()))
     }
 
     /// Adds them to the world.
@@ -128,7 +152,12 @@ impl Mounts {
             Added::ReadWrite(Bind { source, at }) => world.read_write(source, at),
             Added::Tmpfs(Tmpfs { at, size, inodes }) => {
                 let mut mount = Mount::tmpfs(bytes(at));
-                if let Mount::Tmpfs { size: its_size, inodes: its_inodes, .. } = &mut mount {
+                if let Mount::Tmpfs {
+                    size: its_size,
+                    inodes: its_inodes,
+                    ..
+                } = &mut mount
+                {
                     (*its_size, *its_inodes) = (*size, *inodes);
                 }
                 world.mount(mount)
@@ -160,26 +189,41 @@ mod tests {
 
     #[test]
     fn their_order_is_the_command_lines() {
-        let mounts = parse("x --ro /usr:/a --tmpfs /a/b --rw=/usr:/a/b/c --ro /bin:/d --proc /p --dev /a/dev");
-        let paths: Vec<&str> = mounts.0.iter().filter_map(|added| added.at().to_str()).collect();
+        let mounts = parse(
+            "x --ro /usr:/a --tmpfs /a/b --rw=/usr:/a/b/c --ro /bin:/d --proc /p --dev /a/dev",
+        );
+        let paths: Vec<&str> = mounts
+            .0
+            .iter()
+            .filter_map(|added| added.at().to_str())
+            .collect();
         assert_eq!(paths, ["/a", "/a/b", "/a/b/c", "/d", "/p", "/a/dev"]);
         assert!(matches!(mounts.0[2], Added::ReadWrite(_)));
     }
 
     #[test]
     fn what_is_there_is_replaced() {
-        let at =
-            |world: &World, path: &str| world.mounts().iter().filter(|mount| mount.path() == path.as_bytes()).count();
-        let mounts = parse("x --tmpfs /tmp:1M --tmpfs /dev");
-        let world = mounts.minimal_world();
-        assert_eq!((at(&world, "/tmp"), at(&world, "/dev/null"), at(&world, "/usr")), (0, 0, 1));
-        let world = mounts.add_to(world);
-        assert!(
+        let at = |world: &World, path: &str| {
             world
                 .mounts()
                 .iter()
-                .any(|mount| matches!(mount, Mount::Tmpfs { size: Some(size), .. } if *size == 1 << 20))
+                .filter(|mount| mount.path() == path.as_bytes())
+                .count()
+        };
+        let mounts = parse("x --tmpfs /tmp:1M --tmpfs /dev");
+        let world = mounts.minimal_world();
+        assert_eq!(
+            (
+                at(&world, "/tmp"),
+                at(&world, "/dev/null"),
+                at(&world, "/usr")
+            ),
+            (0, 0, 1)
         );
+        let world = mounts.add_to(world);
+        assert!(world.mounts().iter().any(
+            |mount| matches!(mount, Mount::Tmpfs { size: Some(size), .. } if *size == 1 << 20)
+        ));
         assert_eq!(at(&parse("x").minimal_world(), "/tmp"), 1);
     }
 }

@@ -220,7 +220,12 @@ pub struct Args {
     pub machine: machine::Options,
 
     /// The program, and its arguments; see below where it is looked for
-    #[arg(value_name = "PROGRAM", help_heading = "Program", required = true, trailing_var_arg = true)]
+    #[arg(
+        value_name = "PROGRAM",
+        help_heading = "Program",
+        required = true,
+        trailing_var_arg = true
+    )]
     pub program: Vec<OsString>,
 }
 

@@ -72,13 +72,23 @@ impl fmt::Display for CannotExecute {
             ProgramProblem::Inaccessible(error) => error.fmt(f),
             ProgramProblem::ClosedDirectory(error, directory) => {
                 let directory = directory.display();
-                write!(f, "{error}; you may not enter {directory}: chmod +x, or choose another place")
+                write!(
+                    f,
+                    "{error}; you may not enter {directory}: chmod +x, or choose another place"
+                )
             }
-            ProgramProblem::Unreadable(error) => write!(f, "{error}; you may not read it: chmod +r"),
+            ProgramProblem::Unreadable(error) => {
+                write!(f, "{error}; you may not read it: chmod +r")
+            }
             ProgramProblem::NotRegular => f.write_str("it is not a regular file"),
-            ProgramProblem::NotExecutable => f.write_str("you may not execute it: chmod +x, or run its interpreter"),
+            ProgramProblem::NotExecutable => {
+                f.write_str("you may not execute it: chmod +x, or run its interpreter")
+            }
             ProgramProblem::HiddenScript => {
-                write!(f, "it is a script that the sandbox does not show: add --ro {path}")
+                write!(
+                    f,
+                    "it is a script that the sandbox does not show: add --ro {path}"
+                )
             }
         }
     }
@@ -138,7 +148,11 @@ impl HostFile {
     /// The first directory on the way, or the file itself, that is closed to the sandbox's user, who
     /// is not the caller if root started millibox.
     fn closed(&self, (uid, gid): (u32, u32)) -> Option<Remedy> {
-        let way: Vec<&Path> = self.path.ancestors().take(if self.open { 1 } else { usize::MAX }).collect();
+        let way: Vec<&Path> = self
+            .path
+            .ancestors()
+            .take(if self.open { 1 } else { usize::MAX })
+            .collect();
         way.into_iter().rev().find_map(|place| {
             let found = place.metadata().ok()?;
             let shift = match (found.uid() == uid, found.gid() == gid) {
@@ -147,7 +161,11 @@ impl HostFile {
                 (false, false) => 0,
             };
             let closed = found.mode() >> shift & 1 == 0;
-            closed.then(|| Remedy::Closed { place: place.to_owned(), mode: found.mode() & 0o7777, uid })
+            closed.then(|| Remedy::Closed {
+                place: place.to_owned(),
+                mode: found.mode() & 0o7777,
+                uid,
+            })
         })
     }
 }
@@ -184,34 +202,62 @@ pub fn choose(args: &Args, world: &World) -> Result<Chosen, Failure> {
             },
         }
     };
-    Ok(Chosen::Request(Box::new(Request::of(program).args(&args.program).current_dir(inside)), meant))
+    Ok(Chosen::Request(
+        Box::new(Request::of(program).args(&args.program).current_dir(inside)),
+        meant,
+    ))
 }
 
 /// Names the program that could not be executed, if it was a descriptor, which has no name; and returns
 /// what the user can do about the error.
-pub fn explain(error: &mut RunError, args: &Args, world: &World, meant: &Meant, ids: (u32, u32)) -> Option<Remedy> {
+pub fn explain(
+    error: &mut RunError,
+    args: &Args,
+    world: &World,
+    meant: &Meant,
+    ids: (u32, u32),
+) -> Option<Remedy> {
     if let (Some(directory), Step::WorkingDirectory) = (&args.cwd, error.step) {
         let host = seen(world, directory).filter(|_| error.errno == Some(libc::EACCES))?;
-        return HostFile { path: host, open: false }.closed(ids);
+        return HostFile {
+            path: host,
+            open: false,
+        }
+        .closed(ids);
     }
     let typed = args.program.first().filter(|_| error.step == Step::Exec)?;
-    error.subject.get_or_insert_with(|| typed.display().to_string());
+    error
+        .subject
+        .get_or_insert_with(|| typed.display().to_string());
     let found = matches!(error.hint, Some(Hint::InterpreterMissing));
     match (meant, error.errno) {
         (Meant::File(file), Some(libc::EACCES)) => file.closed(ids),
         (Meant::Nowhere(path), Some(libc::ENOENT)) if !found => Some(Remedy::Nowhere(path.clone())),
-        (_, Some(libc::ENOENT)) if !found && !typed.as_bytes().contains(&b'/') => Some(Remedy::SearchPath),
+        (_, Some(libc::ENOENT)) if !found && !typed.as_bytes().contains(&b'/') => {
+            Some(Remedy::SearchPath)
+        }
         _ => None,
     }
 }
 
 /// Directories of PATH; an empty one is the working directory, as in execvp(3).
 fn search_path(environment: &[(OsString, OsString)]) -> Vec<OsString> {
-    let path = environment.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let path = environment
+        .iter()
+        .rev()
+        .find(|(name, _)| name == "PATH")
+        .map(|(_, value)| value.as_os_str());
     path.unwrap_or(OsStr::new(DEFAULT_PATH))
         .as_bytes()
         .split(|&byte| byte == b':')
-        .map(|directory| if directory.is_empty() { OsStr::new(".") } else { OsStr::from_bytes(directory) }.to_owned())
+        .map(|directory| {
+            if directory.is_empty() {
+                OsStr::new(".")
+            } else {
+                OsStr::from_bytes(directory)
+            }
+            .to_owned()
+        })
         .collect()
 }
 
@@ -229,12 +275,18 @@ fn find(typed: &OsStr, inside: &Path, here: &Path, world: &World) -> Found {
     // Shown at this path? For an absolute path this settles it, whether or not the file is
     // there: a missing /usr/bin/x is a missing program.
     let shown = seen(world, &inside.join(typed));
-    if shown.as_ref().is_some_and(|host| Path::new(typed).is_absolute() || host.symlink_metadata().is_ok()) {
+    if shown
+        .as_ref()
+        .is_some_and(|host| Path::new(typed).is_absolute() || host.symlink_metadata().is_ok())
+    {
         return Found::Inside(typed.to_owned());
     }
     let host: PathBuf = here.join(typed).components().collect();
     // Of what we cannot look at, nobody says that it is not there.
-    if host.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+    if host
+        .metadata()
+        .is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    {
         return match shown {
             Some(_) => Found::Inside(typed.to_owned()),
             None => Found::Nowhere(host),
@@ -256,10 +308,15 @@ fn seen(world: &World, path: &Path) -> Option<PathBuf> {
             Some((mount, rest.to_owned()))
         })?;
         match mount {
-            Mount::Bind { source, .. } => return Some(joined(Path::new(OsStr::from_bytes(source)), &rest)),
+            Mount::Bind { source, .. } => {
+                return Some(joined(Path::new(OsStr::from_bytes(source)), &rest));
+            }
             Mount::Symlink { target, path: at } => {
                 let at = Path::new(OsStr::from_bytes(at));
-                let target = at.parent().unwrap_or(Path::new("/")).join(OsStr::from_bytes(target));
+                let target = at
+                    .parent()
+                    .unwrap_or(Path::new("/"))
+                    .join(OsStr::from_bytes(target));
                 path = plain(&joined(&target, &rest));
             }
             _ => return None,
@@ -274,12 +331,25 @@ fn shown_elsewhere(world: &World, host: &Path) -> Option<PathBuf> {
     // is where it is.
     let host = host.parent()?.canonicalize().ok()?.join(host.file_name()?);
     world.mounts().iter().rev().find_map(|mount| {
-        let Mount::Bind { source, at, device: false, .. } = mount else { return None };
+        let Mount::Bind {
+            source,
+            at,
+            device: false,
+            ..
+        } = mount
+        else {
+            return None;
+        };
         let source = Path::new(OsStr::from_bytes(source));
-        let given = source.parent().and_then(|parent| Some(parent.canonicalize().ok()?.join(source.file_name()?)));
+        let given = source
+            .parent()
+            .and_then(|parent| Some(parent.canonicalize().ok()?.join(source.file_name()?)));
         let rest = match given.filter(|given| *given == host) {
             Some(_) => PathBuf::new(),
-            None => host.strip_prefix(source.canonicalize().ok()?).ok()?.to_owned(),
+            None => host
+                .strip_prefix(source.canonicalize().ok()?)
+                .ok()?
+                .to_owned(),
         };
         let path = joined(Path::new(OsStr::from_bytes(at)), &rest);
         // Unless another mount covers it.
@@ -289,7 +359,11 @@ fn shown_elsewhere(world: &World, host: &Path) -> Option<PathBuf> {
 
 /// `join` that adds no slash when there is nothing to add.
 fn joined(path: &Path, rest: &Path) -> PathBuf {
-    if rest.as_os_str().is_empty() { path.to_owned() } else { path.join(rest) }
+    if rest.as_os_str().is_empty() {
+        path.to_owned()
+    } else {
+        path.join(rest)
+    }
 }
 
 /// Without `.` and `..`, as if there were no symbolic links.
@@ -309,13 +383,18 @@ fn plain(path: &Path) -> PathBuf {
 
 /// Opens a program of the host that the caller may read and execute.
 fn open(path: &Path) -> Result<OwnedFd, CannotExecute> {
-    let cannot = |problem| CannotExecute { path: path.to_owned(), problem };
-    let metadata = path.metadata().map_err(|error| match closed_directory(path) {
-        Some(closed) if error.kind() == ErrorKind::PermissionDenied => {
-            cannot(ProgramProblem::ClosedDirectory(error, closed.to_owned()))
-        }
-        _ => cannot(ProgramProblem::Inaccessible(error)),
-    })?;
+    let cannot = |problem| CannotExecute {
+        path: path.to_owned(),
+        problem,
+    };
+    let metadata = path
+        .metadata()
+        .map_err(|error| match closed_directory(path) {
+            Some(closed) if error.kind() == ErrorKind::PermissionDenied => {
+                cannot(ProgramProblem::ClosedDirectory(error, closed.to_owned()))
+            }
+            _ => cannot(ProgramProblem::Inaccessible(error)),
+        })?;
     if !metadata.is_file() {
         return Err(cannot(ProgramProblem::NotRegular));
     }
@@ -335,7 +414,8 @@ fn open(path: &Path) -> Result<OwnedFd, CannotExecute> {
 /// The first directory on the way to a file that we may not enter.
 fn closed_directory(path: &Path) -> Option<&Path> {
     let way: Vec<&Path> = path.ancestors().skip(1).collect();
-    let may_enter = |place: &Path| rustix::fs::accessat(CWD, place, Access::EXEC_OK, AtFlags::EACCESS).is_ok();
+    let may_enter =
+        |place: &Path| rustix::fs::accessat(CWD, place, Access::EXEC_OK, AtFlags::EACCESS).is_ok();
     way.into_iter().rev().find(|place| !may_enter(place))
 }
 
@@ -357,24 +437,54 @@ mod tests {
 
         let minimal = World::minimal();
         assert_eq!(find_in(&minimal, "/bin/sh", "/", &here), inside("/bin/sh"));
-        assert_eq!(find_in(&minimal, "/usr/bin/there-is-none", "/", &here), inside("/usr/bin/there-is-none"));
-        assert_eq!(find_in(&minimal, "./none", "/", &here), Found::Nowhere(here.join("none")));
-        assert_eq!(find_in(&minimal, "./none", "/usr/bin", &here), inside("./none"));
+        assert_eq!(
+            find_in(&minimal, "/usr/bin/there-is-none", "/", &here),
+            inside("/usr/bin/there-is-none")
+        );
+        assert_eq!(
+            find_in(&minimal, "./none", "/", &here),
+            Found::Nowhere(here.join("none"))
+        );
+        assert_eq!(
+            find_in(&minimal, "./none", "/usr/bin", &here),
+            inside("./none")
+        );
         // Outside of the world, or under its empty /tmp.
-        assert_eq!(find_in(&minimal, "sub/a.out", "/", &here), Found::Host(here.join("sub/a.out")));
+        assert_eq!(
+            find_in(&minimal, "sub/a.out", "/", &here),
+            Found::Host(here.join("sub/a.out"))
+        );
         let absolute = here.join("sub/a.out");
         let absolute = absolute.to_str().unwrap();
-        assert_eq!(find_in(&minimal, absolute, "/", &here), Found::Host(absolute.into()));
+        assert_eq!(
+            find_in(&minimal, absolute, "/", &here),
+            Found::Host(absolute.into())
+        );
 
         let bound = World::minimal().read_only(here.join("sub"), "/work");
-        assert_eq!(find_in(&bound, "./sub/a.out", "/", &here), inside("/work/a.out"));
+        assert_eq!(
+            find_in(&bound, "./sub/a.out", "/", &here),
+            inside("/work/a.out")
+        );
         assert_eq!(find_in(&bound, absolute, "/", &here), inside("/work/a.out"));
-        assert_eq!(find_in(&bound, "./a.out", "/work", &here), inside("./a.out"));
-        assert_eq!(find_in(&bound, "/work/b.out", "/", &here), inside("/work/b.out"));
+        assert_eq!(
+            find_in(&bound, "./a.out", "/work", &here),
+            inside("./a.out")
+        );
+        assert_eq!(
+            find_in(&bound, "/work/b.out", "/", &here),
+            inside("/work/b.out")
+        );
         let covered = bound.mount(Mount::tmpfs("/work"));
-        assert_eq!(find_in(&covered, absolute, "/", &here), Found::Host(absolute.into()));
+        assert_eq!(
+            find_in(&covered, absolute, "/", &here),
+            Found::Host(absolute.into())
+        );
         let file = World::minimal().read_only(absolute, "/solution");
-        assert_eq!(find_in(&file, "./a.out", "/", &here.join("sub")), Found::Inside("/solution".into()));
+        assert_eq!(
+            find_in(&file, "./a.out", "/", &here.join("sub")),
+            Found::Inside("/solution".into())
+        );
     }
 
     #[test]
@@ -388,15 +498,32 @@ mod tests {
             open(&path).err().map(|error| error.problem)
         };
         assert!(problem("\x7fELF", 0o755).is_none());
-        assert!(matches!(problem("\x7fELF", 0o644), Some(ProgramProblem::NotExecutable)));
-        assert!(matches!(problem("#!/bin/sh\n", 0o755), Some(ProgramProblem::HiddenScript)));
-        assert!(open(directory.path()).is_err_and(|error| matches!(error.problem, ProgramProblem::NotRegular)));
-        assert!(open(&directory.path().join("none")).is_err_and(|error| error.errno() == Some(libc::ENOENT)));
+        assert!(matches!(
+            problem("\x7fELF", 0o644),
+            Some(ProgramProblem::NotExecutable)
+        ));
+        assert!(matches!(
+            problem("#!/bin/sh\n", 0o755),
+            Some(ProgramProblem::HiddenScript)
+        ));
+        assert!(
+            open(directory.path())
+                .is_err_and(|error| matches!(error.problem, ProgramProblem::NotRegular))
+        );
+        assert!(
+            open(&directory.path().join("none"))
+                .is_err_and(|error| error.errno() == Some(libc::ENOENT))
+        );
     }
 
     #[test]
     fn where_names_are_looked_for() {
-        let of = |path: &str| search_path(&[("PATH".into(), "/never".into()), ("PATH".into(), path.into())]);
+        let of = |path: &str| {
+            search_path(&[
+                ("PATH".into(), "/never".into()),
+                ("PATH".into(), path.into()),
+            ])
+        };
         assert_eq!(search_path(&[]).len(), 3);
         assert_eq!(of("/a:/b"), ["/a", "/b"]);
         assert_eq!(of(":/b"), [".", "/b"]);

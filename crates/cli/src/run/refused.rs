@@ -23,9 +23,14 @@ pub fn report_refusal(command: Command, words: &[OsString], why: &str) {
 /// Writes the report of a failure that is told without it. If it cannot be written, that is told when the failure is
 /// mended.
 pub fn report(named: &Named, failure: &Failure) {
-    let Some(Ok(mut report)) = named.report.as_deref().map(ReportFile::open) else { return };
+    let Some(Ok(mut report)) = named.report.as_deref().map(ReportFile::open) else {
+        return;
+    };
     if is_apart(&report, named).is_ok() {
-        let ending = Ending::Failed { backend: None, failure: failure.clone() };
+        let ending = Ending::Failed {
+            backend: None,
+            failure: failure.clone(),
+        };
         let _ = report.write(ending.report().line());
     }
 }
@@ -44,7 +49,14 @@ fn named(command: Command, words: &[OsString]) -> Option<Named> {
         })
     });
     let matches = lenient.try_get_matches_from(words).ok()?;
-    let ("run", run) = matches.subcommand()? else { return None };
+    let ("run", run) = matches.subcommand()? else {
+        return None;
+    };
     let path = |name: &str| run.get_one::<OsString>(name).map(PathBuf::from);
-    Some(Named { stdin: path("stdin"), stdout: path("stdout"), stderr: path("stderr"), report: path("report") })
+    Some(Named {
+        stdin: path("stdin"),
+        stdout: path("stdout"),
+        stderr: path("stderr"),
+        report: path("report"),
+    })
 }

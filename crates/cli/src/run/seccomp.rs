@@ -11,7 +11,9 @@ const LONGEST: u64 = 1 << 20;
 
 /// The world with the system calls that `--seccomp` says.
 pub fn choose(world: World, which: &OsStr) -> Result<World, Failure> {
-    let named = |why: &dyn std::fmt::Display| Failure::option(format!("--seccomp {}: {why}", which.display()));
+    let named = |why: &dyn std::fmt::Display| {
+        Failure::option(format!("--seccomp {}: {why}", which.display()))
+    };
     if which == "none" {
         return Ok(world.without_seccomp());
     }
@@ -24,7 +26,10 @@ pub fn choose(world: World, which: &OsStr) -> Result<World, Failure> {
     let content = read(which).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
             let names: Vec<_> = profile_names().chain(["none"]).collect();
-            named(&format!("there is no such file, nor a profile of this name (those there are: {})", names.join(", ")))
+            named(&format!(
+                "there is no such file, nor a profile of this name (those there are: {})",
+                names.join(", ")
+            ))
         }
         _ => named(&error),
     })?;
@@ -44,13 +49,20 @@ fn read(path: &OsStr) -> std::io::Result<Vec<u8>> {
     // Before it is opened, for that does something to some devices, or waits for them.
     let kind = std::fs::metadata(path)?.file_type();
     if !kind.is_file() && !kind.is_fifo() {
-        return Err(std::io::Error::other("it is neither a regular file nor a pipe"));
+        return Err(std::io::Error::other(
+            "it is neither a regular file nor a pipe",
+        ));
     }
     let mut content = Vec::new();
-    std::fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut content)?;
+    std::fs::File::open(path)?
+        .take(LONGEST + 1)
+        .read_to_end(&mut content)?;
     if content.len() as u64 > LONGEST {
         // What comes behind is not to be left out.
-        return Err(std::io::Error::other(format!("it has more than {} MiB; no policy is so long", LONGEST >> 20)));
+        return Err(std::io::Error::other(format!(
+            "it has more than {} MiB; no policy is so long",
+            LONGEST >> 20
+        )));
     }
     Ok(content)
 }
@@ -58,7 +70,11 @@ fn read(path: &OsStr) -> std::io::Result<Vec<u8>> {
 /// A policy is text. A program is not: each of its instructions has bytes that are 0, such
 /// as the upper half of its code.
 fn as_text(content: &[u8]) -> Option<&str> {
-    if content.contains(&0) { None } else { std::str::from_utf8(content).ok() }
+    if content.contains(&0) {
+        None
+    } else {
+        std::str::from_utf8(content).ok()
+    }
 }
 
 #[cfg(test)]
@@ -87,7 +103,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let error = choose(World::minimal(), OsStr::new("defualt")).unwrap_err();
-        assert!(error.message.starts_with("--seccomp defualt: ") && error.message.contains("strict"), "{error}");
+        assert!(
+            error.message.starts_with("--seccomp defualt: ") && error.message.contains("strict"),
+            "{error}"
+        );
         for content in [&b"name ="[..], b"\0\0\0", b"\xff\xfe", b""] {
             let error = with_file(content).unwrap_err();
             assert!(error.message.starts_with("--seccomp "), "{error}");

@@ -29,8 +29,19 @@ pub struct Named {
 
 impl Named {
     pub fn of(args: &Args) -> Named {
-        let Args { stdin, stdout, stderr, report, .. } = args;
-        Named { stdin: stdin.clone(), stdout: stdout.clone(), stderr: stderr.clone(), report: report.clone() }
+        let Args {
+            stdin,
+            stdout,
+            stderr,
+            report,
+            ..
+        } = args;
+        Named {
+            stdin: stdin.clone(),
+            stdout: stdout.clone(),
+            stderr: stderr.clone(),
+            report: report.clone(),
+        }
     }
 
     fn stdin(&self) -> Option<Spot> {
@@ -40,8 +51,18 @@ impl Named {
     /// Each output's option, name, named file, and what our own one is.
     fn outputs(&self) -> [(&'static str, &'static str, &Option<PathBuf>, Option<Spot>); 2] {
         [
-            ("--stdout", "standard output", &self.stdout, Spot::of_open(std::io::stdout())),
-            ("--stderr", "standard error", &self.stderr, Spot::of_open(std::io::stderr())),
+            (
+                "--stdout",
+                "standard output",
+                &self.stdout,
+                Spot::of_open(std::io::stdout()),
+            ),
+            (
+                "--stderr",
+                "standard error",
+                &self.stderr,
+                Spot::of_open(std::io::stderr()),
+            ),
         ]
     }
 }
@@ -72,7 +93,9 @@ pub fn are_apart(named: &Named) -> Result<(), Failure> {
 pub fn is_apart(report: &ReportFile, named: &Named) -> Result<(), Failure> {
     let taken = |what: &str| {
         let path = report.path().display();
-        Err(Failure::option(format!("--report {path}: {what} already; give each a place of its own")))
+        Err(Failure::option(format!(
+            "--report {path}: {what} already; give each a place of its own"
+        )))
     };
     let (replaces, writes) = (report.replaces(), report.writes());
     if replaces.is_some() && replaces == named.stdin() {
@@ -131,7 +154,13 @@ impl Streams {
             (Some(one), Some(other)) if named && same_file(one, other) => stdout.clone(),
             _ => stderr,
         };
-        Ok(Streams { stdin, stdout, stderr, limit: args.output_limit, pipes: Vec::new() })
+        Ok(Streams {
+            stdin,
+            stdout,
+            stderr,
+            limit: args.output_limit,
+            pipes: Vec::new(),
+        })
     }
 
     /// Gives the request its descriptors: these, or with a limit pipes that lead to them.
@@ -142,10 +171,21 @@ impl Streams {
         let (stdout, stderr) = match self.limit {
             None => (self.stdout.clone(), self.stderr.clone()),
             Some(_) => {
-                let stdout = self.stdout.clone().map(|to| self.pipe(to, "standard output")).transpose()?;
+                let stdout = self
+                    .stdout
+                    .clone()
+                    .map(|to| self.pipe(to, "standard output"))
+                    .transpose()?;
                 let stderr = match &self.stderr {
                     // Both to one place (2>&1): one pipe keeps the order of what is written.
-                    Some(to) if self.stdout.as_ref().is_some_and(|other| same_file(to, other)) => stdout.clone(),
+                    Some(to)
+                        if self
+                            .stdout
+                            .as_ref()
+                            .is_some_and(|other| same_file(to, other)) =>
+                    {
+                        stdout.clone()
+                    }
                     Some(to) => Some(self.pipe(to.clone(), "standard error")?),
                     None => None,
                 };
@@ -212,9 +252,12 @@ impl Movers {
                 Ok(Err(why)) => failed = failed.or(Some(why)),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
-                    if signals.caught().is_some() && Instant::now() > *deadline.get_or_insert(Instant::now() + PATIENCE)
+                    if signals.caught().is_some()
+                        && Instant::now() > *deadline.get_or_insert(Instant::now() + PATIENCE)
                     {
-                        failed = failed.or_else(|| Some("nobody reads what the program has written".to_owned()));
+                        failed = failed.or_else(|| {
+                            Some("nobody reads what the program has written".to_owned())
+                        });
                         break;
                     }
                 }
@@ -222,7 +265,10 @@ impl Movers {
         }
         match failed {
             None => Ok(all),
-            Some(why) => Err(Failure { step: "output", ..Failure::sandbox(why) }),
+            Some(why) => Err(Failure {
+                step: "output",
+                ..Failure::sandbox(why)
+            }),
         }
     }
 }
@@ -235,7 +281,9 @@ fn own(stream: impl AsFd) -> Option<Arc<OwnedFd>> {
 /// Instead of an emptied file that was opened by its name, our own standard error, if that leads to the same.
 fn at_our_position(stream: Arc<OwnedFd>, named: bool) -> Arc<OwnedFd> {
     match own(std::io::stderr()) {
-        Some(ours) if named && is_file(&stream) && same_file(&stream, &ours) && can_be_written(&ours) => {
+        Some(ours)
+            if named && is_file(&stream) && same_file(&stream, &ours) && can_be_written(&ours) =>
+        {
             // What stood before is gone.
             let _ = rustix::fs::seek(&ours, SeekFrom::Start(0));
             ours
@@ -253,7 +301,15 @@ fn is_file(stream: &OwnedFd) -> bool {
 }
 
 fn created(option: &str, path: &Path) -> Result<Arc<OwnedFd>, Failure> {
-    opened(option, path, OpenOptions::new().write(true).create(true).truncate(true).open(path))
+    opened(
+        option,
+        path,
+        OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path),
+    )
 }
 
 fn opened(option: &str, path: &Path, file: std::io::Result<File>) -> Result<Arc<OwnedFd>, Failure> {

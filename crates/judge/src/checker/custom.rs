@@ -52,8 +52,10 @@ impl OutputValidator {
 
         let (mut stdout_head, mut stderr_head) = (Vec::new(), Vec::new());
         let limit = self.limits.output;
-        let (stdout, stdout_end) = Output::new(Sink::Head(&mut stdout_head, OUTPUT_HEAD_BYTES), limit)?;
-        let (stderr, stderr_end) = Output::new(Sink::Head(&mut stderr_head, OUTPUT_HEAD_BYTES), limit)?;
+        let (stdout, stdout_end) =
+            Output::new(Sink::Head(&mut stdout_head, OUTPUT_HEAD_BYTES), limit)?;
+        let (stderr, stderr_end) =
+            Output::new(Sink::Head(&mut stderr_head, OUTPUT_HEAD_BYTES), limit)?;
         let mut request = self
             .executable
             .request_in(&world, &self.limits, &arguments)
@@ -70,11 +72,26 @@ impl OutputValidator {
         // The request owns the run's ends of the pipes. While they are open, the pipes never break.
         drop(request);
         let mut watch = Watch::new(feedback, limit);
-        let run = pump(&handle, &mut Input::none(), &mut [stdout, stderr], Some(&mut watch))?;
+        let run = pump(
+            &handle,
+            &mut Input::none(),
+            &mut [stdout, stderr],
+            Some(&mut watch),
+        )?;
         let answer = match watch.finish() {
             Some(excess) => Answer::failed(excess),
-            None => interpret(self.convention, &run, &self.limits, &stdout_head, &stderr_head, feedback),
+            None => interpret(
+                self.convention,
+                &run,
+                &self.limits,
+                &stdout_head,
+                &stderr_head,
+                feedback,
+            ),
         };
-        Ok(CheckResult { answer, figures: Some(run.figures) })
+        Ok(CheckResult {
+            answer,
+            figures: Some(run.figures),
+        })
     }
 }

@@ -22,21 +22,29 @@ pub fn compare(mut output: impl BufRead, mut answer: impl BufRead) -> io::Result
             answer.consume(common);
             continue;
         }
-        let same = read.iter().zip(expected).take_while(|(one, other)| one == other).count();
+        let same = read
+            .iter()
+            .zip(expected)
+            .take_while(|(one, other)| one == other)
+            .count();
         line += read[..same].iter().filter(|byte| **byte == b'\n').count() as u64;
         byte += same as u64;
         let (read, expected) = show(&read[same..], &expected[same..]);
-        return Ok(Some(format!("Byte {byte} (line {line}): read {read}, expected {expected}")));
+        return Ok(Some(format!(
+            "Byte {byte} (line {line}): read {read}, expected {expected}"
+        )));
     }
     let (read, expected) = (output.fill_buf()?, answer.fill_buf()?);
     Ok(match (read, expected) {
         ([], []) => None,
-        (read, []) => {
-            Some(format!("Byte {byte} (line {line}): read {}, expected the end of the file", show(read, &[]).0))
-        }
-        (_, expected) => {
-            Some(format!("Byte {byte} (line {line}): read the end of the file, expected {}", show(&[], expected).1))
-        }
+        (read, []) => Some(format!(
+            "Byte {byte} (line {line}): read {}, expected the end of the file",
+            show(read, &[]).0
+        )),
+        (_, expected) => Some(format!(
+            "Byte {byte} (line {line}): read the end of the file, expected {}",
+            show(&[], expected).1
+        )),
     })
 }
 
@@ -47,15 +55,26 @@ mod tests {
     fn difference(output: &str, answer: &str) -> String {
         // The two sides have buffers of different lengths.
         let output = std::io::BufReader::with_capacity(3, output.as_bytes());
-        compare(output, answer.as_bytes()).unwrap().unwrap_or_default()
+        compare(output, answer.as_bytes())
+            .unwrap()
+            .unwrap_or_default()
     }
 
     #[test]
     fn compare_reports_any_different_byte() {
         assert_eq!(difference("", ""), "");
         assert_eq!(difference("a\nbc\n", "a\nbc\n"), "");
-        assert_eq!(difference("a\nbc\n", "a\nbc"), "Byte 5 (line 2): read '\\n', expected the end of the file");
-        assert_eq!(difference("a\nb", "a\nbc"), "Byte 4 (line 2): read the end of the file, expected 'c'");
-        assert_eq!(difference("a\nbd", "a\nbc"), "Byte 4 (line 2): read 'd', expected 'c'");
+        assert_eq!(
+            difference("a\nbc\n", "a\nbc"),
+            "Byte 5 (line 2): read '\\n', expected the end of the file"
+        );
+        assert_eq!(
+            difference("a\nb", "a\nbc"),
+            "Byte 4 (line 2): read the end of the file, expected 'c'"
+        );
+        assert_eq!(
+            difference("a\nbd", "a\nbc"),
+            "Byte 4 (line 2): read 'd', expected 'c'"
+        );
     }
 }

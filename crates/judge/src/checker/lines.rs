@@ -12,7 +12,10 @@ pub fn compare(mut output: impl BufRead, mut answer: impl BufRead) -> io::Result
     let (mut read, mut expected) = (Vec::new(), Vec::new());
     let mut line = 0u64;
     loop {
-        let (has_read, has_expected) = (next(&mut output, &mut read)?, next(&mut answer, &mut expected)?);
+        let (has_read, has_expected) = (
+            next(&mut output, &mut read)?,
+            next(&mut answer, &mut expected)?,
+        );
         if !has_read && !has_expected {
             return Ok(None);
         }
@@ -22,8 +25,14 @@ pub fn compare(mut output: impl BufRead, mut answer: impl BufRead) -> io::Result
         }
         let (read, expected) = show(&read, &expected);
         let read = if has_read { &read } else { "end of file" };
-        let expected = if has_expected { &expected } else { "end of file" };
-        return Ok(Some(format!("Line {line}: read {read}, expected {expected}")));
+        let expected = if has_expected {
+            &expected
+        } else {
+            "end of file"
+        };
+        return Ok(Some(format!(
+            "Line {line}: read {read}, expected {expected}"
+        )));
     }
 }
 
@@ -34,7 +43,10 @@ fn next(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     if from.read_until(b'\n', line)? == 0 {
         return Ok(false);
     }
-    let length = line.iter().rposition(|byte| !matches!(byte, b'\t'..=b'\r' | b' ')).map_or(0, |last| last + 1);
+    let length = line
+        .iter()
+        .rposition(|byte| !matches!(byte, b'\t'..=b'\r' | b' '))
+        .map_or(0, |last| last + 1);
     line.truncate(length);
     Ok(true)
 }
@@ -44,7 +56,9 @@ mod tests {
     use super::compare;
 
     fn difference(output: &str, answer: &str) -> String {
-        compare(output.as_bytes(), answer.as_bytes()).unwrap().unwrap_or_default()
+        compare(output.as_bytes(), answer.as_bytes())
+            .unwrap()
+            .unwrap_or_default()
     }
 
     #[test]
@@ -66,17 +80,39 @@ mod tests {
 
     #[test]
     fn compare_reports_other_differences() {
-        assert_eq!(difference("a\nb c\n", "a\nb  c\n"), "Line 2: read 'b c', expected 'b  c'");
-        assert_eq!(difference("a\n", "a\nb\n"), "Line 2: read end of file, expected 'b'");
-        assert_eq!(difference("a\n\n\nb", "a\n"), "Line 4: read 'b', expected end of file");
-        assert_eq!(difference("a\nb", "a\n\nb"), "Line 2: read 'b', expected ''");
-        assert_eq!(difference("a\tb\n", "a b\n"), "Line 1: read 'a\\tb', expected 'a b'");
-        assert_eq!(difference("a\x08\n", "a\n"), "Line 1: read 'a\\u{8}', expected 'a'");
+        assert_eq!(
+            difference("a\nb c\n", "a\nb  c\n"),
+            "Line 2: read 'b c', expected 'b  c'"
+        );
+        assert_eq!(
+            difference("a\n", "a\nb\n"),
+            "Line 2: read end of file, expected 'b'"
+        );
+        assert_eq!(
+            difference("a\n\n\nb", "a\n"),
+            "Line 4: read 'b', expected end of file"
+        );
+        assert_eq!(
+            difference("a\nb", "a\n\nb"),
+            "Line 2: read 'b', expected ''"
+        );
+        assert_eq!(
+            difference("a\tb\n", "a b\n"),
+            "Line 1: read 'a\\tb', expected 'a b'"
+        );
+        assert_eq!(
+            difference("a\x08\n", "a\n"),
+            "Line 1: read 'a\\u{8}', expected 'a'"
+        );
         assert_eq!(difference(" a", "a"), "Line 1: read ' a', expected 'a'");
         let long = "x".repeat(1000);
         assert_eq!(
             difference(&format!("{long}y{long}"), &format!("{long}z")),
-            format!("Line 1: read '...{0}y{0}{0}{1}...', expected '...{0}z'", "x".repeat(12), "x".repeat(11))
+            format!(
+                "Line 1: read '...{0}y{0}{0}{1}...', expected '...{0}z'",
+                "x".repeat(12),
+                "x".repeat(11)
+            )
         );
     }
 }

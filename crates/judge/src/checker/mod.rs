@@ -72,7 +72,8 @@ impl CheckerInstance {
         path: &Path,
     ) -> Result<CheckResult, JudgeFailure> {
         let failed = |error: io::Error| JudgeFailure::step(Step::CopyInput, error);
-        let mut file = File::open(path).map_err(|error| JudgeFailure::step(Step::OpenInput(path.to_owned()), error))?;
+        let mut file = File::open(path)
+            .map_err(|error| JudgeFailure::step(Step::OpenInput(path.to_owned()), error))?;
         let mut output = self.output_file(worker)?;
         io::copy(&mut file, &mut output).map_err(failed)?;
         self.check(worker, case, output, None)
@@ -81,7 +82,9 @@ impl CheckerInstance {
     /// An empty file for a submission's output, of the kind that this checker reads.
     pub(crate) fn output_file(&self, worker: &mut Worker<'_>) -> Result<File, JudgeFailure> {
         match self {
-            CheckerInstance::Custom(validator) if validator.wants_output_by_path() => worker.files()?.output_file(),
+            CheckerInstance::Custom(validator) if validator.wants_output_by_path() => {
+                worker.files()?.output_file()
+            }
             _ => memory_file(),
         }
     }
@@ -111,13 +114,22 @@ impl CheckerInstance {
         }
         let failed = |error: io::Error| JudgeFailure::step(Step::Compare(path.to_owned()), error);
         let options = match self {
-            CheckerInstance::Tokens => tokens::Options::parse(case.flags).map_err(JudgeFailure::Flags)?,
+            CheckerInstance::Tokens => {
+                tokens::Options::parse(case.flags).map_err(JudgeFailure::Flags)?
+            }
             CheckerInstance::LegacyTokens => {
                 let options = tokens::Options::parse(case.flags).map_err(JudgeFailure::Flags)?;
-                tokens::Options { hexadecimal: true, ..options }
+                tokens::Options {
+                    hexadecimal: true,
+                    ..options
+                }
             }
             _ if case.flags.is_empty() => tokens::Options::default(),
-            _ => return Err(JudgeFailure::UnexpectedFlags { flags: case.flags.join(" ") }),
+            _ => {
+                return Err(JudgeFailure::UnexpectedFlags {
+                    flags: case.flags.join(" "),
+                });
+            }
         };
         let answer = File::open(path).map_err(failed)?;
         let difference = if identical(&output, &answer).map_err(failed)? {
@@ -129,18 +141,32 @@ impl CheckerInstance {
                     tokens::compare(output, answer, &options).map_err(failed)?
                 }
                 CheckerInstance::Lines => {
-                    let [output, answer] = [output, answer].map(|file| BufReader::with_capacity(CHUNK_BYTES, file));
+                    let [output, answer] =
+                        [output, answer].map(|file| BufReader::with_capacity(CHUNK_BYTES, file));
                     lines::compare(output, answer).map_err(failed)?
                 }
                 CheckerInstance::Exact | CheckerInstance::Custom(_) => {
-                    let [output, answer] = [output, answer].map(|file| BufReader::with_capacity(CHUNK_BYTES, file));
+                    let [output, answer] =
+                        [output, answer].map(|file| BufReader::with_capacity(CHUNK_BYTES, file));
                     exact::compare(output, answer).map_err(failed)?
                 }
             }
         };
-        let verdict = if difference.is_none() { Verdict::Accepted } else { Verdict::WrongAnswer };
+        let verdict = if difference.is_none() {
+            Verdict::Accepted
+        } else {
+            Verdict::WrongAnswer
+        };
         let comment = printable(difference.unwrap_or_default().as_bytes(), COMMENT_LIMIT);
-        Ok(CheckResult { answer: Answer { verdict, failure: None, comment, points: None }, figures: None })
+        Ok(CheckResult {
+            answer: Answer {
+                verdict,
+                failure: None,
+                comment,
+                points: None,
+            },
+            figures: None,
+        })
     }
 }
 

@@ -21,7 +21,11 @@ const CHUNK_BYTES: usize = 128 << 10;
 ///
 /// # Errors
 /// One of them cannot be read.
-pub fn compare(output: impl Read, answer: impl Read, options: &Options) -> io::Result<Option<String>> {
+pub fn compare(
+    output: impl Read,
+    answer: impl Read,
+    options: &Options,
+) -> io::Result<Option<String>> {
     let (mut output, mut answer) = (Tokens::new(output), Tokens::new(answer));
     let mut count = 0u64;
     loop {
@@ -36,7 +40,9 @@ pub fn compare(output: impl Read, answer: impl Read, options: &Options) -> io::R
         count += 1;
         let line = output.line;
         let say = |read: &str, expected: &str| {
-            Ok(Some(format!("Line {line}, token {count}: read {read}, expected {expected}")))
+            Ok(Some(format!(
+                "Line {line}, token {count}: read {read}, expected {expected}"
+            )))
         };
         match (output.token()?, answer.token()?) {
             ([], []) => return Ok(None),
@@ -59,10 +65,14 @@ fn differ(read: &[u8], expected: &[u8], options: &Options) -> Option<String> {
     if options.floats()
         && let Some(wanted) = number(expected, options.hexadecimal)
     {
-        let Some(given) = number(read, options.hexadecimal) else { return Some(", a number".to_owned()) };
+        let Some(given) = number(read, options.hexadecimal) else {
+            return Some(", a number".to_owned());
+        };
         let error = (wanted - given).abs();
         let close = options.absolute.is_some_and(|most| error <= most)
-            || options.relative.is_some_and(|most| error <= most * wanted.abs());
+            || options
+                .relative
+                .is_some_and(|most| error <= most * wanted.abs());
         if close {
             return None;
         }
@@ -72,10 +82,15 @@ fn differ(read: &[u8], expected: &[u8], options: &Options) -> Option<String> {
         }
         match options.relative {
             Some(most) if wanted != 0.0 => {
-                why.push(format!("relative error {:.1e}, at most {most:e}", error / wanted.abs()));
+                why.push(format!(
+                    "relative error {:.1e}, at most {most:e}",
+                    error / wanted.abs()
+                ));
             }
             Some(most) if why.is_empty() => {
-                why.push(format!("to 0 no other number has a relative error of at most {most:e}"));
+                why.push(format!(
+                    "to 0 no other number has a relative error of at most {most:e}"
+                ));
             }
             _ => {}
         }
@@ -86,7 +101,10 @@ fn differ(read: &[u8], expected: &[u8], options: &Options) -> Option<String> {
 }
 
 /// Reads the white space of both and describes the first difference.
-fn same_space<O: Read, A: Read>(output: &mut Tokens<O>, answer: &mut Tokens<A>) -> io::Result<Option<String>> {
+fn same_space<O: Read, A: Read>(
+    output: &mut Tokens<O>,
+    answer: &mut Tokens<A>,
+) -> io::Result<Option<String>> {
     loop {
         let (read, expected) = (output.peek()?, answer.peek()?);
         let space = |byte: Option<u8>| byte.filter(|byte| is_space(*byte));
@@ -95,7 +113,11 @@ fn same_space<O: Read, A: Read>(output: &mut Tokens<O>, answer: &mut Tokens<A>) 
         }
         if read != expected {
             let line = output.line;
-            return Ok(Some(format!("Line {line}: read {}, expected {}", describe(read), describe(expected))));
+            return Ok(Some(format!(
+                "Line {line}: read {}, expected {}",
+                describe(read),
+                describe(expected)
+            )));
         }
         output.next();
         answer.next();
@@ -130,7 +152,13 @@ struct Tokens<R> {
 
 impl<R: Read> Tokens<R> {
     fn new(from: R) -> Tokens<R> {
-        Tokens { from, buffer: vec![0; CHUNK_BYTES], at: 0, end: 0, line: 1 }
+        Tokens {
+            from,
+            buffer: vec![0; CHUNK_BYTES],
+            at: 0,
+            end: 0,
+            line: 1,
+        }
     }
 
     /// Appends more bytes to the buffer. Returns false at the end of the file.
@@ -208,7 +236,9 @@ mod tests {
 
     fn difference(output: &str, answer: &str, flags: &str) -> String {
         let options = Options::parse(&[flags]).expect("flags");
-        compare(output.as_bytes(), answer.as_bytes(), &options).expect("slices").unwrap_or_default()
+        compare(output.as_bytes(), answer.as_bytes(), &options)
+            .expect("slices")
+            .unwrap_or_default()
     }
 
     fn same(output: &str, answer: &str, flags: &str) -> bool {
@@ -223,20 +253,44 @@ mod tests {
         assert!(!same("a B", "a b", "case_sensitive"));
         assert!(!same("a\0b", "a\0c", ""));
         assert!(!same("é", "É", ""));
-        assert_eq!(difference("a\nb", "a b c", ""), "Line 2, token 3: read end of file, expected 'c'");
-        assert_eq!(difference("a\nb\nc", "a b", ""), "Line 3, token 3: read 'c', expected end of file");
-        assert_eq!(difference("a\nb x\nd", "a b c d", ""), "Line 2, token 3: read 'x', expected 'c'");
+        assert_eq!(
+            difference("a\nb", "a b c", ""),
+            "Line 2, token 3: read end of file, expected 'c'"
+        );
+        assert_eq!(
+            difference("a\nb\nc", "a b", ""),
+            "Line 3, token 3: read 'c', expected end of file"
+        );
+        assert_eq!(
+            difference("a\nb x\nd", "a b c d", ""),
+            "Line 2, token 3: read 'x', expected 'c'"
+        );
     }
 
     #[test]
     fn compare_space_change_sensitive_reports_changed_space() {
         let flag = "space_change_sensitive";
         assert!(same("hello\nworld\n", "hello\nworld\n", flag));
-        assert_eq!(difference("hello\n world\n", "hello\nworld\n", flag), "Line 2: read a space, expected 'w'");
-        assert_eq!(difference("a b", "a  b", flag), "Line 1: read 'b', expected a space");
-        assert_eq!(difference("a", "a\n", flag), "Line 1: read end of file, expected the end of the line");
-        assert_eq!(difference("a\n\n", "a\n", flag), "Line 2: read the end of the line, expected end of file");
-        assert_eq!(difference("a\tb", "a b", flag), "Line 1: read a tab, expected a space");
+        assert_eq!(
+            difference("hello\n world\n", "hello\nworld\n", flag),
+            "Line 2: read a space, expected 'w'"
+        );
+        assert_eq!(
+            difference("a b", "a  b", flag),
+            "Line 1: read 'b', expected a space"
+        );
+        assert_eq!(
+            difference("a", "a\n", flag),
+            "Line 1: read end of file, expected the end of the line"
+        );
+        assert_eq!(
+            difference("a\n\n", "a\n", flag),
+            "Line 2: read the end of the line, expected end of file"
+        );
+        assert_eq!(
+            difference("a\tb", "a b", flag),
+            "Line 1: read a tab, expected a space"
+        );
         assert!(same("A", "a", flag));
     }
 
@@ -274,10 +328,19 @@ mod tests {
     #[test]
     fn compare_hexadecimal_takes_numbers_of_legacy() {
         let same = |output: &str, answer: &str, hexadecimal: bool| {
-            let options = Options { hexadecimal, ..Options::parse(&["float_tolerance 1e-6"]).expect("flags") };
-            compare(output.as_bytes(), answer.as_bytes(), &options).expect("slices").is_none()
+            let options = Options {
+                hexadecimal,
+                ..Options::parse(&["float_tolerance 1e-6"]).expect("flags")
+            };
+            compare(output.as_bytes(), answer.as_bytes(), &options)
+                .expect("slices")
+                .is_none()
         };
-        for (output, answer) in [("0xdeadbef0", "0xdeadbeef"), ("3735928559", "0xdeadbeef"), ("0x1.8", "1.5")] {
+        for (output, answer) in [
+            ("0xdeadbef0", "0xdeadbeef"),
+            ("3735928559", "0xdeadbeef"),
+            ("0x1.8", "1.5"),
+        ] {
             assert!(same(output, answer, true), "{output} {answer}");
             assert!(!same(output, answer, false), "{output} {answer}");
         }
@@ -290,7 +353,9 @@ mod tests {
         let long = "x".repeat(1 << 20);
         let text = format!("a {long} b\n{long}");
         assert!(same(&text, &text.to_uppercase(), ""));
-        assert!(difference(&format!("{text}y"), &text, "").starts_with("Line 2, token 4: read '...x"));
+        assert!(
+            difference(&format!("{text}y"), &text, "").starts_with("Line 2, token 4: read '...x")
+        );
     }
 
     /// Delivers bytes in pieces.
@@ -308,26 +373,37 @@ mod tests {
     /// A simple reference implementation that holds everything in memory.
     fn model(output: &str, answer: &str, options: &Options) -> bool {
         let split = |text: &str| -> Vec<String> {
-            text.split([' ', '\n', '\t', '\r', '\x0b', '\x0c']).filter(|t| !t.is_empty()).map(str::to_owned).collect()
+            text.split([' ', '\n', '\t', '\r', '\x0b', '\x0c'])
+                .filter(|t| !t.is_empty())
+                .map(str::to_owned)
+                .collect()
         };
         let spaces = |text: &str| -> Vec<String> {
-            text.split(|c| !" \n\t\r\x0b\x0c".contains(c)).filter(|t| !t.is_empty()).map(str::to_owned).collect()
+            text.split(|c| !" \n\t\r\x0b\x0c".contains(c))
+                .filter(|t| !t.is_empty())
+                .map(str::to_owned)
+                .collect()
         };
         // Leading space counts. Other space begins where a token ends.
         let begins = |text: &str| text.starts_with([' ', '\n', '\t', '\r', '\x0b', '\x0c']);
-        if options.space_change_sensitive && (spaces(output) != spaces(answer) || begins(output) != begins(answer)) {
+        if options.space_change_sensitive
+            && (spaces(output) != spaces(answer) || begins(output) != begins(answer))
+        {
             return false;
         }
         let (output, answer) = (split(output), split(answer));
         output.len() == answer.len()
             && output.iter().zip(&answer).all(|(read, expected)| {
-                let finite = |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite());
+                let finite =
+                    |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite());
                 match finite(expected) {
-                    Some(wanted) if options.absolute.is_some() || options.relative.is_some() => finite(read)
-                        .is_some_and(|given| {
+                    Some(wanted) if options.absolute.is_some() || options.relative.is_some() => {
+                        finite(read).is_some_and(|given| {
                             (wanted - given).abs() <= options.absolute.unwrap_or(-1.0)
-                                || (wanted - given).abs() <= options.relative.unwrap_or(-1.0) * wanted.abs()
-                        }),
+                                || (wanted - given).abs()
+                                    <= options.relative.unwrap_or(-1.0) * wanted.abs()
+                        })
+                    }
                     _ if options.case_sensitive => read == expected,
                     _ => read.to_lowercase() == expected.to_lowercase(),
                 }

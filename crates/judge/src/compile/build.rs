@@ -40,7 +40,11 @@ const FILE_SIZE: i32 = 128 + 25;
 /// What compilers say when a file system is full or a file too long, in whatever words around it: the
 /// C library's texts for ENOSPC, EFBIG and SIGXFSZ. A source that makes them say so fools nobody: it
 /// does not compile either way.
-const FULL: [&str; 3] = ["no space left on device", "file too large", "file size limit exceeded"];
+const FULL: [&str; 3] = [
+    "no space left on device",
+    "file too large",
+    "file size limit exceeded",
+];
 
 /// What is to be done.
 pub(super) struct Job {
@@ -81,7 +85,11 @@ impl Limits {
     }
 
     fn output_limit(&self) -> Limit {
-        if self.little_room { Limit::Room(self.output) } else { Limit::Output(self.output) }
+        if self.little_room {
+            Limit::Room(self.output)
+        } else {
+            Limit::Output(self.output)
+        }
     }
 }
 
@@ -116,7 +124,8 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> Built {
     if !job.cpus.is_empty() {
         request = request.cpus(job.cpus.iter().copied());
     }
-    let take = |stdout: &mut Stdout<'_>, handle: &Handle| take(stdout, handle, store, job.limits.output);
+    let take =
+        |stdout: &mut Stdout<'_>, handle: &Handle| take(stdout, handle, store, job.limits.output);
     let captured = match captured::run_with(supervisor, request, b"", take) {
         Ok(captured) => captured,
         Err(why) => return Built::failed(why),
@@ -128,13 +137,23 @@ pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> Built {
         Some(status) => status == 0 && outcome != Outcome::Exited(0),
     };
     let files = judge(captured, &messages, &job.limits);
-    Built { messages, figures: Some(figures), files, is_doubtful }
+    Built {
+        messages,
+        figures: Some(figures),
+        files,
+        is_doubtful,
+    }
 }
 
 impl Built {
     pub(super) fn failed(why: String) -> Built {
         let files = Err(CompileError::Judge(why));
-        Built { messages: String::new(), figures: None, files, is_doubtful: false }
+        Built {
+            messages: String::new(),
+            figures: None,
+            files,
+            is_doubtful: false,
+        }
     }
 }
 
@@ -144,17 +163,36 @@ fn take(stdout: &mut Stdout<'_>, handle: &Handle, store: Store, most: u64) -> To
     let product = (status == Some(0)).then(|| product::unpack(&mut *stdout, store, most));
     let mut killed = false;
     if !matches!(product, Some(Ok(_))) {
-        let rest = std::io::copy(&mut Read::take(&mut *stdout, MOST_THROWN_AWAY), &mut std::io::sink());
+        let rest = std::io::copy(
+            &mut Read::take(&mut *stdout, MOST_THROWN_AWAY),
+            &mut std::io::sink(),
+        );
         killed = rest.is_ok_and(|bytes| bytes == MOST_THROWN_AWAY);
     }
     if killed {
         handle.kill_for_output();
     }
-    Told { status, product, killed }
+    Told {
+        status,
+        product,
+        killed,
+    }
 }
 
-fn judge(captured: captured::Captured<Told>, messages: &str, limits: &Limits) -> Result<Stored, CompileError> {
-    let captured::Captured { result, stdout: Told { status, product, killed }, .. } = captured;
+fn judge(
+    captured: captured::Captured<Told>,
+    messages: &str,
+    limits: &Limits,
+) -> Result<Stored, CompileError> {
+    let captured::Captured {
+        result,
+        stdout: Told {
+            status,
+            product,
+            killed,
+        },
+        ..
+    } = captured;
     let exceeded = |limit| Err(CompileError::Limit(limit));
     if let Some(Err(Unusable::Host(why))) = product {
         return Err(CompileError::Judge(why));
@@ -162,9 +200,12 @@ fn judge(captured: captured::Captured<Told>, messages: &str, limits: &Limits) ->
     match &result.outcome {
         // The names of all sources are arguments.
         Outcome::NotStarted(error)
-            if error.step == Step::Exec && error.errno == Some(rustix::io::Errno::TOOBIG.raw_os_error()) =>
+            if error.step == Step::Exec
+                && error.errno == Some(rustix::io::Errno::TOOBIG.raw_os_error()) =>
         {
-            return Err(CompileError::Refused("its files have too many names for one command".to_owned()));
+            return Err(CompileError::Refused(
+                "its files have too many names for one command".to_owned(),
+            ));
         }
         Outcome::NotStarted(error) | Outcome::SandboxError(error) => {
             return Err(CompileError::Judge(error.to_string()));
@@ -186,19 +227,26 @@ fn judge(captured: captured::Captured<Told>, messages: &str, limits: &Limits) ->
     let ended = matches!(result.outcome, Outcome::Exited(0));
     match (status, product) {
         // What killed the shell was started by it.
-        (None, _) => Err(CompileError::Refused(format!("its own processes ended the compilation ({result})"))),
+        (None, _) => Err(CompileError::Refused(format!(
+            "its own processes ended the compilation ({result})"
+        ))),
         (Some(_), Some(Err(Unusable::TooMuch))) => exceeded(limits.output_limit()),
-        (Some(_), Some(Err(Unusable::Refused(why)))) if ended || killed => Err(CompileError::Refused(why)),
-        (Some(_), Some(Ok(product))) if ended => Ok(product),
-        (Some(_), Some(_)) => {
-            Err(CompileError::Refused(format!("what the compilation left cannot be packed (tar {result})")))
+        (Some(_), Some(Err(Unusable::Refused(why)))) if ended || killed => {
+            Err(CompileError::Refused(why))
         }
+        (Some(_), Some(Ok(product))) if ended => Ok(product),
+        (Some(_), Some(_)) => Err(CompileError::Refused(format!(
+            "what the compilation left cannot be packed (tar {result})"
+        ))),
         (Some(FILE_SIZE), None) => exceeded(limits.output_limit()),
         _ if full() => exceeded(limits.output_limit()),
-        (Some(status @ 129..=192), None) => {
-            Err(CompileError::Refused(format!("the compiler was killed by signal {}", status - 128)))
-        }
-        (Some(status), None) => Err(CompileError::Refused(format!("the compiler exited with {status}"))),
+        (Some(status @ 129..=192), None) => Err(CompileError::Refused(format!(
+            "the compiler was killed by signal {}",
+            status - 128
+        ))),
+        (Some(status), None) => Err(CompileError::Refused(format!(
+            "the compiler exited with {status}"
+        ))),
     }
 }
 

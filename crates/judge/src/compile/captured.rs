@@ -26,7 +26,9 @@ pub(super) fn run(
     stdin: &[u8],
     most: u64,
 ) -> Result<Captured<Vec<u8>>, String> {
-    run_with(supervisor, request, stdin, |stdout, handle| read(stdout.0, most, || handle.kill_for_output()).0)
+    run_with(supervisor, request, stdin, |stdout, handle| {
+        read(stdout.0, most, || handle.kill_for_output()).0
+    })
 }
 
 /// Runs to the end, with standard output given to `take`. What that does not read is thrown away. The error is the
@@ -44,7 +46,9 @@ pub(super) fn run_with<T>(
     rustix::io::write(&feed, stdin).map_err(|errno| format!("cannot write to a pipe: {errno}"))?;
     drop(feed);
     let request = request.stdin(input).stdout(its_stdout).stderr(its_stderr);
-    let handle = supervisor.run(&request).map_err(|error| error.to_string())?;
+    let handle = supervisor
+        .run(&request)
+        .map_err(|error| error.to_string())?;
     // The judge's copies of the writing ends must go, or the pipes never end.
     drop(request);
     let (taken, stderr) = std::thread::scope(|scope| {
@@ -60,9 +64,15 @@ pub(super) fn run_with<T>(
         read(&stdout, 0, || {});
         Ok::<_, String>((taken, stderr.join()))
     })?;
-    let (stderr, stderr_total) = stderr.map_err(|_| "the reader of standard error failed".to_owned())?;
+    let (stderr, stderr_total) =
+        stderr.map_err(|_| "the reader of standard error failed".to_owned())?;
     let result = handle.wait().map_err(|error| error.to_string())?;
-    Ok(Captured { result, stdout: taken, stderr, stderr_total })
+    Ok(Captured {
+        result,
+        stdout: taken,
+        stderr,
+        stderr_total,
+    })
 }
 
 /// The reading end of a run's standard output.
@@ -70,12 +80,15 @@ pub(super) struct Stdout<'a>(&'a OwnedFd);
 
 impl io::Read for Stdout<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        Ok(rustix::io::retry_on_intr(|| rustix::io::read(self.0, &mut *buffer))?)
+        Ok(rustix::io::retry_on_intr(|| {
+            rustix::io::read(self.0, &mut *buffer)
+        })?)
     }
 }
 
 fn pipe() -> Result<(OwnedFd, Arc<OwnedFd>), String> {
-    let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| format!("cannot make a pipe: {errno}"))?;
+    let (read, write) =
+        pipe_with(PipeFlags::CLOEXEC).map_err(|errno| format!("cannot make a pipe: {errno}"))?;
     Ok((read, Arc::new(write)))
 }
 

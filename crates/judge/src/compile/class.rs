@@ -157,8 +157,14 @@ mod tests {
 
     #[test]
     fn main_methods_are_found() {
-        let of = |flags, method: &str, descriptor: &str| main_class(&class(flags, method, descriptor));
-        let main = |classic| Some(Main { class: "p.C".to_owned(), classic });
+        let of =
+            |flags, method: &str, descriptor: &str| main_class(&class(flags, method, descriptor));
+        let main = |classic| {
+            Some(Main {
+                class: "p.C".to_owned(),
+                classic,
+            })
+        };
         assert_eq!(of(9, "main", "([Ljava/lang/String;)V"), main(true));
         assert_eq!(of(8, "main", "([Ljava/lang/String;)V"), main(false));
         assert_eq!(of(0, "main", "()V"), main(false));

@@ -48,24 +48,50 @@ impl Toolbox<'_> {
     }
 
     pub(super) fn linked(&self, suite: &Suite, tools: &Tools) -> Result<Option<Linked>, String> {
-        let Some(linking) = &suite.linking else { return Ok(None) };
-        let as_wanted = Linked { link: linking.wanted(), fallback: None };
+        let Some(linking) = &suite.linking else {
+            return Ok(None);
+        };
+        let as_wanted = Linked {
+            link: linking.wanted(),
+            fallback: None,
+        };
         if linking.is_fixed() || linking.wanted() == Link::Dynamic {
             return Ok(Some(as_wanted));
         }
         let found = self.links.get(&suite.language, || {
-            let key = Keying::new().with("static").with(&suite.text).with(&tools.identity).key();
+            let key = Keying::new()
+                .with("static")
+                .with(&suite.text)
+                .with(&tools.identity)
+                .key();
             if self.cache.get(&key, || self.store().ok()).is_some() {
                 return Ok(None);
             }
             let input = Input::new(&example(suite), suite, &Options::default())?;
-            let Built { messages, figures, files, .. } =
-                self.build_unproven(suite, tools, &input, &Options::default(), Some(Link::Static));
+            let Built {
+                messages,
+                figures,
+                files,
+                ..
+            } = self.build_unproven(
+                suite,
+                tools,
+                &input,
+                &Options::default(),
+                Some(Link::Static),
+            );
             match files {
                 Ok(_) => {
                     // What is kept is that it works, without the program.
                     if let Ok(files) = self.stored(&[]) {
-                        self.cache.put(&key, &Entry { messages, figures, files });
+                        self.cache.put(
+                            &key,
+                            &Entry {
+                                messages,
+                                figures,
+                                files,
+                            },
+                        );
                     }
                     Ok(None)
                 }
@@ -79,7 +105,10 @@ impl Toolbox<'_> {
         });
         found.map(|fallback| match fallback {
             None => Some(as_wanted),
-            fallback => Some(Linked { link: Link::Dynamic, fallback }),
+            fallback => Some(Linked {
+                link: Link::Dynamic,
+                fallback,
+            }),
         })
     }
 
@@ -94,14 +123,23 @@ impl Toolbox<'_> {
     ) -> Built {
         let link = linked.map(|linked| linked.link);
         let built = self.build(suite, tools, input, options, link);
-        let choice = suite.linking.as_ref().is_some_and(|linking| !linking.is_fixed());
+        let choice = suite
+            .linking
+            .as_ref()
+            .is_some_and(|linking| !linking.is_fixed());
         // Compiler and linker fail alike, so this is also done for a source with a plain error in it.
-        if !(choice && link == Some(Link::Static) && matches!(built.files, Err(CompileError::Refused(_)))) {
+        if !(choice
+            && link == Some(Link::Static)
+            && matches!(built.files, Err(CompileError::Refused(_))))
+        {
             return built;
         }
         let mut again = self.build(suite, tools, input, options, Some(Link::Dynamic));
         if again.files.is_ok() {
-            again.messages.insert_str(0, "[millibox: it cannot be linked statically, so it is linked dynamically]\n");
+            again.messages.insert_str(
+                0,
+                "[millibox: it cannot be linked statically, so it is linked dynamically]\n",
+            );
         }
         again
     }

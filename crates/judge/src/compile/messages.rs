@@ -30,7 +30,10 @@ pub(super) fn printable(bytes: &[u8], total: u64) -> String {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str(&format!("[{} more bytes are not shown]\n", total - end as u64));
+        text.push_str(&format!(
+            "[{} more bytes are not shown]\n",
+            total - end as u64
+        ));
     }
     text
 }
@@ -61,9 +64,13 @@ mod tests {
         assert_eq!(kept.len(), MESSAGES_LIMIT);
         assert_eq!(note, format!("[{MESSAGES_LIMIT} more bytes are not shown]"));
         // The cut goes through a character.
-        let text = printable(&format!("x{long}").as_bytes()[..MESSAGES_LIMIT], 1 + long.len() as u64);
+        let text = printable(
+            &format!("x{long}").as_bytes()[..MESSAGES_LIMIT],
+            1 + long.len() as u64,
+        );
         assert!(
-            !text.contains('\u{fffd}') && text.contains(&format!("[{} more bytes", MESSAGES_LIMIT + 2)),
+            !text.contains('\u{fffd}')
+                && text.contains(&format!("[{} more bytes", MESSAGES_LIMIT + 2)),
             "{}",
             &text[text.len() - 60..]
         );

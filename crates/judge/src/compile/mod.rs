@@ -195,7 +195,9 @@ impl<'s> Toolbox<'s> {
     /// Whether the suite's tools are there and can be started in the sandbox. Tried once for a language.
     pub fn availability(&self, suite: &Suite) -> Availability {
         match self.tools(suite) {
-            Ok(tools) => Availability::Available { version: tools.version.clone() },
+            Ok(tools) => Availability::Available {
+                version: tools.version.clone(),
+            },
             Err(why) => why,
         }
     }
@@ -206,7 +208,9 @@ impl<'s> Toolbox<'s> {
     /// What does not work, and what was said.
     pub fn try_out(&self, suite: &Suite) -> Result<(), String> {
         let compilation = self.compile_files(suite, &example(suite), &Options::default());
-        let executable = compilation.result.map_err(|error| with_first_line(&error, &compilation.messages))?;
+        let executable = compilation
+            .result
+            .map_err(|error| with_first_line(&error, &compilation.messages))?;
         let request = executable.request(&EXAMPLE_LIMITS, &[]);
         let captured = captured::run(self.supervisor, request, EXAMPLE.0, EXAMPLE_LIMITS.output)?;
         let said = String::from_utf8_lossy(&captured.stdout).trim().to_owned();
@@ -215,7 +219,10 @@ impl<'s> Toolbox<'s> {
         }
         let messages = messages::printable(&captured.stderr, captured.stderr_total);
         let first = messages.lines().next().unwrap_or_default();
-        Err(format!("its example {}, and wrote {said:?} instead of {:?}: {first}", captured.result, EXAMPLE.1))
+        Err(format!(
+            "its example {}, and wrote {said:?} instead of {:?}: {first}",
+            captured.result, EXAMPLE.1
+        ))
     }
 
     /// Whether the suite's example can be started with these limits: then the machine is fit for its programs, and one
@@ -239,7 +246,10 @@ impl<'s> Toolbox<'s> {
         };
         let captured = captured::run(self.supervisor, request, EXAMPLE.0, EXAMPLE_LIMITS.output);
         captured.is_ok_and(|captured| match captured.result.outcome {
-            Outcome::NotStarted(_) | Outcome::SandboxError(_) | Outcome::Cancelled | Outcome::Killed => false,
+            Outcome::NotStarted(_)
+            | Outcome::SandboxError(_)
+            | Outcome::Cancelled
+            | Outcome::Killed => false,
             Outcome::Exited(_)
             | Outcome::Signaled(_)
             | Outcome::RealTimeLimit
@@ -262,7 +272,9 @@ impl<'s> Toolbox<'s> {
             .and_then(|files| {
                 let mut include = options.include.iter();
                 include
-                    .try_fold(files, |files, next| sources::include(files, next, &options.constants, root))
+                    .try_fold(files, |files, next| {
+                        sources::include(files, next, &options.constants, root)
+                    })
                     .map_err(CompileError::Judge)
             });
         match files {
@@ -278,8 +290,12 @@ impl<'s> Toolbox<'s> {
                 let remedy = why.remedy().unwrap_or_default();
                 let says = format!("{} cannot be used here: {why}; try: {remedy}", suite.title);
                 return Compilation::none(match why {
-                    Availability::Missing { .. } | Availability::Unreachable { .. } => CompileError::Unavailable(says),
-                    Availability::Available { .. } | Availability::Broken { .. } => CompileError::Judge(says),
+                    Availability::Missing { .. } | Availability::Unreachable { .. } => {
+                        CompileError::Unavailable(says)
+                    }
+                    Availability::Available { .. } | Availability::Broken { .. } => {
+                        CompileError::Judge(says)
+                    }
                 });
             }
         };
@@ -291,16 +307,33 @@ impl<'s> Toolbox<'s> {
             Ok(linked) => linked,
             Err(why) => return Compilation::none(CompileError::Judge(why)),
         };
-        let key = key(suite, &tools, &input, options, linked.as_ref().map(|linked| linked.link));
-        let cached = suite.compile.as_ref().and_then(|_| self.cache.get(&key, || self.store().ok()));
+        let key = key(
+            suite,
+            &tools,
+            &input,
+            options,
+            linked.as_ref().map(|linked| linked.link),
+        );
+        let cached = suite
+            .compile
+            .as_ref()
+            .and_then(|_| self.cache.get(&key, || self.store().ok()));
         let from_cache = cached.is_some();
         let (mut messages, figures, is_doubtful, product) = match cached {
             Some(entry) => (entry.messages, entry.figures, false, Ok(entry.files)),
             None => {
-                let Built { messages, figures, files, is_doubtful } =
-                    self.build_linked(suite, &tools, &input, options, linked.as_ref());
+                let Built {
+                    messages,
+                    figures,
+                    files,
+                    is_doubtful,
+                } = self.build_linked(suite, &tools, &input, options, linked.as_ref());
                 let files = files.map(|files| {
-                    let entry = Entry { messages: messages.clone(), figures, files };
+                    let entry = Entry {
+                        messages: messages.clone(),
+                        figures,
+                        files,
+                    };
                     if suite.compile.is_some() {
                         self.cache.put(&key, &entry);
                     }
@@ -316,7 +349,10 @@ impl<'s> Toolbox<'s> {
             // A compiler that works for no source has not refused this one.
             Err(error) => match self.prove(suite, &tools, is_doubtful) {
                 Ok(()) => Err(error),
-                Err(why) => Err(CompileError::Judge(format!("{} does not work here: {why}", suite.title))),
+                Err(why) => Err(CompileError::Judge(format!(
+                    "{} does not work here: {why}",
+                    suite.title
+                ))),
             },
         };
         if result.is_ok()
@@ -324,11 +360,18 @@ impl<'s> Toolbox<'s> {
         {
             messages.insert_str(0, &fallback.note());
         }
-        Compilation { messages, from_cache, figures, result }
+        Compilation {
+            messages,
+            from_cache,
+            figures,
+            result,
+        }
     }
 
     fn tools(&self, suite: &Suite) -> Result<Arc<Tools>, Availability> {
-        self.tools.get(&suite.language, || tools::find(self.supervisor, suite).map(Arc::new))
+        self.tools.get(&suite.language, || {
+            tools::find(self.supervisor, suite).map(Arc::new)
+        })
     }
 
     /// Whether the suite can compile anything at all; `afresh`: that it once could is not enough.
@@ -337,12 +380,26 @@ impl<'s> Toolbox<'s> {
             let input = Input::new(&example(suite), suite, &Options::default())?;
             let link = suite.linking.as_ref().map(|_| Link::Dynamic);
             let built = self.build_unproven(suite, tools, &input, &Options::default(), link);
-            built.files.map(|_| ()).map_err(|error| with_first_line(&error, &built.messages))
+            built
+                .files
+                .map(|_| ())
+                .map_err(|error| with_first_line(&error, &built.messages))
         };
-        if afresh { prove() } else { self.proven.get(&suite.name, prove) }
+        if afresh {
+            prove()
+        } else {
+            self.proven.get(&suite.name, prove)
+        }
     }
 
-    fn build(&self, suite: &Suite, tools: &Tools, input: &Input, options: &Options, link: Option<Link>) -> Built {
+    fn build(
+        &self,
+        suite: &Suite,
+        tools: &Tools,
+        input: &Input,
+        options: &Options,
+        link: Option<Link>,
+    ) -> Built {
         let built = self.build_unproven(suite, tools, input, options, link);
         if built.files.is_ok() {
             self.proven.set(&suite.name, Ok(()));
@@ -360,15 +417,30 @@ impl<'s> Toolbox<'s> {
     ) -> Built {
         let Some(compile) = &suite.compile else {
             let files = self.stored(&input.files);
-            return Built { messages: String::new(), figures: None, files, is_doubtful: false };
+            return Built {
+                messages: String::new(),
+                figures: None,
+                files,
+                is_doubtful: false,
+            };
         };
-        let prepared = match suite.prepare.as_ref().map(|prepare| self.prepared(suite, prepare, tools)).transpose() {
+        let prepared = match suite
+            .prepare
+            .as_ref()
+            .map(|prepare| self.prepared(suite, prepare, tools))
+            .transpose()
+        {
             Ok(prepared) => prepared,
             Err(why) => return Built::failed(why),
         };
         let source = match self.stored(&input.files) {
             Ok(source) => source,
-            Err(error) => return Built { files: Err(error), ..Built::failed(String::new()) },
+            Err(error) => {
+                return Built {
+                    files: Err(error),
+                    ..Built::failed(String::new())
+                };
+            }
         };
         let mut values = values(suite, tools);
         values.set("executable", format!("{OUTPUT}/{EXECUTABLE}"));
@@ -376,7 +448,13 @@ impl<'s> Toolbox<'s> {
         if let (Some(linking), Some(link)) = (&suite.linking, link) {
             values.set_linking(linking.arguments(link));
         }
-        values.set_sources(input.compiled.iter().map(|name| sources::argument(name)).collect());
+        values.set_sources(
+            input
+                .compiled
+                .iter()
+                .map(|name| sources::argument(name))
+                .collect(),
+        );
         let mut shown = vec![(source.directory.path(), SOURCE)];
         shown.extend(prepared.iter().map(|prepared| (prepared.path(), PREPARED)));
         let mut built = match self.job(compile, tools, values, &shown, options) {
@@ -390,18 +468,47 @@ impl<'s> Toolbox<'s> {
     }
 
     /// What is made once for a version of the tools.
-    fn prepared(&self, suite: &Suite, prepare: &Compile, tools: &Tools) -> Result<Arc<TempDir>, String> {
+    fn prepared(
+        &self,
+        suite: &Suite,
+        prepare: &Compile,
+        tools: &Tools,
+    ) -> Result<Arc<TempDir>, String> {
         self.prepared.get(&suite.name, || {
-            let key = Keying::new().with("prepared").with(&suite.text).with(&suite.name).with(&tools.identity).key();
+            let key = Keying::new()
+                .with("prepared")
+                .with(&suite.text)
+                .with(&suite.name)
+                .with(&tools.identity)
+                .key();
             let files = match self.cache.get(&key, || self.store().ok()) {
                 Some(entry) => entry.files,
                 None => {
-                    let job = self.job(prepare, tools, values(suite, tools), &[], &Options::default())?;
-                    let Built { messages, figures, files, .. } = self.run(&job);
+                    let job = self.job(
+                        prepare,
+                        tools,
+                        values(suite, tools),
+                        &[],
+                        &Options::default(),
+                    )?;
+                    let Built {
+                        messages,
+                        figures,
+                        files,
+                        ..
+                    } = self.run(&job);
                     let files = files.map_err(|error| {
-                        format!("{} could not be prepared: {}", suite.title, with_first_line(&error, &messages))
+                        format!(
+                            "{} could not be prepared: {}",
+                            suite.title,
+                            with_first_line(&error, &messages)
+                        )
                     })?;
-                    let entry = Entry { messages, figures, files };
+                    let entry = Entry {
+                        messages,
+                        figures,
+                        files,
+                    };
                     self.cache.put(&key, &entry);
                     entry.files
                 }
@@ -434,8 +541,18 @@ impl<'s> Toolbox<'s> {
         for (directory, at) in shown {
             world = world.read_only(directory, at);
         }
-        let mut env = vec![("PATH".into(), tools::SEARCH_PATH.into()), ("LC_ALL".into(), "C.UTF-8".into())];
-        set(&mut env, compile.surroundings.env.iter().map(|(name, value)| (name.into(), values.fill(value))));
+        let mut env = vec![
+            ("PATH".into(), tools::SEARCH_PATH.into()),
+            ("LC_ALL".into(), "C.UTF-8".into()),
+        ];
+        set(
+            &mut env,
+            compile
+                .surroundings
+                .env
+                .iter()
+                .map(|(name, value)| (name.into(), values.fill(value))),
+        );
         Ok(Job {
             world,
             command: values.fill_all(&compile.command),
@@ -444,7 +561,9 @@ impl<'s> Toolbox<'s> {
             cpus: options.cpus.clone(),
             limits: build::Limits {
                 cpu_time: options.cpu_time.unwrap_or(compile.cpu_time),
-                memory: self.holds_memory(compile.surroundings.address_space).then_some(memory),
+                memory: self
+                    .holds_memory(compile.surroundings.address_space)
+                    .then_some(memory),
                 output,
                 little_room: output < wanted,
                 processes: compile.processes,
@@ -478,14 +597,24 @@ impl<'s> Toolbox<'s> {
         let directory = files.directory;
         let world = world::world(&run.surroundings, &tools.roots).map_err(CompileError::Judge)?;
         let mut env = vec![("PATH".into(), tools::SEARCH_PATH.into())];
-        set(&mut env, run.surroundings.env.iter().map(|(name, value)| (name.into(), values.fill(value))));
+        set(
+            &mut env,
+            run.surroundings
+                .env
+                .iter()
+                .map(|(name, value)| (name.into(), values.fill(value))),
+        );
         Ok(Executable {
             world: world.read_only(directory.path(), PROGRAM),
             argv: values.fill_all(&run.command),
             env,
             current_dir: PROGRAM.into(),
             processes: run.processes,
-            memory: if self.holds_memory(run.surroundings.address_space) { run.memory } else { u64::MAX },
+            memory: if self.holds_memory(run.surroundings.address_space) {
+                run.memory
+            } else {
+                u64::MAX
+            },
             suite: suite.name.clone(),
             files: Arc::new(directory),
         })
@@ -497,7 +626,9 @@ impl<'s> Toolbox<'s> {
         let store = Store::new(ids).map_err(|error| error.to_string())?;
         match tools::closed(store.path(), ids) {
             None => Ok(store),
-            Some(why) => Err(format!("{why}, which is the sandbox's; set TMPDIR to a directory that all can reach")),
+            Some(why) => Err(format!(
+                "{why}, which is the sandbox's; set TMPDIR to a directory that all can reach"
+            )),
         }
     }
 
@@ -506,7 +637,9 @@ impl<'s> Toolbox<'s> {
         let mut store = self.store().map_err(CompileError::Judge)?;
         match store.add_all(files) {
             Ok(()) => Ok(store.finish()),
-            Err(error @ StoreError::Name { .. }) => Err(CompileError::Refused(format!("a source: {error}"))),
+            Err(error @ StoreError::Name { .. }) => {
+                Err(CompileError::Refused(format!("a source: {error}")))
+            }
             Err(error) => Err(CompileError::Judge(error.to_string())),
         }
     }
@@ -515,21 +648,45 @@ impl<'s> Toolbox<'s> {
 impl Input {
     fn new(files: &[File], suite: &Suite, options: &Options) -> Result<Input, String> {
         let compiled = sources::compiled(files, suite);
-        let main = sources::main_source(&compiled, suite, options.main.as_deref())
-            .ok_or_else(|| format!("there is nothing to compile as {}: all sources are headers", suite.title))?;
-        if compiled.iter().map(|name| name.as_os_str().len() + size_of::<usize>()).sum::<usize>() > MOST_ARGUMENT_BYTES
+        let main =
+            sources::main_source(&compiled, suite, options.main.as_deref()).ok_or_else(|| {
+                format!(
+                    "there is nothing to compile as {}: all sources are headers",
+                    suite.title
+                )
+            })?;
+        if compiled
+            .iter()
+            .map(|name| name.as_os_str().len() + size_of::<usize>())
+            .sum::<usize>()
+            > MOST_ARGUMENT_BYTES
         {
-            return Err(format!("the names of {} sources are too long for one command", compiled.len()));
+            return Err(format!(
+                "the names of {} sources are too long for one command",
+                compiled.len()
+            ));
         }
-        let (main, compiled) = (main.to_owned(), compiled.into_iter().map(Path::to_owned).collect());
-        Ok(Input { files: files.to_vec(), compiled, main })
+        let (main, compiled) = (
+            main.to_owned(),
+            compiled.into_iter().map(Path::to_owned).collect(),
+        );
+        Ok(Input {
+            files: files.to_vec(),
+            compiled,
+            main,
+        })
     }
 }
 
 impl Compilation {
     /// Nothing was compiled.
     pub(crate) fn none(why: CompileError) -> Compilation {
-        Compilation { messages: String::new(), from_cache: false, figures: None, result: Err(why) }
+        Compilation {
+            messages: String::new(),
+            from_cache: false,
+            figures: None,
+            result: Err(why),
+        }
     }
 }
 
@@ -563,20 +720,33 @@ fn set(env: &mut Vec<(OsString, OsString)>, more: impl Iterator<Item = (OsString
 
 /// All that a program is made of.
 fn key(suite: &Suite, tools: &Tools, input: &Input, options: &Options, link: Option<Link>) -> Key {
-    let mut keying = Keying::new().with("program").with(&suite.text).with(&suite.name).with(&tools.identity);
-    keying = keying.with(format!("{:?} {:?} {:?}", options.cpu_time, options.memory, options.output));
+    let mut keying = Keying::new()
+        .with("program")
+        .with(&suite.text)
+        .with(&suite.name)
+        .with(&tools.identity);
+    keying = keying.with(format!(
+        "{:?} {:?} {:?}",
+        options.cpu_time, options.memory, options.output
+    ));
     keying = keying.with(link.map_or_else(String::new, |link| link.to_string()));
     keying = keying.with(input.main.as_os_str().as_encoded_bytes());
     for file in &input.files {
-        keying =
-            keying.with(file.name.as_os_str().as_encoded_bytes()).with([u8::from(file.executable)]).with(&file.bytes);
+        keying = keying
+            .with(file.name.as_os_str().as_encoded_bytes())
+            .with([u8::from(file.executable)])
+            .with(&file.bytes);
     }
     keying.key()
 }
 
 fn example(suite: &Suite) -> [File; 1] {
     let crate::suite::Example { file, source } = &suite.example;
-    [File { name: file.into(), executable: false, bytes: source.as_bytes().to_vec() }]
+    [File {
+        name: file.into(),
+        executable: false,
+        bytes: source.as_bytes().to_vec(),
+    }]
 }
 
 fn with_first_line(error: &CompileError, messages: &str) -> String {
@@ -590,7 +760,8 @@ fn with_first_line(error: &CompileError, messages: &str) -> String {
 fn check_program(suite: &Suite, files: Stored) -> Result<Stored, CompileError> {
     let why = match suite.own_program() {
         Some(EXECUTABLE) if !files.has_executable(Path::new(EXECUTABLE)) => {
-            "the compiler made no program; if there are several sources, call the main one main".to_owned()
+            "the compiler made no program; if there are several sources, call the main one main"
+                .to_owned()
         }
         Some(name) if !files.has_executable(Path::new(name)) => {
             format!("there is no executable file {name} when all is built")
@@ -601,13 +772,23 @@ fn check_program(suite: &Suite, files: Stored) -> Result<Stored, CompileError> {
 }
 
 /// The class to be started, of those that have a main method.
-fn main_class(files: &Stored, suite: &Suite, input: &Input, options: &Options) -> Result<String, CompileError> {
+fn main_class(
+    files: &Stored,
+    suite: &Suite,
+    input: &Input,
+    options: &Options,
+) -> Result<String, CompileError> {
     let mut mains: Vec<class::Main> = Vec::new();
     for file in &files.files {
-        let is_class = file.name.extension().is_some_and(|extension| extension == "class");
+        let is_class = file
+            .name
+            .extension()
+            .is_some_and(|extension| extension == "class");
         if is_class && file.length <= class::MOST_BYTES {
-            let bytes = std::fs::read(files.directory.path().join(&file.name))
-                .map_err(|error| CompileError::Judge(format!("cannot read what was compiled: {error}")))?;
+            let bytes =
+                std::fs::read(files.directory.path().join(&file.name)).map_err(|error| {
+                    CompileError::Judge(format!("cannot read what was compiled: {error}"))
+                })?;
             mains.extend(class::main_class(&bytes));
         }
     }
@@ -626,20 +807,34 @@ fn choose_main_class(
     }
     mains.sort();
     let called = |wanted: &str| {
-        let is = |main: &&class::Main| main.class == wanted || main.class.rsplit('.').next() == Some(wanted);
+        let is = |main: &&class::Main| {
+            main.class == wanted || main.class.rsplit('.').next() == Some(wanted)
+        };
         mains.iter().find(is)
     };
     let by_name = || {
-        let source = input.main.file_stem().and_then(|stem| stem.to_str()).into_iter();
+        let source = input
+            .main
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .into_iter();
         let names = suite.sources.main.iter().map(String::as_str).chain(source);
-        options.main.as_deref().into_iter().chain(names).find_map(called)
+        options
+            .main
+            .as_deref()
+            .into_iter()
+            .chain(names)
+            .find_map(called)
     };
     match &mains[..] {
         [] => Err("no class has a main method".to_owned()),
         [one] => Ok(one.class.clone()),
         several => by_name().map(|main| main.class.clone()).ok_or_else(|| {
             let names: Vec<&str> = several.iter().map(|main| main.class.as_str()).collect();
-            format!("several classes have a main method ({}); name the one to be started Main", names.join(", "))
+            format!(
+                "several classes have a main method ({}); name the one to be started Main",
+                names.join(", ")
+            )
         }),
     }
 }

@@ -27,15 +27,25 @@ pub(super) enum Unusable {
 /// Puts the regular files of an archive into a directory. `most`: bytes that they may have together.
 pub(super) fn unpack(archive: impl Read, mut store: Store, most: u64) -> Result<Stored, Unusable> {
     let refused = |why: String| Err(Unusable::Refused(why));
-    let unreadable = |error: io::Error| Unusable::Refused(format!("what the compilation left cannot be read: {error}"));
+    let unreadable = |error: io::Error| {
+        Unusable::Refused(format!("what the compilation left cannot be read: {error}"))
+    };
     let allowance = Cell::new(MOST_HEADER_BYTES);
     let mut left = most;
     let mut entries: u64 = 0;
-    for entry in tar::Archive::new(Allowed { from: archive, left: &allowance }).entries().map_err(unreadable)? {
+    for entry in tar::Archive::new(Allowed {
+        from: archive,
+        left: &allowance,
+    })
+    .entries()
+    .map_err(unreadable)?
+    {
         let mut entry = entry.map_err(unreadable)?;
         entries += 1;
         if entries > MOST_ENTRIES {
-            return refused(format!("the compilation left more than {MOST_ENTRIES} files"));
+            return refused(format!(
+                "the compilation left more than {MOST_ENTRIES} files"
+            ));
         }
         let name = plain(&entry.path().map_err(unreadable)?);
         let kind = entry.header().entry_type();
@@ -54,17 +64,27 @@ pub(super) fn unpack(archive: impl Read, mut store: Store, most: u64) -> Result<
             EntryType::Link => {
                 let target = plain(&entry.link_name().map_err(unreadable)?.unwrap_or_default());
                 match store.add_copy(&name, &target, left) {
-                    Ok(None) => return refused(format!("the compilation left {name:?}, which is a link to nothing")),
+                    Ok(None) => {
+                        return refused(format!(
+                            "the compilation left {name:?}, which is a link to nothing"
+                        ));
+                    }
                     Ok(Some(length)) => Ok(length),
                     Err(error) => Err(error),
                 }
             }
-            _ => return refused(format!("the compilation left {name:?}, which is not a regular file")),
+            _ => {
+                return refused(format!(
+                    "the compilation left {name:?}, which is not a regular file"
+                ));
+            }
         };
         match stored {
             Ok(length) => left -= length,
             Err(StoreError::TooLarge(_)) => return Err(Unusable::TooMuch),
-            Err(error @ StoreError::Name { .. }) => return refused(format!("the compilation left a file: {error}")),
+            Err(error @ StoreError::Name { .. }) => {
+                return refused(format!("the compilation left a file: {error}"));
+            }
             Err(StoreError::Source(error)) => return Err(unreadable(error)),
             Err(error @ StoreError::Host { .. }) => return Err(Unusable::Host(error.to_string())),
         }
@@ -74,7 +94,9 @@ pub(super) fn unpack(archive: impl Read, mut store: Store, most: u64) -> Result<
 }
 
 fn plain(path: &Path) -> PathBuf {
-    path.components().filter(|part| !matches!(part, Component::CurDir)).collect()
+    path.components()
+        .filter(|part| !matches!(part, Component::CurDir))
+        .collect()
 }
 
 /// Reads no more than is allowed at the time.
@@ -89,7 +111,9 @@ impl<R: Read> Read for Allowed<'_, R> {
         if left == 0 && !buffer.is_empty() {
             return Err(io::Error::other("its headers are too long"));
         }
-        let length = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let length = buffer
+            .len()
+            .min(usize::try_from(left).unwrap_or(usize::MAX));
         let read = self.from.read(&mut buffer[..length])?;
         self.left.set(left - read as u64);
         Ok(read)
@@ -115,13 +139,18 @@ mod tests {
             // `set_path` refuses what a hostile archive has.
             header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
             header.set_cksum();
-            builder.append(&header, if link { "" } else { *content }.as_bytes()).unwrap();
+            builder
+                .append(&header, if link { "" } else { *content }.as_bytes())
+                .unwrap();
         }
         builder.into_inner().unwrap()
     }
 
     fn unpack(archive: &[u8], most: u64) -> Result<Stored, Unusable> {
-        let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let ids = (
+            rustix::process::geteuid().as_raw(),
+            rustix::process::getegid().as_raw(),
+        );
         super::unpack(archive, Store::new(ids).unwrap(), most)
     }
 
@@ -135,15 +164,26 @@ mod tests {
         ]);
         let stored = unpack(&all, 6).unwrap();
         let content = |name: &str| std::fs::read(stored.directory.path().join(name)).unwrap();
-        assert_eq!((content("a"), content("d/b"), content("c")), (b"xyz".to_vec(), Vec::new(), b"xyz".to_vec()));
-        assert!(["a", "d/b", "c"].iter().all(|name| stored.has_executable(Path::new(name))));
+        assert_eq!(
+            (content("a"), content("d/b"), content("c")),
+            (b"xyz".to_vec(), Vec::new(), b"xyz".to_vec())
+        );
+        assert!(
+            ["a", "d/b", "c"]
+                .iter()
+                .all(|name| stored.has_executable(Path::new(name)))
+        );
         assert!(matches!(unpack(&all, 5), Err(Unusable::TooMuch)));
     }
 
     #[test]
     fn unpack_hostile_archive_refuses_it() {
         let why = |name, kind, content| {
-            unpack(&archive(&[("a", EntryType::Regular, "xyz"), (name, kind, content)]), 5).unwrap_err()
+            unpack(
+                &archive(&[("a", EntryType::Regular, "xyz"), (name, kind, content)]),
+                5,
+            )
+            .unwrap_err()
         };
         for (name, kind, content) in [
             ("../x", EntryType::Regular, ""),
@@ -158,12 +198,21 @@ mod tests {
             let error = why(name, kind, content);
             assert!(matches!(error, Unusable::Refused(_)), "{name}: {error:?}");
         }
-        for (name, kind, content) in [("b", EntryType::Regular, "xyz"), ("l", EntryType::Link, "a")] {
-            assert!(matches!(why(name, kind, content), Unusable::TooMuch), "{name}");
+        for (name, kind, content) in [
+            ("b", EntryType::Regular, "xyz"),
+            ("l", EntryType::Link, "a"),
+        ] {
+            assert!(
+                matches!(why(name, kind, content), Unusable::TooMuch),
+                "{name}"
+            );
         }
         assert!(matches!(unpack(b"garbage", 5), Err(Unusable::Refused(_))));
         let whole = archive(&[("a", EntryType::Regular, "xyz")]);
-        assert!(matches!(unpack(&whole[..514], 5), Err(Unusable::Refused(_))));
+        assert!(matches!(
+            unpack(&whole[..514], 5),
+            Err(Unusable::Refused(_))
+        ));
     }
 
     #[test]
@@ -173,7 +222,10 @@ mod tests {
         header.set_size(8 << 30);
         header.set_cksum();
         let mut endless = header.as_bytes().chain(io::repeat(b'x').take(1 << 30));
-        let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let ids = (
+            rustix::process::geteuid().as_raw(),
+            rustix::process::getegid().as_raw(),
+        );
         let result = super::unpack(&mut endless, Store::new(ids).unwrap(), 1 << 40);
         assert!(matches!(result, Err(Unusable::Refused(_))), "{result:?}");
         assert!(endless.into_inner().1.limit() > (1 << 30) - (1 << 20));

@@ -78,10 +78,18 @@ impl std::fmt::Display for Availability {
             Availability::Available { version } => f.write_str(version),
             Availability::Missing { program, .. } => write!(f, "{program} is not installed"),
             Availability::Unreachable { program, why, .. } => {
-                write!(f, "{} is out of the sandbox's reach: {why}", program.display())
+                write!(
+                    f,
+                    "{} is out of the sandbox's reach: {why}",
+                    program.display()
+                )
             }
             Availability::Broken { program, said, .. } => {
-                write!(f, "{} does not work in the sandbox: {said}", program.display())
+                write!(
+                    f,
+                    "{} does not work in the sandbox: {said}",
+                    program.display()
+                )
             }
         }
     }
@@ -102,13 +110,27 @@ pub(super) struct Tools {
 
 /// Finds all tools of the suite.
 pub(super) fn find(supervisor: &Supervisor, suite: &Suite) -> Result<Tools, Availability> {
-    let mut all = Tools { paths: BTreeMap::new(), roots: Vec::new(), version: String::new(), identity: String::new() };
+    let mut all = Tools {
+        paths: BTreeMap::new(),
+        roots: Vec::new(),
+        version: String::new(),
+        identity: String::new(),
+    };
     for tool in &suite.tools {
         let found = find_one(supervisor, suite, tool)?;
         if all.version.is_empty() {
-            all.version = found.version.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("?").to_owned();
+            all.version = found
+                .version
+                .lines()
+                .map(str::trim)
+                .find(|line| !line.is_empty())
+                .unwrap_or("?")
+                .to_owned();
         }
-        all.identity.push_str(&format!("{:?}\n{}\n{}\n", found.path, found.stamp, found.version));
+        all.identity.push_str(&format!(
+            "{:?}\n{}\n{}\n",
+            found.path, found.stamp, found.version
+        ));
         all.paths.insert(tool.program.clone(), found.path);
         if let Some(root) = found.root.filter(|root| !all.roots.contains(root)) {
             all.roots.push(root);
@@ -149,22 +171,38 @@ fn candidates(tool: &Tool) -> Vec<PathBuf> {
     let places: Vec<PathBuf> = if tool.program.starts_with('/') {
         vec![PathBuf::from(&tool.program)]
     } else {
-        let of_system = DIRECTORIES.iter().map(PathBuf::from).chain(tool.directories.iter().map(PathBuf::from));
+        let of_system = DIRECTORIES
+            .iter()
+            .map(PathBuf::from)
+            .chain(tool.directories.iter().map(PathBuf::from));
         let all = of_system.chain(std::env::split_paths(&path));
-        all.filter(|directory| directory.is_absolute()).map(|directory| directory.join(&tool.program)).collect()
+        all.filter(|directory| directory.is_absolute())
+            .map(|directory| directory.join(&tool.program))
+            .collect()
     };
     let mut seen = Vec::new();
-    let executable = |path: &PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.mode() & 0o111 != 0);
+    let executable = |path: &PathBuf| {
+        path.metadata()
+            .is_ok_and(|file| file.is_file() && file.mode() & 0o111 != 0)
+    };
     let mut new = |path: &PathBuf| {
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         let new = !seen.contains(&real);
         seen.push(real);
         new
     };
-    places.into_iter().filter(|path| executable(path) && new(path)).collect()
+    places
+        .into_iter()
+        .filter(|path| executable(path) && new(path))
+        .collect()
 }
 
-fn try_one(supervisor: &Supervisor, suite: &Suite, tool: &Tool, candidate: &Path) -> Result<Found, Availability> {
+fn try_one(
+    supervisor: &Supervisor,
+    suite: &Suite,
+    tool: &Tool,
+    candidate: &Path,
+) -> Result<Found, Availability> {
     let unreachable = |why: String| Availability::Unreachable {
         program: candidate.to_owned(),
         why,
@@ -183,14 +221,25 @@ fn try_one(supervisor: &Supervisor, suite: &Suite, tool: &Tool, candidate: &Path
         said,
         remedy: "millibox doctor".to_owned(),
     };
-    let real = candidate.canonicalize().map_err(|error| broken(error.to_string()))?;
+    let real = candidate
+        .canonicalize()
+        .map_err(|error| broken(error.to_string()))?;
     let (path, root) = if in_system(&real) {
         // As it was found, where that can be seen: some programs look at the name they are called by.
-        (if in_system(candidate) { candidate.to_owned() } else { real.clone() }, None)
+        (
+            if in_system(candidate) {
+                candidate.to_owned()
+            } else {
+                real.clone()
+            },
+            None,
+        )
     } else {
-        installation(tool, candidate, &real).map_err(|why| match closed(&real, supervisor.ids()) {
-            Some(closed) => unreachable(closed),
-            None => broken(why),
+        installation(tool, candidate, &real).map_err(|why| {
+            match closed(&real, supervisor.ids()) {
+                Some(closed) => unreachable(closed),
+                None => broken(why),
+            }
         })?
     };
     let roots: Vec<PathBuf> = root.iter().cloned().collect();
@@ -199,7 +248,11 @@ fn try_one(supervisor: &Supervisor, suite: &Suite, tool: &Tool, candidate: &Path
         .env("PATH", SEARCH_PATH)
         .world(&world(&surroundings(suite), &roots).map_err(&helpless)?)
         .real_time_limit(PATIENCE);
-    for (name, value) in suite.compile.iter().flat_map(|compile| &compile.surroundings.env) {
+    for (name, value) in suite
+        .compile
+        .iter()
+        .flat_map(|compile| &compile.surroundings.env)
+    {
         request = request.env(name, value);
     }
     let captured = captured::run(supervisor, request, b"", 1 << 16).map_err(&helpless)?;
@@ -209,22 +262,35 @@ fn try_one(supervisor: &Supervisor, suite: &Suite, tool: &Tool, candidate: &Path
         Outcome::Exited(0) => {}
         // Our user may be allowed more than the sandbox's: then this is all that is wrong.
         Outcome::NotStarted(error) => {
-            return Err(match closed(root.as_deref().unwrap_or(&path), supervisor.ids()) {
-                Some(why) => unreachable(why),
-                None if refused(error) => unreachable(error.to_string()),
-                None if error.step == Step::Exec => broken(error.to_string()),
-                None => helpless(error.to_string()),
-            });
+            return Err(
+                match closed(root.as_deref().unwrap_or(&path), supervisor.ids()) {
+                    Some(why) => unreachable(why),
+                    None if refused(error) => unreachable(error.to_string()),
+                    None if error.step == Step::Exec => broken(error.to_string()),
+                    None => helpless(error.to_string()),
+                },
+            );
         }
         Outcome::SandboxError(error) => return Err(helpless(error.to_string())),
         _ if said.is_empty() => return Err(broken(captured.result.to_string())),
-        _ => return Err(broken(format!("{}: {}", captured.result, said.lines().next().unwrap_or_default()))),
+        _ => {
+            return Err(broken(format!(
+                "{}: {}",
+                captured.result,
+                said.lines().next().unwrap_or_default()
+            )));
+        }
     }
     let stamp = match path.metadata() {
         Ok(file) => format!("{} {} {}", file.size(), file.mtime(), file.mtime_nsec()),
         Err(error) => return Err(broken(error.to_string())),
     };
-    Ok(Found { path, root, version: said, stamp })
+    Ok(Found {
+        path,
+        root,
+        version: said,
+        stamp,
+    })
 }
 
 fn refused(error: &RunError) -> bool {
@@ -233,18 +299,29 @@ fn refused(error: &RunError) -> bool {
 
 /// What a tool sees when it is asked for its version: all that it sees at its work.
 fn surroundings(suite: &Suite) -> Surroundings {
-    let mut all = Surroundings { proc: true, scratch: 16 << 20, seccomp: "default".to_owned(), ..Default::default() };
+    let mut all = Surroundings {
+        proc: true,
+        scratch: 16 << 20,
+        seccomp: "default".to_owned(),
+        ..Default::default()
+    };
     if let Some(compile) = &suite.compile {
-        all.mounts.extend(compile.surroundings.mounts.iter().cloned());
+        all.mounts
+            .extend(compile.surroundings.mounts.iter().cloned());
     }
-    all.mounts.extend(suite.run.surroundings.mounts.iter().cloned());
+    all.mounts
+        .extend(suite.run.surroundings.mounts.iter().cloned());
     all.mounts.sort();
     all.mounts.dedup();
     all
 }
 
 /// The executable of a tool outside of the system's directories, and what must be bound for it.
-fn installation(tool: &Tool, candidate: &Path, real: &Path) -> Result<(PathBuf, Option<PathBuf>), String> {
+fn installation(
+    tool: &Tool,
+    candidate: &Path,
+    real: &Path,
+) -> Result<(PathBuf, Option<PathBuf>), String> {
     let root = match &tool.root {
         Root::Alone => return Ok((real.to_owned(), Some(real.to_owned()))),
         Root::Above(levels) => real
@@ -255,18 +332,34 @@ fn installation(tool: &Tool, candidate: &Path, real: &Path) -> Result<(PathBuf, 
         Root::Printed(arguments) => {
             let printed = ask(candidate, arguments)?;
             let root = PathBuf::from(&printed);
-            root.canonicalize().map_err(|error| format!("it says that it is installed in {printed:?}: {error}"))?
+            root.canonicalize()
+                .map_err(|error| format!("it says that it is installed in {printed:?}: {error}"))?
         }
     };
     // Not to show the sandbox more than was meant.
-    let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
+    let home = std::env::var_os("HOME")
+        .map(PathBuf::from)
+        .and_then(|home| home.canonicalize().ok());
     if root.iter().count() < 3 || home.is_some_and(|home| home.starts_with(&root)) {
-        return Err(format!("its installation {} is too much to be shown to strangers", root.display()));
+        return Err(format!(
+            "its installation {} is too much to be shown to strangers",
+            root.display()
+        ));
     }
-    let inside = root.join("bin").join(tool.program.rsplit('/').next().unwrap_or_default());
-    let path = if inside.is_file() { inside } else { real.to_owned() };
+    let inside = root
+        .join("bin")
+        .join(tool.program.rsplit('/').next().unwrap_or_default());
+    let path = if inside.is_file() {
+        inside
+    } else {
+        real.to_owned()
+    };
     if !path.starts_with(&root) && !in_system(&path) {
-        return Err(format!("{} is not in its installation {}", path.display(), root.display()));
+        return Err(format!(
+            "{} is not in its installation {}",
+            path.display(),
+            root.display()
+        ));
     }
     let root = (!in_system(&root)).then_some(root);
     Ok((path, root))
@@ -274,7 +367,9 @@ fn installation(tool: &Tool, candidate: &Path, real: &Path) -> Result<(PathBuf, 
 
 /// What the tool prints, outside of the sandbox: it is the user's own, from their PATH.
 fn ask(program: &Path, arguments: &[String]) -> Result<String, String> {
-    let failed = |why: &dyn std::fmt::Display| format!("{} {}: {why}", program.display(), arguments.join(" "));
+    let failed = |why: &dyn std::fmt::Display| {
+        format!("{} {}: {why}", program.display(), arguments.join(" "))
+    };
     let mut child = Command::new(program)
         .args(arguments)
         .current_dir("/")
@@ -303,7 +398,9 @@ fn ask(program: &Path, arguments: &[String]) -> Result<String, String> {
     };
     match std::str::from_utf8(&printed[..length]).map(str::trim) {
         Ok(path) if status.success() && path.starts_with('/') => Ok(path.to_owned()),
-        Ok(text) if status.success() => Err(failed(&format!("it printed {text:?}, which is no path"))),
+        Ok(text) if status.success() => {
+            Err(failed(&format!("it printed {text:?}, which is no path")))
+        }
         _ => Err(failed(&status)),
     }
 }
@@ -322,7 +419,13 @@ pub(super) fn closed(path: &Path, (uid, gid): (u32, u32)) -> Option<String> {
             0
         };
         let closed = metadata.mode() >> shift & 1 == 0;
-        closed.then(|| format!("{} (mode {:o}) is closed to user {uid}", place.display(), metadata.mode() & 0o7777))
+        closed.then(|| {
+            format!(
+                "{} (mode {:o}) is closed to user {uid}",
+                place.display(),
+                metadata.mode() & 0o7777
+            )
+        })
     })
 }
 
@@ -336,12 +439,17 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let inner = directory.path().join("inner");
         std::fs::create_dir(&inner).unwrap();
-        let mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let mode = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap()
+        };
         mode(directory.path(), 0o755);
         mode(&inner, 0o700);
         let stranger = (directory.path().metadata().unwrap().uid() + 1, u32::MAX);
         let said = closed(&inner, stranger).unwrap();
-        assert!(said.starts_with(&inner.display().to_string()) && said.contains("mode 700"), "{said}");
+        assert!(
+            said.starts_with(&inner.display().to_string()) && said.contains("mode 700"),
+            "{said}"
+        );
         assert_eq!(closed(&inner, (stranger.0 - 1, u32::MAX)), None);
         mode(&inner, 0o711);
         assert_eq!(closed(&inner, stranger), None);
@@ -357,7 +465,10 @@ mod tests {
 
     #[test]
     fn a_home_is_not_shown() {
-        let Some(home) = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok()) else {
+        let Some(home) = std::env::var_os("HOME")
+            .map(PathBuf::from)
+            .and_then(|home| home.canonicalize().ok())
+        else {
             return;
         };
         let tool = |root| Tool {

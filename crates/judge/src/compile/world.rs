@@ -18,7 +18,13 @@ pub(super) const EXECUTABLE: &str = "program";
 const INODES: u64 = 20_000;
 
 /// Directories of libraries, for programs that need nothing else of the system.
-const LIBRARIES: [&str; 5] = ["/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib"];
+const LIBRARIES: [&str; 5] = [
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libx32",
+    "/usr/local/lib",
+];
 
 /// The system, what the suite names, the tools' installations.
 pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<World, String> {
@@ -55,13 +61,20 @@ pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<Wo
         }
     }
     if surroundings.proc {
-        world = world.mount(Mount::Proc { at: b"/proc".to_vec(), processes_only: true });
+        world = world.mount(Mount::Proc {
+            at: b"/proc".to_vec(),
+            processes_only: true,
+        });
     }
     Ok(world)
 }
 
 fn of_libraries(path: &Path) -> bool {
-    let top = path.iter().nth(1).and_then(OsStr::to_str).unwrap_or_default();
+    let top = path
+        .iter()
+        .nth(1)
+        .and_then(OsStr::to_str)
+        .unwrap_or_default();
     top.starts_with("lib") || top == "dev" || path == Path::new("/etc/ld.so.cache")
 }
 
@@ -79,5 +92,7 @@ pub(super) fn tmpfs(at: &str, size: u64) -> Mount {
 
 /// Whether the world of [`System::All`] shows the path (which has no symbolic links).
 pub(super) fn in_system(path: &Path) -> bool {
-    World::minimal().sources().any(|source| path.starts_with(source))
+    World::minimal()
+        .sources()
+        .any(|source| path.starts_with(source))
 }

@@ -35,22 +35,49 @@ pub(super) struct Conversation {
 
 /// Decides the verdict of a test.
 pub(super) fn decide(conversation: Conversation, limits: &Limits, mode: Mode) -> TestResult {
-    let Conversation { solution, interactor, answer, interactor_saw_end } = conversation;
+    let Conversation {
+        solution,
+        interactor,
+        answer,
+        interactor_saw_end,
+    } = conversation;
     let failure = judge_run(&solution, limits);
-    let never_ran = matches!(solution.outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_));
+    let never_ran = matches!(
+        solution.outcome,
+        Outcome::NotStarted(_) | Outcome::SandboxError(_)
+    );
     // A relay may deliver the solution's output long after the solution's end. There the
     // interactor's time begins when the judge, which moves the output, sees that end.
     let unaware = mode == Mode::Relay && !interactor_saw_end && solution.outcome != Outcome::Killed;
     let unaware = unaware || ended_unaware(&interactor, &solution);
     let overruled = answer.verdict != Verdict::Accepted && !never_ran && unaware;
-    let result = TestResult { run: Some(solution), checker: Some(interactor.figures), ..TestResult::judge_error("") };
+    let result = TestResult {
+        run: Some(solution),
+        checker: Some(interactor.figures),
+        ..TestResult::judge_error("")
+    };
     match failure {
         _ if answer.verdict == Verdict::JudgeError => {
-            let reason = answer.failure.map_or_else(String::new, |failure| format!("interactor: {failure}"));
-            TestResult { reason, comment: answer.comment, ..result }
+            let reason = answer
+                .failure
+                .map_or_else(String::new, |failure| format!("interactor: {failure}"));
+            TestResult {
+                reason,
+                comment: answer.comment,
+                ..result
+            }
         }
-        Some((verdict, reason)) if !overruled => TestResult { verdict, reason, ..result },
-        _ => TestResult { verdict: answer.verdict, comment: answer.comment, score: answer.points, ..result },
+        Some((verdict, reason)) if !overruled => TestResult {
+            verdict,
+            reason,
+            ..result
+        },
+        _ => TestResult {
+            verdict: answer.verdict,
+            comment: answer.comment,
+            score: answer.points,
+            ..result
+        },
     }
 }
 
@@ -58,7 +85,9 @@ pub(super) fn decide(conversation: Conversation, limits: &Limits, mode: Mode) ->
 fn ended_unaware(interactor: &RunResult, solution: &RunResult) -> bool {
     match (interactor.ended_ns, solution.ended_ns) {
         // The judge shows the solution's end after this time at the earliest.
-        (Some(interactor), Some(solution)) => interactor <= solution.saturating_add(END_GRACE.as_nanos() as u64),
+        (Some(interactor), Some(solution)) => {
+            interactor <= solution.saturating_add(END_GRACE.as_nanos() as u64)
+        }
         // A solution without an end time never started: its memory limit left no room for it, or
         // the judge killed it before.
         (Some(_), None) => solution.outcome == Outcome::Killed,
@@ -89,8 +118,18 @@ mod tests {
         decided(solution, answer, Mode::Direct, answer.1 >= MUCH_LATER)
     }
 
-    fn decided(solution: (Outcome, u64), answer: (Verdict, u64), mode: Mode, interactor_saw_end: bool) -> Verdict {
-        let parsed = Answer { verdict: answer.0, failure: None, comment: String::new(), points: None };
+    fn decided(
+        solution: (Outcome, u64),
+        answer: (Verdict, u64),
+        mode: Mode,
+        interactor_saw_end: bool,
+    ) -> Verdict {
+        let parsed = Answer {
+            verdict: answer.0,
+            failure: None,
+            comment: String::new(),
+            points: None,
+        };
         let conversation = Conversation {
             solution: run(solution.0, Some(solution.1)),
             interactor: run(Outcome::Exited(0), Some(answer.1)),
@@ -98,7 +137,13 @@ mod tests {
             interactor_saw_end,
         };
         let hour = Duration::from_secs(3600);
-        let limits = Limits { cpu_time: hour, real_time: hour, memory: 0, output: 0, processes: 0 };
+        let limits = Limits {
+            cpu_time: hour,
+            real_time: hour,
+            memory: 0,
+            output: 0,
+            processes: 0,
+        };
         decide(conversation, &limits, mode).verdict
     }
 
@@ -117,28 +162,53 @@ mod tests {
     fn decide_of_rejection_and_failure_takes_the_first_end() {
         use Verdict::{Accepted, WrongAnswer};
         for (outcome, failed) in failures() {
-            assert_eq!(verdict((outcome.clone(), FIRST), (WrongAnswer, MUCH_LATER)), failed);
-            assert_eq!(verdict((outcome.clone(), MUCH_LATER), (WrongAnswer, FIRST)), WrongAnswer);
+            assert_eq!(
+                verdict((outcome.clone(), FIRST), (WrongAnswer, MUCH_LATER)),
+                failed
+            );
+            assert_eq!(
+                verdict((outcome.clone(), MUCH_LATER), (WrongAnswer, FIRST)),
+                WrongAnswer
+            );
             // Within the grace period, the interactor judged what the solution wrote.
-            assert_eq!(verdict((outcome.clone(), FIRST), (WrongAnswer, FIRST + 1)), WrongAnswer);
+            assert_eq!(
+                verdict((outcome.clone(), FIRST), (WrongAnswer, FIRST + 1)),
+                WrongAnswer
+            );
             // A failed solution never passes.
             for ends in [(FIRST, MUCH_LATER), (MUCH_LATER, FIRST), (FIRST, FIRST)] {
-                assert_eq!(verdict((outcome.clone(), ends.0), (Accepted, ends.1)), failed);
+                assert_eq!(
+                    verdict((outcome.clone(), ends.0), (Accepted, ends.1)),
+                    failed
+                );
             }
         }
         for ends in [(FIRST, MUCH_LATER), (MUCH_LATER, FIRST)] {
             for answer in [Accepted, WrongAnswer] {
-                assert_eq!(verdict((Outcome::Exited(0), ends.0), (answer, ends.1)), answer);
+                assert_eq!(
+                    verdict((Outcome::Exited(0), ends.0), (answer, ends.1)),
+                    answer
+                );
             }
         }
     }
 
     #[test]
     fn decide_in_a_relay_counts_from_when_the_judge_sees_the_end() {
-        let late =
-            |mode, saw_end| decided((Outcome::Exited(1), FIRST), (Verdict::WrongAnswer, MUCH_LATER), mode, saw_end);
+        let late = |mode, saw_end| {
+            decided(
+                (Outcome::Exited(1), FIRST),
+                (Verdict::WrongAnswer, MUCH_LATER),
+                mode,
+                saw_end,
+            )
+        };
         assert_eq!(late(Mode::Relay, false), Verdict::WrongAnswer);
-        for (mode, saw_end) in [(Mode::Relay, true), (Mode::Direct, true), (Mode::Direct, false)] {
+        for (mode, saw_end) in [
+            (Mode::Relay, true),
+            (Mode::Direct, true),
+            (Mode::Direct, false),
+        ] {
             assert_eq!(late(mode, saw_end), Verdict::RunTimeError);
         }
     }
@@ -150,15 +220,30 @@ mod tests {
         all.extend([Outcome::Exited(0), Outcome::Killed]);
         for outcome in all {
             for ends in [(FIRST, MUCH_LATER), (MUCH_LATER, FIRST)] {
-                assert_eq!(verdict((outcome.clone(), ends.0), (Verdict::JudgeError, ends.1)), Verdict::JudgeError);
+                assert_eq!(
+                    verdict((outcome.clone(), ends.0), (Verdict::JudgeError, ends.1)),
+                    Verdict::JudgeError
+                );
             }
         }
         for outcome in [Outcome::NotStarted(error()), Outcome::SandboxError(error())] {
-            assert_eq!(verdict((outcome, MUCH_LATER), (Verdict::WrongAnswer, FIRST)), Verdict::JudgeError);
+            assert_eq!(
+                verdict((outcome, MUCH_LATER), (Verdict::WrongAnswer, FIRST)),
+                Verdict::JudgeError
+            );
         }
         // The judge kills a solution only after the interactor's verdict.
-        assert_eq!(verdict((Outcome::Killed, MUCH_LATER), (Verdict::WrongAnswer, FIRST)), Verdict::WrongAnswer);
-        assert_eq!(verdict((Outcome::Killed, MUCH_LATER), (Verdict::Accepted, FIRST)), Verdict::JudgeError);
-        assert_eq!(verdict((Outcome::Killed, FIRST), (Verdict::WrongAnswer, MUCH_LATER)), Verdict::JudgeError);
+        assert_eq!(
+            verdict((Outcome::Killed, MUCH_LATER), (Verdict::WrongAnswer, FIRST)),
+            Verdict::WrongAnswer
+        );
+        assert_eq!(
+            verdict((Outcome::Killed, MUCH_LATER), (Verdict::Accepted, FIRST)),
+            Verdict::JudgeError
+        );
+        assert_eq!(
+            verdict((Outcome::Killed, FIRST), (Verdict::WrongAnswer, MUCH_LATER)),
+            Verdict::JudgeError
+        );
     }
 }

@@ -81,8 +81,16 @@ impl Link {
         match mode {
             Mode::Direct => {
                 let (reader, writer) = (Arc::new(read), Arc::new(write));
-                let direct = Direct { read: reader.clone(), write: Some(writer.clone()), discards: false };
-                Ok(LinkEnds { reader, writer, link: Link::Direct(direct) })
+                let direct = Direct {
+                    read: reader.clone(),
+                    write: Some(writer.clone()),
+                    discards: false,
+                };
+                Ok(LinkEnds {
+                    reader,
+                    writer,
+                    link: Link::Direct(direct),
+                })
             }
             Mode::Relay => {
                 let (reader, to) = pipe()?;
@@ -97,7 +105,11 @@ impl Link {
                     left: limit,
                     over: false,
                 };
-                Ok(LinkEnds { reader: Arc::new(reader), writer: Arc::new(write), link: Link::Relay(relay) })
+                Ok(LinkEnds {
+                    reader: Arc::new(reader),
+                    writer: Arc::new(write),
+                    link: Link::Relay(relay),
+                })
             }
         }
     }
@@ -117,7 +129,10 @@ impl Link {
             Link::Direct(direct) => drain(&direct.read),
             Link::Relay(relay) => {
                 relay.discards = true;
-                let rest = relay.rest.take().or_else(|| relay.to.as_ref().and_then(duplicate_reader));
+                let rest = relay
+                    .rest
+                    .take()
+                    .or_else(|| relay.to.as_ref().and_then(duplicate_reader));
                 if let Some(rest) = rest {
                     drain(&rest);
                 }
@@ -165,8 +180,12 @@ impl Link {
     /// tells when the reader may see the end.
     pub fn propagate_end(&mut self, other: &Link, is_over: bool) {
         let Link::Relay(relay) = self else { return };
-        let keeps_running =
-            || relay.hung_up.is_some_and(|since| since.elapsed() >= LINGER_TIMEOUT) && other.has_reader();
+        let keeps_running = || {
+            relay
+                .hung_up
+                .is_some_and(|since| since.elapsed() >= LINGER_TIMEOUT)
+                && other.has_reader()
+        };
         let all_moved = relay.hung_up.is_some() || relay.over;
         if all_moved
             && (relay.writer_is_gone || (!is_over && keeps_running()))
@@ -180,9 +199,15 @@ impl Link {
     /// keeps running. `None`: nothing to wait for.
     pub fn linger_timeout(&self) -> Option<Duration> {
         match self {
-            Link::Relay(Relay { hung_up: Some(since), to: Some(_), .. }) => {
-                Some(LINGER_TIMEOUT.checked_sub(since.elapsed()).unwrap_or(LINGER_TIMEOUT))
-            }
+            Link::Relay(Relay {
+                hung_up: Some(since),
+                to: Some(_),
+                ..
+            }) => Some(
+                LINGER_TIMEOUT
+                    .checked_sub(since.elapsed())
+                    .unwrap_or(LINGER_TIMEOUT),
+            ),
             _ => None,
         }
     }
@@ -196,15 +221,25 @@ impl Link {
     pub fn is_over_limit_with_unmoved(&self) -> bool {
         match self {
             Link::Direct(_) => false,
-            Link::Relay(relay) => relay.over || relay.left.is_some_and(|left| waiting(&relay.from) > left),
+            Link::Relay(relay) => {
+                relay.over || relay.left.is_some_and(|left| waiting(&relay.from) > left)
+            }
         }
     }
 
     /// Whether a program has the reading end of `to` open.
     fn has_reader(&self) -> bool {
-        let Link::Relay(Relay { to: Some(to), .. }) = self else { return true };
+        let Link::Relay(Relay { to: Some(to), .. }) = self else {
+            return true;
+        };
         let mut ends = [PollFd::new(to, PollFlags::empty())];
-        let _ = poll(&mut ends, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+        let _ = poll(
+            &mut ends,
+            Some(&Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            }),
+        );
         !ends[0].revents().contains(PollFlags::ERR)
     }
 }
@@ -215,7 +250,9 @@ impl Relay {
         if self.hung_up.is_some() || self.over {
             return Ok(());
         }
-        let allowed = self.left.map_or(CHUNK_BYTES, |left| left.min(CHUNK_BYTES as u64) as usize);
+        let allowed = self
+            .left
+            .map_or(CHUNK_BYTES, |left| left.min(CHUNK_BYTES as u64) as usize);
         if allowed == 0 {
             self.over = waiting(&self.from) > 0;
             if !self.over && is_closed(&self.from) {
@@ -224,10 +261,16 @@ impl Relay {
             return Ok(());
         }
         let moved = match &self.to {
-            Some(to) if !self.discards => splice(&self.from, None, to, None, allowed, SpliceFlags::NONBLOCK),
+            Some(to) if !self.discards => {
+                splice(&self.from, None, to, None, allowed, SpliceFlags::NONBLOCK)
+            }
             _ => {
                 let discarded = discard(&self.from, allowed as u64)?;
-                if discarded == 0 && !is_closed(&self.from) { Err(Errno::AGAIN) } else { Ok(discarded as usize) }
+                if discarded == 0 && !is_closed(&self.from) {
+                    Err(Errno::AGAIN)
+                } else {
+                    Ok(discarded as usize)
+                }
             }
         };
         match moved {
@@ -268,7 +311,13 @@ fn waiting(pipe: &OwnedFd) -> u64 {
 /// Whether all writing ends of a pipe are closed.
 fn is_closed(read: &OwnedFd) -> bool {
     let mut ends = [PollFd::new(read, PollFlags::empty())];
-    let _ = poll(&mut ends, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    let _ = poll(
+        &mut ends,
+        Some(&Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        }),
+    );
     ends[0].revents().contains(PollFlags::HUP)
 }
 
@@ -281,7 +330,9 @@ fn duplicate_reader(write: &OwnedFd) -> Option<File> {
 /// Discards the whole content of a pipe at once. Another reader gets all bytes up to some position
 /// and none after it.
 fn drain(pipe: impl AsFd) {
-    let Ok(null) = File::options().write(true).open("/dev/null") else { return };
+    let Ok(null) = File::options().write(true).open("/dev/null") else {
+        return;
+    };
     while let Ok(1..) = splice(&pipe, None, &null, None, PIPE_BYTES, SpliceFlags::NONBLOCK) {}
 }
 

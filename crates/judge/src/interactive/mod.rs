@@ -65,7 +65,12 @@ pub use mode::Mode;
 ///
 /// A failure of the judge is a judge error that names the failure, never a verdict on the
 /// submission.
-pub fn judge(worker: &mut Worker<'_>, trial: &Trial<'_>, interactor: &Arc<OutputValidator>, mode: Mode) -> TestResult {
+pub fn judge(
+    worker: &mut Worker<'_>,
+    trial: &Trial<'_>,
+    interactor: &Arc<OutputValidator>,
+    mode: Mode,
+) -> TestResult {
     judge_pass(worker, trial, interactor, mode, None)
 }
 
@@ -79,7 +84,9 @@ pub(crate) fn judge_pass(
 ) -> TestResult {
     let played = match feedback {
         Some(feedback) => play(worker, trial, interactor, mode, feedback),
-        None => worker.feedback().and_then(|feedback| play(worker, trial, interactor, mode, &feedback)),
+        None => worker
+            .feedback()
+            .and_then(|feedback| play(worker, trial, interactor, mode, &feedback)),
     };
     match played {
         Ok(conversation) => decide::decide(conversation, trial.limits, mode),
@@ -95,20 +102,32 @@ fn play(
     feedback: &Feedback,
 ) -> Result<Conversation, JudgeFailure> {
     trial.check_hidden_files()?;
-    let Trial { executable, case, limits } = *trial;
+    let Trial {
+        executable,
+        case,
+        limits,
+    } = *trial;
     let (supervisor, cpus) = (worker.supervisor, worker.cpus.clone());
     let files = worker.files()?;
     let world = files.world(interactor);
     let input = files.show(interactor, case.input, "input")?;
-    let answer = case.answer.map(|answer| files.show(interactor, answer, "answer")).transpose()?;
+    let answer = case
+        .answer
+        .map(|answer| files.show(interactor, answer, "answer"))
+        .transpose()?;
     let report = memory_file()?;
-    let stderr = report.try_clone().map_err(|error| JudgeFailure::step(Step::DuplicateMemoryFile, error))?;
+    let stderr = report
+        .try_clone()
+        .map_err(|error| JudgeFailure::step(Step::DuplicateMemoryFile, error))?;
 
     let from_interactor = Link::make(mode, None)?;
     let from_solution = Link::make(mode, Some(limits.output))?;
     // The solution can keep the interactor busy until its own limits end it and its output is
     // drained.
-    let longest = limits.real_time.saturating_add(END_GRACE).saturating_add(DRAIN_TIMEOUT);
+    let longest = limits
+        .real_time
+        .saturating_add(END_GRACE)
+        .saturating_add(DRAIN_TIMEOUT);
     let interactor_limits = Limits {
         cpu_time: interactor.limits.cpu_time.saturating_add(longest),
         real_time: interactor.limits.real_time.saturating_add(longest),
@@ -117,7 +136,11 @@ fn play(
     let mut requests = [
         interactor
             .executable
-            .request_in(&world, &interactor_limits, &arguments(interactor, &case, input, answer)?)
+            .request_in(
+                &world,
+                &interactor_limits,
+                &arguments(interactor, &case, input, answer)?,
+            )
             .output_limit(interactor_limits.output)
             .stdin(from_solution.reader)
             .stdout(from_interactor.writer)
@@ -137,10 +160,23 @@ fn play(
     // Only the links may keep descriptors of the pipes.
     drop(requests);
     let watch = Watch::new(feedback, interactor_limits.output);
-    play::play(&handles, from_interactor.link, from_solution.link, watch, |run| {
-        // The interactor's standard output went to the solution.
-        interpret(interactor.convention, run, &interactor_limits, b"", &beginning(&report), feedback)
-    })
+    play::play(
+        &handles,
+        from_interactor.link,
+        from_solution.link,
+        watch,
+        |run| {
+            // The interactor's standard output went to the solution.
+            interpret(
+                interactor.convention,
+                run,
+                &interactor_limits,
+                b"",
+                &beginning(&report),
+                feedback,
+            )
+        },
+    )
 }
 
 /// The interactor's arguments. A Sim interactor gets the input alone, without flags.
@@ -154,12 +190,20 @@ fn arguments(
     let mut arguments = match interactor.convention {
         Convention::Sim => return Ok(vec![input]),
         Convention::Icpc => {
-            vec![input, answer.ok_or(JudgeFailure::NoAnswerForInteractor)?, feedback.into()]
+            vec![
+                input,
+                answer.ok_or(JudgeFailure::NoAnswerForInteractor)?,
+                feedback.into(),
+            ]
         }
         Convention::Testlib => {
             // testlib knows its arguments by their positions, so an absent answer needs a
             // substitute.
-            vec![input, (feedback + "output").into(), answer.unwrap_or_else(|| "/dev/null".into())]
+            vec![
+                input,
+                (feedback + "output").into(),
+                answer.unwrap_or_else(|| "/dev/null".into()),
+            ]
         }
     };
     arguments.extend(case.flags.iter().map(OsString::from));

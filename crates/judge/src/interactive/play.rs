@@ -40,7 +40,9 @@ pub(super) fn play(
             && let Some(run) = interactor.try_wait()?
             && let Some((watch, interpret)) = watching.take()
         {
-            let answer = watch.finish().map_or_else(|| interpret(&run), Answer::failed);
+            let answer = watch
+                .finish()
+                .map_or_else(|| interpret(&run), Answer::failed);
             if answer.verdict == Verdict::Accepted {
                 // The solution must still exit with 0. It may keep writing to a pipe without a
                 // reader, which must not kill it.
@@ -55,7 +57,11 @@ pub(super) fn play(
         if ended.is_none()
             && let Some(run) = solution.try_wait()?
         {
-            let grace = if run.outcome == Outcome::Exited(0) { Duration::ZERO } else { END_GRACE + CLOCK_SKEW };
+            let grace = if run.outcome == Outcome::Exited(0) {
+                Duration::ZERO
+            } else {
+                END_GRACE + CLOCK_SKEW
+            };
             show_end_at = Some(Instant::now() + grace);
             ended = Some(run);
         }
@@ -67,7 +73,10 @@ pub(super) fn play(
             interactor_saw_end = true;
             from_solution.close_writer();
             from_interactor.discard_output();
-            if ended.as_ref().is_some_and(|run| run.outcome != Outcome::Exited(0)) {
+            if ended
+                .as_ref()
+                .is_some_and(|run| run.outcome != Outcome::Exited(0))
+            {
                 drain_at = Some(Instant::now() + DRAIN_TIMEOUT);
             }
         }
@@ -95,8 +104,13 @@ pub(super) fn play(
         }
         watched.extend(from_interactor.poll_target());
         watched.extend(from_solution.poll_target());
-        let next = show_end_at.or(drain_at).map(|when| when.saturating_duration_since(Instant::now()));
-        let lingers = from_interactor.linger_timeout().into_iter().chain(from_solution.linger_timeout());
+        let next = show_end_at
+            .or(drain_at)
+            .map(|when| when.saturating_duration_since(Instant::now()));
+        let lingers = from_interactor
+            .linger_timeout()
+            .into_iter()
+            .chain(from_solution.linger_timeout());
         let watch_due = watching.is_some().then_some(WATCH_INTERVAL);
         let timeout = next.into_iter().chain(lingers).chain(watch_due).min();
         wait(&watched, timeout)?;
@@ -112,14 +126,25 @@ pub(super) fn play(
             }
             // `kill_for_output` may have changed the result.
             let solution = solution.wait()?;
-            Ok(Conversation { solution, interactor: interactor_run, answer, interactor_saw_end })
+            Ok(Conversation {
+                solution,
+                interactor: interactor_run,
+                answer,
+                interactor_saw_end,
+            })
         }
         _ => Err(JudgeFailure::ConversationCutShort),
     }
 }
 
-fn wait(watched: &[(BorrowedFd, PollFlags)], timeout: Option<Duration>) -> Result<(), JudgeFailure> {
-    let mut ready: Vec<PollFd> = watched.iter().map(|(fd, flags)| PollFd::from_borrowed_fd(*fd, *flags)).collect();
+fn wait(
+    watched: &[(BorrowedFd, PollFlags)],
+    timeout: Option<Duration>,
+) -> Result<(), JudgeFailure> {
+    let mut ready: Vec<PollFd> = watched
+        .iter()
+        .map(|(fd, flags)| PollFd::from_borrowed_fd(*fd, *flags))
+        .collect();
     let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
     match poll(&mut ready, timeout.as_ref()) {
         Ok(_) | Err(Errno::INTR) => Ok(()),

@@ -15,13 +15,24 @@ const MOST_FILES: usize = MOST_STORED + 1;
 ///
 /// # Errors
 /// There is nothing of that name, or it could be several.
-pub fn choose(problem: &Problem, named: &Path, language: Option<&str>) -> Result<Vec<Submission>, String> {
+pub fn choose(
+    problem: &Problem,
+    named: &Path,
+    language: Option<&str>,
+) -> Result<Vec<Submission>, String> {
     let of_package = |is: &dyn Fn(&Submission) -> bool| -> Vec<Submission> {
         let language = |mut submission: Submission| {
-            submission.program.language = language.map(str::to_owned).or(submission.program.language);
+            submission.program.language =
+                language.map(str::to_owned).or(submission.program.language);
             submission
         };
-        problem.submissions.iter().filter(|submission| is(submission)).cloned().map(language).collect()
+        problem
+            .submissions
+            .iter()
+            .filter(|submission| is(submission))
+            .cloned()
+            .map(language)
+            .collect()
     };
     let by_name = of_package(&|submission| Path::new(&submission.name).starts_with(named));
     // An empty path begins all others.
@@ -33,7 +44,11 @@ pub fn choose(problem: &Problem, named: &Path, language: Option<&str>) -> Result
     }
     if let Ok(path) = named.canonicalize() {
         let inside = |submission: &Submission| {
-            submission.program.path.canonicalize().is_ok_and(|program| program.starts_with(&path))
+            submission
+                .program
+                .path
+                .canonicalize()
+                .is_ok_and(|program| program.starts_with(&path))
         };
         let by_path = of_package(&inside);
         if !by_path.is_empty() {
@@ -50,17 +65,29 @@ pub fn choose(problem: &Problem, named: &Path, language: Option<&str>) -> Result
                 let folder = submission.name.split('/').next().unwrap_or_default();
                 [&*submission.name, file, folder]
             });
-            let meant = nearest(&named.to_string_lossy(), names).map(|near| format!("; did you mean {near}?"));
+            let meant = nearest(&named.to_string_lossy(), names)
+                .map(|near| format!("; did you mean {near}?"));
             Err(format!(
                 "there is no file or directory {}, and no submission of that name in {}{}",
                 named.display(),
-                problem.unpacked.as_ref().map_or(&*problem.directory, |unpacked| unpacked.archive()).display(),
+                problem
+                    .unpacked
+                    .as_ref()
+                    .map_or(&*problem.directory, |unpacked| unpacked.archive())
+                    .display(),
                 meant.unwrap_or_default()
             ))
         }
         _ => {
-            let names: Vec<&str> = by_file.iter().map(|submission| submission.name.as_str()).collect();
-            Err(format!("{} could be any of {}; say which", named.display(), names.join(", ")))
+            let names: Vec<&str> = by_file
+                .iter()
+                .map(|submission| submission.name.as_str())
+                .collect();
+            Err(format!(
+                "{} could be any of {}; say which",
+                named.display(),
+                names.join(", ")
+            ))
         }
     }
 }
@@ -71,11 +98,17 @@ fn outside(path: &Path, language: Option<&str>) -> Result<Submission, String> {
         gather(path, &mut sources, 0).map_err(|why| format!("{}: {why}", path.display()))?;
         sources.sort();
         if sources.is_empty() {
-            return Err(format!("{}: a directory without files is no submission", path.display()));
+            return Err(format!(
+                "{}: a directory without files is no submission",
+                path.display()
+            ));
         }
     } else if !path.is_file() {
         // Whoever opens a FIFO may wait for ever.
-        return Err(format!("{}: neither a regular file nor a directory, so no submission", path.display()));
+        return Err(format!(
+            "{}: neither a regular file nor a directory, so no submission",
+            path.display()
+        ));
     } else {
         sources.push(path.to_owned());
     }
@@ -97,7 +130,9 @@ fn outside(path: &Path, language: Option<&str>) -> Result<Submission, String> {
 /// Regular files; none that is hidden, and no links. A directory that is too deep is taken for a source itself: compiling
 /// refuses it.
 fn gather(directory: &Path, sources: &mut Vec<PathBuf>, depth: usize) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("cannot read the directory {}: {error}", directory.display());
+    let failed = |error: std::io::Error| {
+        format!("cannot read the directory {}: {error}", directory.display())
+    };
     for entry in std::fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let kind = entry.file_type().map_err(failed)?;

@@ -19,14 +19,34 @@ const PROCESSES_ICPC: u32 = 64;
 const PROCESSES_SIM: u32 = 1;
 
 /// Limits of one test. `computed` is its time limit where neither options nor package have one.
-pub(super) fn of_test(problem: &Problem, test: &Test, options: &Options, computed: Option<Duration>) -> Limits {
-    let cpu_time = options.time_limit.or(stated(problem, test)).or(computed).unwrap_or_default();
+pub(super) fn of_test(
+    problem: &Problem,
+    test: &Test,
+    options: &Options,
+    computed: Option<Duration>,
+) -> Limits {
+    let cpu_time = options
+        .time_limit
+        .or(stated(problem, test))
+        .or(computed)
+        .unwrap_or_default();
     Limits {
         cpu_time,
         real_time: Limits::real_time_for(cpu_time),
-        memory: options.memory_limit.or(test.memory).or(problem.limits.memory).unwrap_or(MEMORY),
-        output: problem.limits.output.unwrap_or_else(|| output(problem, test)),
-        processes: if problem.format == Format::Sim { PROCESSES_SIM } else { PROCESSES_ICPC },
+        memory: options
+            .memory_limit
+            .or(test.memory)
+            .or(problem.limits.memory)
+            .unwrap_or(MEMORY),
+        output: problem
+            .limits
+            .output
+            .unwrap_or_else(|| output(problem, test)),
+        processes: if problem.format == Format::Sim {
+            PROCESSES_SIM
+        } else {
+            PROCESSES_ICPC
+        },
     }
 }
 
@@ -37,7 +57,15 @@ pub(super) fn stated(problem: &Problem, test: &Test) -> Option<Duration> {
 
 /// Enough for twice the answer, whatever its length.
 fn output(problem: &Problem, test: &Test) -> u64 {
-    let least = if problem.format == Format::Sim { OUTPUT_SIM } else { OUTPUT_ICPC };
-    let answer = test.answer.as_ref().and_then(|answer| answer.metadata().ok()).map_or(0, |metadata| metadata.len());
+    let least = if problem.format == Format::Sim {
+        OUTPUT_SIM
+    } else {
+        OUTPUT_ICPC
+    };
+    let answer = test
+        .answer
+        .as_ref()
+        .and_then(|answer| answer.metadata().ok())
+        .map_or(0, |metadata| metadata.len());
     least.max(answer.saturating_mul(2))
 }

@@ -38,7 +38,10 @@ pub enum MachineError {
 }
 
 fn list(cpus: &[usize]) -> String {
-    cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    cpus.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 /// Where programs run: a supervisor, and the CPUs of its workers.
@@ -62,7 +65,11 @@ impl Machine {
     /// # Errors
     /// The supervisor cannot be started, a CPU may not be used, or limits could only be held by the
     /// weaker backend and nobody has chosen that by name.
-    pub fn start(builder: Builder, jobs: Option<usize>, cpus: &[usize]) -> Result<Machine, MachineError> {
+    pub fn start(
+        builder: Builder,
+        jobs: Option<usize>,
+        cpus: &[usize],
+    ) -> Result<Machine, MachineError> {
         let allowed = allowed_cpus()?;
         if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
             return Err(MachineError::CpuNotAllowed { cpu: *cpu, allowed });
@@ -73,11 +80,19 @@ impl Machine {
         let supervisor = builder.clone().start()?;
         // A supervisor that was told to do without has declined nothing.
         if supervisor.backend() == Backend::Rlimit && !supervisor.declined().is_empty() {
-            return Err(MachineError::NeedsCgroups { declined: supervisor.declined().to_vec() });
+            return Err(MachineError::NeedsCgroups {
+                declined: supervisor.declined().to_vec(),
+            });
         }
         let supervisors = [OnceLock::from(supervisor), OnceLock::new()];
         let workers = cpus.iter().copied().cycle().take(jobs).collect();
-        Ok(Machine { builder, supervisors, starting: Mutex::default(), stopped: AtomicBool::new(false), workers })
+        Ok(Machine {
+            builder,
+            supervisors,
+            starting: Mutex::default(),
+            stopped: AtomicBool::new(false),
+            workers,
+        })
     }
 
     /// The supervisor that runs are asked of now.
@@ -158,7 +173,12 @@ pub(super) fn stay_on(cpu: usize) {
 }
 
 fn allowed_cpus() -> Result<Vec<usize>, Error> {
-    let failed = |errno: rustix::io::Errno| Error::System { what: "ask for the CPUs there are", error: errno.into() };
+    let failed = |errno: rustix::io::Errno| Error::System {
+        what: "ask for the CPUs there are",
+        error: errno.into(),
+    };
     let allowed = sched_getaffinity(None).map_err(failed)?;
-    Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|cpu| allowed.is_set(*cpu))
+        .collect())
 }

@@ -8,7 +8,9 @@ use crate::compile::CompileError;
 use crate::program::Limits;
 use crate::report::{SubmissionInfo, line};
 use crate::scoring::Progress;
-use crate::time_limit::{self, DEFAULT_FACTOR, DEFAULT_RESOLUTION, LimitPurpose, MEASURING_CPU_TIME};
+use crate::time_limit::{
+    self, DEFAULT_FACTOR, DEFAULT_RESOLUTION, LimitPurpose, MEASURING_CPU_TIME,
+};
 use crate::verdict::{TestResult, Verdict};
 use millibox_package::Severity;
 use millibox_package::model::{Format, Submission};
@@ -25,7 +27,10 @@ impl Told for Counter<'_> {
     }
 
     fn judged(&mut self, tests: usize) {
-        (self.observer)(Event::Judged { tests, of: self.tests });
+        (self.observer)(Event::Judged {
+            tests,
+            of: self.tests,
+        });
     }
 
     fn settled(&mut self, _: &Progress<'_>) {}
@@ -50,10 +55,16 @@ fn unmeasured(name: &str, why: &str) -> String {
 
 impl Judge<'_> {
     /// Finds the time limits that nobody states, if there are any.
-    pub(super) fn measure(&self, prepared: &mut Prepared, observer: Observer<'_>) -> Result<(), Unjudgeable> {
+    pub(super) fn measure(
+        &self,
+        prepared: &mut Prepared,
+        observer: Observer<'_>,
+    ) -> Result<(), Unjudgeable> {
         let problem = &prepared.problem;
-        let stated: Vec<Option<Duration>> =
-            problem.tests().map(|test| self.options.time_limit.or(stated(problem, test))).collect();
+        let stated: Vec<Option<Duration>> = problem
+            .tests()
+            .map(|test| self.options.time_limit.or(stated(problem, test)))
+            .collect();
         if stated.iter().all(Option::is_some) {
             return Ok(());
         }
@@ -70,11 +81,17 @@ impl Judge<'_> {
             let times = self.times(prepared, &[model], observer).pop();
             match times.unwrap_or_else(|| Err(Useless::Failed("it was not judged".to_owned()))) {
                 Ok(times) => {
-                    let limits: Vec<Duration> =
-                        times.into_iter().map(|time| time_limit::sim(time, LimitPurpose::Judging)).collect();
+                    let limits: Vec<Duration> = times
+                        .into_iter()
+                        .map(|time| time_limit::sim(time, LimitPurpose::Judging))
+                        .collect();
                     (
                         limits,
-                        format!("{}, t the time of {}", time_limit::sim_formula(LimitPurpose::Judging), model.name),
+                        format!(
+                            "{}, t the time of {}",
+                            time_limit::sim_formula(LimitPurpose::Judging),
+                            model.name
+                        ),
                     )
                 }
                 Err(Useless::Failed(why)) => {
@@ -97,7 +114,10 @@ impl Judge<'_> {
             let resolution = problem.limits.resolution.unwrap_or(DEFAULT_RESOLUTION);
             let (slowest, name) = self.slowest(prepared, observer)?;
             let limit = time_limit::icpc(slowest, factor, resolution);
-            let how = format!("{factor} times the {:.3} s of {name}, rounded up", slowest.as_secs_f64());
+            let how = format!(
+                "{factor} times the {:.3} s of {name}, rounded up",
+                slowest.as_secs_f64()
+            );
             (vec![limit; stated.len()], how)
         };
         let problem = &prepared.problem;
@@ -112,16 +132,27 @@ impl Judge<'_> {
     }
 
     /// The slowest test of all submissions that are measured and accepted, and whose it is.
-    fn slowest(&self, prepared: &mut Prepared, observer: Observer<'_>) -> Result<(Duration, String), Unjudgeable> {
+    fn slowest(
+        &self,
+        prepared: &mut Prepared,
+        observer: Observer<'_>,
+    ) -> Result<(Duration, String), Unjudgeable> {
         let mut slowest: Option<(Duration, String)> = None;
         let (mut useless, mut warnings, mut failed) = (Vec::new(), Vec::new(), None);
-        let submissions: Vec<&Submission> =
-            prepared.problem.submissions.iter().filter(|submission| submission.is_measured()).collect();
+        let submissions: Vec<&Submission> = prepared
+            .problem
+            .submissions
+            .iter()
+            .filter(|submission| submission.is_measured())
+            .collect();
         let all = self.times(prepared, &submissions, observer);
         if self.machine.is_stopped() {
             // What was measured by then is of those that came first, and the others have done nothing wrong.
             let mut wrong = Unjudgeable::new();
-            wrong.error(&prepared.problem.directory, "interrupted before its time limit was measured");
+            wrong.error(
+                &prepared.problem.directory,
+                "interrupted before its time limit was measured",
+            );
             return Err(wrong);
         }
         for (submission, times) in submissions.into_iter().zip(all) {
@@ -134,7 +165,8 @@ impl Judge<'_> {
                 }
                 Err(Useless::Here(why)) => useless.push(format!("{}: {why}", submission.name)),
                 Err(Useless::Failed(why)) => {
-                    let message = format!("does not count for the time limit, for the judge failed: {why}");
+                    let message =
+                        format!("does not count for the time limit, for the judge failed: {why}");
                     warnings.push(fault(&submission.program.path, Severity::Warning, message));
                     failed.get_or_insert_with(|| unmeasured(&submission.name, &why));
                 }
@@ -175,11 +207,25 @@ impl Judge<'_> {
         observer: Observer<'_>,
     ) -> Vec<Result<Vec<Duration>, Useless>> {
         let problem = &prepared.problem;
-        let limits: Vec<Limits> =
-            problem.tests().map(|test| of_test(problem, test, &self.options, Some(MEASURING_CPU_TIME))).collect();
-        let pool = Pool { judge: self, prepared, limits: &limits, fail_fast: true, submissions };
-        let entries = pool.judge(&mut Counter { observer, tests: limits.len() });
-        entries.iter().map(|entry| times_of(entry, limits.len())).collect()
+        let limits: Vec<Limits> = problem
+            .tests()
+            .map(|test| of_test(problem, test, &self.options, Some(MEASURING_CPU_TIME)))
+            .collect();
+        let pool = Pool {
+            judge: self,
+            prepared,
+            limits: &limits,
+            fail_fast: true,
+            submissions,
+        };
+        let entries = pool.judge(&mut Counter {
+            observer,
+            tests: limits.len(),
+        });
+        entries
+            .iter()
+            .map(|entry| times_of(entry, limits.len()))
+            .collect()
     }
 }
 
@@ -192,16 +238,34 @@ fn times_of(entry: &Entry<'_>, tests: usize) -> Result<Vec<Duration>, Useless> {
     }
     let time_of = |test: usize| {
         let name = entry.progress.plan().test_name(test);
-        match entry.progress.judged(test).filter(|_| test < entry.progress.settled()).map(|judged| &judged.result) {
-            Some(TestResult { verdict: Verdict::Accepted, run: Some(run), .. }) => {
-                Ok(Duration::from_nanos(run.figures.cpu_user_ns + run.figures.cpu_system_ns))
-            }
-            Some(TestResult { verdict: Verdict::JudgeError, reason, .. }) => {
-                Err(Useless::Failed(format!("test {name}: {}", line(reason))))
-            }
+        match entry
+            .progress
+            .judged(test)
+            .filter(|_| test < entry.progress.settled())
+            .map(|judged| &judged.result)
+        {
+            Some(TestResult {
+                verdict: Verdict::Accepted,
+                run: Some(run),
+                ..
+            }) => Ok(Duration::from_nanos(
+                run.figures.cpu_user_ns + run.figures.cpu_system_ns,
+            )),
+            Some(TestResult {
+                verdict: Verdict::JudgeError,
+                reason,
+                ..
+            }) => Err(Useless::Failed(format!("test {name}: {}", line(reason)))),
             Some(result) => {
-                let why = if result.reason.is_empty() { &result.comment } else { &result.reason };
-                Err(Useless::Wrong(format!("test {name} is not accepted ({})", line(why))))
+                let why = if result.reason.is_empty() {
+                    &result.comment
+                } else {
+                    &result.reason
+                };
+                Err(Useless::Wrong(format!(
+                    "test {name} is not accepted ({})",
+                    line(why)
+                )))
             }
             None => Err(Useless::Failed("it was not judged to the end".to_owned())),
         }

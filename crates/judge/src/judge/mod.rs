@@ -120,7 +120,13 @@ pub struct Judge<'m> {
 impl<'m> Judge<'m> {
     /// A judge that keeps what it compiles in `cache`.
     pub fn new(machine: &'m Machine, suites: Suites, cache: Cache, options: Options) -> Judge<'m> {
-        Judge { machine, suites, cache, options, toolboxes: Default::default() }
+        Judge {
+            machine,
+            suites,
+            cache,
+            options,
+            toolboxes: Default::default(),
+        }
     }
 
     /// Where its programs run.
@@ -138,19 +144,39 @@ impl<'m> Judge<'m> {
     ///
     /// # Errors
     /// All that makes judging impossible.
-    pub fn problem(&self, problem: Problem, observer: Observer<'_>) -> Result<Prepared, Unjudgeable> {
+    pub fn problem(
+        &self,
+        problem: Problem,
+        observer: Observer<'_>,
+    ) -> Result<Prepared, Unjudgeable> {
         let unpacked = problem.unpacked.clone();
         let prepared = self.prepare(problem).and_then(|mut prepared| {
             self.measure(&mut prepared, observer)?;
             Ok(prepared)
         });
-        let Some(unpacked) = unpacked else { return prepared };
-        let shown = |faults: Vec<Fault>| faults.into_iter().map(|fault| unpacked.fault(fault)).collect();
+        let Some(unpacked) = unpacked else {
+            return prepared;
+        };
+        let shown = |faults: Vec<Fault>| {
+            faults
+                .into_iter()
+                .map(|fault| unpacked.fault(fault))
+                .collect()
+        };
         match prepared {
-            Ok(prepared) => Ok(Prepared { warnings: shown(prepared.warnings), ..prepared }),
+            Ok(prepared) => Ok(Prepared {
+                warnings: shown(prepared.warnings),
+                ..prepared
+            }),
             Err(Unjudgeable { faults, messages }) => {
-                let messages = messages.into_iter().map(|(path, said)| (unpacked.shown(&path), said)).collect();
-                Err(Unjudgeable { faults: shown(faults), messages })
+                let messages = messages
+                    .into_iter()
+                    .map(|(path, said)| (unpacked.shown(&path), said))
+                    .collect();
+                Err(Unjudgeable {
+                    faults: shown(faults),
+                    messages,
+                })
             }
         }
     }
@@ -161,17 +187,21 @@ impl<'m> Judge<'m> {
     /// There is none; the error says why.
     pub fn suite_of(&self, submission: &Submission) -> Result<&Suite, ChoiceError> {
         let program = &submission.program;
-        self.suites.for_sources(&program.sources, program.language.as_deref())
+        self.suites
+            .for_sources(&program.sources, program.language.as_deref())
     }
 
     fn compile(&self, suite: &Suite, sources: &[PathBuf], options: &CompileOptions) -> Compilation {
-        let failed = |compilation: &Compilation| matches!(compilation.result, Err(CompileError::Judge(_)));
+        let failed =
+            |compilation: &Compilation| matches!(compilation.result, Err(CompileError::Judge(_)));
         self.machine.attempt(failed, |generation, supervisor| {
-            self.toolbox(generation, supervisor).compile(suite, sources, options)
+            self.toolbox(generation, supervisor)
+                .compile(suite, sources, options)
         })
     }
 
     fn toolbox(&self, generation: usize, supervisor: &'m Supervisor) -> &Toolbox<'m> {
-        self.toolboxes[generation].get_or_init(|| Toolbox::new(supervisor, self.suites.clone(), self.cache.clone()))
+        self.toolboxes[generation]
+            .get_or_init(|| Toolbox::new(supervisor, self.suites.clone(), self.cache.clone()))
     }
 }

@@ -99,7 +99,11 @@ impl<'a> Pool<'a, '_> {
         let cpus = self.judge.machine.cpus();
         let shared = Shared {
             state: Mutex::new(State {
-                entries: self.submissions.iter().map(|submission| self.entry(submission)).collect(),
+                entries: self
+                    .submissions
+                    .iter()
+                    .map(|submission| self.entry(submission))
+                    .collect(),
                 first: 0,
                 told_to: None,
                 broken: false,
@@ -125,7 +129,10 @@ impl<'a> Pool<'a, '_> {
                 self.work(cpu, &shared);
             }
         });
-        let mut state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut state = shared
+            .state
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         // If it was interrupted, what was begun to be told is ended.
         if state.told_to.take().is_some() {
             state.told.ended(&state.entries[state.first]);
@@ -135,11 +142,22 @@ impl<'a> Pool<'a, '_> {
 
     fn entry(&self, submission: &Submission) -> Entry<'a> {
         let progress = Progress::new(&self.prepared.plan);
-        let suite = self.judge.suite_of(submission).ok().map(|suite| suite.name.clone());
+        let suite = self
+            .judge
+            .suite_of(submission)
+            .ok()
+            .map(|suite| suite.name.clone());
         Entry {
-            about: SubmissionInfo { suite, ..SubmissionInfo::from(submission) },
+            about: SubmissionInfo {
+                suite,
+                ..SubmissionInfo::from(submission)
+            },
             error: None,
-            progress: if self.fail_fast { progress.fail_fast() } else { progress },
+            progress: if self.fail_fast {
+                progress.fail_fast()
+            } else {
+                progress
+            },
             stage: Stage::Waiting,
             judged: 0,
         }
@@ -153,8 +171,11 @@ impl<'a> Pool<'a, '_> {
             match task {
                 Task::Compile(number) => {
                     let _not_alone = beside_others(&shared.alone);
-                    let compilation =
-                        self.judge.compile_submission(&self.prepared.problem, self.submissions[number], vec![cpu]);
+                    let compilation = self.judge.compile_submission(
+                        &self.prepared.problem,
+                        self.submissions[number],
+                        vec![cpu],
+                    );
                     // What ends because all is to end says nothing.
                     let compilation = Some(compilation).filter(|_| !machine.is_stopped());
                     shared.change(|state| state.compiled(number, compilation));
@@ -166,7 +187,8 @@ impl<'a> Pool<'a, '_> {
                             |generation, supervisor| {
                                 let (_, worker) = match worker.take() {
                                     Some(known) if known.0 == generation => worker.insert(known),
-                                    _ => worker.insert((generation, Worker::new(supervisor).cpus([cpu]))),
+                                    _ => worker
+                                        .insert((generation, Worker::new(supervisor).cpus([cpu]))),
                                 };
                                 let toolbox = self.judge.toolbox(generation, supervisor);
                                 self.test(worker, toolbox, &executable, test, tests[test])
@@ -174,23 +196,35 @@ impl<'a> Pool<'a, '_> {
                         )
                     };
                     let once = || pressure::during(&mut once);
-                    let mut result = fairly(&shared.alone, &self.limits[test], || machine.is_stopped(), once);
+                    let mut result = fairly(
+                        &shared.alone,
+                        &self.limits[test],
+                        || machine.is_stopped(),
+                        once,
+                    );
                     if result.verdict == Verdict::JudgeError {
                         result.reason = self.prepared.problem.shown_in(result.reason);
                     }
                     let limits = self.limits[test];
                     let enforced_memory = executable.memory_limit(&limits);
-                    let judged = JudgedTest { result, limits, enforced_memory, cpus: vec![cpu] };
+                    let judged = JudgedTest {
+                        result,
+                        limits,
+                        enforced_memory,
+                        cpus: vec![cpu],
+                    };
                     let judged = Some(judged).filter(|_| !machine.is_stopped());
                     shared.change(|state| state.judged(number, test, judged));
                 }
                 Task::Grade(number, grading) => {
                     let _not_alone = beside_others(&shared.alone);
-                    let graded = machine.attempt(Result::is_err, |_, supervisor| match &self.prepared.grader {
-                        Some(grader) => {
-                            grader.grade(supervisor, &[cpu], &grading).map_err(|failure| failure.to_string())
+                    let graded = machine.attempt(Result::is_err, |_, supervisor| {
+                        match &self.prepared.grader {
+                            Some(grader) => grader
+                                .grade(supervisor, &[cpu], &grading)
+                                .map_err(|failure| failure.to_string()),
+                            None => Err("there is none".to_owned()),
                         }
-                        None => Err("there is none".to_owned()),
                     });
                     // Who waits for a change is told, also that there is nothing more to come.
                     let graded = Some(graded).filter(|_| !machine.is_stopped());
@@ -228,19 +262,33 @@ impl<'a> Pool<'a, '_> {
                 }
             },
         };
-        let trial = Trial { executable, case, limits: &self.limits[number] };
+        let trial = Trial {
+            executable,
+            case,
+            limits: &self.limits[number],
+        };
         let pass = |worker: &mut Worker<'_>, trial: &Trial<'_>, feedback: Option<&Feedback>| {
             let result = match &self.prepared.referee {
                 Referee::Checker(checker) => batch::judge_pass(worker, trial, checker, feedback),
-                Referee::Interactor(interactor) => {
-                    interactive::judge_pass(worker, trial, interactor, self.judge.options.mode, feedback)
-                }
+                Referee::Interactor(interactor) => interactive::judge_pass(
+                    worker,
+                    trial,
+                    interactor,
+                    self.judge.options.mode,
+                    feedback,
+                ),
             };
-            if cannot_be_executed(&result) && is_machine_fit(worker, toolbox, trial) { broken(result) } else { result }
+            if cannot_be_executed(&result) && is_machine_fit(worker, toolbox, trial) {
+                broken(result)
+            } else {
+                result
+            }
         };
         match self.prepared.problem.kind {
             Kind::MultiPass { passes, .. } => {
-                passes::judge(worker, &trial, passes, |worker, trial, feedback| pass(worker, trial, Some(feedback)))
+                passes::judge(worker, &trial, passes, |worker, trial, feedback| {
+                    pass(worker, trial, Some(feedback))
+                })
             }
             Kind::Batch | Kind::Interactive => pass(worker, &trial, None),
         }
@@ -258,13 +306,25 @@ fn cannot_be_executed(result: &TestResult) -> bool {
 /// EACCES an interpreter without x permission, or a directory for temporary files on a noexec mount.
 fn is_machine_fit(worker: &Worker<'_>, toolbox: &Toolbox<'_>, trial: &Trial<'_>) -> bool {
     let suite = toolbox.suites().named(&trial.executable.suite);
-    suite.is_ok_and(|suite| toolbox.starts_example(suite, trial.limits, &trial.arguments(), &worker.cpus))
+    suite.is_ok_and(|suite| {
+        toolbox.starts_example(suite, trial.limits, &trial.arguments(), &worker.cpus)
+    })
 }
 
 /// The result of a submission that is itself the reason why it cannot be executed.
 fn broken(result: TestResult) -> TestResult {
-    let reason = result.run.as_ref().map(ToString::to_string).unwrap_or_default();
-    TestResult { verdict: Verdict::RunTimeError, reason, comment: String::new(), score: None, ..result }
+    let reason = result
+        .run
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    TestResult {
+        verdict: Verdict::RunTimeError,
+        reason,
+        comment: String::new(),
+        score: None,
+        ..result
+    }
 }
 
 impl<'a, 't> Shared<'a, 't> {
@@ -277,7 +337,9 @@ impl<'a, 't> Shared<'a, 't> {
                 return None;
             }
             let end = state.entries.len().min(state.first + self.window);
-            if let Some(task) = (state.first..end).find_map(|number| state.entries[number].take(number)) {
+            if let Some(task) =
+                (state.first..end).find_map(|number| state.entries[number].take(number))
+            {
                 return Some(task);
             }
             // More to do comes of what is compiled now, and of the end of the first.
@@ -285,7 +347,10 @@ impl<'a, 't> Shared<'a, 't> {
             if end == state.entries.len() && !state.entries.iter().any(more) {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -336,7 +401,10 @@ fn beside_others(alone: &RwLock<()>) -> RwLockReadGuard<'_, ()> {
 /// Whether a submission had CPU time left when its time was over.
 fn is_ended_by_real_time(result: &TestResult, limits: &Limits) -> bool {
     let has_time_left = |run: &RunResult| {
-        let used = run.figures.cpu_user_ns.saturating_add(run.figures.cpu_system_ns);
+        let used = run
+            .figures
+            .cpu_user_ns
+            .saturating_add(run.figures.cpu_system_ns);
         run.outcome != Outcome::CpuTimeLimit && Duration::from_nanos(used) <= limits.cpu_time
     };
     result.verdict == Verdict::TimeLimit && result.run.as_ref().is_some_and(has_time_left)
@@ -378,10 +446,20 @@ impl State<'_, '_> {
     fn compiled(&mut self, number: usize, compilation: Option<Compilation>) {
         let entry = &mut self.entries[number];
         entry.stage = Stage::Over;
-        if let Some(Compilation { messages, from_cache, figures, result }) = compilation {
+        if let Some(Compilation {
+            messages,
+            from_cache,
+            figures,
+            result,
+        }) = compilation
+        {
             // Those of a compiler that ran another time are nothing to this report.
             let figures = figures.filter(|_| !from_cache);
-            entry.about.compilation = Some(CompilationReport { messages, from_cache, figures });
+            entry.about.compilation = Some(CompilationReport {
+                messages,
+                from_cache,
+                figures,
+            });
             match result {
                 Ok(executable) => entry.stage = Stage::Runnable(Arc::new(executable)),
                 Err(error) => entry.error = Some(error),
@@ -453,10 +531,23 @@ mod tests {
 
     /// A test's result, that used so much CPU time.
     fn result(verdict: Verdict, outcome: Outcome, cpu_ms: u64) -> TestResult {
-        let figures = Figures { cpu_user_ns: cpu_ms * 1_000_000, ..Figures::default() };
-        let run =
-            RunResult { outcome, exit_code: None, signal: None, figures, ended_ns: None, backend: Backend::Rlimit };
-        TestResult { verdict, run: Some(run), ..TestResult::judge_error("") }
+        let figures = Figures {
+            cpu_user_ns: cpu_ms * 1_000_000,
+            ..Figures::default()
+        };
+        let run = RunResult {
+            outcome,
+            exit_code: None,
+            signal: None,
+            figures,
+            ended_ns: None,
+            backend: Backend::Rlimit,
+        };
+        TestResult {
+            verdict,
+            run: Some(run),
+            ..TestResult::judge_error("")
+        }
     }
 
     /// What counts of what comes of it once and once more, and how often it was judged.
@@ -468,7 +559,10 @@ mod tests {
             times.set(times.get() + 1);
             all[times.get() - 1].clone()
         };
-        (super::fairly(&alone, &LIMITS, || is_stopped, once), times.get())
+        (
+            super::fairly(&alone, &LIMITS, || is_stopped, once),
+            times.get(),
+        )
     }
 
     #[test]
@@ -476,13 +570,25 @@ mod tests {
         let slept = || result(Verdict::TimeLimit, Outcome::RealTimeLimit, 10);
         let fine = || result(Verdict::Accepted, Outcome::Exited(0), 10);
         let (counts, times) = fairly([(slept(), Some(0.9)), (fine(), Some(0.9))], false);
-        assert_eq!((counts.verdict, counts.comment.as_str(), times), (Verdict::Accepted, "", 2));
+        assert_eq!(
+            (counts.verdict, counts.comment.as_str(), times),
+            (Verdict::Accepted, "", 2)
+        );
         let (counts, times) = fairly([(slept(), Some(0.9)), (slept(), Some(0.875))], false);
         assert_eq!((counts.verdict, times), (Verdict::TimeLimit, 2));
-        assert!(counts.comment.contains("overloaded: something waited for a CPU in 88 %"), "{}", counts.comment);
+        assert!(
+            counts
+                .comment
+                .contains("overloaded: something waited for a CPU in 88 %"),
+            "{}",
+            counts.comment
+        );
         // It was left alone then, and slept.
         let (counts, times) = fairly([(slept(), Some(0.9)), (slept(), None)], false);
-        assert_eq!((counts.verdict, counts.comment.as_str(), times), (Verdict::TimeLimit, "", 2));
+        assert_eq!(
+            (counts.verdict, counts.comment.as_str(), times),
+            (Verdict::TimeLimit, "", 2)
+        );
     }
 
     #[test]
@@ -490,19 +596,51 @@ mod tests {
         let nothing_else = || (TestResult::judge_error("nobody asks for it"), None);
         for (first, overload, is_stopped) in [
             // It sleeps, and the machine is not overloaded.
-            (result(Verdict::TimeLimit, Outcome::RealTimeLimit, 10), None, false),
+            (
+                result(Verdict::TimeLimit, Outcome::RealTimeLimit, 10),
+                None,
+                false,
+            ),
             // All is to end.
-            (result(Verdict::TimeLimit, Outcome::RealTimeLimit, 10), Some(0.9), true),
+            (
+                result(Verdict::TimeLimit, Outcome::RealTimeLimit, 10),
+                Some(0.9),
+                true,
+            ),
             // It computed, as the limit said or a little later than that.
-            (result(Verdict::TimeLimit, Outcome::CpuTimeLimit, 999), Some(0.9), false),
-            (result(Verdict::TimeLimit, Outcome::RealTimeLimit, 1001), Some(0.9), false),
-            (result(Verdict::TimeLimit, Outcome::Exited(0), 1001), Some(0.9), false),
+            (
+                result(Verdict::TimeLimit, Outcome::CpuTimeLimit, 999),
+                Some(0.9),
+                false,
+            ),
+            (
+                result(Verdict::TimeLimit, Outcome::RealTimeLimit, 1001),
+                Some(0.9),
+                false,
+            ),
+            (
+                result(Verdict::TimeLimit, Outcome::Exited(0), 1001),
+                Some(0.9),
+                false,
+            ),
             // No time limit.
-            (result(Verdict::Accepted, Outcome::Exited(0), 10), Some(0.9), false),
-            (result(Verdict::JudgeError, Outcome::Killed, 10), Some(0.9), false),
+            (
+                result(Verdict::Accepted, Outcome::Exited(0), 10),
+                Some(0.9),
+                false,
+            ),
+            (
+                result(Verdict::JudgeError, Outcome::Killed, 10),
+                Some(0.9),
+                false,
+            ),
         ] {
             let (counts, times) = fairly([(first.clone(), overload), nothing_else()], is_stopped);
-            assert_eq!((counts.verdict, counts.comment.as_str(), times), (first.verdict, "", 1), "{first:?}");
+            assert_eq!(
+                (counts.verdict, counts.comment.as_str(), times),
+                (first.verdict, "", 1),
+                "{first:?}"
+            );
         }
     }
 }

@@ -62,7 +62,11 @@ impl fmt::Display for Unjudgeable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, fault) in self.faults.iter().enumerate() {
             write!(f, "{}{fault}", if index > 0 { "\n" } else { "" })?;
-            for line in self.messages.iter().filter(|(path, _)| *path == fault.path).flat_map(|(_, said)| said.lines())
+            for line in self
+                .messages
+                .iter()
+                .filter(|(path, _)| *path == fault.path)
+                .flat_map(|(_, said)| said.lines())
             {
                 write!(f, "\n    {line}")?;
             }
@@ -75,16 +79,27 @@ impl std::error::Error for Unjudgeable {}
 
 impl Unjudgeable {
     pub(super) fn new() -> Unjudgeable {
-        Unjudgeable { faults: Vec::new(), messages: Vec::new() }
+        Unjudgeable {
+            faults: Vec::new(),
+            messages: Vec::new(),
+        }
     }
 
     pub(super) fn error(&mut self, path: &Path, message: impl Into<String>) {
-        self.faults.push(fault(path, Severity::Error, message.into()));
+        self.faults
+            .push(fault(path, Severity::Error, message.into()));
     }
 }
 
 pub(super) fn fault(path: &Path, severity: Severity, message: String) -> Fault {
-    Fault { path: path.to_owned(), line: None, column: None, severity, message, bound: None }
+    Fault {
+        path: path.to_owned(),
+        line: None,
+        column: None,
+        severity,
+        message,
+        bound: None,
+    }
 }
 
 impl Prepared {
@@ -123,7 +138,10 @@ impl Judge<'_> {
             let all = problem.tests().count();
             choose(&mut problem.root, &|test| pattern.matches(&test.name));
             if problem.tests().next().is_none() {
-                wrong.error(&place, format!("none of its {all} tests is called like {pattern}"));
+                wrong.error(
+                    &place,
+                    format!("none of its {all} tests is called like {pattern}"),
+                );
             }
         }
         let plan = match Plan::new(&problem) {
@@ -141,14 +159,36 @@ impl Judge<'_> {
         let referee = self.referee(&problem, &mut wrong);
         let grader = problem.grader.as_ref().and_then(|program| {
             let executable = self.own_program(&problem, program, "grader", &mut wrong)?;
-            Some(Grader { executable, limits: checker_limits(&problem.limits) })
+            Some(Grader {
+                executable,
+                limits: checker_limits(&problem.limits),
+            })
         });
-        let files = problem.tests().map(|test| self.files_of(&problem, test, &mut wrong)).collect();
+        let files = problem
+            .tests()
+            .map(|test| self.files_of(&problem, test, &mut wrong))
+            .collect();
         match referee.zip(plan) {
             Some((referee, plan)) if wrong.faults.is_empty() => {
-                let limits = problem.tests().map(|test| limits::of_test(&problem, test, &self.options, None)).collect();
-                let time_limit = if self.options.time_limit.is_some() { TimeLimit::Option } else { TimeLimit::Package };
-                Ok(Prepared { problem, plan, referee, grader, limits, files, time_limit, warnings: Vec::new() })
+                let limits = problem
+                    .tests()
+                    .map(|test| limits::of_test(&problem, test, &self.options, None))
+                    .collect();
+                let time_limit = if self.options.time_limit.is_some() {
+                    TimeLimit::Option
+                } else {
+                    TimeLimit::Package
+                };
+                Ok(Prepared {
+                    problem,
+                    plan,
+                    referee,
+                    grader,
+                    limits,
+                    files,
+                    time_limit,
+                    warnings: Vec::new(),
+                })
             }
             _ => Err(wrong),
         }
@@ -157,7 +197,10 @@ impl Judge<'_> {
     fn referee(&self, problem: &Problem, wrong: &mut Unjudgeable) -> Option<Referee> {
         let interactive = problem.kind.is_interactive();
         match &problem.checker {
-            Checker::Custom { program, convention } => {
+            Checker::Custom {
+                program,
+                convention,
+            } => {
                 let custom = Arc::new(self.custom(problem, program, *convention, wrong)?);
                 Some(match interactive {
                     true => Referee::Interactor(custom),
@@ -165,7 +208,10 @@ impl Judge<'_> {
                 })
             }
             _ if interactive => {
-                wrong.error(&problem.directory, "an interactive problem needs a program that talks to submissions");
+                wrong.error(
+                    &problem.directory,
+                    "an interactive problem needs a program that talks to submissions",
+                );
                 None
             }
             Checker::Tokens => Some(Referee::Checker(CheckerInstance::tokens(problem.format))),
@@ -181,12 +227,24 @@ impl Judge<'_> {
         convention: Convention,
         wrong: &mut Unjudgeable,
     ) -> Option<OutputValidator> {
-        let what = if problem.kind.is_interactive() { "interactor" } else { "checker" };
+        let what = if problem.kind.is_interactive() {
+            "interactor"
+        } else {
+            "checker"
+        };
         let executable = self.own_program(problem, program, what, wrong)?;
-        match OutputValidator::of_package(self.machine.supervisor(), executable, convention, problem) {
+        match OutputValidator::of_package(
+            self.machine.supervisor(),
+            executable,
+            convention,
+            problem,
+        ) {
             Ok(custom) => Some(custom),
             Err(error) => {
-                wrong.error(&data_directory(problem), format!("the sandbox cannot be shown this: {error}"));
+                wrong.error(
+                    &data_directory(problem),
+                    format!("the sandbox cannot be shown this: {error}"),
+                );
                 None
             }
         }
@@ -200,30 +258,51 @@ impl Judge<'_> {
         what: &str,
         wrong: &mut Unjudgeable,
     ) -> Option<Executable> {
-        let suite = match self.suites().for_sources(&program.sources, program.language.as_deref()) {
+        let suite = match self
+            .suites()
+            .for_sources(&program.sources, program.language.as_deref())
+        {
             Ok(suite) => suite,
             Err(error) => {
-                wrong.error(&program.path, format!("this is the {what}, and its language is not known: {error}"));
+                wrong.error(
+                    &program.path,
+                    format!("this is the {what}, and its language is not known: {error}"),
+                );
                 return None;
             }
         };
         let root = Some(problem.directory.clone());
         let constants = problem.constants.clone();
-        let options = CompileOptions { headers_beside: true, root, constants, ..CompileOptions::default() };
+        let options = CompileOptions {
+            headers_beside: true,
+            root,
+            constants,
+            ..CompileOptions::default()
+        };
         let compilation = self.compile(suite, &program.sources, &options);
         let mut executable = match compilation.result {
             Ok(executable) => executable,
             Err(CompileError::Judge(why) | CompileError::Unavailable(why)) => {
-                wrong.error(&program.path, format!("the {what} could not be compiled: {why}"));
+                wrong.error(
+                    &program.path,
+                    format!("the {what} could not be compiled: {why}"),
+                );
                 return None;
             }
             Err(error) => {
-                wrong.error(&program.path, format!("the {what} cannot be compiled: {error}"));
-                wrong.messages.push((program.path.clone(), compilation.messages));
+                wrong.error(
+                    &program.path,
+                    format!("the {what} cannot be compiled: {error}"),
+                );
+                wrong
+                    .messages
+                    .push((program.path.clone(), compilation.messages));
                 return None;
             }
         };
-        executable.argv.extend(program.arguments.iter().map(Into::into));
+        executable
+            .argv
+            .extend(program.arguments.iter().map(Into::into));
         Some(executable)
     }
 
@@ -232,7 +311,13 @@ impl Judge<'_> {
         match Staged::within(&problem.directory, files, self.machine.supervisor().ids()) {
             Ok(staged) => Some(staged),
             Err(error) => {
-                wrong.error(files, format!("the sandbox cannot be shown the files of test {}: {error}", test.name));
+                wrong.error(
+                    files,
+                    format!(
+                        "the sandbox cannot be shown the files of test {}: {error}",
+                        test.name
+                    ),
+                );
                 None
             }
         }
@@ -252,21 +337,37 @@ fn check_test(problem: &Problem, test: &Test, wrong: &mut Unjudgeable) {
     let made = "`millibox problem gen` makes it if the package says how";
     let missing = |path: &Path| !path.is_file();
     if missing(&test.input) {
-        wrong.error(&test.input, format!("the input of test {} is not there; {made}", test.name));
+        wrong.error(
+            &test.input,
+            format!("the input of test {} is not there; {made}", test.name),
+        );
     }
     match &test.answer {
         Some(answer) if missing(answer) => {
-            wrong.error(answer, format!("the answer of test {} is not there; {made}", test.name));
+            wrong.error(
+                answer,
+                format!("the answer of test {} is not there; {made}", test.name),
+            );
         }
         None if !problem.kind.is_interactive() => {
-            wrong.error(&test.input, format!("test {} has no answer to compare with; {made}", test.name));
+            wrong.error(
+                &test.input,
+                format!("test {} has no answer to compare with; {made}", test.name),
+            );
         }
         _ => {}
     }
     // Of a package that was read this has been told, where the flags stand.
     if let Checker::Tokens = problem.checker
-        && let Err(why) = tokens::Options::parse(test.checker_flags.as_ref().unwrap_or(&problem.checker_flags))
+        && let Err(why) = tokens::Options::parse(
+            test.checker_flags
+                .as_ref()
+                .unwrap_or(&problem.checker_flags),
+        )
     {
-        wrong.error(&test.input, format!("flags of the default checker for test {}: {why}", test.name));
+        wrong.error(
+            &test.input,
+            format!("flags of the default checker for test {}: {why}", test.name),
+        );
     }
 }

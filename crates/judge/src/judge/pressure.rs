@@ -19,7 +19,10 @@ pub(super) fn during<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
     let (begin, before) = (Instant::now(), waited());
     let result = work();
     let waited = before.and_then(|before| Some(waited()?.saturating_sub(before)));
-    (result, waited.and_then(|waited| overload(waited, begin.elapsed())))
+    (
+        result,
+        waited.and_then(|waited| overload(waited, begin.elapsed())),
+    )
 }
 
 fn overload(waited: Duration, of: Duration) -> Option<f64> {
@@ -35,7 +38,9 @@ fn waited() -> Option<Duration> {
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=MICROSECONDS`
 fn parse(text: &str) -> Option<Duration> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
-    let total = some.split(' ').find_map(|word| word.strip_prefix("total="))?;
+    let total = some
+        .split(' ')
+        .find_map(|word| word.strip_prefix("total="))?;
     total.parse().ok().map(Duration::from_micros)
 }
 
@@ -47,7 +52,10 @@ mod tests {
     fn what_the_kernel_writes() {
         let text = "some avg10=91.02 avg60=94.53 avg300=94.28 total=18520976857\nfull avg10=0.00 avg60=0.00 total=7\n";
         assert_eq!(parse(text), Some(Duration::from_micros(18_520_976_857)));
-        assert_eq!(parse("full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"), None);
+        assert_eq!(
+            parse("full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"),
+            None
+        );
         assert_eq!(parse("some avg10=0.00 total=much\n"), None);
         assert_eq!(parse(""), None);
     }

@@ -5,8 +5,8 @@ use super::{Event, Judge, Observer, Prepared};
 use crate::compile::{Compilation, CompileError, Options as CompileOptions};
 use crate::program::Limits;
 use crate::report::{
-    JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionInfo, SubmissionReport, VERSION, WarningReport,
-    nanoseconds,
+    JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionInfo, SubmissionReport, VERSION,
+    WarningReport, nanoseconds,
 };
 use crate::scoring::Progress;
 use crate::suite::Suite;
@@ -27,7 +27,10 @@ impl Told for Teller<'_, '_> {
     }
 
     fn judged(&mut self, tests: usize) {
-        (self.observer)(Event::Judged { tests, of: self.prepared.plan.len() });
+        (self.observer)(Event::Judged {
+            tests,
+            of: self.prepared.plan.len(),
+        });
     }
 
     fn settled(&mut self, progress: &Progress<'_>) {
@@ -35,7 +38,9 @@ impl Told for Teller<'_, '_> {
     }
 
     fn ended(&mut self, entry: &Entry<'_>) {
-        (self.observer)(Event::Ended { report: &report(entry, self.named) });
+        (self.observer)(Event::Ended {
+            report: &report(entry, self.named),
+        });
     }
 }
 
@@ -58,15 +63,23 @@ fn report(entry: &Entry<'_>, named: &[String]) -> SubmissionReport {
         Some(CompileError::Judge(why) | CompileError::Unavailable(why)) => {
             SubmissionReport::not_run(about, entry.progress.plan(), Verdict::JudgeError, why)
         }
-        Some(error) => {
-            SubmissionReport::not_run(about, entry.progress.plan(), Verdict::CompileError, error.to_string())
-        }
+        Some(error) => SubmissionReport::not_run(
+            about,
+            entry.progress.plan(),
+            Verdict::CompileError,
+            error.to_string(),
+        ),
     }
 }
 
 impl Judge<'_> {
     /// Judges a submission. Whatever goes wrong is in its report, and never a verdict on the submission.
-    pub fn submission(&self, prepared: &Prepared, submission: &Submission, observer: Observer<'_>) -> SubmissionReport {
+    pub fn submission(
+        &self,
+        prepared: &Prepared,
+        submission: &Submission,
+        observer: Observer<'_>,
+    ) -> SubmissionReport {
         let mut reports = self.submissions(prepared, std::slice::from_ref(submission), observer);
         reports.pop().expect("a report of each submission")
     }
@@ -88,12 +101,21 @@ impl Judge<'_> {
             submissions: &submissions,
         };
         let named = &self.options.named;
-        let entries = pool.judge(&mut Teller { observer, prepared, named });
+        let entries = pool.judge(&mut Teller {
+            observer,
+            prepared,
+            named,
+        });
         entries.iter().map(|entry| report(entry, named)).collect()
     }
 
     /// The whole report: `submissions` are those that were judged on this problem since `began`.
-    pub fn report(&self, prepared: &Prepared, submissions: Vec<SubmissionReport>, began: Instant) -> JudgeReport {
+    pub fn report(
+        &self,
+        prepared: &Prepared,
+        submissions: Vec<SubmissionReport>,
+        began: Instant,
+    ) -> JudgeReport {
         // The wall's clock may have been set meanwhile, so it is not what time is measured by.
         let took = began.elapsed();
         JudgeReport {
@@ -102,7 +124,9 @@ impl Judge<'_> {
             machine: Machine::here(self.machine.supervisor().backend()),
             limits: LimitsReport::from(&usual(&prepared.limits)),
             warnings: prepared.warnings().map(WarningReport::from).collect(),
-            started: SystemTime::now().checked_sub(took).unwrap_or(SystemTime::UNIX_EPOCH),
+            started: SystemTime::now()
+                .checked_sub(took)
+                .unwrap_or(SystemTime::UNIX_EPOCH),
             duration_ns: nanoseconds(took),
             submissions,
         }
@@ -123,15 +147,24 @@ impl Judge<'_> {
                 if program.language.is_none() && !program.sources.is_empty() {
                     text += "; or name the submission, and its language with --language";
                 }
-                let error = if why.is_unknown_language() { CompileError::Unavailable } else { CompileError::Refused };
+                let error = if why.is_unknown_language() {
+                    CompileError::Unavailable
+                } else {
+                    CompileError::Refused
+                };
                 return Compilation::none(error(text));
             }
         };
         if let Some(limit) = problem.limits.code {
-            let lengths = program.sources.iter().filter_map(|source| source.metadata().ok()).map(|file| file.len());
+            let lengths = program
+                .sources
+                .iter()
+                .filter_map(|source| source.metadata().ok())
+                .map(|file| file.len());
             let length: u64 = lengths.sum();
             if length > limit {
-                let why = format!("its sources have {length} bytes, and the problem allows {limit}");
+                let why =
+                    format!("its sources have {length} bytes, and the problem allows {limit}");
                 return Compilation::none(CompileError::Refused(why));
             }
         }
@@ -140,15 +173,22 @@ impl Judge<'_> {
             memory: problem.limits.compilation_memory,
             include: self.include(problem, suite),
             constants: problem.constants.clone(),
-            constants_in_include_only: !problem.submissions.iter().any(|known| known.program.path == program.path),
+            constants_in_include_only: !problem
+                .submissions
+                .iter()
+                .any(|known| known.program.path == program.path),
             root: Some(problem.directory.clone()),
             cpus,
             ..CompileOptions::default()
         };
         let mut compilation = self.compile(suite, &program.sources, &options);
         match &mut compilation.result {
-            Ok(executable) => executable.argv.extend(program.arguments.iter().map(Into::into)),
-            Err(CompileError::Judge(why) | CompileError::Refused(why)) => *why = problem.shown_in(std::mem::take(why)),
+            Ok(executable) => executable
+                .argv
+                .extend(program.arguments.iter().map(Into::into)),
+            Err(CompileError::Judge(why) | CompileError::Refused(why)) => {
+                *why = problem.shown_in(std::mem::take(why))
+            }
             Err(_) => {}
         }
         compilation
@@ -157,11 +197,22 @@ impl Judge<'_> {
     /// The directories of files that the problem adds to submissions in this language: those for all languages, and
     /// then the language's, which are put in place of these.
     fn include(&self, problem: &Problem, suite: &Suite) -> Vec<PathBuf> {
-        let Some(directory) = &problem.include else { return Vec::new() };
-        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+        let Some(directory) = &problem.include else {
+            return Vec::new();
+        };
+        let entries = std::fs::read_dir(directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path());
         let means = |path: &PathBuf| {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            self.suites.named(name).is_ok_and(|named| named.language == suite.language)
+            let name = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .unwrap_or_default();
+            self.suites
+                .named(name)
+                .is_ok_and(|named| named.language == suite.language)
         };
         let own = entries.filter(|path| path.is_dir()).filter(means).min();
         let for_all = Some(directory.join("default")).filter(|path| path.is_dir());

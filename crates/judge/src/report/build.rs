@@ -43,9 +43,12 @@ impl SubmissionReport {
         let plan = progress.plan();
         let result = progress.submission();
         let verdict = result.verdict;
-        let tests: Vec<TestReport> = (0..plan.len()).map(|test| TestReport::judged(progress, test)).collect();
+        let tests: Vec<TestReport> = (0..plan.len())
+            .map(|test| TestReport::judged(progress, test))
+            .collect();
         let verdicts: Vec<Option<Verdict>> = tests.iter().map(|test| test.verdict).collect();
-        let as_expected = verdict.and_then(|verdict| about.as_expected(plan, verdict, result.points));
+        let as_expected =
+            verdict.and_then(|verdict| about.as_expected(plan, verdict, result.points));
         SubmissionReport {
             as_expected: match verdict.and_then(|_| has_required(&about.required, &verdicts)) {
                 Some(_) if verdict == Some(Verdict::JudgeError) => None,
@@ -62,15 +65,21 @@ impl SubmissionReport {
             verdict,
             not_judged: verdict.is_none().then_some(SkipCause::Unfinished),
             reason: match progress.settled() {
-                settled if settled < plan.len() => format!("after {settled} of {}", counted(plan.len(), "test")),
+                settled if settled < plan.len() => {
+                    format!("after {settled} of {}", counted(plan.len(), "test"))
+                }
                 _ if !progress.is_finished() => "before its groups were graded".to_owned(),
                 _ => result.reason.clone(),
             },
-            decided_by: result.decided_by.map(|test| plan.test_name(test).to_owned()),
+            decided_by: result
+                .decided_by
+                .map(|test| plan.test_name(test).to_owned()),
             score: points_of(plan, verdict, result.points),
             max_score: plan.max_score(0),
             best_score: plan.best_score(0),
-            groups: (0..plan.group_count()).map(|group| GroupReport::judged(progress, group)).collect(),
+            groups: (0..plan.group_count())
+                .map(|group| GroupReport::judged(progress, group))
+                .collect(),
             tests,
         }
     }
@@ -89,7 +98,8 @@ impl SubmissionReport {
         let points = points_of(plan, Some(verdict), none.then_some(0.0));
         let mut report = SubmissionReport::judged(about.clone(), &nothing);
         // Without a program, no test has a required verdict.
-        let none = (verdict == Verdict::CompileError && !about.required.is_empty()).then_some(false);
+        let none =
+            (verdict == Verdict::CompileError && !about.required.is_empty()).then_some(false);
         report.as_expected = none.or(about.as_expected(plan, verdict, points));
         (report.verdict, report.not_judged) = (Some(verdict), None);
         (report.reason, report.score) = (reason.into(), points);
@@ -97,22 +107,40 @@ impl SubmissionReport {
         for test in &mut report.tests {
             (test.not_judged, test.reason) = (Some(SkipCause::NoProgram), why.to_owned());
         }
-        for group in report.groups.iter_mut().filter(|group| group.not_judged.is_some()) {
+        for group in report
+            .groups
+            .iter_mut()
+            .filter(|group| group.not_judged.is_some())
+        {
             (group.not_judged, group.reason) = (Some(SkipCause::NoProgram), why.to_owned());
         }
         report
     }
 
     /// The report of a submission whose language cannot be used here.
-    pub fn skipped(about: SubmissionInfo, plan: &Plan, reason: impl Into<String>) -> SubmissionReport {
+    pub fn skipped(
+        about: SubmissionInfo,
+        plan: &Plan,
+        reason: impl Into<String>,
+    ) -> SubmissionReport {
         let report = SubmissionReport::not_run(about, plan, Verdict::JudgeError, reason);
-        SubmissionReport { verdict: None, not_judged: Some(SkipCause::NoLanguage), ..report }
+        SubmissionReport {
+            verdict: None,
+            not_judged: Some(SkipCause::NoLanguage),
+            ..report
+        }
     }
 }
 
 impl SubmissionInfo {
     fn as_expected(&self, plan: &Plan, verdict: Verdict, points: Option<f64>) -> Option<bool> {
-        is_expected(&self.expected, self.expected_score, verdict, points, plan.best_score(0))
+        is_expected(
+            &self.expected,
+            self.expected_score,
+            verdict,
+            points,
+            plan.best_score(0),
+        )
     }
 }
 
@@ -128,10 +156,14 @@ impl GroupReport {
         let result = progress.group(group);
         let tests = plan.tests_of(group);
         // A test or the group's grader may be open.
-        let open = !tests.is_empty() && (tests.end > progress.settled() || result.verdict.is_none());
+        let open =
+            !tests.is_empty() && (tests.end > progress.settled() || result.verdict.is_none());
         let (not_judged, reason) = match &result.not_judged {
             Some(skipped) => (Some(skipped.cause), skipped.reason.clone()),
-            None if open => (Some(SkipCause::Unfinished), not_judged_words(SkipCause::Unfinished).to_owned()),
+            None if open => (
+                Some(SkipCause::Unfinished),
+                not_judged_words(SkipCause::Unfinished).to_owned(),
+            ),
             None => (None, result.reason.clone()),
         };
         GroupReport {
@@ -168,9 +200,11 @@ impl TestReport {
             passes: None,
         };
         match (progress.state(test), progress.judged(test)) {
-            (TestState::NotJudged(skipped), _) => {
-                TestReport { not_judged: Some(skipped.cause), reason: skipped.reason.clone(), ..report }
-            }
+            (TestState::NotJudged(skipped), _) => TestReport {
+                not_judged: Some(skipped.cause),
+                reason: skipped.reason.clone(),
+                ..report
+            },
             (TestState::Judged, Some(judged)) => TestReport {
                 verdict: Some(judged.result.verdict),
                 reason: judged.result.reason.clone(),

@@ -7,13 +7,19 @@ use unicode_width::UnicodeWidthChar;
 pub fn points(points: f64) -> String {
     let text = format!("{points:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+    if text == "-0" {
+        "0".to_owned()
+    } else {
+        text.to_owned()
+    }
 }
 
 /// Points with the maximum, or with the best points if fewer are better.
 pub fn score_of(score: f64, most: Option<f64>, best: Option<f64>) -> String {
     match best {
-        Some(best) if most == Some(best) => format!("{} of {}", points(score), points_in_words(best)),
+        Some(best) if most == Some(best) => {
+            format!("{} of {}", points(score), points_in_words(best))
+        }
         Some(best) => format!("{}, {} would be best", points_in_words(score), points(best)),
         None => points_in_words(score),
     }
@@ -26,7 +32,9 @@ pub fn seconds(ns: u64) -> String {
 
 /// A time in seconds with as many decimals as its limit needs.
 pub fn seconds_of(ns: u64, limit_ns: u64) -> String {
-    let digits = [3, 6].into_iter().find(|digits| limit_ns.is_multiple_of(10u64.pow(9 - digits)));
+    let digits = [3, 6]
+        .into_iter()
+        .find(|digits| limit_ns.is_multiple_of(10u64.pow(9 - digits)));
     decimals(ns, digits.unwrap_or(9))
 }
 
@@ -46,7 +54,11 @@ pub fn counted<N: std::fmt::Display + PartialEq + From<u8>>(number: N, what: &st
 /// Points with their noun.
 pub fn points_in_words(number: f64) -> String {
     let number = points(number);
-    if number == "1" { "1 point".to_owned() } else { format!("{number} points") }
+    if number == "1" {
+        "1 point".to_owned()
+    } else {
+        format!("{number} points")
+    }
 }
 
 /// Memory in MiB with one decimal, rounded up.
@@ -72,25 +84,40 @@ pub fn line(text: &str) -> String {
 /// Makes a text safe as [`line()`] does, but keeps its lines and tabs.
 pub fn block(text: &str) -> String {
     let kept = text.chars().filter(|c| *c != '\r');
-    kept.map(|c| if matches!(c, '\n' | '\t') { c } else { harmless(c) }).collect()
+    kept.map(|c| {
+        if matches!(c, '\n' | '\t') {
+            c
+        } else {
+            harmless(c)
+        }
+    })
+    .collect()
 }
 
 /// A warning of the package in one line.
 pub fn warned(warning: &WarningReport) -> String {
-    let place = warning.line.map_or_else(String::new, |line| format!(":{line}"));
+    let place = warning
+        .line
+        .map_or_else(String::new, |line| format!(":{line}"));
     format!("{}{place}: {}", line(&warning.file), line(&warning.message))
 }
 
 /// The character, or the replacement character.
 fn harmless(c: char) -> char {
-    if is_harmless(c) { c } else { char::REPLACEMENT_CHARACTER }
+    if is_harmless(c) {
+        c
+    } else {
+        char::REPLACEMENT_CHARACTER
+    }
 }
 
 /// Whether a character only shows as text.
 pub fn is_harmless(c: char) -> bool {
     match c {
         // Bidirectional controls, and separators that some programs take for line breaks.
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            false
+        }
         // Noncharacters, which XML cannot represent.
         '\u{fffe}' | '\u{ffff}' => false,
         c => !c.is_control(),
@@ -139,9 +166,18 @@ mod tests {
         assert_eq!(seconds_of(1_000, 1_000), "0.000001");
         assert_eq!(seconds_of(1_500_300, 1_500_000), "0.001501");
         assert_eq!(seconds_of(3, 2), "0.000000003");
-        assert_eq!([1, 2_000_000_000].map(|ns| seconds_of(ns, 1_000_000_000)), ["0.001", "2.000"]);
-        assert_eq!([0u64, 1, 2].map(|number| counted(number, "test")), ["0 tests", "1 test", "2 tests"]);
-        assert_eq!([1.0, 0.5].map(|score| score_of(score, None, None)), ["1 point", "0.5 points"]);
+        assert_eq!(
+            [1, 2_000_000_000].map(|ns| seconds_of(ns, 1_000_000_000)),
+            ["0.001", "2.000"]
+        );
+        assert_eq!(
+            [0u64, 1, 2].map(|number| counted(number, "test")),
+            ["0 tests", "1 test", "2 tests"]
+        );
+        assert_eq!(
+            [1.0, 0.5].map(|score| score_of(score, None, None)),
+            ["1 point", "0.5 points"]
+        );
         assert_eq!(score_of(0.0, Some(1.0), Some(1.0)), "0 of 1 point");
         assert_eq!(
             [0, 1, 1 << 20, (64 << 20) + 1, u64::MAX].map(mebibytes),
@@ -152,7 +188,10 @@ mod tests {
     #[test]
     fn line_and_block_replace_hostile_characters() {
         let hostile = "a\x1b[31m\r\nb\t\u{9b}0m\u{202e}c\u{2028}d\u{7f}\0\n\n";
-        assert_eq!(line(hostile), "a\u{fffd}[31m b \u{fffd}0m\u{fffd}c d\u{fffd}\u{fffd}");
+        assert_eq!(
+            line(hostile),
+            "a\u{fffd}[31m b \u{fffd}0m\u{fffd}c d\u{fffd}\u{fffd}"
+        );
         assert_eq!(block("a\r\n\tb\x1b\u{ffff}"), "a\n\tb\u{fffd}\u{fffd}");
     }
 

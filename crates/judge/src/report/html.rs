@@ -25,8 +25,16 @@ pub fn write(report: &JudgeReport, mut to: impl Write) -> Result<()> {
 }
 
 fn page(report: &JudgeReport) -> Markup {
-    let policy = format!("default-src 'none'; style-src {}; script-src {}", hash(STYLE), hash(SCRIPT));
-    let title = format!("{} ({})", line(&report.problem.name), line(&report.problem.label));
+    let policy = format!(
+        "default-src 'none'; style-src {}; script-src {}",
+        hash(STYLE),
+        hash(SCRIPT)
+    );
+    let title = format!(
+        "{} ({})",
+        line(&report.problem.name),
+        line(&report.problem.label)
+    );
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -60,7 +68,10 @@ fn page(report: &JudgeReport) -> Markup {
 /// A hash in the form of a content security policy.
 fn hash(content: &str) -> String {
     let digest = Sha256::digest(content.as_bytes());
-    format!("'sha256-{}'", base64::engine::general_purpose::STANDARD.encode(digest))
+    format!(
+        "'sha256-{}'",
+        base64::engine::general_purpose::STANDARD.encode(digest)
+    )
 }
 
 fn facts(report: &JudgeReport) -> Markup {
@@ -204,10 +215,20 @@ fn groups(submission: &SubmissionReport) -> Markup {
 
 fn row(test: &TestReport, scoring: bool) -> Markup {
     let limits = test.limits.as_ref();
-    let time = test.cpu_time_ns().zip(limits.map(|limits| limits.cpu_time_ns));
-    let memory = test.figures.map(|figures| figures.peak_memory_bytes).zip(test.memory_limit_bytes());
+    let time = test
+        .cpu_time_ns()
+        .zip(limits.map(|limits| limits.cpu_time_ns));
+    let memory = test
+        .figures
+        .map(|figures| figures.peak_memory_bytes)
+        .zip(test.memory_limit_bytes());
     let real = test.figures.map(|figures| figures.real_time_ns);
-    let cpus = test.cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let cpus = test
+        .cpus
+        .iter()
+        .map(usize::to_string)
+        .collect::<Vec<_>>()
+        .join(", ");
     html! {
         tr {
             td title=[(!cpus.is_empty()).then(|| format!("on CPU {cpus}"))] { (line(&test.name)) }
@@ -227,8 +248,14 @@ fn row(test: &TestReport, scoring: bool) -> Markup {
 /// A cell with a figure, its limit and a bar. `shown` formats a figure beside its limit. The bar is
 /// an SVG, because the page's policy forbids style attributes.
 fn bar(pair: Option<(u64, u64)>, shown: fn(u64, u64) -> String) -> Markup {
-    let Some((used, limit)) = pair else { return html! { td {} } };
-    let part = if limit == 0 { 100.0 } else { (used as f64 / limit as f64 * 100.0).min(100.0) };
+    let Some((used, limit)) = pair else {
+        return html! { td {} };
+    };
+    let part = if limit == 0 {
+        100.0
+    } else {
+        (used as f64 / limit as f64 * 100.0).min(100.0)
+    };
     html! {
         td.number data-sort=(used) {
             (shown(used, limit)) " / " (shown(limit, limit))

@@ -25,8 +25,14 @@ const VERDICT: &str = "verdict";
 pub fn write(report: &JudgeReport, to: impl Write) -> Result<()> {
     let mut xml = Writer::new_with_indent(to, b' ', 2);
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let mut counts = Counts { tests: usize::from(!report.warnings.is_empty()), ..Counts::default() };
-    report.submissions.iter().for_each(|submission| counts.add(&Counts::of(submission)));
+    let mut counts = Counts {
+        tests: usize::from(!report.warnings.is_empty()),
+        ..Counts::default()
+    };
+    report
+        .submissions
+        .iter()
+        .for_each(|submission| counts.add(&Counts::of(submission)));
     let [tests, failures, errors, skipped] = counts.attributes();
     xml.create_element("testsuites")
         .with_attribute(("name", line(&report.problem.label).as_str()))
@@ -36,7 +42,10 @@ pub fn write(report: &JudgeReport, to: impl Write) -> Result<()> {
         .with_attribute(("skipped", skipped.as_str()))
         .with_attribute(("time", time(report.duration_ns).as_str()))
         .write_inner_content(|xml| {
-            report.submissions.iter().try_for_each(|one| submission(report, one, xml))?;
+            report
+                .submissions
+                .iter()
+                .try_for_each(|one| submission(report, one, xml))?;
             warnings(report, xml)
         })?;
     xml.into_inner().write_all(b"\n")
@@ -53,13 +62,16 @@ struct Counts {
 impl Counts {
     fn of(submission: &SubmissionReport) -> Counts {
         let tests = || submission.tests.iter();
-        let mut errors = tests().filter(|test| test.verdict == Some(Verdict::JudgeError)).count();
+        let mut errors = tests()
+            .filter(|test| test.verdict == Some(Verdict::JudgeError))
+            .count();
         errors += usize::from(failed(submission));
         Counts {
             tests: tests().count() + 1,
             failures: usize::from(submission.as_expected == Some(false)),
             errors,
-            skipped: tests().filter(|test| test.verdict.is_none()).count() + usize::from(submission.is_skipped()),
+            skipped: tests().filter(|test| test.verdict.is_none()).count()
+                + usize::from(submission.is_skipped()),
         }
     }
 
@@ -90,7 +102,11 @@ fn suite<W: Write>(
 ) -> Result<()> {
     let [tests, failures, errors, skipped] = counts.attributes();
     // Readers make a tree of names that are separated by dots.
-    let class = line(&format!("{}.{}", report.problem.label, name.replace('.', "_")));
+    let class = line(&format!(
+        "{}.{}",
+        report.problem.label,
+        name.replace('.', "_")
+    ));
     xml.create_element("testsuite")
         .with_attribute(("name", line(name).as_str()))
         .with_attribute(("tests", tests.as_str()))
@@ -103,20 +119,38 @@ fn suite<W: Write>(
     Ok(())
 }
 
-fn submission<W: Write>(report: &JudgeReport, submission: &SubmissionReport, xml: &mut Writer<W>) -> Result<()> {
-    let used = submission.tests.iter().filter_map(|test| test.figures).map(|figures| figures.real_time_ns).sum();
-    suite(report, &submission.name, &Counts::of(submission), used, xml, |xml, class| {
-        properties(report, submission, xml)?;
-        case(xml, class, VERDICT, 0, |xml| verdict(submission, xml))?;
-        for one in &submission.tests {
-            let used = one.figures.map_or(0, |figures| figures.real_time_ns);
-            case(xml, class, &line(&one.name), used, |xml| test(one, xml))?;
-        }
-        match &submission.compilation {
-            Some(compilation) if !compilation.messages.is_empty() => text(xml, "system-out", &compilation.messages),
-            _ => Ok(()),
-        }
-    })
+fn submission<W: Write>(
+    report: &JudgeReport,
+    submission: &SubmissionReport,
+    xml: &mut Writer<W>,
+) -> Result<()> {
+    let used = submission
+        .tests
+        .iter()
+        .filter_map(|test| test.figures)
+        .map(|figures| figures.real_time_ns)
+        .sum();
+    suite(
+        report,
+        &submission.name,
+        &Counts::of(submission),
+        used,
+        xml,
+        |xml, class| {
+            properties(report, submission, xml)?;
+            case(xml, class, VERDICT, 0, |xml| verdict(submission, xml))?;
+            for one in &submission.tests {
+                let used = one.figures.map_or(0, |figures| figures.real_time_ns);
+                case(xml, class, &line(&one.name), used, |xml| test(one, xml))?;
+            }
+            match &submission.compilation {
+                Some(compilation) if !compilation.messages.is_empty() => {
+                    text(xml, "system-out", &compilation.messages)
+                }
+                _ => Ok(()),
+            }
+        },
+    )
 }
 
 fn warnings<W: Write>(report: &JudgeReport, xml: &mut Writer<W>) -> Result<()> {
@@ -124,30 +158,57 @@ fn warnings<W: Write>(report: &JudgeReport, xml: &mut Writer<W>) -> Result<()> {
         return Ok(());
     }
     let lines: Vec<String> = report.warnings.iter().map(warned).collect();
-    suite(report, "package", &Counts { tests: 1, ..Counts::default() }, 0, xml, |xml, class| {
-        case(xml, class, "warnings", 0, |xml| text(xml, "system-out", &lines.join("\n")))
-    })
+    suite(
+        report,
+        "package",
+        &Counts {
+            tests: 1,
+            ..Counts::default()
+        },
+        0,
+        xml,
+        |xml, class| {
+            case(xml, class, "warnings", 0, |xml| {
+                text(xml, "system-out", &lines.join("\n"))
+            })
+        },
+    )
 }
 
-fn properties<W: Write>(report: &JudgeReport, submission: &SubmissionReport, xml: &mut Writer<W>) -> Result<()> {
+fn properties<W: Write>(
+    report: &JudgeReport,
+    submission: &SubmissionReport,
+    xml: &mut Writer<W>,
+) -> Result<()> {
     let mut properties = vec![("verdict", submission.words().to_owned())];
     properties.extend(submission.suite.clone().map(|suite| ("suite", suite)));
-    properties.extend(submission.expected_words().map(|expected| ("expected", expected)));
+    properties.extend(
+        submission
+            .expected_words()
+            .map(|expected| ("expected", expected)),
+    );
     properties.extend(submission.score.map(|score| ("score", points(score))));
-    properties.extend(submission.max_score.map(|score| ("max_score", points(score))));
-    let best = submission.best_score.filter(|best| submission.max_score != Some(*best));
+    properties.extend(
+        submission
+            .max_score
+            .map(|score| ("max_score", points(score))),
+    );
+    let best = submission
+        .best_score
+        .filter(|best| submission.max_score != Some(*best));
     properties.extend(best.map(|score| ("best_score", points(score))));
     properties.push(("kernel", report.machine.kernel.clone()));
     properties.push(("backend", report.machine.backend.to_string()));
-    xml.create_element("properties").write_inner_content(|xml| {
-        for (name, value) in &properties {
-            xml.create_element("property")
-                .with_attribute(("name", *name))
-                .with_attribute(("value", line(value).as_str()))
-                .write_empty()?;
-        }
-        Ok(())
-    })?;
+    xml.create_element("properties")
+        .write_inner_content(|xml| {
+            for (name, value) in &properties {
+                xml.create_element("property")
+                    .with_attribute(("name", *name))
+                    .with_attribute(("value", line(value).as_str()))
+                    .write_empty()?;
+            }
+            Ok(())
+        })?;
     Ok(())
 }
 
@@ -181,7 +242,13 @@ fn verdict<W: Write>(submission: &SubmissionReport, xml: &mut Writer<W>) -> Resu
         problem(xml, "error", words, &message, &submission.reason)
     } else if submission.as_expected == Some(false) {
         let expected = submission.expected_words().unwrap_or_default();
-        problem(xml, "failure", words, &format!("expected {expected}, but it is {message}"), &submission.reason)
+        problem(
+            xml,
+            "failure",
+            words,
+            &format!("expected {expected}, but it is {message}"),
+            &submission.reason,
+        )
     } else {
         text(xml, "system-out", &message)
     }
@@ -201,14 +268,24 @@ fn test<W: Write>(test: &TestReport, xml: &mut Writer<W>) -> Result<()> {
 }
 
 fn skipped<W: Write>(xml: &mut Writer<W>, why: &str) -> Result<()> {
-    xml.create_element("skipped").with_attribute(("message", line(why).as_str())).write_empty()?;
+    xml.create_element("skipped")
+        .with_attribute(("message", line(why).as_str()))
+        .write_empty()?;
     Ok(())
 }
 
 /// Writes a failure or an error.
-fn problem<W: Write>(xml: &mut Writer<W>, tag: &str, kind: &str, message: &str, more: &str) -> Result<()> {
-    let element =
-        xml.create_element(tag).with_attribute(("type", kind)).with_attribute(("message", line(message).as_str()));
+fn problem<W: Write>(
+    xml: &mut Writer<W>,
+    tag: &str,
+    kind: &str,
+    message: &str,
+    more: &str,
+) -> Result<()> {
+    let element = xml
+        .create_element(tag)
+        .with_attribute(("type", kind))
+        .with_attribute(("message", line(message).as_str()));
     if more.is_empty() {
         element.write_empty()?;
     } else {
@@ -218,7 +295,8 @@ fn problem<W: Write>(xml: &mut Writer<W>, tag: &str, kind: &str, message: &str, 
 }
 
 fn text<W: Write>(xml: &mut Writer<W>, tag: &str, content: &str) -> Result<()> {
-    xml.create_element(tag).write_text_content(BytesText::new(&block(content)))?;
+    xml.create_element(tag)
+        .write_text_content(BytesText::new(&block(content)))?;
     Ok(())
 }
 
@@ -229,5 +307,8 @@ fn time(ns: u64) -> String {
 
 /// The time in the schema's form, without a zone.
 fn timestamp(report: &JudgeReport) -> String {
-    humantime::format_rfc3339_seconds(report.started).to_string().trim_end_matches('Z').to_owned()
+    humantime::format_rfc3339_seconds(report.started)
+        .to_string()
+        .trim_end_matches('Z')
+        .to_owned()
 }

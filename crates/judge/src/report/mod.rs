@@ -34,7 +34,7 @@ mod titles;
 pub use build::SubmissionInfo;
 pub use display::{counted, line, points_in_words};
 pub use model::{
-    CompilationReport, GroupReport, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionReport, TestReport,
-    VERSION, WarningReport, nanoseconds,
+    CompilationReport, GroupReport, JudgeReport, LimitsReport, Machine, ProblemReport,
+    SubmissionReport, TestReport, VERSION, WarningReport, nanoseconds,
 };
 pub use names::{expected_name, verdict_words};

@@ -216,14 +216,19 @@ impl JudgeReport {
     /// Whether the report lacks an answer: a judge error or an interruption occurred, or all
     /// submissions were skipped.
     pub fn failed(&self) -> bool {
-        let failed = |one: &SubmissionReport| matches!(one.verdict, None | Some(Verdict::JudgeError));
-        self.submissions.iter().any(|one| failed(one) && !one.is_skipped())
+        let failed =
+            |one: &SubmissionReport| matches!(one.verdict, None | Some(Verdict::JudgeError));
+        self.submissions
+            .iter()
+            .any(|one| failed(one) && !one.is_skipped())
             || self.submissions.iter().all(SubmissionReport::is_skipped)
     }
 
     /// Submissions whose results are not as expected.
     pub fn unexpected(&self) -> impl Iterator<Item = &SubmissionReport> {
-        self.submissions.iter().filter(|submission| submission.as_expected == Some(false))
+        self.submissions
+            .iter()
+            .filter(|submission| submission.as_expected == Some(false))
     }
 }
 
@@ -236,7 +241,9 @@ impl SubmissionReport {
 
     /// Whether no test ran because there is no program.
     pub fn has_no_program(&self) -> bool {
-        self.tests.iter().all(|test| test.not_judged == Some(SkipCause::NoProgram))
+        self.tests
+            .iter()
+            .all(|test| test.not_judged == Some(SkipCause::NoProgram))
     }
 }
 
@@ -244,7 +251,12 @@ impl From<&Fault> for WarningReport {
     fn from(fault: &Fault) -> WarningReport {
         // A file name that is not UTF-8 must not suppress the warning.
         let file = fault.path.to_string_lossy().into_owned();
-        WarningReport { file, line: fault.line, column: fault.column, message: fault.message.clone() }
+        WarningReport {
+            file,
+            line: fault.line,
+            column: fault.column,
+            message: fault.message.clone(),
+        }
     }
 }
 
@@ -252,15 +264,26 @@ impl From<&Problem> for ProblemReport {
     fn from(problem: &Problem) -> ProblemReport {
         let (maximum, objective) = match problem.scoring {
             Scoring::PassFail => (None, None),
-            Scoring::Points { maximum, objective: Objective::Max, .. } => (Some(maximum), Some("max")),
-            Scoring::Points { maximum, objective: Objective::Min, .. } => (Some(maximum), Some("min")),
+            Scoring::Points {
+                maximum,
+                objective: Objective::Max,
+                ..
+            } => (Some(maximum), Some("max")),
+            Scoring::Points {
+                maximum,
+                objective: Objective::Min,
+                ..
+            } => (Some(maximum), Some("min")),
         };
         ProblemReport {
             name: problem.name.clone(),
             label: problem.label.clone(),
             format: match problem.format {
                 model::Format::Legacy => "legacy".to_owned(),
-                model::Format::Icpc2023 => problem.version.clone().unwrap_or_else(|| "2023-07".to_owned()),
+                model::Format::Icpc2023 => problem
+                    .version
+                    .clone()
+                    .unwrap_or_else(|| "2023-07".to_owned()),
                 model::Format::Sim => "sim".to_owned(),
             },
             scoring: maximum.is_some(),
@@ -290,7 +313,8 @@ impl TestReport {
 
     /// The limit on memory: the enforced one if there was one.
     pub fn memory_limit_bytes(&self) -> Option<u64> {
-        self.enforced_memory_bytes.or(self.limits.as_ref().map(|limits| limits.memory_bytes))
+        self.enforced_memory_bytes
+            .or(self.limits.as_ref().map(|limits| limits.memory_bytes))
     }
 }
 
@@ -312,6 +336,10 @@ fn expected<S: Serializer>(expected: &[Expected], serializer: S) -> Result<S::Ok
 }
 
 fn required<S: Serializer>(required: &[Vec<Expected>], serializer: S) -> Result<S::Ok, S::Error> {
-    let names = |one: &Vec<Expected>| one.iter().map(|expected| expected_name(*expected)).collect::<Vec<_>>();
+    let names = |one: &Vec<Expected>| {
+        one.iter()
+            .map(|expected| expected_name(*expected))
+            .collect::<Vec<_>>()
+    };
     serializer.collect_seq(required.iter().map(names))
 }

@@ -39,7 +39,10 @@ pub struct Style {
 
 impl Style {
     /// Whole lines without colours, for files.
-    pub const PLAIN: Style = Style { columns: None, colours: false };
+    pub const PLAIN: Style = Style {
+        columns: None,
+        colours: false,
+    };
 
     /// The style for a stream. On a terminal, lines are cut to its width and have colours, unless
     /// the environment forbids them (`NO_COLOR`, `TERM=dumb`). Other streams get [`Style::PLAIN`].
@@ -50,7 +53,10 @@ impl Style {
         let columns = rustix::termios::tcgetwinsize(stream).map_or(0, |size| size.ws_col);
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Style { columns: (columns > 0).then_some(usize::from(columns)), colours: !refused && !dumb }
+        Style {
+            columns: (columns > 0).then_some(usize::from(columns)),
+            colours: !refused && !dumb,
+        }
     }
 }
 
@@ -75,10 +81,30 @@ impl<W: Write> Protocol<W> {
         Protocol::of(to, style, names, plan.scores())
     }
 
-    fn of<'a>(to: W, style: Style, names: impl Iterator<Item = &'a str>, scoring: bool) -> Protocol<W> {
-        let longest = names.map(|name| width(&line(name))).max().unwrap_or(0).max("test".len());
-        let name = if style.columns.is_some() { longest.min(MAX_NAME_COLUMNS) } else { longest };
-        Protocol { to, style, name, scoring, cpus: false, written: 0 }
+    fn of<'a>(
+        to: W,
+        style: Style,
+        names: impl Iterator<Item = &'a str>,
+        scoring: bool,
+    ) -> Protocol<W> {
+        let longest = names
+            .map(|name| width(&line(name)))
+            .max()
+            .unwrap_or(0)
+            .max("test".len());
+        let name = if style.columns.is_some() {
+            longest.min(MAX_NAME_COLUMNS)
+        } else {
+            longest
+        };
+        Protocol {
+            to,
+            style,
+            name,
+            scoring,
+            cpus: false,
+            written: 0,
+        }
     }
 
     /// Also shows the CPUs of each test.
@@ -92,7 +118,10 @@ impl<W: Write> Protocol<W> {
     /// # Errors
     /// The protocol cannot be written.
     pub fn begin(&mut self, about: &SubmissionInfo) -> Result<()> {
-        let suite = about.suite.as_ref().map_or_else(String::new, |suite| format!(" ({suite})"));
+        let suite = about
+            .suite
+            .as_ref()
+            .map_or_else(String::new, |suite| format!(" ({suite})"));
         let title = self.fit(&line(&format!("{}{suite}", about.name)), 0);
         writeln!(self.to, "{}", self.paint("1", &title))
     }
@@ -130,8 +159,16 @@ impl<W: Write> Protocol<W> {
     }
 
     fn titles(&mut self) -> Result<()> {
-        let score = if self.scoring { format!("{:>8}  ", "score") } else { String::new() };
-        let cpus = if self.cpus { format!("{:<CPU_COLUMNS$}  ", "CPU") } else { String::new() };
+        let score = if self.scoring {
+            format!("{:>8}  ", "score")
+        } else {
+            String::new()
+        };
+        let cpus = if self.cpus {
+            format!("{:<CPU_COLUMNS$}  ", "CPU")
+        } else {
+            String::new()
+        };
         let name = self.name;
         let titles = format!(
             "  {:<name$}  {:<14}  {:>6} / {:<7}  {:>7} / {:<7}  {cpus}{score}comment",
@@ -145,7 +182,8 @@ impl<W: Write> Protocol<W> {
             self.titles()?;
         }
         self.written += 1;
-        let pair = |columns: usize, used: Option<String>, limit: Option<String>| match (used, limit) {
+        let pair = |columns: usize, used: Option<String>, limit: Option<String>| match (used, limit)
+        {
             (Some(used), Some(limit)) => format!("{used:>columns$} / {limit:<7}"),
             _ => " ".repeat(columns + 10),
         };
@@ -155,7 +193,8 @@ impl<W: Write> Protocol<W> {
         let time = pair(6, shown(test.cpu_time_ns()), shown(limit));
         let memory = pair(
             7,
-            test.figures.map(|figures| mebibytes(figures.peak_memory_bytes)),
+            test.figures
+                .map(|figures| mebibytes(figures.peak_memory_bytes)),
             test.memory_limit_bytes().map(mebibytes),
         );
         let score = match (self.scoring, test.score) {
@@ -163,14 +202,25 @@ impl<W: Write> Protocol<W> {
             (true, None) => " ".repeat(10),
             (false, _) => String::new(),
         };
-        let cpus = if self.cpus { format!("{:<CPU_COLUMNS$}  ", shown_cpus(&test.cpus)) } else { String::new() };
+        let cpus = if self.cpus {
+            format!("{:<CPU_COLUMNS$}  ", shown_cpus(&test.cpus))
+        } else {
+            String::new()
+        };
         let name = cut_or_whole(&line(&test.name), self.style.columns.map(|_| self.name));
-        let before = format!("  {name}{}  ", " ".repeat(self.name.saturating_sub(width(&name))));
+        let before = format!(
+            "  {name}{}  ",
+            " ".repeat(self.name.saturating_sub(width(&name)))
+        );
         let words = format!("{:<14}", test.words());
         let after = format!("  {time}  {memory}  {cpus}{score}");
         let taken = width(&before) + width(&words) + width(&after);
         let parts = [line(&test.reason), line(&test.comment)];
-        let comment = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
+        let comment = parts
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(": ");
         let comment = match self.style.columns {
             Some(columns) if columns < taken + MIN_COMMENT_COLUMNS => String::new(),
             Some(columns) => cut(&comment, columns - taken),
@@ -184,13 +234,23 @@ impl<W: Write> Protocol<W> {
 
     fn groups(&mut self, report: &SubmissionReport) -> Result<()> {
         // The root's result is the submission's.
-        let groups = report.groups.iter().skip(1).filter(|group| group.score.is_some() || group.not_judged.is_some());
+        let groups = report
+            .groups
+            .iter()
+            .skip(1)
+            .filter(|group| group.score.is_some() || group.not_judged.is_some());
         for group in groups {
-            let words = group.verdict.map_or("not judged", super::names::verdict_words);
+            let words = group
+                .verdict
+                .map_or("not judged", super::names::verdict_words);
             let words = self.paint(colour(group.verdict), words);
             let of = |score| format!(", {}", score_of(score, group.max_score, group.best_score));
             let score = group.score.map_or_else(String::new, of);
-            let reason = if group.reason.is_empty() { String::new() } else { format!(": {}", line(&group.reason)) };
+            let reason = if group.reason.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", line(&group.reason))
+            };
             let name = line(&group.name);
             let rest = self.fit(&format!("{score}{reason}"), 10 + width(&name) + 14);
             writeln!(self.to, "  group {name}: {words}{rest}")?;
@@ -204,20 +264,34 @@ impl<W: Write> Protocol<W> {
         let score = report.score.map_or_else(String::new, of);
         let expected = match (report.as_expected, report.expected_words()) {
             (Some(true), _) => Some((false, "as expected".to_owned())),
-            (Some(false), Some(expected)) => Some((true, format!("UNEXPECTED: expected {expected}"))),
+            (Some(false), Some(expected)) => {
+                Some((true, format!("UNEXPECTED: expected {expected}")))
+            }
             _ => None,
         };
-        let taken = [words, &score, expected.as_ref().map_or("", |(_, expected)| expected)].map(width);
+        let taken = [
+            words,
+            &score,
+            expected.as_ref().map_or("", |(_, expected)| expected),
+        ]
+        .map(width);
         let reason = match report.reason.as_str() {
             "" => String::new(),
-            reason => format!(": {}", self.fit(&line(reason), taken.iter().sum::<usize>() + 4)),
+            reason => format!(
+                ": {}",
+                self.fit(&line(reason), taken.iter().sum::<usize>() + 4)
+            ),
         };
         let expected = match expected {
             Some((true, expected)) => format!("; {}", self.paint("1;31", &expected)),
             Some((false, expected)) => format!("; {expected}"),
             None => String::new(),
         };
-        writeln!(self.to, "{}{score}{reason}{expected}", self.paint(colour(report.verdict), words))
+        writeln!(
+            self.to,
+            "{}{score}{reason}{expected}",
+            self.paint(colour(report.verdict), words)
+        )
     }
 
     fn messages(&mut self, messages: &str) -> Result<()> {
@@ -234,11 +308,20 @@ impl<W: Write> Protocol<W> {
 
     /// Cuts a text to the columns that remain after `taken`.
     fn fit(&self, text: &str, taken: usize) -> String {
-        cut_or_whole(text, self.style.columns.map(|columns| columns.saturating_sub(taken)))
+        cut_or_whole(
+            text,
+            self.style
+                .columns
+                .map(|columns| columns.saturating_sub(taken)),
+        )
     }
 
     fn paint(&self, colour: &str, text: &str) -> String {
-        if self.style.colours { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.style.colours {
+            format!("\x1b[{colour}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 }
 
@@ -265,7 +348,10 @@ pub fn write(report: &JudgeReport, mut to: impl Write, style: Style) -> Result<(
 }
 
 fn shown_cpus(cpus: &[usize]) -> String {
-    cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    cpus.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 fn cut_or_whole(text: &str, columns: Option<usize>) -> String {

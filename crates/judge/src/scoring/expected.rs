@@ -36,7 +36,10 @@ pub fn is_expected(
 /// required, or if tests without a verdict leave it open.
 pub fn has_required(required: &[Vec<Expected>], verdicts: &[Option<Verdict>]) -> Option<bool> {
     let known = || verdicts.iter().flatten();
-    let met = |one: &Vec<Expected>| one.iter().any(|expected| known().any(|verdict| is(*expected, *verdict)));
+    let met = |one: &Vec<Expected>| {
+        one.iter()
+            .any(|expected| known().any(|verdict| is(*expected, *verdict)))
+    };
     if required.iter().all(met) {
         return (!required.is_empty()).then_some(true);
     }

@@ -96,7 +96,9 @@ impl Grade {
         let text = String::from_utf8_lossy(stdout);
         let words: Vec<&str> = text.split_whitespace().collect();
         let unknown = || GraderFault::Unknown(text.trim_end().chars().take(60).collect());
-        let &[verdict, points] = &words[..] else { return Err(unknown()) };
+        let &[verdict, points] = &words[..] else {
+            return Err(unknown());
+        };
         let verdict = match verdict {
             "AC" => Verdict::Accepted,
             "WA" => Verdict::WrongAnswer,
@@ -120,11 +122,27 @@ mod tests {
 
     #[test]
     fn parse_of_graders_answers_accepts_verdict_and_score_only() {
-        let parse = |text: &str| Grade::parse(text.as_bytes()).map(|graded| (graded.verdict, graded.points));
+        let parse = |text: &str| {
+            Grade::parse(text.as_bytes()).map(|graded| (graded.verdict, graded.points))
+        };
         assert_eq!(parse("AC 12.5\n"), Ok((Verdict::Accepted, 12.5)));
         assert_eq!(parse(" RTE\t-3 \n\n"), Ok((Verdict::RunTimeError, -3.0)));
-        for unknown in ["", "AC", "AC much", "AC nan", "AC inf", "ac 1", "PAC 1", "AC 1 2", "AC 1\nWA 1\n", "100 AC"] {
-            assert!(matches!(parse(unknown), Err(GraderFault::Unknown(_))), "{unknown:?}");
+        for unknown in [
+            "",
+            "AC",
+            "AC much",
+            "AC nan",
+            "AC inf",
+            "ac 1",
+            "PAC 1",
+            "AC 1 2",
+            "AC 1\nWA 1\n",
+            "100 AC",
+        ] {
+            assert!(
+                matches!(parse(unknown), Err(GraderFault::Unknown(_))),
+                "{unknown:?}"
+            );
         }
         assert_eq!(parse("JE 0"), Err(GraderFault::JudgeError));
     }

@@ -63,7 +63,9 @@ pub(super) enum Part {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// A group asks for the package's own grader, and the package has none.
-    #[error("group {0} asks for the package's own grader (grading: custom), but graders/ has none; add one")]
+    #[error(
+        "group {0} asks for the package's own grader (grading: custom), but graders/ has none; add one"
+    )]
     NoGrader(String),
     /// A required group does not exist or is judged later.
     #[error("group {group} requires group {required}, which is not judged before it")]
@@ -92,8 +94,15 @@ impl Plan {
     /// # Errors
     /// The rules of a group are unsupported or contradictory. The error names the group.
     pub fn new(problem: &Problem) -> Result<Plan, PlanError> {
-        let mut plan = Plan { tests: Vec::new(), groups: Vec::new(), scoring: problem.scoring };
-        if let Some(group) = problem.groups().find(|group| group.rules.grader.is_some() && problem.grader.is_none()) {
+        let mut plan = Plan {
+            tests: Vec::new(),
+            groups: Vec::new(),
+            scoring: problem.scoring,
+        };
+        if let Some(group) = problem
+            .groups()
+            .find(|group| group.rules.grader.is_some() && problem.grader.is_none())
+        {
             return Err(PlanError::NoGrader(shown(&group.name)));
         }
         plan.add(&problem.root, problem.format)?;
@@ -121,7 +130,10 @@ impl Plan {
         for part in group.parts() {
             let part = match part {
                 model::Part::Test(test) => {
-                    self.tests.push(PlannedTest { name: test.name.clone(), group: index });
+                    self.tests.push(PlannedTest {
+                        name: test.name.clone(),
+                        group: index,
+                    });
                     Part::Test(self.tests.len() - 1)
                 }
                 model::Part::Group(inner) => Part::Group(self.add(inner, format)?),
@@ -134,38 +146,59 @@ impl Plan {
 
     fn worth(&self, group: &Group, format: Format) -> Result<Worth, PlanError> {
         let rules = &group.rules;
-        let refused = |reason| Err(PlanError::Rules { group: shown(&group.name), reason });
-        Ok(match (self.scoring, rules.score, rules.accept_score, rules.points) {
-            (Scoring::PassFail, ..) if rules.grader.is_some() => {
-                return refused("the package's own grader makes points, but the problem has none");
-            }
-            (Scoring::PassFail, ..) => Worth::Nothing,
-            (_, ScoreMode::PassFail, _, None) => return refused("it is all or nothing, but it states no points"),
-            (_, ScoreMode::PassFail, _, Some(_)) => Worth::AllOrNothing,
-            // A sample gives no points, even if the checker writes some.
-            (_, _, Some(0.0), None) if format == Format::Icpc2023 && group.sample => Worth::Nothing,
-            (_, _, Some(most), Some(_)) => Worth::UpTo(most),
-            (_, _, Some(usual), None) => Worth::Usually(usual),
-            (_, ScoreMode::Minimum, None, Some(_)) if !group.groups.is_empty() => {
-                return refused("its points follow the least share of its tests, but it has groups");
-            }
-            (_, ScoreMode::Minimum, None, Some(_)) => Worth::Share { full_until: rules.time_graded_from },
-            (_, _, None, _) if rules.time_graded_from.is_some() => {
-                return refused("its points decrease with time, but it states no points");
-            }
-            (_, _, None, _) => Worth::Unbounded,
-        })
+        let refused = |reason| {
+            Err(PlanError::Rules {
+                group: shown(&group.name),
+                reason,
+            })
+        };
+        Ok(
+            match (self.scoring, rules.score, rules.accept_score, rules.points) {
+                (Scoring::PassFail, ..) if rules.grader.is_some() => {
+                    return refused(
+                        "the package's own grader makes points, but the problem has none",
+                    );
+                }
+                (Scoring::PassFail, ..) => Worth::Nothing,
+                (_, ScoreMode::PassFail, _, None) => {
+                    return refused("it is all or nothing, but it states no points");
+                }
+                (_, ScoreMode::PassFail, _, Some(_)) => Worth::AllOrNothing,
+                // A sample gives no points, even if the checker writes some.
+                (_, _, Some(0.0), None) if format == Format::Icpc2023 && group.sample => {
+                    Worth::Nothing
+                }
+                (_, _, Some(most), Some(_)) => Worth::UpTo(most),
+                (_, _, Some(usual), None) => Worth::Usually(usual),
+                (_, ScoreMode::Minimum, None, Some(_)) if !group.groups.is_empty() => {
+                    return refused(
+                        "its points follow the least share of its tests, but it has groups",
+                    );
+                }
+                (_, ScoreMode::Minimum, None, Some(_)) => Worth::Share {
+                    full_until: rules.time_graded_from,
+                },
+                (_, _, None, _) if rules.time_graded_from.is_some() => {
+                    return refused("its points decrease with time, but it states no points");
+                }
+                (_, _, None, _) => Worth::Unbounded,
+            },
+        )
     }
 
     fn required(&self, index: usize) -> Result<Vec<usize>, PlanError> {
         let group = &self.groups[index];
         let find = |name: &String| {
             // The required group must end before this one begins. A parent of this group does not.
-            let before = |other: &PlannedGroup| other.name == *name && other.tests.end <= group.tests.start;
+            let before =
+                |other: &PlannedGroup| other.name == *name && other.tests.end <= group.tests.start;
             self.groups[..index]
                 .iter()
                 .position(before)
-                .ok_or_else(|| PlanError::RequiredGroup { group: shown(&group.name), required: shown(name) })
+                .ok_or_else(|| PlanError::RequiredGroup {
+                    group: shown(&group.name),
+                    required: shown(name),
+                })
         };
         group.rules.require_pass.iter().map(find).collect()
     }
@@ -233,20 +266,41 @@ impl Plan {
     /// fewer points are better. `None` without points or without a bound.
     pub fn best_score(&self, group: usize) -> Option<f64> {
         let least = match self.scoring {
-            Scoring::Points { minimum, objective: Objective::Min, .. } if group == 0 => Some(minimum),
-            Scoring::Points { objective: Objective::Min, .. } => self.groups[group].rules.range.map(|(least, _)| least),
-            Scoring::Points { objective: Objective::Max, .. } | Scoring::PassFail => return self.max_score(group),
+            Scoring::Points {
+                minimum,
+                objective: Objective::Min,
+                ..
+            } if group == 0 => Some(minimum),
+            Scoring::Points {
+                objective: Objective::Min,
+                ..
+            } => self.groups[group].rules.range.map(|(least, _)| least),
+            Scoring::Points {
+                objective: Objective::Max,
+                ..
+            }
+            | Scoring::PassFail => return self.max_score(group),
         };
         least.filter(|least| least.is_finite())
     }
 
     /// Whether fewer points are better.
     pub fn fewer_are_better(&self) -> bool {
-        matches!(self.scoring, Scoring::Points { objective: Objective::Min, .. })
+        matches!(
+            self.scoring,
+            Scoring::Points {
+                objective: Objective::Min,
+                ..
+            }
+        )
     }
 }
 
 /// A group's name for messages.
 pub(super) fn shown(name: &str) -> String {
-    if name.is_empty() { "of all tests".to_owned() } else { name.to_owned() }
+    if name.is_empty() {
+        "of all tests".to_owned()
+    } else {
+        name.to_owned()
+    }
 }

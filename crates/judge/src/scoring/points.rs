@@ -29,7 +29,11 @@ pub(crate) enum PointsError {
 }
 
 /// Points or share of a test. `None`: the group's tests have no points.
-pub(super) fn of_test(worth: Worth, rules: &Rules, judged: &JudgedTest) -> Result<Option<f64>, PointsError> {
+pub(super) fn of_test(
+    worth: Worth,
+    rules: &Rules,
+    judged: &JudgedTest,
+) -> Result<Option<f64>, PointsError> {
     let result = &judged.result;
     let accepted = result.verdict == Verdict::Accepted;
     let given = match result.score {
@@ -38,7 +42,13 @@ pub(super) fn of_test(worth: Worth, rules: &Rules, judged: &JudgedTest) -> Resul
         }
         given => given,
     };
-    let otherwise = |points: f64| if accepted { points } else { rules.reject_score.unwrap_or(0.0) };
+    let otherwise = |points: f64| {
+        if accepted {
+            points
+        } else {
+            rules.reject_score.unwrap_or(0.0)
+        }
+    };
     let points = match (worth, given) {
         (Worth::Nothing, _) | (Worth::AllOrNothing, None) => return Ok(None),
         (Worth::AllOrNothing, Some(_)) => {
@@ -84,9 +94,15 @@ fn share(
             return Err(PointsError::NotAPart(points));
         }
     };
-    let Some(from) = full_until.filter(|from| *from < 1.0) else { return Ok(part) };
+    let Some(from) = full_until.filter(|from| *from < 1.0) else {
+        return Ok(part);
+    };
     let limit = judged.limits.cpu_time.as_nanos() as f64;
-    let used = judged.result.run.as_ref().map_or(0, |run| run.figures.cpu_user_ns + run.figures.cpu_system_ns) as f64;
+    let used = judged
+        .result
+        .run
+        .as_ref()
+        .map_or(0, |run| run.figures.cpu_user_ns + run.figures.cpu_system_ns) as f64;
     if limit <= 0.0 {
         return Ok(part);
     }
@@ -98,7 +114,12 @@ fn share(
 /// A group that is not accepted also has the points of its parts, and its parent counts them. The
 /// legacy specification lets judges ignore them, but the default grader of problemtools counts
 /// them. Sim and the successor of the legacy format always count them.
-pub(super) fn of_group(worth: Worth, rules: &Rules, accepted: bool, parts: &[f64]) -> Result<f64, PointsError> {
+pub(super) fn of_group(
+    worth: Worth,
+    rules: &Rules,
+    accepted: bool,
+    parts: &[f64],
+) -> Result<f64, PointsError> {
     let least = || parts.iter().copied().fold(f64::INFINITY, f64::min);
     let sum = || parts.iter().sum::<f64>();
     let points = match (worth, rules.score) {
@@ -118,14 +139,17 @@ pub(super) fn of_group(worth: Worth, rules: &Rules, accepted: bool, parts: &[f64
 ///
 /// The specification ignores the score of what is not accepted, so such points may lie outside.
 pub(super) fn in_range(rules: &Rules, accepted: bool, points: f64) -> Result<f64, PointsError> {
-    let Some(range) = rules.range.filter(|_| accepted) else { return Ok(points) };
+    let Some(range) = rules.range.filter(|_| accepted) else {
+        return Ok(points);
+    };
     within(points, range).ok_or(PointsError::OutOfRange { points, range })
 }
 
 /// Returns the points if they lie in a range. Points that miss a bound by a rounding error become
 /// the bound.
 pub(super) fn within(points: f64, (least, most): (f64, f64)) -> Option<f64> {
-    let near = |bound: f64| bound.is_finite() && (points - bound).abs() <= 1e-9 * bound.abs().max(1.0);
+    let near =
+        |bound: f64| bound.is_finite() && (points - bound).abs() <= 1e-9 * bound.abs().max(1.0);
     match points {
         _ if near(most) => Some(most),
         _ if near(least) => Some(least),

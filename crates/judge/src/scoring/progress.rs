@@ -96,7 +96,11 @@ impl<'p> Progress<'p> {
     /// Returns the group whose grading is due and marks it as begun. All groups share the package's
     /// own grader. `None`: no grading is due, or it has begun.
     pub fn next_grading(&mut self) -> Option<Grading> {
-        let grading = self.walk.grading.as_ref().filter(|grading| !self.grading_begun[grading.group])?;
+        let grading = self
+            .walk
+            .grading
+            .as_ref()
+            .filter(|grading| !self.grading_begun[grading.group])?;
         self.grading_begun[grading.group] = true;
         Some(grading.clone())
     }

@@ -94,8 +94,18 @@ impl<'a> Walker<'a> {
                 if rejected && self.results.fail_fast {
                     self.ended = Some(Part::Test(test));
                 }
-                let result = PartResult { verdict, points: *points, by: rejected.then_some(Part::Test(test)) };
-                (TestState::Judged, PartState { rejected, result: Some(result) })
+                let result = PartResult {
+                    verdict,
+                    points: *points,
+                    by: rejected.then_some(Part::Test(test)),
+                };
+                (
+                    TestState::Judged,
+                    PartState {
+                        rejected,
+                        result: Some(result),
+                    },
+                )
             }
         };
         self.walk.tests[test] = state;
@@ -108,8 +118,14 @@ impl<'a> Walker<'a> {
     fn group(&mut self, index: usize, skip: Option<Obstacle>) -> PartState {
         let group: &'a PlannedGroup = &self.results.plan.groups[index];
         // The parent's reason comes first.
-        let required = group.requires.iter().copied().find(|required| self.known[*required].rejected);
-        let skip = skip.or(self.ended.map(Obstacle::FailFast)).or(required.map(Obstacle::Requires));
+        let required = group
+            .requires
+            .iter()
+            .copied()
+            .find(|required| self.known[*required].rejected);
+        let skip = skip
+            .or(self.ended.map(Obstacle::FailFast))
+            .or(required.map(Obstacle::Requires));
         let mut stop = skip;
         // Results of parts that count, and of samples that the rules ignore.
         let (mut counted, mut ignored) = (Vec::new(), Vec::new());
@@ -131,7 +147,10 @@ impl<'a> Walker<'a> {
             None if self.open => {
                 let strict = group.rules.grader.is_none()
                     && matches!(group.rules.verdict, VerdictMode::Worst | VerdictMode::First);
-                PartState { rejected: any_rejected && strict, result: None }
+                PartState {
+                    rejected: any_rejected && strict,
+                    result: None,
+                }
             }
             // The group has no tests.
             None if results.is_empty() => PartState::default(),
@@ -144,7 +163,9 @@ impl<'a> Walker<'a> {
 
     fn is_sample(&self, part: Part) -> bool {
         match part {
-            Part::Test(test) => self.results.plan.groups[self.results.plan.tests[test].group].sample,
+            Part::Test(test) => {
+                self.results.plan.groups[self.results.plan.tests[test].group].sample
+            }
             Part::Group(group) => self.results.plan.groups[group].sample,
         }
     }
@@ -158,8 +179,12 @@ impl<'a> Walker<'a> {
         self.skipped[index] = Some(why);
         self.walk.groups[index].not_judged = Some(self.skip(why));
         // Groups that require this one must see that it was not accepted.
-        self.known[index] = PartState { rejected: true, result: None };
-        if !matches!(why, Obstacle::Requires(required) if plan.groups[index].requires.contains(&required)) {
+        self.known[index] = PartState {
+            rejected: true,
+            result: None,
+        };
+        if !matches!(why, Obstacle::Requires(required) if plan.groups[index].requires.contains(&required))
+        {
             // The parent ended and uses no more results.
             return PartState::default();
         }
@@ -168,7 +193,11 @@ impl<'a> Walker<'a> {
             let points = plan.scores().then_some(0.0);
             let (verdict, by) = self.blame(why);
             self.walk.groups[index].points = points;
-            self.known[index].result = Some(PartResult { verdict, points, by });
+            self.known[index].result = Some(PartResult {
+                verdict,
+                points,
+                by,
+            });
         }
         self.known[index]
     }
@@ -176,11 +205,19 @@ impl<'a> Walker<'a> {
     /// The verdict because of which a part was skipped, and the part that decided it.
     fn blame(&self, why: Obstacle) -> (Verdict, Option<Part>) {
         let of_test = |test: usize| {
-            let verdict = self.results.judged(test).map(|judged| judged.result.verdict);
-            (verdict.unwrap_or(Verdict::JudgeError), Some(Part::Test(test)))
+            let verdict = self
+                .results
+                .judged(test)
+                .map(|judged| judged.result.verdict);
+            (
+                verdict.unwrap_or(Verdict::JudgeError),
+                Some(Part::Test(test)),
+            )
         };
         match why {
-            Obstacle::After(Part::Test(test)) | Obstacle::FailFast(Part::Test(test)) => of_test(test),
+            Obstacle::After(Part::Test(test)) | Obstacle::FailFast(Part::Test(test)) => {
+                of_test(test)
+            }
             Obstacle::After(Part::Group(group))
             | Obstacle::FailFast(Part::Group(group))
             | Obstacle::Requires(group) => {
@@ -222,13 +259,22 @@ impl<'a> Walker<'a> {
         let this = Some(Part::Group(index));
         match graded {
             Err(why) => self.conclude(index, Verdict::JudgeError, this, None, Some(why)),
-            Ok((Verdict::Accepted, points)) => self.conclude(index, Verdict::Accepted, None, Some(points), None),
+            Ok((Verdict::Accepted, points)) => {
+                self.conclude(index, Verdict::Accepted, None, Some(points), None)
+            }
             Ok((verdict, points)) => {
                 // One code may stand for several verdicts.
-                let alike = |part: &&PartResult| grading::code(part.verdict) == grading::code(verdict);
+                let alike =
+                    |part: &&PartResult| grading::code(part.verdict) == grading::code(verdict);
                 match parts.iter().find(alike) {
                     Some(part) => self.conclude(index, part.verdict, part.by, Some(points), None),
-                    None => self.conclude(index, verdict, this, Some(points), Some("its grader decided so".to_owned())),
+                    None => self.conclude(
+                        index,
+                        verdict,
+                        this,
+                        Some(points),
+                        Some("its grader decided so".to_owned()),
+                    ),
                 }
             }
         }
@@ -237,9 +283,17 @@ impl<'a> Walker<'a> {
     fn aggregate(&mut self, index: usize, parts: &[PartResult]) -> PartState {
         let group = &self.results.plan.groups[index];
         let mode = group.rules.verdict;
-        let rejected = || parts.iter().filter(|part| part.verdict != Verdict::Accepted);
+        let rejected = || {
+            parts
+                .iter()
+                .filter(|part| part.verdict != Verdict::Accepted)
+        };
         let first_of = |verdict: Verdict| parts.iter().find(move |part| part.verdict == verdict);
-        let worst = parts.iter().map(|part| part.verdict).max().unwrap_or(Verdict::Accepted);
+        let worst = parts
+            .iter()
+            .map(|part| part.verdict)
+            .max()
+            .unwrap_or(Verdict::Accepted);
         // A judge error in a part is a judge error of the group under all rules.
         let decisive = match mode {
             _ if worst == Verdict::JudgeError => first_of(worst),
@@ -253,8 +307,16 @@ impl<'a> Walker<'a> {
         let mut points = None;
         let mut fault = None;
         if self.results.plan.scores() && verdict != Verdict::JudgeError {
-            let parts: Vec<f64> = parts.iter().map(|part| part.points.unwrap_or(0.0)).collect();
-            match points::of_group(group.worth, &group.rules, verdict == Verdict::Accepted, &parts) {
+            let parts: Vec<f64> = parts
+                .iter()
+                .map(|part| part.points.unwrap_or(0.0))
+                .collect();
+            match points::of_group(
+                group.worth,
+                &group.rules,
+                verdict == Verdict::Accepted,
+                &parts,
+            ) {
                 Ok(sum) => points = Some(sum),
                 Err(error) => {
                     (verdict, by) = (Verdict::JudgeError, Some(Part::Group(index)));
@@ -278,13 +340,29 @@ impl<'a> Walker<'a> {
             self.ended = self.ended.or(by);
         }
         let name = &self.results.plan.groups[index].name;
-        let reason = why.map_or_else(|| self.reason(by), |why| format!("group {}: {why}", shown(name)));
+        let reason = why.map_or_else(
+            || self.reason(by),
+            |why| format!("group {}: {why}", shown(name)),
+        );
         let decided_by = match by {
             Some(Part::Test(test)) => Some(test),
             _ => None,
         };
-        self.walk.groups[index] = GroupResult { verdict: Some(verdict), reason, decided_by, points, not_judged: None };
-        PartState { rejected: verdict != Verdict::Accepted, result: Some(PartResult { verdict, points, by }) }
+        self.walk.groups[index] = GroupResult {
+            verdict: Some(verdict),
+            reason,
+            decided_by,
+            points,
+            not_judged: None,
+        };
+        PartState {
+            rejected: verdict != Verdict::Accepted,
+            result: Some(PartResult {
+                verdict,
+                points,
+                by,
+            }),
+        }
     }
 
     fn reason(&self, by: Option<Part>) -> String {
@@ -293,7 +371,11 @@ impl<'a> Walker<'a> {
             Some(Part::Group(group)) => self.walk.groups[group].reason.clone(),
             Some(Part::Test(test)) => {
                 let name = &self.results.plan.tests[test].name;
-                match self.results.judged(test).map(|judged| judged.result.reason.as_str()) {
+                match self
+                    .results
+                    .judged(test)
+                    .map(|judged| judged.result.reason.as_str())
+                {
                     None | Some("") => format!("test {name}"),
                     Some(reason) => format!("test {name}: {reason}"),
                 }
@@ -309,9 +391,15 @@ impl<'a> Walker<'a> {
         };
         let (cause, part) = match why {
             Obstacle::After(part) => (SkipCause::GroupEnded, name(part)),
-            Obstacle::Requires(group) => (SkipCause::RequiredGroup, format!("required {}", name(Part::Group(group)))),
+            Obstacle::Requires(group) => (
+                SkipCause::RequiredGroup,
+                format!("required {}", name(Part::Group(group))),
+            ),
             Obstacle::FailFast(part) => (SkipCause::FailFast, name(part)),
         };
-        Skip { cause, reason: format!("{part} was not accepted") }
+        Skip {
+            cause,
+            reason: format!("{part} was not accepted"),
+        }
     }
 }

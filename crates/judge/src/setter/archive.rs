@@ -76,7 +76,11 @@ pub fn pack(
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Report, SetterError> {
     let place = place(to).map_err(|fault| file(FileAction::Write, to, fault))?;
-    let mut files = Files { root: real(&problem.directory)?, found: BTreeSet::new(), left_out: Vec::new() };
+    let mut files = Files {
+        root: real(&problem.directory)?,
+        found: BTreeSet::new(),
+        left_out: Vec::new(),
+    };
     for name in names(&problem.directory)? {
         let hidden = name.starts_with('.') && name != ".timelimit";
         let wanted = match problem.format {
@@ -96,7 +100,9 @@ pub fn pack(
         Format::Sim => {
             // An archive is unpacked to a directory with a random name.
             let name = match &problem.unpacked {
-                Some(unpacked) if unpacked.path() == problem.directory => package.file_stem().map(OsStr::to_owned),
+                Some(unpacked) if unpacked.path() == problem.directory => {
+                    package.file_stem().map(OsStr::to_owned)
+                }
                 _ => real(&problem.directory)?.file_name().map(OsStr::to_owned),
             };
             format!("{}/", name.unwrap_or_default().to_string_lossy())
@@ -109,8 +115,15 @@ pub fn pack(
     if is_stopped() {
         return Err(stopped());
     }
-    temporary.persist(&place).map_err(|error| failed(error.error))?;
-    Ok(Report { path: to.to_owned(), bytes, files: files.found.len(), left_out: files.left_out })
+    temporary
+        .persist(&place)
+        .map_err(|error| failed(error.error))?;
+    Ok(Report {
+        path: to.to_owned(),
+        bytes,
+        files: files.found.len(),
+        left_out: files.left_out,
+    })
 }
 
 fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
@@ -125,7 +138,16 @@ fn stopped() -> SetterError {
 fn place(to: &Path) -> Result<PathBuf, FileFault> {
     const NOT_REGULAR: FileFault = FileFault::NotRegular(Remedy::NameAnother);
     // These paths name open files. A file that replaces such a path would not reach the open file.
-    if ["/proc", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr"].iter().any(|open| to.starts_with(open)) {
+    if [
+        "/proc",
+        "/dev/fd",
+        "/dev/stdin",
+        "/dev/stdout",
+        "/dev/stderr",
+    ]
+    .iter()
+    .any(|open| to.starts_with(open))
+    {
         return Err(NOT_REGULAR);
     }
     match to.metadata() {
@@ -148,7 +170,12 @@ fn place(to: &Path) -> Result<PathBuf, FileFault> {
 fn temporary(place: &Path) -> io::Result<NamedTempFile> {
     let directory = place.parent().unwrap_or(Path::new("/"));
     // Check first, because tempfile's error names a random path.
-    rustix::fs::accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?;
+    rustix::fs::accessat(
+        CWD,
+        directory,
+        Access::WRITE_OK | Access::EXEC_OK,
+        AtFlags::EACCESS,
+    )?;
     // The mode of any new file, from which the umask removes bits.
     tempfile::Builder::new()
         .prefix(".millibox-zip-")
@@ -171,19 +198,35 @@ fn write(
         error => failed(FileFault::Zip(error)),
     };
     let over = Cell::new(false);
-    let mut writer = ZipWriter::new(StickyWriter { over: &over, file: archive });
+    let mut writer = ZipWriter::new(StickyWriter {
+        over: &over,
+        file: archive,
+    });
     let written: Result<(), SetterError> = files.found.iter().try_for_each(|(name, path)| {
         let unreadable = |error: io::Error| file(FileAction::Read, path, error);
         let source = File::open(path).map_err(unreadable)?;
         let metadata = source.metadata().map_err(unreadable)?;
-        let mode = if metadata.permissions().mode() & 0o100 != 0 { 0o755 } else { 0o644 };
+        let mode = if metadata.permissions().mode() & 0o100 != 0 {
+            0o755
+        } else {
+            0o644
+        };
         // A fixed time, the first of the format's calendar. zip's default may change.
         let options = SimpleFileOptions::default()
             .last_modified_time(zip::DateTime::default())
             .unix_permissions(mode)
             .large_file(metadata.len() >= u64::from(u32::MAX));
-        writer.start_file(format!("{top}{name}"), options).map_err(refused)?;
-        io::copy(&mut StoppableReader { file: source, is_stopped }, &mut writer).map_err(|error| match over.get() {
+        writer
+            .start_file(format!("{top}{name}"), options)
+            .map_err(refused)?;
+        io::copy(
+            &mut StoppableReader {
+                file: source,
+                is_stopped,
+            },
+            &mut writer,
+        )
+        .map_err(|error| match over.get() {
             true => failed(error.into()),
             false if is_stopped() => stopped(),
             false => unreadable(error),
@@ -198,7 +241,10 @@ fn write(
     if over.get() {
         return Err(failed(FileFault::Incomplete));
     }
-    archive.metadata().map(|metadata| metadata.len()).map_err(|error| failed(error.into()))
+    archive
+        .metadata()
+        .map(|metadata| metadata.len())
+        .map_err(|error| failed(error.into()))
 }
 
 /// Writes to a file until the first error. After it, or once `over` is set, it discards all bytes.
@@ -214,7 +260,11 @@ impl Write for StickyWriter<'_> {
         }
         let written = (&*self.file).write(bytes);
         // The caller retries an interrupted write.
-        self.over.set(written.as_ref().is_err_and(|error| error.kind() != ErrorKind::Interrupted));
+        self.over.set(
+            written
+                .as_ref()
+                .is_err_and(|error| error.kind() != ErrorKind::Interrupted),
+        );
         written
     }
 
@@ -238,7 +288,11 @@ struct StoppableReader<'a> {
 impl Read for StoppableReader<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         // Not ErrorKind::Interrupted, which callers retry.
-        if (self.is_stopped)() { Err(io::Error::other("stopped")) } else { self.file.read(bytes) }
+        if (self.is_stopped)() {
+            Err(io::Error::other("stopped"))
+        } else {
+            self.file.read(bytes)
+        }
     }
 }
 
@@ -260,7 +314,9 @@ impl Files {
         if !leads_to.starts_with(&self.root) {
             return Err(file(FileAction::Pack, path, FileFault::Outside(leads_to)));
         }
-        let metadata = leads_to.metadata().map_err(|error| file(FileAction::Inspect, path, error))?;
+        let metadata = leads_to
+            .metadata()
+            .map_err(|error| file(FileAction::Inspect, path, error))?;
         if metadata.is_file() {
             self.found.insert((name.to_owned(), leads_to));
         } else if metadata.is_dir() {
@@ -276,7 +332,9 @@ impl Files {
 
 /// Whether editors, compilers or other tools leave files of this name behind.
 fn is_rubbish(name: &str, directory: &str) -> bool {
-    let left = [".o", ".pyc", ".class", ".swp", ".bak", ".orig"].iter().any(|end| name.ends_with(end));
+    let left = [".o", ".pyc", ".class", ".swp", ".bak", ".orig"]
+        .iter()
+        .any(|end| name.ends_with(end));
     left || name.starts_with('.')
         || name.ends_with('~')
         || name == LEFT_BEHIND
@@ -284,7 +342,8 @@ fn is_rubbish(name: &str, directory: &str) -> bool {
 }
 
 fn real(path: &Path) -> Result<PathBuf, SetterError> {
-    path.canonicalize().map_err(|error| file(FileAction::Find, path, error))
+    path.canonicalize()
+        .map_err(|error| file(FileAction::Find, path, error))
 }
 
 fn names(directory: &Path) -> Result<Vec<String>, SetterError> {
@@ -292,7 +351,10 @@ fn names(directory: &Path) -> Result<Vec<String>, SetterError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory).map_err(|error| failed(error.into()))? {
         let name = entry.map_err(|error| failed(error.into()))?.file_name();
-        names.push(name.into_string().map_err(|name| failed(FileFault::NameNotUtf8(name)))?);
+        names.push(
+            name.into_string()
+                .map_err(|name| failed(FileFault::NameNotUtf8(name)))?,
+        );
     }
     names.sort();
     Ok(names)
@@ -309,15 +371,28 @@ mod tests {
         // The source archive has its files at the top.
         let mut writer = ZipWriter::new(File::create(at("sums.zip")).unwrap());
         for name in ["in/1a.in", "out/1a.out", "prog/s.cpp"] {
-            writer.start_file(name, SimpleFileOptions::default()).unwrap();
+            writer
+                .start_file(name, SimpleFileOptions::default())
+                .unwrap();
         }
-        writer.start_file("Simfile", SimpleFileOptions::default()).unwrap();
-        writer.write_all(b"name: Sums\nlabel: sum\nmemory_limit: 64\nsolutions: [prog/s.cpp]\n").unwrap();
+        writer
+            .start_file("Simfile", SimpleFileOptions::default())
+            .unwrap();
+        writer
+            .write_all(b"name: Sums\nlabel: sum\nmemory_limit: 64\nsolutions: [prog/s.cpp]\n")
+            .unwrap();
         writer.finish().unwrap();
-        let problem = millibox_package::read(&at("sums.zip")).unwrap_or_else(|faults| panic!("{faults}"));
+        let problem =
+            millibox_package::read(&at("sums.zip")).unwrap_or_else(|faults| panic!("{faults}"));
         pack(&problem, &at("sums.zip"), &at("new.zip"), &|| false).unwrap();
         let packed = zip::ZipArchive::new(File::open(at("new.zip")).unwrap()).unwrap();
-        let names: Vec<_> = packed.file_names().map(|name| name.unwrap().into_owned()).collect();
-        assert!(names.len() == 4 && names.iter().all(|name| name.starts_with("sums/")), "{names:?}");
+        let names: Vec<_> = packed
+            .file_names()
+            .map(|name| name.unwrap().into_owned())
+            .collect();
+        assert!(
+            names.len() == 4 && names.iter().all(|name| name.starts_with("sums/")),
+            "{names:?}"
+        );
     }
 }

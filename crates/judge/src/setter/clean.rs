@@ -36,10 +36,17 @@ pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, 
     let of_tests = |path: &str| {
         let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
         // An ICPC test is named by its path below `data`, a Sim test by its file name.
-        selection.contains(stem.strip_prefix("data/").unwrap_or_else(|| stem.rsplit('/').next().unwrap_or(stem)))
+        selection.contains(
+            stem.strip_prefix("data/")
+                .unwrap_or_else(|| stem.rsplit('/').next().unwrap_or(stem)),
+        )
     };
-    let files: Vec<(String, RecordedFile)> =
-        left.files.clone().into_iter().filter(|(path, _)| of_tests(path)).collect();
+    let files: Vec<(String, RecordedFile)> = left
+        .files
+        .clone()
+        .into_iter()
+        .filter(|(path, _)| of_tests(path))
+        .collect();
     for (path, made) in files {
         match of(&problem.directory, &path)? {
             Entry::Content(now) if now == made.content => report.removed.push(path),
@@ -53,7 +60,8 @@ pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, 
         return Ok(report);
     }
     for path in &report.removed {
-        remove(&problem.directory, path, AtFlags::empty()).map_err(|errno| failed(&problem.directory, path, errno))?;
+        remove(&problem.directory, path, AtFlags::empty())
+            .map_err(|errno| failed(&problem.directory, path, errno))?;
         left.files.remove(path);
     }
     // Inner directories first. A directory that is not empty stays.
@@ -87,9 +95,9 @@ enum Entry {
 fn of(package: &Path, path: &str) -> Result<Entry, SetterError> {
     let found = above(package, path).and_then(|(directory, name)| regular(directory, name));
     match found {
-        Ok(Some(opened)) => {
-            of_file(opened).map(Entry::Content).map_err(|error| file(FileAction::Read, &package.join(path), error))
-        }
+        Ok(Some(opened)) => of_file(opened)
+            .map(Entry::Content)
+            .map_err(|error| file(FileAction::Read, &package.join(path), error)),
         Ok(None) => Ok(Entry::Other),
         Err(Errno::NOENT) => Ok(Entry::Nothing),
         Err(errno) => Err(failed(package, path, errno)),

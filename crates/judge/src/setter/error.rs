@@ -66,7 +66,9 @@ pub enum RequestError {
     #[error("{} is an archive; unpack it, and name the directory", .0.display())]
     Archive(PathBuf),
     /// A name of tests is not a valid pattern.
-    #[error("{pattern:?} is not a valid pattern for test names: {reason} (at character {position})")]
+    #[error(
+        "{pattern:?} is not a valid pattern for test names: {reason} (at character {position})"
+    )]
     Pattern {
         /// The pattern.
         pattern: String,
@@ -149,7 +151,9 @@ pub enum ProgramFault {
     #[error("there is no submission to measure; add one that must be accepted")]
     NothingToMeasure,
     /// No submission can be measured, because submissions.yaml excludes all of them.
-    #[error("submissions.yaml excludes all submissions that must be accepted from measuring (use_for_time_limit)")]
+    #[error(
+        "submissions.yaml excludes all submissions that must be accepted from measuring (use_for_time_limit)"
+    )]
     MeasuringExcluded,
     /// The package cannot be judged.
     #[error("{0}")]
@@ -207,7 +211,9 @@ pub enum MakeFault {
     #[error("wrote nothing to its standard output")]
     Empty,
     /// Two runs printed different files.
-    #[error("differs in a second run, from byte {byte} on; let it depend only on arguments, seed and input")]
+    #[error(
+        "differs in a second run, from byte {byte} on; let it depend only on arguments, seed and input"
+    )]
     Unstable {
         /// The position of the first difference, from 1.
         byte: u64,
@@ -226,7 +232,9 @@ struct OnTest<'a>(&'a Option<String>);
 
 impl fmt::Display for OnTest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.as_ref().map_or(Ok(()), |test| write!(f, " on test {test}"))
+        self.0
+            .as_ref()
+            .map_or(Ok(()), |test| write!(f, " on test {test}"))
     }
 }
 
@@ -234,7 +242,11 @@ struct Reason<'a>(&'a str);
 
 impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, ", {}", self.0) }
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            write!(f, ", {}", self.0)
+        }
     }
 }
 
@@ -286,7 +298,9 @@ pub enum MachineError {
     #[error("no submission that must be accepted can be measured here: {}", SkippedList(.0))]
     NoneMeasurable(Vec<SkippedSubmission>),
     /// The limits were written, but reading the package gave others.
-    #[error("the package does not state the limits after they were written, so its files were restored: {0}")]
+    #[error(
+        "the package does not state the limits after they were written, so its files were restored: {0}"
+    )]
     LimitsNotRead(LimitMismatch),
     /// The kernel returned no random numbers.
     #[error("cannot get random numbers from the kernel: {0}")]
@@ -465,5 +479,10 @@ pub enum Remedy {
 
 /// The error of a file or directory.
 pub(super) fn file(action: FileAction, path: &Path, fault: impl Into<FileFault>) -> SetterError {
-    MachineError::File { action, path: path.to_owned(), fault: fault.into() }.into()
+    MachineError::File {
+        action,
+        path: path.to_owned(),
+        fault: fault.into(),
+    }
+    .into()
 }

@@ -61,24 +61,43 @@ pub fn examine(
 ) -> Result<Findings, SetterError> {
     let mut findings = Findings::default();
     let too_slow = |(submission, report): &(&Submission, &SubmissionReport)| {
-        submission.expected.contains(&Expected::TimeLimit) && report.verdict == Some(Verdict::TimeLimit)
+        submission.expected.contains(&Expected::TimeLimit)
+            && report.verdict == Some(Verdict::TimeLimit)
     };
-    let slow: Vec<Submission> =
-        problem.submissions.iter().zip(reports).filter(too_slow).map(|(submission, _)| submission.clone()).collect();
+    let slow: Vec<Submission> = problem
+        .submissions
+        .iter()
+        .zip(reports)
+        .filter(too_slow)
+        .map(|(submission, _)| submission.clone())
+        .collect();
     if !slow.is_empty() {
-        let longest = prepared.limits().iter().map(|limits| limits.cpu_time).max().unwrap_or_default();
+        let longest = prepared
+            .limits()
+            .iter()
+            .map(|limits| limits.cpu_time)
+            .max()
+            .unwrap_or_default();
         let patience = (longest * PATIENCE_FACTOR).min(MAX_PATIENCE).max(longest);
-        let options = Options { time_limit: Some(patience), ..Options::default() };
+        let options = Options {
+            time_limit: Some(patience),
+            ..Options::default()
+        };
         let judge = Judge::new(machine, suites, cache, options);
         let patiently = judge
             .problem(problem.clone(), observer)
             .map_err(|unjudgeable| SetterError::from(ProgramFault::Unjudgeable(unjudgeable)))?;
         let again = judge.submissions(&patiently, &slow, observer);
-        findings.slow = again.iter().filter_map(|report| slowness(prepared, report, patience)).collect();
+        findings.slow = again
+            .iter()
+            .filter_map(|report| slowness(prepared, report, patience))
+            .collect();
     }
     let margin = problem.limits.to_exceeded.unwrap_or(DEFAULT_MARGIN);
     findings.remarks = remarks(&problem.submissions, reports, &findings.slow, margin);
-    findings.remarks.extend(too_close(problem, prepared, reports));
+    findings
+        .remarks
+        .extend(too_close(problem, prepared, reports));
     Ok(findings)
 }
 
@@ -92,7 +111,12 @@ fn too_close(problem: &Problem, prepared: &Prepared, reports: &[SubmissionReport
     let accepted = |(submission, report): &(&Submission, &SubmissionReport)| {
         submission.is_measured() && report.verdict == Some(Verdict::Accepted)
     };
-    let reports = problem.submissions.iter().zip(reports).filter(accepted).map(|(_, report)| report);
+    let reports = problem
+        .submissions
+        .iter()
+        .zip(reports)
+        .filter(accepted)
+        .map(|(_, report)| report);
     let remarks = reports.filter_map(|report| {
         let times = prepared.limits().iter().zip(&report.tests).filter_map(|(limits, test)| {
             Some((Duration::from_nanos(test.cpu_time_ns()?).as_secs_f64(), limits.cpu_time.as_secs_f64(), &test.name))
@@ -109,15 +133,32 @@ fn too_close(problem: &Problem, prepared: &Prepared, reports: &[SubmissionReport
 }
 
 /// The test on which a submission exceeds its limit by the largest factor.
-fn slowness(prepared: &Prepared, again: &SubmissionReport, patience: Duration) -> Option<SlowSubmission> {
-    let slow = prepared.limits().iter().zip(&again.tests).filter_map(|(limits, test)| {
-        let cpu = test.cpu_time_ns()?;
-        let at_least = test.verdict == Some(Verdict::TimeLimit);
-        // A sleeping submission reaches the real-time limit and has used little CPU time.
-        let time = if at_least { cpu.max(nanoseconds(patience)) } else { cpu };
-        let times = time as f64 / nanoseconds(limits.cpu_time) as f64;
-        Some(SlowSubmission { name: again.name.clone(), times, at_least, test: test.name.clone() })
-    });
+fn slowness(
+    prepared: &Prepared,
+    again: &SubmissionReport,
+    patience: Duration,
+) -> Option<SlowSubmission> {
+    let slow = prepared
+        .limits()
+        .iter()
+        .zip(&again.tests)
+        .filter_map(|(limits, test)| {
+            let cpu = test.cpu_time_ns()?;
+            let at_least = test.verdict == Some(Verdict::TimeLimit);
+            // A sleeping submission reaches the real-time limit and has used little CPU time.
+            let time = if at_least {
+                cpu.max(nanoseconds(patience))
+            } else {
+                cpu
+            };
+            let times = time as f64 / nanoseconds(limits.cpu_time) as f64;
+            Some(SlowSubmission {
+                name: again.name.clone(),
+                times,
+                at_least,
+                test: test.name.clone(),
+            })
+        });
     slow.max_by(|a, b| a.times.total_cmp(&b.times))
 }
 
@@ -130,23 +171,38 @@ fn remarks(
     let mut remarks = Vec::new();
     for (submission, report) in submissions.iter().zip(reports) {
         let expects = |expected| submission.expected.contains(&expected);
-        let must_fail =
-            !submission.expected.is_empty() && !expects(Expected::Accepted) && !expects(Expected::PartiallyAccepted);
+        let must_fail = !submission.expected.is_empty()
+            && !expects(Expected::Accepted)
+            && !expects(Expected::PartiallyAccepted);
         if must_fail && report.verdict == Some(Verdict::Accepted) {
             remarks.push(format!("{}: no test catches it; add one", report.name));
         }
     }
-    for SlowSubmission { name, times, at_least, test } in slow {
+    for SlowSubmission {
+        name,
+        times,
+        at_least,
+        test,
+    } in slow
+    {
         let more = if *at_least { "more than " } else { "" };
         let advice = if *times < margin && !*at_least {
-            format!("; that is less than {margin}, and a faster machine may accept it: make the tests larger")
+            format!(
+                "; that is less than {margin}, and a faster machine may accept it: make the tests larger"
+            )
         } else {
             String::new()
         };
-        remarks.push(format!("{name}: needs {more}{times:.1} times the limit (test {test}){advice}"));
+        remarks.push(format!(
+            "{name}: needs {more}{times:.1} times the limit (test {test}){advice}"
+        ));
     }
     // A Sim package does not state the purpose of its other solutions.
-    if !submissions.is_empty() && submissions.iter().all(|submission| submission.expected == [Expected::Accepted]) {
+    if !submissions.is_empty()
+        && submissions
+            .iter()
+            .all(|submission| submission.expected == [Expected::Accepted])
+    {
         remarks
             .push("no submission must fail, so it is unknown what the tests catch; add one that must fail".to_owned());
     }
@@ -159,10 +215,23 @@ mod tests {
 
     #[test]
     fn remarks_on_slow_submissions_advise_larger_tests() {
-        let slow = |times, at_least| [SlowSubmission { name: "a".to_owned(), times, at_least, test: "t".to_owned() }];
+        let slow = |times, at_least| {
+            [SlowSubmission {
+                name: "a".to_owned(),
+                times,
+                at_least,
+                test: "t".to_owned(),
+            }]
+        };
         let text = |slow: &[SlowSubmission]| remarks(&[], &[], slow, 2.0).concat();
-        assert_eq!(text(&slow(3.0, false)), "a: needs 3.0 times the limit (test t)");
-        assert_eq!(text(&slow(4.0, true)), "a: needs more than 4.0 times the limit (test t)");
+        assert_eq!(
+            text(&slow(3.0, false)),
+            "a: needs 3.0 times the limit (test t)"
+        );
+        assert_eq!(
+            text(&slow(4.0, true)),
+            "a: needs more than 4.0 times the limit (test t)"
+        );
         assert!(text(&slow(1.5, false)).contains("less than 2, and a faster machine"));
     }
 }

@@ -148,25 +148,52 @@ impl Setter<'_> {
         let tests = chosen(&problem, &options.tests)?;
         let record = Record::open(&problem.directory)?;
         let replacement = Replacement::begin(record.directory.join("new"))?;
-        let report = Report { warnings: problem.warnings.clone(), ..Report::default() };
-        let mut workspace = Workspace { problem: &problem, tests, options, record, replacement, report };
+        let report = Report {
+            warnings: problem.warnings.clone(),
+            ..Report::default()
+        };
+        let mut workspace = Workspace {
+            problem: &problem,
+            tests,
+            options,
+            record,
+            replacement,
+            report,
+        };
 
         let inputs = self.inputs(&mut workspace)?;
         let inputs = self.make("inputs", &mut workspace, inputs)?;
         // The answer to an input that stays is made from that input.
-        let new_inputs: BTreeMap<&str, (&Path, &str)> =
-            inputs.iter().map(|ready| (&*ready.task.test.name, (&*ready.task.new, &*ready.digest))).collect();
+        let new_inputs: BTreeMap<&str, (&Path, &str)> = inputs
+            .iter()
+            .map(|ready| (&*ready.task.test.name, (&*ready.task.new, &*ready.digest)))
+            .collect();
         let answers = self.answers(&mut workspace, &new_inputs)?;
         let answers = self.make("answers", &mut workspace, answers)?;
 
-        let Workspace { mut record, mut replacement, mut report, .. } = workspace;
+        let Workspace {
+            mut record,
+            mut replacement,
+            mut report,
+            ..
+        } = workspace;
         let mut content = record.content().clone();
-        for PendingFile { task, digest, bytes, changed } in inputs.iter().chain(&answers) {
+        for PendingFile {
+            task,
+            digest,
+            bytes,
+            changed,
+        } in inputs.iter().chain(&answers)
+        {
             let (path, bytes, changed) = (below(&problem, &task.place), *bytes, *changed);
             if changed {
                 replacement.add(task.new.clone(), task.place.clone());
             }
-            let made = RecordedFile { sources: task.sources.clone(), content: digest.clone(), written: task.written };
+            let made = RecordedFile {
+                sources: task.sources.clone(),
+                content: digest.clone(),
+                written: task.written,
+            };
             content.files.insert(path.clone(), made);
             report.made.push(MadeFile {
                 path,
@@ -180,7 +207,12 @@ impl Setter<'_> {
         if report.made.is_empty() {
             return Ok(report);
         }
-        content.directories.extend(replacement.missing().iter().map(|directory| below(&problem, directory)));
+        content.directories.extend(
+            replacement
+                .missing()
+                .iter()
+                .map(|directory| below(&problem, directory)),
+        );
         let new = replacement.path();
         let place = record.write(content, &new)?;
         replacement.add(new, place);
@@ -189,12 +221,23 @@ impl Setter<'_> {
     }
 
     fn inputs<'p>(&self, workspace: &mut Workspace<'p>) -> Result<Vec<Task<'p>>, SetterError> {
-        let Workspace { problem, tests, options, record, replacement, report } = workspace;
+        let Workspace {
+            problem,
+            tests,
+            options,
+            record,
+            replacement,
+            report,
+        } = workspace;
         let mut tasks = Vec::new();
         let mut programs: BTreeMap<&Path, Result<Executable, Vec<ProgramFault>>> = BTreeMap::new();
         let mut shell = None;
         for test in tests {
-            let Some(generation) = problem.generators.iter().find(|generation| generation.test == test.name) else {
+            let Some(generation) = problem
+                .generators
+                .iter()
+                .find(|generation| generation.test == test.name)
+            else {
                 continue;
             };
             let sources = self.digest(problem, generation)?;
@@ -208,9 +251,12 @@ impl Setter<'_> {
                 report.current += 1;
                 continue;
             }
-            let environment =
-                vec![("SIP_TEST_NAME", test.name.clone()), ("SIP_TEST_SEED", generation.seed.to_string())];
-            let arguments: Vec<OsString> = generation.arguments.iter().map(OsString::from).collect();
+            let environment = vec![
+                ("SIP_TEST_NAME", test.name.clone()),
+                ("SIP_TEST_SEED", generation.seed.to_string()),
+            ];
+            let arguments: Vec<OsString> =
+                generation.arguments.iter().map(OsString::from).collect();
             let source = match &generation.generator {
                 Generator::Text(text) => Source::Text(text),
                 Generator::Copy(path) => Source::Copy(path),
@@ -221,13 +267,23 @@ impl Setter<'_> {
                     };
                     let (mut executable, staged) = executable.clone();
                     executable.argv.push(line.into());
-                    Source::Run { executable, arguments, environment, _shown: Some(staged) }
+                    Source::Run {
+                        executable,
+                        arguments,
+                        environment,
+                        _shown: Some(staged),
+                    }
                 }
                 Generator::Program(program) => {
                     let executable = match programs.get(&*program.path) {
                         Some(executable) => executable,
                         None => {
-                            let compiled = match self.compile(problem, program, Vec::new(), &Constants::default()) {
+                            let compiled = match self.compile(
+                                problem,
+                                program,
+                                Vec::new(),
+                                &Constants::default(),
+                            ) {
                                 Err(SetterError::Programs(faults)) => Err(faults),
                                 compiled => Ok(compiled?),
                             };
@@ -235,16 +291,38 @@ impl Setter<'_> {
                         }
                     };
                     let Ok(executable) = executable else { continue };
-                    Source::Run { executable: executable.clone(), arguments, environment, _shown: None }
+                    Source::Run {
+                        executable: executable.clone(),
+                        arguments,
+                        environment,
+                        _shown: None,
+                    }
                 }
             };
             let seed = matches!(source, Source::Run { .. }).then_some(generation.seed);
             let by = shown(problem, generation);
             let (place, new) = (test.input.clone(), replacement.path());
-            tasks.push(Task { test, place, new, sources, source, by, seed, written: false });
+            tasks.push(Task {
+                test,
+                place,
+                new,
+                sources,
+                source,
+                by,
+                seed,
+                written: false,
+            });
         }
-        let faults: Vec<ProgramFault> = programs.into_values().filter_map(Result::err).flatten().collect();
-        if faults.is_empty() { Ok(tasks) } else { Err(SetterError::Programs(faults)) }
+        let faults: Vec<ProgramFault> = programs
+            .into_values()
+            .filter_map(Result::err)
+            .flatten()
+            .collect();
+        if faults.is_empty() {
+            Ok(tasks)
+        } else {
+            Err(SetterError::Programs(faults))
+        }
     }
 
     fn answers<'p>(
@@ -252,7 +330,14 @@ impl Setter<'_> {
         workspace: &mut Workspace<'p>,
         new_inputs: &BTreeMap<&str, (&Path, &str)>,
     ) -> Result<Vec<Task<'p>>, SetterError> {
-        let Workspace { problem, tests, options, record, replacement, report } = workspace;
+        let Workspace {
+            problem,
+            tests,
+            options,
+            record,
+            replacement,
+            report,
+        } = workspace;
         let mut tasks = Vec::new();
         let mut model = None;
         let mut faults = Vec::new();
@@ -260,17 +345,32 @@ impl Setter<'_> {
             let Some(answer) = &test.answer else { continue };
             let path = below(problem, answer);
             let there = content(answer)?;
-            let generation = problem.generators.iter().find(|generation| generation.test == test.name);
+            let generation = problem
+                .generators
+                .iter()
+                .find(|generation| generation.test == test.name);
             let written = generation.and_then(|generation| generation.answer.as_ref());
             // A test that generators.yaml no longer names keeps the answer from there.
-            let made = record.content().files.get(&path).filter(|made| generation.is_some() || !made.written);
+            let made = record
+                .content()
+                .files
+                .get(&path)
+                .filter(|made| generation.is_some() || !made.written);
             let ours = made.is_some_and(|made| Some(&made.content) == there.as_ref());
             let sources = Digest::new("answer");
             let (sources, source, by) = match written {
-                Some(Generator::Text(text)) => (sources.with(text), Source::Text(text), "generators.yaml".to_owned()),
+                Some(Generator::Text(text)) => (
+                    sources.with(text),
+                    Source::Text(text),
+                    "generators.yaml".to_owned(),
+                ),
                 Some(Generator::Copy(from)) => {
                     let sources = sources.with(content(from)?.unwrap_or_default());
-                    (sources, Source::Copy(from), format!("copy of {}", below(problem, from)))
+                    (
+                        sources,
+                        Source::Copy(from),
+                        format!("copy of {}", below(problem, from)),
+                    )
                 }
                 _ if problem.kind != Kind::Batch => {
                     if there.is_some() && !ours {
@@ -289,7 +389,10 @@ impl Setter<'_> {
                     };
                     let Some(digest) = digest else {
                         let input = below(problem, &input);
-                        faults.push(ProgramFault::NoInput { test: test.name.clone(), input });
+                        faults.push(ProgramFault::NoInput {
+                            test: test.name.clone(),
+                            input,
+                        });
                         continue;
                     };
                     if test.files.is_some() {
@@ -300,8 +403,14 @@ impl Setter<'_> {
                         Some(model) => model,
                         None => model.insert(self.model(problem)?),
                     };
-                    let sources = sources.with(digest).with(of_model).with(test.arguments.join("\0"));
-                    let source = Source::Answer { executable: executable.clone(), input };
+                    let sources = sources
+                        .with(digest)
+                        .with(of_model)
+                        .with(test.arguments.join("\0"));
+                    let source = Source::Answer {
+                        executable: executable.clone(),
+                        input,
+                    };
                     (sources, source, format!("model solution {name}"))
                 }
             };
@@ -311,9 +420,22 @@ impl Setter<'_> {
                 continue;
             }
             let (place, new, written) = (answer.clone(), replacement.path(), written.is_some());
-            tasks.push(Task { test, place, new, sources, source, by, seed: None, written });
+            tasks.push(Task {
+                test,
+                place,
+                new,
+                sources,
+                source,
+                by,
+                seed: None,
+                written,
+            });
         }
-        if faults.is_empty() { Ok(tasks) } else { Err(SetterError::Programs(faults)) }
+        if faults.is_empty() {
+            Ok(tasks)
+        } else {
+            Err(SetterError::Programs(faults))
+        }
     }
 
     /// Makes the files and returns those that may be put in place. Warns of files that stay because
@@ -329,9 +451,16 @@ impl Setter<'_> {
         }
         let (problem, options) = (workspace.problem, workspace.options);
         let made = all(self.parallel(what, &tasks, |_: &mut Worker<'_>, task| {
-            let made = self.make_one(problem, task, options.check).map_err(|error| error.about(task));
+            let made = self
+                .make_one(problem, task, options.check)
+                .map_err(|error| error.about(task));
             let line = match &made {
-                Ok((_, bytes)) => format!("{}: {}, {}", below(problem, &task.place), counted(*bytes, "byte"), task.by),
+                Ok((_, bytes)) => format!(
+                    "{}: {}, {}",
+                    below(problem, &task.place),
+                    counted(*bytes, "byte"),
+                    task.by
+                ),
                 Err(_) => format!("{}: failed", below(problem, &task.place)),
             };
             (line, made)
@@ -340,7 +469,11 @@ impl Setter<'_> {
         for (task, (digest, bytes)) in tasks.into_iter().zip(made) {
             let there = content(&task.place)?;
             let changed = there.as_ref() != Some(&digest);
-            let made = workspace.record.content().files.get(&below(problem, &task.place));
+            let made = workspace
+                .record
+                .content()
+                .files
+                .get(&below(problem, &task.place));
             if changed && there.is_some() && made.map(|made| &made.content) != there.as_ref() {
                 let message = format!(
                     "stays, because a person wrote or changed it; remove it, and it is made again ({})",
@@ -357,23 +490,38 @@ impl Setter<'_> {
                 });
                 continue;
             }
-            ready.push(PendingFile { task, digest, bytes, changed });
+            ready.push(PendingFile {
+                task,
+                digest,
+                bytes,
+                changed,
+            });
         }
         Ok(ready)
     }
 
     /// Makes one file and returns its digest and length.
-    fn make_one(&self, problem: &Problem, task: &Task<'_>, check: bool) -> Result<(String, u64), MakeError> {
+    fn make_one(
+        &self,
+        problem: &Problem,
+        task: &Task<'_>,
+        check: bool,
+    ) -> Result<(String, u64), MakeError> {
         let failed = |error: std::io::Error| file(FileAction::Write, &task.place, error);
         match &task.source {
             Source::Text(text) => std::fs::write(&task.new, text).map_err(failed)?,
             Source::Copy(from) => {
-                let mut from = File::open(from).map_err(|error| file(FileAction::Read, from, error))?;
+                let mut from =
+                    File::open(from).map_err(|error| file(FileAction::Read, from, error))?;
                 let mut to = File::create(&task.new).map_err(failed)?;
                 std::io::copy(&mut from, &mut to).map_err(failed)?;
             }
             Source::Run { .. } | Source::Answer { .. } => {
-                let output = File::options().read(true).write(true).create_new(true).open(&task.new);
+                let output = File::options()
+                    .read(true)
+                    .write(true)
+                    .create_new(true)
+                    .open(&task.new);
                 let output = output.map_err(failed)?;
                 self.write(problem, task, &output)?;
                 if check {
@@ -389,14 +537,20 @@ impl Setter<'_> {
         if bytes == 0 && matches!(task.source, Source::Run { .. }) {
             return Err(MakeFault::Empty.into());
         }
-        let digest = content(&task.new)?.ok_or_else(|| file(FileAction::Write, &task.place, FileFault::Vanished))?;
+        let digest = content(&task.new)?
+            .ok_or_else(|| file(FileAction::Write, &task.place, FileFault::Vanished))?;
         Ok((digest, bytes))
     }
 
     /// Runs the program that makes the file.
     fn write(&self, problem: &Problem, task: &Task<'_>, output: &File) -> Result<(), MakeError> {
         let result = match &task.source {
-            Source::Run { executable, arguments, environment, .. } => self.run(&ToolRun {
+            Source::Run {
+                executable,
+                arguments,
+                environment,
+                ..
+            } => self.run(&ToolRun {
                 executable,
                 world: &executable.world,
                 arguments,
@@ -406,32 +560,50 @@ impl Setter<'_> {
                 output,
             }),
             Source::Answer { executable, input } => {
-                let memory = task.test.memory.or(problem.limits.memory).unwrap_or(SETTER_LIMITS.memory);
-                let arguments: Vec<OsString> = task.test.arguments.iter().map(OsString::from).collect();
+                let memory = task
+                    .test
+                    .memory
+                    .or(problem.limits.memory)
+                    .unwrap_or(SETTER_LIMITS.memory);
+                let arguments: Vec<OsString> =
+                    task.test.arguments.iter().map(OsString::from).collect();
                 self.run(&ToolRun {
                     executable,
                     world: &executable.world,
                     arguments: &arguments,
                     environment: &[],
-                    limits: &Limits { memory, ..SETTER_LIMITS },
-                    input: Some(&File::open(input).map_err(|error| file(FileAction::Read, input, error))?),
+                    limits: &Limits {
+                        memory,
+                        ..SETTER_LIMITS
+                    },
+                    input: Some(
+                        &File::open(input).map_err(|error| file(FileAction::Read, input, error))?,
+                    ),
                     output,
                 })
             }
             Source::Text(_) | Source::Copy(_) => return Ok(()),
         };
         let result = result.map_err(SetterError::from)?;
-        result.failure.map_or(Ok(()), |failure| Err(MakeFault::Failed(failure).into()))
+        result
+            .failure
+            .map_or(Ok(()), |failure| Err(MakeFault::Failed(failure).into()))
     }
 
     /// The model solution: its name, the digest of its sources, and the program.
-    pub(super) fn model(&self, problem: &Problem) -> Result<(String, String, Executable), SetterError> {
+    pub(super) fn model(
+        &self,
+        problem: &Problem,
+    ) -> Result<(String, String, Executable), SetterError> {
         let Some(model) = problem.model_solution() else {
             return Err(ProgramFault::NoModelSolution.into());
         };
         let executable = self.compile_submission(problem, &model.program)?;
-        let mut digest =
-            Digest::new("model").with_program(&model.program, self.toolbox.suites(), &problem.directory)?;
+        let mut digest = Digest::new("model").with_program(
+            &model.program,
+            self.toolbox.suites(),
+            &problem.directory,
+        )?;
         if problem.constants != Constants::default() {
             digest = digest.with(format!("{:?}", problem.constants));
         }
@@ -440,12 +612,16 @@ impl Setter<'_> {
 
     /// Digest of all sources of an input.
     fn digest(&self, problem: &Problem, generation: &Generation) -> Result<String, SetterError> {
-        let digest = Digest::new("input").with(&generation.test).with(generation.seed.to_le_bytes());
+        let digest = Digest::new("input")
+            .with(&generation.test)
+            .with(generation.seed.to_le_bytes());
         let digest = digest.with(generation.arguments.join("\0"));
         let digest = match &generation.generator {
-            Generator::Program(program) => {
-                digest.with("program").with_program(program, self.toolbox.suites(), &problem.directory)?
-            }
+            Generator::Program(program) => digest.with("program").with_program(
+                program,
+                self.toolbox.suites(),
+                &problem.directory,
+            )?,
             Generator::Shell(line) => digest.with("shell").with(line),
             Generator::Text(text) => digest.with("text").with(text),
             Generator::Copy(path) => digest.with("copy").with(content(path)?.unwrap_or_default()),
@@ -471,15 +647,35 @@ impl Setter<'_> {
         Ok((executable, Arc::new(staged)))
     }
 
-    fn compile_submission(&self, problem: &Problem, program: &Program) -> Result<Executable, SetterError> {
-        let suite = self.toolbox.suites().for_sources(&program.sources, program.language.as_deref());
-        let include = problem.include.as_ref().zip(suite.ok()).map(|(include, suite)| {
-            let own = [&suite.name, &suite.language].map(|name| include.join(name));
-            let own = own.into_iter().find(|directory| directory.is_dir());
-            // The language's own files come later and replace those for all languages.
-            Some(include.join("default")).filter(|directory| directory.is_dir()).into_iter().chain(own).collect()
-        });
-        self.compile(problem, program, include.unwrap_or_default(), &problem.constants)
+    fn compile_submission(
+        &self,
+        problem: &Problem,
+        program: &Program,
+    ) -> Result<Executable, SetterError> {
+        let suite = self
+            .toolbox
+            .suites()
+            .for_sources(&program.sources, program.language.as_deref());
+        let include = problem
+            .include
+            .as_ref()
+            .zip(suite.ok())
+            .map(|(include, suite)| {
+                let own = [&suite.name, &suite.language].map(|name| include.join(name));
+                let own = own.into_iter().find(|directory| directory.is_dir());
+                // The language's own files come later and replace those for all languages.
+                Some(include.join("default"))
+                    .filter(|directory| directory.is_dir())
+                    .into_iter()
+                    .chain(own)
+                    .collect()
+            });
+        self.compile(
+            problem,
+            program,
+            include.unwrap_or_default(),
+            &problem.constants,
+        )
     }
 }
 
@@ -495,9 +691,20 @@ impl MakeError {
             MakeError::Fault(fault) => fault,
             MakeError::Other(error) => return error,
         };
-        let kind = if task.place == task.test.input { FileKind::Input } else { FileKind::Answer };
+        let kind = if task.place == task.test.input {
+            FileKind::Input
+        } else {
+            FileKind::Answer
+        };
         let (test, by, seed) = (task.test.name.clone(), task.by.clone(), task.seed);
-        ProgramFault::Make { test, kind, by, seed, fault }.into()
+        ProgramFault::Make {
+            test,
+            kind,
+            by,
+            seed,
+            fault,
+        }
+        .into()
     }
 }
 
@@ -519,9 +726,16 @@ fn chosen<'p>(problem: &'p Problem, names: &[String]) -> Result<Vec<&'p Test>, S
     let known: Vec<&str> = problem.tests().map(|test| &*test.name).collect();
     if let Some(name) = selection.first_unmatched(&known) {
         let nearest = nearest(name, known.into_iter()).map(str::to_owned);
-        return Err(RequestError::NoSuchTest { name: name.to_owned(), nearest }.into());
+        return Err(RequestError::NoSuchTest {
+            name: name.to_owned(),
+            nearest,
+        }
+        .into());
     }
-    Ok(problem.tests().filter(|test| selection.contains(&test.name)).collect())
+    Ok(problem
+        .tests()
+        .filter(|test| selection.contains(&test.name))
+        .collect())
 }
 
 /// A generation, nearly as its author wrote it.
@@ -532,7 +746,11 @@ fn shown(problem: &Problem, generation: &Generation) -> String {
         Generator::Text(_) => "generators.yaml".to_owned(),
         Generator::Copy(path) => format!("copy of {}", below(problem, path)),
     };
-    std::iter::once(&name).chain(&generation.arguments).cloned().collect::<Vec<_>>().join(" ")
+    std::iter::once(&name)
+        .chain(&generation.arguments)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The position of the first difference of two files.
@@ -542,7 +760,11 @@ fn difference(one: &File, other: &File) -> std::io::Result<Option<u64>> {
     loop {
         let [left, right] = &mut buffers;
         let (read, again) = (fill(one, left, at)?, fill(other, right, at)?);
-        let same = left[..read].iter().zip(&right[..again]).take_while(|(a, b)| a == b).count();
+        let same = left[..read]
+            .iter()
+            .zip(&right[..again])
+            .take_while(|(a, b)| a == b)
+            .count();
         if same < read.max(again) {
             return Ok(Some(at + same as u64));
         }

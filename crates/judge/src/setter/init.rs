@@ -40,7 +40,11 @@ pub struct Options {
 /// # Errors
 /// The directory is not empty or cannot be written, or the tests cannot be made, for example
 /// without a compiler. The package is then removed.
-pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) -> Result<(), SetterError> {
+pub fn init(
+    setter: Option<&Setter<'_>>,
+    directory: &Path,
+    options: &Options,
+) -> Result<(), SetterError> {
     let failed = |error: std::io::Error| file_error(FileAction::CreatePackage, directory, error);
     let place = std::path::absolute(directory).map_err(failed)?;
     let there = match fs::read_dir(&place) {
@@ -53,11 +57,20 @@ pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) ->
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
         Err(error) => return Err(failed(error)),
     };
-    let base = place.file_name().map(|name| name.to_string_lossy().into_owned());
+    let base = place
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
     // The names of `..` and `/` say nothing, so use the name of the real directory.
-    let real = if there { place.canonicalize().ok() } else { None };
+    let real = if there {
+        place.canonicalize().ok()
+    } else {
+        None
+    };
     let base = real
-        .and_then(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()))
+        .and_then(|path| {
+            path.file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+        })
         .or(base)
         .unwrap_or_else(|| "problem".to_owned());
     let name = options.name.clone().unwrap_or_else(|| title(&base));
@@ -65,8 +78,15 @@ pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) ->
         return Err(RequestError::Title(name).into());
     }
     // Make the package in the directory if it exists, otherwise beside it.
-    let parent = if there { place.clone() } else { place.parent().unwrap_or(Path::new("/")).to_owned() };
-    let workshop = tempfile::Builder::new().prefix(".millibox-init-").tempdir_in(&parent).map_err(failed)?;
+    let parent = if there {
+        place.clone()
+    } else {
+        place.parent().unwrap_or(Path::new("/")).to_owned()
+    };
+    let workshop = tempfile::Builder::new()
+        .prefix(".millibox-init-")
+        .tempdir_in(&parent)
+        .map_err(failed)?;
     let package = workshop.path().join(&base);
     for (path, text) in files(&name, &base, options)? {
         let path = package.join(path);
@@ -93,13 +113,24 @@ pub fn init(setter: Option<&Setter<'_>>, directory: &Path, options: &Options) ->
 fn title(base: &str) -> String {
     let words = base.replace(['-', '_'], " ");
     let mut letters = words.trim().chars();
-    letters.next().map_or_else(|| "Problem".to_owned(), |first| first.to_uppercase().chain(letters).collect())
+    letters.next().map_or_else(
+        || "Problem".to_owned(),
+        |first| first.to_uppercase().chain(letters).collect(),
+    )
 }
 
 /// A short name as Sim requires it: letters and digits.
 fn label(base: &str) -> String {
-    let label: String = base.chars().filter(char::is_ascii_alphanumeric).take(16).collect();
-    if label.is_empty() { "pro".to_owned() } else { label.to_ascii_lowercase() }
+    let label: String = base
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .take(16)
+        .collect();
+    if label.is_empty() {
+        "pro".to_owned()
+    } else {
+        label.to_ascii_lowercase()
+    }
 }
 
 fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, String)>, SetterError> {
@@ -109,14 +140,25 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
     let wrong = either(template!("wrong.cpp"), template!("guess_wrong.cpp"));
     let generator = either(template!("gen.cpp"), template!("guess_gen.cpp"));
     let statement = either(template!("statement.md"), template!("guess_statement.md"));
-    let (input, answer) = if guess { ("100 64\n", "") } else { ("3\n10 -2 5\n", "13\n") };
+    let (input, answer) = if guess {
+        ("100 64\n", "")
+    } else {
+        ("3\n10 -2 5\n", "13\n")
+    };
     let mut files: Vec<(PathBuf, String)> = Vec::new();
     let mut file = |path: &str, text: String| files.push((path.into(), text));
     if options.format == Format::Sim {
         let values = [
             ("name", simfile_text(name)),
             ("label", label(base)),
-            ("interactive", if guess { "interactive: true\n".to_owned() } else { String::new() }),
+            (
+                "interactive",
+                if guess {
+                    "interactive: true\n".to_owned()
+                } else {
+                    String::new()
+                },
+            ),
         ];
         file("Simfile", fill(template!("Simfile"), &values));
         let seed = u32::from_le_bytes(random()?);
@@ -126,14 +168,23 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
             "    1a gen.cpp 1\n    1b gen.cpp 20\n    1c gen.cpp 1000\n    2a-c gen.cpp 1000000000\n    2d \
              gen.cpp 1000000000 last",
         );
-        file("Sipfile", fill(template!("Sipfile"), &[("seed", seed.to_string()), ("tests", tests.to_owned())]));
+        file(
+            "Sipfile",
+            fill(
+                template!("Sipfile"),
+                &[("seed", seed.to_string()), ("tests", tests.to_owned())],
+            ),
+        );
         file("doc/statement.md", format!("# {name}\n\n{statement}"));
         file("prog/model.cpp", model.to_owned());
         file("prog/wrong.cpp", wrong.to_owned());
         file("utils/gen.cpp", generator.to_owned());
         file("in/0a.in", input.to_owned());
         if guess {
-            file("check/interactor.cpp", interactor(template!("answers_sim.cpp")));
+            file(
+                "check/interactor.cpp",
+                interactor(template!("answers_sim.cpp")),
+            );
         } else {
             file("out/0a.out", answer.to_owned());
         }
@@ -144,13 +195,23 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
         ("name", yaml_text(name)),
         ("uuid", uuid()?),
         ("type", either("pass-fail", "interactive").to_owned()),
-        ("validation", either("default", "custom interactive").to_owned()),
+        (
+            "validation",
+            either("default", "custom interactive").to_owned(),
+        ),
     ];
-    let header = if legacy { template!("problem_legacy.yaml") } else { template!("problem.yaml") };
+    let header = if legacy {
+        template!("problem_legacy.yaml")
+    } else {
+        template!("problem.yaml")
+    };
     file("problem.yaml", fill(header, &values));
     if legacy {
         let text = either(template!("statement.tex"), template!("guess_statement.tex"));
-        file("problem_statement/problem.en.tex", fill(text, &[("name", tex_text(name))]));
+        file(
+            "problem_statement/problem.en.tex",
+            fill(text, &[("name", tex_text(name))]),
+        );
     } else {
         file("statement/problem.en.md", statement.to_owned());
     }
@@ -161,7 +222,10 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
          gen 1000000000 last",
     );
     let values = [("tests", tests.to_owned())];
-    file("generators/generators.yaml", fill(template!("generators.yaml"), &values));
+    file(
+        "generators/generators.yaml",
+        fill(template!("generators.yaml"), &values),
+    );
     file("generators/gen.cpp", generator.to_owned());
     let input_code = either(
         "    const long long n = number(1, 100000);\n    character('\\n');\n    for (long long i = 1; i <= n; i++) \
@@ -170,10 +234,23 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
         "    const long long n = number(1, 1000000000);\n    character(' ');\n    number(1, n);\n    \
          character('\\n');\n",
     );
-    file("input_validators/validate.cpp", fill(template!("validate.cpp"), &[("input", input_code.to_owned())]));
+    file(
+        "input_validators/validate.cpp",
+        fill(
+            template!("validate.cpp"),
+            &[("input", input_code.to_owned())],
+        ),
+    );
     if guess {
-        let directory = if legacy { "output_validators" } else { "output_validator" };
-        file(&format!("{directory}/interactor.cpp"), interactor(template!("answers_icpc.cpp")));
+        let directory = if legacy {
+            "output_validators"
+        } else {
+            "output_validator"
+        };
+        file(
+            &format!("{directory}/interactor.cpp"),
+            interactor(template!("answers_icpc.cpp")),
+        );
     }
     file("submissions/accepted/model.cpp", model.to_owned());
     file("submissions/wrong_answer/wrong.cpp", wrong.to_owned());
@@ -183,11 +260,18 @@ fn files(name: &str, base: &str, options: &Options) -> Result<Vec<(PathBuf, Stri
 }
 
 fn interactor(answers: &str) -> String {
-    fill(template!("interactor.cpp"), &[("answers", answers.to_owned())])
+    fill(
+        template!("interactor.cpp"),
+        &[("answers", answers.to_owned())],
+    )
 }
 
 fn fill(template: &str, values: &[(&str, String)]) -> String {
-    values.iter().fold(template.to_owned(), |text, (name, value)| text.replace(&format!("{{{{{name}}}}}"), value))
+    values
+        .iter()
+        .fold(template.to_owned(), |text, (name, value)| {
+            text.replace(&format!("{{{{{name}}}}}"), value)
+        })
 }
 
 /// A text in double quotes, as in YAML and JSON.
@@ -197,8 +281,15 @@ fn yaml_text(text: &str) -> String {
 
 /// A text as a Simfile writes it: in single quotes if it needs them.
 fn simfile_text(text: &str) -> String {
-    let plain = text.chars().all(|c| c.is_alphanumeric() || " _.-".contains(c)) && text.trim() == text;
-    if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "''")) }
+    let plain = text
+        .chars()
+        .all(|c| c.is_alphanumeric() || " _.-".contains(c))
+        && text.trim() == text;
+    if plain {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "''"))
+    }
 }
 
 fn tex_text(text: &str) -> String {
@@ -221,7 +312,13 @@ fn uuid() -> Result<String, SetterError> {
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+    let parts = [
+        &digits[..8],
+        &digits[8..12],
+        &digits[12..16],
+        &digits[16..20],
+        &digits[20..],
+    ];
     Ok(parts.join("-"))
 }
 

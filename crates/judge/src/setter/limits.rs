@@ -9,7 +9,9 @@ use super::{SetterError, below, read_directory};
 use crate::cache::Cache;
 use crate::judge::{Judge, Machine, Observer, Options};
 use crate::suite::Suites;
-use crate::time_limit::{self, DEFAULT_FACTOR, DEFAULT_RESOLUTION, LimitPurpose, MEASURING_CPU_TIME};
+use crate::time_limit::{
+    self, DEFAULT_FACTOR, DEFAULT_RESOLUTION, LimitPurpose, MEASURING_CPU_TIME,
+};
 use crate::verdict::Verdict;
 use millibox_package::model::{Format, Submission};
 use millibox_package::{Problem, edit};
@@ -69,14 +71,24 @@ pub fn limits(
     write: bool,
     observer: Observer<'_>,
 ) -> Result<Report, SetterError> {
-    let problem = if write { read_directory(package) } else { read(package) }?;
-    let options = Options { time_limit: Some(MEASURING_CPU_TIME), ..Options::default() };
+    let problem = if write {
+        read_directory(package)
+    } else {
+        read(package)
+    }?;
+    let options = Options {
+        time_limit: Some(MEASURING_CPU_TIME),
+        ..Options::default()
+    };
     let judge = Judge::new(machine, suites, cache, options);
     let submissions: Vec<Submission> = match problem.format {
         Format::Sim => problem.model_solution().into_iter().cloned().collect(),
-        Format::Legacy | Format::Icpc2023 => {
-            problem.submissions.iter().filter(|submission| submission.is_measured()).cloned().collect()
-        }
+        Format::Legacy | Format::Icpc2023 => problem
+            .submissions
+            .iter()
+            .filter(|submission| submission.is_measured())
+            .cloned()
+            .collect(),
     };
     if submissions.is_empty() {
         return Err(match problem.model_solution() {
@@ -95,7 +107,10 @@ pub fn limits(
             time: 0.0,
             memory: 0,
             limit: 0.0,
-            stated: test.cpu_time.or(problem.limits.cpu_time).map(|limit| limit.as_secs_f64()),
+            stated: test
+                .cpu_time
+                .or(problem.limits.cpu_time)
+                .map(|limit| limit.as_secs_f64()),
         })
         .collect();
     let mut skipped = Vec::new();
@@ -105,25 +120,44 @@ pub fn limits(
         match report.verdict {
             Some(Verdict::Accepted) => {}
             None if report.is_skipped() => {
-                skipped.push(SkippedSubmission { submission: report.name, reason: report.reason });
+                skipped.push(SkippedSubmission {
+                    submission: report.name,
+                    reason: report.reason,
+                });
                 continue;
             }
             None => return Err(MachineError::Stopped.into()),
             Some(Verdict::JudgeError) => {
                 let (submission, test) = (name.clone(), report.decided_by);
-                return Err(MachineError::Measuring { submission, test, reason: report.reason }.into());
+                return Err(MachineError::Measuring {
+                    submission,
+                    test,
+                    reason: report.reason,
+                }
+                .into());
             }
             Some(_) => {
                 // The reason of the test alone, because the message names the test.
-                let decisive =
-                    report.decided_by.as_ref().and_then(|name| report.tests.iter().find(|t| t.name == *name));
-                let reason = decisive.map_or_else(|| report.reason.clone(), |test| test.reason.clone());
+                let decisive = report
+                    .decided_by
+                    .as_ref()
+                    .and_then(|name| report.tests.iter().find(|t| t.name == *name));
+                let reason =
+                    decisive.map_or_else(|| report.reason.clone(), |test| test.reason.clone());
                 let (submission, verdict) = (name.clone(), report.words());
-                return Err(ProgramFault::NotAccepted { submission, test: report.decided_by, verdict, reason }.into());
+                return Err(ProgramFault::NotAccepted {
+                    submission,
+                    test: report.decided_by,
+                    verdict,
+                    reason,
+                }
+                .into());
             }
         }
         for (test, seen) in tests.iter_mut().zip(&report.tests) {
-            let (Some(time), Some(figures)) = (seen.cpu_time_ns(), &seen.figures) else { continue };
+            let (Some(time), Some(figures)) = (seen.cpu_time_ns(), &seen.figures) else {
+                continue;
+            };
             let time = Duration::from_nanos(time).as_secs_f64();
             test.memory = test.memory.max(figures.peak_memory_bytes);
             if time >= test.time {
@@ -134,7 +168,10 @@ pub fn limits(
     if skipped.len() == submissions.len() {
         return Err(MachineError::NoneMeasurable(skipped).into());
     }
-    let mut report = Report { skipped, ..computed(&problem, tests) };
+    let mut report = Report {
+        skipped,
+        ..computed(&problem, tests)
+    };
     if write {
         report.written = self::write(package, &problem, &report)?;
     }
@@ -149,10 +186,21 @@ fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
     let stated = problem.limits.cpu_time.map(|limit| limit.as_secs_f64());
     if problem.format == Format::Sim {
         for test in &mut tests {
-            test.limit = time_limit::sim(Duration::from_secs_f64(test.time), LimitPurpose::Setting).as_secs_f64();
+            test.limit = time_limit::sim(Duration::from_secs_f64(test.time), LimitPurpose::Setting)
+                .as_secs_f64();
         }
-        let formula = format!("{}; t: the model solution's time", time_limit::sim_formula(LimitPurpose::Setting));
-        return Report { formula, limit: None, stated, tests, skipped: Vec::new(), written: Vec::new() };
+        let formula = format!(
+            "{}; t: the model solution's time",
+            time_limit::sim_formula(LimitPurpose::Setting)
+        );
+        return Report {
+            formula,
+            limit: None,
+            stated,
+            tests,
+            skipped: Vec::new(),
+            written: Vec::new(),
+        };
     }
     let factor = problem.limits.from_accepted.unwrap_or(DEFAULT_FACTOR);
     let resolution = problem.limits.resolution.unwrap_or(DEFAULT_RESOLUTION);
@@ -162,8 +210,17 @@ fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
     for test in &mut tests {
         test.limit = limit;
     }
-    let formula = format!("{factor} t, up to a multiple of {resolution} s; t: the slowest accepted submission's time");
-    Report { formula, limit: Some(limit), stated, tests, skipped: Vec::new(), written: Vec::new() }
+    let formula = format!(
+        "{factor} t, up to a multiple of {resolution} s; t: the slowest accepted submission's time"
+    );
+    Report {
+        formula,
+        limit: Some(limit),
+        stated,
+        tests,
+        skipped: Vec::new(),
+        written: Vec::new(),
+    }
 }
 
 /// Writes the limits and reads the package again. If it states other limits, restores the files.
@@ -171,32 +228,40 @@ fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
 fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<String>, SetterError> {
     let record = Record::open(&problem.directory)?;
     let mut changes: Vec<(PathBuf, String, String)> = Vec::new();
-    let mut change = |name: &str, edit: &dyn Fn(&str) -> Result<String, String>| -> Result<bool, SetterError> {
-        let path = problem.directory.join(name);
-        let old = match std::fs::read_to_string(&path) {
-            Ok(old) => old,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(file(FileAction::Read, &path, error)),
+    let mut change =
+        |name: &str, edit: &dyn Fn(&str) -> Result<String, String>| -> Result<bool, SetterError> {
+            let path = problem.directory.join(name);
+            let old = match std::fs::read_to_string(&path) {
+                Ok(old) => old,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+                Err(error) => return Err(file(FileAction::Read, &path, error)),
+            };
+            let new =
+                edit(&old).map_err(|why| file(FileAction::Change, &path, FileFault::Edit(why)))?;
+            changes.push((path, old, new));
+            Ok(true)
         };
-        let new = edit(&old).map_err(|why| file(FileAction::Change, &path, FileFault::Edit(why)))?;
-        changes.push((path, old, new));
-        Ok(true)
-    };
     match report.limit {
         None => {
-            let limits: Vec<(String, Duration)> =
-                report.tests.iter().map(|test| (test.test.clone(), Duration::from_secs_f64(test.limit))).collect();
+            let limits: Vec<(String, Duration)> = report
+                .tests
+                .iter()
+                .map(|test| (test.test.clone(), Duration::from_secs_f64(test.limit)))
+                .collect();
             change("Simfile", &|text| edit::simfile_limits(text, &limits))?;
         }
         Some(limit) => {
             let limit = Duration::from_secs_f64(limit);
-            let text = |name: &str| std::fs::read_to_string(problem.directory.join(name)).unwrap_or_default();
+            let text = |name: &str| {
+                std::fs::read_to_string(problem.directory.join(name)).unwrap_or_default()
+            };
             // Change each file that states a limit, because they must agree. If none does, write to
             // problem.yaml, which every reader reads.
             let (yaml, ini) = ("problem.yaml", "domjudge-problem.ini");
             let in_yaml = edit::yaml_has_time_limit(&text(yaml));
             let in_ini = edit::ini_has_time_limit(&text(ini));
-            let written = (in_yaml || !in_ini) && change(yaml, &|text| edit::yaml_time_limit(text, limit))?;
+            let written =
+                (in_yaml || !in_ini) && change(yaml, &|text| edit::yaml_time_limit(text, limit))?;
             if in_ini || !written {
                 change(ini, &|text| Ok(edit::ini_time_limit(text, limit)))?;
             }
@@ -221,17 +286,26 @@ fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<Strin
         put(|(_, old, _)| old)?;
         return Err(MachineError::LimitsNotRead(mismatch).into());
     }
-    Ok(changes.iter().map(|(path, ..)| below(problem, path)).collect())
+    Ok(changes
+        .iter()
+        .map(|(path, ..)| below(problem, path))
+        .collect())
 }
 
 /// Checks that the package states the report's limits.
 fn check_written(package: &Path, report: &Report) -> Result<(), LimitMismatch> {
     let problem = millibox_package::read_unfinished(package).map_err(LimitMismatch::Unreadable)?;
     for test in &report.tests {
-        let limit = problem.test(&test.test).and_then(|test| test.cpu_time.or(problem.limits.cpu_time));
+        let limit = problem
+            .test(&test.test)
+            .and_then(|test| test.cpu_time.or(problem.limits.cpu_time));
         let found = limit.map(|limit| limit.as_secs_f64());
         if found.is_none_or(|found| (found - test.limit).abs() > 1e-6) {
-            return Err(LimitMismatch::Test { test: test.test.clone(), found, written: test.limit });
+            return Err(LimitMismatch::Test {
+                test: test.test.clone(),
+                found,
+                written: test.limit,
+            });
         }
     }
     Ok(())

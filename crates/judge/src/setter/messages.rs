@@ -1,8 +1,8 @@
 //! Compares the messages of the setter's errors with a golden file.
 
 use super::error::{
-    BuildFault, FileAction, FileFault, FileKind, LimitMismatch, MachineError, MakeFault, ProgramFault, Remedy,
-    RequestError, SetterError, SkippedSubmission, file,
+    BuildFault, FileAction, FileFault, FileKind, LimitMismatch, MachineError, MakeFault,
+    ProgramFault, Remedy, RequestError, SetterError, SkippedSubmission, file,
 };
 use crate::compile::CompileError;
 use crate::failure::JudgeFailure;
@@ -24,13 +24,22 @@ fn messages_of_the_setter_match_the_golden_file() {
         seed,
         fault,
     };
-    let build = |fault| ProgramFault::Build { program: "gen.cpp".into(), fault };
+    let build = |fault| ProgramFault::Build {
+        program: "gen.cpp".into(),
+        fault,
+    };
     let rejected = |messages: &str| BuildFault::Rejected {
         error: CompileError::Refused("the compiler rejects the source".to_owned()),
         messages: messages.to_owned(),
     };
-    let language = Suites::builtin().for_sources(&["gen.xyz".into()], None).map(|_| ()).unwrap_err();
-    let failure = ToolFailure { reason: "exited with 3".to_owned(), stderr: "no luck".to_owned() };
+    let language = Suites::builtin()
+        .for_sources(&["gen.xyz".into()], None)
+        .map(|_| ())
+        .unwrap_err();
+    let failure = ToolFailure {
+        reason: "exited with 3".to_owned(),
+        stderr: "no luck".to_owned(),
+    };
     let not_accepted = |test: Option<&str>, reason: &str| ProgramFault::NotAccepted {
         submission: "accepted/a.py".to_owned(),
         test: test.map(str::to_owned),
@@ -45,7 +54,10 @@ fn messages_of_the_setter_match_the_golden_file() {
         message: "it cannot be compiled".to_owned(),
         bound: None,
     };
-    let unjudgeable = Unjudgeable { faults: vec![fault], messages: Vec::new() };
+    let unjudgeable = Unjudgeable {
+        faults: vec![fault],
+        messages: Vec::new(),
+    };
     let at = |action: FileAction, fault: FileFault| file(action, Path::new("p/a"), fault);
     let io = |action: FileAction| file(action, Path::new("p/a"), Errno::ACCESS);
     let measuring = |test: Option<&str>| MachineError::Measuring {
@@ -53,8 +65,10 @@ fn messages_of_the_setter_match_the_golden_file() {
         test: test.map(str::to_owned),
         reason: "checker: exited with 1".to_owned(),
     };
-    let skipped =
-        |name: &str| SkippedSubmission { submission: name.to_owned(), reason: "kotlin is not installed".to_owned() };
+    let skipped = |name: &str| SkippedSubmission {
+        submission: name.to_owned(),
+        reason: "kotlin is not installed".to_owned(),
+    };
     // The language's error is another layer's text, which the golden file does not repeat.
     let unknown = format!("gen.cpp: its language is not known: {language}");
     assert_eq!(build(BuildFault::Language(language)).to_string(), unknown);
@@ -68,34 +82,95 @@ fn messages_of_the_setter_match_the_golden_file() {
                     ProgramFault::TestWithFiles("1".to_owned()),
                 ]),
             ),
-            ("RequestError::Archive", &RequestError::Archive("p.zip".into())),
+            (
+                "RequestError::Archive",
+                &RequestError::Archive("p.zip".into()),
+            ),
             (
                 "RequestError::Pattern",
-                &RequestError::Pattern { pattern: "[1".to_owned(), reason: "invalid range pattern", position: 1 },
+                &RequestError::Pattern {
+                    pattern: "[1".to_owned(),
+                    reason: "invalid range pattern",
+                    position: 1,
+                },
             ),
-            ("RequestError::NoSuchTest", &RequestError::NoSuchTest { name: "secret/9".to_owned(), nearest: None }),
+            (
+                "RequestError::NoSuchTest",
+                &RequestError::NoSuchTest {
+                    name: "secret/9".to_owned(),
+                    nearest: None,
+                },
+            ),
             (
                 "RequestError::NoSuchTest, similar",
-                &RequestError::NoSuchTest { name: "secret/9".to_owned(), nearest: Some("secret/1".to_owned()) },
+                &RequestError::NoSuchTest {
+                    name: "secret/9".to_owned(),
+                    nearest: Some("secret/1".to_owned()),
+                },
             ),
-            ("RequestError::NotEmpty", &RequestError::NotEmpty("p".into())),
-            ("RequestError::Title", &RequestError::Title("two\nlines".to_owned())),
+            (
+                "RequestError::NotEmpty",
+                &RequestError::NotEmpty("p".into()),
+            ),
+            (
+                "RequestError::Title",
+                &RequestError::Title("two\nlines".to_owned()),
+            ),
             ("RequestError::Busy", &RequestError::Busy("p".into())),
-            ("BuildFault::Rejected", &build(rejected("gen.cpp:1: error: x"))),
+            (
+                "BuildFault::Rejected",
+                &build(rejected("gen.cpp:1: error: x")),
+            ),
             ("BuildFault::Rejected, silent", &build(rejected(""))),
-            ("ProgramFault::Make", &make(Some(7), MakeFault::Failed(failure))),
+            (
+                "ProgramFault::Make",
+                &make(Some(7), MakeFault::Failed(failure)),
+            ),
             ("MakeFault::Empty", &make(None, MakeFault::Empty)),
-            ("MakeFault::Unstable", &make(Some(7), MakeFault::Unstable { byte: 3 })),
-            ("ProgramFault::NoInput", &ProgramFault::NoInput { test: "1b".to_owned(), input: "in/1b.in".to_owned() }),
-            ("ProgramFault::TestWithFiles", &ProgramFault::TestWithFiles("1b".to_owned())),
-            ("ProgramFault::NoModelSolution", &ProgramFault::NoModelSolution),
-            ("ProgramFault::NothingToMeasure", &ProgramFault::NothingToMeasure),
-            ("ProgramFault::MeasuringExcluded", &ProgramFault::MeasuringExcluded),
-            ("ProgramFault::Unjudgeable", &ProgramFault::Unjudgeable(unjudgeable)),
-            ("ProgramFault::NotAccepted", &not_accepted(Some("secret/a"), "CPU time limit")),
-            ("ProgramFault::NotAccepted, no test", &not_accepted(None, "")),
+            (
+                "MakeFault::Unstable",
+                &make(Some(7), MakeFault::Unstable { byte: 3 }),
+            ),
+            (
+                "ProgramFault::NoInput",
+                &ProgramFault::NoInput {
+                    test: "1b".to_owned(),
+                    input: "in/1b.in".to_owned(),
+                },
+            ),
+            (
+                "ProgramFault::TestWithFiles",
+                &ProgramFault::TestWithFiles("1b".to_owned()),
+            ),
+            (
+                "ProgramFault::NoModelSolution",
+                &ProgramFault::NoModelSolution,
+            ),
+            (
+                "ProgramFault::NothingToMeasure",
+                &ProgramFault::NothingToMeasure,
+            ),
+            (
+                "ProgramFault::MeasuringExcluded",
+                &ProgramFault::MeasuringExcluded,
+            ),
+            (
+                "ProgramFault::Unjudgeable",
+                &ProgramFault::Unjudgeable(unjudgeable),
+            ),
+            (
+                "ProgramFault::NotAccepted",
+                &not_accepted(Some("secret/a"), "CPU time limit"),
+            ),
+            (
+                "ProgramFault::NotAccepted, no test",
+                &not_accepted(None, ""),
+            ),
             ("MachineError::Stopped", &MachineError::Stopped),
-            ("MachineError::Judge", &MachineError::Judge(JudgeFailure::NoAnswer)),
+            (
+                "MachineError::Judge",
+                &MachineError::Judge(JudgeFailure::NoAnswer),
+            ),
             (
                 "MachineError::Compiler",
                 &MachineError::Compiler {
@@ -103,11 +178,20 @@ fn messages_of_the_setter_match_the_golden_file() {
                     error: CompileError::Unavailable("g++ is not installed".to_owned()),
                 },
             ),
-            ("MachineError::CheckerData", &MachineError::CheckerData(Errno::NOSPC.into())),
-            ("MachineError::Shell", &MachineError::Shell(Errno::NOSPC.into())),
+            (
+                "MachineError::CheckerData",
+                &MachineError::CheckerData(Errno::NOSPC.into()),
+            ),
+            (
+                "MachineError::Shell",
+                &MachineError::Shell(Errno::NOSPC.into()),
+            ),
             ("MachineError::Measuring", &measuring(Some("secret/a"))),
             ("MachineError::Measuring, no test", &measuring(None)),
-            ("MachineError::NoneMeasurable", &MachineError::NoneMeasurable(vec![skipped("a.kt"), skipped("b.kt")])),
+            (
+                "MachineError::NoneMeasurable",
+                &MachineError::NoneMeasurable(vec![skipped("a.kt"), skipped("b.kt")]),
+            ),
             (
                 "MachineError::LimitsNotRead",
                 &MachineError::LimitsNotRead(LimitMismatch::Test {
@@ -127,24 +211,78 @@ fn messages_of_the_setter_match_the_golden_file() {
             ("FileAction::Find", &io(FileAction::Find)),
             ("FileAction::Inspect", &io(FileAction::Inspect)),
             ("FileAction::ReadDirectory", &io(FileAction::ReadDirectory)),
-            ("FileAction::CreateDirectory", &io(FileAction::CreateDirectory)),
+            (
+                "FileAction::CreateDirectory",
+                &io(FileAction::CreateDirectory),
+            ),
             ("FileAction::Use", &io(FileAction::Use)),
             ("FileAction::CreatePackage", &io(FileAction::CreatePackage)),
             ("FileAction::Stage", &io(FileAction::Stage)),
-            ("FileFault::Zip", &at(FileAction::Write, FileFault::Zip(ZipError::FileNotFound))),
-            ("FileFault::NotRegular, remove", &at(FileAction::Read, FileFault::NotRegular(Remedy::Remove))),
-            ("FileFault::NotRegular, name", &at(FileAction::Write, FileFault::NotRegular(Remedy::NameAnother))),
-            ("FileFault::NotDirectory", &at(FileAction::Use, FileFault::NotDirectory)),
-            ("FileFault::DanglingLink", &at(FileAction::Write, FileFault::DanglingLink)),
-            ("FileFault::TooDeep", &at(FileAction::Pack, FileFault::TooDeep(16))),
-            ("FileFault::Outside", &at(FileAction::Pack, FileFault::Outside("/etc/passwd".into()))),
-            ("FileFault::NameNotUtf8", &at(FileAction::ReadDirectory, FileFault::NameNotUtf8("b".into()))),
-            ("FileFault::Incomplete", &at(FileAction::Write, FileFault::Incomplete)),
-            ("FileFault::TooLong", &at(FileAction::Read, FileFault::TooLong { mebibytes: 64 })),
-            ("FileFault::PathOutside", &at(FileAction::Read, FileFault::PathOutside("../x".to_owned()))),
-            ("FileFault::LinkAbove", &at(FileAction::Remove, FileFault::LinkAbove)),
-            ("FileFault::Vanished", &at(FileAction::Write, FileFault::Vanished)),
-            ("FileFault::Edit", &at(FileAction::Change, FileFault::Edit("line 3 has no value".to_owned()))),
+            (
+                "FileFault::Zip",
+                &at(FileAction::Write, FileFault::Zip(ZipError::FileNotFound)),
+            ),
+            (
+                "FileFault::NotRegular, remove",
+                &at(FileAction::Read, FileFault::NotRegular(Remedy::Remove)),
+            ),
+            (
+                "FileFault::NotRegular, name",
+                &at(
+                    FileAction::Write,
+                    FileFault::NotRegular(Remedy::NameAnother),
+                ),
+            ),
+            (
+                "FileFault::NotDirectory",
+                &at(FileAction::Use, FileFault::NotDirectory),
+            ),
+            (
+                "FileFault::DanglingLink",
+                &at(FileAction::Write, FileFault::DanglingLink),
+            ),
+            (
+                "FileFault::TooDeep",
+                &at(FileAction::Pack, FileFault::TooDeep(16)),
+            ),
+            (
+                "FileFault::Outside",
+                &at(FileAction::Pack, FileFault::Outside("/etc/passwd".into())),
+            ),
+            (
+                "FileFault::NameNotUtf8",
+                &at(
+                    FileAction::ReadDirectory,
+                    FileFault::NameNotUtf8("b".into()),
+                ),
+            ),
+            (
+                "FileFault::Incomplete",
+                &at(FileAction::Write, FileFault::Incomplete),
+            ),
+            (
+                "FileFault::TooLong",
+                &at(FileAction::Read, FileFault::TooLong { mebibytes: 64 }),
+            ),
+            (
+                "FileFault::PathOutside",
+                &at(FileAction::Read, FileFault::PathOutside("../x".to_owned())),
+            ),
+            (
+                "FileFault::LinkAbove",
+                &at(FileAction::Remove, FileFault::LinkAbove),
+            ),
+            (
+                "FileFault::Vanished",
+                &at(FileAction::Write, FileFault::Vanished),
+            ),
+            (
+                "FileFault::Edit",
+                &at(
+                    FileAction::Change,
+                    FileFault::Edit("line 3 has no value".to_owned()),
+                ),
+            ),
         ],
     );
 }

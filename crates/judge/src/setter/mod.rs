@@ -59,8 +59,16 @@ pub trait Progress: Sync {
 impl<'s> Setter<'s> {
     /// Tools that run the package's programs with this supervisor, as many at a time as it has
     /// slots.
-    pub fn new(supervisor: &'s Supervisor, toolbox: &'s Toolbox<'s>, progress: &'s dyn Progress) -> Setter<'s> {
-        Setter { supervisor, toolbox, progress }
+    pub fn new(
+        supervisor: &'s Supervisor,
+        toolbox: &'s Toolbox<'s>,
+        progress: &'s dyn Progress,
+    ) -> Setter<'s> {
+        Setter {
+            supervisor,
+            toolbox,
+            progress,
+        }
     }
 }
 
@@ -75,5 +83,8 @@ fn read_directory(package: &Path) -> Result<Problem, SetterError> {
 
 /// A path relative to the package, for messages.
 fn below(problem: &Problem, path: &Path) -> String {
-    path.strip_prefix(&problem.directory).unwrap_or(path).display().to_string()
+    path.strip_prefix(&problem.directory)
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }

@@ -35,25 +35,39 @@ impl Setter<'_> {
         include: Vec<PathBuf>,
         constants: &Constants,
     ) -> Result<Executable, SetterError> {
-        let fault = |fault: BuildFault| ProgramFault::Build { program: program.path.clone(), fault };
+        let fault = |fault: BuildFault| ProgramFault::Build {
+            program: program.path.clone(),
+            fault,
+        };
         let suites = self.toolbox.suites();
         let suite = suites
             .for_sources(&program.sources, program.language.as_deref())
             .map_err(|error| fault(BuildFault::Language(error)))?;
         let constants = constants.clone();
         let root = Some(problem.directory.clone());
-        let options = Options { headers_beside: true, include, constants, root, ..Options::default() };
+        let options = Options {
+            headers_beside: true,
+            include,
+            constants,
+            root,
+            ..Options::default()
+        };
         let compilation = self.toolbox.compile(suite, &program.sources, &options);
         let mut executable = compilation.result.map_err(|error| match error {
             CompileError::Judge(_) | CompileError::Unavailable(_) => {
-                SetterError::from(MachineError::Compiler { program: program.path.clone(), error })
+                SetterError::from(MachineError::Compiler {
+                    program: program.path.clone(),
+                    error,
+                })
             }
             error => {
                 let messages = compilation.messages.trim_end().to_owned();
                 fault(BuildFault::Rejected { error, messages }).into()
             }
         })?;
-        executable.argv.extend(program.arguments.iter().map(OsString::from));
+        executable
+            .argv
+            .extend(program.arguments.iter().map(OsString::from));
         Ok(executable)
     }
 
@@ -82,14 +96,19 @@ impl Setter<'_> {
                 let Some(item) = items.get(index) else { break };
                 let (line, result) = work(&mut worker, item);
                 self.progress.step(&line);
-                results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+                results
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push((index, result));
             }
         };
         std::thread::scope(|scope| {
             // The calling thread is one of the threads. If no more threads can be started (ulimit
             // -u, pids.max), fewer threads do the same work.
             let others = 1..self.supervisor.slots().min(items.len());
-            others.take_while(|_| Builder::new().spawn_scoped(scope, take_items).is_ok()).for_each(drop);
+            others
+                .take_while(|_| Builder::new().spawn_scoped(scope, take_items).is_ok())
+                .for_each(drop);
             take_items();
         });
         let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -100,7 +119,9 @@ impl Setter<'_> {
 
 /// Separates results from errors. A failure of the machine goes before faults of programs: it may
 /// be their cause.
-pub(super) fn all<T>(results: impl IntoIterator<Item = Result<T, SetterError>>) -> Result<Vec<T>, SetterError> {
+pub(super) fn all<T>(
+    results: impl IntoIterator<Item = Result<T, SetterError>>,
+) -> Result<Vec<T>, SetterError> {
     let (mut good, mut faults) = (Vec::new(), Vec::new());
     for result in results {
         match result {
@@ -109,5 +130,9 @@ pub(super) fn all<T>(results: impl IntoIterator<Item = Result<T, SetterError>>) 
             Err(other) => return Err(other),
         }
     }
-    if faults.is_empty() { Ok(good) } else { Err(SetterError::Programs(faults)) }
+    if faults.is_empty() {
+        Ok(good)
+    } else {
+        Err(SetterError::Programs(faults))
+    }
 }

@@ -72,18 +72,26 @@ impl Record {
         // A link would lead to files outside the package.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let lock = open(&directory, flags, Mode::empty()).map_err(|errno| match errno {
-            Errno::NOTDIR | Errno::LOOP => file(FileAction::Use, &directory, FileFault::NotDirectory),
+            Errno::NOTDIR | Errno::LOOP => {
+                file(FileAction::Use, &directory, FileFault::NotDirectory)
+            }
             errno => file(FileAction::Open, &directory, errno),
         })?;
         let lock = File::from(lock);
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| RequestError::Busy(package.to_owned()))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| RequestError::Busy(package.to_owned()))?;
         let unread = |fault: FileFault| file(FileAction::Read, &directory.join(RECORD_FILE), fault);
         let mut text = Vec::new();
         match regular(&lock, RECORD_FILE) {
             Ok(Some(record)) => {
-                record.take(MAX_RECORD_BYTES + 1).read_to_end(&mut text).map_err(|error| unread(error.into()))?;
+                record
+                    .take(MAX_RECORD_BYTES + 1)
+                    .read_to_end(&mut text)
+                    .map_err(|error| unread(error.into()))?;
                 if text.len() as u64 > MAX_RECORD_BYTES {
-                    return Err(unread(FileFault::TooLong { mebibytes: MAX_RECORD_BYTES >> 20 }));
+                    return Err(unread(FileFault::TooLong {
+                        mebibytes: MAX_RECORD_BYTES >> 20,
+                    }));
                 }
             }
             Ok(None) => return Err(unread(FileFault::NotRegular(Remedy::Remove))),
@@ -92,11 +100,26 @@ impl Record {
         }
         // A damaged record is treated like a missing one.
         let content: Content = serde_json::from_slice(&text).unwrap_or_default();
-        let content = if content.version == RECORD_VERSION { content } else { Content::default() };
-        if let Some(path) = content.files.keys().chain(&content.directories).find(|path| !is_below(path)) {
+        let content = if content.version == RECORD_VERSION {
+            content
+        } else {
+            Content::default()
+        };
+        if let Some(path) = content
+            .files
+            .keys()
+            .chain(&content.directories)
+            .find(|path| !is_below(path))
+        {
             return Err(unread(FileFault::PathOutside(path.clone())));
         }
-        Ok(Record { directory, fresh, kept: false, content, _lock: lock })
+        Ok(Record {
+            directory,
+            fresh,
+            kept: false,
+            content,
+            _lock: lock,
+        })
     }
 
     pub fn content(&self) -> &Content {
@@ -105,15 +128,21 @@ impl Record {
 
     /// Whether the file was made of exactly these sources and is unchanged.
     pub fn is_current(&self, path: &str, sources: &str, content: Option<&str>) -> bool {
-        self.content.files.get(path).is_some_and(|made| made.sources == sources && Some(&*made.content) == content)
+        self.content
+            .files
+            .get(path)
+            .is_some_and(|made| made.sources == sources && Some(&*made.content) == content)
     }
 
     /// Writes the new record to `to` and returns its place. The caller replaces it together with
     /// the files it describes.
     pub fn write(&mut self, content: Content, to: &Path) -> Result<PathBuf, SetterError> {
-        let content = Content { version: RECORD_VERSION, ..content };
-        let mut text =
-            serde_json::to_vec_pretty(&content).map_err(|error| SetterError::from(MachineError::Record(error)))?;
+        let content = Content {
+            version: RECORD_VERSION,
+            ..content
+        };
+        let mut text = serde_json::to_vec_pretty(&content)
+            .map_err(|error| SetterError::from(MachineError::Record(error)))?;
         text.push(b'\n');
         std::fs::write(to, text).map_err(|error| file(FileAction::Write, to, error))?;
         self.kept = true;
@@ -151,7 +180,8 @@ pub(super) fn regular(directory: impl AsFd, name: &str) -> rustix::io::Result<Op
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
         return Ok(None);
     }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     openat(&directory, name, flags, Mode::empty()).map(|file| Some(file.into()))
 }
 
@@ -171,28 +201,52 @@ impl Digest {
     }
 
     /// Adds the program's sources and the headers beside them. `root` is the package.
-    pub fn with_program(mut self, program: &Program, suites: &Suites, root: &Path) -> Result<Digest, SetterError> {
+    pub fn with_program(
+        mut self,
+        program: &Program,
+        suites: &Suites,
+        root: &Path,
+    ) -> Result<Digest, SetterError> {
         let mut files = program.sources.clone();
         if let Ok(suite) = suites.for_sources(&program.sources, program.language.as_deref()) {
-            let directories: BTreeSet<&Path> = program.sources.iter().filter_map(|source| source.parent()).collect();
+            let directories: BTreeSet<&Path> = program
+                .sources
+                .iter()
+                .filter_map(|source| source.parent())
+                .collect();
             for directory in directories {
                 // These are the headers that the compiler gets, so reading them ends.
-                files.extend(headers_in(directory, suite, Some(root)).into_iter().flatten());
+                files.extend(
+                    headers_in(directory, suite, Some(root))
+                        .into_iter()
+                        .flatten(),
+                );
             }
         }
         files.sort();
         files.dedup();
         self = self.with(format!("{:?} {:?}", program.language, program.arguments));
         for path in files {
-            let bytes = std::fs::read(&path).map_err(|error| file(FileAction::Read, &path, error))?;
-            self = self.with(path.as_os_str().as_encoded_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or(b""));
+            let bytes =
+                std::fs::read(&path).map_err(|error| file(FileAction::Read, &path, error))?;
+            self = self.with(
+                path.as_os_str()
+                    .as_encoded_bytes()
+                    .rsplit(|byte| *byte == b'/')
+                    .next()
+                    .unwrap_or(b""),
+            );
             self = self.with(bytes);
         }
         Ok(self)
     }
 
     pub fn done(self) -> String {
-        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        self.0
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 }
 
@@ -212,7 +266,13 @@ pub(super) fn of_file(mut file: File) -> std::io::Result<String> {
     let mut chunk = vec![0; 128 << 10];
     loop {
         match file.read(&mut chunk) {
-            Ok(0) => return Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            Ok(0) => {
+                return Ok(digest
+                    .finalize()
+                    .iter()
+                    .map(|byte| format!("{byte:02x}"))
+                    .collect());
+            }
             Ok(read) => digest.update(&chunk[..read]),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -231,19 +291,36 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         std::fs::write(at("a.cpp"), "").unwrap();
-        let program = Program { path: at("a.cpp"), sources: vec![at("a.cpp")], language: None, arguments: Vec::new() };
+        let program = Program {
+            path: at("a.cpp"),
+            sources: vec![at("a.cpp")],
+            language: None,
+            arguments: Vec::new(),
+        };
         let digest = || {
             let (sender, receiver) = mpsc::channel();
             let program = program.clone();
             std::thread::spawn(move || {
                 let root = program.path.parent().unwrap();
-                let digest = Digest::new("").with_program(&program, &Suites::builtin(), root).unwrap().done();
+                let digest = Digest::new("")
+                    .with_program(&program, &Suites::builtin(), root)
+                    .unwrap()
+                    .done();
                 let _ = sender.send(digest);
             });
-            receiver.recv_timeout(Duration::from_secs(60)).expect("a digest")
+            receiver
+                .recv_timeout(Duration::from_secs(60))
+                .expect("a digest")
         };
         let alone = digest();
-        rustix::fs::mknodat(rustix::fs::CWD, at("pipe.h"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            at("pipe.h"),
+            FileType::Fifo,
+            Mode::RUSR | Mode::WUSR,
+            0,
+        )
+        .unwrap();
         std::os::unix::fs::symlink("/dev/zero", at("link.h")).unwrap();
         assert_eq!(digest(), alone);
         std::fs::write(at("a.h"), "").unwrap();

@@ -28,8 +28,13 @@ impl Replacement {
             }
             _ => {}
         }
-        fs::create_dir(&directory).map_err(|error| file(FileAction::CreateDirectory, &directory, error))?;
-        Ok(Replacement { directory, files: Vec::new(), names: 0 })
+        fs::create_dir(&directory)
+            .map_err(|error| file(FileAction::CreateDirectory, &directory, error))?;
+        Ok(Replacement {
+            directory,
+            files: Vec::new(),
+            names: 0,
+        })
     }
 
     /// Returns a path for a new file.
@@ -45,7 +50,11 @@ impl Replacement {
 
     /// The directories that `commit` will create, outer ones first.
     pub fn missing(&self) -> Vec<PathBuf> {
-        let mut missing: Vec<PathBuf> = self.files.iter().flat_map(|(_, place)| missing(place)).collect();
+        let mut missing: Vec<PathBuf> = self
+            .files
+            .iter()
+            .flat_map(|(_, place)| missing(place))
+            .collect();
         missing.sort();
         missing.dedup();
         missing
@@ -56,17 +65,24 @@ impl Replacement {
         let mut undo = Undo { steps: Vec::new() };
         for (new, place) in std::mem::take(&mut self.files) {
             for directory in missing(&place) {
-                fs::create_dir(&directory).map_err(|error| file(FileAction::CreateDirectory, &directory, error))?;
+                fs::create_dir(&directory)
+                    .map_err(|error| file(FileAction::CreateDirectory, &directory, error))?;
                 undo.steps.push(Step::Made(directory));
             }
             let old = self.path();
             match fs::rename(&place, &old) {
-                Ok(()) => undo.steps.push(Step::Moved { from: place.clone(), to: old }),
+                Ok(()) => undo.steps.push(Step::Moved {
+                    from: place.clone(),
+                    to: old,
+                }),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(file(FileAction::Replace, &place, error)),
             }
             fs::rename(&new, &place).map_err(|error| file(FileAction::Write, &place, error))?;
-            undo.steps.push(Step::Moved { from: new, to: place });
+            undo.steps.push(Step::Moved {
+                from: new,
+                to: place,
+            });
         }
         undo.steps.clear();
         Ok(())
@@ -81,7 +97,10 @@ impl Drop for Replacement {
 
 /// The directories above the path that do not exist, outer ones first.
 fn missing(path: &Path) -> Vec<PathBuf> {
-    let above = path.ancestors().skip(1).take_while(|directory| !directory.exists());
+    let above = path
+        .ancestors()
+        .skip(1)
+        .take_while(|directory| !directory.exists());
     let mut missing: Vec<PathBuf> = above.map(Path::to_owned).collect();
     missing.reverse();
     missing
@@ -129,8 +148,10 @@ mod tests {
             replacement
         };
         let names = || {
-            let mut names: Vec<_> =
-                fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            let mut names: Vec<_> = fs::read_dir(directory.path())
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name())
+                .collect();
             names.sort();
             names
         };

@@ -26,13 +26,16 @@ impl<'a> TestSelection<'a> {
 
     /// The first name that selects none of these tests.
     pub fn first_unmatched(&self, tests: &[&str]) -> Option<&'a str> {
-        let unmatched = |entry: &&(&str, glob::Pattern)| !tests.iter().any(|test| matches(entry, test));
+        let unmatched =
+            |entry: &&(&str, glob::Pattern)| !tests.iter().any(|test| matches(entry, test));
         self.0.iter().find(unmatched).map(|(name, _)| *name)
     }
 }
 
 fn matches((name, pattern): &(&str, glob::Pattern), test: &str) -> bool {
-    let below = test.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let below = test
+        .strip_prefix(name)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     below || test.rsplit('/').next() == Some(name) || pattern.matches(test)
 }
 
@@ -46,8 +49,14 @@ mod tests {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             let selection = TestSelection::new(&names).unwrap();
             let tests = ["sample/1", "secret/b", "secret/g/1", "secretive"];
-            assert_eq!(selection.first_unmatched(&tests).is_some(), names.iter().any(|name| name == "none"));
-            tests.into_iter().filter(|test| selection.contains(test)).collect()
+            assert_eq!(
+                selection.first_unmatched(&tests).is_some(),
+                names.iter().any(|name| name == "none")
+            );
+            tests
+                .into_iter()
+                .filter(|test| selection.contains(test))
+                .collect()
         };
         assert_eq!(selected(&[]).len(), 4);
         assert_eq!(selected(&["secret"]), ["secret/b", "secret/g/1"]);
@@ -55,6 +64,9 @@ mod tests {
         assert_eq!(selected(&["secret/*"]), ["secret/b", "secret/g/1"]);
         assert_eq!(selected(&["b", "none"]), ["secret/b"]);
         assert_eq!(selected(&["1"]), ["sample/1", "secret/g/1"]);
-        assert!(matches!(TestSelection::new(&["[".to_owned()]), Err(RequestError::Pattern { .. })));
+        assert!(matches!(
+            TestSelection::new(&["[".to_owned()]),
+            Err(RequestError::Pattern { .. })
+        ));
     }
 }

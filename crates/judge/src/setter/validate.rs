@@ -38,12 +38,21 @@ pub struct Report {
 impl Report {
     /// Whether one of the faults is an error.
     pub fn has_errors(&self) -> bool {
-        self.faults.iter().any(|fault| fault.severity == Severity::Error)
+        self.faults
+            .iter()
+            .any(|fault| fault.severity == Severity::Error)
     }
 
     fn add(&mut self, severity: Severity, path: &Path, message: impl Into<String>) {
         let message = one_line(&message.into());
-        self.faults.push(Fault { path: path.to_owned(), line: None, column: None, severity, message, bound: None });
+        self.faults.push(Fault {
+            path: path.to_owned(),
+            line: None,
+            column: None,
+            severity,
+            message,
+            bound: None,
+        });
     }
 
     /// Adds the remarks of parallel work.
@@ -103,7 +112,11 @@ impl Setter<'_> {
         report.tests = tests.len();
         let scans = self.parallel("files", &tests, |_: &mut Worker<'_>, test| {
             let input = scan(&test.input, true);
-            let answer = test.answer.as_deref().map(|answer| scan(answer, problem.kind == Kind::Batch)).transpose();
+            let answer = test
+                .answer
+                .as_deref()
+                .map(|answer| scan(answer, problem.kind == Kind::Batch))
+                .transpose();
             (String::new(), input.and_then(|input| Ok((input, answer?))))
         });
         let mut inputs: BTreeMap<(String, [u8; 32]), &Test> = BTreeMap::new();
@@ -111,11 +124,16 @@ impl Setter<'_> {
         for (test, scans) in tests.iter().zip(scans) {
             let (input, answer) = scans?;
             // Groups with points may share tests.
-            let group = if by_group { group_of(&problem, test) } else { String::new() };
+            let group = if by_group {
+                group_of(&problem, test)
+            } else {
+                String::new()
+            };
             if test.arguments.is_empty() && test.files.is_none() {
                 let same = inputs.entry((group, input.digest)).or_insert(test);
                 if same.name != test.name {
-                    let message = format!("the same as the input of test {}; remove one", same.name);
+                    let message =
+                        format!("the same as the input of test {}; remove one", same.name);
                     report.add(Severity::Warning, &test.input, message);
                 }
             }
@@ -138,7 +156,11 @@ impl Setter<'_> {
         self.try_tests(&problem, &tests, &tools, &mut report)?;
         self.try_probes(&problem, &tools, &mut report)?;
         if let Some(unpacked) = &problem.unpacked {
-            report.faults = report.faults.into_iter().map(|fault| unpacked.fault(fault)).collect();
+            report.faults = report
+                .faults
+                .into_iter()
+                .map(|fault| unpacked.fault(fault))
+                .collect();
         }
         Ok(report)
     }
@@ -147,17 +169,33 @@ impl Setter<'_> {
     fn complete<'p>(&self, problem: &'p Problem, report: &mut Report) -> Vec<&'p Test> {
         let made = |test: &Test| {
             let generated = problem.format == Format::Sim
-                && (problem.generators.iter().any(|generation| generation.test == test.name)
+                && (problem
+                    .generators
+                    .iter()
+                    .any(|generation| generation.test == test.name)
                     || problem.directory.join("Sipfile").is_file());
-            if generated { "; `millibox problem gen` makes it" } else { "" }
+            if generated {
+                "; `millibox problem gen` makes it"
+            } else {
+                ""
+            }
         };
         problem
             .tests()
             .filter(|test| {
                 let mut complete = true;
-                for (what, path) in [("input", Some(&test.input)), ("answer", test.answer.as_ref())] {
-                    let Some(path) = path.filter(|path| !path.is_file()) else { continue };
-                    let message = format!("the {what} of test {} does not exist{}", test.name, made(test));
+                for (what, path) in [
+                    ("input", Some(&test.input)),
+                    ("answer", test.answer.as_ref()),
+                ] {
+                    let Some(path) = path.filter(|path| !path.is_file()) else {
+                        continue;
+                    };
+                    let message = format!(
+                        "the {what} of test {} does not exist{}",
+                        test.name,
+                        made(test)
+                    );
                     report.add(Severity::Error, path, message);
                     complete = false;
                 }
@@ -167,8 +205,17 @@ impl Setter<'_> {
     }
 
     /// Compiles validators and checker. Reports those that cannot be compiled as faults.
-    fn tools<'a>(&self, problem: &'a Problem, report: &mut Report) -> Result<Tools<'a>, SetterError> {
-        let mut compile = |program: &Program| match self.compile(problem, program, Vec::new(), &problem.constants) {
+    fn tools<'a>(
+        &self,
+        problem: &'a Problem,
+        report: &mut Report,
+    ) -> Result<Tools<'a>, SetterError> {
+        let mut compile = |program: &Program| match self.compile(
+            problem,
+            program,
+            Vec::new(),
+            &problem.constants,
+        ) {
             Ok(executable) => Ok(Some(executable)),
             Err(SetterError::Programs(faults)) => {
                 for fault in faults {
@@ -196,10 +243,18 @@ impl Setter<'_> {
         let checker = match &problem.checker {
             Checker::Tokens => Some(CheckerInstance::tokens(problem.format)),
             Checker::Lines => Some(CheckerInstance::Lines),
-            Checker::Custom { program, convention } => match compile(program)? {
+            Checker::Custom {
+                program,
+                convention,
+            } => match compile(program)? {
                 Some(executable) => {
-                    let custom = OutputValidator::of_package(self.supervisor, executable, *convention, problem)
-                        .map_err(|error| SetterError::from(MachineError::CheckerData(error)))?;
+                    let custom = OutputValidator::of_package(
+                        self.supervisor,
+                        executable,
+                        *convention,
+                        problem,
+                    )
+                    .map_err(|error| SetterError::from(MachineError::CheckerData(error)))?;
                     Some(CheckerInstance::Custom(Arc::new(custom)))
                 }
                 None => None,
@@ -215,7 +270,11 @@ impl Setter<'_> {
         }
         // An interactive problem has no output to check, and a multi-pass problem has several.
         let checker = checker.filter(|_| problem.kind == Kind::Batch);
-        Ok(Tools { validators, checker, limits: checker_limits(&problem.limits) })
+        Ok(Tools {
+            validators,
+            checker,
+            limits: checker_limits(&problem.limits),
+        })
     }
 
     fn try_tests(
@@ -240,7 +299,11 @@ impl Setter<'_> {
         });
         report.add_all(all)?;
         report.validations = tools.validators.len() * tests.len();
-        report.answers = if tools.checker.is_some() { tests.len() } else { 0 };
+        report.answers = if tools.checker.is_some() {
+            tests.len()
+        } else {
+            0
+        };
         Ok(())
     }
 
@@ -263,7 +326,10 @@ impl Setter<'_> {
         for (program, executable) in &tools.validators {
             let beside = |files: &Staged| {
                 let placed = executable.beside(files.path(), ids);
-                placed.map_err(|source| JudgeFailure::Step { step: Step::PlaceTestFiles, source })
+                placed.map_err(|source| JudgeFailure::Step {
+                    step: Step::PlaceTestFiles,
+                    source,
+                })
             };
             let with_files = files.as_ref().map(beside).transpose()?;
             let executable = with_files.as_ref().unwrap_or(executable);
@@ -307,18 +373,30 @@ impl Setter<'_> {
         tools: &Tools<'_>,
         faults: &mut Remarks,
     ) -> Result<(), SetterError> {
-        let (Some(checker), Some(path)) = (&tools.checker, &test.answer) else { return Ok(()) };
+        let (Some(checker), Some(path)) = (&tools.checker, &test.answer) else {
+            return Ok(());
+        };
         let (verdict, why) = self.check(worker, problem, test, path, checker)?;
         match verdict {
             Verdict::Accepted => {}
             Verdict::JudgeError => {
-                faults.push((Severity::Error, path.clone(), format!("the checker fails on this answer: {why}")));
+                faults.push((
+                    Severity::Error,
+                    path.clone(),
+                    format!("the checker fails on this answer: {why}"),
+                ));
             }
             _ => {
-                let message = format!("the checker does not accept this answer as an output: {why}");
+                let message =
+                    format!("the checker does not accept this answer as an output: {why}");
                 // In the ICPC formats, answers may have another form than outputs.
-                let own = matches!(problem.checker, Checker::Custom { .. }) && problem.format != Format::Sim;
-                let severity = if own { Severity::Warning } else { Severity::Error };
+                let own = matches!(problem.checker, Checker::Custom { .. })
+                    && problem.format != Format::Sim;
+                let severity = if own {
+                    Severity::Warning
+                } else {
+                    Severity::Error
+                };
                 faults.push((severity, path.clone(), message));
             }
         }
@@ -339,8 +417,13 @@ impl Setter<'_> {
         let case = Case::new(test, &problem.checker_flags);
         Ok(match checker.check_file(worker, &case, path) {
             Ok(CheckResult { answer, .. }) => {
-                let failure = answer.failure.map_or_else(String::new, |failure| failure.to_string());
-                (answer.verdict, [failure, answer.comment].join(" ").trim().to_owned())
+                let failure = answer
+                    .failure
+                    .map_or_else(String::new, |failure| failure.to_string());
+                (
+                    answer.verdict,
+                    [failure, answer.comment].join(" ").trim().to_owned(),
+                )
             }
             Err(failure) => (Verdict::JudgeError, failure.to_string()),
         })
@@ -348,24 +431,43 @@ impl Setter<'_> {
 
     /// Runs the tests of the programs themselves. Invalid files must be rejected, valid ones
     /// accepted.
-    fn try_probes(&self, problem: &Problem, tools: &Tools<'_>, report: &mut Report) -> Result<(), SetterError> {
+    fn try_probes(
+        &self,
+        problem: &Problem,
+        tools: &Tools<'_>,
+        report: &mut Report,
+    ) -> Result<(), SetterError> {
         let probes = &problem.probes;
-        let outputs = probes.iter().filter(|probe| probe.kind != ProbeKind::InvalidInput);
-        if let Some(probe) = outputs.clone().next().filter(|_| problem.kind != Kind::Batch) {
+        let outputs = probes
+            .iter()
+            .filter(|probe| probe.kind != ProbeKind::InvalidInput);
+        if let Some(probe) = outputs
+            .clone()
+            .next()
+            .filter(|_| problem.kind != Kind::Batch)
+        {
             let why = "its output is not checked, because the problem is interactive or has several passes";
             report.add(Severity::Warning, &probe.test.input, why);
         }
         if probes.is_empty() {
             return Ok(());
         }
-        let all = self.parallel("tests of validators and checker", probes, |worker, probe| {
-            let mut faults = Vec::new();
-            let tried = self.try_probe(worker, problem, probe, tools, &mut faults);
-            (String::new(), tried.map(|()| faults))
-        });
+        let all = self.parallel(
+            "tests of validators and checker",
+            probes,
+            |worker, probe| {
+                let mut faults = Vec::new();
+                let tried = self.try_probe(worker, problem, probe, tools, &mut faults);
+                (String::new(), tried.map(|()| faults))
+            },
+        );
         report.add_all(all)?;
         report.validations += probes.len() * tools.validators.len();
-        report.answers += if tools.checker.is_some() { outputs.count() } else { 0 };
+        report.answers += if tools.checker.is_some() {
+            outputs.count()
+        } else {
+            0
+        };
         Ok(())
     }
 
@@ -396,7 +498,8 @@ impl Setter<'_> {
             }
             return Ok(());
         }
-        let mut error = |path: &Path, message: String| faults.push((Severity::Error, path.to_owned(), message));
+        let mut error =
+            |path: &Path, message: String| faults.push((Severity::Error, path.to_owned(), message));
         for (program, refusal) in self.refusals(problem, test, tools, true)? {
             error(&test.input, refusal.message(&below(problem, &program.path)));
         }
@@ -404,20 +507,37 @@ impl Setter<'_> {
             return Ok(());
         }
         let (Some(_), Some(output)) = (&test.answer, output) else {
-            let part = if test.answer.is_none() { ".ans" } else { ".out" };
-            error(&test.input, format!("it tests the checker, which needs a file {part} beside it; add one"));
+            let part = if test.answer.is_none() {
+                ".ans"
+            } else {
+                ".out"
+            };
+            error(
+                &test.input,
+                format!("it tests the checker, which needs a file {part} beside it; add one"),
+            );
             return Ok(());
         };
-        let Some(checker) = &tools.checker else { return Ok(()) };
+        let Some(checker) = &tools.checker else {
+            return Ok(());
+        };
         let (verdict, why) = self.check(worker, problem, test, output, checker)?;
         match (kind, verdict) {
-            (_, Verdict::JudgeError) => error(output, format!("the checker fails on this output: {why}")),
+            (_, Verdict::JudgeError) => {
+                error(output, format!("the checker fails on this output: {why}"))
+            }
             (ProbeKind::ValidOutput, Verdict::Accepted) => {}
             (ProbeKind::ValidOutput, _) => {
-                error(output, format!("the checker rejects it, but it must be accepted: {why}"));
+                error(
+                    output,
+                    format!("the checker rejects it, but it must be accepted: {why}"),
+                );
             }
             (_, Verdict::Accepted) => {
-                error(output, "the checker accepts it, but it must be rejected".to_owned());
+                error(
+                    output,
+                    "the checker accepts it, but it must be rejected".to_owned(),
+                );
             }
             _ => {}
         }
@@ -438,7 +558,10 @@ impl Refusal {
         let failed = result.exit_code.is_none();
         match (result.exit_code, result.failure) {
             (Some(ACCEPTED_STATUS), _) => None,
-            (_, Some(failure)) => Some(Refusal { why: failure.to_string(), failed }),
+            (_, Some(failure)) => Some(Refusal {
+                why: failure.to_string(),
+                failed,
+            }),
             (_, None) => {
                 let why = format!("exited with 0, not with {ACCEPTED_STATUS} (accepted)");
                 Some(Refusal { why, failed })
@@ -447,14 +570,26 @@ impl Refusal {
     }
 
     fn message(&self, program: &str) -> String {
-        format!("{program} {}: {}", if self.failed { "fails on it" } else { "rejects it" }, self.why)
+        format!(
+            "{program} {}: {}",
+            if self.failed {
+                "fails on it"
+            } else {
+                "rejects it"
+            },
+            self.why
+        )
     }
 }
 
 /// Name of a test's group.
 fn group_of(problem: &Problem, test: &Test) -> String {
     let has = |tests: &[Test]| tests.iter().any(|other| other.name == test.name);
-    problem.groups().find(|group| has(&group.tests)).map(|group| group.name.clone()).unwrap_or_default()
+    problem
+        .groups()
+        .find(|group| has(&group.tests))
+        .map(|group| group.name.clone())
+        .unwrap_or_default()
 }
 
 /// Reads a file once, for its digest and, if it is a `text`, for probable mistakes.
@@ -496,9 +631,14 @@ fn scan(path: &Path, text: bool) -> Result<FileScan, SetterError> {
             begun.extend_from_slice(read);
             match std::str::from_utf8(&begun) {
                 Ok(_) => begun.clear(),
-                Err(error) if error.error_len().is_none() => drop(begun.drain(..error.valid_up_to())),
+                Err(error) if error.error_len().is_none() => {
+                    drop(begun.drain(..error.valid_up_to()))
+                }
                 Err(error) => {
-                    let good = begun[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+                    let good = begun[..error.valid_up_to()]
+                        .iter()
+                        .filter(|byte| **byte == b'\n')
+                        .count();
                     foreign = Some(begin.saturating_add(good as u32));
                 }
             }
@@ -514,7 +654,10 @@ fn scan(path: &Path, text: bool) -> Result<FileScan, SetterError> {
             add(Some(1), "begins with a byte-order mark; remove it");
         }
         if carriage.is_some() {
-            add(carriage, "has a carriage return; lines end with a line feed alone");
+            add(
+                carriage,
+                "has a carriage return; lines end with a line feed alone",
+            );
         }
         if zero.is_some() {
             add(zero, "has a zero byte; is this a text file?");
@@ -527,7 +670,10 @@ fn scan(path: &Path, text: bool) -> Result<FileScan, SetterError> {
             Some(_) => add(Some(line), "its last line has no line feed; add one"),
         }
     }
-    Ok(FileScan { digest: digest.finalize().into(), remarks })
+    Ok(FileScan {
+        digest: digest.finalize().into(),
+        remarks,
+    })
 }
 
 #[cfg(test)]
@@ -546,7 +692,10 @@ mod tests {
         assert!(remarks("1 2\n\u{e9}\n".as_bytes()).is_empty());
         let one = |bytes: &[u8], line: Option<u32>, part: &str| {
             let remarks = remarks(bytes);
-            assert!(remarks.len() == 1 && remarks[0].0 == line && remarks[0].1.contains(part), "{remarks:?}");
+            assert!(
+                remarks.len() == 1 && remarks[0].0 == line && remarks[0].1.contains(part),
+                "{remarks:?}"
+            );
         };
         one(b"1\n2\r\n", Some(2), "carriage return");
         one(b"1\n2", Some(2), "no line feed");
@@ -555,7 +704,11 @@ mod tests {
         one(b"a\nb\n\xff\n", Some(3), "not UTF-8");
         one(b"\xef\xbb\xbfa\n", Some(1), "byte-order mark");
         // A character cut off at the end of the file, and one across two chunks.
-        assert!(remarks(b"a\xc3").iter().any(|(line, message)| *line == Some(1) && message.contains("not UTF-8")));
+        assert!(
+            remarks(b"a\xc3")
+                .iter()
+                .any(|(line, message)| *line == Some(1) && message.contains("not UTF-8"))
+        );
         let mut long = vec![b'a'; (128 << 10) - 1];
         long.extend("\u{e9}\n".as_bytes());
         assert!(remarks(&long).is_empty());

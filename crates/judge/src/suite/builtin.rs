@@ -8,4 +8,15 @@ macro_rules! files {
     };
 }
 
-files!("c", "cpp", "pascal", "rust", "python3", "bash", "java", "go", "javascript", "scripts");
+files!(
+    "c",
+    "cpp",
+    "pascal",
+    "rust",
+    "python3",
+    "bash",
+    "java",
+    "go",
+    "javascript",
+    "scripts"
+);

@@ -49,8 +49,19 @@ impl Linking {
         }
     }
 
-    pub(super) fn either(wanted: Link, for_static: Vec<String>, for_dynamic: Vec<String>, package: String) -> Linking {
-        Linking { wanted, fixed: false, static_arguments: for_static, dynamic_arguments: for_dynamic, package }
+    pub(super) fn either(
+        wanted: Link,
+        for_static: Vec<String>,
+        for_dynamic: Vec<String>,
+        package: String,
+    ) -> Linking {
+        Linking {
+            wanted,
+            fixed: false,
+            static_arguments: for_static,
+            dynamic_arguments: for_dynamic,
+            package,
+        }
     }
 
     pub(super) fn choose(&mut self, link: Link) {

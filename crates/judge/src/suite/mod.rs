@@ -224,11 +224,16 @@ impl Suites {
     /// # Errors
     /// The directory or a file cannot be read, or files have faults: all of them.
     pub fn with_directory(directory: &Path) -> Result<Suites, Faults> {
-        let cannot = |path: &Path, error: std::io::Error| Faults::file(path, format!("cannot read it: {error}"));
+        let cannot = |path: &Path, error: std::io::Error| {
+            Faults::file(path, format!("cannot read it: {error}"))
+        };
         let mut paths = Vec::new();
         for entry in std::fs::read_dir(directory).map_err(|error| cannot(directory, error))? {
             let path = entry.map_err(|error| cannot(directory, error))?.path();
-            if path.extension().is_some_and(|extension| extension == "toml") {
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "toml")
+            {
                 paths.push(path);
             }
         }
@@ -249,11 +254,20 @@ impl Suites {
     pub fn from_files(files: &[(String, String)]) -> Result<Suites, Faults> {
         let mut languages: Vec<(bool, read::Language)> = Vec::new();
         let mut faults = Faults::default();
-        let builtin = builtin::FILES.iter().map(|(name, text)| (true, *name, *text));
-        for (builtin, file, text) in builtin.chain(files.iter().map(|(name, text)| (false, &name[..], &text[..]))) {
+        let builtin = builtin::FILES
+            .iter()
+            .map(|(name, text)| (true, *name, *text));
+        for (builtin, file, text) in builtin.chain(
+            files
+                .iter()
+                .map(|(name, text)| (false, &name[..], &text[..])),
+        ) {
             match read::read(file, text) {
                 Err(more) => faults.extend(more),
-                Ok(new) => match languages.iter_mut().find(|(_, known)| known.name == new.name) {
+                Ok(new) => match languages
+                    .iter_mut()
+                    .find(|(_, known)| known.name == new.name)
+                {
                     None => languages.push((builtin, new)),
                     Some(known) if known.0 => *known = (builtin, new),
                     Some((_, known)) => {
@@ -266,18 +280,29 @@ impl Suites {
                 },
             }
         }
-        let languages: Vec<read::Language> = languages.into_iter().map(|(_, language)| language).collect();
+        let languages: Vec<read::Language> = languages
+            .into_iter()
+            .map(|(_, language)| language)
+            .collect();
         read::check_names(&languages, &mut faults);
         if !faults.is_empty() {
             return Err(faults);
         }
-        Ok(Suites { all: languages.into_iter().flat_map(|language| language.suites).collect() })
+        Ok(Suites {
+            all: languages
+                .into_iter()
+                .flat_map(|language| language.suites)
+                .collect(),
+        })
     }
 
     /// The same suites, whose programs are linked this way where a suite has both.
     #[must_use]
     pub fn with_linking(mut self, link: Link) -> Suites {
-        self.all.iter_mut().filter_map(|suite| suite.linking.as_mut()).for_each(|linking| linking.choose(link));
+        self.all
+            .iter_mut()
+            .filter_map(|suite| suite.linking.as_mut())
+            .for_each(|linking| linking.choose(link));
         self
     }
 
@@ -299,7 +324,11 @@ impl Suites {
     ///
     /// # Errors
     /// There is no such suite, or several.
-    pub fn for_sources(&self, sources: &[std::path::PathBuf], hint: Option<&str>) -> Result<&Suite, ChoiceError> {
+    pub fn for_sources(
+        &self,
+        sources: &[std::path::PathBuf],
+        hint: Option<&str>,
+    ) -> Result<&Suite, ChoiceError> {
         match hint {
             Some(hint) => choose::named(&self.all, hint),
             None => choose::by_sources(&self.all, sources),
@@ -312,8 +341,15 @@ impl Suite {
     pub fn compiles(&self, file: &Path) -> bool {
         let name = file.file_name().unwrap_or_default();
         let extension = file.extension().unwrap_or_default();
-        self.sources.extensions.iter().any(|known| extension == known.as_str())
-            || self.sources.files.iter().any(|known| name == known.as_str())
+        self.sources
+            .extensions
+            .iter()
+            .any(|known| extension == known.as_str())
+            || self
+                .sources
+                .files
+                .iter()
+                .any(|known| name == known.as_str())
     }
 
     /// The file of the product that is executed; `None`: the suite runs a program of the system.
@@ -321,12 +357,18 @@ impl Suite {
         match self.run.command.first()?.strip_prefix("{directory}/") {
             Some(name) if template::names(name).next().is_none() => Some(name),
             Some(_) => None,
-            None => (self.compile.is_some() && self.run.command.first()? == "{executable}").then_some("program"),
+            None => (self.compile.is_some() && self.run.command.first()? == "{executable}")
+                .then_some("program"),
         }
     }
 
     /// Whether the file is one to be included by others.
     pub fn is_header(&self, file: &Path) -> bool {
-        file.extension().is_some_and(|extension| self.sources.headers.iter().any(|known| extension == known.as_str()))
+        file.extension().is_some_and(|extension| {
+            self.sources
+                .headers
+                .iter()
+                .any(|known| extension == known.as_str())
+        })
     }
 }

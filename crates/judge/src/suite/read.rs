@@ -3,8 +3,8 @@
 pub use super::section::{Fault, Faults};
 use super::section::{Reader, Section};
 use super::{
-    Compile, Entry, Example, Link, Linking, Product, Root, Run, Sources, Suite, Surroundings, System, Tool, choose,
-    template,
+    Compile, Entry, Example, Link, Linking, Product, Root, Run, Sources, Suite, Surroundings,
+    System, Tool, choose, template,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -52,8 +52,15 @@ const VARIANT: &[&str] = &["title", "names", "default"];
 const EXAMPLE: &[&str] = &["file", "source"];
 
 /// Placeholders that each command may have, beside tools and the variant's.
-const WHEN_COMPILING: &[&str] =
-    &["executable", "main", "memory_mib", "output", "prepared", "source", template::SOURCES];
+const WHEN_COMPILING: &[&str] = &[
+    "executable",
+    "main",
+    "memory_mib",
+    "output",
+    "prepared",
+    "source",
+    template::SOURCES,
+];
 const WHEN_PREPARING: &[&str] = &["memory_mib", "output", "prepared"];
 const WHEN_RUNNING: &[&str] = &["class", "directory", "executable", "main", "memory_mib"];
 
@@ -82,8 +89,16 @@ pub(super) fn read(file: &str, text: &str) -> Result<Language, Faults> {
     }
     let top = Section::top(document.get_ref());
     reader.only(top, TOP);
-    let language = Reading { reader: &mut reader, top }.language(file, text);
-    if reader.faults.is_empty() { Ok(language) } else { Err(reader.faults) }
+    let language = Reading {
+        reader: &mut reader,
+        top,
+    }
+    .language(file, text);
+    if reader.faults.is_empty() {
+        Ok(language)
+    } else {
+        Err(reader.faults)
+    }
 }
 
 /// A name means one suite.
@@ -98,7 +113,10 @@ pub(super) fn check_names(languages: &[Language], faults: &mut Faults) {
                 Some(other) => faults.add(
                     &language.file,
                     *line,
-                    format!("the name {name:?} is {}'s already; a name can mean only one suite", other.file),
+                    format!(
+                        "the name {name:?} is {}'s already; a name can mean only one suite",
+                        other.file
+                    ),
                 ),
             }
         }
@@ -112,7 +130,10 @@ fn other_names(reader: &mut Reader<'_>, section: Section<'_>) -> Vec<String> {
         if name.get_ref().trim() != name.get_ref() || name.get_ref().is_empty() {
             reader.fault(
                 &name.span(),
-                format!("the name {:?} must neither be empty nor begin or end with a space", name.get_ref()),
+                format!(
+                    "the name {:?} must neither be empty nor begin or end with a space",
+                    name.get_ref()
+                ),
             );
         }
     }
@@ -146,8 +167,14 @@ impl<'d> Reading<'_, '_, 'd> {
         let (top, reader) = (self.top, &mut *self.reader);
         let name = reader.required(top, "name");
         let name_span = top.get("name").map(Spanned::span).unwrap_or_default();
-        if name.chars().any(|c| !(c.is_ascii_lowercase() || c.is_ascii_digit() || "+-_.".contains(c))) {
-            reader.fault(&name_span, format!("the name {name:?} may have small letters, digits and + - _ . only"));
+        if name
+            .chars()
+            .any(|c| !(c.is_ascii_lowercase() || c.is_ascii_digit() || "+-_.".contains(c)))
+        {
+            reader.fault(
+                &name_span,
+                format!("the name {name:?} may have small letters, digits and + - _ . only"),
+            );
         }
         let title = reader.required(top, "title");
         let names = other_names(reader, top);
@@ -173,32 +200,61 @@ impl<'d> Reading<'_, '_, 'd> {
         let tools = self.tools();
         let variants = self.variants(&name, &title);
         let mut filled: Vec<String> = tools.iter().map(|tool| tool.program.clone()).collect();
-        filled.extend(variants.iter().flat_map(|variant| variant.values.keys().cloned()));
+        filled.extend(
+            variants
+                .iter()
+                .flat_map(|variant| variant.values.keys().cloned()),
+        );
         let prepare = self.compile("prepare", &filled, WHEN_PREPARING);
         let linking = self.linking();
-        let linked = linking.as_ref().is_some_and(|linking| !linking.is_fixed()).then_some(template::LINKING);
-        let compile =
-            self.compile("compile", &filled, &WHEN_COMPILING.iter().copied().chain(linked).collect::<Vec<_>>());
+        let linked = linking
+            .as_ref()
+            .is_some_and(|linking| !linking.is_fixed())
+            .then_some(template::LINKING);
+        let compile = self.compile(
+            "compile",
+            &filled,
+            &WHEN_COMPILING
+                .iter()
+                .copied()
+                .chain(linked)
+                .collect::<Vec<_>>(),
+        );
         if linked.is_some()
-            && compile.as_ref().is_none_or(|compile| compile.command.iter().all(|argument| argument != "{linking}"))
+            && compile.as_ref().is_none_or(|compile| {
+                compile
+                    .command
+                    .iter()
+                    .all(|argument| argument != "{linking}")
+            })
         {
             let span = top.get("linking").map(Spanned::span).unwrap_or_default();
-            self.reader.fault(&span, "[linking] has arguments, so the command in [compile] must have {linking} in it");
+            self.reader.fault(
+                &span,
+                "[linking] has arguments, so the command in [compile] must have {linking} in it",
+            );
         }
         let run = self.run(&filled);
         let example = self.example();
         self.check_variants(&variants);
-        let names_line = self.reader.line(&top.get("names").map_or(name_span.clone(), Spanned::span));
+        let names_line = self
+            .reader
+            .line(&top.get("names").map_or(name_span.clone(), Spanned::span));
         let mut all_names = Vec::new();
         let mut suites = Vec::new();
         for variant in variants {
-            let mut others: Vec<String> = variant.names.iter().map(|name| name.to_lowercase()).collect();
+            let mut others: Vec<String> = variant
+                .names
+                .iter()
+                .map(|name| name.to_lowercase())
+                .collect();
             let line = self.reader.line(&variant.section.span());
             all_names.push((variant.name.clone(), line));
             all_names.extend(others.iter().map(|name| (name.clone(), line)));
             if variant.default {
                 let of_language = names.iter().chain([&name]).map(|name| name.to_lowercase());
-                let of_language: Vec<String> = of_language.filter(|name| *name != variant.name).collect();
+                let of_language: Vec<String> =
+                    of_language.filter(|name| *name != variant.name).collect();
                 all_names.extend(of_language.iter().map(|name| (name.clone(), names_line)));
                 others.extend(of_language);
             }
@@ -220,7 +276,13 @@ impl<'d> Reading<'_, '_, 'd> {
             });
         }
         let name_line = self.reader.line(&name_span);
-        Language { file: file.to_owned(), name, name_line, suites, names: all_names }
+        Language {
+            file: file.to_owned(),
+            name,
+            name_line,
+            suites,
+            names: all_names,
+        }
     }
 
     fn linking(&mut self) -> Option<Linking> {
@@ -230,16 +292,24 @@ impl<'d> Reading<'_, '_, 'd> {
         if let Some(always) = section.get("always") {
             let link = reader.word(section, "always", LINKS);
             if section.keys().count() > 1 {
-                reader.fault(&always.span(), "\"always\" in [linking] leaves no choice; remove the other keys");
+                reader.fault(
+                    &always.span(),
+                    "\"always\" in [linking] leaves no choice; remove the other keys",
+                );
             }
             return Some(Linking::fixed(link));
         }
         if section.get("static").is_none() {
             reader.missing(section, "static");
         }
-        let (wanted, package) = (reader.word(section, "default", LINKS), reader.required(section, "package"));
-        let (of_static, of_dynamic) =
-            (reader.plain_strings(section, "static"), reader.plain_strings(section, "dynamic"));
+        let (wanted, package) = (
+            reader.word(section, "default", LINKS),
+            reader.required(section, "package"),
+        );
+        let (of_static, of_dynamic) = (
+            reader.plain_strings(section, "static"),
+            reader.plain_strings(section, "dynamic"),
+        );
         Some(Linking::either(wanted, of_static, of_dynamic, package))
     }
 
@@ -251,7 +321,9 @@ impl<'d> Reading<'_, '_, 'd> {
             let root = match section.get("root") {
                 None => Root::Alone,
                 Some(value) => match value.get_ref() {
-                    DeValue::String(path) if !path.is_empty() && path.split('/').all(|part| part == "..") => {
+                    DeValue::String(path)
+                        if !path.is_empty() && path.split('/').all(|part| part == "..") =>
+                    {
                         Root::Above(path.split('/').count())
                     }
                     DeValue::Array(_) => Root::Printed(reader.plain_strings(section, "root")),
@@ -303,7 +375,14 @@ impl<'d> Reading<'_, '_, 'd> {
         if variants.is_empty() {
             let (name, title) = (name.to_owned(), title.to_owned());
             let (names, values) = (Vec::new(), BTreeMap::new());
-            variants.push(Variant { name, title, names, default: true, values, section: top });
+            variants.push(Variant {
+                name,
+                title,
+                names,
+                default: true,
+                values,
+                section: top,
+            });
         }
         variants
     }
@@ -311,14 +390,23 @@ impl<'d> Reading<'_, '_, 'd> {
     fn check_variants(&mut self, variants: &[Variant<'_>]) {
         let defaults = variants.iter().filter(|variant| variant.default).count();
         if defaults != 1 {
-            let span = variants.last().map(|variant| variant.section.span()).unwrap_or_default();
+            let span = variants
+                .last()
+                .map(|variant| variant.section.span())
+                .unwrap_or_default();
             let message = format!("{defaults} variants have default = true; exactly one must");
             self.reader.fault(&span, message);
         }
-        let all: Vec<&String> = variants.iter().flat_map(|variant| variant.values.keys()).collect();
+        let all: Vec<&String> = variants
+            .iter()
+            .flat_map(|variant| variant.values.keys())
+            .collect();
         for variant in variants {
             if let Some(key) = all.iter().find(|key| !variant.values.contains_key(**key)) {
-                let message = format!("the variant {:?} has no key {key:?}, which others have", variant.name);
+                let message = format!(
+                    "the variant {:?} has no key {key:?}, which others have",
+                    variant.name
+                );
                 self.reader.fault(&variant.section.span(), message);
             }
         }
@@ -327,12 +415,24 @@ impl<'d> Reading<'_, '_, 'd> {
     fn compile(&mut self, key: &'d str, filled: &[String], own: &[&str]) -> Option<Compile> {
         let section = self.reader.table(self.top, key)?;
         self.reader.only(section, &[SURROUNDINGS, COMPILE].concat());
-        let (command, surroundings) = self.command(section, filled, own, Usual { scratch: 640, proc: false });
+        let (command, surroundings) = self.command(
+            section,
+            filled,
+            own,
+            Usual {
+                scratch: 640,
+                proc: false,
+            },
+        );
         let reader = &mut *self.reader;
         Some(Compile {
             command,
             surroundings,
-            product: reader.word(section, "product", &[("output", Product::Output), ("sources", Product::Sources)]),
+            product: reader.word(
+                section,
+                "product",
+                &[("output", Product::Output), ("sources", Product::Sources)],
+            ),
             cpu_time: Duration::from_secs(reader.number(section, "cpu_seconds", 30, 1..3601) as u64),
             memory: mebibytes(reader.number(section, "memory_mib", 2048, MEBIBYTES)),
             processes: reader.number(section, "processes", 32, 1..100_001) as u32,
@@ -345,10 +445,24 @@ impl<'d> Reading<'_, '_, 'd> {
         let entry = self.reader.word(self.top, "entry", &entries);
         let Some(section) = self.reader.table(self.top, "run") else {
             self.reader.missing(self.top, "run");
-            return Run { command: Vec::new(), surroundings: Surroundings::default(), memory: 0, processes: 0, entry };
+            return Run {
+                command: Vec::new(),
+                surroundings: Surroundings::default(),
+                memory: 0,
+                processes: 0,
+                entry,
+            };
         };
         self.reader.only(section, SURROUNDINGS);
-        let (command, surroundings) = self.command(section, filled, WHEN_RUNNING, Usual { scratch: 0, proc: true });
+        let (command, surroundings) = self.command(
+            section,
+            filled,
+            WHEN_RUNNING,
+            Usual {
+                scratch: 0,
+                proc: true,
+            },
+        );
         Run {
             command,
             surroundings,
@@ -382,57 +496,89 @@ impl<'d> Reading<'_, '_, 'd> {
                     let advice = match choose::nearest(name, known.clone()) {
                         Some(meant) => format!("did you mean {{{meant}}}?"),
                         None => {
-                            let known: Vec<String> = known.map(|known| format!("{{{known}}}")).collect();
+                            let known: Vec<String> =
+                                known.map(|known| format!("{{{known}}}")).collect();
                             format!("those there are: {}", known.join(", "))
                         }
                     };
-                    reader.fault(&text.span(), format!("there is no placeholder {{{name}}} here; {advice}"));
+                    reader.fault(
+                        &text.span(),
+                        format!("there is no placeholder {{{name}}} here; {advice}"),
+                    );
                 } else if [template::SOURCES, template::LINKING].contains(&name)
                     && *text.get_ref() != format!("{{{name}}}")
                 {
-                    let message = format!("{{{name}}} stands for many arguments and must be one by itself");
+                    let message =
+                        format!("{{{name}}} stands for many arguments and must be one by itself");
                     reader.fault(&text.span(), message);
                 }
             }
         }
-        let seccomp = reader.string(section, "seccomp").unwrap_or_else(|| "default".to_owned());
+        let seccomp = reader
+            .string(section, "seccomp")
+            .unwrap_or_else(|| "default".to_owned());
         if !millibox_seccomp::profile_names().any(|known| known == seccomp) {
-            let span = section.get("seccomp").map(Spanned::span).unwrap_or_default();
+            let span = section
+                .get("seccomp")
+                .map(Spanned::span)
+                .unwrap_or_default();
             let names: Vec<&str> = millibox_seccomp::profile_names().collect();
             let names = names.join(", ");
-            reader.fault(&span, format!("there is no seccomp profile {seccomp:?}; those there are: {names}"));
+            reader.fault(
+                &span,
+                format!("there is no seccomp profile {seccomp:?}; those there are: {names}"),
+            );
         }
         for mount in reader.strings(section, "mounts").unwrap_or_default() {
             let absolute = mount.get_ref().starts_with('/');
             if let Err(error) = glob::Pattern::new(mount.get_ref()) {
                 reader.fault(&mount.span(), format!("{:?}: {error}", mount.get_ref()));
             } else if !absolute || mount.get_ref().split('/').any(|part| part == "..") {
-                let message = format!("{:?} must be an absolute path without \"..\"", mount.get_ref());
+                let message = format!(
+                    "{:?} must be an absolute path without \"..\"",
+                    mount.get_ref()
+                );
                 reader.fault(&mount.span(), message);
             }
         }
         let surroundings = Surroundings {
-            system: reader.word(section, "system", &[("all", System::All), ("libraries", System::Libraries)]),
+            system: reader.word(
+                section,
+                "system",
+                &[("all", System::All), ("libraries", System::Libraries)],
+            ),
             mounts: reader.plain_strings(section, "mounts"),
             proc: reader.boolean(section, "proc", usual.proc),
             scratch: mebibytes(reader.number(section, "scratch_mib", usual.scratch, MEBIBYTES)),
-            env: env.into_iter().map(|(name, value)| (name, value.into_inner())).collect(),
+            env: env
+                .into_iter()
+                .map(|(name, value)| (name, value.into_inner()))
+                .collect(),
             seccomp,
             address_space: reader.boolean(section, "address_space", true),
         };
-        (command.into_iter().map(Spanned::into_inner).collect(), surroundings)
+        (
+            command.into_iter().map(Spanned::into_inner).collect(),
+            surroundings,
+        )
     }
 
     fn example(&mut self) -> Example {
         match self.reader.table(self.top, "example") {
             None => {
                 self.reader.missing(self.top, "example");
-                Example { file: String::new(), source: String::new() }
+                Example {
+                    file: String::new(),
+                    source: String::new(),
+                }
             }
             Some(section) => {
                 self.reader.only(section, EXAMPLE);
                 let file = self.reader.required(section, "file");
-                Example { file, source: self.reader.required(section, "source") }
+                Example {
+                    file,
+                    source: self.reader.required(section, "source"),
+                }
             }
         }
     }
@@ -463,13 +609,19 @@ source = "x"
 
     /// What is said of the file with one of its lines (from 1) replaced by these.
     fn faults(line: usize, by: &str) -> Vec<String> {
-        let lines: Vec<&str> =
-            GOOD.lines().enumerate().map(|(index, text)| if index + 1 == line { by } else { text }).collect();
+        let lines: Vec<&str> = GOOD
+            .lines()
+            .enumerate()
+            .map(|(index, text)| if index + 1 == line { by } else { text })
+            .collect();
         let all = match read("x.toml", &lines.join("\n")) {
             Ok(_) => Vec::new(),
             Err(faults) => faults.0.iter().map(ToString::to_string).collect(),
         };
-        assert!(all.iter().all(|fault: &String| !fault.contains('\n')), "{all:?}");
+        assert!(
+            all.iter().all(|fault: &String| !fault.contains('\n')),
+            "{all:?}"
+        );
         all
     }
 
@@ -481,9 +633,13 @@ source = "x"
 
     #[test]
     fn every_fault_is_said_with_its_line() {
-        let text = GOOD.replace("title = \"X\"", "titel = \"X\"").replace("{executable}", "{executabel}");
+        let text = GOOD
+            .replace("title = \"X\"", "titel = \"X\"")
+            .replace("{executable}", "{executabel}");
         let text = text.replace("package =", "packages =");
-        let Err(faults) = read("dir/x.toml", &text) else { panic!("it was taken") };
+        let Err(faults) = read("dir/x.toml", &text) else {
+            panic!("it was taken")
+        };
         let said = faults.to_string();
         for fault in [
             "dir/x.toml:2: there is no key \"titel\" at the top of the file; did you mean \"title\"?",
@@ -493,7 +649,10 @@ source = "x"
             "dir/x.toml:7: there is no placeholder {executabel} here; did you mean {executable}?",
             "dir/x.toml:9: there is no placeholder {executabel} here; did you mean {executable}?",
         ] {
-            assert!(said.lines().any(|line| line == fault), "{fault}\nis not in\n{said}");
+            assert!(
+                said.lines().any(|line| line == fault),
+                "{fault}\nis not in\n{said}"
+            );
         }
         assert_eq!(faults.0.len(), 6, "{said}");
     }
@@ -501,30 +660,106 @@ source = "x"
     #[test]
     fn each_kind_of_fault() {
         for (line, by, said) in [
-            (1, "name = 'X y'", "x.toml:1: the name \"X y\" may have small letters"),
-            (1, "name = ''", "x.toml:1: \"name\" at the top of the file is empty"),
-            (2, "title = 3", "x.toml:2: \"title\" at the top of the file must be a string, and is of type integer"),
-            (2, "title = 'X'\nnames = 'x'", "x.toml:3: \"names\" at the top of the file must be an array of strings"),
+            (
+                1,
+                "name = 'X y'",
+                "x.toml:1: the name \"X y\" may have small letters",
+            ),
+            (
+                1,
+                "name = ''",
+                "x.toml:1: \"name\" at the top of the file is empty",
+            ),
+            (
+                2,
+                "title = 3",
+                "x.toml:2: \"title\" at the top of the file must be a string, and is of type integer",
+            ),
+            (
+                2,
+                "title = 'X'\nnames = 'x'",
+                "x.toml:3: \"names\" at the top of the file must be an array of strings",
+            ),
             (
                 2,
                 "title = 'X'\nfrobnicate = 1",
                 "x.toml:3: there is no key \"frobnicate\" at the top of the file; those there are: name,",
             ),
-            (3, "extensions = ['.x']", "x.toml:3: \"extensions\" are without a dot: \"x\""),
-            (3, "extensions = [1]", "x.toml:3: \"extensions\" at the top of the file must be an array"),
-            (3, "entry = 'method'", "x.toml:3: \"entry\" at the top of the file must be one of file, java-class"),
-            (3, "priority = 5000", "x.toml:3: \"priority\" at the top of the file must be from -1000 to 1000"),
-            (3, "prepare = 1", "x.toml:3: \"prepare\" at the top of the file must be a table"),
-            (5, "package = 'p'\nroot = 'lib'", "x.toml:6: \"root\" in [tool] must be"),
-            (7, "command = ['{xc}', 'a{sources}']", "x.toml:7: {sources} stands for many arguments"),
-            (7, "command = []", "x.toml:6: there must be a key \"command\" in [compile]"),
-            (7, "command = ['{xc}']\nproc = 'yes'", "x.toml:8: \"proc\" in [compile] must be true or false"),
-            (7, "command = ['{xc}']\nseccomp = 'none'", "x.toml:8: there is no seccomp profile \"none\""),
-            (7, "command = ['{xc}']\nmounts = ['etc']", "x.toml:8: \"etc\" must be an absolute path"),
-            (7, "command = ['{xc}']\nmounts = ['/etc/../root']", "x.toml:8: \"/etc/../root\" must be"),
-            (7, "command = ['{xc}']\nenv = { A = 1 }", "x.toml:8: \"env\" in [compile] must be a table of strings"),
-            (7, "command = ['{xc}']\nmemory_mib = -1", "x.toml:8: \"memory_mib\" in [compile] must be from 0"),
-            (7, "command = ['{xc}', '{linking}']", "x.toml:7: there is no placeholder {linking} here"),
+            (
+                3,
+                "extensions = ['.x']",
+                "x.toml:3: \"extensions\" are without a dot: \"x\"",
+            ),
+            (
+                3,
+                "extensions = [1]",
+                "x.toml:3: \"extensions\" at the top of the file must be an array",
+            ),
+            (
+                3,
+                "entry = 'method'",
+                "x.toml:3: \"entry\" at the top of the file must be one of file, java-class",
+            ),
+            (
+                3,
+                "priority = 5000",
+                "x.toml:3: \"priority\" at the top of the file must be from -1000 to 1000",
+            ),
+            (
+                3,
+                "prepare = 1",
+                "x.toml:3: \"prepare\" at the top of the file must be a table",
+            ),
+            (
+                5,
+                "package = 'p'\nroot = 'lib'",
+                "x.toml:6: \"root\" in [tool] must be",
+            ),
+            (
+                7,
+                "command = ['{xc}', 'a{sources}']",
+                "x.toml:7: {sources} stands for many arguments",
+            ),
+            (
+                7,
+                "command = []",
+                "x.toml:6: there must be a key \"command\" in [compile]",
+            ),
+            (
+                7,
+                "command = ['{xc}']\nproc = 'yes'",
+                "x.toml:8: \"proc\" in [compile] must be true or false",
+            ),
+            (
+                7,
+                "command = ['{xc}']\nseccomp = 'none'",
+                "x.toml:8: there is no seccomp profile \"none\"",
+            ),
+            (
+                7,
+                "command = ['{xc}']\nmounts = ['etc']",
+                "x.toml:8: \"etc\" must be an absolute path",
+            ),
+            (
+                7,
+                "command = ['{xc}']\nmounts = ['/etc/../root']",
+                "x.toml:8: \"/etc/../root\" must be",
+            ),
+            (
+                7,
+                "command = ['{xc}']\nenv = { A = 1 }",
+                "x.toml:8: \"env\" in [compile] must be a table of strings",
+            ),
+            (
+                7,
+                "command = ['{xc}']\nmemory_mib = -1",
+                "x.toml:8: \"memory_mib\" in [compile] must be from 0",
+            ),
+            (
+                7,
+                "command = ['{xc}', '{linking}']",
+                "x.toml:7: there is no placeholder {linking} here",
+            ),
             (
                 9,
                 "command = ['x']\n[linking]\nalways = 'no'",
@@ -545,13 +780,24 @@ source = "x"
                 "command = ['x']\n[linking]\nstatic = ['-s']\npackage = 'p'",
                 "x.toml:10: [linking] has arguments, so the command in [compile] must have {linking}",
             ),
-            (9, "command = ['{main} {output}']", "x.toml:9: there is no placeholder {output} here"),
-            (9, "command = ['x']\n[variant.y]\ntitle = 'Y'", "x.toml:10: 0 variants have default = true; exactly one"),
+            (
+                9,
+                "command = ['{main} {output}']",
+                "x.toml:9: there is no placeholder {output} here",
+            ),
+            (
+                9,
+                "command = ['x']\n[variant.y]\ntitle = 'Y'",
+                "x.toml:10: 0 variants have default = true; exactly one",
+            ),
             (9, "command = ['x'", "x.toml:"),
         ] {
             // A missing table has faults of its own; what is looked for must be among them.
             let all = faults(line, by);
-            assert!(all.iter().any(|fault| fault.starts_with(said)), "{by}: {all:?}");
+            assert!(
+                all.iter().any(|fault| fault.starts_with(said)),
+                "{by}: {all:?}"
+            );
         }
     }
 
@@ -559,15 +805,37 @@ source = "x"
     fn variants_differ_by_their_values() {
         let text = format!(
             "{}\n[variant.y1]\ntitle = 'Y 1'\nlevel = '1'\nnames = ['Y-1']\n[variant.y2]\ntitle = 'Y 2'\nlevel = '2'\ndefault = true\n",
-            GOOD.replace("{sources}", "-{level}").replace("extensions", "names = ['ex']\nextensions")
+            GOOD.replace("{sources}", "-{level}")
+                .replace("extensions", "names = ['ex']\nextensions")
         );
-        let Ok(language) = read("x.toml", &text) else { panic!("not taken") };
-        let [y1, y2] = &language.suites[..] else { panic!("{:?}", language.suites) };
-        assert_eq!((y1.name.as_str(), y1.values["level"].as_str(), y1.default), ("y1", "1", false));
-        assert_eq!((y2.name.as_str(), y2.values["level"].as_str(), y2.default), ("y2", "2", true));
-        assert_eq!((&y1.names[..], &y2.names[..]), (&["y-1".to_owned()][..], &["ex".to_owned(), "x".to_owned()][..]));
-        let Err(faults) = read("x.toml", &text.replace("level = '1'\n", "")) else { panic!("it was taken") };
-        assert!(faults.to_string().contains("\"y1\" has no key \"level\""), "{faults}");
+        let Ok(language) = read("x.toml", &text) else {
+            panic!("not taken")
+        };
+        let [y1, y2] = &language.suites[..] else {
+            panic!("{:?}", language.suites)
+        };
+        assert_eq!(
+            (y1.name.as_str(), y1.values["level"].as_str(), y1.default),
+            ("y1", "1", false)
+        );
+        assert_eq!(
+            (y2.name.as_str(), y2.values["level"].as_str(), y2.default),
+            ("y2", "2", true)
+        );
+        assert_eq!(
+            (&y1.names[..], &y2.names[..]),
+            (
+                &["y-1".to_owned()][..],
+                &["ex".to_owned(), "x".to_owned()][..]
+            )
+        );
+        let Err(faults) = read("x.toml", &text.replace("level = '1'\n", "")) else {
+            panic!("it was taken")
+        };
+        assert!(
+            faults.to_string().contains("\"y1\" has no key \"level\""),
+            "{faults}"
+        );
     }
 
     #[test]
@@ -580,19 +848,42 @@ source = "x"
         assert_eq!(suites.named("x").unwrap().title, "X");
         assert!(suites.named("cpp17").is_ok());
 
-        std::fs::write(path.join("x.toml"), GOOD.replace("name = \"x\"", "name = \"cpp\"")).unwrap();
+        std::fs::write(
+            path.join("x.toml"),
+            GOOD.replace("name = \"x\"", "name = \"cpp\""),
+        )
+        .unwrap();
         let suites = Suites::with_directory(path).unwrap();
         assert_eq!(suites.named("cpp").unwrap().title, "X");
         assert!(suites.named("cpp17").is_err());
 
-        std::fs::write(path.join("y.toml"), GOOD.replace("name = \"x\"", "name = \"cpp\"")).unwrap();
+        std::fs::write(
+            path.join("y.toml"),
+            GOOD.replace("name = \"x\"", "name = \"cpp\""),
+        )
+        .unwrap();
         let faults = Suites::with_directory(path).unwrap_err().to_string();
-        assert!(faults.contains("y.toml:1: the language \"cpp\" is described in"), "{faults}");
+        assert!(
+            faults.contains("y.toml:1: the language \"cpp\" is described in"),
+            "{faults}"
+        );
 
-        std::fs::write(path.join("y.toml"), GOOD.replace("title", "names = ['python']\ntitle")).unwrap();
+        std::fs::write(
+            path.join("y.toml"),
+            GOOD.replace("title", "names = ['python']\ntitle"),
+        )
+        .unwrap();
         let faults = Suites::with_directory(path).unwrap_err().to_string();
-        assert!(faults.contains("y.toml:2: the name \"python\" is python3.toml's already"), "{faults}");
+        assert!(
+            faults.contains("y.toml:2: the name \"python\" is python3.toml's already"),
+            "{faults}"
+        );
 
-        assert!(Suites::with_directory(&path.join("none")).unwrap_err().to_string().contains("cannot read it"));
+        assert!(
+            Suites::with_directory(&path.join("none"))
+                .unwrap_err()
+                .to_string()
+                .contains("cannot read it")
+        );
     }
 }

@@ -43,11 +43,19 @@ impl fmt::Display for Faults {
 
 impl Faults {
     pub(super) fn file(path: &Path, message: String) -> Faults {
-        Faults(vec![Fault { file: path.display().to_string(), line: 0, message }])
+        Faults(vec![Fault {
+            file: path.display().to_string(),
+            line: 0,
+            message,
+        }])
     }
 
     pub(super) fn add(&mut self, file: &str, line: usize, message: String) {
-        self.0.push(Fault { file: file.to_owned(), line, message });
+        self.0.push(Fault {
+            file: file.to_owned(),
+            line,
+            message,
+        });
     }
 
     pub(super) fn extend(&mut self, more: Faults) {
@@ -77,7 +85,11 @@ pub(super) struct Section<'d> {
 
 impl<'t> Reader<'t> {
     pub(super) fn new(file: &'t str, text: &'t str) -> Reader<'t> {
-        Reader { file, text, faults: Faults::default() }
+        Reader {
+            file,
+            text,
+            faults: Faults::default(),
+        }
     }
 
     /// The line in which a span begins.
@@ -86,7 +98,10 @@ impl<'t> Reader<'t> {
     }
 
     fn line_at(&self, start: usize) -> usize {
-        1 + self.text.as_bytes()[..start.min(self.text.len())].iter().filter(|&&byte| byte == b'\n').count()
+        1 + self.text.as_bytes()[..start.min(self.text.len())]
+            .iter()
+            .filter(|&&byte| byte == b'\n')
+            .count()
     }
 
     pub(super) fn fault(&mut self, span: &Range<usize>, message: impl Into<String>) {
@@ -102,18 +117,41 @@ impl<'t> Reader<'t> {
 
     /// Keys that nobody knows.
     pub(super) fn only(&mut self, section: Section<'_>, known: &[&str]) {
-        for key in section.table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
+        for key in section
+            .table
+            .keys()
+            .filter(|key| !known.contains(&key.get_ref().as_ref()))
+        {
             let advice = match nearest(key.get_ref(), known.iter().copied()) {
                 Some(meant) => format!("did you mean {meant:?}?"),
                 None => format!("those there are: {}", known.join(", ")),
             };
-            self.fault(&key.span(), format!("there is no key {:?} {}; {advice}", key.get_ref(), section.place()));
+            self.fault(
+                &key.span(),
+                format!(
+                    "there is no key {:?} {}; {advice}",
+                    key.get_ref(),
+                    section.place()
+                ),
+            );
         }
     }
 
-    fn wrong_type(&mut self, section: Section<'_>, key: &str, value: &Spanned<DeValue<'_>>, wanted: &str) {
+    fn wrong_type(
+        &mut self,
+        section: Section<'_>,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+        wanted: &str,
+    ) {
         let found = value.get_ref().type_str();
-        self.fault(&value.span(), format!("{key:?} {} must be {wanted}, and is of type {found}", section.place()));
+        self.fault(
+            &value.span(),
+            format!(
+                "{key:?} {} must be {wanted}, and is of type {found}",
+                section.place()
+            ),
+        );
     }
 
     pub(super) fn string(&mut self, section: Section<'_>, key: &str) -> Option<String> {
@@ -137,7 +175,10 @@ impl<'t> Reader<'t> {
             Some(value) => {
                 let text = self.string(section, key);
                 if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
-                    self.fault(&value.span(), format!("{key:?} {} is empty", section.place()));
+                    self.fault(
+                        &value.span(),
+                        format!("{key:?} {} is empty", section.place()),
+                    );
                 }
                 text.unwrap_or_default()
             }
@@ -146,11 +187,19 @@ impl<'t> Reader<'t> {
 
     pub(super) fn missing(&mut self, section: Section<'_>, key: &str) {
         let line = self.line_at(section.start);
-        self.faults.add(self.file, line, format!("there must be a key {key:?} {}", section.place()));
+        self.faults.add(
+            self.file,
+            line,
+            format!("there must be a key {key:?} {}", section.place()),
+        );
     }
 
     /// Strings, with where they stand.
-    pub(super) fn strings(&mut self, section: Section<'_>, key: &str) -> Option<Vec<Spanned<String>>> {
+    pub(super) fn strings(
+        &mut self,
+        section: Section<'_>,
+        key: &str,
+    ) -> Option<Vec<Spanned<String>>> {
         let value = section.get(key)?;
         let DeValue::Array(array) = value.get_ref() else {
             self.wrong_type(section, key, value, "an array of strings");
@@ -159,7 +208,9 @@ impl<'t> Reader<'t> {
         let mut strings = Vec::new();
         for element in array {
             match element.get_ref() {
-                DeValue::String(text) => strings.push(Spanned::new(element.span(), text.clone().into_owned())),
+                DeValue::String(text) => {
+                    strings.push(Spanned::new(element.span(), text.clone().into_owned()))
+                }
                 _ => self.wrong_type(section, key, element, "an array of strings"),
             }
         }
@@ -168,7 +219,11 @@ impl<'t> Reader<'t> {
 
     /// The same without where they stand; none if the key is not there.
     pub(super) fn plain_strings(&mut self, section: Section<'_>, key: &str) -> Vec<String> {
-        self.strings(section, key).unwrap_or_default().into_iter().map(Spanned::into_inner).collect()
+        self.strings(section, key)
+            .unwrap_or_default()
+            .into_iter()
+            .map(Spanned::into_inner)
+            .collect()
     }
 
     pub(super) fn boolean(&mut self, section: Section<'_>, key: &str, otherwise: bool) -> bool {
@@ -182,8 +237,16 @@ impl<'t> Reader<'t> {
         }
     }
 
-    pub(super) fn number(&mut self, section: Section<'_>, key: &str, otherwise: i64, range: Range<i64>) -> i64 {
-        let Some(value) = section.get(key) else { return otherwise };
+    pub(super) fn number(
+        &mut self,
+        section: Section<'_>,
+        key: &str,
+        otherwise: i64,
+        range: Range<i64>,
+    ) -> i64 {
+        let Some(value) = section.get(key) else {
+            return otherwise;
+        };
         let DeValue::Integer(number) = value.get_ref() else {
             self.wrong_type(section, key, value, "a whole number");
             return otherwise;
@@ -192,31 +255,53 @@ impl<'t> Reader<'t> {
             Ok(number) if range.contains(&number) => number,
             _ => {
                 let (least, most) = (range.start, range.end - 1);
-                self.fault(&value.span(), format!("{key:?} {} must be from {least} to {most}", section.place()));
+                self.fault(
+                    &value.span(),
+                    format!("{key:?} {} must be from {least} to {most}", section.place()),
+                );
                 otherwise
             }
         }
     }
 
     /// One of a few words; without the key, the first.
-    pub(super) fn word<T: Copy>(&mut self, section: Section<'_>, key: &str, words: &[(&str, T)]) -> T {
+    pub(super) fn word<T: Copy>(
+        &mut self,
+        section: Section<'_>,
+        key: &str,
+        words: &[(&str, T)],
+    ) -> T {
         let (_, otherwise) = words[0];
-        let (Some(value), Some(text)) = (section.get(key), self.string(section, key)) else { return otherwise };
+        let (Some(value), Some(text)) = (section.get(key), self.string(section, key)) else {
+            return otherwise;
+        };
         match words.iter().find(|(word, _)| *word == text) {
             Some((_, meaning)) => *meaning,
             None => {
                 let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
                 let known = names.join(", ");
-                self.fault(&value.span(), format!("{key:?} {} must be one of {known}; not {text:?}", section.place()));
+                self.fault(
+                    &value.span(),
+                    format!(
+                        "{key:?} {} must be one of {known}; not {text:?}",
+                        section.place()
+                    ),
+                );
                 otherwise
             }
         }
     }
 
     /// A table of strings.
-    pub(super) fn map(&mut self, section: Section<'_>, key: &str) -> BTreeMap<String, Spanned<String>> {
+    pub(super) fn map(
+        &mut self,
+        section: Section<'_>,
+        key: &str,
+    ) -> BTreeMap<String, Spanned<String>> {
         let mut map = BTreeMap::new();
-        let Some(value) = section.get(key) else { return map };
+        let Some(value) = section.get(key) else {
+            return map;
+        };
         let DeValue::Table(table) = value.get_ref() else {
             self.wrong_type(section, key, value, "a table of strings");
             return map;
@@ -224,7 +309,10 @@ impl<'t> Reader<'t> {
         for (name, value) in table {
             match value.get_ref() {
                 DeValue::String(text) => {
-                    map.insert(name.get_ref().to_string(), Spanned::new(value.span(), text.clone().into_owned()));
+                    map.insert(
+                        name.get_ref().to_string(),
+                        Spanned::new(value.span(), text.clone().into_owned()),
+                    );
                 }
                 _ => self.wrong_type(section, key, value, "a table of strings"),
             }
@@ -236,7 +324,11 @@ impl<'t> Reader<'t> {
     pub(super) fn table<'d>(&mut self, section: Section<'d>, key: &'d str) -> Option<Section<'d>> {
         let value = section.get(key)?;
         match value.get_ref() {
-            DeValue::Table(table) => Some(Section { table, name: key, start: value.span().start }),
+            DeValue::Table(table) => Some(Section {
+                table,
+                name: key,
+                start: value.span().start,
+            }),
             _ => {
                 self.wrong_type(section, key, value, "a table");
                 None
@@ -245,14 +337,27 @@ impl<'t> Reader<'t> {
     }
 
     /// The tables `key.NAME`, in the order of the file, with their names.
-    pub(super) fn tables<'d>(&mut self, section: Section<'d>, key: &'d str) -> Vec<(&'d str, Section<'d>)> {
-        let Some(all) = self.table(section, key) else { return Vec::new() };
+    pub(super) fn tables<'d>(
+        &mut self,
+        section: Section<'d>,
+        key: &'d str,
+    ) -> Vec<(&'d str, Section<'d>)> {
+        let Some(all) = self.table(section, key) else {
+            return Vec::new();
+        };
         let mut tables = Vec::new();
         for (name, value) in all.table {
             match value.get_ref() {
                 DeValue::Table(table) => {
                     let start = name.span().start;
-                    tables.push((name.get_ref().as_ref(), Section { table, name: key, start }));
+                    tables.push((
+                        name.get_ref().as_ref(),
+                        Section {
+                            table,
+                            name: key,
+                            start,
+                        },
+                    ));
                 }
                 _ => self.wrong_type(all, name.get_ref(), value, "a table"),
             }
@@ -264,7 +369,11 @@ impl<'t> Reader<'t> {
 
 impl<'d> Section<'d> {
     pub(super) fn top(table: &'d DeTable<'d>) -> Section<'d> {
-        Section { table, name: "", start: 0 }
+        Section {
+            table,
+            name: "",
+            start: 0,
+        }
     }
 
     pub(super) fn get(self, key: &str) -> Option<&'d Spanned<DeValue<'d>>> {

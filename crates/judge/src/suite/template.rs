@@ -24,9 +24,13 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     let mut from = 0;
     while let Some(open) = rest[from..].find('{').map(|at| from + at) {
         let inside = &rest[open + 1..];
-        let length =
-            inside.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '+')).unwrap_or(inside.len());
-        if length > 0 && inside[length..].starts_with('}') && inside.starts_with(|c: char| c.is_ascii_lowercase()) {
+        let length = inside
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '+'))
+            .unwrap_or(inside.len());
+        if length > 0
+            && inside[length..].starts_with('}')
+            && inside.starts_with(|c: char| c.is_ascii_lowercase())
+        {
             parts.push(Part::Plain(&rest[..open]));
             parts.push(Part::Name(&inside[..length]));
             rest = &inside[length + 1..];
@@ -101,7 +105,9 @@ impl Values {
 pub(crate) fn fill_memory(argument: &OsStr, memory: u64) -> OsString {
     const NAME: &str = "{memory_mib}";
     match argument.to_str() {
-        Some(text) if text.contains(NAME) => text.replace(NAME, &(memory >> 20).max(1).to_string()).into(),
+        Some(text) if text.contains(NAME) => text
+            .replace(NAME, &(memory >> 20).max(1).to_string())
+            .into(),
         _ => argument.to_owned(),
     }
 }
@@ -113,8 +119,14 @@ mod tests {
     #[test]
     fn names_in_braces_are_placeholders_and_nothing_else_is() {
         let of = |text| names(text).collect::<Vec<_>>();
-        assert_eq!(of("{g++} -o {executable}{main}"), ["g++", "executable", "main"]);
-        assert_eq!(of("f() { echo; } ${} {} {a b} {{.Export}} {A} {1} {a"), [""; 0]);
+        assert_eq!(
+            of("{g++} -o {executable}{main}"),
+            ["g++", "executable", "main"]
+        );
+        assert_eq!(
+            of("f() { echo; } ${} {} {a b} {{.Export}} {A} {1} {a"),
+            [""; 0]
+        );
         assert_eq!(of("{{main}}"), ["main"]);
         assert_eq!(of("ä{ä}{main}"), ["main"]);
     }
@@ -126,14 +138,23 @@ mod tests {
         values.set("executable", "/p");
         values.set_sources(vec!["a.c".into(), "b.c".into()]);
         values.set_linking(&["-static".to_owned(), "{main}".to_owned()]);
-        assert_eq!(values.fill_all(&["{linking}".to_owned()]), ["-static", "{main}"]);
+        assert_eq!(
+            values.fill_all(&["{linking}".to_owned()]),
+            ["-static", "{main}"]
+        );
         let command = ["x{main}y", "{sources}", "{unknown}", "{executable}"].map(str::to_owned);
-        assert_eq!(values.fill_all(&command), ["x{executable}y", "a.c", "b.c", "{unknown}", "/p"]);
+        assert_eq!(
+            values.fill_all(&command),
+            ["x{executable}y", "a.c", "b.c", "{unknown}", "/p"]
+        );
     }
 
     #[test]
     fn memory_is_in_mebibytes() {
-        assert_eq!(fill_memory(OsStr::new("-Xmx{memory_mib}m"), 256 << 20), "-Xmx256m");
+        assert_eq!(
+            fill_memory(OsStr::new("-Xmx{memory_mib}m"), 256 << 20),
+            "-Xmx256m"
+        );
         assert_eq!(fill_memory(OsStr::new("{memory_mib}"), 1), "1");
         assert_eq!(fill_memory(OsStr::new("{memory}"), 1 << 20), "{memory}");
     }

@@ -29,11 +29,16 @@ impl Package<'_> {
         for (name, text) in self.files {
             write(name, text);
         }
-        let problem = millibox_package::read(directory.path()).unwrap_or_else(|faults| panic!("{faults}"));
+        let problem =
+            millibox_package::read(directory.path()).unwrap_or_else(|faults| panic!("{faults}"));
         let plan = Plan::new(&problem).unwrap();
         let progress = judge(&plan, words);
         let submission = progress.submission();
-        assert_eq!((submission.verdict, submission.points), (Some(verdict), Some(points)), "{words}");
+        assert_eq!(
+            (submission.verdict, submission.points),
+            (Some(verdict), Some(points)),
+            "{words}"
+        );
     }
 }
 
@@ -44,8 +49,16 @@ const B: (&str, &str) = ("data/secret/b/testdata.yaml", "accept_score: 20\n");
 
 #[test]
 fn accept_score_applies_to_each_test_and_samples_count() {
-    let files = &[LEGACY, A, B, ("data/testdata.yaml", "on_reject: continue\n")];
-    let package = Package { tests: TESTS, files };
+    let files = &[
+        LEGACY,
+        A,
+        B,
+        ("data/testdata.yaml", "on_reject: continue\n"),
+    ];
+    let package = Package {
+        tests: TESTS,
+        files,
+    };
     package.comes_to("AC AC AC AC", Accepted, 1.0 + 2.0 * 10.0 + 20.0);
     // A group that is not accepted has points as well.
     package.comes_to("AC AC WA AC", WrongAnswer, 1.0 + 10.0 + 20.0);
@@ -56,8 +69,14 @@ fn accept_score_applies_to_each_test_and_samples_count() {
 
 #[test]
 fn ignore_sample_drops_results_of_samples() {
-    let all = ("data/testdata.yaml", "on_reject: continue\ngrader_flags: ignore_sample\n");
-    let package = Package { tests: TESTS, files: &[LEGACY, A, B, all] };
+    let all = (
+        "data/testdata.yaml",
+        "on_reject: continue\ngrader_flags: ignore_sample\n",
+    );
+    let package = Package {
+        tests: TESTS,
+        files: &[LEGACY, A, B, all],
+    };
     package.comes_to("WA AC AC AC", Accepted, 40.0);
     package.comes_to("AC WA RE AC", RunTimeError, 20.0);
 }
@@ -65,11 +84,26 @@ fn ignore_sample_drops_results_of_samples() {
 #[test]
 fn min_flag_gives_a_group_its_points_once() {
     // The way to give points to whole groups in this format.
-    let all = ("data/testdata.yaml", "on_reject: continue\ngrader_flags: ignore_sample\n");
-    let secret = ("data/secret/testdata.yaml", "on_reject: continue\ngrader_flags: sum\n");
-    let a = ("data/secret/a/testdata.yaml", "on_reject: break\naccept_score: 10\ngrader_flags: min\n");
-    let b = ("data/secret/b/testdata.yaml", "on_reject: break\naccept_score: 20\ngrader_flags: min\n");
-    let package = Package { tests: TESTS, files: &[LEGACY, all, secret, a, b] };
+    let all = (
+        "data/testdata.yaml",
+        "on_reject: continue\ngrader_flags: ignore_sample\n",
+    );
+    let secret = (
+        "data/secret/testdata.yaml",
+        "on_reject: continue\ngrader_flags: sum\n",
+    );
+    let a = (
+        "data/secret/a/testdata.yaml",
+        "on_reject: break\naccept_score: 10\ngrader_flags: min\n",
+    );
+    let b = (
+        "data/secret/b/testdata.yaml",
+        "on_reject: break\naccept_score: 20\ngrader_flags: min\n",
+    );
+    let package = Package {
+        tests: TESTS,
+        files: &[LEGACY, all, secret, a, b],
+    };
     package.comes_to("AC AC AC AC", Accepted, 30.0);
     package.comes_to("AC AC WA AC", WrongAnswer, 20.0);
     package.comes_to("AC WA - AC", WrongAnswer, 20.0);
@@ -77,11 +111,26 @@ fn min_flag_gives_a_group_its_points_once() {
 
 #[test]
 fn successor_format_sums_groups_and_honours_require_pass() {
-    let header = ("problem.yaml", "problem_format_version: 2025-09\nname: P\nuuid: 1\ntype: scoring\n");
+    let header = (
+        "problem.yaml",
+        "problem_format_version: 2025-09\nname: P\nuuid: 1\ntype: scoring\n",
+    );
     let a = ("data/secret/a/test_group.yaml", "max_score: 40\n");
-    let b = ("data/secret/b/test_group.yaml", "max_score: 60\nscore_aggregation: sum\nrequire_pass: secret/a\n");
-    let tests = &["sample/1", "secret/a/1", "secret/a/2", "secret/b/1", "secret/b/2"];
-    let package = Package { tests, files: &[header, a, b] };
+    let b = (
+        "data/secret/b/test_group.yaml",
+        "max_score: 60\nscore_aggregation: sum\nrequire_pass: secret/a\n",
+    );
+    let tests = &[
+        "sample/1",
+        "secret/a/1",
+        "secret/a/2",
+        "secret/b/1",
+        "secret/b/2",
+    ];
+    let package = Package {
+        tests,
+        files: &[header, a, b],
+    };
     package.comes_to("AC AC AC AC AC", Accepted, 100.0);
     package.comes_to("WA AC AC AC=12.5 WA", WrongAnswer, 52.5);
     package.comes_to("AC AC WA - -", WrongAnswer, 0.0);

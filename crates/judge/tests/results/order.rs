@@ -17,7 +17,11 @@ fn grader(input: &str) -> Result<Grade, String> {
         .map(|line| line.split_once(' ').unwrap())
         .map(|(verdict, points)| (verdict, points.parse().unwrap()))
         .collect();
-    let sum = parts.iter().enumerate().map(|(index, part)| (index + 1) as f64 * part.1).sum::<f64>();
+    let sum = parts
+        .iter()
+        .enumerate()
+        .map(|(index, part)| (index + 1) as f64 * part.1)
+        .sum::<f64>();
     let said = match (parts.len(), parts.last().unwrap()) {
         (3, _) => "WA".to_owned(),
         (5, _) => return Err("crashed".to_owned()),
@@ -63,14 +67,20 @@ impl Naive<'_> {
         self.next += group.all_tests().count();
         for group in group.groups() {
             let nothing = group.all_tests().next().is_none();
-            self.groups.insert(group.name.clone(), if nothing { Verdict::Accepted } else { why });
+            self.groups.insert(
+                group.name.clone(),
+                if nothing { Verdict::Accepted } else { why },
+            );
         }
     }
 
     fn group(&mut self, group: &Group) -> Option<PartResult> {
         let rules = &group.rules;
         // A group without a verdict contains this one, and both have no tests.
-        let required = rules.require_pass.iter().filter_map(|name| self.groups.get(name).copied());
+        let required = rules
+            .require_pass
+            .iter()
+            .filter_map(|name| self.groups.get(name).copied());
         let failed = { required }.find(|said| *said != Verdict::Accepted);
         if let Some(verdict) = failed
             && group.all_tests().next().is_some()
@@ -87,7 +97,9 @@ impl Naive<'_> {
                 .filter(|verdict| rules.stop_at_first_failure && *verdict != Verdict::Accepted)
         };
         let tests = group.tests.iter().map(|test| (&test.name, None));
-        let mut parts: Vec<_> = tests.chain(group.groups.iter().map(|inner| (&inner.name, Some(inner)))).collect();
+        let mut parts: Vec<_> = tests
+            .chain(group.groups.iter().map(|inner| (&inner.name, Some(inner))))
+            .collect();
         parts.sort_by_key(|(name, _)| *name);
         for (_, inner) in parts {
             let part = match (stopped, inner) {
@@ -112,7 +124,10 @@ impl Naive<'_> {
         let result = (!said.is_empty()).then(|| self.grade(rules, &said));
         self.over |= self.fail_fast && result.is_some_and(|said| said.0 != Verdict::Accepted);
         // If judging has ended, the verdict of a group without results is never used.
-        self.groups.insert(group.name.clone(), result.map_or(Verdict::Accepted, |said| said.0));
+        self.groups.insert(
+            group.name.clone(),
+            result.map_or(Verdict::Accepted, |said| said.0),
+        );
         result
     }
 
@@ -126,19 +141,31 @@ impl Naive<'_> {
                 Verdict::RunTimeError => format!("RTE {points}\n"),
                 other => panic!("{other:?} is not made here"),
             });
-            let out_of_range = |points| rules.range.is_some_and(|(least, most)| !(least..=most).contains(&points));
+            let out_of_range = |points| {
+                rules
+                    .range
+                    .is_some_and(|(least, most)| !(least..=most).contains(&points))
+            };
             return match grader(&lines.collect::<String>()) {
-                Ok(Grade { verdict: Verdict::Accepted, points }) if out_of_range(points) => (Verdict::JudgeError, 0.0),
+                Ok(Grade {
+                    verdict: Verdict::Accepted,
+                    points,
+                }) if out_of_range(points) => (Verdict::JudgeError, 0.0),
                 Ok(Grade { verdict, points }) => (verdict, points),
                 Err(_) => (Verdict::JudgeError, 0.0),
             };
         }
-        let first = said.iter().map(|part| part.0).find(|verdict| *verdict != Verdict::Accepted);
+        let first = said
+            .iter()
+            .map(|part| part.0)
+            .find(|verdict| *verdict != Verdict::Accepted);
         let verdict = match rules.verdict {
             _ if gravest == Verdict::JudgeError => return (Verdict::JudgeError, 0.0),
             VerdictMode::Worst => gravest,
             VerdictMode::First => first.unwrap_or(Verdict::Accepted),
-            VerdictMode::AnyAccepted if said.iter().any(|part| part.0 == Verdict::Accepted) => Verdict::Accepted,
+            VerdictMode::AnyAccepted if said.iter().any(|part| part.0 == Verdict::Accepted) => {
+                Verdict::Accepted
+            }
             VerdictMode::AnyAccepted => gravest,
             VerdictMode::AlwaysAccept => Verdict::Accepted,
         };
@@ -154,7 +181,9 @@ impl Naive<'_> {
         };
         match rules.range {
             Some((least, most))
-                if self.scoring && verdict == Verdict::Accepted && !(least..=most).contains(&points) =>
+                if self.scoring
+                    && verdict == Verdict::Accepted
+                    && !(least..=most).contains(&points) =>
             {
                 (Verdict::JudgeError, 0.0)
             }
@@ -174,21 +203,28 @@ fn rules() -> impl Strategy<Value = Rules> {
         1 => Just(ScoreMode::PassFail),
     ];
     let range = prop_oneof![6 => Just(None), 1 => Just(Some((0.0, 6.0)))];
-    (any::<bool>(), verdict, score, range, prop::bool::weighted(0.3)).prop_map(|(stop, verdict, score, range, own)| {
-        let score = if own { ScoreMode::Sum } else { score };
-        Rules {
-            stop_at_first_failure: stop,
-            verdict,
-            score,
-            // Whole numbers, because their sum does not depend on the order.
-            accept_score: (score != ScoreMode::PassFail).then_some(4.0),
-            reject_score: Some(1.0),
-            points: (score == ScoreMode::PassFail).then_some(8.0),
-            range,
-            grader: own.then(Vec::new),
-            ..Rules::default()
-        }
-    })
+    (
+        any::<bool>(),
+        verdict,
+        score,
+        range,
+        prop::bool::weighted(0.3),
+    )
+        .prop_map(|(stop, verdict, score, range, own)| {
+            let score = if own { ScoreMode::Sum } else { score };
+            Rules {
+                stop_at_first_failure: stop,
+                verdict,
+                score,
+                // Whole numbers, because their sum does not depend on the order.
+                accept_score: (score != ScoreMode::PassFail).then_some(4.0),
+                reject_score: Some(1.0),
+                points: (score == ScoreMode::PassFail).then_some(8.0),
+                range,
+                grader: own.then(Vec::new),
+                ..Rules::default()
+            }
+        })
 }
 
 fn tree() -> impl Strategy<Value = Group> {
@@ -201,7 +237,11 @@ fn tree() -> impl Strategy<Value = Group> {
 
 /// Gives tests and groups unique names that interleave them, and adds requirements. Each entry of
 /// `requires` is a group and an earlier group.
-fn named(mut root: Group, sample: bool, requires: &[(prop::sample::Index, prop::sample::Index)]) -> Group {
+fn named(
+    mut root: Group,
+    sample: bool,
+    requires: &[(prop::sample::Index, prop::sample::Index)],
+) -> Group {
     /// Each group's name, the number of its first test, and the number after its last test.
     type Ranges = Vec<(String, usize, usize)>;
     fn name(group: &mut Group, next: &mut usize, tests: &mut usize, ranges: &mut Ranges) {
@@ -237,11 +277,19 @@ fn named(mut root: Group, sample: bool, requires: &[(prop::sample::Index, prop::
     for (who, whom) in requires {
         let who = who.index(ranges.len());
         let (who_name, first, _) = &ranges[who];
-        let before: Vec<&String> =
-            ranges[..who].iter().skip(1).filter(|(_, _, end)| end <= first).map(|(name, _, _)| name).collect();
+        let before: Vec<&String> = ranges[..who]
+            .iter()
+            .skip(1)
+            .filter(|(_, _, end)| end <= first)
+            .map(|(name, _, _)| name)
+            .collect();
         if !before.is_empty() {
             let required = before[whom.index(before.len())].clone();
-            find(&mut root, who_name).unwrap().rules.require_pass.push(required);
+            find(&mut root, who_name)
+                .unwrap()
+                .rules
+                .require_pass
+                .push(required);
         }
     }
     if sample && let Some(first) = root.groups.first_mut() {
@@ -308,7 +356,11 @@ fn grade(progress: &mut Progress<'_>) {
 
 fn start<'p>(plan: &'p Plan, case: &Case) -> Progress<'p> {
     let progress = Progress::new(plan);
-    if case.fail_fast { progress.fail_fast() } else { progress }
+    if case.fail_fast {
+        progress.fail_fast()
+    } else {
+        progress
+    }
 }
 
 fn check(
@@ -321,7 +373,9 @@ fn check(
     let submission = progress.submission();
     prop_assert_eq!(submission.verdict, said.map(|said| said.0));
     if naive.scoring {
-        let points = said.filter(|said| said.0 != Verdict::JudgeError).map(|said| said.1);
+        let points = said
+            .filter(|said| said.0 != Verdict::JudgeError)
+            .map(|said| said.1);
         prop_assert_eq!(submission.points, points);
     }
     for test in 0..case.results.len() {

@@ -10,26 +10,53 @@ use millibox_package::model::{
 use std::time::Duration;
 
 pub const LIMIT: Duration = Duration::from_millis(1000);
-pub const POINTS: Scoring = Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max };
+pub const POINTS: Scoring = Scoring::Points {
+    minimum: 0.0,
+    maximum: 100.0,
+    objective: Objective::Max,
+};
 
 /// Rules that continue after a failure.
 pub fn continuing() -> Rules {
-    Rules { stop_at_first_failure: false, ..Rules::default() }
+    Rules {
+        stop_at_first_failure: false,
+        ..Rules::default()
+    }
 }
 
 /// Rules of a Sim group.
 pub fn sim(points: f64) -> Rules {
-    Rules { score: ScoreMode::Minimum, points: Some(points), time_graded_from: Some(2.0 / 3.0), ..Rules::default() }
+    Rules {
+        score: ScoreMode::Minimum,
+        points: Some(points),
+        time_graded_from: Some(2.0 / 3.0),
+        ..Rules::default()
+    }
 }
 
 /// Rules of the legacy format: a test is worth `accept`.
 pub fn legacy(accept: f64) -> Rules {
-    Rules { accept_score: Some(accept), reject_score: Some(0.0), ..Rules::default() }
+    Rules {
+        accept_score: Some(accept),
+        reject_score: Some(0.0),
+        ..Rules::default()
+    }
 }
 
 pub fn group(name: &str, rules: Rules, tests: usize, groups: Vec<Group>) -> Group {
-    let tests = (1..=tests).map(|number| Test { name: format!("{name}/{number}"), ..Test::default() }).collect();
-    Group { name: name.to_owned(), sample: name == "sample", rules, tests, groups }
+    let tests = (1..=tests)
+        .map(|number| Test {
+            name: format!("{name}/{number}"),
+            ..Test::default()
+        })
+        .collect();
+    Group {
+        name: name.to_owned(),
+        sample: name == "sample",
+        rules,
+        tests,
+        groups,
+    }
 }
 
 pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group>) -> Problem {
@@ -45,7 +72,11 @@ pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group
         grader: None,
         scoring,
         limits: Default::default(),
-        root: Group { rules, groups, ..Group::default() },
+        root: Group {
+            rules,
+            groups,
+            ..Group::default()
+        },
         submissions: Vec::new(),
         input_validators: Vec::new(),
         probes: Vec::new(),
@@ -59,7 +90,12 @@ pub fn problem(format: Format, scoring: Scoring, rules: Rules, groups: Vec<Group
 
 /// A program that is never run.
 pub fn program() -> Program {
-    Program { path: "g.py".into(), sources: vec!["g.py".into()], language: None, arguments: Vec::new() }
+    Program {
+        path: "g.py".into(),
+        sources: vec!["g.py".into()],
+        language: None,
+        arguments: Vec::new(),
+    }
 }
 
 /// A result whose run used a part of the time limit.
@@ -78,8 +114,19 @@ pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> JudgedTest 
         backend: Backend::Rlimit,
     };
     JudgedTest {
-        result: TestResult { verdict, score, run: Some(run), ..TestResult::judge_error("") },
-        limits: Limits { cpu_time: LIMIT, real_time: 2 * LIMIT, memory: 64 << 20, output: 1 << 20, processes: 1 },
+        result: TestResult {
+            verdict,
+            score,
+            run: Some(run),
+            ..TestResult::judge_error("")
+        },
+        limits: Limits {
+            cpu_time: LIMIT,
+            real_time: 2 * LIMIT,
+            memory: 64 << 20,
+            output: 1 << 20,
+            processes: 1,
+        },
         enforced_memory: Some(80 << 20),
         cpus: Vec::new(),
     }
@@ -89,7 +136,9 @@ pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> JudgedTest 
 /// of the time limit after `@`. Examples: `AC`, `AC=12`, `AC%0.5`, `AC@0.8`, `AC%0.5@0.9`. `-`
 /// means that the test must not run.
 pub fn word(word: &str) -> Option<JudgedTest> {
-    let (rest, time) = word.split_once('@').map_or((word, 0.0), |(rest, time)| (rest, time.parse().unwrap()));
+    let (rest, time) = word
+        .split_once('@')
+        .map_or((word, 0.0), |(rest, time)| (rest, time.parse().unwrap()));
     let (rest, score) = match (rest.split_once('='), rest.split_once('%')) {
         (Some((rest, points)), _) => (rest, Some(Points::Absolute(points.parse().unwrap()))),
         (_, Some((rest, part))) => (rest, Some(Points::Part(part.parse().unwrap()))),
@@ -119,12 +168,19 @@ pub fn judge_with<'p>(mut progress: Progress<'p>, words: &str) -> Progress<'p> {
     assert_eq!(results.len(), progress.plan().len(), "{words}");
     while let Some(test) = progress.next_test() {
         let name = progress.plan().test_name(test);
-        let result = results[test].clone().unwrap_or_else(|| panic!("{words}: {name} is due"));
+        let result = results[test]
+            .clone()
+            .unwrap_or_else(|| panic!("{words}: {name} is due"));
         progress.record(test, result);
     }
     assert!(progress.is_finished());
     for (test, result) in results.iter().enumerate() {
-        assert_eq!(progress.judged(test).is_some(), result.is_some(), "{words}: {}", progress.plan().test_name(test));
+        assert_eq!(
+            progress.judged(test).is_some(),
+            result.is_some(),
+            "{words}: {}",
+            progress.plan().test_name(test)
+        );
     }
     progress
 }

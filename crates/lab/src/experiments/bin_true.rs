@@ -45,9 +45,18 @@ const BLOCK_RUNS: u32 = 20;
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let amount = lab.scale().pick(
-        Amount { runs: 40, seconds: 0.05 },
-        Amount { runs: 2000, seconds: 4.5 },
-        Amount { runs: 20_000, seconds: 30.0 },
+        Amount {
+            runs: 40,
+            seconds: 0.05,
+        },
+        Amount {
+            runs: 2000,
+            seconds: 4.5,
+        },
+        Amount {
+            runs: 20_000,
+            seconds: 30.0,
+        },
     );
     fill_report(lab, report, &measure(lab, amount)?);
     Ok(())
@@ -64,12 +73,28 @@ pub fn fill_report(lab: &Lab, report: &mut Report, measured: &TrueFigures) {
     let one = &measured.samples;
     let samples = [
         named("bare", "posix_spawn and wait", vec![one.bare.clone()]),
-        named("millibox", "1 slot, everything limited", vec![one.sandboxed.clone()]),
+        named(
+            "millibox",
+            "1 slot, everything limited",
+            vec![one.sandboxed.clone()],
+        ),
     ];
     let real = || Metric::new("real time", Unit::Nanoseconds);
-    let table =
-        Table::new("one", "/bin/true, one after another", vec![real()], &samples, BLOCK_RUNS as usize, lab.seed());
-    report.add_claim("/bin/true, one after another", &table, "millibox", "real time", 1.15);
+    let table = Table::new(
+        "one",
+        "/bin/true, one after another",
+        vec![real()],
+        &samples,
+        BLOCK_RUNS as usize,
+        lab.seed(),
+    );
+    report.add_claim(
+        "/bin/true, one after another",
+        &table,
+        "millibox",
+        "real time",
+        1.15,
+    );
     report.add_table(table);
 
     let of_rates = |rates: &[Rate]| {
@@ -79,10 +104,26 @@ pub fn fill_report(lab: &Lab, report: &mut Report, measured: &TrueFigures) {
         ]
     };
     let samples = [
-        named("bare", "a loop of posix_spawn and wait for each CPU", of_rates(&one.bare_rates)),
-        named("millibox, pool", "a supervisor for each CPU, pinned to it with its one slot", of_rates(&one.pool_rates)),
-        named("millibox, pinned", "one supervisor, a slot for each CPU, pinned to it", of_rates(&one.pinned_rates)),
-        named("millibox", "one supervisor, a slot for each CPU, not pinned", of_rates(&one.unpinned_rates)),
+        named(
+            "bare",
+            "a loop of posix_spawn and wait for each CPU",
+            of_rates(&one.bare_rates),
+        ),
+        named(
+            "millibox, pool",
+            "a supervisor for each CPU, pinned to it with its one slot",
+            of_rates(&one.pool_rates),
+        ),
+        named(
+            "millibox, pinned",
+            "one supervisor, a slot for each CPU, pinned to it",
+            of_rates(&one.pinned_rates),
+        ),
+        named(
+            "millibox",
+            "one supervisor, a slot for each CPU, not pinned",
+            of_rates(&one.unpinned_rates),
+        ),
     ];
     let metrics = vec![
         Metric::new("wall time for each run", Unit::Nanoseconds),
@@ -90,7 +131,13 @@ pub fn fill_report(lab: &Lab, report: &mut Report, measured: &TrueFigures) {
     ];
     let title = format!("/bin/true on {} CPUs at once", measured.cpus);
     let table = Table::new("all-cpus", title, metrics, &samples, 1, lab.seed());
-    report.add_claim("/bin/true on all CPUs", &table, "millibox, pool", "wall time for each run", 1.3);
+    report.add_claim(
+        "/bin/true on all CPUs",
+        &table,
+        "millibox, pool",
+        "wall time for each run",
+        1.3,
+    );
     report.add_table(table);
 }
 
@@ -140,9 +187,17 @@ pub struct TrueFigures {
 impl fmt::Display for TrueFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micros = |ns: u64| ns as f64 / 1000.0;
-        writeln!(f, "/bin/true, backend {}, Linux {}, {} CPUs", self.backend, self.kernel, self.cpus)?;
+        writeln!(
+            f,
+            "/bin/true, backend {}, Linux {}, {} CPUs",
+            self.backend, self.kernel, self.cpus
+        )?;
         writeln!(f)?;
-        writeln!(f, "one after another ({} runs each)     median       mean", self.runs)?;
+        writeln!(
+            f,
+            "one after another ({} runs each)     median       mean",
+            self.runs
+        )?;
         writeln!(
             f,
             "  posix_spawn and wait             {:8.1} us {:8.1} us",
@@ -156,9 +211,17 @@ impl fmt::Display for TrueFigures {
             micros(self.sandbox_mean_ns),
             micros(self.sandbox_p99_ns)
         )?;
-        writeln!(f, "  ratio of medians                 {:8.2}", self.ratio_1_slot)?;
+        writeln!(
+            f,
+            "  ratio of medians                 {:8.2}",
+            self.ratio_1_slot
+        )?;
         writeln!(f)?;
-        writeln!(f, "on {} CPUs at once                    runs/s     CPU time/run", self.cpus)?;
+        writeln!(
+            f,
+            "on {} CPUs at once                    runs/s     CPU time/run",
+            self.cpus
+        )?;
         writeln!(
             f,
             "  posix_spawn loops                {:8.0}      {:8.1} us",
@@ -171,9 +234,21 @@ impl fmt::Display for TrueFigures {
             self.runs_per_second,
             micros(self.cpu_ns_per_request)
         )?;
-        writeln!(f, "  ratio                            {:8.2}", self.ratio_all_cpus)?;
-        writeln!(f, "  ratio of one, with pinned slots  {:8.2}", self.ratio_all_cpus_one_supervisor)?;
-        write!(f, "  ratio of one, slots not pinned   {:8.2}", self.ratio_all_cpus_unpinned)
+        writeln!(
+            f,
+            "  ratio                            {:8.2}",
+            self.ratio_all_cpus
+        )?;
+        writeln!(
+            f,
+            "  ratio of one, with pinned slots  {:8.2}",
+            self.ratio_all_cpus_one_supervisor
+        )?;
+        write!(
+            f,
+            "  ratio of one, slots not pinned   {:8.2}",
+            self.ratio_all_cpus_unpinned
+        )
     }
 }
 
@@ -194,7 +269,10 @@ pub fn measure(lab: &Lab, amount: Amount) -> Result<TrueFigures, Error> {
         bare::sandboxed(&one, &request)?;
     }
     while (raw.bare.len() as u32) < amount.runs {
-        progress.show("one after another", raw.bare.len() as f64 / f64::from(amount.runs));
+        progress.show(
+            "one after another",
+            raw.bare.len() as f64 / f64::from(amount.runs),
+        );
         for turn in 0..=BLOCK_RUNS {
             let begin = Instant::now();
             bare::spawn("/bin/true")?;
@@ -220,9 +298,12 @@ pub fn measure(lab: &Lab, amount: Amount) -> Result<TrueFigures, Error> {
     for round in 0..ALL_CPUS_ROUNDS {
         progress.show("on all CPUs", f64::from(round) / f64::from(ALL_CPUS_ROUNDS));
         raw.bare_rates.push(bare_on_all_cpus(&which, duration)?);
-        raw.pool_rates.push(pool_on_all_cpus(&pool, &request, &which, duration)?);
-        raw.pinned_rates.push(sandbox_on_all_cpus(&pinned, &request, cpus, duration)?);
-        raw.unpinned_rates.push(sandbox_on_all_cpus(&unpinned, &request, cpus, duration)?);
+        raw.pool_rates
+            .push(pool_on_all_cpus(&pool, &request, &which, duration)?);
+        raw.pinned_rates
+            .push(sandbox_on_all_cpus(&pinned, &request, cpus, duration)?);
+        raw.unpinned_rates
+            .push(sandbox_on_all_cpus(&unpinned, &request, cpus, duration)?);
     }
     progress.done(begin.elapsed());
     let sorted = |all: &[f64]| {
@@ -295,7 +376,9 @@ pub(super) fn pool_on_all_cpus(
 ) -> Result<Rate, Error> {
     let pids: Vec<u32> = pool.members().map(Supervisor::pid).collect();
     rate(&pids, duration, |duration| {
-        count_on_each(cpus, || keep_busy(|| pool.run(request), RUNS_AHEAD_PER_CPU, duration))
+        count_on_each(cpus, || {
+            keep_busy(|| pool.run(request), RUNS_AHEAD_PER_CPU, duration)
+        })
     })
 }
 
@@ -306,7 +389,11 @@ fn sandbox_on_all_cpus(
     duration: Duration,
 ) -> Result<Rate, Error> {
     rate(&[supervisor.pid()], duration, |duration| {
-        keep_busy(|| supervisor.run(request), cpus * RUNS_AHEAD_PER_CPU, duration)
+        keep_busy(
+            || supervisor.run(request),
+            cpus * RUNS_AHEAD_PER_CPU,
+            duration,
+        )
     })
 }
 
@@ -314,16 +401,26 @@ fn sandbox_on_all_cpus(
 ///
 /// An uncounted start comes first. Otherwise the tear-down of the previous variant's last runs would
 /// slow this variant down, and the bare loop most of all.
-fn rate(supervisors: &[u32], duration: Duration, runs: impl Fn(Duration) -> Result<u64, Error>) -> Result<Rate, Error> {
+fn rate(
+    supervisors: &[u32],
+    duration: Duration,
+    runs: impl Fn(Duration) -> Result<u64, Error>,
+) -> Result<Rate, Error> {
     runs(duration / 5)?;
     let (begin, cpu) = (Instant::now(), busy_ns(supervisors));
     let count = runs(duration)?.max(1);
     let per_second = count as f64 / begin.elapsed().as_secs_f64();
-    Ok(Rate { per_second, cpu_ns: busy_ns(supervisors).saturating_sub(cpu) / count })
+    Ok(Rate {
+        per_second,
+        cpu_ns: busy_ns(supervisors).saturating_sub(cpu) / count,
+    })
 }
 
 /// Runs `counts` in a thread pinned to each of these CPUs. Returns the sum.
-fn count_on_each(cpus: &[usize], counts: impl Fn() -> Result<u64, Error> + Sync) -> Result<u64, Error> {
+fn count_on_each(
+    cpus: &[usize],
+    counts: impl Fn() -> Result<u64, Error> + Sync,
+) -> Result<u64, Error> {
     let counts_on = |cpu: usize| {
         let mut one = CpuSet::new();
         one.set(cpu);
@@ -331,9 +428,15 @@ fn count_on_each(cpus: &[usize], counts: impl Fn() -> Result<u64, Error> + Sync)
         counts()
     };
     std::thread::scope(|scope| {
-        let all: Vec<_> = cpus.iter().map(|&cpu| scope.spawn(move || counts_on(cpu))).collect();
+        let all: Vec<_> = cpus
+            .iter()
+            .map(|&cpu| scope.spawn(move || counts_on(cpu)))
+            .collect();
         all.into_iter().try_fold(0, |sum, thread| {
-            Ok(sum + thread.join().unwrap_or_else(|_| Err(Error::other("a thread of the measurement panicked")))?)
+            Ok(sum
+                + thread.join().unwrap_or_else(|_| {
+                    Err(Error::other("a thread of the measurement panicked"))
+                })?)
         })
     })
 }
@@ -368,14 +471,22 @@ fn keep_busy(
 fn busy_ns(supervisors: &[u32]) -> u64 {
     let ticks = |pid: &str| -> u64 {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-        (14..=17).filter_map(|field: usize| fields.get(field - 3)?.parse::<u64>().ok()).sum()
+        let fields: Vec<&str> = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or("")
+            .split_whitespace()
+            .collect();
+        (14..=17)
+            .filter_map(|field: usize| fields.get(field - 3)?.parse::<u64>().ok())
+            .sum()
     };
     let mut total = ticks("self");
     let mut left: Vec<String> = supervisors.iter().map(u32::to_string).collect();
     while let Some(pid) = left.pop() {
         total += ticks(&pid);
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        let children =
+            std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         left.extend(children.split_whitespace().map(str::to_owned));
     }
     total * 10_000_000

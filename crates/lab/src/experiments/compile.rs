@@ -24,31 +24,42 @@ pub const EXPERIMENT: Experiment = Experiment {
 const HEADER_DIRECTORIES: usize = 8;
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
-    let compiler =
-        find_executable("g++").ok_or_else(|| Error::other("there is no g++ on PATH; install it (Debian: g++)"))?;
+    let compiler = find_executable("g++")
+        .ok_or_else(|| Error::other("there is no g++ on PATH; install it (Debian: g++)"))?;
     let headers = lab.scale().pick(10, 250, 250);
     let sources = lab.directory().join("compile");
     write_sources(&sources, headers)?;
     let output = OutputDirectory::new()?;
     let options = |sources: &Path, output: &Path| {
-        let mut words: Vec<PathBuf> = ["-std=c++17", "-O1", "-pipe", "-o"].map(PathBuf::from).into();
+        let mut words: Vec<PathBuf> = ["-std=c++17", "-O1", "-pipe", "-o"]
+            .map(PathBuf::from)
+            .into();
         words.extend([output.join("out"), sources.join("main.cpp")]);
-        words.extend(
-            (0..HEADER_DIRECTORIES).map(|at| PathBuf::from(format!("-I{}", sources.join(format!("d{at}")).display()))),
-        );
+        words
+            .extend((0..HEADER_DIRECTORIES).map(|at| {
+                PathBuf::from(format!("-I{}", sources.join(format!("d{at}")).display()))
+            }));
         words
     };
     let supervisor = lab.supervisor(1)?;
     let world = World::minimal().mount(Mount::read_only(sources.display().to_string(), "/src"));
     let request = Request::new(&compiler).args(options(Path::new("/src"), Path::new("/tmp")));
-    let request = lab.limit_to(request.env("PATH", "/usr/bin:/bin"), 2 << 30, 64, Duration::from_secs(300));
+    let request = lab.limit_to(
+        request.env("PATH", "/usr/bin:/bin"),
+        2 << 30,
+        64,
+        Duration::from_secs(300),
+    );
     let inside = |world: World| {
         let (supervisor, request) = (&supervisor, request.clone().world(&world));
         move || {
             let begin = Instant::now();
             let figures = bare::sandboxed(supervisor, &request)?.figures;
             let real = begin.elapsed().as_nanos() as f64;
-            Ok(vec![real, (figures.cpu_user_ns + figures.cpu_system_ns) as f64])
+            Ok(vec![
+                real,
+                (figures.cpu_user_ns + figures.cpu_system_ns) as f64,
+            ])
         }
     };
     let table = Comparison::new("compile", "Compiling C++ with g++")
@@ -56,27 +67,53 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         .metric(Metric::new("CPU time", Unit::Nanoseconds))
         .variant(Variant::new("bare", || {
             let mut command = Command::new(&compiler);
-            command.args(options(&sources, output.path())).env_clear().env("PATH", "/usr/bin:/bin");
-            command.env("TMPDIR", output.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command
+                .args(options(&sources, output.path()))
+                .env_clear()
+                .env("PATH", "/usr/bin:/bin");
+            command
+                .env("TMPDIR", output.path())
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
             let (begin, before) = (Instant::now(), bare::children_cpu_ns());
             bare::success(&mut command)?;
             let real = begin.elapsed().as_nanos() as f64;
             Ok(vec![real, (bare::children_cpu_ns() - before) as f64])
         }))
         .variant(Variant::new("millibox", inside(world.clone())))
-        .variant(Variant::new("millibox without seccomp", inside(world.without_seccomp())))
+        .variant(Variant::new(
+            "millibox without seccomp",
+            inside(world.without_seccomp()),
+        ))
         .plan(Plan {
             rounds: lab.scale().pick(2, 40, 100),
-            budget: lab.scale().pick(Duration::from_secs(20), Duration::from_secs(60), Duration::from_secs(1200)),
+            budget: lab.scale().pick(
+                Duration::from_secs(20),
+                Duration::from_secs(60),
+                Duration::from_secs(1200),
+            ),
             min_rounds: 2,
             ..Plan::default()
         })
         .measure(lab)?;
-    report.add_claim("compiling C++, real time", &table, "millibox", "real time", 1.02);
+    report.add_claim(
+        "compiling C++, real time",
+        &table,
+        "millibox",
+        "real time",
+        1.02,
+    );
     report.add_test(&table, "real time", ["bare", "millibox"])?;
-    report.add_test(&table, "real time", ["millibox without seccomp", "millibox"])?;
+    report.add_test(
+        &table,
+        "real time",
+        ["millibox without seccomp", "millibox"],
+    )?;
     report.add_table(table);
-    report.versions.push(("g++".to_owned(), super::version(&compiler, &["--version"])));
+    report
+        .versions
+        .push(("g++".to_owned(), super::version(&compiler, &["--version"])));
     if !output.in_memory {
         report.add_note("There is no /dev/shm here: the bare compiler writes to a disk and the sandbox to a tmpfs.");
     }
@@ -91,12 +128,23 @@ struct OutputDirectory {
 
 impl OutputDirectory {
     fn new() -> Result<OutputDirectory, Error> {
-        let make = |at: &Path| tempfile::Builder::new().prefix("millibox-lab.").tempdir_in(at);
+        let make = |at: &Path| {
+            tempfile::Builder::new()
+                .prefix("millibox-lab.")
+                .tempdir_in(at)
+        };
         match make(Path::new("/dev/shm")) {
-            Ok(directory) => Ok(OutputDirectory { directory, in_memory: true }),
+            Ok(directory) => Ok(OutputDirectory {
+                directory,
+                in_memory: true,
+            }),
             Err(_) => {
-                let directory = make(&std::env::temp_dir()).map_err(Error::system("create a directory for objects"))?;
-                Ok(OutputDirectory { directory, in_memory: false })
+                let directory = make(&std::env::temp_dir())
+                    .map_err(Error::system("create a directory for objects"))?;
+                Ok(OutputDirectory {
+                    directory,
+                    in_memory: false,
+                })
             }
         }
     }
@@ -113,17 +161,25 @@ fn write_sources(at: &Path, headers: usize) -> Result<(), Error> {
     };
     for directory in 0..HEADER_DIRECTORIES {
         let path = at.join(format!("d{directory}"));
-        std::fs::create_dir_all(&path).map_err(Error::system(format!("make {}", path.display())))?;
+        std::fs::create_dir_all(&path)
+            .map_err(Error::system(format!("make {}", path.display())))?;
     }
-    let mut main = "#include <algorithm>\n#include <iostream>\n#include <map>\n#include <vector>\n".to_owned();
+    let mut main =
+        "#include <algorithm>\n#include <iostream>\n#include <map>\n#include <vector>\n".to_owned();
     let mut body = String::new();
     for number in 0..headers {
-        let text = format!("#pragma once\ninline int f{number}(int x) {{ return x * {number} + 1; }}\n");
-        put(at.join(format!("d{}/h{number}.h", number % HEADER_DIRECTORIES)), &text)?;
+        let text =
+            format!("#pragma once\ninline int f{number}(int x) {{ return x * {number} + 1; }}\n");
+        put(
+            at.join(format!("d{}/h{number}.h", number % HEADER_DIRECTORIES)),
+            &text,
+        )?;
         let _ = writeln!(main, "#include <h{number}.h>");
         let _ = writeln!(body, "    sum[f{number}({number})] += {number};");
     }
-    let _ =
-        write!(main, "int main() {{\n    std::map<int, int> sum;\n{body}    std::cout << sum.size() << '\\n';\n}}\n");
+    let _ = write!(
+        main,
+        "int main() {{\n    std::map<int, int> sum;\n{body}    std::cout << sum.size() << '\\n';\n}}\n"
+    );
     put(at.join("main.cpp"), &main)
 }

@@ -16,7 +16,11 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
-    let program = lab.compile("compute", include_str!("../../programs/compute.cpp"), &["-O2", "-static"])?;
+    let program = lab.compile(
+        "compute",
+        include_str!("../../programs/compute.cpp"),
+        &["-O2", "-static"],
+    )?;
     // 14 queens take about 0.2 s; each further queen takes about six times as long.
     let queens = lab.scale().pick("8", "14", "15");
     let supervisor = lab.supervisor(1)?;
@@ -29,7 +33,10 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             let begin = Instant::now();
             let figures = bare::sandboxed(supervisor, &request)?.figures;
             let real = begin.elapsed().as_nanos() as f64;
-            Ok(vec![(figures.cpu_user_ns + figures.cpu_system_ns) as f64, real])
+            Ok(vec![
+                (figures.cpu_user_ns + figures.cpu_system_ns) as f64,
+                real,
+            ])
         }
     };
     let table = Comparison::new("compute", "A compute-bound solution")
@@ -37,7 +44,11 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         .metric(Metric::new("real time", Unit::Nanoseconds))
         .variant(Variant::new("bare", || {
             let mut command = Command::new(&program);
-            command.arg(queens).env_clear().stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
+            command
+                .arg(queens)
+                .env_clear()
+                .stdin(std::process::Stdio::null())
+                .stdout(std::process::Stdio::null());
             let (begin, before) = (Instant::now(), bare::children_cpu_ns());
             bare::success(&mut command)?;
             let real = begin.elapsed().as_nanos() as f64;
@@ -47,11 +58,21 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         .variant(Variant::new("millibox without seccomp", inside(unfiltered)).optional())
         .plan(Plan {
             rounds: lab.scale().pick(3, 60, 200),
-            budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(35), Duration::from_secs(1200)),
+            budget: lab.scale().pick(
+                Duration::from_secs(5),
+                Duration::from_secs(35),
+                Duration::from_secs(1200),
+            ),
             ..Plan::default()
         })
         .measure(lab)?;
-    report.add_claim("a compute-bound solution inside, CPU time", &table, "millibox", "CPU time", 1.003);
+    report.add_claim(
+        "a compute-bound solution inside, CPU time",
+        &table,
+        "millibox",
+        "CPU time",
+        1.003,
+    );
     report.add_test(&table, "CPU time", ["bare", "millibox"])?;
     report.add_table(table);
     Ok(())

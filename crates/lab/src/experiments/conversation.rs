@@ -18,7 +18,9 @@ use std::time::Instant;
 /// The CPUs that the lab may use.
 pub fn cpus() -> Result<Vec<usize>, Error> {
     let all = sched_getaffinity(None).map_err(Error::system("get the CPU affinity"))?;
-    Ok((0..CpuSet::MAX_CPU).filter(|&cpu| all.is_set(cpu)).collect())
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|&cpu| all.is_set(cpu))
+        .collect())
 }
 
 /// Starts a command on these CPUs.
@@ -51,12 +53,27 @@ pub struct Placement {
 /// The possible placements on this machine.
 pub fn placements() -> Result<Vec<Placement>, Error> {
     let all = cpus()?;
-    let mut ways = vec![Placement { id: "anywhere", what: "no affinity", ask: all.clone(), answer: all.clone() }];
+    let mut ways = vec![Placement {
+        id: "anywhere",
+        what: "no affinity",
+        ask: all.clone(),
+        answer: all.clone(),
+    }];
     if let [first, .., last] = all[..] {
-        ways.push(Placement { id: "separate", what: "separate CPUs", ask: vec![first], answer: vec![last] });
+        ways.push(Placement {
+            id: "separate",
+            what: "separate CPUs",
+            ask: vec![first],
+            answer: vec![last],
+        });
     }
     let first = all[..1].to_vec();
-    ways.push(Placement { id: "same", what: "the same CPU", ask: first.clone(), answer: first });
+    ways.push(Placement {
+        id: "same",
+        what: "the same CPU",
+        ask: first.clone(),
+        answer: first,
+    });
     Ok(ways)
 }
 
@@ -84,8 +101,14 @@ impl<'a> Conversation<'a> {
     /// Conversations of this number of queries.
     pub fn new(supervisor: &'a Supervisor, queries: u64) -> Result<Conversation<'a>, Error> {
         let program = executable().map_err(Error::system("find the lab's programs"))?;
-        let descriptor = File::open(&program).map_err(Error::system(format!("open {}", program.display())))?;
-        Ok(Conversation { program, descriptor: Arc::new(descriptor.into()), supervisor, queries })
+        let descriptor =
+            File::open(&program).map_err(Error::system(format!("open {}", program.display())))?;
+        Ok(Conversation {
+            program,
+            descriptor: Arc::new(descriptor.into()),
+            supervisor,
+            queries,
+        })
     }
 
     fn command(&self, before: &[&str], last: &[&str]) -> Command {
@@ -99,7 +122,12 @@ impl<'a> Conversation<'a> {
     }
 
     /// A request for one of the lab's programs.
-    pub fn request(&self, arguments: &[&str], cpus: &[usize], world: &World) -> Result<Request, Error> {
+    pub fn request(
+        &self,
+        arguments: &[&str],
+        cpus: &[usize],
+        world: &World,
+    ) -> Result<Request, Error> {
         Ok(Request::from_descriptor(self.descriptor.clone())
             .args(["millibox-lab", PROGRAM_ARGUMENT])
             .args(arguments.iter().copied())
@@ -108,20 +136,37 @@ impl<'a> Conversation<'a> {
     }
 
     /// Runs a solution under an observer, in its own session if `session`, with a bare interactor.
-    pub fn under(&self, observer: Observer, session: bool, places: &Placement) -> Result<QueryTimes, Error> {
+    pub fn under(
+        &self,
+        observer: Observer,
+        session: bool,
+        places: &Placement,
+    ) -> Result<QueryTimes, Error> {
         let queries = self.queries.to_string();
         let program = self.program.to_string_lossy();
         let apart = ["place", "session", "--", &program, PROGRAM_ARGUMENT];
         let before = if session { &apart[..] } else { &[] };
-        let mut solution = self.command(&[before, &["under", observer.name()]].concat(), &["answer", &queries]);
-        let solution = solution.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut solution = self.command(
+            &[before, &["under", observer.name()]].concat(),
+            &["answer", &queries],
+        );
+        let solution = solution
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut solution = spawn_on(&places.answer, solution)?;
         let (to, from) = (solution.stdin.take(), solution.stdout.take());
-        let (Some(to), Some(from)) = (to, from) else { return Err(Error::other("no pipes")) };
+        let (Some(to), Some(from)) = (to, from) else {
+            return Err(Error::other("no pipes"));
+        };
         let [query_ns, _] = self.ask(from.into(), to.into(), places)?;
         let (used, all) = used(solution, observer)?;
         let queries = self.queries as f64;
-        Ok(QueryTimes { query_ns, cpu_ns: cpu(&used) / queries, all_cpu_ns: all / queries })
+        Ok(QueryTimes {
+            query_ns,
+            cpu_ns: cpu(&used) / queries,
+            all_cpu_ns: all / queries,
+        })
     }
 
     /// Runs a solution in the sandbox with a bare interactor.
@@ -134,56 +179,94 @@ impl<'a> Conversation<'a> {
         let (from, from_write) = pipe()?;
         let queries = self.queries.to_string();
         let request = self.request(&["answer", &queries], &places.answer, &World::minimal())?;
-        let handle = self.supervisor.run(&limit(request.stdin(to_read).stdout(from_write)))?;
+        let handle = self
+            .supervisor
+            .run(&limit(request.stdin(to_read).stdout(from_write)))?;
         let [query_ns, _] = self.ask(from.into(), to.into(), places)?;
         let result = handle.wait()?;
         expect(&result, 0)?;
-        let cpu_ns = (result.figures.cpu_user_ns + result.figures.cpu_system_ns) as f64 / self.queries as f64;
-        Ok(QueryTimes { query_ns, cpu_ns, all_cpu_ns: cpu_ns })
+        let cpu_ns = (result.figures.cpu_user_ns + result.figures.cpu_system_ns) as f64
+            / self.queries as f64;
+        Ok(QueryTimes {
+            query_ns,
+            cpu_ns,
+            all_cpu_ns: cpu_ns,
+        })
     }
 
     /// Runs the bare interactor and returns the times of `asked`.
     fn ask(&self, from: Stdio, to: Stdio, places: &Placement) -> Result<[f64; 2], Error> {
         let mut command = self.command(&[], &["ask", &self.queries.to_string()]);
-        let mut asks = spawn_on(&places.ask, command.stdin(from).stdout(to).stderr(Stdio::piped()))?;
+        let mut asks = spawn_on(
+            &places.ask,
+            command.stdin(from).stdout(to).stderr(Stdio::piped()),
+        )?;
         // This closes the lab's ends of the pipes.
         drop(command);
         let said = read_end(asks.stderr.take())?;
-        let status = asks.wait().map_err(Error::system("wait for the program that asks"))?;
+        let status = asks
+            .wait()
+            .map_err(Error::system("wait for the program that asks"))?;
         self.asked(&said, status.code())
     }
 
     /// Parses the interactor's report: real time and its own CPU time per query.
     fn asked(&self, said: &str, code: Option<i32>) -> Result<[f64; 2], Error> {
-        let numbers: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let numbers: Vec<f64> = said
+            .split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
         let queries = self.queries.saturating_sub(1).max(1) as f64;
         match (code, &numbers[..]) {
             (Some(42), [real, cpu]) => Ok([real / queries, cpu / queries]),
-            _ => Err(Error::other(format!("the program that asks exited with {code:?}: {}", said.trim()))),
+            _ => Err(Error::other(format!(
+                "the program that asks exited with {code:?}: {}",
+                said.trim()
+            ))),
         }
     }
 
     /// Runs both programs bare, each in the given places (see the program `place`). Returns
     /// nanoseconds per query: real time, and the interactor's CPU time.
-    pub fn bare_pair(&self, ask: &[&str], answer: &[&str], places: &Placement) -> Result<[f64; 2], Error> {
+    pub fn bare_pair(
+        &self,
+        ask: &[&str],
+        answer: &[&str],
+        places: &Placement,
+    ) -> Result<[f64; 2], Error> {
         let queries = self.queries.to_string();
         let of = |place: &[&str], what: &[&str]| match place {
             [] => self.command(&[], what),
             place => {
-                let before: Vec<&str> = std::iter::once("place").chain(place.iter().copied()).chain(["--"]).collect();
+                let before: Vec<&str> = std::iter::once("place")
+                    .chain(place.iter().copied())
+                    .chain(["--"])
+                    .collect();
                 self.command(&before, what)
             }
         };
         let mut solution = of(answer, &["answer", &queries]);
-        let mut solution = spawn_on(&places.answer, solution.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
+        let mut solution = spawn_on(
+            &places.answer,
+            solution.stdin(Stdio::piped()).stdout(Stdio::piped()),
+        )?;
         let (to, from) = (solution.stdin.take(), solution.stdout.take());
-        let (Some(to), Some(from)) = (to, from) else { return Err(Error::other("no pipes")) };
+        let (Some(to), Some(from)) = (to, from) else {
+            return Err(Error::other("no pipes"));
+        };
         let mut command = of(ask, &["ask", &queries]);
-        let mut asks = spawn_on(&places.ask, command.stdin(from).stdout(to).stderr(Stdio::piped()))?;
+        let mut asks = spawn_on(
+            &places.ask,
+            command.stdin(from).stdout(to).stderr(Stdio::piped()),
+        )?;
         drop(command);
         let said = read_end(asks.stderr.take())?;
-        let status = asks.wait().map_err(Error::system("wait for the program that asks"))?;
-        solution.wait().map_err(Error::system("wait for the solution"))?;
+        let status = asks
+            .wait()
+            .map_err(Error::system("wait for the program that asks"))?;
+        solution
+            .wait()
+            .map_err(Error::system("wait for the solution"))?;
         self.asked(&said, status.code())
     }
 
@@ -212,10 +295,18 @@ impl<'a> Conversation<'a> {
     }
 
     /// Runs the batch solution under an observer: real time, CPU time, CPU time with the observer's.
-    pub fn batch_under(&self, observer: Observer, files: &BatchFiles, cpus: &[usize]) -> Result<[f64; 3], Error> {
+    pub fn batch_under(
+        &self,
+        observer: Observer,
+        files: &BatchFiles,
+        cpus: &[usize],
+    ) -> Result<[f64; 3], Error> {
         let mut command = self.command(&["under", observer.name()], &["batch"]);
         let output = files.output()?;
-        let command = command.stdin(files.input()?).stdout(files.writer(&output)?).stderr(Stdio::piped());
+        let command = command
+            .stdin(files.input()?)
+            .stdout(files.writer(&output)?)
+            .stderr(Stdio::piped());
         let begin = Instant::now();
         let child = spawn_on(cpus, command)?;
         let (used, all) = used(child, observer)?;
@@ -233,7 +324,11 @@ impl<'a> Conversation<'a> {
     ) -> Result<[f64; 3], Error> {
         let output = files.output()?;
         let request = self.request(&["batch"], cpus, &World::minimal())?;
-        let request = limit(request.stdin(OwnedFd::from(files.input()?)).stdout(OwnedFd::from(files.writer(&output)?)));
+        let request = limit(
+            request
+                .stdin(OwnedFd::from(files.input()?))
+                .stdout(OwnedFd::from(files.writer(&output)?)),
+        );
         let begin = Instant::now();
         let figures = bare::sandboxed(self.supervisor, &request)?.figures;
         let real = begin.elapsed().as_nanos() as f64;
@@ -254,8 +349,12 @@ impl BatchFiles {
     /// Writes all queries into a file in `directory`.
     pub fn new(directory: &Path, queries: u64) -> Result<BatchFiles, Error> {
         let input = directory.join("queries");
-        std::fs::write(&input, talk::queries(queries)).map_err(Error::system("write the queries"))?;
-        Ok(BatchFiles { input, directory: directory.to_owned() })
+        std::fs::write(&input, talk::queries(queries))
+            .map_err(Error::system("write the queries"))?;
+        Ok(BatchFiles {
+            input,
+            directory: directory.to_owned(),
+        })
     }
 
     fn input(&self) -> Result<File, Error> {
@@ -263,18 +362,27 @@ impl BatchFiles {
     }
 
     fn output(&self) -> Result<File, Error> {
-        tempfile::tempfile_in(&self.directory).map_err(Error::system("create a file for the answers"))
+        tempfile::tempfile_in(&self.directory)
+            .map_err(Error::system("create a file for the answers"))
     }
 
     fn writer(&self, output: &File) -> Result<File, Error> {
-        output.try_clone().map_err(Error::system("open the answers"))
+        output
+            .try_clone()
+            .map_err(Error::system("open the answers"))
     }
 
     fn check(&self, mut output: File, queries: u64) -> Result<(), Error> {
         let mut text = String::new();
-        let read = output.rewind().and_then(|()| output.read_to_string(&mut text));
+        let read = output
+            .rewind()
+            .and_then(|()| output.read_to_string(&mut text));
         read.map_err(Error::system("read the answers"))?;
-        if talk::is_correct(&text, queries) { Ok(()) } else { Err(Error::other("the batch's answers are wrong")) }
+        if talk::is_correct(&text, queries) {
+            Ok(())
+        } else {
+            Err(Error::other("the batch's answers are wrong"))
+        }
     }
 }
 
@@ -294,7 +402,9 @@ fn used(mut child: Child, observer: Observer) -> Result<(Usage, f64), Error> {
         )));
     }
     let all = match observer {
-        Observer::Ptrace | Observer::Notify | Observer::NotifySync => (all.user_us + all.system_us) as f64 * 1000.0,
+        Observer::Ptrace | Observer::Notify | Observer::NotifySync => {
+            (all.user_us + all.system_us) as f64 * 1000.0
+        }
         // No watcher: the observer has started the program, and sleeps.
         _ => cpu(&used),
     };
@@ -309,14 +419,17 @@ fn cpu(used: &Usage) -> f64 {
 pub fn read_end(from: Option<impl Into<OwnedFd>>) -> Result<String, Error> {
     let mut text = String::new();
     if let Some(from) = from {
-        File::from(from.into()).read_to_string(&mut text).map_err(Error::system("read a program's output"))?;
+        File::from(from.into())
+            .read_to_string(&mut text)
+            .map_err(Error::system("read a program's output"))?;
     }
     Ok(text)
 }
 
 /// A pipe: its reading end and its writing end.
 pub fn pipe() -> Result<(OwnedFd, OwnedFd), Error> {
-    rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(Error::system("create a pipe"))
+    rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(Error::system("create a pipe"))
 }
 
 fn expect(result: &RunResult, code: i32) -> Result<(), Error> {

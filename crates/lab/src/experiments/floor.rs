@@ -21,31 +21,58 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 /// The rows, each with one thing more than the row before, in the order of the program's `Step`.
 const FLOOR_STEPS: [(&str, &str); 8] = [
-    ("two processes", "an init process in its parent's memory, and the program by vfork"),
+    (
+        "two processes",
+        "an init process in its parent's memory, and the program by vfork",
+    ),
     ("+ PID", "a PID namespace"),
     ("+ user", "a user namespace and its two id maps"),
-    ("+ mount", "a copy of a mount namespace with five or so mounts"),
+    (
+        "+ mount",
+        "a copy of a mount namespace with five or so mounts",
+    ),
     ("+ IPC", "an IPC namespace"),
     ("+ tmpfs", "a tmpfs"),
-    ("+ attributes", "a session, four rlimits, securebits, no capabilities"),
-    ("+ bounding set", "the capability bounding set emptied, one capability after another"),
+    (
+        "+ attributes",
+        "a session, four rlimits, securebits, no capabilities",
+    ),
+    (
+        "+ bounding set",
+        "the capability bounding set emptied, one capability after another",
+    ),
 ];
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
-    let program = lab.compile("floor", include_str!("../../programs/floor.cpp"), &["-O2", "-std=c++20"])?;
+    let program = lab.compile(
+        "floor",
+        include_str!("../../programs/floor.cpp"),
+        &["-O2", "-std=c++20"],
+    )?;
     let cpus = conversation::cpus()?;
     let pool = Pool::with(&lab.builder())?;
-    let ids = pool.members().next().map(Supervisor::ids).unwrap_or_default();
+    let ids = pool
+        .members()
+        .next()
+        .map(Supervisor::ids)
+        .unwrap_or_default();
     let request = lab.limit(Request::new("/bin/true"));
-    let duration = lab.scale().pick(Duration::from_millis(50), Duration::from_millis(300), Duration::from_secs(1));
+    let duration = lab.scale().pick(
+        Duration::from_millis(50),
+        Duration::from_millis(300),
+        Duration::from_secs(1),
+    );
     let each = |rate: Result<Rate, Error>| rate.map(|rate| vec![1e9 / rate.per_second]);
     let metric = "time a run, all CPUs";
-    let mut comparison = Comparison::new("floor", "/bin/true on all CPUs, one more fresh thing in each row")
-        .metric(Metric::new(metric, Unit::Nanoseconds))
-        .variant(
-            Variant::new("bare", || each(bare_on_all_cpus(&cpus, duration)))
-                .about("a loop of posix_spawn and wait for each CPU"),
-        );
+    let mut comparison = Comparison::new(
+        "floor",
+        "/bin/true on all CPUs, one more fresh thing in each row",
+    )
+    .metric(Metric::new(metric, Unit::Nanoseconds))
+    .variant(
+        Variant::new("bare", || each(bare_on_all_cpus(&cpus, duration)))
+            .about("a loop of posix_spawn and wait for each CPU"),
+    );
     for (step, (name, about)) in FLOOR_STEPS.into_iter().enumerate() {
         let once = {
             let (program, cpus) = (&program, &cpus);
@@ -55,19 +82,28 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     }
     let table = comparison
         .variant(
-            Variant::new("millibox", || each(pool_on_all_cpus(&pool, &request, &cpus, duration)))
-                .about("a pool, with everything: messages, limits, seccomp program, figures"),
+            Variant::new("millibox", || {
+                each(pool_on_all_cpus(&pool, &request, &cpus, duration))
+            })
+            .about("a pool, with everything: messages, limits, seccomp program, figures"),
         )
         .plan(Plan {
             rounds: lab.scale().pick(2, 15, 60),
             warm_up_runs: 0,
-            budget: lab.scale().pick(Duration::from_secs(10), Duration::from_secs(80), Duration::from_secs(900)),
+            budget: lab.scale().pick(
+                Duration::from_secs(10),
+                Duration::from_secs(80),
+                Duration::from_secs(900),
+            ),
             min_rounds: 2,
             ..Plan::default()
         })
         .measure(lab)?;
     let median = |name: &str| table.figures(name, metric).map(|figures| figures.median);
-    if let (Some(floor), Some(millibox)) = (median(FLOOR_STEPS[FLOOR_STEPS.len() - 1].0), median("millibox")) {
+    if let (Some(floor), Some(millibox)) = (
+        median(FLOOR_STEPS[FLOOR_STEPS.len() - 1].0),
+        median("millibox"),
+    ) {
         report.add_note(format!(
             "millibox takes {:.2} times as long as the kernel alone for the same things.",
             millibox / floor
@@ -90,12 +126,22 @@ fn run_step(
     cpus: &[usize],
 ) -> Result<f64, Error> {
     let mut command = Command::new(program);
-    command.args([step.to_string(), duration.as_secs_f64().to_string(), uid.to_string(), gid.to_string()]);
-    command.args(cpus.iter().map(usize::to_string)).stdin(Stdio::null());
+    command.args([
+        step.to_string(),
+        duration.as_secs_f64().to_string(),
+        uid.to_string(),
+        gid.to_string(),
+    ]);
+    command
+        .args(cpus.iter().map(usize::to_string))
+        .stdin(Stdio::null());
     let output = command.output().map_err(Error::system("run the loop"))?;
     let said = String::from_utf8_lossy(&output.stdout);
     match said.trim().parse() {
         Ok(ns) if output.status.success() => Ok(ns),
-        _ => Err(Error::other(format!("the loop: {}", String::from_utf8_lossy(&output.stderr).trim()))),
+        _ => Err(Error::other(format!(
+            "the loop: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        ))),
     }
 }

@@ -33,7 +33,10 @@ fn real() -> Metric {
 }
 
 fn over(x: &str) -> PlotKind {
-    PlotKind::Lines { x: x.to_owned(), logarithmic: true }
+    PlotKind::Lines {
+        x: x.to_owned(),
+        logarithmic: true,
+    }
 }
 
 fn plan(lab: &Lab, short: u64, full: u64) -> Plan {
@@ -55,15 +58,23 @@ fn mounts(lab: &Lab) -> Result<Table, Error> {
         .metric(real())
         .plotted_as(over("bind mounts beside those of the minimal world"))
         .plan(plan(lab, 12, 120));
-    for count in lab.scale().pick(vec![1, 10], vec![1, 10, 100], vec![1, 3, 10, 30, 100, 300]) {
+    for count in lab
+        .scale()
+        .pick(vec![1, 10], vec![1, 10, 100], vec![1, 3, 10, 30, 100, 300])
+    {
         let world = (0..count).fold(World::minimal(), |world, at| {
-            world.mount(Mount::read_only(source.display().to_string(), format!("/mnt/{at}")))
+            world.mount(Mount::read_only(
+                source.display().to_string(),
+                format!("/mnt/{at}"),
+            ))
         });
         let request = lab.limit(Request::new("/bin/true").world(&world));
         let supervisor = &supervisor;
         comparison = comparison.variant(
-            Variant::timed(format!("{count} mounts"), move || bare::sandboxed(supervisor, &request).map(drop))
-                .at("millibox", f64::from(count)),
+            Variant::timed(format!("{count} mounts"), move || {
+                bare::sandboxed(supervisor, &request).map(drop)
+            })
+            .at("millibox", f64::from(count)),
         );
     }
     comparison.measure(lab)
@@ -76,11 +87,15 @@ fn sizes(lab: &Lab) -> Result<Table, Error> {
         .plotted_as(over("bytes"))
         .plan(plan(lab, 10, 120));
     // Each variable has less than 4 KiB, as is usual; a request takes 128 KiB in all.
-    let sizes: &[usize] =
-        lab.scale().pick(&[100, 1000], &[100, 1000, 10_000, 100_000], &[100, 1000, 10_000, 30_000, 100_000]);
+    let sizes: &[usize] = lab.scale().pick(
+        &[100, 1000],
+        &[100, 1000, 10_000, 100_000],
+        &[100, 1000, 10_000, 30_000, 100_000],
+    );
     for &size in sizes {
-        let variables: Vec<(String, String)> =
-            (0..size.div_ceil(1000)).map(|at| (format!("V{at:04}"), "x".repeat(size.min(1000) - 7))).collect();
+        let variables: Vec<(String, String)> = (0..size.div_ceil(1000))
+            .map(|at| (format!("V{at:04}"), "x".repeat(size.min(1000) - 7)))
+            .collect();
         let of_bare = variables.clone();
         comparison = comparison.variant(
             Variant::timed(format!("bare, {size} bytes"), move || {
@@ -90,14 +105,19 @@ fn sizes(lab: &Lab) -> Result<Table, Error> {
             })
             .at("bare", size as f64),
         );
-        let request =
-            variables.iter().fold(Request::new("/bin/true"), |request, (name, value)| request.env(name, value));
+        let request = variables
+            .iter()
+            .fold(Request::new("/bin/true"), |request, (name, value)| {
+                request.env(name, value)
+            });
         let request = lab.limit(request);
         let supervisor = &supervisor;
         comparison = comparison.variant(
-            Variant::timed(format!("millibox, {size} bytes"), move || bare::sandboxed(supervisor, &request).map(drop))
-                .at("millibox", size as f64)
-                .against(format!("bare, {size} bytes")),
+            Variant::timed(format!("millibox, {size} bytes"), move || {
+                bare::sandboxed(supervisor, &request).map(drop)
+            })
+            .at("millibox", size as f64)
+            .against(format!("bare, {size} bytes")),
         );
     }
     comparison.measure(lab)
@@ -110,22 +130,41 @@ fn slots(lab: &Lab) -> Result<Table, Error> {
         counts.push((counts[counts.len() - 1] * 2).min(4 * lab.cpus()));
     }
     let request = lab.limit(Request::new("/bin/true"));
-    let supervisors = counts.iter().map(|&slots| lab.supervisor(slots)).collect::<Result<Vec<_>, Error>>()?;
-    let mut comparison = Comparison::new("slots", format!("Over the number of slots, on {} CPUs", lab.cpus()))
-        .metric(Metric::new("wall time for each run", Unit::Nanoseconds))
-        .plotted_as(over("slots, or loops of posix_spawn and wait"))
-        .plan(Plan { rounds: lab.scale().pick(2, 12, 60), block: 1, settle_runs: 0, ..plan(lab, 15, 200) });
+    let supervisors = counts
+        .iter()
+        .map(|&slots| lab.supervisor(slots))
+        .collect::<Result<Vec<_>, Error>>()?;
+    let mut comparison = Comparison::new(
+        "slots",
+        format!("Over the number of slots, on {} CPUs", lab.cpus()),
+    )
+    .metric(Metric::new("wall time for each run", Unit::Nanoseconds))
+    .plotted_as(over("slots, or loops of posix_spawn and wait"))
+    .plan(Plan {
+        rounds: lab.scale().pick(2, 12, 60),
+        block: 1,
+        settle_runs: 0,
+        ..plan(lab, 15, 200)
+    });
     for (&slots, supervisor) in counts.iter().zip(&supervisors) {
         comparison = comparison.variant(
             Variant::new(format!("bare, {slots} loops"), move || {
                 let begin = Instant::now();
                 std::thread::scope(|scope| {
                     let loops: Vec<_> = (0..slots)
-                        .map(|_| scope.spawn(move || (0..runs / slots + 1).try_for_each(|_| bare::spawn("/bin/true"))))
+                        .map(|_| {
+                            scope.spawn(move || {
+                                (0..runs / slots + 1).try_for_each(|_| bare::spawn("/bin/true"))
+                            })
+                        })
                         .collect();
-                    loops.into_iter().try_for_each(|done| done.join().unwrap_or(Ok(())))
+                    loops
+                        .into_iter()
+                        .try_for_each(|done| done.join().unwrap_or(Ok(())))
                 })?;
-                Ok(vec![begin.elapsed().as_nanos() as f64 / (slots * (runs / slots + 1)) as f64])
+                Ok(vec![
+                    begin.elapsed().as_nanos() as f64 / (slots * (runs / slots + 1)) as f64,
+                ])
             })
             .at("bare", slots as f64),
         );
@@ -179,7 +218,10 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     for at in 0..wanted {
         // Only here, so that each window, and each tenth, has its bare runs.
         if at % (WINDOW_COUNT * RUNS_PER_BARE_RUN) == 0 && at > 0 && begin.elapsed() > budget {
-            report.add_note(format!("Stopped after {} s, at {at} of {wanted} runs.", budget.as_secs()));
+            report.add_note(format!(
+                "Stopped after {} s, at {at} of {wanted} runs.",
+                budget.as_secs()
+            ));
             break;
         }
         if at % RUNS_PER_BARE_RUN == 0 {
@@ -206,13 +248,26 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             lines.push(point(series, part, (at + 1) * window, values));
         }
     }
-    for (at, values) in bare_runs.chunks_exact(window / RUNS_PER_BARE_RUN).enumerate() {
+    for (at, values) in bare_runs
+        .chunks_exact(window / RUNS_PER_BARE_RUN)
+        .enumerate()
+    {
         lines.push(point("bare, median", 0.5, (at + 1) * window, values));
     }
     // Each point is one number, so a bootstrap has nothing to compare.
-    let mut steady =
-        Table::new("many-windows", format!("{title}, in windows of {window}"), vec![real()], &lines, 1, lab.seed());
-    for figures in steady.variants.iter_mut().flat_map(|variant| &mut variant.figures) {
+    let mut steady = Table::new(
+        "many-windows",
+        format!("{title}, in windows of {window}"),
+        vec![real()],
+        &lines,
+        1,
+        lab.seed(),
+    );
+    for figures in steady
+        .variants
+        .iter_mut()
+        .flat_map(|variant| &mut variant.figures)
+    {
         figures.ratio = None;
     }
     let tenth = |name: &str, about: &str, values: &[f64]| Samples {
@@ -222,20 +277,50 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         ..Samples::default()
     };
     let parts = [
-        tenth("first tenth", "of the runs through one supervisor", &sandboxed[..runs / 10]),
+        tenth(
+            "first tenth",
+            "of the runs through one supervisor",
+            &sandboxed[..runs / 10],
+        ),
         tenth("last tenth", "", &sandboxed[runs - runs / 10..]),
         tenth("all", "", &sandboxed),
-        tenth("bare, first tenth", "posix_spawn and wait, once for 20 runs", &bare_runs[..bare_runs.len() / 10]),
+        tenth(
+            "bare, first tenth",
+            "posix_spawn and wait, once for 20 runs",
+            &bare_runs[..bare_runs.len() / 10],
+        ),
         Samples {
             against: Some("bare, first tenth".to_owned()),
-            ..tenth("bare, last tenth", "the machine's own drift", &bare_runs[bare_runs.len() - bare_runs.len() / 10..])
+            ..tenth(
+                "bare, last tenth",
+                "the machine's own drift",
+                &bare_runs[bare_runs.len() - bare_runs.len() / 10..],
+            )
         },
     ];
-    let whole = Table::new("many", title, vec![real()], &parts, (window / 10).clamp(1, 10), lab.seed());
-    report.add_claim("the last tenth of many runs against the first, real time", &whole, "last tenth", REAL_TIME, 1.05);
+    let whole = Table::new(
+        "many",
+        title,
+        vec![real()],
+        &parts,
+        (window / 10).clamp(1, 10),
+        lab.seed(),
+    );
+    report.add_claim(
+        "the last tenth of many runs against the first, real time",
+        &whole,
+        "last tenth",
+        REAL_TIME,
+        1.05,
+    );
     report.add_table(whole);
-    report.add_table(steady.plotted_as(PlotKind::Lines { x: "runs".to_owned(), logarithmic: false }));
-    report.add_note(format!("The supervisor before and after {runs} runs: {before}; {after}."));
+    report.add_table(steady.plotted_as(PlotKind::Lines {
+        x: "runs".to_owned(),
+        logarithmic: false,
+    }));
+    report.add_note(format!(
+        "The supervisor before and after {runs} runs: {before}; {after}."
+    ));
     Ok(())
 }
 
@@ -260,11 +345,18 @@ struct ProcessResources {
 impl ProcessResources {
     fn of(pid: u32) -> ProcessResources {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let resident =
-            status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok());
+        let resident = status.lines().find_map(|line| {
+            line.strip_prefix("VmRSS:")?
+                .split_whitespace()
+                .next()?
+                .parse()
+                .ok()
+        });
         ProcessResources {
             // Only root may read this: the supervisor is not dumpable.
-            descriptors: std::fs::read_dir(format!("/proc/{pid}/fd")).ok().map(Iterator::count),
+            descriptors: std::fs::read_dir(format!("/proc/{pid}/fd"))
+                .ok()
+                .map(Iterator::count),
             resident_kib: resident.unwrap_or(0),
         }
     }
@@ -273,14 +365,19 @@ impl ProcessResources {
 impl std::fmt::Display for ProcessResources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} KiB resident", self.resident_kib)?;
-        self.descriptors.map_or(Ok(()), |count| write!(f, ", {count} descriptors"))
+        self.descriptors
+            .map_or(Ok(()), |count| write!(f, ", {count} descriptors"))
     }
 }
 
 /// The caller's memory grows; at each size, three ways to run a program alternate.
 fn memory(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     const MIB: usize = 1 << 20;
-    let wanted = lab.scale().pick(vec![10, 20], vec![10, 100, 1024], vec![10, 100, 1024, 4096, 8192]);
+    let wanted = lab.scale().pick(
+        vec![10, 20],
+        vec![10, 100, 1024],
+        vec![10, 100, 1024, 4096, 8192],
+    );
     let supervisor = lab.supervisor(1)?;
     let request = lab.limit(Request::new("/bin/true"));
     let uid = rustix::process::geteuid().as_raw();
@@ -290,7 +387,10 @@ fn memory(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     for size in wanted {
         let limit = available() / 2;
         if (size * MIB) as u64 > limit {
-            missing.push(format!("{size} MiB (half of the free memory is {} MiB)", limit >> 20));
+            missing.push(format!(
+                "{size} MiB (half of the free memory is {} MiB)",
+                limit >> 20
+            ));
             continue;
         }
         let have: usize = ballast.iter().map(Vec::len).sum();
@@ -301,7 +401,10 @@ fn memory(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             .metric(real())
             .plan(plan(lab, 4, 60))
             .variant(
-                Variant::timed(format!("posix_spawn, {size} MiB"), || bare::spawn("/bin/true")).at("posix_spawn", x),
+                Variant::timed(format!("posix_spawn, {size} MiB"), || {
+                    bare::spawn("/bin/true")
+                })
+                .at("posix_spawn", x),
             )
             .variant(
                 // std forks if a user id is set.
@@ -313,18 +416,30 @@ fn memory(lab: &Lab, report: &mut Report) -> Result<(), Error> {
                 .against(format!("posix_spawn, {size} MiB")),
             )
             .variant(
-                Variant::timed(format!("millibox, {size} MiB"), || bare::sandboxed(&supervisor, &request).map(drop))
-                    .at("millibox", x)
-                    .against(format!("posix_spawn, {size} MiB")),
+                Variant::timed(format!("millibox, {size} MiB"), || {
+                    bare::sandboxed(&supervisor, &request).map(drop)
+                })
+                .at("millibox", x)
+                .against(format!("posix_spawn, {size} MiB")),
             );
         samples.extend(comparison.samples(lab)?.0);
     }
     drop(ballast);
     let block = plan(lab, 1, 1).block;
-    let table = Table::new("memory", "Over the caller's memory", vec![real()], &samples, block, lab.seed());
+    let table = Table::new(
+        "memory",
+        "Over the caller's memory",
+        vec![real()],
+        &samples,
+        block,
+        lab.seed(),
+    );
     report.add_table(table.plotted_as(over("bytes of the caller's memory, all of it touched")));
     if !missing.is_empty() {
-        report.add_note(format!("Not measured for lack of memory: a caller of {}.", missing.join(", ")));
+        report.add_note(format!(
+            "Not measured for lack of memory: a caller of {}.",
+            missing.join(", ")
+        ));
     }
     Ok(())
 }
@@ -332,6 +447,10 @@ fn memory(lab: &Lab, report: &mut Report) -> Result<(), Error> {
 /// Available memory in bytes.
 fn available() -> u64 {
     let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+    let line = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok())
+        .unwrap_or(0)
+        * 1024
 }

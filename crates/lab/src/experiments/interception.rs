@@ -39,31 +39,60 @@ const ROWS: [Row; 9] = [
     ("close", |calls| &calls.close),
     ("close, no descriptor", |calls| &calls.close_invalid),
     ("open, write, close", |calls| &calls.sequence),
-    ("open, write, close, none valid", |calls| &calls.sequence_invalid),
+    ("open, write, close, none valid", |calls| {
+        &calls.sequence_invalid
+    }),
     ("nothing", |calls| &calls.nothing),
 ];
 
 const VARIANTS: [(&str, Observer, &str); 6] = [
     ("plain", Observer::None, ""),
-    ("seccomp, allow", Observer::SeccompAllow, "answered from the kernel's bitmap"),
-    ("seccomp, argument", Observer::SeccompArgument, "four instructions, run for each call"),
-    ("user notification", Observer::Notify, "each call notified and continued"),
-    ("user notification, sync", Observer::NotifySync, "the same, woken on the caller's CPU (Linux 6.6)"),
+    (
+        "seccomp, allow",
+        Observer::SeccompAllow,
+        "answered from the kernel's bitmap",
+    ),
+    (
+        "seccomp, argument",
+        Observer::SeccompArgument,
+        "four instructions, run for each call",
+    ),
+    (
+        "user notification",
+        Observer::Notify,
+        "each call notified and continued",
+    ),
+    (
+        "user notification, sync",
+        Observer::NotifySync,
+        "the same, woken on the caller's CPU (Linux 6.6)",
+    ),
     ("ptrace", Observer::Ptrace, "two stops for each call"),
 ];
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let program = executable().map_err(Error::system("find the lab's programs"))?;
     let supervisor = lab.supervisor(1)?;
-    let file = File::open(&program).map_err(Error::system(format!("open {}", program.display())))?;
+    let file =
+        File::open(&program).map_err(Error::system(format!("open {}", program.display())))?;
     let descriptor: Arc<OwnedFd> = Arc::new(file.into());
     let repetitions = REPETITIONS.to_string();
-    let unit = if sys::TICKS == "cycles" { Unit::Cycles } else { Unit::Nanoseconds };
-    let mut comparison = Comparison::new("calls", "One system call").plotted_as(PlotKind::Ratios).plan(Plan {
-        rounds: lab.scale().pick(2, 30, 200),
-        budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(20), Duration::from_secs(600)),
-        ..Plan::default()
-    });
+    let unit = if sys::TICKS == "cycles" {
+        Unit::Cycles
+    } else {
+        Unit::Nanoseconds
+    };
+    let mut comparison = Comparison::new("calls", "One system call")
+        .plotted_as(PlotKind::Ratios)
+        .plan(Plan {
+            rounds: lab.scale().pick(2, 30, 200),
+            budget: lab.scale().pick(
+                Duration::from_secs(5),
+                Duration::from_secs(20),
+                Duration::from_secs(600),
+            ),
+            ..Plan::default()
+        });
     for (name, _) in ROWS {
         comparison = comparison.metric(Metric::new(name, unit));
     }
@@ -71,27 +100,39 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         let (program, repetitions) = (&program, &repetitions);
         move || {
             let mut command = Command::new(program);
-            command.args([PROGRAM_ARGUMENT, "under", observer.name()]).arg(program).args([
-                PROGRAM_ARGUMENT,
-                "calls",
-                repetitions,
-            ]);
-            let output = command.stdin(Stdio::null()).output().map_err(Error::system("run the lab's program"))?;
+            command
+                .args([PROGRAM_ARGUMENT, "under", observer.name()])
+                .arg(program)
+                .args([PROGRAM_ARGUMENT, "calls", repetitions]);
+            let output = command
+                .stdin(Stdio::null())
+                .output()
+                .map_err(Error::system("run the lab's program"))?;
             if !output.status.success() {
-                return Err(Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+                return Err(Error::other(
+                    String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+                ));
             }
             medians(&String::from_utf8_lossy(&output.stdout))
         }
     };
     for (name, observer, about) in VARIANTS {
         let variant = Variant::new(name, under(observer)).about(about);
-        comparison = comparison.variant(if observer == Observer::None { variant } else { variant.optional() });
+        comparison = comparison.variant(if observer == Observer::None {
+            variant
+        } else {
+            variant.optional()
+        });
     }
     comparison = comparison.variant(
         Variant::new("millibox", || {
             let (said, write) = pipe()?;
             let request = Request::from_descriptor(descriptor.clone());
-            let request = lab.limit(request.args(["millibox", PROGRAM_ARGUMENT, "calls", &repetitions]).stdout(write));
+            let request = lab.limit(
+                request
+                    .args(["millibox", PROGRAM_ARGUMENT, "calls", &repetitions])
+                    .stdout(write),
+            );
             // The output fits into the pipe.
             bare::sandboxed(&supervisor, &request)?;
             drop(request);
@@ -109,8 +150,8 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
 }
 
 fn medians(said: &str) -> Result<Vec<f64>, Error> {
-    let calls: Calls =
-        serde_json::from_str(said.trim()).map_err(|error| Error::other(format!("{error}: {}", said.trim())))?;
+    let calls: Calls = serde_json::from_str(said.trim())
+        .map_err(|error| Error::other(format!("{error}: {}", said.trim())))?;
     Ok(ROWS.iter().map(|(_, of)| median(of(&calls))).collect())
 }
 

@@ -75,12 +75,19 @@ pub(crate) fn version(executable: &std::path::Path, arguments: &[&str]) -> Strin
         let mut said = tempfile::tempfile().ok()?;
         let mut command = std::process::Command::new(executable);
         command.args(arguments).stdin(std::process::Stdio::null());
-        command.stdout(said.try_clone().ok()?).stderr(said.try_clone().ok()?);
+        command
+            .stdout(said.try_clone().ok()?)
+            .stderr(said.try_clone().ok()?);
         crate::bare::success_with_timeout(&mut command).ok()?;
         let mut bytes = Vec::new();
-        said.rewind().and_then(|()| said.read_to_end(&mut bytes)).ok()?;
+        said.rewind()
+            .and_then(|()| said.read_to_end(&mut bytes))
+            .ok()?;
         let text = String::from_utf8_lossy(&bytes);
-        text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+        text.lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .map(str::to_owned)
     };
     first_line().unwrap_or_else(|| "unknown".to_owned())
 }

@@ -32,7 +32,14 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         report.add_note(format!("No bare program ran in cgroups: {why}."));
     }
     for way in placements()? {
-        one(lab, report, &conversation, &way, cgroups.as_ref().ok(), queries)?;
+        one(
+            lab,
+            report,
+            &conversation,
+            &way,
+            cgroups.as_ref().ok(),
+            queries,
+        )?;
     }
     Ok(())
 }
@@ -47,40 +54,64 @@ fn one(
 ) -> Result<(), Error> {
     let limited = |request| lab.limit_to(request, 256 << 20, 1, Duration::from_secs(600));
     let (usual, open) = (World::minimal(), World::minimal().without_seccomp());
-    let mut comparison =
-        Comparison::new(format!("pair-{}", way.id), format!("{queries} queries, {}: one query", way.what))
-            .metric(Metric::new("real time", Unit::Nanoseconds))
-            .metric(Metric::new("CPU time of the interactor", Unit::Nanoseconds))
-            .plan(Plan {
-                rounds: lab.scale().pick(2, 40, 200),
-                budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(20), Duration::from_secs(1800)),
-                ..Plan::default()
-            })
-            .variant(
-                Variant::new(ONE_SESSION, || Ok(conversation.bare_pair(&[], &[], way)?.to_vec()))
-                    .about("both in the lab's session"),
-            )
-            .variant(
-                Variant::new(TWO_SESSIONS, || Ok(conversation.bare_pair(&["session"], &["session"], way)?.to_vec()))
-                    .about("each in a session of its own, as isolated programs must be"),
-            )
-            .variant(Variant::new(PAIR, || Ok(conversation.sandboxed_pair(limited, way, &usual)?.to_vec())))
-            .variant(Variant::new("millibox without seccomp", || {
-                Ok(conversation.sandboxed_pair(limited, way, &open)?.to_vec())
-            }))
-            .variant(
-                Variant::new("millibox without limits", || {
-                    Ok(conversation.sandboxed_pair(|request| request, way, &usual)?.to_vec())
-                })
-                .about("in the same cgroups"),
-            );
+    let mut comparison = Comparison::new(
+        format!("pair-{}", way.id),
+        format!("{queries} queries, {}: one query", way.what),
+    )
+    .metric(Metric::new("real time", Unit::Nanoseconds))
+    .metric(Metric::new("CPU time of the interactor", Unit::Nanoseconds))
+    .plan(Plan {
+        rounds: lab.scale().pick(2, 40, 200),
+        budget: lab.scale().pick(
+            Duration::from_secs(5),
+            Duration::from_secs(20),
+            Duration::from_secs(1800),
+        ),
+        ..Plan::default()
+    })
+    .variant(
+        Variant::new(ONE_SESSION, || {
+            Ok(conversation.bare_pair(&[], &[], way)?.to_vec())
+        })
+        .about("both in the lab's session"),
+    )
+    .variant(
+        Variant::new(TWO_SESSIONS, || {
+            Ok(conversation
+                .bare_pair(&["session"], &["session"], way)?
+                .to_vec())
+        })
+        .about("each in a session of its own, as isolated programs must be"),
+    )
+    .variant(Variant::new(PAIR, || {
+        Ok(conversation.sandboxed_pair(limited, way, &usual)?.to_vec())
+    }))
+    .variant(Variant::new("millibox without seccomp", || {
+        Ok(conversation.sandboxed_pair(limited, way, &open)?.to_vec())
+    }))
+    .variant(
+        Variant::new("millibox without limits", || {
+            Ok(conversation
+                .sandboxed_pair(|request| request, way, &usual)?
+                .to_vec())
+        })
+        .about("in the same cgroups"),
+    );
     for (name, controllers, common) in [
         ("bare, cpu cgroups", &["cpu"][..], false),
         ("bare, one cpu cgroup", &["cpu"], true),
         ("bare, cpuacct cgroups", &["cpuacct"], false),
         ("bare, memory and pids cgroups", &["memory", "pids"], false),
-        ("bare, cgroups of all", &["cpu", "cpuacct", "memory", "pids"], false),
-        ("bare, cgroups of all, one of cpu", &["cpu", "cpuacct", "memory", "pids"], true),
+        (
+            "bare, cgroups of all",
+            &["cpu", "cpuacct", "memory", "pids"],
+            false,
+        ),
+        (
+            "bare, cgroups of all, one of cpu",
+            &["cpu", "cpuacct", "memory", "pids"],
+            true,
+        ),
     ] {
         let Some(cgroups) = cgroups else {
             comparison = comparison.missing(name, "no cgroups could be created");
@@ -88,19 +119,37 @@ fn one(
         };
         match cgroups.of(controllers, common) {
             Ok([ask, answer]) => {
-                let run = move || Ok(conversation.bare_pair(&words(&ask), &words(&answer), way)?.to_vec());
+                let run = move || {
+                    Ok(conversation
+                        .bare_pair(&words(&ask), &words(&answer), way)?
+                        .to_vec())
+                };
                 comparison = comparison.variant(Variant::new(name, run).optional());
             }
             Err(why) => comparison = comparison.missing(name, why),
         }
     }
     let found = comparison.measure(lab)?;
-    report.add_claim(format!("a query, {}", way.what), &found, PAIR, "real time", 1.05);
-    let samples = |name| found.figures(name, "real time").map(|figures| figures.samples.as_slice());
+    report.add_claim(
+        format!("a query, {}", way.what),
+        &found,
+        PAIR,
+        "real time",
+        1.05,
+    );
+    let samples = |name| {
+        found
+            .figures(name, "real time")
+            .map(|figures| figures.samples.as_slice())
+    };
     if let (Some(pair), Some(sessions)) = (samples(PAIR), samples(TWO_SESSIONS))
         && let Some(ratio) = ratio(pair, sessions, found.block, Centre::Median, lab.seed())
     {
-        report.add_ratio_claim(format!("a query, {}, against bare in two sessions", way.what), ratio, 1.05);
+        report.add_ratio_claim(
+            format!("a query, {}, against bare in two sessions", way.what),
+            ratio,
+            1.05,
+        );
     }
     report.add_test(&found, "real time", [TWO_SESSIONS, PAIR])?;
     report.add_table(found);
@@ -109,7 +158,9 @@ fn one(
 
 /// Arguments of the program `place`: a session of its own and these cgroups.
 fn words(cgroups: &[String]) -> Vec<&str> {
-    std::iter::once("session").chain(cgroups.iter().map(String::as_str)).collect()
+    std::iter::once("session")
+        .chain(cgroups.iter().map(String::as_str))
+        .collect()
 }
 
 /// The lab's version 1 cgroups: two of each controller, `a` and `b`. They are removed on drop.
@@ -123,7 +174,8 @@ impl Cgroups {
     /// Creates the cgroups. Their names differ from a supervisor's, as other supervisors remove unlocked
     /// cgroups with such names.
     fn make() -> Result<Cgroups, String> {
-        let mounts = std::fs::read_to_string("/proc/self/mounts").map_err(|error| error.to_string())?;
+        let mounts =
+            std::fs::read_to_string("/proc/self/mounts").map_err(|error| error.to_string())?;
         let wanted = ["cpu", "cpuacct", "memory", "pids"];
         let mut found = Vec::new();
         for line in mounts.lines() {
@@ -137,7 +189,10 @@ impl Cgroups {
         if found.is_empty() {
             return Err("there are no version 1 hierarchies".to_owned());
         }
-        let cgroups = Cgroups { name: format!("lab-of-millibox-{}", std::process::id()), mounts: found };
+        let cgroups = Cgroups {
+            name: format!("lab-of-millibox-{}", std::process::id()),
+            mounts: found,
+        };
         for (_, at) in &cgroups.mounts {
             for path in cgroups.directories(at) {
                 match std::fs::create_dir(&path) {
@@ -165,7 +220,11 @@ impl Cgroups {
                 return Err(format!("{controller} is not on a version 1 hierarchy"));
             };
             let [_, a, b] = self.directories(at);
-            let b = if common && controller == "cpu" { a.clone() } else { b };
+            let b = if common && controller == "cpu" {
+                a.clone()
+            } else {
+                b
+            };
             all[0].push(a.join("cgroup.procs").to_string_lossy().into_owned());
             all[1].push(b.join("cgroup.procs").to_string_lossy().into_owned());
         }

@@ -24,9 +24,21 @@ const MILLIBOX: &str = "millibox";
 
 /// The variants besides the bare program and millibox.
 const OBSERVED_VARIANTS: [(&str, Observer, &str); 3] = [
-    ("ptrace", Observer::Ptrace, "two stops for each call, its number and arguments read"),
-    ("user notification", Observer::Notify, "each call notified and continued"),
-    ("user notification, sync", Observer::NotifySync, "the same, woken on the caller's CPU (Linux 6.6)"),
+    (
+        "ptrace",
+        Observer::Ptrace,
+        "two stops for each call, its number and arguments read",
+    ),
+    (
+        "user notification",
+        Observer::Notify,
+        "each call notified and continued",
+    ),
+    (
+        "user notification, sync",
+        Observer::NotifySync,
+        "the same, woken on the caller's CPU (Linux 6.6)",
+    ),
 ];
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
@@ -43,7 +55,14 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     // As many at scale short: a batch is quick, and its start must be a small part of it.
     let queries = lab.scale().pick(200, 200_000, 200_000);
     let files = BatchFiles::new(lab.directory(), queries)?;
-    batch(lab, report, &Conversation::new(&supervisor, queries)?, &files, &ways[0], queries)?;
+    batch(
+        lab,
+        report,
+        &Conversation::new(&supervisor, queries)?,
+        &files,
+        &ways[0],
+        queries,
+    )?;
     report.add_note(
         "CPU time is the solution's, from start to end. CPU time with its watcher adds that of the tracer or of the \
          notification's supervisor. Bare programs and millibox have no watcher: millibox's supervisor sleeps. The CPU \
@@ -55,7 +74,11 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
 fn plan(lab: &Lab) -> Plan {
     Plan {
         rounds: lab.scale().pick(2, 20, 100),
-        budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(1800)),
+        budget: lab.scale().pick(
+            Duration::from_secs(5),
+            Duration::from_secs(15),
+            Duration::from_secs(1800),
+        ),
         ..Plan::default()
     }
 }
@@ -111,13 +134,24 @@ fn batch(
     queries: u64,
 ) -> Result<(), Error> {
     let cpus = &way.answer;
-    let mut comparison = Comparison::new("batch", format!("{queries} queries as a batch, the whole program"))
-        .metric(Metric::new("real time", Unit::Nanoseconds))
-        .metric(Metric::new("CPU time", Unit::Nanoseconds))
-        .metric(Metric::new("CPU time with its watcher", Unit::Nanoseconds))
-        .plan(plan(lab))
-        .variant(Variant::new(BARE, move || Ok(conversation.batch_under(Observer::None, files, cpus)?.to_vec())))
-        .variant(Variant::new(MILLIBOX, move || Ok(conversation.batch_sandboxed(limited(lab), files, cpus)?.to_vec())));
+    let mut comparison = Comparison::new(
+        "batch",
+        format!("{queries} queries as a batch, the whole program"),
+    )
+    .metric(Metric::new("real time", Unit::Nanoseconds))
+    .metric(Metric::new("CPU time", Unit::Nanoseconds))
+    .metric(Metric::new("CPU time with its watcher", Unit::Nanoseconds))
+    .plan(plan(lab))
+    .variant(Variant::new(BARE, move || {
+        Ok(conversation
+            .batch_under(Observer::None, files, cpus)?
+            .to_vec())
+    }))
+    .variant(Variant::new(MILLIBOX, move || {
+        Ok(conversation
+            .batch_sandboxed(limited(lab), files, cpus)?
+            .to_vec())
+    }));
     for (name, observer, about) in OBSERVED_VARIANTS {
         let run = move || Ok(conversation.batch_under(observer, files, cpus)?.to_vec());
         comparison = comparison.variant(Variant::new(name, run).about(about).optional());

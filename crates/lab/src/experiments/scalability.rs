@@ -35,7 +35,10 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
 
 /// The powers of two below the number of CPUs, and that number.
 fn steps(cpus: usize) -> Vec<usize> {
-    let mut steps: Vec<usize> = (0..).map(|power| 1 << power).take_while(|&count| count < cpus).collect();
+    let mut steps: Vec<usize> = (0..)
+        .map(|power| 1 << power)
+        .take_while(|&count| count < cpus)
+        .collect();
     steps.push(cpus);
     steps
 }
@@ -57,14 +60,25 @@ impl Copies<'_> {
         let mut children = Vec::new();
         for cpu in &self.cpus[..count] {
             let mut command = Command::new(self.program);
-            command.args([PROGRAM_ARGUMENT, "table", &self.milliseconds]).arg(self.directory).env_clear();
-            children.push(spawn_on(&[*cpu], command.stdin(Stdio::null()).stdout(Stdio::piped()))?);
+            command
+                .args([PROGRAM_ARGUMENT, "table", &self.milliseconds])
+                .arg(self.directory)
+                .env_clear();
+            children.push(spawn_on(
+                &[*cpu],
+                command.stdin(Stdio::null()).stdout(Stdio::piped()),
+            )?);
         }
         let mut said = Vec::new();
         for child in children {
-            let output = child.wait_with_output().map_err(Error::system("wait for the lab's program"))?;
+            let output = child
+                .wait_with_output()
+                .map_err(Error::system("wait for the lab's program"))?;
             if !output.status.success() {
-                return Err(Error::other(format!("the table outside: {}", output.status)));
+                return Err(Error::other(format!(
+                    "the table outside: {}",
+                    output.status
+                )));
             }
             said.push(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -81,7 +95,13 @@ impl Copies<'_> {
         for cpu in &self.cpus[..count] {
             let (said, write) = pipe()?;
             let program = Request::from_descriptor(self.descriptor.clone());
-            let program = program.args(["millibox", PROGRAM_ARGUMENT, "table", &self.milliseconds, "/tmp"]);
+            let program = program.args([
+                "millibox",
+                PROGRAM_ARGUMENT,
+                "table",
+                &self.milliseconds,
+                "/tmp",
+            ]);
             let program = request(program.stdout(write)).cpus([*cpu]);
             runs.push((supervisor.run(&program)?, said));
         }
@@ -104,15 +124,21 @@ fn means(said: &[String]) -> Result<Vec<f64>, Error> {
         let figures: serde_json::Value =
             serde_json::from_str(said).map_err(|error| Error::other(format!("{error}: {said}")))?;
         for (sum, row) in sums.iter_mut().zip(&table::ROWS) {
-            *sum += figures[row.name].as_f64().ok_or_else(|| Error::other(format!("no {} in {said}", row.name)))?;
+            *sum += figures[row.name]
+                .as_f64()
+                .ok_or_else(|| Error::other(format!("no {} in {said}", row.name)))?;
         }
     }
-    Ok(sums.into_iter().map(|sum| sum / said.len().max(1) as f64).collect())
+    Ok(sums
+        .into_iter()
+        .map(|sum| sum / said.len().max(1) as f64)
+        .collect())
 }
 
 fn kernel(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
     let program = executable().map_err(Error::system("find the lab's programs"))?;
-    let file = File::open(&program).map_err(Error::system(format!("open {}", program.display())))?;
+    let file =
+        File::open(&program).map_err(Error::system(format!("open {}", program.display())))?;
     let directory = tmpfs()?;
     if directory.is_none() {
         report
@@ -122,7 +148,9 @@ fn kernel(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
         program: &program,
         descriptor: Arc::new(file.into()),
         milliseconds: lab.scale().pick("1", "20", "100").to_owned(),
-        directory: directory.as_ref().map_or(lab.directory(), |directory| directory.path()),
+        directory: directory
+            .as_ref()
+            .map_or(lab.directory(), |directory| directory.path()),
         cpus,
     };
     let supervisor = lab.supervisor(cpus.len())?;
@@ -133,10 +161,15 @@ fn kernel(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
             1 => "What the kernel does, on one CPU".to_owned(),
             count => format!("The same, {count} copies on {count} CPUs"),
         };
-        let mut comparison =
-            Comparison::new(format!("kernel-{count}"), title).plotted_as(PlotKind::Ratios).plan(Plan {
+        let mut comparison = Comparison::new(format!("kernel-{count}"), title)
+            .plotted_as(PlotKind::Ratios)
+            .plan(Plan {
                 rounds: lab.scale().pick(2, 15, 100),
-                budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(600)),
+                budget: lab.scale().pick(
+                    Duration::from_secs(5),
+                    Duration::from_secs(15),
+                    Duration::from_secs(600),
+                ),
                 ..Plan::default()
             });
         for row in &table::ROWS {
@@ -145,7 +178,9 @@ fn kernel(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
         let supervisor = &supervisor;
         let found = comparison
             .variant(Variant::new("bare", move || copies.bare(count)))
-            .variant(Variant::new("millibox", || copies.sandboxed(supervisor, count, |request| lab.limit(request))))
+            .variant(Variant::new("millibox", || {
+                copies.sandboxed(supervisor, count, |request| lab.limit(request))
+            }))
             .variant(Variant::new("millibox without seccomp", || {
                 copies.sandboxed(supervisor, count, |request| lab.limit(request.world(&open)))
             }))
@@ -158,13 +193,15 @@ fn kernel(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
 /// A directory on a tmpfs, like the sandbox's /tmp.
 fn tmpfs() -> Result<Option<tempfile::TempDir>, Error> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let there = mounts
-        .lines()
-        .any(|line| line.split(' ').nth(1) == Some("/dev/shm") && line.split(' ').nth(2) == Some("tmpfs"));
+    let there = mounts.lines().any(|line| {
+        line.split(' ').nth(1) == Some("/dev/shm") && line.split(' ').nth(2) == Some("tmpfs")
+    });
     if !there {
         return Ok(None);
     }
-    tempfile::tempdir_in("/dev/shm").map(Some).map_err(Error::system("create a directory in /dev/shm"))
+    tempfile::tempdir_in("/dev/shm")
+        .map(Some)
+        .map_err(Error::system("create a directory in /dev/shm"))
 }
 
 // --- chat rooms ---------------------------------------------------------------------------------
@@ -174,30 +211,51 @@ fn rooms(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
         report.add_note("Chat rooms are missing: install hackbench (Debian: rt-tests), or pass --peer hackbench=PATH.");
         return Ok(());
     };
-    report.versions.push(("hackbench".to_owned(), version(&hackbench, &["--version"])));
+    report
+        .versions
+        .push(("hackbench".to_owned(), version(&hackbench, &["--version"])));
     let rooms = lab.scale().pick(&[1][..], &[1, 4], &[1, 2, 4, 8, 16]);
     let messages = lab.scale().pick(&[5][..], &[100], &[100, 1000]);
     let supervisor = lab.supervisor(1)?;
     for count in steps(cpus.len()) {
-        let combinations: Vec<(u32, u32)> =
-            rooms.iter().flat_map(|&rooms| messages.iter().map(move |&messages| (rooms, messages))).collect();
-        let title = format!("Chat rooms, {count} {}", if count == 1 { "CPU" } else { "CPUs" });
-        let mut comparison = Comparison::new(format!("rooms-{count}"), title).plotted_as(PlotKind::Ratios).plan(Plan {
-            rounds: lab.scale().pick(2, 12, 50),
-            budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(900)),
-            ..Plan::default()
-        });
+        let combinations: Vec<(u32, u32)> = rooms
+            .iter()
+            .flat_map(|&rooms| messages.iter().map(move |&messages| (rooms, messages)))
+            .collect();
+        let title = format!(
+            "Chat rooms, {count} {}",
+            if count == 1 { "CPU" } else { "CPUs" }
+        );
+        let mut comparison = Comparison::new(format!("rooms-{count}"), title)
+            .plotted_as(PlotKind::Ratios)
+            .plan(Plan {
+                rounds: lab.scale().pick(2, 12, 50),
+                budget: lab.scale().pick(
+                    Duration::from_secs(5),
+                    Duration::from_secs(15),
+                    Duration::from_secs(900),
+                ),
+                ..Plan::default()
+            });
         for (rooms, messages) in &combinations {
-            let name = format!("{rooms} {}, {messages} messages", if *rooms == 1 { "room" } else { "rooms" });
+            let name = format!(
+                "{rooms} {}, {messages} messages",
+                if *rooms == 1 { "room" } else { "rooms" }
+            );
             comparison = comparison.metric(Metric::new(name, Unit::Nanoseconds));
         }
         let cpus = &cpus[..count];
         let (hackbench, supervisor, combinations) = (&hackbench, &supervisor, &combinations);
         let all = |one: &dyn Fn([String; 6]) -> Result<String, Error>| -> Result<Vec<f64>, Error> {
-            combinations.iter().map(|&(rooms, messages)| seconds(&one(arguments(rooms, messages))?)).collect()
+            combinations
+                .iter()
+                .map(|&(rooms, messages)| seconds(&one(arguments(rooms, messages))?))
+                .collect()
         };
         let found = comparison
-            .variant(Variant::new("bare", || all(&|arguments| chat(hackbench, &arguments, cpus))))
+            .variant(Variant::new("bare", || {
+                all(&|arguments| chat(hackbench, &arguments, cpus))
+            }))
             .variant(
                 Variant::new("millibox", || {
                     all(&|arguments| {
@@ -221,22 +279,44 @@ fn rooms(lab: &Lab, report: &mut Report, cpus: &[usize]) -> Result<(), Error> {
 const HACKBENCH_TIME_LIMIT: Duration = Duration::from_secs(300);
 
 fn arguments(rooms: u32, messages: u32) -> [String; 6] {
-    ["-g", &rooms.to_string(), "-l", &messages.to_string(), "-s", "100"].map(str::to_owned)
+    [
+        "-g",
+        &rooms.to_string(),
+        "-l",
+        &messages.to_string(),
+        "-s",
+        "100",
+    ]
+    .map(str::to_owned)
 }
 
 fn chat(hackbench: &Path, arguments: &[String], cpus: &[usize]) -> Result<String, Error> {
     let mut command = Command::new(hackbench);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = spawn_on(cpus, &mut command)?.wait_with_output().map_err(Error::system("wait for hackbench"))?;
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let output = spawn_on(cpus, &mut command)?
+        .wait_with_output()
+        .map_err(Error::system("wait for hackbench"))?;
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    if output.status.success() { Ok(said) } else { Err(Error::other(format!("hackbench: {}", said.trim()))) }
+    if output.status.success() {
+        Ok(said)
+    } else {
+        Err(Error::other(format!("hackbench: {}", said.trim())))
+    }
 }
 
 fn chat_inside(hackbench: &Path, arguments: &[String], cpus: &[usize]) -> Result<Request, Error> {
     const HACKBENCH_PATH: &str = "/hackbench";
-    let source: PathBuf = std::fs::canonicalize(hackbench).map_err(Error::system("find hackbench"))?;
+    let source: PathBuf =
+        std::fs::canonicalize(hackbench).map_err(Error::system("find hackbench"))?;
     let world = World::minimal().read_only(source, HACKBENCH_PATH);
-    Ok(Request::new(HACKBENCH_PATH).args(arguments.iter().cloned()).world(&world).cpus(cpus.iter().copied()))
+    Ok(Request::new(HACKBENCH_PATH)
+        .args(arguments.iter().cloned())
+        .world(&world)
+        .cpus(cpus.iter().copied()))
 }
 
 fn run_inside(supervisor: &Supervisor, request: Request) -> Result<String, Error> {
@@ -254,6 +334,9 @@ fn run_inside(supervisor: &Supervisor, request: Request) -> Result<String, Error
 
 /// The time that hackbench prints ("Time: 0.123"), in nanoseconds.
 fn seconds(said: &str) -> Result<f64, Error> {
-    let time = said.lines().find_map(|line| line.strip_prefix("Time:")?.trim().parse::<f64>().ok());
-    time.map(|seconds| seconds * 1e9).ok_or_else(|| Error::other(format!("hackbench printed no time: {}", said.trim())))
+    let time = said
+        .lines()
+        .find_map(|line| line.strip_prefix("Time:")?.trim().parse::<f64>().ok());
+    time.map(|seconds| seconds * 1e9)
+        .ok_or_else(|| Error::other(format!("hackbench printed no time: {}", said.trim())))
 }

@@ -23,53 +23,97 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let one_runner = lab.builder().slots(1).runners_per_slot(1).start()?;
     let minimal = World::minimal();
     let loopback = minimal.clone().network(Network::Loopback);
-    let linear = minimal.clone().seccomp_program(&linear(Arch::native())?.as_bytes())?;
+    let linear = minimal
+        .clone()
+        .seccomp_program(&linear(Arch::native())?.as_bytes())?;
     let bare_calls = minimal.clone().without_seccomp();
     // A world that no earlier run had: its template is made for this run.
     let mut number = 0u64;
     let mut unseen = || {
         number += 1;
-        minimal.clone().mount(Mount::CreateDir { path: format!("/n{number}").into_bytes(), mode: 0o755 })
+        minimal.clone().mount(Mount::CreateDir {
+            path: format!("/n{number}").into_bytes(),
+            mode: 0o755,
+        })
     };
     let of = |name: &str, about: &str, supervisor, world: &World| {
         plain(name, about, supervisor, request.clone().world(world))
     };
-    let table = Comparison::new("sharing", "/bin/true, with one thing not shared or not prepared")
-        .metric(Metric::new("real time", Unit::Nanoseconds))
-        .variant(of("millibox", "as it is: 1 slot, 3 runners", &usual, &minimal))
-        .variant(of("new network", "a network namespace with a loopback for each run", &usual, &loopback))
-        .variant(
-            Variant::timed("no template", || bare::sandboxed(&usual, &request.clone().world(&unseen())).map(drop))
-                .about("a new world for each run, so its mounts are made for this run"),
-        )
-        .variant(of("one runner", "the next run is prepared when this one has ended", &one_runner, &minimal))
-        .variant(of(
-            "linear list",
-            "the seccomp program as a list; it is attached once for each zygote",
-            &usual,
-            &linear,
-        ))
-        .variant(of("no seccomp", "no program at all", &usual, &bare_calls))
-        .variant(of(
-            "pid1 apart",
-            "pid1 has an address space of its own; each run attaches the seccomp program",
-            &apart,
-            &minimal,
-        ))
-        .variant(of("pid1 apart, linear list", "each run attaches a list", &apart, &linear))
-        .variant(of("pid1 apart, no seccomp", "nothing to attach", &apart, &bare_calls))
-        .plan(Plan {
-            rounds: lab.scale().pick(2, 100, 500),
-            block: lab.scale().pick(2, 10, 20),
-            settle_runs: 2,
-            warm_up_runs: 3,
-            budget: lab.scale().pick(Duration::from_secs(10), Duration::from_secs(40), Duration::from_secs(900)),
-            min_rounds: 2,
+    let table = Comparison::new(
+        "sharing",
+        "/bin/true, with one thing not shared or not prepared",
+    )
+    .metric(Metric::new("real time", Unit::Nanoseconds))
+    .variant(of(
+        "millibox",
+        "as it is: 1 slot, 3 runners",
+        &usual,
+        &minimal,
+    ))
+    .variant(of(
+        "new network",
+        "a network namespace with a loopback for each run",
+        &usual,
+        &loopback,
+    ))
+    .variant(
+        Variant::timed("no template", || {
+            bare::sandboxed(&usual, &request.clone().world(&unseen())).map(drop)
         })
-        .measure(lab)?;
+        .about("a new world for each run, so its mounts are made for this run"),
+    )
+    .variant(of(
+        "one runner",
+        "the next run is prepared when this one has ended",
+        &one_runner,
+        &minimal,
+    ))
+    .variant(of(
+        "linear list",
+        "the seccomp program as a list; it is attached once for each zygote",
+        &usual,
+        &linear,
+    ))
+    .variant(of("no seccomp", "no program at all", &usual, &bare_calls))
+    .variant(of(
+        "pid1 apart",
+        "pid1 has an address space of its own; each run attaches the seccomp program",
+        &apart,
+        &minimal,
+    ))
+    .variant(of(
+        "pid1 apart, linear list",
+        "each run attaches a list",
+        &apart,
+        &linear,
+    ))
+    .variant(of(
+        "pid1 apart, no seccomp",
+        "nothing to attach",
+        &apart,
+        &bare_calls,
+    ))
+    .plan(Plan {
+        rounds: lab.scale().pick(2, 100, 500),
+        block: lab.scale().pick(2, 10, 20),
+        settle_runs: 2,
+        warm_up_runs: 3,
+        budget: lab.scale().pick(
+            Duration::from_secs(10),
+            Duration::from_secs(40),
+            Duration::from_secs(900),
+        ),
+        min_rounds: 2,
+    })
+    .measure(lab)?;
     report.add_table(table);
-    let (tree, list) = (of_default(Arch::native())?.len(), self::linear(Arch::native())?.len());
-    report.add_note(format!("The default profile has {tree} instructions as a tree, {list} as a list."));
+    let (tree, list) = (
+        of_default(Arch::native())?.len(),
+        self::linear(Arch::native())?.len(),
+    );
+    report.add_note(format!(
+        "The default profile has {tree} instructions as a tree, {list} as a list."
+    ));
     report.add_note(
         "IPC, PID, mount and user namespaces are fresh in every run and cannot be shared. A runner's runs share UTS, \
          time and cgroup namespaces, which no program can change, and no option makes them fresh. The table of \
@@ -80,7 +124,10 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
 }
 
 fn plain<'a>(name: &str, about: &str, supervisor: &'a Supervisor, request: Request) -> Variant<'a> {
-    Variant::timed(name, move || bare::sandboxed(supervisor, &request).map(drop)).about(about)
+    Variant::timed(name, move || {
+        bare::sandboxed(supervisor, &request).map(drop)
+    })
+    .about(about)
 }
 
 /// The kernel's time for one new namespace: a thread starts, creates it, and ends. The later tear-down
@@ -92,7 +139,11 @@ fn namespaces(lab: &Lab) -> Result<crate::Table, Error> {
             rounds: lab.scale().pick(2, 50, 500),
             block: lab.scale().pick(2, 10, 20),
             settle_runs: 2,
-            budget: lab.scale().pick(Duration::from_secs(5), Duration::from_secs(10), Duration::from_secs(300)),
+            budget: lab.scale().pick(
+                Duration::from_secs(5),
+                Duration::from_secs(10),
+                Duration::from_secs(300),
+            ),
             ..Plan::default()
         })
         .variant(taking("none", 0).about("a thread that starts and ends"));
@@ -108,7 +159,8 @@ fn namespaces(lab: &Lab) -> Result<crate::Table, Error> {
         if lab.machine().root {
             comparison = comparison.variant(taking(name, flags).optional());
         } else {
-            comparison = comparison.missing(name, "only root can create one without a user namespace");
+            comparison =
+                comparison.missing(name, "only root can create one without a user namespace");
         }
     }
     comparison.measure(lab)
@@ -116,8 +168,17 @@ fn namespaces(lab: &Lab) -> Result<crate::Table, Error> {
 
 fn taking(name: &'static str, flags: i32) -> Variant<'static> {
     Variant::timed(name, move || {
-        let taken = std::thread::spawn(move || if flags == 0 { Ok(()) } else { sys::unshare(flags) }).join();
-        taken.unwrap_or(Ok(())).map_err(Error::system(format!("create a new {name} namespace")))
+        let taken = std::thread::spawn(move || {
+            if flags == 0 {
+                Ok(())
+            } else {
+                sys::unshare(flags)
+            }
+        })
+        .join();
+        taken
+            .unwrap_or(Ok(()))
+            .map_err(Error::system(format!("create a new {name} namespace")))
     })
 }
 
@@ -136,7 +197,9 @@ fn linear(arch: Arch) -> Result<Program, Error> {
     const NUMBERS: u32 = 600; // More than any architecture has.
     let tree = of_default(arch)?;
     let allow = Action::Allow.value();
-    let allowed: Vec<u32> = (0..NUMBERS).filter(|&nr| constant_action(&tree, arch, nr) == Some(allow)).collect();
+    let allowed: Vec<u32> = (0..NUMBERS)
+        .filter(|&nr| constant_action(&tree, arch, nr) == Some(allow))
+        .collect();
     let of = |code, jt, jf, k| Instruction { code, jt, jf, k };
     let mut list = vec![
         of(LOAD, 0, 0, 4),
@@ -160,12 +223,20 @@ mod tests {
     #[test]
     fn linear_list_answers_like_the_tree() {
         let arch = Arch::native();
-        let (tree, list) = (of_default(arch).expect("the tree"), linear(arch).expect("the list"));
+        let (tree, list) = (
+            of_default(arch).expect("the tree"),
+            linear(arch).expect("the list"),
+        );
         assert!(list.len() > 2 * tree.len());
         for nr in (0..700).chain([u32::MAX, 1 << 30]) {
             for audit in [arch.audit_value(), 3] {
                 for argument in [0, 1, 0x1000_0000] {
-                    let data = Data { nr, arch: audit, args: [argument; 6], ..Data::default() };
+                    let data = Data {
+                        nr,
+                        arch: audit,
+                        args: [argument; 6],
+                        ..Data::default()
+                    };
                     assert_eq!(run(&list, &data), run(&tree, &data), "{data:?}");
                 }
             }

@@ -28,7 +28,13 @@ pub fn report(report: &Report) -> String {
     if !report.claims.is_empty() {
         line("\n| target | at most | found [95 %] | holds |\n| --- | --- | --- | --- |");
         for claim in &report.claims {
-            line(&format!("| {} | {} | {} | {} |", cell(&claim.what), claim.at_most, claim.found, claim_words(claim)));
+            line(&format!(
+                "| {} | {} | {} | {} |",
+                cell(&claim.what),
+                claim.at_most,
+                claim.found,
+                claim_words(claim)
+            ));
         }
     }
     for table in &report.tables {
@@ -37,11 +43,19 @@ pub fn report(report: &Report) -> String {
             line(&format!("\n{}:\n", rows.heading));
             line(&rows_of(&rows));
         }
-        for variant in table.variants.iter().filter(|variant| !variant.about.is_empty()) {
+        for variant in table
+            .variants
+            .iter()
+            .filter(|variant| !variant.about.is_empty())
+        {
             line(&format!("* {}: {}", variant.name, variant.about));
         }
         for missing in &table.missing {
-            line(&format!("* {}: not measured: {}", missing.name, cell(&missing.why)));
+            line(&format!(
+                "* {}: not measured: {}",
+                missing.name,
+                cell(&missing.why)
+            ));
         }
     }
     if !report.versions.is_empty() {
@@ -61,7 +75,13 @@ pub fn report(report: &Report) -> String {
 
 fn rows_of(rows: &rows::TextTable) -> String {
     let mut text = String::new();
-    let row = |cells: &[String]| cells.iter().map(|words| cell(words)).collect::<Vec<_>>().join(" | ");
+    let row = |cells: &[String]| {
+        cells
+            .iter()
+            .map(|words| cell(words))
+            .collect::<Vec<_>>()
+            .join(" | ")
+    };
     let _ = writeln!(text, "| {} |", row(&rows.columns));
     let _ = writeln!(text, "| --- |{}", " ---: |".repeat(rows.columns.len() - 1));
     for cells in &rows.rows {
@@ -72,5 +92,9 @@ fn rows_of(rows: &rows::TextTable) -> String {
 
 /// Text for a cell: without line breaks, with escaped pipes.
 fn cell(words: &str) -> String {
-    words.replace('|', "\\|").split_whitespace().collect::<Vec<_>>().join(" ")
+    words
+        .replace('|', "\\|")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }

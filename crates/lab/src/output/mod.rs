@@ -25,30 +25,55 @@ const PIECES_FILE: &str = "pieces.txt";
 /// # Errors
 /// A file cannot be written, or a plot drawn.
 pub fn write(reports: &[Report], directory: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(directory).map_err(Error::system(format!("create {}", directory.display())))?;
+    std::fs::create_dir_all(directory)
+        .map_err(Error::system(format!("create {}", directory.display())))?;
     let put = |name: &str, content: &str| {
         let path = directory.join(name);
         std::fs::write(&path, content).map_err(Error::system(format!("write {}", path.display())))
     };
     let mut plots = Vec::new();
     for report in reports {
-        let json = serde_json::to_string_pretty(report).map_err(|error| Error::other(error.to_string()))?;
+        let json = serde_json::to_string_pretty(report)
+            .map_err(|error| Error::other(error.to_string()))?;
         put(&format!("{}.json", report.experiment), &(json + "\n"))?;
-        let of_report = report.tables.iter().map(plot::of).collect::<Result<Vec<_>, Error>>()?;
+        let of_report = report
+            .tables
+            .iter()
+            .map(plot::of)
+            .collect::<Result<Vec<_>, Error>>()?;
         for plot in of_report.iter().flatten() {
-            put(&format!("{}-{}.svg", report.experiment, plot.name), &plot.svg)?;
+            put(
+                &format!("{}-{}.svg", report.experiment, plot.name),
+                &plot.svg,
+            )?;
         }
         plots.push(of_report);
     }
     let pieces = std::fs::read_to_string(directory.join(PIECES_FILE)).ok();
-    let in_summary = pieces.as_ref().map(|pieces| format!("\n## {}\n\n```text\n{pieces}```\n", html::PIECES_HEADING));
-    put("summary.md", &format!("# millibox: the lab\n\n{}{}", markdown(reports), in_summary.unwrap_or_default()))?;
-    put("index.html", &html::page(reports, &plots, pieces.as_deref()))
+    let in_summary = pieces
+        .as_ref()
+        .map(|pieces| format!("\n## {}\n\n```text\n{pieces}```\n", html::PIECES_HEADING));
+    put(
+        "summary.md",
+        &format!(
+            "# millibox: the lab\n\n{}{}",
+            markdown(reports),
+            in_summary.unwrap_or_default()
+        ),
+    )?;
+    put(
+        "index.html",
+        &html::page(reports, &plots, pieces.as_deref()),
+    )
 }
 
 /// All reports as Markdown, each under a heading of level two.
 pub fn markdown(reports: &[Report]) -> String {
-    reports.iter().map(markdown::report).collect::<Vec<_>>().join("\n")
+    reports
+        .iter()
+        .map(markdown::report)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn claim_words(claim: &Claim) -> &'static str {
@@ -68,12 +93,27 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let shown = || {
             write(&[], directory.path()).expect("written");
-            ["summary.md", "index.html"].map(|name| std::fs::read_to_string(directory.path().join(name)).expect("read"))
+            ["summary.md", "index.html"]
+                .map(|name| std::fs::read_to_string(directory.path().join(name)).expect("read"))
         };
-        assert!(shown().iter().all(|text| !text.contains(html::PIECES_HEADING)));
-        std::fs::write(directory.path().join(PIECES_FILE), "test wire/encode ... 5 < 6\n").expect("a file");
+        assert!(
+            shown()
+                .iter()
+                .all(|text| !text.contains(html::PIECES_HEADING))
+        );
+        std::fs::write(
+            directory.path().join(PIECES_FILE),
+            "test wire/encode ... 5 < 6\n",
+        )
+        .expect("a file");
         let [summary, page] = shown();
-        assert!(summary.contains("\n```text\ntest wire/encode ... 5 < 6\n```\n"), "{summary}");
-        assert!(page.contains("<pre>test wire/encode ... 5 &lt; 6\n</pre>"), "{page}");
+        assert!(
+            summary.contains("\n```text\ntest wire/encode ... 5 < 6\n```\n"),
+            "{summary}"
+        );
+        assert!(
+            page.contains("<pre>test wire/encode ... 5 &lt; 6\n</pre>"),
+            "{page}"
+        );
     }
 }

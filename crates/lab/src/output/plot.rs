@@ -56,25 +56,45 @@ pub fn of(table: &Table) -> Result<Vec<Plot>, Error> {
     if table.figure == PlotKind::Ratios {
         let bars = table.metrics.len() * table.variants.len().saturating_sub(1);
         let height = 90 + 16 * bars as u32 + 10 * table.metrics.len() as u32;
-        let caption = format!("{}: ratios of medians to {}", table.title, table.variants[0].name);
-        let svg = draw(height, |area| ratios(area, table, &caption)).map_err(draw_error(&caption))?;
-        return Ok(vec![Plot { name: slug(&table.id), caption, svg }]);
+        let caption = format!(
+            "{}: ratios of medians to {}",
+            table.title, table.variants[0].name
+        );
+        let svg =
+            draw(height, |area| ratios(area, table, &caption)).map_err(draw_error(&caption))?;
+        return Ok(vec![Plot {
+            name: slug(&table.id),
+            caption,
+            svg,
+        }]);
     }
     table
         .metrics
         .iter()
         .enumerate()
-        .filter(|(at, _)| table.variants.iter().any(|variant| variant.figures[*at].max > 0.0))
+        .filter(|(at, _)| {
+            table
+                .variants
+                .iter()
+                .any(|variant| variant.figures[*at].max > 0.0)
+        })
         .map(|(at, metric)| {
             let caption = format!("{}: {}", table.title, metric.name);
             let svg = match &table.figure {
-                PlotKind::Lines { x, logarithmic } => {
-                    draw(380, |area| lines(area, table, at, &caption, x, *logarithmic)).map_err(draw_error(&caption))?
-                }
-                _ => draw(80 + 34 * table.variants.len() as u32, |area| boxes(area, table, at, &caption))
-                    .map_err(draw_error(&caption))?,
+                PlotKind::Lines { x, logarithmic } => draw(380, |area| {
+                    lines(area, table, at, &caption, x, *logarithmic)
+                })
+                .map_err(draw_error(&caption))?,
+                _ => draw(80 + 34 * table.variants.len() as u32, |area| {
+                    boxes(area, table, at, &caption)
+                })
+                .map_err(draw_error(&caption))?,
             };
-            Ok(Plot { name: slug(&format!("{} {}", table.id, metric.name)), caption, svg })
+            Ok(Plot {
+                name: slug(&format!("{} {}", table.id, metric.name)),
+                caption,
+                svg,
+            })
         })
         .collect()
 }
@@ -84,7 +104,10 @@ fn draw_error(caption: &str) -> impl FnOnce(Box<dyn std::error::Error>) -> Error
     move |error| Error::other(format!("cannot draw {caption}: {error}"))
 }
 
-fn draw(height: u32, how: impl FnOnce(&Area) -> DrawResult) -> Result<String, Box<dyn std::error::Error>> {
+fn draw(
+    height: u32,
+    how: impl FnOnce(&Area) -> DrawResult,
+) -> Result<String, Box<dyn std::error::Error>> {
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, (WIDTH_PIXELS, height)).into_drawing_area();
@@ -99,10 +122,19 @@ fn draw(height: u32, how: impl FnOnce(&Area) -> DrawResult) -> Result<String, Bo
 fn whiskers(figures: &Summary) -> (f64, f64) {
     let reach = 1.5 * (figures.q3 - figures.q1);
     if figures.samples.is_empty() {
-        return ((figures.q1 - reach).max(figures.min), (figures.q3 + reach).min(figures.max));
+        return (
+            (figures.q1 - reach).max(figures.min),
+            (figures.q3 + reach).min(figures.max),
+        );
     }
-    let within = figures.samples.iter().copied().filter(|&at| (figures.q1 - reach..=figures.q3 + reach).contains(&at));
-    within.fold((figures.q1, figures.q3), |(low, high), at| (low.min(at), high.max(at)))
+    let within = figures
+        .samples
+        .iter()
+        .copied()
+        .filter(|&at| (figures.q1 - reach..=figures.q3 + reach).contains(&at));
+    within.fold((figures.q1, figures.q3), |(low, high), at| {
+        (low.min(at), high.max(at))
+    })
 }
 
 /// A linear or a logarithmic axis, so that drawing code handles both alike.
@@ -113,7 +145,11 @@ enum Axis {
 
 impl Axis {
     fn new(range: Range<f64>, logarithmic: bool) -> Axis {
-        if logarithmic { Axis::Logarithmic(range.log_scale().into()) } else { Axis::Linear(range.into()) }
+        if logarithmic {
+            Axis::Logarithmic(range.log_scale().into())
+        } else {
+            Axis::Linear(range.into())
+        }
     }
 }
 
@@ -153,7 +189,9 @@ impl ValueFormatter<f64> for Axis {
 fn axis(values: impl Iterator<Item = f64>) -> Axis {
     let (low, high) = values
         .filter(|value| value.is_finite())
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
     if !low.is_finite() {
         return Axis::new(0.0..1.0, false);
     }
@@ -166,7 +204,13 @@ fn axis(values: impl Iterator<Item = f64>) -> Axis {
 
 /// The width of the names at the left, in pixels.
 fn room_for<'n>(names: impl Iterator<Item = &'n str>) -> u32 {
-    (names.map(|name| name.chars().count() as u32).max().unwrap_or(0) * 7 + 16).clamp(60, 330)
+    (names
+        .map(|name| name.chars().count() as u32)
+        .max()
+        .unwrap_or(0)
+        * 7
+        + 16)
+        .clamp(60, 330)
 }
 
 /// The number of labels that plotters puts on an axis by default.
@@ -182,8 +226,19 @@ fn chart_of_rows<'a, 'b>(
     axis: Axis,
     rows: f64,
 ) -> Result<Chart<'a, 'b>, Box<dyn std::error::Error>> {
-    let mut chart = chart(area, caption, room_for(names), axis, Axis::new(0.0..rows, false))?;
-    mesh(&mut chart).disable_y_mesh().y_labels(0).x_labels(labels).x_desc(unit).draw()?;
+    let mut chart = chart(
+        area,
+        caption,
+        room_for(names),
+        axis,
+        Axis::new(0.0..rows, false),
+    )?;
+    mesh(&mut chart)
+        .disable_y_mesh()
+        .y_labels(0)
+        .x_labels(labels)
+        .x_desc(unit)
+        .draw()?;
     Ok(chart)
 }
 
@@ -195,7 +250,11 @@ fn chart<'a, 'b>(
     y: Axis,
 ) -> Result<Chart<'a, 'b>, Box<dyn std::error::Error>> {
     let mut chart = ChartBuilder::on(area);
-    chart.caption(caption, ("sans-serif", 17)).margin(8).x_label_area_size(38).y_label_area_size(left);
+    chart
+        .caption(caption, ("sans-serif", 17))
+        .margin(8)
+        .x_label_area_size(38)
+        .y_label_area_size(left);
     Ok(chart.build_cartesian_2d(x, y)?)
 }
 
@@ -215,9 +274,17 @@ fn boxes(area: &Area, table: &Table, metric: usize, caption: &str) -> DrawResult
     let far = |figures: &Summary| {
         let (low, high) = whiskers(figures);
         // The axis ends at the 99th percentile, as a single far outlier would flatten the boxes.
-        [shown.scale(low.min(figures.min)), shown.scale(high.max(figures.p99))]
+        [
+            shown.scale(low.min(figures.min)),
+            shown.scale(high.max(figures.p99)),
+        ]
     };
-    let axis = axis(table.variants.iter().flat_map(|variant| far(&variant.figures[metric])));
+    let axis = axis(
+        table
+            .variants
+            .iter()
+            .flat_map(|variant| far(&variant.figures[metric])),
+    );
     let range = axis.range();
     let count = table.variants.len() as f64;
     let names = table.variants.iter().map(|variant| variant.name.as_str());
@@ -240,14 +307,34 @@ fn boxes(area: &Area, table: &Table, metric: usize, caption: &str) -> DrawResult
         let corners = [(at(figures.q1), y - 0.28), (at(figures.q3), y + 0.28)];
         chart.draw_series([Rectangle::new(corners, colour.mix(0.25).filled())])?;
         chart.draw_series([Rectangle::new(corners, colour.stroke_width(1))])?;
-        chart.draw_series([bar(at(figures.median), y - 0.28, at(figures.median), y + 0.28, 3)])?;
-        let outside: Vec<f64> = figures.samples.iter().copied().filter(|value| *value < low || *value > high).collect();
+        chart.draw_series([bar(
+            at(figures.median),
+            y - 0.28,
+            at(figures.median),
+            y + 0.28,
+            3,
+        )])?;
+        let outside: Vec<f64> = figures
+            .samples
+            .iter()
+            .copied()
+            .filter(|value| *value < low || *value > high)
+            .collect();
         let step = outside.len().div_ceil(MAX_OUTLIER_POINTS).max(1);
-        let points = outside.iter().step_by(step).map(|value| shown.scale(*value));
+        let points = outside
+            .iter()
+            .step_by(step)
+            .map(|value| shown.scale(*value));
         chart.draw_series(
-            points.filter(|x| range.contains(x)).map(|x| Circle::new((x, y), 2, colour.mix(0.35).filled())),
+            points
+                .filter(|x| range.contains(x))
+                .map(|x| Circle::new((x, y), 2, colour.mix(0.35).filled())),
         )?;
-        name(area, &chart.plotting_area().map_coordinate(&(range.start, y)), &variant.name)?;
+        name(
+            area,
+            &chart.plotting_area().map_coordinate(&(range.start, y)),
+            &variant.name,
+        )?;
     }
     Ok(())
 }
@@ -255,14 +342,25 @@ fn boxes(area: &Area, table: &Table, metric: usize, caption: &str) -> DrawResult
 /// Writes a name to the left of a point.
 fn name(area: &Area, &(x, y): &(i32, i32), name: &str) -> DrawResult {
     use plotters::style::text_anchor::{HPos, Pos, VPos};
-    let style = ("sans-serif", 13).into_text_style(area).pos(Pos::new(HPos::Right, VPos::Center));
+    let style = ("sans-serif", 13)
+        .into_text_style(area)
+        .pos(Pos::new(HPos::Right, VPos::Center));
     area.draw_text(name, &style, (x - 8, y))?;
     Ok(())
 }
 
-fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, logarithmic: bool) -> DrawResult {
+fn lines(
+    area: &Area,
+    table: &Table,
+    metric: usize,
+    caption: &str,
+    x: &str,
+    logarithmic: bool,
+) -> DrawResult {
     let xs = || table.variants.iter().filter_map(|variant| variant.x);
-    let (low, high) = xs().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+    let (low, high) = xs().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| {
+        (low.min(x), high.max(x))
+    });
     if !low.is_finite() {
         return Ok(());
     }
@@ -271,8 +369,9 @@ fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, loga
         let figures = &variant.figures[metric];
         [shown.scale(figures.q1), shown.scale(figures.q3)]
     });
-    let (least, most) =
-        ends.fold((f64::INFINITY, 0.0), |(least, most), end| (f64::min(least, end), f64::max(most, end)));
+    let (least, most) = ends.fold((f64::INFINITY, 0.0), |(least, most), end| {
+        (f64::min(least, end), f64::max(most, end))
+    });
     // From 0, so that growth is not exaggerated, unless the values lie too far apart for that.
     let y_axis = if least > 0.0 && most / least > 3.0 * LOG_AXIS_RATIO {
         Axis::new(least / 2.0..most * 4.0, true)
@@ -302,7 +401,11 @@ fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, loga
             .filter(|variant| variant.series.as_deref().unwrap_or_default() == *series)
             .filter_map(|variant| Some((variant.x?, &variant.figures[metric])))
             .collect();
-        let medians = || of_it.iter().map(|(x, figures)| (*x, shown.scale(figures.median)));
+        let medians = || {
+            of_it
+                .iter()
+                .map(|(x, figures)| (*x, shown.scale(figures.median)))
+        };
         chart.draw_series(of_it.iter().map(|(x, figures)| {
             let ends = vec![(*x, shown.scale(figures.q1)), (*x, shown.scale(figures.q3))];
             PathElement::new(ends, colour.mix(0.5).stroke_width(1))
@@ -310,7 +413,9 @@ fn lines(area: &Area, table: &Table, metric: usize, caption: &str, x: &str, loga
         chart
             .draw_series(LineSeries::new(medians(), colour.stroke_width(2)))?
             .label(*series)
-            .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 18, y)], colour.stroke_width(2)));
+            .legend(move |(x, y)| {
+                PathElement::new(vec![(x, y), (x + 18, y)], colour.stroke_width(2))
+            });
         chart.draw_series(medians().map(|at| Circle::new(at, 3, colour.filled())))?;
     }
     chart
@@ -333,7 +438,14 @@ fn tick(value: f64) -> String {
     // Steps are short numbers; rounding removes the error of their sums.
     let rounded = format!("{:.4}", value / divisor);
     let short = rounded.trim_end_matches('0').trim_end_matches('.');
-    format!("{}{suffix}", if short.is_empty() || short == "-0" { "0" } else { short })
+    format!(
+        "{}{suffix}",
+        if short.is_empty() || short == "-0" {
+            "0"
+        } else {
+            short
+        }
+    )
 }
 
 fn ratios(area: &Area, table: &Table, caption: &str) -> DrawResult {
@@ -351,30 +463,49 @@ fn ratios(area: &Area, table: &Table, caption: &str) -> DrawResult {
     let names = table.metrics.iter().map(|metric| metric.name.as_str());
     let unit = format!("times {}", table.variants[0].name);
     let mut chart = chart_of_rows(area, caption, names, &unit, MAX_AXIS_LABELS, axis, rows)?;
-    chart.draw_series([PathElement::new(vec![(1.0, 0.0), (1.0, rows)], BLACK.mix(0.5).stroke_width(1))])?;
+    chart.draw_series([PathElement::new(
+        vec![(1.0, 0.0), (1.0, rows)],
+        BLACK.mix(0.5).stroke_width(1),
+    )])?;
     let thick = 0.8 / others.len().max(1) as f64;
     for (index, variant) in others.iter().enumerate() {
         let colour = COLOURS[index % COLOURS.len()];
         let at = |ratio: f64| ratio.clamp(range.start, range.end);
-        let bars = variant.figures.iter().enumerate().filter_map(|(metric, figures)| {
-            let y = rows - metric as f64 - 0.1 - thick * (index as f64 + 1.0);
-            Some((y, figures.ratio?))
-        });
+        let bars = variant
+            .figures
+            .iter()
+            .enumerate()
+            .filter_map(|(metric, figures)| {
+                let y = rows - metric as f64 - 0.1 - thick * (index as f64 + 1.0);
+                Some((y, figures.ratio?))
+            });
         let bars: Vec<(f64, statistics::Interval)> = bars.collect();
         chart
             .draw_series(bars.iter().map(|(y, ratio)| {
-                Rectangle::new([(at(1.0), *y), (at(ratio.value), y + thick * 0.9)], colour.mix(0.6).filled())
+                Rectangle::new(
+                    [(at(1.0), *y), (at(ratio.value), y + thick * 0.9)],
+                    colour.mix(0.6).filled(),
+                )
             }))?
             .label(variant.name.clone())
-            .legend(move |(x, y)| Rectangle::new([(x, y - 4), (x + 18, y + 4)], colour.mix(0.6).filled()));
+            .legend(move |(x, y)| {
+                Rectangle::new([(x, y - 4), (x + 18, y + 4)], colour.mix(0.6).filled())
+            });
         chart.draw_series(bars.iter().map(|(y, ratio)| {
             let middle = y + thick * 0.45;
-            PathElement::new(vec![(at(ratio.low), middle), (at(ratio.high), middle)], BLACK.stroke_width(1))
+            PathElement::new(
+                vec![(at(ratio.low), middle), (at(ratio.high), middle)],
+                BLACK.stroke_width(1),
+            )
         }))?;
     }
     for (metric, known) in table.metrics.iter().enumerate() {
         let y = rows - metric as f64 - 0.5;
-        name(area, &chart.plotting_area().map_coordinate(&(range.start, y)), &known.name)?;
+        name(
+            area,
+            &chart.plotting_area().map_coordinate(&(range.start, y)),
+            &known.name,
+        )?;
     }
     chart
         .configure_series_labels()

@@ -16,7 +16,11 @@ pub struct TextTable {
 /// The text tables of a table: its figures and its t-tests.
 pub fn of(report: &Report, table: &Table) -> Vec<TextTable> {
     let mut all = of_figures(table);
-    let tests: Vec<&WelchTest> = report.tests.iter().filter(|test| test.table == table.id).collect();
+    let tests: Vec<&WelchTest> = report
+        .tests
+        .iter()
+        .filter(|test| test.table == table.id)
+        .collect();
     if !tests.is_empty() {
         all.push(of_tests(table, &tests));
     }
@@ -29,27 +33,49 @@ fn of_figures(table: &Table) -> Vec<TextTable> {
         return vec![by_metric(table)];
     }
     if let PlotKind::Lines { x, .. } = &table.figure
-        && table.variants.iter().flat_map(|variant| &variant.figures).all(|figures| figures.n == 1)
+        && table
+            .variants
+            .iter()
+            .flat_map(|variant| &variant.figures)
+            .all(|figures| figures.n == 1)
     {
-        return (0..table.metrics.len()).map(|metric| by_x(table, metric, x)).collect();
+        return (0..table.metrics.len())
+            .map(|metric| by_x(table, metric, x))
+            .collect();
     }
-    (0..table.metrics.len()).map(|metric| by_variant(table, metric)).collect()
+    (0..table.metrics.len())
+        .map(|metric| by_variant(table, metric))
+        .collect()
 }
 
 /// The unit in which one metric is displayed.
 pub fn display_unit(table: &Table, metric: usize) -> DisplayUnit {
-    let medians = table.variants.iter().map(|variant| variant.figures[metric].median);
-    DisplayUnit::for_values(table.metrics[metric].unit, medians.fold(f64::INFINITY, f64::min))
+    let medians = table
+        .variants
+        .iter()
+        .map(|variant| variant.figures[metric].median);
+    DisplayUnit::for_values(
+        table.metrics[metric].unit,
+        medians.fold(f64::INFINITY, f64::min),
+    )
 }
 
 fn by_variant(table: &Table, metric: usize) -> TextTable {
     let shown = display_unit(table, metric);
-    let of_tails = table.variants.iter().any(|variant| variant.figures[metric].n >= 1000);
-    let mut columns: Vec<String> = ["", "n", "median", "mean", "deviation", "p99"].map(str::to_owned).into();
+    let of_tails = table
+        .variants
+        .iter()
+        .any(|variant| variant.figures[metric].n >= 1000);
+    let mut columns: Vec<String> = ["", "n", "median", "mean", "deviation", "p99"]
+        .map(str::to_owned)
+        .into();
     if of_tails {
         columns.push("p99.9".to_owned());
     }
-    let compared = table.variants.iter().any(|variant| variant.figures[metric].ratio.is_some());
+    let compared = table
+        .variants
+        .iter()
+        .any(|variant| variant.figures[metric].ratio.is_some());
     if compared {
         let centre = match table.metrics[metric].centre {
             crate::statistics::Centre::Median => "medians",
@@ -64,7 +90,10 @@ fn by_variant(table: &Table, metric: usize) -> TextTable {
         .map(|(index, variant)| {
             let figures = &variant.figures[metric];
             let mut row = vec![variant.name.clone(), figures.n.to_string()];
-            row.extend([figures.median, figures.mean, figures.deviation, figures.p99].map(|value| shown.number(value)));
+            row.extend(
+                [figures.median, figures.mean, figures.deviation, figures.p99]
+                    .map(|value| shown.number(value)),
+            );
             if of_tails {
                 row.push(shown.number(figures.p999));
             }
@@ -77,7 +106,11 @@ fn by_variant(table: &Table, metric: usize) -> TextTable {
             row
         })
         .collect();
-    TextTable { heading: shown.heading(&table.metrics[metric].name), columns, rows }
+    TextTable {
+        heading: shown.heading(&table.metrics[metric].name),
+        columns,
+        rows,
+    }
 }
 
 /// A ratio to the variant of this name. If its interval contains 1, the text says so, lest it be read
@@ -99,14 +132,24 @@ fn of_tests(table: &Table, tests: &[&WelchTest]) -> TextTable {
         let [base, other] = &test.variants;
         let welch = &test.welch;
         let difference = welch.difference;
-        let metric = table.metrics.iter().position(|metric| metric.name == test.metric);
-        let shown = metric.map_or(DisplayUnit::for_values(Unit::Count, 1.0), |metric| display_unit(table, metric));
+        let metric = table
+            .metrics
+            .iter()
+            .position(|metric| metric.name == test.metric);
+        let shown = metric.map_or(DisplayUnit::for_values(Unit::Count, 1.0), |metric| {
+            display_unit(table, metric)
+        });
         let of_base = |value: f64| match table.figures(base, &test.metric) {
             Some(figures) => number(100.0 * value / figures.mean),
             None => String::new(),
         };
         let interval = |words: &dyn Fn(f64) -> String| {
-            format!("{} [{}, {}]", words(difference.value), words(difference.low), words(difference.high))
+            format!(
+                "{} [{}, {}]",
+                words(difference.value),
+                words(difference.low),
+                words(difference.high)
+            )
         };
         vec![
             format!("{}: {other} less {base}", test.metric),
@@ -114,11 +157,28 @@ fn of_tests(table: &Table, tests: &[&WelchTest]) -> TextTable {
             interval(&of_base),
             number(welch.t),
             number(welch.degrees),
-            if welch.p < 1e-4 { "< 0.0001".to_owned() } else { format!("{:.4}", welch.p) },
-            if welch.p < 0.05 { "the means differ" } else { "no difference seen" }.to_owned(),
+            if welch.p < 1e-4 {
+                "< 0.0001".to_owned()
+            } else {
+                format!("{:.4}", welch.p)
+            },
+            if welch.p < 0.05 {
+                "the means differ"
+            } else {
+                "no difference seen"
+            }
+            .to_owned(),
         ]
     };
-    let columns = ["", "difference of means [95 %]", "the same in %", "t", "degrees of freedom", "p", ""];
+    let columns = [
+        "",
+        "difference of means [95 %]",
+        "the same in %",
+        "t",
+        "degrees of freedom",
+        "p",
+        "",
+    ];
     TextTable {
         heading: "Welch's t-test".to_owned(),
         columns: columns.map(str::to_owned).into(),
@@ -140,8 +200,13 @@ fn by_x(table: &Table, metric: usize, x: &str) -> TextTable {
     }
     xs.sort_unstable_by(f64::total_cmp);
     let at = |line: &str, x: f64| {
-        let mut of_line = table.variants.iter().filter(|variant| variant.series.as_deref().unwrap_or_default() == line);
-        of_line.find(|variant| variant.x == Some(x)).map(|variant| shown.number(variant.figures[metric].median))
+        let mut of_line = table
+            .variants
+            .iter()
+            .filter(|variant| variant.series.as_deref().unwrap_or_default() == line);
+        of_line
+            .find(|variant| variant.x == Some(x))
+            .map(|variant| shown.number(variant.figures[metric].median))
     };
     let row = |x: &f64| {
         let cells = lines.iter().map(|line| at(line, *x).unwrap_or_default());
@@ -149,7 +214,10 @@ fn by_x(table: &Table, metric: usize, x: &str) -> TextTable {
     };
     TextTable {
         heading: shown.heading(&table.metrics[metric].name),
-        columns: std::iter::once(x).chain(lines.iter().copied()).map(str::to_owned).collect(),
+        columns: std::iter::once(x)
+            .chain(lines.iter().copied())
+            .map(str::to_owned)
+            .collect(),
         rows: xs.iter().map(row).collect(),
     }
 }
@@ -170,13 +238,22 @@ fn by_metric(table: &Table) -> TextTable {
                 let figures = &variant.figures[metric];
                 row.push(shown.number(figures.median));
                 if index > 0 {
-                    row.push(figures.ratio.map(|ratio| against(ratio, None)).unwrap_or_default());
+                    row.push(
+                        figures
+                            .ratio
+                            .map(|ratio| against(ratio, None))
+                            .unwrap_or_default(),
+                    );
                 }
             }
             row
         })
         .collect();
-    TextTable { heading: "medians".to_owned(), columns, rows }
+    TextTable {
+        heading: "medians".to_owned(),
+        columns,
+        rows,
+    }
 }
 
 #[cfg(test)]
@@ -191,24 +268,47 @@ mod tests {
             // The same noise in each, in another order.
             let noise = |at: u32| f64::from((at * if by == 1.0 { 7 } else { 11 }) % 30) / 10.0;
             let values = (0..30).map(|at| (1000.0 + noise(at)) * by).collect();
-            Samples { name: name.to_owned(), values: vec![values], ..Samples::default() }
+            Samples {
+                name: name.to_owned(),
+                values: vec![values],
+                ..Samples::default()
+            }
         };
         let samples = [of("bare", 1.0), of("alike", 1.0001), of("dearer", 1.5)];
-        let table = Table::new("t", "T", vec![Metric::new("real time", Unit::Nanoseconds)], &samples, 1, 1);
+        let table = Table::new(
+            "t",
+            "T",
+            vec![Metric::new("real time", Unit::Nanoseconds)],
+            &samples,
+            1,
+            1,
+        );
         let lab = Lab::new(Options::quiet()).expect("a lab");
         let mut report = Report::new(&experiments::ALL[0], &lab);
-        report.add_test(&table, "real time", ["bare", "alike"]).expect("a test");
-        report.add_test(&table, "real time", ["bare", "dearer"]).expect("a test");
+        report
+            .add_test(&table, "real time", ["bare", "alike"])
+            .expect("a test");
+        report
+            .add_test(&table, "real time", ["bare", "dearer"])
+            .expect("a test");
         for figure in [PlotKind::Boxes, PlotKind::Ratios] {
             let words = format!("{:?}", of_figures(&table.clone().plotted_as(figure)));
             assert_eq!(words.matches("no difference seen").count(), 1, "{words}");
         }
         let all = super::of(&report, &table);
-        let [figures, tests] = &all[..] else { panic!("{all:?}") };
-        assert!(figures.rows[1][6].ends_with("no difference seen"), "{figures:?}");
+        let [figures, tests] = &all[..] else {
+            panic!("{all:?}")
+        };
+        assert!(
+            figures.rows[1][6].ends_with("no difference seen"),
+            "{figures:?}"
+        );
         assert!(figures.rows[2][6].starts_with("1.5"), "{figures:?}");
         assert_eq!(tests.rows[0][0], "real time: alike less bare");
-        assert!(tests.rows[0][1].starts_with("0.10") && tests.rows[0][1].ends_with("ns"), "{tests:?}");
+        assert!(
+            tests.rows[0][1].starts_with("0.10") && tests.rows[0][1].ends_with("ns"),
+            "{tests:?}"
+        );
         assert!(tests.rows[0][2].starts_with("0.010"), "{tests:?}");
         assert_eq!(tests.rows[0][6], "no difference seen");
         assert!(tests.rows[1][1].starts_with("500.7 ["), "{tests:?}");

@@ -15,13 +15,21 @@ impl DisplayUnit {
     pub fn for_values(unit: Unit, typical: f64) -> DisplayUnit {
         let steps: &[(f64, &str)] = match unit {
             Unit::Nanoseconds => &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")],
-            Unit::Bytes => &[(1073741824.0, "GiB"), (1048576.0, "MiB"), (1024.0, "KiB"), (1.0, "bytes")],
+            Unit::Bytes => &[
+                (1073741824.0, "GiB"),
+                (1048576.0, "MiB"),
+                (1024.0, "KiB"),
+                (1.0, "bytes"),
+            ],
             Unit::Cycles => &[(1.0, "cycles")],
             Unit::PerSecond => &[(1.0, "per second")],
             Unit::Count => &[(1.0, "")],
         };
         // 1500 us, not 1.5 ms, as neighbouring numbers are then easier to compare.
-        let fits = steps.iter().find(|(divisor, _)| typical.abs() >= divisor * 2.0).or(steps.last());
+        let fits = steps
+            .iter()
+            .find(|(divisor, _)| typical.abs() >= divisor * 2.0)
+            .or(steps.last());
         let &(divisor, unit) = fits.unwrap_or(&(1.0, ""));
         DisplayUnit { divisor, unit }
     }
@@ -38,7 +46,11 @@ impl DisplayUnit {
 
     /// `name, unit`.
     pub fn heading(self, name: &str) -> String {
-        if self.unit.is_empty() { name.to_owned() } else { format!("{name}, {}", self.unit) }
+        if self.unit.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name}, {}", self.unit)
+        }
     }
 }
 
@@ -83,8 +95,14 @@ mod tests {
         assert_eq!(of(1_500_000.0, 1_500_000.0), "1500 us");
         assert_eq!(of(25_000_000.0, 2_100_000.0), "2.100 ms");
         assert_eq!(of(0.0, 0.0), "0 ns");
-        assert_eq!(DisplayUnit::for_values(Unit::Bytes, 5e6).number(5e6), "4.768");
+        assert_eq!(
+            DisplayUnit::for_values(Unit::Bytes, 5e6).number(5e6),
+            "4.768"
+        );
         assert_eq!(number(f64::NAN), "-");
-        assert_eq!(slug("CPU time, 2 slots (pinned)"), "cpu-time-2-slots-pinned");
+        assert_eq!(
+            slug("CPU time, 2 slots (pinned)"),
+            "cpu-time-2-slots-pinned"
+        );
     }
 }

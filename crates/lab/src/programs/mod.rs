@@ -37,11 +37,16 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     if arguments.next()? != PROGRAM_ARGUMENT {
         return None;
     }
-    let arguments: Vec<String> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<String> = arguments
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
     Some(match run(&arguments) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("millibox-lab {PROGRAM_ARGUMENT} {}: {error}", arguments.join(" "));
+            eprintln!(
+                "millibox-lab {PROGRAM_ARGUMENT} {}: {error}",
+                arguments.join(" ")
+            );
             // No program of the lab exits with this code itself.
             ExitCode::from(99)
         }
@@ -57,7 +62,11 @@ fn run(arguments: &[String]) -> Result<u8, ProgramError> {
         ["calls", repetitions] => calls::print(repetitions.parse()?),
         ["table", milliseconds, directory, ref rows @ ..] => {
             let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
-            table::print(&rows, Duration::from_millis(milliseconds.parse()?), Path::new(directory))
+            table::print(
+                &rows,
+                Duration::from_millis(milliseconds.parse()?),
+                Path::new(directory),
+            )
         }
         ["place", ref arguments @ ..] => {
             let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
@@ -78,12 +87,17 @@ fn run(arguments: &[String]) -> Result<u8, ProgramError> {
 pub fn executable() -> std::io::Result<PathBuf> {
     const NAME: &str = "millibox-lab";
     let own = std::env::current_exe()?;
-    let beside = [own.parent(), own.parent().and_then(Path::parent)].into_iter().flatten();
+    let beside = [own.parent(), own.parent().and_then(Path::parent)]
+        .into_iter()
+        .flatten();
     let mut places = std::iter::once(own.clone())
         .filter(|own| own.file_name().is_some_and(|name| name == NAME))
         .chain(beside.map(|directory| directory.join(NAME)));
     places.find(|path| path.is_file()).ok_or_else(|| {
-        let why = format!("the command {NAME} is not beside {}; build it first", own.display());
+        let why = format!(
+            "the command {NAME} is not beside {}; build it first",
+            own.display()
+        );
         std::io::Error::new(std::io::ErrorKind::NotFound, why)
     })
 }

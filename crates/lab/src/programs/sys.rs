@@ -13,7 +13,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Turns a C library's return value into a result.
 fn checked(answer: libc::c_long) -> io::Result<libc::c_long> {
-    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+    if answer < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(answer)
+    }
 }
 
 /// Reads the machine's finest clock: the time stamp counter, in cycles of its constant rate, or
@@ -40,7 +44,11 @@ pub fn ticks() -> u64 {
 }
 
 /// The unit of [`ticks`].
-pub const TICKS: &str = if cfg!(target_arch = "x86_64") { "cycles" } else { "ns" };
+pub const TICKS: &str = if cfg!(target_arch = "x86_64") {
+    "cycles"
+} else {
+    "ns"
+};
 
 /// open(2) for writing; returns the descriptor, or -1.
 #[inline]
@@ -108,9 +116,15 @@ pub fn wait(pid: i32) -> io::Result<Waited> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
             Ok(pid) => {
-                let micros = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+                let micros =
+                    |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
                 let (user_us, system_us) = (micros(usage.ru_utime), micros(usage.ru_stime));
-                return Ok(Waited { pid: pid as i32, status, user_us, system_us });
+                return Ok(Waited {
+                    pid: pid as i32,
+                    status,
+                    user_us,
+                    system_us,
+                });
             }
         }
     }
@@ -137,10 +151,20 @@ pub fn attach_with_listener(program: &millibox_seccomp::Program) -> io::Result<O
 fn seccomp(program: &millibox_seccomp::Program, flags: libc::c_ulong) -> io::Result<libc::c_long> {
     rustix::thread::set_no_new_privs(true)?;
     let mut bytes = program.as_bytes();
-    let program = libc::sock_fprog { len: program.len() as u16, filter: bytes.as_mut_ptr().cast() };
+    let program = libc::sock_fprog {
+        len: program.len() as u16,
+        filter: bytes.as_mut_ptr().cast(),
+    };
     // SAFETY: length and bytes are those of a whole program, which the kernel copies (it asks for
     // no alignment).
-    checked(unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &program) })
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            flags,
+            &program,
+        )
+    })
 }
 
 /// Continues every call that a listener is notified of, and counts them. Returns when the listener's
@@ -155,7 +179,9 @@ pub fn continue_all(listener: &OwnedFd, answered: &AtomicU64) -> io::Result<()> 
         // kernel wants to find there.
         let mut asked: libc::seccomp_notif = unsafe { std::mem::zeroed() };
         // SAFETY: the structure is the kernel's own for this request, and outlives the call.
-        let received = checked(unsafe { libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_RECV as _, &mut asked) }.into());
+        let received = checked(
+            unsafe { libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_RECV as _, &mut asked) }.into(),
+        );
         match received {
             // The caller was killed meanwhile; or, since Linux 6.11, no process is left.
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
@@ -174,7 +200,9 @@ pub fn continue_all(listener: &OwnedFd, answered: &AtomicU64) -> io::Result<()> 
             flags: libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
         };
         // SAFETY: as above.
-        match checked(unsafe { libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_SEND as _, &answer) }.into()) {
+        match checked(
+            unsafe { libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_SEND as _, &answer) }.into(),
+        ) {
             Ok(_) => drop(answered.fetch_add(1, Relaxed)),
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {}
             Err(error) => return Err(error),
@@ -186,7 +214,13 @@ pub fn continue_all(listener: &OwnedFd, answered: &AtomicU64) -> io::Result<()> 
 fn hung_up(listener: &OwnedFd) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut ready = [PollFd::new(listener, PollFlags::empty())];
-    poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
+    poll(
+        &mut ready,
+        Some(&Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        }),
+    )?;
     Ok(ready[0].revents().contains(PollFlags::HUP))
 }
 
@@ -196,7 +230,13 @@ pub fn answer_on_the_same_cpu(listener: &OwnedFd) -> bool {
     /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`
     const SYNC_WAKE_UP: libc::c_ulong = 1;
     // SAFETY: the request takes a number, not a pointer.
-    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS as _, SYNC_WAKE_UP) == 0 }
+    unsafe {
+        libc::ioctl(
+            listener.as_raw_fd(),
+            libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS as _,
+            SYNC_WAKE_UP,
+        ) == 0
+    }
 }
 
 /// Makes the command's process request to be traced by its parent; it then stops at its exec.
@@ -222,7 +262,8 @@ pub fn trace_options(pid: i32) -> io::Result<()> {
         | libc::PTRACE_O_TRACECLONE
         | libc::PTRACE_O_TRACEEXEC;
     // SAFETY: the request takes a number, not a pointer.
-    checked(unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, pid, 0, options as libc::c_long) }).map(|_| ())
+    checked(unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, pid, 0, options as libc::c_long) })
+        .map(|_| ())
 }
 
 /// Continues a stopped child to its next system call, with a signal or without (0).
@@ -231,7 +272,8 @@ pub fn trace_options(pid: i32) -> io::Result<()> {
 /// The kernel's; `ESRCH` if the child was killed meanwhile.
 pub fn trace_on(pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: the request takes a number, not a pointer.
-    checked(unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid, 0, libc::c_long::from(signal)) }).map(|_| ())
+    checked(unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid, 0, libc::c_long::from(signal)) })
+        .map(|_| ())
 }
 
 /// The number of the system call that a child is about to make, or `None` at a call's end.
@@ -280,7 +322,10 @@ impl Mapping {
         // With a huge page, one fault would serve many pages. Not every kernel has them.
         // SAFETY: the range is this mapping.
         let _ = unsafe { madvise(address, length, Advice::LinuxNoHugepage) };
-        Ok(Mapping { address: address.cast(), length })
+        Ok(Mapping {
+            address: address.cast(),
+            length,
+        })
     }
 
     /// Writes a byte at an offset.

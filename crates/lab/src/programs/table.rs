@@ -23,16 +23,66 @@ pub struct Row {
 
 /// All rows.
 pub const ROWS: [Row; 10] = [
-    Row { name: "null", what: "null call (getppid)", batch: 1000, work: null },
-    Row { name: "stat", what: "stat /usr/bin/true", batch: 200, work: stat },
-    Row { name: "open-close", what: "open and close /usr/bin/true", batch: 200, work: open_close },
-    Row { name: "fork", what: "fork, exit, wait", batch: 1, work: fork },
-    Row { name: "exec", what: "spawn /usr/bin/true, wait", batch: 1, work: exec },
-    Row { name: "pipe", what: "round trip over two pipes", batch: 200, work: pipe },
-    Row { name: "socket", what: "round trip over a Unix socket", batch: 200, work: socket },
-    Row { name: "fault", what: "page fault (anonymous memory)", batch: 1024, work: fault },
-    Row { name: "create", what: "create an empty file (tmpfs)", batch: 100, work: create },
-    Row { name: "create-delete", what: "create, write 1 KiB, delete (tmpfs)", batch: 100, work: create_delete },
+    Row {
+        name: "null",
+        what: "null call (getppid)",
+        batch: 1000,
+        work: null,
+    },
+    Row {
+        name: "stat",
+        what: "stat /usr/bin/true",
+        batch: 200,
+        work: stat,
+    },
+    Row {
+        name: "open-close",
+        what: "open and close /usr/bin/true",
+        batch: 200,
+        work: open_close,
+    },
+    Row {
+        name: "fork",
+        what: "fork, exit, wait",
+        batch: 1,
+        work: fork,
+    },
+    Row {
+        name: "exec",
+        what: "spawn /usr/bin/true, wait",
+        batch: 1,
+        work: exec,
+    },
+    Row {
+        name: "pipe",
+        what: "round trip over two pipes",
+        batch: 200,
+        work: pipe,
+    },
+    Row {
+        name: "socket",
+        what: "round trip over a Unix socket",
+        batch: 200,
+        work: socket,
+    },
+    Row {
+        name: "fault",
+        what: "page fault (anonymous memory)",
+        batch: 1024,
+        work: fault,
+    },
+    Row {
+        name: "create",
+        what: "create an empty file (tmpfs)",
+        batch: 100,
+        work: create,
+    },
+    Row {
+        name: "create-delete",
+        what: "create, write 1 KiB, delete (tmpfs)",
+        batch: 100,
+        work: create_delete,
+    },
 ];
 
 /// Finds a row by name.
@@ -90,7 +140,11 @@ fn stat(times: u32) -> Result<(), ProgramError> {
 
 fn open_close(times: u32) -> Result<(), ProgramError> {
     for _ in 0..times {
-        drop(rustix::fs::open(PROGRAM, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?);
+        drop(rustix::fs::open(
+            PROGRAM,
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?);
     }
     Ok(())
 }
@@ -125,7 +179,12 @@ fn round_trips(
         // The child ends when the parent closes its end, or after all round trips.
         let mut byte = [0];
         for _ in 0..times {
-            if its.0.read_exact(&mut byte).and_then(|()| its.1.write_all(&byte)).is_err() {
+            if its
+                .0
+                .read_exact(&mut byte)
+                .and_then(|()| its.1.write_all(&byte))
+                .is_err()
+            {
                 sys::exit_child(1);
             }
         }
@@ -164,7 +223,9 @@ fn fault(times: u32) -> Result<(), ProgramError> {
 }
 
 fn create(times: u32) -> Result<(), ProgramError> {
-    let names: Vec<_> = (0..times).map(|index| format!("lab-{}-{index}", std::process::id())).collect();
+    let names: Vec<_> = (0..times)
+        .map(|index| format!("lab-{}-{index}", std::process::id()))
+        .collect();
     for name in &names {
         drop(std::fs::File::create_new(name)?);
     }

@@ -19,7 +19,9 @@ fn answer_to(query: u64) -> u64 {
 
 /// The input file of the batch solution: all queries.
 pub fn queries(count: u64) -> String {
-    (0..count).map(|index| format!("{}\n", query(index))).collect()
+    (0..count)
+        .map(|index| format!("{}\n", query(index)))
+        .collect()
 }
 
 /// Whether a solution's output is correct.

@@ -44,7 +44,10 @@ impl Observer {
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
-        Observer::NAMES.iter().find(|(_, observer)| *observer == self).map_or("nothing", |(name, _)| name)
+        Observer::NAMES
+            .iter()
+            .find(|(_, observer)| *observer == self)
+            .map_or("nothing", |(name, _)| name)
     }
 }
 
@@ -53,7 +56,9 @@ impl FromStr for Observer {
 
     fn from_str(text: &str) -> Result<Observer, String> {
         let found = Observer::NAMES.iter().find(|(name, _)| *name == text);
-        found.map(|(_, observer)| *observer).ok_or_else(|| format!("{text:?} is no observer"))
+        found
+            .map(|(_, observer)| *observer)
+            .ok_or_else(|| format!("{text:?} is no observer"))
     }
 }
 
@@ -73,13 +78,18 @@ pub struct Usage {
 /// Runs a command under an observer. Prints its [`Usage`] as one line of JSON on standard error, after
 /// the command's own output.
 pub fn run(observer: Observer, command: &[String]) -> Result<u8, ProgramError> {
-    let [program, arguments @ ..] = command else { return Err("no command".into()) };
+    let [program, arguments @ ..] = command else {
+        return Err("no command".into());
+    };
     let mut command = Command::new(program);
     command.args(arguments);
     let used = match observer {
         Observer::None => plain(command)?,
         Observer::SeccompAllow => {
-            sys::attach(&millibox_seccomp::compile(&ALLOW_ALL_POLICY.parse::<Policy>()?, Arch::native())?)?;
+            sys::attach(&millibox_seccomp::compile(
+                &ALLOW_ALL_POLICY.parse::<Policy>()?,
+                Arch::native(),
+            )?)?;
             plain(command)?
         }
         Observer::SeccompArgument => {
@@ -110,7 +120,12 @@ fn argument_program() -> Result<Program, ProgramError> {
     const ARGUMENT: u32 = 16;
     Ok(Program::new(vec![
         plain_instruction(LOAD, ARGUMENT),
-        Instruction { code: JUMP_IF_EQUAL, jt: 0, jf: 1, k: 0x6d62_6f78 },
+        Instruction {
+            code: JUMP_IF_EQUAL,
+            jt: 0,
+            jf: 1,
+            k: 0x6d62_6f78,
+        },
         plain_instruction(RETURN, Action::Errno(libc::EPERM as u16).value()),
         plain_instruction(RETURN, Action::Allow.value()),
     ])?)
@@ -118,13 +133,21 @@ fn argument_program() -> Result<Program, ProgramError> {
 
 /// An instruction that does not jump.
 fn plain_instruction(code: u16, k: u32) -> Instruction {
-    Instruction { code, jt: 0, jf: 0, k }
+    Instruction {
+        code,
+        jt: 0,
+        jf: 0,
+        k,
+    }
 }
 
 /// A program that notifies a listener of every call.
 fn notify_program() -> Result<Program, ProgramError> {
     const RETURN: u16 = 0x06;
-    Ok(Program::new(vec![plain_instruction(RETURN, libc::SECCOMP_RET_USER_NOTIF)])?)
+    Ok(Program::new(vec![plain_instruction(
+        RETURN,
+        libc::SECCOMP_RET_USER_NOTIF,
+    )])?)
 }
 
 fn plain(mut command: Command) -> Result<Usage, ProgramError> {
@@ -133,12 +156,20 @@ fn plain(mut command: Command) -> Result<Usage, ProgramError> {
 }
 
 fn usage(waited: sys::Waited, calls: u64) -> Usage {
-    let code = match (libc::WIFEXITED(waited.status), libc::WIFSIGNALED(waited.status)) {
+    let code = match (
+        libc::WIFEXITED(waited.status),
+        libc::WIFSIGNALED(waited.status),
+    ) {
         (true, _) => libc::WEXITSTATUS(waited.status),
         (_, true) => 128 + libc::WTERMSIG(waited.status),
         _ => 255,
     };
-    Usage { user_us: waited.user_us, system_us: waited.system_us, code: code as u8, calls }
+    Usage {
+        user_us: waited.user_us,
+        system_us: waited.system_us,
+        code: code as u8,
+        calls,
+    }
 }
 
 /// The tracer: stops the command and its descendants at the start and end of each system call, and

@@ -62,33 +62,70 @@ pub struct Data {
 }
 
 pub fn read(tree: &Tree, header: &Header, log: &Log) -> Data {
-    let nothing = Data { root: Group::default(), probes: Vec::new(), range: (f64::NEG_INFINITY, f64::INFINITY) };
+    let nothing = Data {
+        root: Group::default(),
+        probes: Vec::new(),
+        range: (f64::NEG_INFINITY, f64::INFINITY),
+    };
     if !tree.is_directory(DATA) {
         log.error(DATA, "there is no directory with test data");
         return nothing;
     }
     // Packages of drafts between the formats have groups of the legacy format.
-    let legacy =
-        header.format == Format::Legacy || tree.files(DATA).any(|path| path.rsplit('/').next() == Some(LEGACY));
-    let reader = Reader { tree, header, log, strays: RefCell::default() };
+    let legacy = header.format == Format::Legacy
+        || tree
+            .files(DATA)
+            .any(|path| path.rsplit('/').next() == Some(LEGACY));
+    let reader = Reader {
+        tree,
+        header,
+        log,
+        strays: RefCell::default(),
+    };
     for (name, path, kind) in tree.children(DATA) {
         if kind == Kind::File && name.ends_with(".in") {
             log.error(path, "tests belong in data/sample or data/secret");
-        } else if kind == Kind::Directory && !matches!(name, "sample" | "secret") && !is_for_validators(name) {
+        } else if kind == Kind::Directory
+            && !matches!(name, "sample" | "secret")
+            && !is_for_validators(name)
+        {
             let meant = did_you_mean(name, ["sample", "secret"]);
-            log.warning(path, format!("not read: tests are in data/sample and data/secret{meant}"));
+            log.warning(
+                path,
+                format!("not read: tests are in data/sample and data/secret{meant}"),
+            );
         }
     }
-    let settings = if legacy { reader.legacy_settings(DATA, &Settings::default()) } else { Settings::default() };
-    let mut data = if legacy { reader.legacy(&settings) } else { reader.successor(&settings) };
-    for (directory, kind) in PROBES.iter().filter(|(directory, _)| tree.is_directory(directory)) {
-        data.probes.extend(log.mildly(|| reader.probes(directory, *kind, &settings, legacy)));
+    let settings = if legacy {
+        reader.legacy_settings(DATA, &Settings::default())
+    } else {
+        Settings::default()
+    };
+    let mut data = if legacy {
+        reader.legacy(&settings)
+    } else {
+        reader.successor(&settings)
+    };
+    for (directory, kind) in PROBES
+        .iter()
+        .filter(|(directory, _)| tree.is_directory(directory))
+    {
+        data.probes
+            .extend(log.mildly(|| reader.probes(directory, *kind, &settings, legacy)));
     }
     reader.tell_strays();
-    let secret = data.root.groups.iter().filter(|group| !group.sample).any(|group| group.all_tests().next().is_some());
+    let secret = data
+        .root
+        .groups
+        .iter()
+        .filter(|group| !group.sample)
+        .any(|group| group.all_tests().next().is_some());
     if data.root.all_tests().next().is_none() {
         let made = to_be_made(tree, "them");
-        log.error("data/secret", format!("there are no tests; each is a file NAME.in and a file NAME.ans{made}"));
+        log.error(
+            "data/secret",
+            format!("there are no tests; each is a file NAME.in and a file NAME.ans{made}"),
+        );
     } else if !secret {
         log.warning("data/secret", "there are no secret tests, only samples");
     }
@@ -97,7 +134,10 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Data {
 
 /// Test data for the package's own programs.
 fn is_for_validators(name: &str) -> bool {
-    ["invalid_", "valid_"].iter().any(|prefix| name.starts_with(prefix)) || name == "bad"
+    ["invalid_", "valid_"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+        || name == "bad"
 }
 
 struct Reader<'a> {
@@ -115,24 +155,49 @@ impl<'a> Reader<'a> {
     fn legacy(&self, settings: &Settings) -> Data {
         let rules = settings.rules(self.header.scoring, true);
         let range = rules.range.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-        let groups = ["data/sample", "data/secret"].iter().filter(|path| self.tree.is_directory(path));
-        let groups = groups.map(|path| self.legacy_group(path, settings)).collect();
-        Data { root: Group { rules, groups, ..Group::default() }, probes: Vec::new(), range }
+        let groups = ["data/sample", "data/secret"]
+            .iter()
+            .filter(|path| self.tree.is_directory(path));
+        let groups = groups
+            .map(|path| self.legacy_group(path, settings))
+            .collect();
+        Data {
+            root: Group {
+                rules,
+                groups,
+                ..Group::default()
+            },
+            probes: Vec::new(),
+            range,
+        }
     }
 
     fn legacy_settings(&self, directory: &str, above: &Settings) -> Settings {
         let files = [LEGACY, SUCCESSOR].map(|name| format!("{directory}/{name}"));
         if files.iter().all(|file| self.tree.is_file(file)) {
-            self.log.error(&files[1], format!("beside {LEGACY}, of which this is the newer name; keep one"));
+            self.log.error(
+                &files[1],
+                format!("beside {LEGACY}, of which this is the newer name; keep one"),
+            );
         }
         // DOMjudge takes both names.
-        let file = files.iter().find(|file| self.tree.is_file(file)).unwrap_or(&files[0]);
-        self.bounded(group::legacy(self.tree, file, above, self.header, self.log), directory)
+        let file = files
+            .iter()
+            .find(|file| self.tree.is_file(file))
+            .unwrap_or(&files[0]);
+        self.bounded(
+            group::legacy(self.tree, file, above, self.header, self.log),
+            directory,
+        )
     }
 
     /// The settings of a directory; if the package has come to too much, none: each test would have a copy.
     fn bounded(&self, settings: Settings, directory: &str) -> Settings {
-        if self.log.takes(directory, settings.cost()) { settings } else { Settings::default() }
+        if self.log.takes(directory, settings.cost()) {
+            settings
+        } else {
+            Settings::default()
+        }
     }
 
     /// A directory is a group, and so are those in it.
@@ -148,7 +213,9 @@ impl<'a> Reader<'a> {
             sample: is_sample(path),
             rules: settings.rules(self.header.scoring, false),
             tests: self.tests(path, &settings, false),
-            groups: groups.map(|(_, path, _)| self.legacy_group(path, &settings)).collect(),
+            groups: groups
+                .map(|(_, path, _)| self.legacy_group(path, &settings))
+                .collect(),
         };
         if group.tests.is_empty() && group.groups.is_empty() && path.matches('/').count() > 1 {
             self.log.warning(path, "a group without tests");
@@ -183,8 +250,20 @@ impl<'a> Reader<'a> {
             groups.push(secret);
         }
         // A submission's points are those of `secret`.
-        let rules = Rules { stop_at_first_failure: !scoring, ignore_sample: scoring, ..Rules::default() };
-        Data { root: Group { rules, groups, ..Group::default() }, probes: Vec::new(), range }
+        let rules = Rules {
+            stop_at_first_failure: !scoring,
+            ignore_sample: scoring,
+            ..Rules::default()
+        };
+        Data {
+            root: Group {
+                rules,
+                groups,
+                ..Group::default()
+            },
+            probes: Vec::new(),
+            range,
+        }
     }
 
     /// Either groups, or tests.
@@ -199,12 +278,18 @@ impl<'a> Reader<'a> {
             .map(|(_, path, _)| path)
             .collect();
         let is_group = |path: &&str| self.tree.is_file(&format!("{path}/{SUCCESSOR}"));
-        let mut secret = Group { name: "secret".to_owned(), ..Group::default() };
+        let mut secret = Group {
+            name: "secret".to_owned(),
+            ..Group::default()
+        };
         let mut aggregations = Vec::new();
         if directories.iter().any(is_group) {
             for path in directories {
                 if !is_group(&path) {
-                    self.log.error(path, format!("has no {SUCCESSOR}, but other directories beside it are groups"));
+                    self.log.error(
+                        path,
+                        format!("has no {SUCCESSOR}, but other directories beside it are groups"),
+                    );
                     continue;
                 }
                 let (settings, aggregation) = self.settings(path, &settings);
@@ -213,10 +298,17 @@ impl<'a> Reader<'a> {
                     self.log.error(path, "a group without tests");
                 }
                 aggregations.push(aggregation);
-                secret.groups.push(Group { name: below_data(path).to_owned(), tests, ..Group::default() });
+                secret.groups.push(Group {
+                    name: below_data(path).to_owned(),
+                    tests,
+                    ..Group::default()
+                });
             }
             if let Some(test) = self.tests(SECRET, &settings, false).first() {
-                let message = format!("data/secret has groups, so tests belong in one of them, also {}", test.name);
+                let message = format!(
+                    "data/secret has groups, so tests belong in one of them, also {}",
+                    test.name
+                );
                 self.log.error(SECRET, message);
             }
         } else {
@@ -230,7 +322,8 @@ impl<'a> Reader<'a> {
 
     fn settings(&self, directory: &str, above: &Settings) -> (Settings, Aggregation) {
         let file = format!("{directory}/{SUCCESSOR}");
-        let (settings, aggregation) = group::successor(self.tree, &file, above, self.header, self.log);
+        let (settings, aggregation) =
+            group::successor(self.tree, &file, above, self.header, self.log);
         (self.bounded(settings, directory), aggregation)
     }
 
@@ -241,24 +334,42 @@ impl<'a> Reader<'a> {
         let most = own.max_score.unwrap_or(MaxScore::Points(DEFAULT_POINTS));
         secret.rules = self.scoring_rules(own, mode, most, secret.tests.len());
         if own.require_pass.iter().any(|name| name != "sample") {
-            self.log.error(&own.place, "require_pass of data/secret can only name sample");
+            self.log.error(
+                &own.place,
+                "require_pass of data/secret can only name sample",
+            );
         }
-        let names: Vec<String> = secret.groups.iter().map(|group| group.name.clone()).collect();
-        let places: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (&**name, at)).collect();
-        let modes: Vec<ScoreMode> = others.iter().map(|other| other.mode.unwrap_or(ScoreMode::PassFail)).collect();
+        let names: Vec<String> = secret
+            .groups
+            .iter()
+            .map(|group| group.name.clone())
+            .collect();
+        let places: HashMap<&str, usize> = names
+            .iter()
+            .enumerate()
+            .map(|(at, name)| (&**name, at))
+            .collect();
+        let modes: Vec<ScoreMode> = others
+            .iter()
+            .map(|other| other.mode.unwrap_or(ScoreMode::PassFail))
+            .collect();
         let mut sum = 0.0;
         for (index, (group, other)) in secret.groups.iter_mut().zip(others).enumerate() {
             let most = other.max_score.unwrap_or(MaxScore::Unbounded);
             match most {
                 MaxScore::Points(points) => sum += points,
                 MaxScore::Unbounded if bounded => {
-                    let message = "max_score is missing: a group may be unbounded only if data/secret is";
+                    let message =
+                        "max_score is missing: a group may be unbounded only if data/secret is";
                     self.log.error(&other.place, message);
                 }
                 MaxScore::Unbounded => {}
             }
             if mode == ScoreMode::PassFail && modes[index] != ScoreMode::PassFail {
-                self.log.error(&other.place, "score_aggregation must be pass-fail, as that of data/secret is");
+                self.log.error(
+                    &other.place,
+                    "score_aggregation must be pass-fail, as that of data/secret is",
+                );
             }
             for name in &other.require_pass {
                 let named = places.get(&**name).copied();
@@ -266,17 +377,26 @@ impl<'a> Reader<'a> {
                     _ if name == "sample" => {}
                     Some(named) if named < index && modes[named] == ScoreMode::PassFail => {}
                     Some(named) if named < index => {
-                        let message = format!("require_pass: the score_aggregation of {name:?} must be pass-fail");
+                        let message = format!(
+                            "require_pass: the score_aggregation of {name:?} must be pass-fail"
+                        );
                         self.log.error(&other.require_place, message);
                     }
-                    Some(_) => {
-                        self.log.error(&other.require_place, format!("require_pass: {name:?} does not come before"))
-                    }
+                    Some(_) => self.log.error(
+                        &other.require_place,
+                        format!("require_pass: {name:?} does not come before"),
+                    ),
                     None => {
                         let known = names[..index].iter().map(String::as_str).chain(["sample"]);
-                        let meant = if self.log.is_full() { String::new() } else { did_you_mean(name, known) };
-                        self.log
-                            .error(&other.require_place, format!("require_pass: there is no group {name:?}{meant}"));
+                        let meant = if self.log.is_full() {
+                            String::new()
+                        } else {
+                            did_you_mean(name, known)
+                        };
+                        self.log.error(
+                            &other.require_place,
+                            format!("require_pass: there is no group {name:?}{meant}"),
+                        );
                     }
                 }
             }
@@ -286,18 +406,29 @@ impl<'a> Reader<'a> {
             && mode == ScoreMode::Sum
             && sum > most
         {
-            let message = format!("the groups have {sum} points together, more than the {most} of data/secret");
+            let message = format!(
+                "the groups have {sum} points together, more than the {most} of data/secret"
+            );
             self.log.warning(&own.place, message);
         }
     }
 
-    fn scoring_rules(&self, own: &Aggregation, mode: ScoreMode, most: MaxScore, tests: usize) -> Rules {
+    fn scoring_rules(
+        &self,
+        own: &Aggregation,
+        mode: ScoreMode,
+        most: MaxScore,
+        tests: usize,
+    ) -> Rules {
         let points = match most {
             MaxScore::Points(points) => Some(points),
             MaxScore::Unbounded => None,
         };
         if mode == ScoreMode::PassFail && points.is_none() {
-            self.log.error(&own.place, "score_aggregation pass-fail needs a max_score that is not unbounded");
+            self.log.error(
+                &own.place,
+                "score_aggregation pass-fail needs a max_score that is not unbounded",
+            );
         }
         let of_test = |points: f64| match mode {
             ScoreMode::Sum => points / tests.max(1) as f64,
@@ -317,7 +448,13 @@ impl<'a> Reader<'a> {
     }
 
     /// In a directory and below it. Settings are handed down, as those of groups.
-    fn probes(&self, directory: &'a str, kind: ProbeKind, above: &Settings, legacy: bool) -> Vec<Probe> {
+    fn probes(
+        &self,
+        directory: &'a str,
+        kind: ProbeKind,
+        above: &Settings,
+        legacy: bool,
+    ) -> Vec<Probe> {
         let settings = match legacy {
             true => self.legacy_settings(directory, above),
             false => self.settings(directory, above).0,
@@ -325,7 +462,10 @@ impl<'a> Reader<'a> {
         let (found, directories) = self.found(directory);
         let mut probes = Vec::new();
         for (name, files) in &found {
-            let output = files.get(".out").filter(|path| self.tree.is_file(path)).map(|path| self.tree.path(path));
+            let output = files
+                .get(".out")
+                .filter(|path| self.tree.is_file(path))
+                .map(|path| self.tree.path(path));
             let test = self.test(&format!("{directory}/{name}"), files, &settings);
             probes.extend(test.map(|test| Probe { kind, test, output }));
         }
@@ -343,18 +483,26 @@ impl<'a> Reader<'a> {
             if kind == Kind::Directory && !name.ends_with(".files") {
                 directories.push((name, path));
             } else if !matches!(name, LEGACY | SUCCESSOR) {
-                let part = EXTENSIONS.iter().find_map(|part| Some((name.strip_suffix(part)?, *part)));
+                let part = EXTENSIONS
+                    .iter()
+                    .find_map(|part| Some((name.strip_suffix(part)?, *part)));
                 match part.filter(|(name, _)| !name.is_empty()) {
                     Some((name, part)) => {
                         found.entry(name).or_default().insert(part, path);
                     }
-                    None if crate::programs::extension(name).is_some_and(|part| BESIDE.contains(&part)) => {}
+                    None if crate::programs::extension(name)
+                        .is_some_and(|part| BESIDE.contains(&part)) => {}
                     None => {
-                        let meant = name.rsplit_once('.').map_or_else(String::new, |(stem, extension)| {
-                            let meant = did_you_mean(&extension.to_ascii_lowercase(), ["in", "ans"]);
-                            // The whole name, as it should be.
-                            meant.replacen('"', &format!("\"{stem}."), 1)
-                        });
+                        let meant =
+                            name.rsplit_once('.')
+                                .map_or_else(String::new, |(stem, extension)| {
+                                    let meant = did_you_mean(
+                                        &extension.to_ascii_lowercase(),
+                                        ["in", "ans"],
+                                    );
+                                    // The whole name, as it should be.
+                                    meant.replacen('"', &format!("\"{stem}."), 1)
+                                });
                         self.strays.borrow_mut().push((path, meant));
                     }
                 }
@@ -367,11 +515,17 @@ impl<'a> Reader<'a> {
     fn tell_strays(&self) {
         let strays = self.strays.borrow();
         for (path, meant) in strays.iter().take(STRAYS) {
-            self.log.warning(*path, format!("not read: no part of a test, which is NAME.in and NAME.ans{meant}"));
+            self.log.warning(
+                *path,
+                format!("not read: no part of a test, which is NAME.in and NAME.ans{meant}"),
+            );
         }
         if let Some((path, _)) = strays.get(STRAYS) {
             let more = strays.len() - STRAYS;
-            self.log.warning(*path, format!("not read: no part of a test, and {more} such in all beside those told"));
+            self.log.warning(
+                *path,
+                format!("not read: no part of a test, and {more} such in all beside those told"),
+            );
         }
     }
 
@@ -383,7 +537,10 @@ impl<'a> Reader<'a> {
             let test = self.test(&format!("{directory}/{name}"), files, settings);
             if test.as_ref().is_some_and(|test| test.answer.is_none()) {
                 let made = to_be_made(self.tree, "it");
-                self.log.error(files[".in"], format!("an input without an answer; there is no {name}.ans{made}"));
+                self.log.error(
+                    files[".in"],
+                    format!("an input without an answer; there is no {name}.ans{made}"),
+                );
             }
             tests.extend(test);
         }
@@ -391,12 +548,21 @@ impl<'a> Reader<'a> {
             if !deep {
                 continue;
             }
-            if found.get(name).is_some_and(|files| files.contains_key(".in")) {
-                self.log.error(path, format!("a directory and a test, {name}.in, must not have one name"));
+            if found
+                .get(name)
+                .is_some_and(|files| files.contains_key(".in"))
+            {
+                self.log.error(
+                    path,
+                    format!("a directory and a test, {name}.in, must not have one name"),
+                );
             }
             let file = format!("{path}/{SUCCESSOR}");
             if self.tree.is_file(&file) {
-                self.log.error(&file, "a group within a group or within samples; there may be none");
+                self.log.error(
+                    &file,
+                    "a group within a group or within samples; there may be none",
+                );
             }
             tests.extend(self.tests(path, settings, true));
         }
@@ -406,15 +572,29 @@ impl<'a> Reader<'a> {
     }
 
     fn test(&self, path: &str, files: &Files<'_>, settings: &Settings) -> Option<Test> {
-        let is_file = |part: &str| files.get(part).filter(|path| self.tree.is_file(path)).copied();
+        let is_file = |part: &str| {
+            files
+                .get(part)
+                .filter(|path| self.tree.is_file(path))
+                .copied()
+        };
         let legacy = self.header.format == Format::Legacy;
         let Some(input) = is_file(".in") else {
             if let Some(answer) = files.get(".ans") {
-                self.log.error(*answer, format!("an answer without an input; there is no {}.in", last(path)));
+                self.log.error(
+                    *answer,
+                    format!("an answer without an input; there is no {}.in", last(path)),
+                );
             }
             for part in [".args", ".files", ".yaml"] {
                 if let Some(file) = files.get(part).filter(|_| !legacy) {
-                    self.log.warning(*file, format!("not read: there is no {}.in that it could belong to", last(path)));
+                    self.log.warning(
+                        *file,
+                        format!(
+                            "not read: there is no {}.in that it could belong to",
+                            last(path)
+                        ),
+                    );
                 }
             }
             return None;
@@ -437,13 +617,22 @@ impl<'a> Reader<'a> {
             if let Some(words) = is_file(".args").and_then(|file| self.tree.text(file, self.log)) {
                 settings.arguments = Some(words.split_whitespace().map(str::to_owned).collect());
             }
-            directory = files.get(".files").filter(|path| self.tree.is_directory(path)).copied();
+            directory = files
+                .get(".files")
+                .filter(|path| self.tree.is_directory(path))
+                .copied();
         }
-        let own = if settings.checker_flags.is_some() { words_cost(&self.header.flags) } else { 0 };
+        let own = if settings.checker_flags.is_some() {
+            words_cost(&self.header.flags)
+        } else {
+            0
+        };
         if !self.log.takes(input, settings.cost() + own) {
             return None;
         }
-        let flags = settings.checker_flags.map(|flags| [self.header.flags.clone(), flags].concat());
+        let flags = settings
+            .checker_flags
+            .map(|flags| [self.header.flags.clone(), flags].concat());
         Some(Test {
             name: below_data(path).to_owned(),
             input: self.tree.path(input),
@@ -464,7 +653,8 @@ impl<'a> Reader<'a> {
             Ok(bytes) if !self.log.takes(file, bytes.len()) => None,
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
             Err(error) => {
-                self.log.warning(Place::file(file), format!("cannot be read: {error}"));
+                self.log
+                    .warning(Place::file(file), format!("cannot be read: {error}"));
                 None
             }
         }
@@ -474,7 +664,11 @@ impl<'a> Reader<'a> {
 /// What to do about tests that are not there, in a package that says how they are made.
 fn to_be_made(tree: &Tree, what: &str) -> String {
     let known = tree.is_file(generators::FILE);
-    if known { format!("; `millibox problem gen` makes {what}") } else { String::new() }
+    if known {
+        format!("; `millibox problem gen` makes {what}")
+    } else {
+        String::new()
+    }
 }
 
 fn below_data(path: &str) -> &str {

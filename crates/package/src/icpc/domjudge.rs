@@ -34,15 +34,24 @@ pub fn read(tree: &Tree, header: &mut Header, log: &Log) -> Option<String> {
             match key {
                 "name" => title = Some(value.to_owned()),
                 "timelimit" => {
-                    let Some(limit) = time(value, &place, log) else { continue };
+                    let Some(limit) = time(value, &place, log) else {
+                        continue;
+                    };
                     match &holds {
-                        Some((other, says)) if *other != limit => log.error(&place, not_that_of(says, *other)),
+                        Some((other, says)) if *other != limit => {
+                            log.error(&place, not_that_of(says, *other))
+                        }
                         Some(_) => {}
-                        None => holds = Some((limit, format!("line {}", place.line().unwrap_or_default()))),
+                        None => {
+                            holds =
+                                Some((limit, format!("line {}", place.line().unwrap_or_default())))
+                        }
                     }
                 }
                 "special_run" | "special_compare" if !value.is_empty() => {
-                    let message = format!("{key} names a program of some DOMjudge server, {value:?}; not used");
+                    let message = format!(
+                        "{key} names a program of some DOMjudge server, {value:?}; not used"
+                    );
                     log.warning(&place, message);
                 }
                 key if KEYS.contains(&key) => {}
@@ -71,7 +80,10 @@ pub fn read(tree: &Tree, header: &mut Header, log: &Log) -> Option<String> {
 }
 
 fn not_that_of(what: &str, limit: Duration) -> String {
-    format!("this time limit is not that of {what}, {} s; remove one", limit.as_secs_f64())
+    format!(
+        "this time limit is not that of {what}, {} s; remove one",
+        limit.as_secs_f64()
+    )
 }
 
 /// Lines `key = value`, the value perhaps quoted; `;` and `#` begin comments, `[...]` sections.
@@ -93,7 +105,9 @@ fn entries<'a>(text: &'a str, log: &Log) -> Vec<(Place, &'a str, &'a str)> {
             continue;
         };
         let value = value.trim();
-        let quoted = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.split_once(*quote));
+        let quoted = ['"', '\'']
+            .iter()
+            .find_map(|quote| value.strip_prefix(*quote)?.split_once(*quote));
         let value = match quoted {
             Some((value, _)) => value,
             None => value.split(';').next().unwrap_or(value).trim_end(),
@@ -106,7 +120,12 @@ fn entries<'a>(text: &'a str, log: &Log) -> Vec<(Place, &'a str, &'a str)> {
 fn time(text: &str, place: &Place, log: &Log) -> Option<Duration> {
     let time = number(text).and_then(seconds);
     if time.is_none() {
-        log.error(place, format!("the time limit must be more than 0 seconds and at most a day, but is {text:?}"));
+        log.error(
+            place,
+            format!(
+                "the time limit must be more than 0 seconds and at most a day, but is {text:?}"
+            ),
+        );
     }
     time
 }

@@ -35,7 +35,10 @@ pub fn read(tree: &mut Tree, log: &Log) -> Made {
     }
     // The model solution answers what nobody has answered.
     let inputs = ["data/sample", "data/secret"].map(|directory| {
-        tree.files(directory).filter_map(|path| path.strip_suffix(".in")).map(str::to_owned).collect::<Vec<_>>()
+        tree.files(directory)
+            .filter_map(|path| path.strip_suffix(".in"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     });
     for name in inputs.into_iter().flatten() {
         tree.expect(&format!("{name}.ans"));
@@ -46,18 +49,29 @@ pub fn read(tree: &mut Tree, log: &Log) -> Made {
 /// Reads the file, if there is one, for its faults alone, and for the model solution.
 pub fn look(tree: &Tree, log: &Log) -> Made {
     let made = all(tree, log, Severity::Warning);
-    let missing = made.generations.iter().filter(|generation| !tree.is_file(&format!("data/{}.in", generation.test)));
+    let missing = made
+        .generations
+        .iter()
+        .filter(|generation| !tree.is_file(&format!("data/{}.in", generation.test)));
     let missing: Vec<&str> = missing.map(|generation| &*generation.test).collect();
     match missing[..] {
         [] => {}
-        [test] => log.warning(FILE, format!("test {test} is not there; `millibox problem gen` makes it")),
+        [test] => log.warning(
+            FILE,
+            format!("test {test} is not there; `millibox problem gen` makes it"),
+        ),
         [first, ref others @ ..] => {
             let others = others.len();
-            let message = format!("test {first} and {others} more are not there; `millibox problem gen` makes them");
+            let message = format!(
+                "test {first} and {others} more are not there; `millibox problem gen` makes them"
+            );
             log.warning(FILE, message);
         }
     }
-    Made { generations: Vec::new(), ..made }
+    Made {
+        generations: Vec::new(),
+        ..made
+    }
 }
 
 /// All that the file says. `unsupported`: how grave it is that something of it is not understood.
@@ -73,13 +87,26 @@ fn all(tree: &Tree, log: &Log, unsupported: Severity) -> Made {
 
 fn file(tree: &Tree, node: &Node, log: &Log, unsupported: Severity) -> Made {
     let mut made = Made::default();
-    let Some(keys) = Keys::of(node, "generators.yaml", log) else { return made };
+    let Some(keys) = Keys::of(node, "generators.yaml", log) else {
+        return made;
+    };
     if let Some(path) = keys.text("solution") {
-        let place = keys.get("solution").map_or(&keys.place, |node| &node.place).clone();
+        let place = keys
+            .get("solution")
+            .map_or(&keys.place, |node| &node.place)
+            .clone();
         made.solution = Some((place, path.trim_start_matches('/').to_owned()));
     }
     let (together, seen) = (BTreeMap::new(), BTreeSet::new());
-    let mut reader = Reader { tree, log, unsupported, together, beside: OnceCell::new(), seen, made: Vec::new() };
+    let mut reader = Reader {
+        tree,
+        log,
+        unsupported,
+        together,
+        beside: OnceCell::new(),
+        seen,
+        made: Vec::new(),
+    };
     if let Some(map) = keys.map("generators") {
         for (name, node, place) in map.rest() {
             reader.together(name, node, place, &map);
@@ -115,12 +142,16 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn together(&mut self, name: &str, node: &Node, place: &Place, map: &Keys<'_>) {
-        let Some(files) = map.texts_of(name, node) else { return };
+        let Some(files) = map.texts_of(name, node) else {
+            return;
+        };
         let mut sources = Vec::new();
         for file in &files {
             let path = format!("{DIRECTORY}/{file}");
             if !self.tree.is_file(&path) {
-                return self.log.error(place, format!("generator {name:?}: there is no {path}"));
+                return self
+                    .log
+                    .error(place, format!("generator {name:?}: there is no {path}"));
             }
             if !self.log.takes(place, path.len()) {
                 return;
@@ -129,10 +160,17 @@ impl<'a> Reader<'a> {
         }
         match sources.first().cloned() {
             Some(path) => {
-                let program = Program { path, sources, language: None, arguments: Vec::new() };
+                let program = Program {
+                    path,
+                    sources,
+                    language: None,
+                    arguments: Vec::new(),
+                };
                 self.together.insert(name.to_owned(), program);
             }
-            None => self.log.error(place, format!("generator {name:?} has no files")),
+            None => self
+                .log
+                .error(place, format!("generator {name:?} has no files")),
         }
     }
 
@@ -140,7 +178,9 @@ impl<'a> Reader<'a> {
     fn directory(&mut self, node: &Node, prefix: &str, salt: &str) {
         match &node.value {
             Value::Mapping(_) => {
-                let Some(keys) = Keys::of(node, "data", self.log) else { return };
+                let Some(keys) = Keys::of(node, "data", self.log) else {
+                    return;
+                };
                 for (name, node, place) in keys.rest() {
                     self.entry(name, node, place, prefix, salt);
                 }
@@ -148,32 +188,48 @@ impl<'a> Reader<'a> {
             Value::Sequence(entries) => {
                 let digits = entries.len().to_string().len();
                 for (index, entry) in entries.iter().enumerate() {
-                    let Some(keys) = Keys::of(entry, "a test in a list", self.log) else { continue };
+                    let Some(keys) = Keys::of(entry, "a test in a list", self.log) else {
+                        continue;
+                    };
                     let pairs: Vec<_> = keys.rest().collect();
                     let [(name, node, place)] = pairs[..] else {
-                        self.log.error(&entry.place, "in a list each test is a map of its own: `- name: command`");
+                        self.log.error(
+                            &entry.place,
+                            "in a list each test is a map of its own: `- name: command`",
+                        );
                         continue;
                     };
                     if is_directory(node) {
-                        let message = "directories are not numbered here; write them in a map, not in a list";
+                        let message =
+                            "directories are not numbered here; write them in a map, not in a list";
                         self.log.add(self.unsupported, place, message.to_owned());
                         continue;
                     }
                     let number = format!("{:0digits$}", index + 1);
-                    let name = if name.is_empty() { number } else { format!("{number}-{name}") };
+                    let name = if name.is_empty() {
+                        number
+                    } else {
+                        format!("{number}-{name}")
+                    };
                     self.entry(&name, node, place, prefix, salt);
                 }
             }
             Value::Null => {}
-            Value::Text(_) => self.log.error(&node.place, "data must be a map or a list of tests, not a text"),
+            Value::Text(_) => self.log.error(
+                &node.place,
+                "data must be a map or a list of tests, not a text",
+            ),
         }
     }
 
     fn entry(&mut self, name: &str, node: &Node, place: &Place, prefix: &str, salt: &str) {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-+".contains(&byte);
         if name.is_empty() || name.starts_with(['.', '-']) || !name.bytes().all(allowed) {
-            let message = "names have letters, digits and _ . - + only, and do not begin with . or -";
-            return self.log.error(place, format!("{name:?} is no name of a test: {message}"));
+            let message =
+                "names have letters, digits and _ . - + only, and do not begin with . or -";
+            return self
+                .log
+                .error(place, format!("{name:?} is no name of a test: {message}"));
         }
         let path = format!("{prefix}{name}");
         let top = prefix.is_empty();
@@ -183,10 +239,14 @@ impl<'a> Reader<'a> {
             return self.log.warning(place, format!("{name}: {message}"));
         }
         if !self.seen.insert(path.clone()) {
-            return self.log.error(place, format!("test {path} has been named before"));
+            return self
+                .log
+                .error(place, format!("test {path} has been named before"));
         }
         if top || is_directory(node) {
-            let Some(keys) = Keys::of(node, "a directory of tests", self.log) else { return };
+            let Some(keys) = Keys::of(node, "a directory of tests", self.log) else {
+                return;
+            };
             self.not_made(&keys, &["testdata.yaml", "test_group.yaml"]);
             self.unsupported(&keys, &["include", "solution"]);
             let salt = keys.text("random_salt").unwrap_or(salt);
@@ -201,7 +261,9 @@ impl<'a> Reader<'a> {
             return;
         }
         if let Some(made) = self.test(&path, node, place, salt)
-            && self.log.takes(place, words_cost(&made.arguments) + made.cost())
+            && self
+                .log
+                .takes(place, words_cost(&made.arguments) + made.cost())
         {
             self.made.push(made);
         }
@@ -210,10 +272,19 @@ impl<'a> Reader<'a> {
     fn test(&self, test: &str, node: &Node, place: &Place, salt: &str) -> Option<Generation> {
         if let Some(command) = node.text() {
             let (generator, arguments, seed) = self.command(test, command, &node.place, salt)?;
-            return Some(Generation { test: test.to_owned(), generator, arguments, seed, answer: None });
+            return Some(Generation {
+                test: test.to_owned(),
+                generator,
+                arguments,
+                seed,
+                answer: None,
+            });
         }
         if matches!(node.value, Value::Null) {
-            self.log.error(place, format!("test {test} has no command; leave it out if its files are there already"));
+            self.log.error(
+                place,
+                format!("test {test} has no command; leave it out if its files are there already"),
+            );
             return None;
         }
         let keys = Keys::of(node, "a test", self.log)?;
@@ -225,15 +296,33 @@ impl<'a> Reader<'a> {
     }
 
     /// One that is a map.
-    fn test_of(&self, test: &str, keys: &Keys<'_>, place: &Place, salt: &str) -> Option<Generation> {
+    fn test_of(
+        &self,
+        test: &str,
+        keys: &Keys<'_>,
+        place: &Place,
+        salt: &str,
+    ) -> Option<Generation> {
         let generation = |generator, arguments, seed, answer| {
-            Some(Generation { test: test.to_owned(), generator, arguments, seed, answer })
+            Some(Generation {
+                test: test.to_owned(),
+                generator,
+                arguments,
+                seed,
+                answer,
+            })
         };
         let salt = keys.text("random_salt").unwrap_or(salt);
         let answer = keys.text("ans").map(|text| Generator::Text(line(text)));
-        let ways = ["generate", "in", "copy"].iter().filter(|key| keys.get(key).is_some()).count();
+        let ways = ["generate", "in", "copy"]
+            .iter()
+            .filter(|key| keys.get(key).is_some())
+            .count();
         if ways != 1 {
-            self.log.error(place, format!("test {test} needs one of `generate`, `in` and `copy`"));
+            self.log.error(
+                place,
+                format!("test {test} needs one of `generate`, `in` and `copy`"),
+            );
             return None;
         }
         if let Some(command) = keys.text("generate") {
@@ -251,14 +340,27 @@ impl<'a> Reader<'a> {
             return None;
         }
         let other = format!("{path}.ans");
-        let copied = || self.tree.is_file(&other).then(|| Generator::Copy(self.tree.path(&other)));
-        generation(Generator::Copy(self.tree.path(&input)), Vec::new(), 0, answer.or_else(copied))
+        let copied = || {
+            self.tree
+                .is_file(&other)
+                .then(|| Generator::Copy(self.tree.path(&other)))
+        };
+        generation(
+            Generator::Copy(self.tree.path(&input)),
+            Vec::new(),
+            0,
+            answer.or_else(copied),
+        )
     }
 
     fn unsupported(&self, keys: &Keys<'_>, names: &[&'static str]) {
         for name in names {
             if let Some(node) = keys.get(name) {
-                self.log.add(self.unsupported, &node.place, format!("`{name}` is not supported here"));
+                self.log.add(
+                    self.unsupported,
+                    &node.place,
+                    format!("`{name}` is not supported here"),
+                );
             }
         }
     }
@@ -266,14 +368,23 @@ impl<'a> Reader<'a> {
     fn not_made(&self, keys: &Keys<'_>, names: &[&'static str]) {
         for name in names {
             if let Some(node) = keys.get(name) {
-                self.log.warning(&node.place, format!("{name} is not made from this; write the file"));
+                self.log.warning(
+                    &node.place,
+                    format!("{name} is not made from this; write the file"),
+                );
             }
         }
     }
 
     /// `generator argument...`, with `{seed}` or `{seed:NUMBER}` in it at most once, and `{name}`. The seed is that of
     /// the command as it is written.
-    fn command(&self, test: &str, text: &str, place: &Place, salt: &str) -> Option<(Generator, Vec<String>, u64)> {
+    fn command(
+        &self,
+        test: &str,
+        text: &str,
+        place: &Place,
+        salt: &str,
+    ) -> Option<(Generator, Vec<String>, u64)> {
         let text = text.trim();
         if text.len() > LONGEST_COMMAND {
             self.log.exceeds(place, Bound::Command);
@@ -281,7 +392,10 @@ impl<'a> Reader<'a> {
         }
         let mut words = text.split_whitespace();
         let Some(name) = words.next() else {
-            self.log.error(place, "here should be a command: a generator and its arguments");
+            self.log.error(
+                place,
+                "here should be a command: a generator and its arguments",
+            );
             return None;
         };
         let program = self.program(name, place)?;
@@ -289,17 +403,25 @@ impl<'a> Reader<'a> {
         let mut places = 0;
         for placeholder in words.clone().flat_map(unknown) {
             if placeholder == "{count}" {
-                self.log.add(self.unsupported, place, "{count}: `count` is not supported here".to_owned());
+                self.log.add(
+                    self.unsupported,
+                    place,
+                    "{count}: `count` is not supported here".to_owned(),
+                );
                 continue;
             }
             let meant = did_you_mean(placeholder, PLACEHOLDERS);
             let message = "is given to the generator as it stands: here are only {name}, {seed} and {seed:NUMBER}";
-            self.log.warning(place, format!("{placeholder} {message}{meant}"));
+            self.log
+                .warning(place, format!("{placeholder} {message}{meant}"));
         }
         let last = test.rsplit('/').next().unwrap_or(test);
-        let arguments = words.map(|word| with_seed(word, seed, &mut places).replace("{name}", last)).collect();
+        let arguments = words
+            .map(|word| with_seed(word, seed, &mut places).replace("{name}", last))
+            .collect();
         if places > 1 {
-            self.log.error(place, "{seed} stands in this command more than once");
+            self.log
+                .error(place, "{seed} stands in this command more than once");
         }
         Some((Generator::Program(program), arguments, seed))
     }
@@ -319,11 +441,21 @@ impl<'a> Reader<'a> {
             [path] => return Some(program(self.tree, path)),
             [] => {
                 let names = beside.names.iter().copied();
-                let meant = if self.log.is_full() { String::new() } else { did_you_mean(name, names) };
-                self.log.error(place, format!("there is no generator {name:?} in {DIRECTORY}{meant}"));
+                let meant = if self.log.is_full() {
+                    String::new()
+                } else {
+                    did_you_mean(name, names)
+                };
+                self.log.error(
+                    place,
+                    format!("there is no generator {name:?} in {DIRECTORY}{meant}"),
+                );
             }
             [first, second, ..] => {
-                self.log.error(place, format!("{name:?} may be {first} or {second}; write its extension, too"));
+                self.log.error(
+                    place,
+                    format!("{name:?} may be {first} or {second}; write its extension, too"),
+                );
             }
         }
         None
@@ -339,7 +471,10 @@ struct Beside<'a> {
 
 impl<'a> Beside<'a> {
     fn of(tree: &'a Tree) -> Beside<'a> {
-        let mut beside = Beside { names: Vec::new(), stems: HashMap::new() };
+        let mut beside = Beside {
+            names: Vec::new(),
+            stems: HashMap::new(),
+        };
         for (name, path, kind) in tree.children(DIRECTORY) {
             beside.names.push(name);
             if let Some((stem, extension)) = name.rsplit_once('.')
@@ -355,19 +490,30 @@ impl<'a> Beside<'a> {
 
 /// Whether the node describes tests rather than one.
 fn is_directory(node: &Node) -> bool {
-    let Value::Mapping(pairs) = &node.value else { return false };
+    let Value::Mapping(pairs) = &node.value else {
+        return false;
+    };
     pairs.iter().any(|(key, _)| key.text() == Some("data"))
 }
 
 /// A text of a test is at least one whole line.
 fn line(text: &str) -> String {
-    if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
+    if text.is_empty() || text.ends_with('\n') {
+        text.to_owned()
+    } else {
+        format!("{text}\n")
+    }
 }
 
 /// The seed that BAPCtools gives to this command: the last 31 bits of its SHA-512.
 fn seed(salt: &str, command: &str) -> u64 {
-    let digest = Sha512::new().chain_update(salt).chain_update(command).finalize();
-    let last = digest[digest.len() - 4..].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    let digest = Sha512::new()
+        .chain_update(salt)
+        .chain_update(command)
+        .finalize();
+    let last = digest[digest.len() - 4..]
+        .iter()
+        .fold(0, |number, byte| number << 8 | u64::from(*byte));
     last & 0x7fff_ffff
 }
 
@@ -376,8 +522,9 @@ fn with_seed(word: &str, seed: u64, places: &mut usize) -> String {
     let mut rest = word;
     while let Some((before, after)) = rest.split_once("{seed") {
         done.push_str(before);
-        let digits =
-            after.strip_prefix(':').map_or(after, |after| after.trim_start_matches(|c: char| c.is_ascii_digit()));
+        let digits = after.strip_prefix(':').map_or(after, |after| {
+            after.trim_start_matches(|c: char| c.is_ascii_digit())
+        });
         match digits.strip_prefix('}') {
             Some(behind) => {
                 done.push_str(&seed.to_string());
@@ -398,12 +545,17 @@ fn unknown(word: &str) -> impl Iterator<Item = &str> {
     // Longer ones are none, so that a word is gone through once.
     const LONGEST: usize = 64;
     word.match_indices('{').filter_map(|(from, _)| {
-        let length = word.as_bytes()[from + 1..].iter().take(LONGEST).position(|byte| *byte == b'}')?;
+        let length = word.as_bytes()[from + 1..]
+            .iter()
+            .take(LONGEST)
+            .position(|byte| *byte == b'}')?;
         let inner = &word[from + 1..from + 1 + length];
         let (name, rest) = inner.split_once(':').unwrap_or((inner, ""));
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.bytes().all(plain);
-        let known = inner == "name" || name == "seed" && rest.bytes().all(|byte| byte.is_ascii_digit());
+        let is_word =
+            name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.bytes().all(plain);
+        let known =
+            inner == "name" || name == "seed" && rest.bytes().all(|byte| byte.is_ascii_digit());
         (is_word && !known).then(|| &word[from..from + inner.len() + 2])
     })
 }

@@ -13,8 +13,7 @@ use crate::yaml::{self, Node, Value};
 use std::collections::BTreeMap;
 
 /// Why packages with static validators are refused; docs/reference/packages.md has it at length.
-pub const NO_STATIC_VALIDATORS: &str =
-    "static validators are not supported: the format contradicts itself in how they are asked for and counted";
+pub const NO_STATIC_VALIDATORS: &str = "static validators are not supported: the format contradicts itself in how they are asked for and counted";
 
 /// Where a grader of the package's own lies.
 pub const GRADERS: &str = "graders";
@@ -82,10 +81,18 @@ impl Settings {
         let input_flags = match &self.input_flags {
             None => 0,
             Some(InputFlags::All(flags)) => words_cost(flags),
-            Some(InputFlags::Named(flags)) => flags.iter().map(|(name, flags)| name.len() + words_cost(flags)).sum(),
+            Some(InputFlags::Named(flags)) => flags
+                .iter()
+                .map(|(name, flags)| name.len() + words_cost(flags))
+                .sum(),
         };
         let lists = [&self.grader_flags, &self.checker_flags, &self.arguments];
-        input_flags + lists.into_iter().flatten().map(|words| words_cost(words)).sum::<usize>()
+        input_flags
+            + lists
+                .into_iter()
+                .flatten()
+                .map(|words| words_cost(words))
+                .sum::<usize>()
     }
 
     /// Rules of a group of the legacy format.
@@ -99,7 +106,10 @@ impl Settings {
             reject_score: scoring.then(|| self.reject_score.unwrap_or(0.0)),
             range: self.range.filter(|_| scoring),
             ignore_sample: grader.ignore_sample && root,
-            grader: self.custom_grader.unwrap_or(false).then(|| self.grader_flags.clone().unwrap_or_default()),
+            grader: self
+                .custom_grader
+                .unwrap_or(false)
+                .then(|| self.grader_flags.clone().unwrap_or_default()),
             ..Rules::default()
         }
     }
@@ -108,13 +118,20 @@ impl Settings {
 /// testdata.yaml of a directory: its settings, and what they do not say from the group above.
 pub fn legacy(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &Log) -> Settings {
     let scoring = header.scoring;
-    let Some(node) = document(tree, file, &Constants::default(), log) else { return above.clone() };
-    let Some(keys) = Keys::of(&node, "a group's settings", log) else { return above.clone() };
+    let Some(node) = document(tree, file, &Constants::default(), log) else {
+        return above.clone();
+    };
+    let Some(keys) = Keys::of(&node, "a group's settings", log) else {
+        return above.clone();
+    };
     let custom_grader = keys.one_of("grading", &[("default", false), ("custom", true)]);
     if custom_grader == Some(true) {
         let place = keys.get("grading").map_or(&keys.place, |node| &node.place);
         if programs(tree, GRADERS).is_empty() {
-            log.error(place, "grading custom needs a grader in graders/, and there is none");
+            log.error(
+                place,
+                "grading custom needs a grader in graders/, and there is none",
+            );
         }
         if !scoring {
             log.error(place, "grading custom is for scoring problems only");
@@ -128,7 +145,12 @@ pub fn legacy(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &
         grader: if custom {
             None
         } else {
-            grader(&keys, file, grader_flags.as_ref().or(above.grader_flags.as_ref()), log)
+            grader(
+                &keys,
+                file,
+                grader_flags.as_ref().or(above.grader_flags.as_ref()),
+                log,
+            )
         },
         grader_flags,
         accept_score: keys.number("accept_score"),
@@ -155,7 +177,13 @@ pub fn legacy(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &
 }
 
 /// test_group.yaml.
-pub fn successor(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &Log) -> (Settings, Aggregation) {
+pub fn successor(
+    tree: &Tree,
+    file: &str,
+    above: &Settings,
+    header: &Header,
+    log: &Log,
+) -> (Settings, Aggregation) {
     let scoring = header.scoring;
     let mut aggregation = Aggregation {
         place: Place::file(file),
@@ -164,8 +192,12 @@ pub fn successor(tree: &Tree, file: &str, above: &Settings, header: &Header, log
         require_pass: Vec::new(),
         require_place: Place::file(file),
     };
-    let Some(node) = document(tree, file, &header.constants, log) else { return (above.clone(), aggregation) };
-    let Some(keys) = Keys::of(&node, "a group's settings", log) else { return (above.clone(), aggregation) };
+    let Some(node) = document(tree, file, &header.constants, log) else {
+        return (above.clone(), aggregation);
+    };
+    let Some(keys) = Keys::of(&node, "a group's settings", log) else {
+        return (above.clone(), aggregation);
+    };
     aggregation.place = keys.place.clone();
     let points = ["max_score", "score_aggregation", "require_pass"];
     if file == "data/sample/test_group.yaml" {
@@ -177,16 +209,26 @@ pub fn successor(tree: &Tree, file: &str, above: &Settings, header: &Header, log
         aggregation.max_score = match node.text() {
             Some("unbounded") => Some(MaxScore::Unbounded),
             _ => {
-                let points = node.text().and_then(number).filter(|points| *points >= 0.0 && points.fract() == 0.0);
+                let points = node
+                    .text()
+                    .and_then(number)
+                    .filter(|points| *points >= 0.0 && points.fract() == 0.0);
                 if points.is_none() {
-                    let message = format!("max_score must be a whole number, at least 0, or unbounded{}", shown(node));
+                    let message = format!(
+                        "max_score must be a whole number, at least 0, or unbounded{}",
+                        shown(node)
+                    );
                     log.error(&node.place, message);
                 }
                 points.map(MaxScore::Points)
             }
         };
     }
-    let modes = [("pass-fail", ScoreMode::PassFail), ("sum", ScoreMode::Sum), ("min", ScoreMode::Minimum)];
+    let modes = [
+        ("pass-fail", ScoreMode::PassFail),
+        ("sum", ScoreMode::Sum),
+        ("min", ScoreMode::Minimum),
+    ];
     aggregation.mode = keys.one_of("score_aggregation", &modes);
     if let Some(node) = keys.get("require_pass") {
         aggregation.require_place = node.place.clone();
@@ -200,21 +242,44 @@ pub fn successor(tree: &Tree, file: &str, above: &Settings, header: &Header, log
             log.error(&node.place, format!("{key}: {NO_STATIC_VALIDATORS}"));
         }
     }
-    keys.ignore(&["full_feedback", "input_visualizer_args", "output_visualizer_args"]);
+    keys.ignore(&[
+        "full_feedback",
+        "input_visualizer_args",
+        "output_visualizer_args",
+    ]);
     let settings = arguments(&keys, Settings::default(), header, log).or(above);
     keys.finish();
     (settings, aggregation)
 }
 
 /// The YAML file of one test: its settings, and what it says of itself.
-pub fn test(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &Log) -> (Settings, Option<String>) {
-    let Some(node) = document(tree, file, &Constants::default(), log) else { return (above.clone(), None) };
-    let Some(keys) = Keys::of(&node, "a test's settings", log) else { return (above.clone(), None) };
+pub fn test(
+    tree: &Tree,
+    file: &str,
+    above: &Settings,
+    header: &Header,
+    log: &Log,
+) -> (Settings, Option<String>) {
+    let Some(node) = document(tree, file, &Constants::default(), log) else {
+        return (above.clone(), None);
+    };
+    let Some(keys) = Keys::of(&node, "a test's settings", log) else {
+        return (above.clone(), None);
+    };
     let description = keys.text("description").map(str::to_owned);
     let mut settings = arguments(&keys, Settings::default(), header, log);
-    settings.input_flags = settings.input_flags.or_else(|| named_flags(&keys, "input_validator_flags", log));
-    settings.checker_flags = settings.checker_flags.or_else(|| checker_flags(&keys, header, log));
-    keys.ignore(&["hint", "full_feedback", "input_visualizer_args", "output_visualizer_args"]);
+    settings.input_flags = settings
+        .input_flags
+        .or_else(|| named_flags(&keys, "input_validator_flags", log));
+    settings.checker_flags = settings
+        .checker_flags
+        .or_else(|| checker_flags(&keys, header, log));
+    keys.ignore(&[
+        "hint",
+        "full_feedback",
+        "input_visualizer_args",
+        "output_visualizer_args",
+    ]);
     keys.finish();
     (settings.or(above), description)
 }
@@ -241,7 +306,10 @@ fn document(tree: &Tree, file: &str, constants: &Constants, log: &Log) -> Option
 
 fn scoring_only(keys: &Keys<'_>, key: &'static str, scoring: bool, log: &Log) {
     if !scoring && let Some(node) = keys.get(key) {
-        log.warning(&node.place, format!("{key} means something only in scoring problems; not used"));
+        log.warning(
+            &node.place,
+            format!("{key} means something only in scoring problems; not used"),
+        );
     }
 }
 
@@ -279,7 +347,10 @@ fn grader(keys: &Keys<'_>, file: &str, flags: Option<&Vec<String>>, log: &Log) -
             "ignore_sample" => log.error(place, "ignore_sample is for data/testdata.yaml only"),
             word => {
                 let meant = did_you_mean(word, FLAGS);
-                log.error(place, format!("the default grader knows no flag {word:?}{meant}"));
+                log.error(
+                    place,
+                    format!("the default grader knows no flag {word:?}{meant}"),
+                );
             }
         }
     }
@@ -304,11 +375,20 @@ fn range(keys: &Keys<'_>, log: &Log) -> Option<(f64, f64)> {
     match numbers.as_deref() {
         Some(&[least, most]) if least <= most => Some((least, most)),
         Some(&[least, most]) => {
-            log.error(&node.place, format!("range: the least, {least}, is greater than the most, {most}"));
+            log.error(
+                &node.place,
+                format!("range: the least, {least}, is greater than the most, {most}"),
+            );
             None
         }
         _ => {
-            log.error(&node.place, format!("range must be two numbers, the least and the most{}", shown(node)));
+            log.error(
+                &node.place,
+                format!(
+                    "range must be two numbers, the least and the most{}",
+                    shown(node)
+                ),
+            );
             None
         }
     }
@@ -324,7 +404,10 @@ fn named_flags(keys: &Keys<'_>, key: &'static str, log: &Log) -> Option<InputFla
     let (name, flags) = (map.text("name"), map.words("flags").unwrap_or_default());
     map.finish();
     match name {
-        Some(name) => Some(InputFlags::Named(BTreeMap::from([(name.to_owned(), flags)]))),
+        Some(name) => Some(InputFlags::Named(BTreeMap::from([(
+            name.to_owned(),
+            flags,
+        )]))),
         None => {
             log.error(&node.place, format!("{key} needs a `name`"));
             None
@@ -357,15 +440,20 @@ fn arguments(keys: &Keys<'_>, mut settings: Settings, header: &Header, log: &Log
     settings.arguments = keys.texts("args");
     settings.checker_flags = settings.checker_flags.or_else(|| {
         let flags = keys.words("output_validator_args")?;
-        check_flags(&flags, &keys.get("output_validator_args")?.place, header, log);
+        check_flags(
+            &flags,
+            &keys.get("output_validator_args")?.place,
+            header,
+            log,
+        );
         Some(flags)
     });
     if let Some(node) = keys.get("input_validator_args") {
         settings.input_flags = match &node.value {
             Value::Mapping(_) => Keys::of(node, "input_validator_args", log).map(|map| {
-                let flags = map
-                    .rest()
-                    .filter_map(|(name, node, _)| Some((name.to_owned(), map.texts_of("input_validator_args", node)?)));
+                let flags = map.rest().filter_map(|(name, node, _)| {
+                    Some((name.to_owned(), map.texts_of("input_validator_args", node)?))
+                });
                 InputFlags::Named(flags.collect())
             }),
             _ => keys.words("input_validator_args").map(InputFlags::All),

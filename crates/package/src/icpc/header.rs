@@ -37,7 +37,11 @@ pub struct Header {
 
 impl Header {
     fn new(format: Format) -> Header {
-        let (from_accepted, to_exceeded) = if format == Format::Legacy { (5.0, 2.0) } else { (2.0, 1.5) };
+        let (from_accepted, to_exceeded) = if format == Format::Legacy {
+            (5.0, 2.0)
+        } else {
+            (2.0, 1.5)
+        };
         Header {
             format,
             version: None,
@@ -69,15 +73,28 @@ pub fn read(tree: &Tree, log: &Log) -> Header {
     let legacy = Header::new(Format::Legacy);
     if !tree.is_file(FILE) {
         // domjudge-problem.ini stands in for it, and takes the validator that is there.
-        return Header { custom: None, sound: true, ..legacy };
+        return Header {
+            custom: None,
+            sound: true,
+            ..legacy
+        };
     }
-    let Some(text) = tree.text(FILE, log) else { return legacy };
-    let Some(node) = yaml::parse(&text, &Place::file(FILE), log) else { return legacy };
-    let Some(keys) = Keys::of(&node, "problem.yaml", log) else { return legacy };
+    let Some(text) = tree.text(FILE, log) else {
+        return legacy;
+    };
+    let Some(node) = yaml::parse(&text, &Place::file(FILE), log) else {
+        return legacy;
+    };
+    let Some(keys) = Keys::of(&node, "problem.yaml", log) else {
+        return legacy;
+    };
 
     let mut header = Header::new(version(&keys, log));
     let legacy = header.format == Format::Legacy;
-    header.version = keys.get("problem_format_version").and_then(Node::text).map(str::to_owned);
+    header.version = keys
+        .get("problem_format_version")
+        .and_then(Node::text)
+        .map(str::to_owned);
     header.name = name(&keys, log);
     types(&keys, &mut header, log);
     keys.ignore(&["uuid", "source", "license", "rights_owner", "keywords"]);
@@ -92,7 +109,10 @@ pub fn read(tree: &Tree, log: &Log) -> Header {
             log.error(&keys.place, "`name` is missing");
         }
         if keys.get("uuid").is_none() {
-            log.warning(&keys.place, "`uuid` is missing; this version of the format requires one");
+            log.warning(
+                &keys.place,
+                "`uuid` is missing; this version of the format requires one",
+            );
         }
         for key in ["validation", "validator_flags"] {
             if let Some(node) = keys.get(key) {
@@ -101,7 +121,13 @@ pub fn read(tree: &Tree, log: &Log) -> Header {
             }
         }
         header.constants = constants(&keys, log);
-        keys.ignore(&["version", "credits", "embargo_until", "languages", "allow_file_writing"]);
+        keys.ignore(&[
+            "version",
+            "credits",
+            "embargo_until",
+            "languages",
+            "allow_file_writing",
+        ]);
     }
     if let Some(limits) = keys.map("limits") {
         read_limits(limits, &mut header, log);
@@ -121,13 +147,20 @@ fn version(keys: &Keys<'_>, log: &Log) -> Format {
         ("2025-09", Format::Icpc2023),
         ("draft", Format::Icpc2023),
     ];
-    let Some(node) = keys.get("problem_format_version") else { return Format::Legacy };
-    let known = node.text().and_then(|text| VERSIONS.iter().find(|(version, _)| *version == text));
+    let Some(node) = keys.get("problem_format_version") else {
+        return Format::Legacy;
+    };
+    let known = node
+        .text()
+        .and_then(|text| VERSIONS.iter().find(|(version, _)| *version == text));
     match known {
         Some((_, format)) => *format,
         None => {
             let known = "legacy, 2023-07 or 2025-09";
-            log.error(&node.place, format!("problem_format_version must be {known}{}", shown(node)));
+            log.error(
+                &node.place,
+                format!("problem_format_version must be {known}{}", shown(node)),
+            );
             Format::Icpc2023
         }
     }
@@ -139,27 +172,49 @@ fn name(keys: &Keys<'_>, log: &Log) -> Option<String> {
     match &node.value {
         Value::Text(text) => return Some(text.clone()),
         Value::Mapping(names) => {
-            let titles: Vec<(&Node, &str)> =
-                names.iter().filter_map(|(language, name)| Some((language, name.text()?))).collect();
-            let english = titles.iter().find(|(language, _)| language.text() == Some("en"));
-            if let Some((_, title)) = english.or_else(|| titles.first()).filter(|_| titles.len() == names.len()) {
+            let titles: Vec<(&Node, &str)> = names
+                .iter()
+                .filter_map(|(language, name)| Some((language, name.text()?)))
+                .collect();
+            let english = titles
+                .iter()
+                .find(|(language, _)| language.text() == Some("en"));
+            if let Some((_, title)) = english
+                .or_else(|| titles.first())
+                .filter(|_| titles.len() == names.len())
+            {
                 return Some((*title).to_owned());
             }
         }
         _ => {}
     }
-    log.error(&node.place, "name must be a text, or a map of languages and texts");
+    log.error(
+        &node.place,
+        "name must be a text, or a map of languages and texts",
+    );
     None
 }
 
 fn types(keys: &Keys<'_>, header: &mut Header, log: &Log) {
-    const TYPES: [&str; 5] = ["pass-fail", "scoring", "interactive", "multi-pass", "submit-answer"];
+    const TYPES: [&str; 5] = [
+        "pass-fail",
+        "scoring",
+        "interactive",
+        "multi-pass",
+        "submit-answer",
+    ];
     let Some(node) = keys.get("type") else { return };
     let mut found: Vec<String> = Vec::new();
     for word in keys.words("type").unwrap_or_default() {
         if !TYPES.contains(&&*word) {
             let meant = did_you_mean(&word, TYPES);
-            log.error(&node.place, format!("unknown type {word:?}; there are {}{meant}", TYPES.join(", ")));
+            log.error(
+                &node.place,
+                format!(
+                    "unknown type {word:?}; there are {}{meant}",
+                    TYPES.join(", ")
+                ),
+            );
         } else if found.contains(&word) {
             log.error(&node.place, format!("type {word} stands here twice"));
         }
@@ -170,10 +225,16 @@ fn types(keys: &Keys<'_>, header: &mut Header, log: &Log) {
         log.error(&node.place, "type must name at least one type");
     }
     if has("pass-fail") && has("scoring") {
-        log.error(&node.place, "types pass-fail and scoring exclude each other");
+        log.error(
+            &node.place,
+            "types pass-fail and scoring exclude each other",
+        );
     }
     if has("submit-answer") {
-        log.error(&node.place, "type submit-answer is not supported: the format does not say how answers are named");
+        log.error(
+            &node.place,
+            "type submit-answer is not supported: the format does not say how answers are named",
+        );
     }
     header.scoring = has("scoring");
     header.interactive = has("interactive");
@@ -188,7 +249,9 @@ fn types(keys: &Keys<'_>, header: &mut Header, log: &Log) {
 
 /// `default`, or `custom` and in any order `interactive`, `score`, and DOMjudge's `multi-pass`.
 fn validation(keys: &Keys<'_>, header: &mut Header, log: &Log) {
-    let Some(node) = keys.get("validation") else { return };
+    let Some(node) = keys.get("validation") else {
+        return;
+    };
     let words = keys.words("validation").unwrap_or_default();
     let mut words = words.iter().map(String::as_str);
     match words.next() {
@@ -196,7 +259,10 @@ fn validation(keys: &Keys<'_>, header: &mut Header, log: &Log) {
         Some("custom") => header.custom = Some(true),
         Some(word) => {
             let meant = did_you_mean(word, ["default", "custom"]);
-            log.error(&node.place, format!("validation must begin with default or custom, not {word:?}{meant}"));
+            log.error(
+                &node.place,
+                format!("validation must begin with default or custom, not {word:?}{meant}"),
+            );
             return;
         }
         None => return log.error(&node.place, "validation must begin with default or custom"),
@@ -204,7 +270,10 @@ fn validation(keys: &Keys<'_>, header: &mut Header, log: &Log) {
     for word in words {
         match word {
             _ if header.custom != Some(true) => {
-                return log.error(&node.place, format!("validation default takes no {word:?}; only custom does"));
+                return log.error(
+                    &node.place,
+                    format!("validation default takes no {word:?}; only custom does"),
+                );
             }
             "interactive" => header.interactive = true,
             "multi-pass" => header.passes = Some(2),
@@ -213,7 +282,9 @@ fn validation(keys: &Keys<'_>, header: &mut Header, log: &Log) {
             word => {
                 let known = ["interactive", "score", "multi-pass"];
                 let meant = did_you_mean(word, known);
-                let message = format!("after custom come interactive, score, multi-pass, but not {word:?}{meant}");
+                let message = format!(
+                    "after custom come interactive, score, multi-pass, but not {word:?}{meant}"
+                );
                 log.error(&node.place, message);
             }
         }
@@ -221,16 +292,24 @@ fn validation(keys: &Keys<'_>, header: &mut Header, log: &Log) {
 }
 
 fn grading(keys: &Keys<'_>, header: &mut Header, log: &Log) {
-    let Some(grading) = keys.map("grading") else { return };
+    let Some(grading) = keys.map("grading") else {
+        return;
+    };
     if !header.scoring {
-        log.warning(&grading.place, "grading means something only in scoring problems; not used");
+        log.warning(
+            &grading.place,
+            "grading means something only in scoring problems; not used",
+        );
     }
     let objectives = [("max", Objective::Max), ("min", Objective::Min)];
     header.objective = grading.one_of("objective", &objectives).unwrap_or_default();
     grading.ignore(&["show_test_data_groups"]);
     for key in ["on_reject", "accept_score", "reject_score", "range"] {
         if let Some(node) = grading.get(key) {
-            log.warning(&node.place, format!("`{key}` is not read here; write it in data/testdata.yaml"));
+            log.warning(
+                &node.place,
+                format!("`{key}` is not read here; write it in data/testdata.yaml"),
+            );
         }
     }
     grading.finish();
@@ -239,21 +318,40 @@ fn grading(keys: &Keys<'_>, header: &mut Header, log: &Log) {
 /// Each a value, or a map of variants, of which `value` is the constant's own.
 fn constants(keys: &Keys<'_>, log: &Log) -> Constants {
     let mut constants = Constants::default();
-    let Some(map) = keys.map("constants") else { return constants };
+    let Some(map) = keys.map("constants") else {
+        return constants;
+    };
     for (name, node, place) in map.rest() {
         let letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
-        if !name.bytes().next().is_some_and(letter) || !name.bytes().all(|byte| letter(byte) || byte.is_ascii_digit()) {
-            log.error(place, format!("{name:?} is no name of a constant: letters, digits and _, not a digit first"));
+        if !name.bytes().next().is_some_and(letter)
+            || !name
+                .bytes()
+                .all(|byte| letter(byte) || byte.is_ascii_digit())
+        {
+            log.error(
+                place,
+                format!(
+                    "{name:?} is no name of a constant: letters, digits and _, not a digit first"
+                ),
+            );
         }
         let own = match &node.value {
             Value::Mapping(variants) => {
                 for (variant, value) in variants {
                     match (variant.text(), value.text()) {
-                        (Some(variant), Some(value)) => constants.set(format!("{name}.{variant}"), value),
-                        _ => log.error(&variant.place, "a variant of a constant must have a name and a value"),
+                        (Some(variant), Some(value)) => {
+                            constants.set(format!("{name}.{variant}"), value)
+                        }
+                        _ => log.error(
+                            &variant.place,
+                            "a variant of a constant must have a name and a value",
+                        ),
                     }
                 }
-                variants.iter().find(|(variant, _)| variant.text() == Some("value")).and_then(|(_, value)| value.text())
+                variants
+                    .iter()
+                    .find(|(variant, _)| variant.text() == Some("value"))
+                    .and_then(|(_, value)| value.text())
             }
             _ => node.text(),
         };
@@ -262,7 +360,10 @@ fn constants(keys: &Keys<'_>, log: &Log) -> Constants {
                 constants.set(name.to_owned(), own);
                 constants.set(format!("{name}.value"), own);
             }
-            None => log.error(&node.place, format!("the constant {name} must have a value, a number or a text")),
+            None => log.error(
+                &node.place,
+                format!("the constant {name} must have a value, a number or a text"),
+            ),
         }
     }
     constants
@@ -274,11 +375,17 @@ fn read_limits(keys: Keys<'_>, header: &mut Header, log: &Log) {
     limits.cpu_time = keys.seconds("time_limit");
     if header.format == Format::Legacy {
         limits.from_accepted = keys.factor("time_multiplier", 1.0).or(limits.from_accepted);
-        limits.to_exceeded = keys.factor("time_safety_margin", 1.0).or(limits.to_exceeded);
+        limits.to_exceeded = keys
+            .factor("time_safety_margin", 1.0)
+            .or(limits.to_exceeded);
     } else {
         if let Some(multipliers) = keys.map("time_multipliers") {
-            limits.from_accepted = multipliers.factor("ac_to_time_limit", 1.0).or(limits.from_accepted);
-            limits.to_exceeded = multipliers.factor("time_limit_to_tle", 1.0).or(limits.to_exceeded);
+            limits.from_accepted = multipliers
+                .factor("ac_to_time_limit", 1.0)
+                .or(limits.from_accepted);
+            limits.to_exceeded = multipliers
+                .factor("time_limit_to_tle", 1.0)
+                .or(limits.to_exceeded);
             multipliers.finish();
         }
         limits.resolution = keys.seconds("time_resolution").or(limits.resolution);
@@ -286,12 +393,19 @@ fn read_limits(keys: Keys<'_>, header: &mut Header, log: &Log) {
             let (limit, resolution) = (limit.as_secs_f64(), resolution.as_secs_f64());
             let is_multiple = |of: f64| (limit / of - (limit / of).round()).abs() <= 1e-6;
             if !is_multiple(resolution) {
-                let place = keys.get("time_limit").map_or(&keys.place, |node| &node.place);
-                let finer =
-                    [0.5, 0.1, 0.01, 0.001].into_iter().find(|finer| *finer < resolution && is_multiple(*finer));
-                let or =
-                    finer.map_or_else(String::new, |finer| format!("; or write `time_resolution: {finer}` beside it"));
-                log.error(place, format!("time_limit must be a multiple of time_resolution, {resolution} s{or}"));
+                let place = keys
+                    .get("time_limit")
+                    .map_or(&keys.place, |node| &node.place);
+                let finer = [0.5, 0.1, 0.01, 0.001]
+                    .into_iter()
+                    .find(|finer| *finer < resolution && is_multiple(*finer));
+                let or = finer.map_or_else(String::new, |finer| {
+                    format!("; or write `time_resolution: {finer}` beside it")
+                });
+                log.error(
+                    place,
+                    format!("time_limit must be a multiple of time_resolution, {resolution} s{or}"),
+                );
             }
         }
     }
@@ -304,11 +418,18 @@ fn read_limits(keys: Keys<'_>, header: &mut Header, log: &Log) {
     limits.validation_memory = keys.whole("validation_memory", 1, MIB);
     limits.validation_output = keys.whole("validation_output", 1, MIB);
     if let Some(passes) = keys.whole("validation_passes", 2, 1) {
-        let place = keys.get("validation_passes").map_or(&keys.place, |node| &node.place);
+        let place = keys
+            .get("validation_passes")
+            .map_or(&keys.place, |node| &node.place);
         match (header.passes, u32::try_from(passes)) {
-            (None, _) => log.warning(place, "validation_passes means something only in multi-pass problems; not used"),
+            (None, _) => log.warning(
+                place,
+                "validation_passes means something only in multi-pass problems; not used",
+            ),
             (Some(_), Ok(passes)) => header.passes = Some(passes),
-            (Some(_), Err(_)) => log.error(place, format!("validation_passes is too great: {passes}")),
+            (Some(_), Err(_)) => {
+                log.error(place, format!("validation_passes is too great: {passes}"))
+            }
         }
     }
     keys.finish();

@@ -20,7 +20,9 @@ mod submissions;
 
 use crate::Reading;
 use crate::fault::{Log, did_you_mean};
-use crate::model::{Checker, Convention, Expected, Format, Group, Kind, Problem, Program, Scoring, Submission};
+use crate::model::{
+    Checker, Convention, Expected, Format, Group, Kind, Problem, Program, Scoring, Submission,
+};
 use crate::programs::{self, program, programs};
 use crate::tree::{self, Names, Tree};
 use generators::Made;
@@ -74,7 +76,10 @@ const NOT_READ: [&str; 13] = [
 
 /// Letters, digits and `_.-`, as the format says; `+`, as DOMjudge says.
 fn allowed(name: &str) -> bool {
-    name == ".timelimit" || name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-+".contains(&byte))
+    name == ".timelimit"
+        || name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_.-+".contains(&byte))
 }
 
 fn needed(path: &str) -> bool {
@@ -90,7 +95,10 @@ fn misspelt(tree: &Tree, log: &Log) {
         }
         let meant = did_you_mean(name, READ);
         if !meant.is_empty() {
-            log.warning(path, format!("not read: the format has no such directory{meant}"));
+            log.warning(
+                path,
+                format!("not read: the format has no such directory{meant}"),
+            );
         }
     }
 }
@@ -126,11 +134,15 @@ pub fn read(directory: &Path, label: String, reading: Reading, log: &Log) -> Pro
     if let Some((place, path)) = &made.solution {
         // Who makes the answers is the model.
         let model = |submission: &Submission| {
-            submission.program.path == tree.path(path) && submission.expected == [Expected::Accepted]
+            submission.program.path == tree.path(path)
+                && submission.expected == [Expected::Accepted]
         };
         match submissions.iter().position(model) {
             Some(index) => submissions[..=index].rotate_right(1),
-            None => log.error(place, format!("solution: {path:?} is none of the submissions that must be accepted")),
+            None => log.error(
+                place,
+                format!("solution: {path:?} is none of the submissions that must be accepted"),
+            ),
         }
     }
     let include = include(&tree, log);
@@ -140,11 +152,18 @@ pub fn read(directory: &Path, label: String, reading: Reading, log: &Log) -> Pro
         }
     }
     let scoring = match header.scoring {
-        true => Scoring::Points { minimum: data.range.0, maximum: data.range.1, objective: header.objective },
+        true => Scoring::Points {
+            minimum: data.range.0,
+            maximum: data.range.1,
+            objective: header.objective,
+        },
         false => Scoring::PassFail,
     };
     let kind = match (header.passes, header.interactive) {
-        (Some(passes), interactive) => Kind::MultiPass { passes, interactive },
+        (Some(passes), interactive) => Kind::MultiPass {
+            passes,
+            interactive,
+        },
         (None, true) => Kind::Interactive,
         (None, false) => Kind::Batch,
     };
@@ -174,14 +193,26 @@ pub fn read(directory: &Path, label: String, reading: Reading, log: &Log) -> Pro
 
 /// What only later formats have, in a package that does not say its format and so is read as legacy.
 fn of_later_formats(tree: &Tree, header: &Header) -> Option<String> {
-    if header.format != Format::Legacy || header.version.is_some() || !header.sound || !tree.is_file(header::FILE) {
+    if header.format != Format::Legacy
+        || header.version.is_some()
+        || !header.sound
+        || !tree.is_file(header::FILE)
+    {
         return None;
     }
     // Who asks for an output validator gets this one, too.
     let validator = Some("output_validator").filter(|_| header.custom != Some(true));
-    let directory = validator.into_iter().chain(["statement"]).find(|directory| tree.is_directory(directory));
-    let group = || tree.files("data").find(|path| path.rsplit('/').next() == Some("test_group.yaml"));
-    directory.map(|directory| format!("{directory}/")).or_else(|| group().map(str::to_owned))
+    let directory = validator
+        .into_iter()
+        .chain(["statement"])
+        .find(|directory| tree.is_directory(directory));
+    let group = || {
+        tree.files("data")
+            .find(|path| path.rsplit('/').next() == Some("test_group.yaml"))
+    };
+    directory
+        .map(|directory| format!("{directory}/"))
+        .or_else(|| group().map(str::to_owned))
 }
 
 /// `later`: it has been said that the package is of another version than it says.
@@ -204,20 +235,32 @@ fn checker(tree: &Tree, header: &Header, later: bool, log: &Log) -> Checker {
             log.warning(*first, message);
         }
         if header.interactive || header.passes.is_some() {
-            log.error("problem.yaml", "an interactive or multi-pass problem needs an output validator of its own");
+            log.error(
+                "problem.yaml",
+                "an interactive or multi-pass problem needs an output validator of its own",
+            );
         }
         return Checker::Tokens;
     }
     match found[..] {
-        [] => log.error("output_validators", "there is no output validator, but problem.yaml asks for one"),
+        [] => log.error(
+            "output_validators",
+            "there is no output validator, but problem.yaml asks for one",
+        ),
         [_] => {}
         [first, ref others @ ..] => {
             let others = others.join(", ");
-            log.error(first, format!("one output validator is supported, but there is also {others}"));
+            log.error(
+                first,
+                format!("one output validator is supported, but there is also {others}"),
+            );
         }
     }
     let program = program(tree, found.first().copied().unwrap_or("output_validators"));
-    Checker::Custom { program, convention: Convention::Icpc }
+    Checker::Custom {
+        program,
+        convention: Convention::Icpc,
+    }
 }
 
 /// The grader of the package's own, if a group asks for it.
@@ -226,27 +269,48 @@ fn grader(tree: &Tree, root: &Group, log: &Log) -> Option<Program> {
     let wanted = root.groups().any(|group| group.rules.grader.is_some());
     match found[..] {
         [] => {}
-        _ if !wanted => log.warning(GRADERS, "not used, since no testdata.yaml says `grading: custom`"),
+        _ if !wanted => log.warning(
+            GRADERS,
+            "not used, since no testdata.yaml says `grading: custom`",
+        ),
         [_] => {}
         [first, ref others @ ..] => {
-            log.error(first, format!("there may be one grader, but there is also {}", others.join(", ")));
+            log.error(
+                first,
+                format!(
+                    "there may be one grader, but there is also {}",
+                    others.join(", ")
+                ),
+            );
         }
     }
-    found.first().filter(|_| wanted).map(|path| program(tree, path))
+    found
+        .first()
+        .filter(|_| wanted)
+        .map(|path| program(tree, path))
 }
 
 fn has_source(tree: &Tree, directory: &str) -> bool {
     let children = tree.children(directory);
-    children.iter().any(|(name, _, kind)| *kind == tree::Kind::File && programs::is_source(name))
+    children
+        .iter()
+        .any(|(name, _, kind)| *kind == tree::Kind::File && programs::is_source(name))
 }
 
 fn input_validators(tree: &Tree, log: &Log) -> Vec<Program> {
     let mut found = Vec::new();
     for directory in ["input_validators", "input_format_validators"] {
-        found.extend(programs(tree, directory).into_iter().map(|path| program(tree, path)));
+        found.extend(
+            programs(tree, directory)
+                .into_iter()
+                .map(|path| program(tree, path)),
+        );
         for (name, path, _) in tree.children(directory) {
             if matches!(programs::extension(name), Some("ctd" | "viva")) {
-                log.warning(path, "checktestdata and VIVA files are not supported; inputs are not checked by it");
+                log.warning(
+                    path,
+                    "checktestdata and VIVA files are not supported; inputs are not checked by it",
+                );
             }
         }
     }
@@ -256,9 +320,17 @@ fn input_validators(tree: &Tree, log: &Log) -> Vec<Program> {
 fn include(tree: &Tree, log: &Log) -> Option<std::path::PathBuf> {
     for (name, path, kind) in tree.children("include") {
         if kind == tree::Kind::File {
-            log.warning(path, format!("not used: files to include belong in include/LANGUAGE, not beside ({name})"));
+            log.warning(
+                path,
+                format!(
+                    "not used: files to include belong in include/LANGUAGE, not beside ({name})"
+                ),
+            );
         }
     }
-    let some = tree.children("include").into_iter().any(|(_, path, _)| tree.files(path).next().is_some());
+    let some = tree
+        .children("include")
+        .into_iter()
+        .any(|(_, path, _)| tree.files(path).next().is_some());
     some.then(|| tree.path("include"))
 }

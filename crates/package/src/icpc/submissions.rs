@@ -42,12 +42,19 @@ fn of_directory(name: &str, format: Format) -> Option<&'static [Expected]> {
 }
 
 pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
-    let claims = if header.format == Format::Legacy { Vec::new() } else { claims(tree, header, log) };
+    let claims = if header.format == Format::Legacy {
+        Vec::new()
+    } else {
+        claims(tree, header, log)
+    };
     let mut found: Vec<(bool, Submission)> = Vec::new();
     for (directory, path, kind) in tree.children(DIRECTORY) {
         if kind == Kind::File {
             if path != FILE && is_source(directory) {
-                log.warning(path, "not read: a submission belongs in a directory such as submissions/accepted");
+                log.warning(
+                    path,
+                    "not read: a submission belongs in a directory such as submissions/accepted",
+                );
             }
             continue;
         }
@@ -57,7 +64,10 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
             match kind {
                 Kind::File if !is_source(name) && !is_script(tree, path) => {
                     if extension(name).is_none() && !BESIDE.contains(&name) {
-                        log.warning(path, "not read: neither an extension nor a first line #! tells the language");
+                        log.warning(
+                            path,
+                            "not read: neither an extension nor a first line #! tells the language",
+                        );
                     }
                     continue;
                 }
@@ -83,13 +93,17 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
             silent &= tags.expected.is_none() && tags.score.is_none();
             let mut model = false;
             let mut claim = Claim::default();
-            let those: Vec<&(Glob, Claim)> = claims.iter().filter(|(glob, _)| glob.matches(&submission.name)).collect();
+            let those: Vec<&(Glob, Claim)> = claims
+                .iter()
+                .filter(|(glob, _)| glob.matches(&submission.name))
+                .collect();
             for (glob, other) in &those {
                 silent = false;
                 glob.used.set(true);
                 model |= other.model;
                 submission.score = other.score.or(submission.score);
-                submission.program.language = other.language.clone().or(submission.program.language);
+                submission.program.language =
+                    other.language.clone().or(submission.program.language);
                 claim = claim.and(other);
             }
             if claim.verdicts && claim.is_contradictory() {
@@ -107,9 +121,17 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
             found.push((model, submission));
         }
         if silent && tree.files(path).next().is_some() {
-            let names = ["accepted", "wrong_answer", "time_limit_exceeded", "run_time_error"];
+            let names = [
+                "accepted",
+                "wrong_answer",
+                "time_limit_exceeded",
+                "run_time_error",
+            ];
             let meant = did_you_mean(directory, names);
-            log.warning(path, format!("nothing says what is expected of the submissions here{meant}"));
+            log.warning(
+                path,
+                format!("nothing says what is expected of the submissions here{meant}"),
+            );
         }
         if directory == "partially_accepted" && !header.scoring {
             log.warning(path, "only a scoring problem can be partially accepted");
@@ -117,15 +139,29 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
     }
     for (glob, _) in &claims {
         if !glob.used.get() && !glob.default {
-            log.warning(&glob.place, format!("no submission matches {:?}", glob.text));
+            log.warning(
+                &glob.place,
+                format!("no submission matches {:?}", glob.text),
+            );
         }
     }
-    if !found.iter().any(|(_, submission)| submission.expected == [Expected::Accepted]) {
-        log.warning(DIRECTORY, "there is no submission that must be accepted; the format asks for one");
+    if !found
+        .iter()
+        .any(|(_, submission)| submission.expected == [Expected::Accepted])
+    {
+        log.warning(
+            DIRECTORY,
+            "there is no submission that must be accepted; the format asks for one",
+        );
     }
     let rank = |submission: &Submission| submission.expected != [Expected::Accepted];
-    found.sort_by(|(model, a), (other, b)| (!model, rank(a), &a.name).cmp(&(!other, rank(b), &b.name)));
-    found.into_iter().map(|(_, submission)| submission).collect()
+    found.sort_by(|(model, a), (other, b)| {
+        (!model, rank(a), &a.name).cmp(&(!other, rank(b), &b.name))
+    });
+    found
+        .into_iter()
+        .map(|(_, submission)| submission)
+        .collect()
 }
 
 /// What DOMjudge reads in a source.
@@ -137,30 +173,52 @@ struct Tags {
 
 /// Looks for `@EXPECTED_RESULTS@: ` and `@EXPECTED_SCORE@: `, of which each may stand once.
 fn tags(tree: &Tree, path: &str, header: &Header, log: &Log) -> Tags {
-    let files = if tree.is_file(path) { vec![path] } else { tree.files(path).collect() };
+    let files = if tree.is_file(path) {
+        vec![path]
+    } else {
+        tree.files(path).collect()
+    };
     let mut tags = Tags::default();
     let mut first: Option<&str> = None;
     for file in files {
         // What cannot be read is told where the file is listed.
-        let Some(bytes) = tree.searched(file, SEARCHED, log) else { continue };
+        let Some(bytes) = tree.searched(file, SEARCHED, log) else {
+            continue;
+        };
         let text = String::from_utf8_lossy(&bytes).to_ascii_uppercase();
-        for (kind, tag) in ["@EXPECTED_RESULTS@: ", "@EXPECTED_SCORE@: "].iter().enumerate() {
+        for (kind, tag) in ["@EXPECTED_RESULTS@: ", "@EXPECTED_SCORE@: "]
+            .iter()
+            .enumerate()
+        {
             let mut places = text.match_indices(tag);
-            let Some((at, _)) = places.next() else { continue };
-            let line = |at: usize| u32::try_from(1 + text[..at].matches('\n').count()).unwrap_or(u32::MAX);
+            let Some((at, _)) = places.next() else {
+                continue;
+            };
+            let line =
+                |at: usize| u32::try_from(1 + text[..at].matches('\n').count()).unwrap_or(u32::MAX);
             let place = Place::file(file).at_line(line(at));
             let value = text[at + tag.len()..].lines().next().unwrap_or("").trim();
             let score = (kind == 1).then(|| number(value)).flatten();
-            let again = if score.is_some() { tags.score.is_some() } else { tags.expected.is_some() };
+            let again = if score.is_some() {
+                tags.score.is_some()
+            } else {
+                tags.expected.is_some()
+            };
             if again || places.next().is_some() || first.is_some_and(|first| first != file) {
-                let message = format!("{} stands more than once; not used", tag.trim_end_matches(": "));
+                let message = format!(
+                    "{} stands more than once; not used",
+                    tag.trim_end_matches(": ")
+                );
                 log.warning(&place, message);
                 return Tags::default();
             }
             first = Some(file);
             match score {
                 Some(_) if !header.scoring => {
-                    log.warning(&place, "@EXPECTED_SCORE@ means something only in scoring problems; not used");
+                    log.warning(
+                        &place,
+                        "@EXPECTED_SCORE@ means something only in scoring problems; not used",
+                    );
                 }
                 Some(score) => tags.score = Some(score),
                 None => tags.expected = results(value, &place, log),
@@ -199,7 +257,10 @@ fn results(text: &str, place: &Place, log: &Log) -> Option<Vec<Expected>> {
             Some((_, verdicts)) => expected.extend_from_slice(verdicts),
             None => {
                 let meant = did_you_mean(word, NAMES.iter().map(|(name, _)| *name));
-                log.warning(place, format!("@EXPECTED_RESULTS@: unknown result {word:?}{meant}"));
+                log.warning(
+                    place,
+                    format!("@EXPECTED_RESULTS@: unknown result {word:?}{meant}"),
+                );
             }
         }
     }
@@ -210,12 +271,21 @@ fn results(text: &str, place: &Place, log: &Log) -> Option<Vec<Expected>> {
 
 /// What directory and source say together. Where both speak, the directory chooses among what the
 /// source allows, as in DOMjudge.
-fn agreed(directory: Option<&[Expected]>, source: Option<&[Expected]>, path: &str, log: &Log) -> Vec<Expected> {
+fn agreed(
+    directory: Option<&[Expected]>,
+    source: Option<&[Expected]>,
+    path: &str,
+    log: &Log,
+) -> Vec<Expected> {
     match (directory, source) {
         (Some(directory), None | Some([])) => directory.to_vec(),
         (None, source) => source.unwrap_or_default().to_vec(),
         (Some(directory), Some(source)) => {
-            let both: Vec<Expected> = directory.iter().filter(|verdict| source.contains(verdict)).copied().collect();
+            let both: Vec<Expected> = directory
+                .iter()
+                .filter(|verdict| source.contains(verdict))
+                .copied()
+                .collect();
             if both.is_empty() {
                 log.warning(path, "its @EXPECTED_RESULTS@ are not what its directory says; the source is believed");
                 return source.to_vec();
@@ -254,15 +324,26 @@ const VERDICTS: [(&str, u8); 4] = [("AC", AC), ("WA", WA), ("TLE", TLE), ("RTE",
 
 /// What they are here.
 fn meant(verdicts: u8) -> Vec<Expected> {
-    let meaning: [(u8, &[Expected]); 4] =
-        [(AC, &[Expected::Accepted]), (WA, &[Expected::WrongAnswer]), (TLE, &[Expected::TimeLimit]), (RTE, &CRASH)];
-    meaning.iter().filter(|(verdict, _)| verdicts & verdict != 0).flat_map(|(_, meant)| meant.iter().copied()).collect()
+    let meaning: [(u8, &[Expected]); 4] = [
+        (AC, &[Expected::Accepted]),
+        (WA, &[Expected::WrongAnswer]),
+        (TLE, &[Expected::TimeLimit]),
+        (RTE, &CRASH),
+    ];
+    meaning
+        .iter()
+        .filter(|(verdict, _)| verdicts & verdict != 0)
+        .flat_map(|(_, meant)| meant.iter().copied())
+        .collect()
 }
 
 /// As submissions.yaml names them.
 fn named(verdicts: u8) -> String {
-    let names: Vec<&str> =
-        VERDICTS.iter().filter(|(_, verdict)| verdicts & verdict != 0).map(|(name, _)| *name).collect();
+    let names: Vec<&str> = VERDICTS
+        .iter()
+        .filter(|(_, verdict)| verdicts & verdict != 0)
+        .map(|(name, _)| *name)
+        .collect();
     names.join(", ")
 }
 
@@ -312,7 +393,10 @@ impl Claim {
             permitted: self.permitted & other.permitted,
             required: {
                 // Sets of verdicts, of which there are few: none is needed twice.
-                let new = other.required.iter().filter(|required| !self.required.contains(required));
+                let new = other
+                    .required
+                    .iter()
+                    .filter(|required| !self.required.contains(required));
                 self.required.iter().chain(new).copied().collect()
             },
             ..self
@@ -337,42 +421,76 @@ impl Claim {
 
     fn whole(&self) -> u8 {
         let rejected = self.required.iter().any(|required| required & AC == 0);
-        if rejected { self.permitted & !AC } else { self.permitted }
+        if rejected {
+            self.permitted & !AC
+        } else {
+            self.permitted
+        }
     }
 
     /// No submission can be as it claims. Its verdicts would be none, which must not be taken for any.
     fn is_contradictory(&self) -> bool {
-        self.permitted == 0 || self.required.iter().any(|required| required & self.permitted == 0)
+        self.permitted == 0
+            || self
+                .required
+                .iter()
+                .any(|required| required & self.permitted == 0)
     }
 
     /// What is required of tests and does not follow from the verdict on the whole.
     fn required_besides(&self) -> impl Iterator<Item = u8> {
-        let required = self.required.iter().map(|required| required & self.permitted);
+        let required = self
+            .required
+            .iter()
+            .map(|required| required & self.permitted);
         required.filter(|required| self.whole() & !required != 0)
     }
 }
 
 /// Where the last of them stands that has a line: what names of directories claim has none.
 fn place_of(claims: &[&(Glob, Claim)]) -> Place {
-    let mut places = claims.iter().filter(|(_, claim)| claim.verdicts).map(|(glob, _)| &glob.place);
-    places.rfind(|place| place.line().is_some()).cloned().unwrap_or_else(|| Place::file(FILE))
+    let mut places = claims
+        .iter()
+        .filter(|(_, claim)| claim.verdicts)
+        .map(|(glob, _)| &glob.place);
+    places
+        .rfind(|place| place.line().is_some())
+        .cloned()
+        .unwrap_or_else(|| Place::file(FILE))
 }
 
 fn contradiction(name: &str, claims: &[&(Glob, Claim)]) -> String {
-    let claims = claims.iter().filter(|(_, claim)| claim.verdicts).map(|(glob, claim)| {
-        let required = claim.required.iter().map(|required| format!(" and requires {}", named(*required)));
-        format!("{:?} permits {}{}", glob.text, named(claim.permitted), required.collect::<String>())
-    });
+    let claims = claims
+        .iter()
+        .filter(|(_, claim)| claim.verdicts)
+        .map(|(glob, claim)| {
+            let required = claim
+                .required
+                .iter()
+                .map(|required| format!(" and requires {}", named(*required)));
+            format!(
+                "{:?} permits {}{}",
+                glob.text,
+                named(claim.permitted),
+                required.collect::<String>()
+            )
+        });
     let claims = claims.collect::<Vec<_>>().join(", ");
-    format!("nothing can come of {name} that is as claimed: {claims}; all patterns that fit it hold, make them agree")
+    format!(
+        "nothing can come of {name} that is as claimed: {claims}; all patterns that fit it hold, make them agree"
+    )
 }
 
 /// Whether a submission's times make a time limit. One claim is enough that says so, or that does not
 /// permit the submission to be too slow.
 fn is_used(claims: &[&(Glob, Claim)], submission: &Submission, log: &Log) -> bool {
     let name = &submission.name;
-    let lower = claims.iter().any(|(_, claim)| claim.bound() == Some(Bound::Lower));
-    let other = claims.iter().find(|(_, claim)| claim.bound().is_none() && claim.permitted & TLE == 0);
+    let lower = claims
+        .iter()
+        .any(|(_, claim)| claim.bound() == Some(Bound::Lower));
+    let other = claims
+        .iter()
+        .find(|(_, claim)| claim.bound().is_none() && claim.permitted & TLE == 0);
     let accepted = submission.expected == [Expected::Accepted];
     for (bound, place) in claims.iter().filter_map(|(_, claim)| claim.bound.as_ref()) {
         match (bound, other) {
@@ -403,17 +521,29 @@ fn is_used(claims: &[&(Glob, Claim)], submission: &Submission, log: &Log) -> boo
 
 /// Directories for which the format has claims. What others say (`partially_accepted`) is more than verdicts of tests can,
 /// so a key without any leaves it as it is.
-const DEFAULTS: [&str; 6] =
-    ["accepted", "rejected", "wrong_answer", "time_limit_exceeded", "run_time_error", "brute_force"];
+const DEFAULTS: [&str; 6] = [
+    "accepted",
+    "rejected",
+    "wrong_answer",
+    "time_limit_exceeded",
+    "run_time_error",
+    "brute_force",
+];
 
 /// What submissions.yaml says.
 fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
     if !tree.is_file(FILE) {
         return Vec::new();
     }
-    let Some(text) = tree.text(FILE, log) else { return Vec::new() };
-    let Some(node) = yaml::parse(&text, &Place::file(FILE), log) else { return Vec::new() };
-    let Some(keys) = Keys::of(&node, "submissions.yaml", log) else { return Vec::new() };
+    let Some(text) = tree.text(FILE, log) else {
+        return Vec::new();
+    };
+    let Some(node) = yaml::parse(&text, &Place::file(FILE), log) else {
+        return Vec::new();
+    };
+    let Some(keys) = Keys::of(&node, "submissions.yaml", log) else {
+        return Vec::new();
+    };
     let mut claims = Vec::new();
     let told = Told::default();
     for (pattern, node, place) in keys.rest() {
@@ -424,15 +554,27 @@ fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
         }
         // The format has * and {a,b} only.
         let plain = !pattern.contains(['[', ']', '?', '\\']) && !pattern.contains("**");
-        let glob = GlobBuilder::new(pattern).literal_separator(true).build().ok().filter(|_| plain);
+        let glob = GlobBuilder::new(pattern)
+            .literal_separator(true)
+            .build()
+            .ok()
+            .filter(|_| plain);
         let Some(glob) = glob else {
-            log.error(place, format!("{pattern:?} is no pattern; there are * and {{a,b}}"));
+            log.error(
+                place,
+                format!("{pattern:?} is no pattern; there are * and {{a,b}}"),
+            );
             continue;
         };
-        let Some(keys) = Keys::of(node, "what is expected", log) else { continue };
+        let Some(keys) = Keys::of(node, "what is expected", log) else {
+            continue;
+        };
         let directory = tree.kind(&format!("{DIRECTORY}/{pattern}")) == Some(Kind::Directory);
         let known = of_directory(pattern, header.format).filter(|_| !pattern.contains('/'));
-        let default = known.filter(|_| DEFAULTS.contains(&pattern)).map(default_claim).unwrap_or_default();
+        let default = known
+            .filter(|_| DEFAULTS.contains(&pattern))
+            .map(default_claim)
+            .unwrap_or_default();
         let claim = claim(keys, default, header, &told, log);
         let glob = Glob {
             text: pattern.to_owned(),
@@ -450,7 +592,13 @@ fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
             && let Ok(glob) = globset::Glob::new(name)
         {
             let (text, matcher) = (name.to_owned(), glob.compile_matcher());
-            let glob = Glob { text, matcher, place: Place::file(FILE), default: true, used: Cell::new(false) };
+            let glob = Glob {
+                text,
+                matcher,
+                place: Place::file(FILE),
+                default: true,
+                used: Cell::new(false),
+            };
             claims.push((glob, default_claim(known)));
         }
     }
@@ -467,8 +615,17 @@ fn default_claim(expected: &[Expected]) -> Claim {
         _ => ALL,
     };
     let verdicts = expected.iter().map(bit).fold(0, |all, bit| all | bit);
-    let required = if expected.contains(&Expected::Accepted) { Vec::new() } else { vec![verdicts & !AC] };
-    Claim { verdicts: true, permitted: verdicts | AC, required, ..Claim::default() }
+    let required = if expected.contains(&Expected::Accepted) {
+        Vec::new()
+    } else {
+        vec![verdicts & !AC]
+    };
+    Claim {
+        verdicts: true,
+        permitted: verdicts | AC,
+        required,
+        ..Claim::default()
+    }
 }
 
 /// Kinds of claims that nothing is made of, and that were warned of: once is enough for each.
@@ -497,29 +654,56 @@ fn claim(keys: Keys<'_>, default: Claim, header: &Header, told: &Told, log: &Log
     }
     claim.score = score(&keys, log);
     if claim.score.is_some() && !header.scoring {
-        log.warning(&keys.place, "score means something only in scoring problems; not used");
+        log.warning(
+            &keys.place,
+            "score means something only in scoring problems; not used",
+        );
         claim.score = None;
     }
     claim.language = keys.text("language").map(str::to_owned);
-    claim.model = keys.one_of("model_solution", &[("true", true), ("false", false)]).unwrap_or(false);
+    claim.model = keys
+        .one_of("model_solution", &[("true", true), ("false", false)])
+        .unwrap_or(false);
     if let Some(node) = keys.get("entrypoint") {
-        log.warning(&node.place, "entrypoint is not supported; the language's usual one is taken");
+        log.warning(
+            &node.place,
+            "entrypoint is not supported; the language's usual one is taken",
+        );
     }
     claim.bound = bound(&keys);
-    const MESSAGE: &str = "message is not supported: what is said of a test is not compared with it";
+    const MESSAGE: &str =
+        "message is not supported: what is said of a test is not compared with it";
     tell_once(&keys, "message", MESSAGE, told, log);
     keys.ignore(&["authors"]);
     // Every other key names tests. Of what is claimed of some tests only, this much holds for the
     // whole: if one of them must have a verdict, some test must.
     for (name, node, place) in keys.rest() {
         if !matches!(node.value, Value::Mapping(_)) {
-            let known = ["permitted", "required", "score", "language", "model_solution", "use_for_time_limit"];
-            log.warning(place, format!("unknown key {name:?}, not read{}", did_you_mean(name, known)));
+            let known = [
+                "permitted",
+                "required",
+                "score",
+                "language",
+                "model_solution",
+                "use_for_time_limit",
+            ];
+            log.warning(
+                place,
+                format!(
+                    "unknown key {name:?}, not read{}",
+                    did_you_mean(name, known)
+                ),
+            );
         } else if let Some(tests) = Keys::of(node, name, log) {
             verdicts(&tests, "permitted", log);
-            tell_once(&tests, "permitted", "permitted of some of the tests is not supported; not used", told, log);
-            let message =
-                "required of some of the tests is asked of all together: whichever has such a verdict will do";
+            tell_once(
+                &tests,
+                "permitted",
+                "permitted of some of the tests is not supported; not used",
+                told,
+                log,
+            );
+            let message = "required of some of the tests is asked of all together: whichever has such a verdict will do";
             tell_once(&tests, "required", message, told, log);
             if let Some(required) = verdicts(&tests, "required", log) {
                 if !claim.required.contains(&required) {
@@ -528,10 +712,19 @@ fn claim(keys: Keys<'_>, default: Claim, header: &Header, told: &Told, log: &Log
                 claim.verdicts = true;
             }
             score(&tests, log);
-            tell_once(&tests, "score", "score of some of the tests is not supported; not used", told, log);
+            tell_once(
+                &tests,
+                "score",
+                "score of some of the tests is not supported; not used",
+                told,
+                log,
+            );
             // What is not used of some tests is not missed: only whole submissions are.
             if let Some((Bound::Lower | Bound::Upper, place)) = bound(&tests) {
-                log.warning(&place, "use_for_time_limit of some of the tests is not supported; not used");
+                log.warning(
+                    &place,
+                    "use_for_time_limit of some of the tests is not supported; not used",
+                );
             }
             tell_once(&tests, "message", MESSAGE, told, log);
             tests.finish();
@@ -547,21 +740,31 @@ fn verdicts(keys: &Keys<'_>, key: &'static str, log: &Log) -> Option<u8> {
         match VERDICTS.iter().find(|(name, _)| *name == word) {
             Some((_, verdict)) => verdicts |= verdict,
             None => {
-                log.error(&node.place, format!("{key}: there are AC, WA, TLE and RTE, but no {word:?}"));
+                log.error(
+                    &node.place,
+                    format!("{key}: there are AC, WA, TLE and RTE, but no {word:?}"),
+                );
                 return None;
             }
         }
     }
     if verdicts == 0 {
-        log.error(&node.place, format!("{key} must name at least one of AC, WA, TLE and RTE"));
+        log.error(
+            &node.place,
+            format!("{key} must name at least one of AC, WA, TLE and RTE"),
+        );
         return None;
     }
     Some(verdicts)
 }
 
 fn bound(keys: &Keys<'_>) -> Option<(Bound, Place)> {
-    let words =
-        [("false", Some(Bound::No)), ("true", None), ("lower", Some(Bound::Lower)), ("upper", Some(Bound::Upper))];
+    let words = [
+        ("false", Some(Bound::No)),
+        ("true", None),
+        ("lower", Some(Bound::Lower)),
+        ("upper", Some(Bound::Upper)),
+    ];
     let bound = keys.one_of("use_for_time_limit", &words)??;
     Some((bound, keys.get("use_for_time_limit")?.place.clone()))
 }
@@ -572,13 +775,21 @@ fn score(keys: &Keys<'_>, log: &Log) -> Option<(f64, f64)> {
     let value = |node: &Node| node.text().and_then(number);
     let score = match &node.value {
         Value::Sequence(nodes) => match &nodes[..] {
-            [least, most] => value(least).zip(value(most)).filter(|(least, most)| least <= most),
+            [least, most] => value(least)
+                .zip(value(most))
+                .filter(|(least, most)| least <= most),
             _ => None,
         },
         _ => value(node).map(|score| (score, score)),
     };
     if score.is_none() {
-        log.error(&node.place, format!("score must be a number, or a list of the least and the most{}", shown(node)));
+        log.error(
+            &node.place,
+            format!(
+                "score must be a number, or a list of the least and the most{}",
+                shown(node)
+            ),
+        );
     }
     score
 }

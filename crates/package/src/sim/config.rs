@@ -45,8 +45,17 @@ impl<'a> Config<'a> {
     /// Reads a file in which these variables are known.
     pub fn read(text: &str, file: &str, known: &[&str], log: &'a Log) -> Config<'a> {
         let file = Place::file(file);
-        let mut cursor = Cursor { rest: text.chars().peekable(), file, line: 1, column: 1, values: 0 };
-        let mut config = Config { variables: Vec::new(), log };
+        let mut cursor = Cursor {
+            rest: text.chars().peekable(),
+            file,
+            line: 1,
+            column: 1,
+            values: 0,
+        };
+        let mut config = Config {
+            variables: Vec::new(),
+            log,
+        };
         while cursor.peek().is_some() {
             match cursor.variable(log) {
                 Ok(Some(variable)) if config.variables.len() == MOST_KEYS => {
@@ -73,12 +82,22 @@ impl<'a> Config<'a> {
         let Variable { name, place, .. } = &variable;
         if !known.contains(&name.as_str()) {
             let meant = did_you_mean(name, known.iter().copied());
-            self.log.warning(place, format!("unknown key {name:?}, not read{meant}"));
+            self.log
+                .warning(place, format!("unknown key {name:?}, not read{meant}"));
         }
         if let Some(index) = self.variables.iter().position(|other| other.name == *name) {
-            let line = self.variables.remove(index).place.line().unwrap_or_default();
-            self.log
-                .warning(place, format!("key {name:?} stands here a second time; what line {line} says is not used"));
+            let line = self
+                .variables
+                .remove(index)
+                .place
+                .line()
+                .unwrap_or_default();
+            self.log.warning(
+                place,
+                format!(
+                    "key {name:?} stands here a second time; what line {line} says is not used"
+                ),
+            );
         }
         self.variables.push(variable);
     }
@@ -98,7 +117,10 @@ impl<'a> Config<'a> {
             Value::Text(item) if item.text.is_empty() => None,
             Value::Text(item) => Some(item),
             Value::Array(..) => {
-                self.log.error(&self.find(name)?.place, format!("{name} must be one value, not an array"));
+                self.log.error(
+                    &self.find(name)?.place,
+                    format!("{name} must be one value, not an array"),
+                );
                 None
             }
         }
@@ -117,7 +139,8 @@ impl<'a> Config<'a> {
         match &self.find(name)?.value {
             Value::Array(items, _) => Some(items),
             Value::Text(item) => {
-                self.log.error(&item.place, format!("{name} must be an array in [ ]"));
+                self.log
+                    .error(&item.place, format!("{name} must be an array in [ ]"));
                 None
             }
         }
@@ -189,7 +212,8 @@ impl Cursor<'_> {
                 Ok(())
             }
             Some(c) => {
-                let message = format!("{c:?} after the value; put values with such characters in quotes");
+                let message =
+                    format!("{c:?} after the value; put values with such characters in quotes");
                 Err(Stop::Wrong(self.place(), message))
             }
         }
@@ -217,7 +241,10 @@ impl Cursor<'_> {
         }
         self.skip_spaces();
         if !self.peek().is_some_and(|c| c == ':' || c == '=') {
-            return Err(Stop::Wrong(self.place(), format!("after the key {name:?} should be a colon")));
+            return Err(Stop::Wrong(
+                self.place(),
+                format!("after the key {name:?} should be a colon"),
+            ));
         }
         self.next();
         self.skip_spaces();
@@ -245,7 +272,12 @@ impl Cursor<'_> {
             self.take_while(|c| c.is_whitespace() || c == ',');
             let place = self.place();
             match self.peek() {
-                None => return Err(Stop::Wrong(begin, "this array has no end; there is no ] after it".to_owned())),
+                None => {
+                    return Err(Stop::Wrong(
+                        begin,
+                        "this array has no end; there is no ] after it".to_owned(),
+                    ));
+                }
                 Some(']') => {
                     self.next();
                     return Ok((items, place));
@@ -256,16 +288,20 @@ impl Cursor<'_> {
                     self.skip_line();
                 }
                 Some(_) => {
-                    let item = self.value(|c| matches!(c, '\n' | '#' | ']' | ',')).and_then(|text| {
-                        self.skip_spaces();
-                        match self.peek() {
-                            None | Some('\n' | '#' | ']' | ',') => Ok(Item { place, text }),
-                            Some(c) => {
-                                let message = format!("{c:?} after the value; a comma or a line's end should be");
-                                Err(Stop::Wrong(self.place(), message))
+                    let item = self
+                        .value(|c| matches!(c, '\n' | '#' | ']' | ','))
+                        .and_then(|text| {
+                            self.skip_spaces();
+                            match self.peek() {
+                                None | Some('\n' | '#' | ']' | ',') => Ok(Item { place, text }),
+                                Some(c) => {
+                                    let message = format!(
+                                        "{c:?} after the value; a comma or a line's end should be"
+                                    );
+                                    Err(Stop::Wrong(self.place(), message))
+                                }
                             }
-                        }
-                    });
+                        });
                     match item {
                         Ok(item) => {
                             self.values += 1;
@@ -306,7 +342,10 @@ impl Cursor<'_> {
         loop {
             text += &self.take_while(|c| c != '\'' && c != '\n');
             if self.peek() != Some('\'') {
-                return Err(Stop::Wrong(begin, "this quote has no end in its line".to_owned()));
+                return Err(Stop::Wrong(
+                    begin,
+                    "this quote has no end in its line".to_owned(),
+                ));
             }
             self.next();
             if self.peek() != Some('\'') {
@@ -322,15 +361,24 @@ impl Cursor<'_> {
         // Escapes stand for bytes.
         let mut bytes = Vec::new();
         loop {
-            bytes.extend(self.take_while(|c| !matches!(c, '"' | '\\' | '\n')).into_bytes());
+            bytes.extend(
+                self.take_while(|c| !matches!(c, '"' | '\\' | '\n'))
+                    .into_bytes(),
+            );
             match self.peek() {
                 Some('"') => {
                     self.next();
-                    return String::from_utf8(bytes)
-                        .map_err(|_| Stop::Wrong(begin, "with its escapes this is no UTF-8".to_owned()));
+                    return String::from_utf8(bytes).map_err(|_| {
+                        Stop::Wrong(begin, "with its escapes this is no UTF-8".to_owned())
+                    });
                 }
                 Some('\\') => bytes.push(self.escape()?),
-                _ => return Err(Stop::Wrong(begin, "this quote has no end in its line".to_owned())),
+                _ => {
+                    return Err(Stop::Wrong(
+                        begin,
+                        "this quote has no end in its line".to_owned(),
+                    ));
+                }
             }
         }
     }
@@ -361,9 +409,16 @@ impl Cursor<'_> {
     }
 
     fn hexadecimal(&mut self) -> Step<u8> {
-        let digit = self.peek().and_then(|c| c.to_digit(16)).and_then(|digit| u8::try_from(digit).ok());
-        let digit =
-            digit.ok_or_else(|| Stop::Wrong(self.place(), "after \\x come two hexadecimal digits".to_owned()))?;
+        let digit = self
+            .peek()
+            .and_then(|c| c.to_digit(16))
+            .and_then(|digit| u8::try_from(digit).ok());
+        let digit = digit.ok_or_else(|| {
+            Stop::Wrong(
+                self.place(),
+                "after \\x come two hexadecimal digits".to_owned(),
+            )
+        })?;
         self.next();
         Ok(digit)
     }

@@ -18,11 +18,23 @@ pub fn simfile_limits(text: &str, limits: &[(String, Duration)]) -> Result<Strin
     let items = config.array(KEY).map(<[_]>::to_vec);
     let end = config.end(KEY).cloned();
     log.finish().map_err(|faults| faults.to_string())?;
-    let at = |place: &Place| place.line().zip(place.column()).and_then(|(line, column)| offset(text, line, column));
+    let at = |place: &Place| {
+        place
+            .line()
+            .zip(place.column())
+            .and_then(|(line, column)| offset(text, line, column))
+    };
     let lost = || "the array `limits` could not be found again".to_owned();
     let (Some(items), Some(end)) = (items, end) else {
-        let lines: String = limits.iter().map(|(test, time)| format!("    {test} {}\n", seconds(*time))).collect();
-        let newline = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let lines: String = limits
+            .iter()
+            .map(|(test, time)| format!("    {test} {}\n", seconds(*time)))
+            .collect();
+        let newline = if text.is_empty() || text.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
         return Ok(format!("{text}{newline}{KEY}: [\n{lines}]\n"));
     };
     // Where to cut, how much, what to put there.
@@ -31,12 +43,18 @@ pub fn simfile_limits(text: &str, limits: &[(String, Duration)]) -> Result<Strin
     for item in &items {
         let start = at(&item.place).ok_or_else(lost)?;
         let words = item.words();
-        let Some((_, time)) = limits.iter().find(|(test, _)| words.first() == Some(&test.as_str())) else {
+        let Some((_, time)) = limits
+            .iter()
+            .find(|(test, _)| words.first() == Some(&test.as_str()))
+        else {
             last = Some(start + item.text.len());
             continue;
         };
         if !text[start..].starts_with(&item.text) {
-            return Err(format!("the limit {:?} is in quotes; write it without them", item.text));
+            return Err(format!(
+                "the limit {:?} is in quotes; write it without them",
+                item.text
+            ));
         }
         last = Some(start + item.text.len());
         // The second word alone is changed, so that what a person lined up stays so.
@@ -78,8 +96,10 @@ mod tests {
     use super::*;
 
     fn edited(text: &str, limits: &[(&str, u64)]) -> String {
-        let limits: Vec<(String, Duration)> =
-            limits.iter().map(|(test, ms)| ((*test).to_owned(), Duration::from_millis(*ms))).collect();
+        let limits: Vec<(String, Duration)> = limits
+            .iter()
+            .map(|(test, ms)| ((*test).to_owned(), Duration::from_millis(*ms)))
+            .collect();
         simfile_limits(text, &limits).unwrap()
     }
 
@@ -94,16 +114,32 @@ mod tests {
 
     #[test]
     fn tests_are_added() {
-        assert_eq!(edited("name: A", &[("a1", 100)]), "name: A\nlimits: [\n    a1 0.1\n]\n");
-        assert_eq!(edited("limits: [a1 1, a2 2]\n", &[("a3", 100)]), "limits: [a1 1, a2 2\n    a3 0.1\n]\n");
-        assert_eq!(edited("limits: [\n    a1 1\n]\n", &[("a3", 100)]), "limits: [\n    a1 1\n    a3 0.1\n]\n");
-        assert_eq!(edited("limits: []\n", &[("a3", 100)]), "limits: [\n    a3 0.1\n]\n");
+        assert_eq!(
+            edited("name: A", &[("a1", 100)]),
+            "name: A\nlimits: [\n    a1 0.1\n]\n"
+        );
+        assert_eq!(
+            edited("limits: [a1 1, a2 2]\n", &[("a3", 100)]),
+            "limits: [a1 1, a2 2\n    a3 0.1\n]\n"
+        );
+        assert_eq!(
+            edited("limits: [\n    a1 1\n]\n", &[("a3", 100)]),
+            "limits: [\n    a1 1\n    a3 0.1\n]\n"
+        );
+        assert_eq!(
+            edited("limits: []\n", &[("a3", 100)]),
+            "limits: [\n    a3 0.1\n]\n"
+        );
     }
 
     #[test]
     fn what_cannot_be_read_is_not_changed() {
         let limits = [("a1".to_owned(), Duration::from_secs(1))];
         assert!(simfile_limits("limits: [a1 1", &limits).is_err());
-        assert!(simfile_limits("limits: ['a1 1']", &limits).unwrap_err().contains("quotes"));
+        assert!(
+            simfile_limits("limits: ['a1 1']", &limits)
+                .unwrap_err()
+                .contains("quotes")
+        );
     }
 }

@@ -21,7 +21,10 @@ use std::path::Path;
 
 /// Reads the package; what comes back counts only if the log has no error.
 pub fn read(directory: &Path, log: &Log) -> Problem {
-    let names = Names { allowed: |name| !name.contains(char::is_control), needed: |path| !path.starts_with("doc/") };
+    let names = Names {
+        allowed: |name| !name.contains(char::is_control),
+        needed: |path| !path.starts_with("doc/"),
+    };
     let tree = Tree::list(directory, &names, log);
     let sipfile = sipfile::read(&tree, log);
     simfile::read(&tree, directory, sipfile, log)

@@ -16,7 +16,11 @@ pub struct Name<'a> {
 pub fn split(name: &str) -> Name<'_> {
     let rest = name.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let prefix = rest.trim_end_matches(|c: char| c.is_ascii_digit());
-    Name { prefix, group: &rest[prefix.len()..], test: &name[rest.len()..] }
+    Name {
+        prefix,
+        group: &rest[prefix.len()..],
+        test: &name[rest.len()..],
+    }
 }
 
 /// Name of the group that a test belongs to; `None`: its name has no number. Initial tests are
@@ -45,7 +49,11 @@ pub fn group_order(group: &str) -> (usize, &str) {
 
 /// Brings the tests of a group in order.
 pub fn test_order(name: &str) -> (&str, usize, &str, &str) {
-    let Name { prefix, group, test } = split(name);
+    let Name {
+        prefix,
+        group,
+        test,
+    } = split(name);
     let group = plain(group);
     (test, group.len(), group, prefix)
 }
@@ -68,23 +76,38 @@ pub fn range(text: &str, most: usize) -> Result<Vec<String>, RangeError> {
     if most == 0 {
         return Err(RangeError::Exceeds(Bound::TestsOfFile));
     }
-    let Some((first, last)) = text.split_once('-') else { return Ok(vec![text.to_owned()]) };
+    let Some((first, last)) = text.split_once('-') else {
+        return Ok(vec![text.to_owned()]);
+    };
     let (begin, end) = (split(first), split(last));
     if last.is_empty() {
         return wrong("nothing stands after the hyphen".to_owned());
     }
     if !end.prefix.is_empty() && end.prefix != begin.prefix {
-        return wrong(format!("its ends begin differently, with {:?} and {:?}", begin.prefix, end.prefix));
+        return wrong(format!(
+            "its ends begin differently, with {:?} and {:?}",
+            begin.prefix, end.prefix
+        ));
     }
     let number = |digits: &str| {
-        digits.parse::<u64>().map_err(|_| RangeError::Wrong(format!("{digits:?} is no number of a group")))
+        digits
+            .parse::<u64>()
+            .map_err(|_| RangeError::Wrong(format!("{digits:?} is no number of a group")))
     };
     let from = number(begin.group)?;
     // `4a-d`
-    let to = if end.group.is_empty() { from } else { number(end.group)? };
+    let to = if end.group.is_empty() {
+        from
+    } else {
+        number(end.group)?
+    };
     // `4-8c`
     let last = end.test.to_ascii_lowercase();
-    let first = if begin.test.is_empty() { last.clone() } else { begin.test.to_ascii_lowercase() };
+    let first = if begin.test.is_empty() {
+        last.clone()
+    } else {
+        begin.test.to_ascii_lowercase()
+    };
     if first.len() != last.len() {
         return wrong(format!("{first:?} and {last:?} have different lengths"));
     }
@@ -98,7 +121,11 @@ pub fn range(text: &str, most: usize) -> Result<Vec<String>, RangeError> {
             if names.len() == most {
                 return Err(RangeError::Exceeds(Bound::TestsOfFile));
             }
-            names.push(format!("{}{group}{}", begin.prefix, String::from_utf8_lossy(&test)));
+            names.push(format!(
+                "{}{group}{}",
+                begin.prefix,
+                String::from_utf8_lossy(&test)
+            ));
             if test == last.as_bytes() || !next(&mut test) {
                 break;
             }
@@ -125,9 +152,30 @@ mod tests {
 
     #[test]
     fn names_come_apart() {
-        assert_eq!(split("abc2b"), Name { prefix: "abc", group: "2", test: "b" });
-        assert_eq!(split("a1b12"), Name { prefix: "a1b", group: "12", test: "" });
-        assert_eq!(split("é"), Name { prefix: "é", group: "", test: "" });
+        assert_eq!(
+            split("abc2b"),
+            Name {
+                prefix: "abc",
+                group: "2",
+                test: "b"
+            }
+        );
+        assert_eq!(
+            split("a1b12"),
+            Name {
+                prefix: "a1b",
+                group: "12",
+                test: ""
+            }
+        );
+        assert_eq!(
+            split("é"),
+            Name {
+                prefix: "é",
+                group: "",
+                test: ""
+            }
+        );
         assert_eq!(group("abc2b"), Some("2"));
         assert_eq!(group("abc007"), Some("7"));
         assert_eq!(group("x000"), Some("0"));
@@ -150,16 +198,31 @@ mod tests {
     #[test]
     fn range_beyond_what_is_left_exceeds_a_bound() {
         assert_eq!(range("1-3", 3).unwrap().len(), 3);
-        assert_eq!(range("1-3", 2), Err(RangeError::Exceeds(Bound::TestsOfFile)));
+        assert_eq!(
+            range("1-3", 2),
+            Err(RangeError::Exceeds(Bound::TestsOfFile))
+        );
         assert_eq!(range("x1", 0), Err(RangeError::Exceeds(Bound::TestsOfFile)));
         let longest = "x".repeat(LONGEST_NAME - 1);
         assert_eq!(range(&format!("{longest}1-3"), 3).unwrap().len(), 3);
-        assert_eq!(range(&format!("{longest}x1-3"), 3), Err(RangeError::Exceeds(Bound::TestName)));
+        assert_eq!(
+            range(&format!("{longest}x1-3"), 3),
+            Err(RangeError::Exceeds(Bound::TestName))
+        );
     }
 
     #[test]
     fn what_is_no_range_is_refused() {
-        for text in ["1-", "a-b", "1b-a", "2-1", "1a-bb", "x1-y2", "1-99999999999999999999", "1-99999999"] {
+        for text in [
+            "1-",
+            "a-b",
+            "1b-a",
+            "2-1",
+            "1a-bb",
+            "x1-y2",
+            "1-99999999999999999999",
+            "1-99999999",
+        ] {
             assert!(range(text, 10).is_err(), "{text}");
         }
     }

@@ -29,7 +29,9 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
         return None;
     }
     let mut sipfile = Sipfile::default();
-    let Some(text) = tree.text(FILE, log) else { return Some(sipfile) };
+    let Some(text) = tree.text(FILE, log) else {
+        return Some(sipfile);
+    };
     let known = ["default_time_limit", "base_seed", "static", "gen"];
     let config = Config::read(&text, FILE, &known, log);
     if let Some(item) = config.text("default_time_limit") {
@@ -41,7 +43,13 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
     }
     let seed = config.text("base_seed").map_or(0, |item| {
         item.text.parse().unwrap_or_else(|_| {
-            log.error(&item.place, format!("base_seed must be a whole number below 2^64, but is {:?}", item.text));
+            log.error(
+                &item.place,
+                format!(
+                    "base_seed must be a whole number below 2^64, but is {:?}",
+                    item.text
+                ),
+            );
             0
         })
     });
@@ -51,27 +59,45 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
     for item in config.array("static").unwrap_or_default() {
         let words = item.words();
         if let Some(word) = words.get(1) {
-            log.warning(&item.place, format!("not read: {word:?} after the range of tests"));
+            log.warning(
+                &item.place,
+                format!("not read: {word:?} after the range of tests"),
+            );
         }
         let Some(range) = words.first() else { continue };
-        let Some(names) = tests(item, range, left, log) else { break };
+        let Some(names) = tests(item, range, left, log) else {
+            break;
+        };
         left -= names.len();
         for name in names {
             if seen.insert(name.clone()) {
-                sipfile.fixed.push(Item { place: item.place.clone(), text: name });
+                sipfile.fixed.push(Item {
+                    place: item.place.clone(),
+                    text: name,
+                });
             } else {
                 log.warning(&item.place, format!("test {name:?} stands twice in static"));
             }
         }
     }
-    let mut generators = Generators { tree, log, sources: None, found: HashMap::new() };
+    let mut generators = Generators {
+        tree,
+        log,
+        sources: None,
+        found: HashMap::new(),
+    };
     'items: for item in config.array("gen").unwrap_or_default() {
         let Some((range, command)) = item.text.split_once(char::is_whitespace) else {
-            log.error(&item.place, format!("there is no generator after {:?}", item.text));
+            log.error(
+                &item.place,
+                format!("there is no generator after {:?}", item.text),
+            );
             continue;
         };
         let command = command.trim();
-        let Some(names) = tests(item, range, left, log) else { break };
+        let Some(names) = tests(item, range, left, log) else {
+            break;
+        };
         left -= names.len();
         let (generator, arguments) = generators.of(command, item);
         let cost = words_cost(&arguments) + generator.cost();
@@ -81,12 +107,21 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
                 break 'items;
             }
             if !seen.insert(name.clone()) {
-                log.error(&item.place, format!("test {name:?} has been named before, in gen or in static"));
+                log.error(
+                    &item.place,
+                    format!("test {name:?} has been named before, in gen or in static"),
+                );
                 continue;
             }
             let seed = hash(&name) ^ seed;
             let (generator, arguments) = (generator.clone(), arguments.clone());
-            sipfile.generations.push(Generation { test: name, generator, arguments, seed, answer: None });
+            sipfile.generations.push(Generation {
+                test: name,
+                generator,
+                arguments,
+                seed,
+                answer: None,
+            });
         }
     }
     Some(sipfile)
@@ -97,7 +132,10 @@ fn tests(item: &Item, range: &str, most: usize, log: &Log) -> Option<Vec<String>
     let names = match names::range(range, most) {
         Ok(names) => names,
         Err(RangeError::Wrong(error)) => {
-            log.error(&item.place, format!("{range:?} is no range of tests: {error}"));
+            log.error(
+                &item.place,
+                format!("{range:?} is no range of tests: {error}"),
+            );
             Vec::new()
         }
         Err(RangeError::Exceeds(bound)) => {
@@ -113,7 +151,12 @@ fn tests(item: &Item, range: &str, most: usize, log: &Log) -> Option<Vec<String>
             );
         }
     }
-    Some(names.into_iter().filter(|name| names::group(name).is_some() && !name.contains('/')).collect())
+    Some(
+        names
+            .into_iter()
+            .filter(|name| names::group(name).is_some() && !name.contains('/'))
+            .collect(),
+    )
 }
 
 /// Generators of the package, which are looked for once for each name.
@@ -131,7 +174,9 @@ impl Generators<'_> {
         if let Some(line) = command.strip_prefix("sh:") {
             return (Generator::Shell(line.to_owned()), Vec::new());
         }
-        let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+        let (name, rest) = command
+            .split_once(char::is_whitespace)
+            .unwrap_or((command, ""));
         let path = match self.found.get(name) {
             Some(path) => path.clone(),
             None => {
@@ -141,7 +186,10 @@ impl Generators<'_> {
             }
         };
         match path {
-            Some(path) => (Generator::Program(program(self.tree, &path)), arguments(rest)),
+            Some(path) => (
+                Generator::Program(program(self.tree, &path)),
+                arguments(rest),
+            ),
             None => (Generator::Shell(command.to_owned()), Vec::new()),
         }
     }
@@ -151,26 +199,42 @@ impl Generators<'_> {
             return Some(name.to_owned());
         }
         let (tree, log) = (self.tree, self.log);
-        let is_source = |path: &&str| !path.starts_with("utils/cache/") && super::simfile::is_source(path);
-        let sources =
-            self.sources.get_or_insert_with(|| tree.files("utils").filter(is_source).take(MOST_UTILS + 1).collect());
+        let is_source =
+            |path: &&str| !path.starts_with("utils/cache/") && super::simfile::is_source(path);
+        let sources = self.sources.get_or_insert_with(|| {
+            tree.files("utils")
+                .filter(is_source)
+                .take(MOST_UTILS + 1)
+                .collect()
+        });
         if sources.len() > MOST_UTILS {
             log.exceeds(&item.place, Bound::Utils);
             return None;
         }
-        let matching: Vec<&str> = sources.iter().copied().filter(|path| matches(name, path)).take(2).collect();
+        let matching: Vec<&str> = sources
+            .iter()
+            .copied()
+            .filter(|path| matches(name, path))
+            .take(2)
+            .collect();
         match matching[..] {
             [path] => Some(path.to_owned()),
             [] => {
-                let message =
-                    format!("no source below utils matches {name:?}; taken for a command of the shell, which");
-                log.warning(&item.place, format!("{message} is better written sh:{name}"));
+                let message = format!(
+                    "no source below utils matches {name:?}; taken for a command of the shell, which"
+                );
+                log.warning(
+                    &item.place,
+                    format!("{message} is better written sh:{name}"),
+                );
                 None
             }
             [first, second, ..] => {
                 log.error(
                     &item.place,
-                    format!("the generator {name:?} may be {first} or {second}; write the whole path"),
+                    format!(
+                        "the generator {name:?} may be {first} or {second}; write the whole path"
+                    ),
                 );
                 Some(first.to_owned())
             }
@@ -181,7 +245,11 @@ impl Generators<'_> {
 /// Whether the letters stand in the path, in this order: in the path without its extension, unless
 /// there is a dot among them.
 fn matches(letters: &str, path: &str) -> bool {
-    let path = if letters.contains('.') { path } else { path.rsplit_once('.').map_or(path, |(stem, _)| stem) };
+    let path = if letters.contains('.') {
+        path
+    } else {
+        path.rsplit_once('.').map_or(path, |(stem, _)| stem)
+    };
     let mut path = path.chars();
     letters.chars().all(|letter| path.any(|c| c == letter))
 }
@@ -194,7 +262,9 @@ fn arguments(text: &str) -> Vec<String> {
     while let Some(c) = letters.next() {
         match c {
             ' ' | '\t' => words.extend(word.take()),
-            '\\' => word.get_or_insert_default().push(letters.next().unwrap_or('\\')),
+            '\\' => word
+                .get_or_insert_default()
+                .push(letters.next().unwrap_or('\\')),
             c => word.get_or_insert_default().push(c),
         }
     }
@@ -205,7 +275,9 @@ fn arguments(text: &str) -> Vec<String> {
 /// Sim's hash of a test's name, so that seeds, and with them tests, are those that Sim's tool makes.
 fn hash(name: &str) -> u64 {
     // (p - 1) * 257 + 255 is below 2^64.
-    name.bytes().rev().fold(0, |hash, byte| (hash * 257 + u64::from(byte)) % 71_777_214_294_589_669)
+    name.bytes().rev().fold(0, |hash, byte| {
+        (hash * 257 + u64::from(byte)) % 71_777_214_294_589_669
+    })
 }
 
 #[cfg(test)]

@@ -35,7 +35,9 @@ impl Archive {
     }
 
     fn file(&mut self, name: &str, text: &str) {
-        self.writer.start_file(name, SimpleFileOptions::default()).unwrap();
+        self.writer
+            .start_file(name, SimpleFileOptions::default())
+            .unwrap();
         self.writer.write_all(text.as_bytes()).unwrap();
     }
 
@@ -72,7 +74,10 @@ fn a_package() {
 #[test]
 fn with_one_directory() {
     let mut archive = Archive::with("main/");
-    archive.writer.add_directory("main/data/sample", SimpleFileOptions::default()).unwrap();
+    archive
+        .writer
+        .add_directory("main/data/sample", SimpleFileOptions::default())
+        .unwrap();
     archive.file("__MACOSX/x", "");
     let (_directory, path) = archive.close();
     let problem = millibox_package::read(&path).unwrap();
@@ -91,7 +96,10 @@ fn faults_name_the_archive() {
 fn scripts_stay_executable() {
     let mut archive = Archive::with("");
     let options = SimpleFileOptions::default().unix_permissions(0o755);
-    archive.writer.start_file("submissions/accepted/run.sh", options).unwrap();
+    archive
+        .writer
+        .start_file("submissions/accepted/run.sh", options)
+        .unwrap();
     let (_directory, path) = archive.close();
     let problem = millibox_package::read(&path).unwrap();
     let mode = |name: &str| {
@@ -112,7 +120,10 @@ fn entries_that_lead_outside() {
         let (directory, path) = archive.close();
         let bytes = std::fs::read(&path).unwrap();
         let mut bytes = bytes;
-        while let Some(at) = bytes.windows(name.len()).position(|window| window == harmless.as_bytes()) {
+        while let Some(at) = bytes
+            .windows(name.len())
+            .position(|window| window == harmless.as_bytes())
+        {
             bytes[at..at + name.len()].copy_from_slice(name.as_bytes());
         }
         std::fs::write(&path, bytes).unwrap();
@@ -126,7 +137,10 @@ fn entries_that_lead_outside() {
 fn symbolic_links() {
     let link = |name: &str, target: &str| {
         let mut archive = Archive::with("");
-        archive.writer.add_symlink(name, target, SimpleFileOptions::default()).unwrap();
+        archive
+            .writer
+            .add_symlink(name, target, SimpleFileOptions::default())
+            .unwrap();
         archive
     };
     link("data/secret/2.in", "../../../../etc/passwd")
@@ -134,7 +148,10 @@ fn symbolic_links() {
     link("data/secret/2.in", "/etc/passwd")
         .refused("symbolic link \"data/secret/2.in\" to \"/etc/passwd\", which leads outside");
     let (_directory, path) = link("data/sample", "secret").close();
-    assert_eq!(names(&millibox_package::read(&path).unwrap()), ["sample/1", "secret/1"]);
+    assert_eq!(
+        names(&millibox_package::read(&path).unwrap()),
+        ["sample/1", "secret/1"]
+    );
 
     // Nothing is written through a link, whatever comes first.
     let outside = tempfile::tempdir().unwrap();
@@ -150,7 +167,10 @@ fn broken_archives() {
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     let faults = millibox_package::read(&path).unwrap_err().to_string();
-    assert!(faults.contains("neither a directory nor a zip archive"), "{faults}");
+    assert!(
+        faults.contains("neither a directory nor a zip archive"),
+        "{faults}"
+    );
 }
 
 #[test]
@@ -165,7 +185,10 @@ fn two_entries_of_one_name() {
     }
     std::fs::write(&path, &bytes).unwrap();
     assert!(millibox_package::read(&path).is_ok());
-    while let Some(at) = bytes.windows(16).position(|window| window == b"data/secret/1.in") {
+    while let Some(at) = bytes
+        .windows(16)
+        .position(|window| window == b"data/secret/1.in")
+    {
         // Of the same length as the other entry.
         bytes[at..at + 16].copy_from_slice(b"data/secret/qqqq");
     }
@@ -178,7 +201,10 @@ fn two_entries_of_one_name() {
 fn a_directory_gives_what_its_archive_gives() {
     let package = Package::legacy();
     let (_directory, path) = Archive::with("").close();
-    assert_eq!(names(&package.problem()), names(&millibox_package::read(&path).unwrap()));
+    assert_eq!(
+        names(&package.problem()),
+        names(&millibox_package::read(&path).unwrap())
+    );
 }
 
 #[test]
@@ -188,7 +214,11 @@ fn with_as_many_entries_as_are_unpacked_and_one_more() {
         let mut archive = Archive::new();
         (0..entries).for_each(|entry| archive.file(&format!("../{entry}"), ""));
         let (_directory, path) = archive.close();
-        millibox_package::read(&path).unwrap_err().iter().map(|fault| fault.bound).collect::<Vec<_>>()
+        millibox_package::read(&path)
+            .unwrap_err()
+            .iter()
+            .map(|fault| fault.bound)
+            .collect::<Vec<_>>()
     };
     assert_eq!(faults(100_000)[0], None);
     let too_many = faults(100_001);

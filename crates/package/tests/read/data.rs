@@ -1,15 +1,26 @@
 //! Tests and groups.
 
 use crate::{Package, below, names};
-use millibox_package::model::{InputFlags, Objective, ProbeKind, Rules, ScoreMode, Scoring, VerdictMode};
+use millibox_package::model::{
+    InputFlags, Objective, ProbeKind, Rules, ScoreMode, Scoring, VerdictMode,
+};
 
 #[test]
 fn tests_in_order() {
     let package = Package::legacy();
     // By base name: `a` before `a-1`, though `-` comes before `.`.
-    package.test("secret/a").test("secret/a-1").test("secret/10").test("sample/2").test("sample/1");
+    package
+        .test("secret/a")
+        .test("secret/a-1")
+        .test("secret/10")
+        .test("sample/2")
+        .test("sample/1");
     // Groups have their places among tests.
-    package.test("secret/group/x").test("secret/group/deeper/y").test("secret/z").silent();
+    package
+        .test("secret/group/x")
+        .test("secret/group/deeper/y")
+        .test("secret/z")
+        .silent();
     let problem = package.problem();
     assert_eq!(
         names(&problem),
@@ -25,46 +36,102 @@ fn tests_in_order() {
             "secret/z"
         ]
     );
-    let groups: Vec<(&str, bool)> = problem.groups().map(|group| (&*group.name, group.sample)).collect();
-    let secret = [("secret", false), ("secret/group", false), ("secret/group/deeper", false)];
-    assert_eq!(groups, [&[("", false), ("sample", true)][..], &secret].concat());
-    assert_eq!(problem.group("secret/group").unwrap().all_tests().count(), 2);
+    let groups: Vec<(&str, bool)> = problem
+        .groups()
+        .map(|group| (&*group.name, group.sample))
+        .collect();
+    let secret = [
+        ("secret", false),
+        ("secret/group", false),
+        ("secret/group/deeper", false),
+    ];
+    assert_eq!(
+        groups,
+        [&[("", false), ("sample", true)][..], &secret].concat()
+    );
+    assert_eq!(
+        problem.group("secret/group").unwrap().all_tests().count(),
+        2
+    );
     let test = problem.test("secret/group/x").unwrap();
     assert_eq!(below(&test.input, &package), "data/secret/group/x.in");
-    assert_eq!(below(test.answer.as_ref().unwrap(), &package), "data/secret/group/x.ans");
+    assert_eq!(
+        below(test.answer.as_ref().unwrap(), &package),
+        "data/secret/group/x.ans"
+    );
 }
 
 #[test]
 fn what_programs_are_tried_on() {
     let package = Package::successor("");
+    package.file("data/invalid_input/a.in", "").file(
+        "data/invalid_input/a.yaml",
+        "input_validator_args: ['1', '2 3']\n",
+    );
+    package.file(
+        "data/invalid_input/test_group.yaml",
+        "input_validator_args: [all]\n",
+    );
     package
-        .file("data/invalid_input/a.in", "")
-        .file("data/invalid_input/a.yaml", "input_validator_args: ['1', '2 3']\n");
-    package.file("data/invalid_input/test_group.yaml", "input_validator_args: [all]\n");
-    package.file("data/invalid_input/deep/b.in", "").test("valid_output/c").file("data/valid_output/c.out", "");
+        .file("data/invalid_input/deep/b.in", "")
+        .test("valid_output/c")
+        .file("data/valid_output/c.out", "");
     package
-        .file("data/valid_output/c.yaml", "output_validator_args: [case_sensitive]\n")
+        .file(
+            "data/valid_output/c.yaml",
+            "output_validator_args: [case_sensitive]\n",
+        )
         .test("invalid_output/d")
         .silent();
     let problem = package.problem();
-    let probes: Vec<_> = problem.probes.iter().map(|probe| (probe.kind, &*probe.test.name)).collect();
-    let invalid = [(ProbeKind::InvalidInput, "invalid_input/a"), (ProbeKind::InvalidInput, "invalid_input/deep/b")];
-    let outputs = [(ProbeKind::InvalidOutput, "invalid_output/d"), (ProbeKind::ValidOutput, "valid_output/c")];
+    let probes: Vec<_> = problem
+        .probes
+        .iter()
+        .map(|probe| (probe.kind, &*probe.test.name))
+        .collect();
+    let invalid = [
+        (ProbeKind::InvalidInput, "invalid_input/a"),
+        (ProbeKind::InvalidInput, "invalid_input/deep/b"),
+    ];
+    let outputs = [
+        (ProbeKind::InvalidOutput, "invalid_output/d"),
+        (ProbeKind::ValidOutput, "valid_output/c"),
+    ];
     assert_eq!(probes, [invalid, outputs].concat());
     let flags = |index: usize| problem.probes[index].test.input_flags.clone();
-    assert_eq!(flags(0), InputFlags::All(vec!["1".to_owned(), "2 3".to_owned()]));
+    assert_eq!(
+        flags(0),
+        InputFlags::All(vec!["1".to_owned(), "2 3".to_owned()])
+    );
     assert_eq!(flags(1), InputFlags::All(vec!["all".to_owned()]));
-    assert_eq!((&problem.probes[0].test.answer, &problem.probes[2].output), (&None, &None));
-    assert_eq!(below(problem.probes[3].output.as_ref().unwrap(), &package), "data/valid_output/c.out");
-    assert_eq!(problem.probes[3].test.checker_flags, Some(vec!["case_sensitive".to_owned()]));
+    assert_eq!(
+        (&problem.probes[0].test.answer, &problem.probes[2].output),
+        (&None, &None)
+    );
+    assert_eq!(
+        below(problem.probes[3].output.as_ref().unwrap(), &package),
+        "data/valid_output/c.out"
+    );
+    assert_eq!(
+        problem.probes[3].test.checker_flags,
+        Some(vec!["case_sensitive".to_owned()])
+    );
     assert_eq!(names(&problem), ["secret/1"]);
     // Whatever is wrong there, submissions can be judged.
-    package.file("data/valid_output/c.yaml", "output_validator_args: [none]\n");
+    package.file(
+        "data/valid_output/c.yaml",
+        "output_validator_args: [none]\n",
+    );
     package.warned("data/valid_output/c.yaml:1:24: warning: ");
-    package.file("data/valid_output/e.ans", "").warned("e.ans: warning: an answer without an input; there is no e.in");
+    package
+        .file("data/valid_output/e.ans", "")
+        .warned("e.ans: warning: an answer without an input; there is no e.in");
 
     let package = Package::legacy();
-    package.file("data/testdata.yaml", "input_validator_flags: x y\n").file("data/invalid_inputs/1.in", "").silent();
+    package
+        .file("data/testdata.yaml", "input_validator_flags: x y\n")
+        .file("data/invalid_inputs/1.in", "")
+        .silent();
     let flags = package.problem().probes[0].test.input_flags.clone();
     assert_eq!(flags, InputFlags::All(vec!["x".to_owned(), "y".to_owned()]));
 }
@@ -88,13 +155,19 @@ fn what_lies_beside_tests() {
     package.file("data/sample/1.interaction", "").silent();
     let problem = package.problem();
     assert_eq!(names(&problem), ["secret/1"]);
-    assert_eq!(problem.test("secret/1").unwrap().description.as_deref(), Some("about it"));
+    assert_eq!(
+        problem.test("secret/1").unwrap().description.as_deref(),
+        Some("about it")
+    );
 }
 
 #[test]
 fn files_that_are_no_part_of_a_test() {
     for package in [Package::legacy(), Package::successor("")] {
-        package.file("data/sample/UP.IN", "").file("data/secret/q.input", "").file("data/secret/z.in.gz", "");
+        package
+            .file("data/sample/UP.IN", "")
+            .file("data/secret/q.input", "")
+            .file("data/secret/z.in.gz", "");
         let why = "warning: not read: no part of a test, which is NAME.in and NAME.ans";
         let faults = package.faults();
         let lines: Vec<&str> = faults.lines().collect();
@@ -128,33 +201,55 @@ fn what_is_missing() {
     package.file("data/secret/4.inn", "").warned(
         "data/secret/4.inn: warning: not read: no part of a test, which is NAME.in and NAME.ans; did you mean \"4.in\"?",
     );
-    package.file("data/5.in", "").refused("data/5.in: error: tests belong in data/sample or data/secret");
+    package
+        .file("data/5.in", "")
+        .refused("data/5.in: error: tests belong in data/sample or data/secret");
     package.remove("data/5.in");
-    package.test("secrets/1").warned("not read: tests are in data/sample and data/secret; did you mean \"secret\"?");
-    package.remove("data/secret/1.in").remove("data/secret/1.ans").refused("there are no tests");
+    package
+        .test("secrets/1")
+        .warned("not read: tests are in data/sample and data/secret; did you mean \"secret\"?");
+    package
+        .remove("data/secret/1.in")
+        .remove("data/secret/1.ans")
+        .refused("there are no tests");
     package.test("sample/1").warned("there are no secret tests");
 
     let package = Package::empty();
-    package.file("problem.yaml", "").refused("data: error: there is no directory with test data");
+    package
+        .file("problem.yaml", "")
+        .refused("data: error: there is no directory with test data");
 }
 
 #[test]
 fn settings_of_the_legacy_format() {
     let package = Package::icpc("type: scoring\nvalidation: custom\nvalidator_flags: whole\n");
     package.file("output_validators/v.py", "");
-    package.file("data/testdata.yaml", "on_reject: continue\nrange: 0 100\ngrader_flags: ignore_sample max\n");
+    package.file(
+        "data/testdata.yaml",
+        "on_reject: continue\nrange: 0 100\ngrader_flags: ignore_sample max\n",
+    );
     package.file(
         "data/secret/testdata.yaml",
         "accept_score: 50\nreject_score: -1.5\ngrader_flags: first_error min\noutput_validator_flags: own flag\n\
          input_validator_flags: {name: v, flags: a b}\n",
     );
     package
-        .file("data/secret/sub/testdata.yaml", "on_reject: break\nrange: -inf +inf\n")
+        .file(
+            "data/secret/sub/testdata.yaml",
+            "on_reject: break\nrange: -inf +inf\n",
+        )
         .test("secret/sub/x")
         .test("sample/s");
     package.silent();
     let problem = package.problem();
-    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max });
+    assert_eq!(
+        problem.scoring,
+        Scoring::Points {
+            minimum: 0.0,
+            maximum: 100.0,
+            objective: Objective::Max
+        }
+    );
     let rules = |name: &str| problem.group(name).unwrap().rules.clone();
     let root = Rules {
         stop_at_first_failure: false,
@@ -166,7 +261,13 @@ fn settings_of_the_legacy_format() {
         ..Rules::default()
     };
     assert_eq!(rules(""), root);
-    assert_eq!(rules("sample"), Rules { ignore_sample: false, ..root.clone() });
+    assert_eq!(
+        rules("sample"),
+        Rules {
+            ignore_sample: false,
+            ..root.clone()
+        }
+    );
     let secret = Rules {
         verdict: VerdictMode::First,
         score: ScoreMode::Minimum,
@@ -177,12 +278,24 @@ fn settings_of_the_legacy_format() {
     };
     assert_eq!(rules("secret"), secret);
     let range = Some((f64::NEG_INFINITY, f64::INFINITY));
-    assert_eq!(rules("secret/sub"), Rules { stop_at_first_failure: true, range, ..secret });
+    assert_eq!(
+        rules("secret/sub"),
+        Rules {
+            stop_at_first_failure: true,
+            range,
+            ..secret
+        }
+    );
 
     let test = problem.test("secret/sub/x").unwrap();
-    assert_eq!(test.checker_flags.as_ref().unwrap(), &["whole", "own", "flag"]);
+    assert_eq!(
+        test.checker_flags.as_ref().unwrap(),
+        &["whole", "own", "flag"]
+    );
     assert_eq!(problem.test("sample/s").unwrap().checker_flags, None);
-    let InputFlags::Named(flags) = &test.input_flags else { panic!("{:?}", test.input_flags) };
+    let InputFlags::Named(flags) = &test.input_flags else {
+        panic!("{:?}", test.input_flags)
+    };
     assert_eq!(flags["v"], ["a", "b"]);
 }
 
@@ -190,28 +303,54 @@ fn settings_of_the_legacy_format() {
 fn flags_of_input_validators() {
     let package = Package::legacy();
     package.file("data/testdata.yaml", "input_validator_flags: for all\n");
-    package.file("data/secret/g/testdata.yaml", "input_validator_flags: {name: b, flags: for b}\n").test("secret/g/x");
-    package.file("input_validators/a.py", "").file("input_validators/b.py", "").silent();
+    package
+        .file(
+            "data/secret/g/testdata.yaml",
+            "input_validator_flags: {name: b, flags: for b}\n",
+        )
+        .test("secret/g/x");
+    package
+        .file("input_validators/a.py", "")
+        .file("input_validators/b.py", "")
+        .silent();
     let problem = package.problem();
     let flags = |test: &str| -> Vec<Vec<String>> {
         let flags = &problem.test(test).unwrap().input_flags;
-        problem.input_validators.iter().map(|validator| flags.of(validator).to_vec()).collect()
+        problem
+            .input_validators
+            .iter()
+            .map(|validator| flags.of(validator).to_vec())
+            .collect()
     };
     assert_eq!(flags("secret/1"), [["for", "all"], ["for", "all"]]);
-    assert_eq!(flags("secret/g/x"), [vec![], vec!["for".to_owned(), "b".to_owned()]]);
+    assert_eq!(
+        flags("secret/g/x"),
+        [vec![], vec!["for".to_owned(), "b".to_owned()]]
+    );
 }
 
 #[test]
 fn flags_of_the_grader() {
     let rules = |flags: &str| {
         let package = Package::icpc("type: scoring\n");
-        package.file("data/secret/testdata.yaml", &format!("grader_flags: {flags}\n")).silent();
+        package
+            .file(
+                "data/secret/testdata.yaml",
+                &format!("grader_flags: {flags}\n"),
+            )
+            .silent();
         let rules = package.problem().group("secret").unwrap().rules.clone();
         (rules.verdict, rules.score)
     };
     assert_eq!(rules("''"), (VerdictMode::Worst, ScoreMode::Sum));
-    assert_eq!(rules("always_accept avg"), (VerdictMode::AlwaysAccept, ScoreMode::Average));
-    assert_eq!(rules("accept_if_any_accepted first_error"), (VerdictMode::AnyAccepted, ScoreMode::Sum));
+    assert_eq!(
+        rules("always_accept avg"),
+        (VerdictMode::AlwaysAccept, ScoreMode::Average)
+    );
+    assert_eq!(
+        rules("accept_if_any_accepted first_error"),
+        (VerdictMode::AnyAccepted, ScoreMode::Sum)
+    );
     assert_eq!(rules("sum min"), (VerdictMode::Worst, ScoreMode::Minimum));
 }
 
@@ -219,8 +358,9 @@ fn flags_of_the_grader() {
 fn faults_of_testdata_yaml() {
     let package = Package::icpc("type: scoring\n");
     let yaml = |text: &str| package.file("data/secret/testdata.yaml", text);
-    yaml("on_reject: stop\n")
-        .refused("testdata.yaml:1:12: error: on_reject must be one of break, continue, but is \"stop\"");
+    yaml("on_reject: stop\n").refused(
+        "testdata.yaml:1:12: error: on_reject must be one of break, continue, but is \"stop\"",
+    );
     yaml("range: 5\n").refused("range must be two numbers");
     yaml("range: 5 1\n").refused("the least, 5, is greater than the most, 1");
     yaml("range: 0 nan\n").refused("range must be two numbers");
@@ -232,20 +372,27 @@ fn faults_of_testdata_yaml() {
     yaml("input_validator_flags: {flags: a}\n").refused("input_validator_flags needs a `name`");
     yaml("on_rejct: break\n").warned("did you mean \"on_reject\"?");
     yaml("").silent();
-    package.file("data/testdata.yaml", "grader_flags: ignore_sample\n").warned("on_reject should be continue");
+    package
+        .file("data/testdata.yaml", "grader_flags: ignore_sample\n")
+        .warned("on_reject should be continue");
     package.file("data/test_group.yaml", "").refused("keep one");
 
     let package = Package::legacy();
     package
         .file("data/secret/testdata.yaml", "accept_score: 1\n")
         .warned("accept_score means something only in scoring problems");
-    package.file("data/secret/group/README.md", "").warned("data/secret/group: warning: a group without tests");
+    package
+        .file("data/secret/group/README.md", "")
+        .warned("data/secret/group: warning: a group without tests");
 }
 
 #[test]
 fn graders_of_the_packages_own() {
     let package = Package::icpc("type: scoring\n");
-    package.file("data/secret/testdata.yaml", "grading: custom\ngrader_flags: whatever\n");
+    package.file(
+        "data/secret/testdata.yaml",
+        "grading: custom\ngrader_flags: whatever\n",
+    );
     package.file("graders/g.py", "").silent();
     let grader = |name: &str| package.problem().group(name).unwrap().rules.grader.clone();
     assert_eq!(grader("secret"), Some(vec!["whatever".to_owned()]));
@@ -254,28 +401,52 @@ fn graders_of_the_packages_own() {
 
     // Flags and grader are handed down, each for itself.
     package.test("secret/a/x").test("secret/b/x");
-    package.file("data/secret/a/testdata.yaml", "grader_flags: a b\n").file("data/secret/b/testdata.yaml", "");
+    package
+        .file("data/secret/a/testdata.yaml", "grader_flags: a b\n")
+        .file("data/secret/b/testdata.yaml", "");
     package.silent();
-    assert_eq!(grader("secret/a"), Some(vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(
+        grader("secret/a"),
+        Some(vec!["a".to_owned(), "b".to_owned()])
+    );
     assert_eq!(grader("secret/b"), grader("secret"));
     package.file("data/secret/b/testdata.yaml", "grading: default\n");
-    package.refused("data/secret/b/testdata.yaml:1:10: error: the default grader knows no flag \"whatever\"");
-    package.file("data/secret/b/testdata.yaml", "grading: default\ngrader_flags: max\n").silent();
+    package.refused(
+        "data/secret/b/testdata.yaml:1:10: error: the default grader knows no flag \"whatever\"",
+    );
+    package
+        .file(
+            "data/secret/b/testdata.yaml",
+            "grading: default\ngrader_flags: max\n",
+        )
+        .silent();
     assert_eq!(grader("secret/b"), None);
-    assert_eq!(package.problem().group("secret/b").unwrap().rules.score, ScoreMode::Maximum);
+    assert_eq!(
+        package.problem().group("secret/b").unwrap().rules.score,
+        ScoreMode::Maximum
+    );
     // What is meant for the default grader of all is no flag that it must know here.
-    package.file("data/testdata.yaml", "on_reject: continue\ngrader_flags: ignore_sample\n");
-    package.file("data/secret/testdata.yaml", "grading: custom\n").silent();
+    package.file(
+        "data/testdata.yaml",
+        "on_reject: continue\ngrader_flags: ignore_sample\n",
+    );
+    package
+        .file("data/secret/testdata.yaml", "grading: custom\n")
+        .silent();
     assert_eq!(grader("secret"), Some(vec!["ignore_sample".to_owned()]));
 
     package
         .file("graders/h.py", "")
         .refused("graders/g.py: error: there may be one grader, but there is also graders/h.py");
     let package = Package::icpc("type: scoring\n");
-    package.file("graders/g.py", "").warned("graders: warning: not used, since no testdata.yaml says");
+    package
+        .file("graders/g.py", "")
+        .warned("graders: warning: not used, since no testdata.yaml says");
     assert!(package.problem().grader.is_none());
     let package = Package::legacy();
-    package.file("graders/g.py", "").file("data/secret/testdata.yaml", "grading: custom\n");
+    package
+        .file("graders/g.py", "")
+        .file("data/secret/testdata.yaml", "grading: custom\n");
     package.refused("grading custom is for scoring problems only");
 }
 
@@ -286,28 +457,45 @@ fn a_tests_own_settings() {
         "data/secret/test_group.yaml",
         "args: [x]\noutput_validator_args: [case_sensitive]\ninput_validator_args: [n]\n",
     );
-    package.file("data/secret/1.yaml", "args: [a, b c]\ndescription: the least\nhint: h\nfull_feedback: true\n");
-    package.file("data/secret/1.files/input.txt", "").test("secret/2").file("data/secret/2.args", "old  way\n");
+    package.file(
+        "data/secret/1.yaml",
+        "args: [a, b c]\ndescription: the least\nhint: h\nfull_feedback: true\n",
+    );
     package
-        .file("data/secret/3.yaml", "output_validator_args: []\ninput_validator_args: {v: [m]}\n")
+        .file("data/secret/1.files/input.txt", "")
+        .test("secret/2")
+        .file("data/secret/2.args", "old  way\n");
+    package
+        .file(
+            "data/secret/3.yaml",
+            "output_validator_args: []\ninput_validator_args: {v: [m]}\n",
+        )
         .test("secret/3")
         .silent();
     let problem = package.problem();
     let one = problem.test("secret/1").unwrap();
     assert_eq!(one.arguments, ["a", "b c"]);
     assert_eq!(one.description.as_deref(), Some("the least"));
-    assert_eq!(below(one.files.as_ref().unwrap(), &package), "data/secret/1.files");
+    assert_eq!(
+        below(one.files.as_ref().unwrap(), &package),
+        "data/secret/1.files"
+    );
     assert_eq!(one.checker_flags.as_ref().unwrap(), &["case_sensitive"]);
     assert_eq!(one.input_flags, InputFlags::All(vec!["n".to_owned()]));
     assert_eq!(problem.test("secret/2").unwrap().arguments, ["old", "way"]);
     let three = problem.test("secret/3").unwrap();
-    assert_eq!((three.checker_flags.as_deref(), &*three.arguments), (Some(&[][..]), &["x".to_owned()][..]));
+    assert_eq!(
+        (three.checker_flags.as_deref(), &*three.arguments),
+        (Some(&[][..]), &["x".to_owned()][..])
+    );
     assert!(matches!(&three.input_flags, InputFlags::Named(flags) if flags["v"] == ["m"]));
 
+    package.file("data/secret/1.yaml", "arg: [a]\n").warned(
+        "data/secret/1.yaml:1:1: warning: unknown key \"arg\", not read; did you mean \"args\"?",
+    );
     package
-        .file("data/secret/1.yaml", "arg: [a]\n")
-        .warned("data/secret/1.yaml:1:1: warning: unknown key \"arg\", not read; did you mean \"args\"?");
-    package.file("data/secret/1.yaml", "args: [[a]]\n").refused("args must be a list of texts, but has a list in it");
+        .file("data/secret/1.yaml", "args: [[a]]\n")
+        .refused("args must be a list of texts, but has a list in it");
     package
         .file("data/secret/1.yaml", "")
         .file("data/secret/9.yaml", "args: [a]\n")
@@ -318,22 +506,50 @@ fn a_tests_own_settings() {
 fn directories_that_are_no_groups() {
     // The successor's groups have a test_group.yaml; other directories just hold tests.
     let package = Package::successor("");
-    package.test("secret/more/2").test("secret/more/yet/3").test("secret/z").test("sample/dir/s").silent();
+    package
+        .test("secret/more/2")
+        .test("secret/more/yet/3")
+        .test("secret/z")
+        .test("sample/dir/s")
+        .silent();
     let problem = package.problem();
-    assert_eq!(names(&problem), ["sample/dir/s", "secret/1", "secret/more/2", "secret/more/yet/3", "secret/z"]);
+    assert_eq!(
+        names(&problem),
+        [
+            "sample/dir/s",
+            "secret/1",
+            "secret/more/2",
+            "secret/more/yet/3",
+            "secret/z"
+        ]
+    );
     assert_eq!(problem.groups().count(), 3);
-    package.test("secret/more").refused("a directory and a test, more.in, must not have one name");
+    package
+        .test("secret/more")
+        .refused("a directory and a test, more.in, must not have one name");
 }
 
 #[test]
 fn groups_of_the_successor() {
     let package = Package::successor("");
-    package.file("data/secret/a/test_group.yaml", "").test("secret/a/1");
+    package
+        .file("data/secret/a/test_group.yaml", "")
+        .test("secret/a/1");
     package.refused("data/secret has groups, so tests belong in one of them, also secret/1");
-    package.remove("data/secret/1.in").remove("data/secret/1.ans").silent();
-    package.test("secret/b/1").refused("data/secret/b: error: has no test_group.yaml");
+    package
+        .remove("data/secret/1.in")
+        .remove("data/secret/1.ans")
+        .silent();
+    package
+        .test("secret/b/1")
+        .refused("data/secret/b: error: has no test_group.yaml");
     package.file("data/secret/b/test_group.yaml", "").silent();
-    package.file("data/secret/c/test_group.yaml", "").refused("data/secret/c: error: a group without tests");
-    package.test("secret/c/1").test("secret/c/d/1").file("data/secret/c/d/test_group.yaml", "");
+    package
+        .file("data/secret/c/test_group.yaml", "")
+        .refused("data/secret/c: error: a group without tests");
+    package
+        .test("secret/c/1")
+        .test("secret/c/d/1")
+        .file("data/secret/c/d/test_group.yaml", "");
     package.refused("data/secret/c/d/test_group.yaml: error: a group within a group");
 }

@@ -10,9 +10,17 @@ fn of_a_legacy_package() {
         "name: Faulty\ntype: scorring\nvalidation: custom interactive scores\nlimits:\n  memory: lots\n  time_multipler: 3\n  output: 0\n\
          license: cc0\nvalidater_flags: x\n",
     );
-    package.file("data/secret/testdata.yaml", "on_reject: stop\nrange: 9 1\ngrader_flags: wurst_error\n");
-    package.file("data/secret/1.in", "").file("data/secret/2.ans", "").test("secret/3");
-    package.link("data/secret/4.in", "/etc/hostname").link("data/secret/4.ans", "gone.ans");
+    package.file(
+        "data/secret/testdata.yaml",
+        "on_reject: stop\nrange: 9 1\ngrader_flags: wurst_error\n",
+    );
+    package
+        .file("data/secret/1.in", "")
+        .file("data/secret/2.ans", "")
+        .test("secret/3");
+    package
+        .link("data/secret/4.in", "/etc/hostname")
+        .link("data/secret/4.ans", "gone.ans");
     package.file(".timelimit", "-1\n");
     package.file("submissions/acepted/a.py", "");
     assert_eq!(
@@ -44,7 +52,11 @@ fn of_a_sim_package() {
         "solution: [prog/a.cpp]\ninteractive: perhaps\nchecker: check/none.cpp\nlimits: [\n  sum1 0\n  sum2 1 x\n  sum 1\n]\nscoring: [\n  1 50\n  \
          9 50\n]\nstatement: \"doc\n",
     );
-    package.file("in/sum3.in", "").file("out/sum4.out", "").file("Sipfil", "").file("in/odd.in", "");
+    package
+        .file("in/sum3.in", "")
+        .file("out/sum4.out", "")
+        .file("Sipfil", "")
+        .file("in/odd.in", "");
     assert_eq!(
         package.faults(),
         r#"Simfile:4:1: warning: unknown key "solution", not read; did you mean "solutions"?
@@ -76,7 +88,10 @@ fn have_path_line_and_column() {
 #[test]
 fn one_by_one() {
     let package = Package::empty();
-    package.file("problem.yaml", "name: Faulty\n").file("data/secret/1.in", "").file("data/secret/2.ans", "");
+    package
+        .file("problem.yaml", "name: Faulty\n")
+        .file("data/secret/1.in", "")
+        .file("data/secret/2.ans", "");
     let faults = millibox_package::read(&package.path()).unwrap_err();
     let lines: Vec<_> = faults.to_string().lines().map(str::to_owned).collect();
     assert!(lines.len() > 1, "{lines:?}");

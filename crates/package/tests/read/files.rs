@@ -7,17 +7,24 @@ use std::os::unix::net::UnixListener;
 fn what_is_no_package() {
     let package = Package::empty();
     package.refused("pack: error: cannot be read: No such file or directory");
-    package.file("x/y", "").refused("pack: error: no problem package: there is neither problem.yaml nor");
+    package
+        .file("x/y", "")
+        .refused("pack: error: no problem package: there is neither problem.yaml nor");
     let file = package.path().join("x/y");
     let faults = millibox_package::read(&file).unwrap_err().to_string();
-    assert!(faults.contains("x/y: error: neither a directory nor a zip archive"), "{faults}");
+    assert!(
+        faults.contains("x/y: error: neither a directory nor a zip archive"),
+        "{faults}"
+    );
 }
 
 #[test]
 fn a_link_is_no_directory_within_a_directory() {
     let outside = Package::legacy();
     let package = Package::empty();
-    package.link("inner", &outside.path().display().to_string()).refused("pack: error: no problem package");
+    package
+        .link("inner", &outside.path().display().to_string())
+        .refused("pack: error: no problem package");
 }
 
 #[test]
@@ -29,40 +36,70 @@ fn a_directory_within_a_directory() {
         .file("inner/data/secret/1.ans", "");
     package.file("inner/submissions/accepted/a.py", "");
     let problem = package.problem();
-    assert_eq!((&*problem.label, problem.directory), ("inner", package.path().join("inner")));
-    assert!(package.faults().starts_with("inner/problem.yaml:1:1: warning: "), "{}", package.faults());
+    assert_eq!(
+        (&*problem.label, problem.directory),
+        ("inner", package.path().join("inner"))
+    );
+    assert!(
+        package
+            .faults()
+            .starts_with("inner/problem.yaml:1:1: warning: "),
+        "{}",
+        package.faults()
+    );
 }
 
 #[test]
 fn both_formats() {
-    Package::legacy().file("Simfile", "").warned("Simfile: warning: not read: this is read as an ICPC package");
+    Package::legacy()
+        .file("Simfile", "")
+        .warned("Simfile: warning: not read: this is read as an ICPC package");
 }
 
 #[test]
 fn links_within() {
     let package = Package::legacy();
-    package.link("data/secret/2.in", "1.in").link("data/secret/2.ans", "../secret/1.ans");
-    package.link("submissions/wrong_answer", "accepted").link("data/sample", "secret").silent();
-    assert_eq!(names(&package.problem()), ["sample/1", "sample/2", "secret/1", "secret/2"]);
+    package
+        .link("data/secret/2.in", "1.in")
+        .link("data/secret/2.ans", "../secret/1.ans");
+    package
+        .link("submissions/wrong_answer", "accepted")
+        .link("data/sample", "secret")
+        .silent();
+    assert_eq!(
+        names(&package.problem()),
+        ["sample/1", "sample/2", "secret/1", "secret/2"]
+    );
 }
 
 #[test]
 fn links_that_lead_outside() {
     let package = Package::legacy();
     package.link("data/secret/2.in", "/etc/passwd");
-    package.refused("data/secret/2.in: error: symbolic link to /etc/passwd, outside the package; not followed");
-    package.remove("data/secret/2.in").link("data/secret/2.in", "nowhere").refused("which cannot be reached");
+    package.refused(
+        "data/secret/2.in: error: symbolic link to /etc/passwd, outside the package; not followed",
+    );
+    package
+        .remove("data/secret/2.in")
+        .link("data/secret/2.in", "nowhere")
+        .refused("which cannot be reached");
     package
         .remove("data/secret/2.in")
         .link("data/sample", "../..")
         .refused("data/sample: error: symbolic link to ../.., outside");
-    package.remove("data/sample").link("data/sample", "..").refused("a directory that the link itself is in");
+    package
+        .remove("data/sample")
+        .link("data/sample", "..")
+        .refused("a directory that the link itself is in");
     package
         .remove("data/sample")
         .link("data/sample", "sample")
         .refused("cannot be reached: Too many levels of symbolic links");
     // Nobody needs the statement.
-    package.remove("data/sample").link("problem.pdf", "/etc/passwd").warned("problem.pdf: warning: symbolic link");
+    package
+        .remove("data/sample")
+        .link("problem.pdf", "/etc/passwd")
+        .warned("problem.pdf: warning: symbolic link");
 }
 
 #[test]
@@ -75,28 +112,56 @@ fn neither_files_nor_directories() {
 #[test]
 fn names_that_are_left_out() {
     let package = Package::legacy();
-    package.test("secret/a b").warned("data/secret/a b.in: warning: left out: names may have letters");
+    package
+        .test("secret/a b")
+        .warned("data/secret/a b.in: warning: left out: names may have letters");
     let package = Package::legacy();
-    package.test("secret/-3").warned("data/secret/-3.in: warning: left out: names may have letters");
+    package
+        .test("secret/-3")
+        .warned("data/secret/-3.in: warning: left out: names may have letters");
     let package = Package::legacy();
-    package.file(".git/x", "").file("data/secret/.2.in", "").file("solution notes.txt", "").silent();
+    package
+        .file(".git/x", "")
+        .file("data/secret/.2.in", "")
+        .file("solution notes.txt", "")
+        .silent();
     assert_eq!(names(&package.problem()), ["secret/1"]);
 }
 
 #[test]
 fn what_python_leaves_behind() {
     let package = Package::icpc("validation: custom\n");
-    for path in
-        ["output_validators/v.py", "input_validators/i.py", "submissions/accepted/b.py", "submissions/wrong/c.py"]
-    {
+    for path in [
+        "output_validators/v.py",
+        "input_validators/i.py",
+        "submissions/accepted/b.py",
+        "submissions/wrong/c.py",
+    ] {
         let (directory, name) = path.rsplit_once('/').unwrap();
-        package.file(path, "# @EXPECTED_RESULTS@: CORRECT\n").file(&format!("{directory}/__pycache__/{name}c"), "");
+        package
+            .file(path, "# @EXPECTED_RESULTS@: CORRECT\n")
+            .file(&format!("{directory}/__pycache__/{name}c"), "");
     }
-    package.file("submissions/accepted/d/main.py", "").file("submissions/accepted/d/__pycache__/main.pyc", "").silent();
+    package
+        .file("submissions/accepted/d/main.py", "")
+        .file("submissions/accepted/d/__pycache__/main.pyc", "")
+        .silent();
     let problem = package.problem();
     assert_eq!(problem.input_validators.len(), 1);
-    let submissions: Vec<&str> = problem.submissions.iter().map(|submission| &*submission.name).collect();
-    assert_eq!(submissions, ["accepted/a.cpp", "accepted/b.py", "accepted/d", "wrong/c.py"]);
+    let submissions: Vec<&str> = problem
+        .submissions
+        .iter()
+        .map(|submission| &*submission.name)
+        .collect();
+    assert_eq!(
+        submissions,
+        [
+            "accepted/a.cpp",
+            "accepted/b.py",
+            "accepted/d",
+            "wrong/c.py"
+        ]
+    );
     assert_eq!(problem.submissions[2].program.sources.len(), 1);
 }
 
@@ -116,9 +181,16 @@ fn files_that_cannot_be_read() {
 #[test]
 fn a_fault_is_one_line() {
     let package = Package::sim("");
-    package.link("in/a\nb.in", "/etc/passwd").file("in/c\u{7}.in", "");
+    package
+        .link("in/a\nb.in", "/etc/passwd")
+        .file("in/c\u{7}.in", "");
     let faults = package.faults();
-    assert!(faults.lines().all(|line| line.contains(": error: ") || line.contains(": warning: ")), "{faults}");
+    assert!(
+        faults
+            .lines()
+            .all(|line| line.contains(": error: ") || line.contains(": warning: ")),
+        "{faults}"
+    );
 }
 
 #[test]
@@ -132,11 +204,20 @@ fn directories_whose_names_are_misspelt() {
     ] {
         let package = Package::legacy();
         package.file(&format!("{name}/a.cpp"), "");
-        let wanted = format!("{name}: warning: not read: the format has no such directory; did you mean \"{meant}\"?");
+        let wanted = format!(
+            "{name}: warning: not read: the format has no such directory; did you mean \"{meant}\"?"
+        );
         package.warned(&wanted);
     }
     let package = Package::legacy();
-    for name in ["attachments", "input_visualizer", "answer_validators", "notes", "solutions", "test"] {
+    for name in [
+        "attachments",
+        "input_visualizer",
+        "answer_validators",
+        "notes",
+        "solutions",
+        "test",
+    ] {
         package.file(&format!("{name}/a.cpp"), "");
     }
     // A file is no directory.

@@ -12,7 +12,11 @@ fn read(package: &Package, text: &str) -> Problem {
 }
 
 fn of<'p>(problem: &'p Problem, test: &str) -> &'p Generation {
-    problem.generators.iter().find(|generation| generation.test == test).expect(test)
+    problem
+        .generators
+        .iter()
+        .find(|generation| generation.test == test)
+        .expect(test)
 }
 
 fn program(generation: &Generation) -> (String, usize) {
@@ -25,9 +29,17 @@ fn program(generation: &Generation) -> (String, usize) {
 #[test]
 fn what_is_to_be_made_is_not_missing() {
     let package = Package::legacy();
-    package.file("generators/gen.py", "").file("data/secret/2.in", "2\n");
-    let problem = read(&package, "data: {sample: {data: {'1': gen 1}}, secret: {data: {g: {data: {a: gen 2}}}}}\n");
-    assert_eq!(names(&problem), ["sample/1", "secret/1", "secret/2", "secret/g/a"]);
+    package
+        .file("generators/gen.py", "")
+        .file("data/secret/2.in", "2\n");
+    let problem = read(
+        &package,
+        "data: {sample: {data: {'1': gen 1}}, secret: {data: {g: {data: {a: gen 2}}}}}\n",
+    );
+    assert_eq!(
+        names(&problem),
+        ["sample/1", "secret/1", "secret/2", "secret/g/a"]
+    );
     assert!(problem.tests().all(|test| test.answer.is_some()));
     // Whoever judges needs it all.
     package.refused("data/secret/2.in: error: an input without an answer; there is no 2.ans");
@@ -49,26 +61,50 @@ fn who_looks_at_it_all_looks_at_generators_too() {
     };
     package.file("generators/gen.py", "");
     assert_eq!(faults("data: {secret: {data: {'1': gen 1}}}\n"), "");
-    assert!(faults("data: {secret: {data: {'1': gne 1}}}\n").contains(":1:29: error: there is no generator \"gne\""));
-    assert!(faults("solution: /x.py\ndata: {}\n").contains("error: solution: \"x.py\" is none of the submissions"));
+    assert!(
+        faults("data: {secret: {data: {'1': gne 1}}}\n")
+            .contains(":1:29: error: there is no generator \"gne\"")
+    );
+    assert!(
+        faults("solution: /x.py\ndata: {}\n")
+            .contains("error: solution: \"x.py\" is none of the submissions")
+    );
     // Other tools may have made them.
     let text = faults("data: {secret: {data: {'1': {generate: gen, count: 2}}}}\n");
-    assert!(text.ends_with("warning: `count` is not supported here"), "{text}");
+    assert!(
+        text.ends_with("warning: `count` is not supported here"),
+        "{text}"
+    );
     let there = "generators/generators.yaml: warning: test secret/2 is not there; `millibox problem gen` makes it";
-    assert_eq!(faults("data: {secret: {data: {'1': gen 1, '2': gen 2}}}\n"), there);
+    assert_eq!(
+        faults("data: {secret: {data: {'1': gen 1, '2': gen 2}}}\n"),
+        there
+    );
     let text = faults("data: {secret: {data: {'2': gen 1, '3': gen 2}}}\n");
-    assert!(text.ends_with("test secret/2 and 1 more are not there; `millibox problem gen` makes them"), "{text}");
+    assert!(
+        text.ends_with("test secret/2 and 1 more are not there; `millibox problem gen` makes them"),
+        "{text}"
+    );
 
     // Who misses an answer is told where it comes from.
-    package.remove("data/secret/1.ans").refused("there is no 1.ans; `millibox problem gen` makes it");
-    package.remove("data/secret/1.in").refused("NAME.in and a file NAME.ans; `millibox problem gen` makes them");
+    package
+        .remove("data/secret/1.ans")
+        .refused("there is no 1.ans; `millibox problem gen` makes it");
+    package
+        .remove("data/secret/1.in")
+        .refused("NAME.in and a file NAME.ans; `millibox problem gen` makes them");
 }
 
 #[test]
 fn generators_by_their_names() {
     let package = Package::legacy();
-    package.file("generators/a.py", "").file("generators/b/b.cpp", "").file("generators/b/lib.h", "");
-    package.file("generators/c.cpp", "").file("generators/c.py", "");
+    package
+        .file("generators/a.py", "")
+        .file("generators/b/b.cpp", "")
+        .file("generators/b/lib.h", "");
+    package
+        .file("generators/c.cpp", "")
+        .file("generators/c.py", "");
     let problem = read(
         &package,
         "generators:\n  two: [a.py, b/lib.h]\ndata:\n  secret:\n    data:\n      1x: a 1\n      2x: a.py 1\n      3x: b 1\n      \
@@ -110,7 +146,10 @@ fn a_test_is_named_in_its_command() {
          [{t: {generate: 'gen -{name}'}}]}\n",
     );
     let one = of(&problem, "secret/1x");
-    assert_eq!(one.arguments, ["1x", &one.seed.to_string(), "a=1x.1x", "{nam}"]);
+    assert_eq!(
+        one.arguments,
+        ["1x", &one.seed.to_string(), "a=1x.1x", "{nam}"]
+    );
     // int(hashlib.sha512(b"xgen {name} {seed} a={name}.{name} {nam}").hexdigest(), 16) % 2**31
     assert_eq!(one.seed, 1_439_023_505);
     assert_eq!(of(&problem, "secret/g/1-t").arguments, ["-1-t"]);
@@ -120,18 +159,38 @@ fn a_test_is_named_in_its_command() {
 fn tests_in_lists_are_numbered() {
     let package = Package::legacy();
     package.file("generators/gen.py", "");
-    let entries: String = (0..10).map(|number| format!("      - {{t{number}: gen {number}}}\n")).collect();
-    let problem = read(&package, &format!("data:\n  secret:\n    data:\n{entries}      - {{'': {{in: text}}}}\n"));
-    let made: Vec<&str> = problem.generators.iter().map(|generation| &*generation.test).collect();
-    assert_eq!((made[0], made[9], made[10]), ("secret/01-t0", "secret/10-t9", "secret/11"));
-    assert_eq!(of(&problem, "secret/11").generator, Generator::Text("text\n".to_owned()));
+    let entries: String = (0..10)
+        .map(|number| format!("      - {{t{number}: gen {number}}}\n"))
+        .collect();
+    let problem = read(
+        &package,
+        &format!("data:\n  secret:\n    data:\n{entries}      - {{'': {{in: text}}}}\n"),
+    );
+    let made: Vec<&str> = problem
+        .generators
+        .iter()
+        .map(|generation| &*generation.test)
+        .collect();
+    assert_eq!(
+        (made[0], made[9], made[10]),
+        ("secret/01-t0", "secret/10-t9", "secret/11")
+    );
+    assert_eq!(
+        of(&problem, "secret/11").generator,
+        Generator::Text("text\n".to_owned())
+    );
 }
 
 #[test]
 fn the_solution_is_the_model() {
     let package = Package::legacy();
-    package.file("submissions/accepted/b.cpp", "").file("submissions/wrong_answer/c.cpp", "");
-    let problem = read(&package, "solution: /submissions/accepted/b.cpp\ndata: {}\n");
+    package
+        .file("submissions/accepted/b.cpp", "")
+        .file("submissions/wrong_answer/c.cpp", "");
+    let problem = read(
+        &package,
+        "solution: /submissions/accepted/b.cpp\ndata: {}\n",
+    );
     assert_eq!(problem.model_solution().unwrap().name, "accepted/b.cpp");
     assert_eq!(problem.submissions.len(), 3);
 }
@@ -139,7 +198,10 @@ fn the_solution_is_the_model() {
 #[test]
 fn what_is_not_understood_is_refused() {
     let package = Package::legacy();
-    package.file("generators/gen.py", "").file("generators/two.py", "").file("generators/two.cpp", "");
+    package
+        .file("generators/gen.py", "")
+        .file("generators/two.py", "")
+        .file("generators/two.cpp", "");
     let in_secret = |test: &str| format!("data:\n  secret:\n    data:\n      {test}\n");
     for (text, part) in [
         ("solution: a\n".to_owned(), "`data` is missing"),
@@ -147,18 +209,42 @@ fn what_is_not_understood_is_refused() {
             "solution: /other.py\ndata: {}\n".to_owned(),
             "1:11: error: solution: \"other.py\" is none of the submissions",
         ),
-        ("data: text\n".to_owned(), "must be a map or a list of tests"),
-        (in_secret("a: gne 1"), "there is no generator \"gne\" in generators"),
-        (in_secret("a: two 1"), "may be generators/two.cpp or generators/two.py"),
+        (
+            "data: text\n".to_owned(),
+            "must be a map or a list of tests",
+        ),
+        (
+            in_secret("a: gne 1"),
+            "there is no generator \"gne\" in generators",
+        ),
+        (
+            in_secret("a: two 1"),
+            "may be generators/two.cpp or generators/two.py",
+        ),
         (in_secret("a: gen {seed} {seed:1}"), "more than once"),
         (in_secret("a:"), "test secret/a has no command"),
         (in_secret("a: {in: x, generate: gen}"), "needs one of"),
-        (in_secret("a: {generate: gen, count: 3}"), "`count` is not supported here"),
-        (in_secret("a: gen {count}"), "{count}: `count` is not supported here"),
-        (in_secret("a: {copy: none}"), "there is no generators/none.in"),
+        (
+            in_secret("a: {generate: gen, count: 3}"),
+            "`count` is not supported here",
+        ),
+        (
+            in_secret("a: gen {count}"),
+            "{count}: `count` is not supported here",
+        ),
+        (
+            in_secret("a: {copy: none}"),
+            "there is no generators/none.in",
+        ),
         (in_secret("a/b: gen"), "is no name of a test"),
-        (in_secret("- a: gen\n      - b: {data: {}}"), "directories are not numbered"),
-        (in_secret("- a: gen\n        b: gen"), "each test is a map of its own"),
+        (
+            in_secret("- a: gen\n      - b: {data: {}}"),
+            "directories are not numbered",
+        ),
+        (
+            in_secret("- a: gen\n        b: gen"),
+            "each test is a map of its own",
+        ),
     ] {
         package.file(FILE, &text);
         let faults = read_unfinished(&package.path()).unwrap_err().to_string();
@@ -172,10 +258,14 @@ fn what_is_not_understood_is_refused() {
 fn placeholders_that_nobody_knows() {
     let package = Package::legacy();
     package.file("generators/gen.py", "");
-    let problem = read(&package, "data: {secret: {data: {a: 'gen {sed} x={Seed} {seed:3} {name} {other} {1}'}}}\n");
+    let problem = read(
+        &package,
+        "data: {secret: {data: {a: 'gen {sed} x={Seed} {seed:3} {name} {other} {1}'}}}\n",
+    );
     assert_eq!(of(&problem, "secret/a").arguments[0], "{sed}");
     let warnings: Vec<String> = problem.warnings.iter().map(ToString::to_string).collect();
-    let why = "is given to the generator as it stands: here are only {name}, {seed} and {seed:NUMBER}";
+    let why =
+        "is given to the generator as it stands: here are only {name}, {seed} and {seed:NUMBER}";
     let place = format!("{}:1:27: warning:", package.path().join(FILE).display());
     assert_eq!(
         warnings,
@@ -212,5 +302,8 @@ fn keys_that_nobody_knows() {
     );
     package.file(FILE, "include: [a]\ndata: {}\n");
     let faults = read_unfinished(&package.path()).unwrap_err().to_string();
-    assert!(faults.contains("1:10: error: `include` is not supported here"), "{faults}");
+    assert!(
+        faults.contains("1:10: error: `include` is not supported here"),
+        "{faults}"
+    );
 }

@@ -9,8 +9,14 @@ fn the_smallest_package() {
     let package = Package::legacy();
     package.silent();
     let problem = package.problem();
-    assert_eq!((problem.format, &*problem.name, &*problem.label), (Format::Legacy, "Legacy", "pack"));
-    assert_eq!((problem.kind, problem.scoring), (Kind::Batch, Scoring::PassFail));
+    assert_eq!(
+        (problem.format, &*problem.name, &*problem.label),
+        (Format::Legacy, "Legacy", "pack")
+    );
+    assert_eq!(
+        (problem.kind, problem.scoring),
+        (Kind::Batch, Scoring::PassFail)
+    );
     assert!(matches!(problem.checker, Checker::Tokens));
     assert_eq!(problem.limits.from_accepted, Some(5.0));
     assert_eq!(problem.limits.to_exceeded, Some(2.0));
@@ -37,11 +43,19 @@ fn titles_by_language() {
 #[test]
 fn versions() {
     for version in ["2023-07", "2023-07-draft", "2025-09", "2025-09-draft"] {
-        let package = Package::icpc(&format!("problem_format_version: {version}\nname: x\nuuid: 1\n"));
+        let package = Package::icpc(&format!(
+            "problem_format_version: {version}\nname: x\nuuid: 1\n"
+        ));
         package.silent();
         let problem = package.problem();
-        assert_eq!((problem.format, problem.version.as_deref()), (Format::Icpc2023, Some(version)));
-        assert_eq!((problem.limits.from_accepted, problem.limits.to_exceeded), (Some(2.0), Some(1.5)));
+        assert_eq!(
+            (problem.format, problem.version.as_deref()),
+            (Format::Icpc2023, Some(version))
+        );
+        assert_eq!(
+            (problem.limits.from_accepted, problem.limits.to_exceeded),
+            (Some(2.0), Some(1.5))
+        );
     }
     Package::icpc("problem_format_version: legacy-icpc\n").silent();
     Package::icpc("problem_format_version: 2024\nname: x\n")
@@ -52,7 +66,9 @@ fn versions() {
 fn what_the_successor_requires() {
     let package = Package::icpc("problem_format_version: 2025-09\n");
     package.refused("`name` is missing");
-    package.file("problem.yaml", "problem_format_version: 2025-09\nname: x\n").warned("`uuid` is missing");
+    package
+        .file("problem.yaml", "problem_format_version: 2025-09\nname: x\n")
+        .warned("`uuid` is missing");
 }
 
 #[test]
@@ -63,11 +79,23 @@ fn limits() {
     let package = Package::icpc(header);
     package.silent();
     let limits = package.problem().limits;
-    assert_eq!((limits.from_accepted, limits.to_exceeded), (Some(3.0), Some(1.5)));
+    assert_eq!(
+        (limits.from_accepted, limits.to_exceeded),
+        (Some(3.0), Some(1.5))
+    );
     assert_eq!(limits.cpu_time, Some(Duration::from_millis(500)));
-    assert_eq!((limits.memory, limits.output, limits.code), (Some(512 << 20), Some(2 << 20), Some(3 << 10)));
-    assert_eq!((limits.compilation_time, limits.compilation_memory), (Some(Duration::from_secs(4)), Some(5 << 20)));
-    assert_eq!((limits.validation_time, limits.validation_memory), (Some(Duration::from_secs(6)), Some(7 << 20)));
+    assert_eq!(
+        (limits.memory, limits.output, limits.code),
+        (Some(512 << 20), Some(2 << 20), Some(3 << 10))
+    );
+    assert_eq!(
+        (limits.compilation_time, limits.compilation_memory),
+        (Some(Duration::from_secs(4)), Some(5 << 20))
+    );
+    assert_eq!(
+        (limits.validation_time, limits.validation_memory),
+        (Some(Duration::from_secs(6)), Some(7 << 20))
+    );
     assert_eq!(limits.validation_output, Some(8 << 20));
 }
 
@@ -80,31 +108,49 @@ fn limits_of_the_successor() {
     let limits = package.problem().limits;
     assert_eq!(
         (limits.cpu_time, limits.resolution),
-        (Some(Duration::from_millis(1500)), Some(Duration::from_millis(500)))
+        (
+            Some(Duration::from_millis(1500)),
+            Some(Duration::from_millis(500))
+        )
     );
-    assert_eq!((limits.from_accepted, limits.to_exceeded), (Some(3.0), Some(4.0)));
+    assert_eq!(
+        (limits.from_accepted, limits.to_exceeded),
+        (Some(3.0), Some(4.0))
+    );
     Package::successor("limits: {time_limit: 1.5}\n")
         .refused("time_limit must be a multiple of time_resolution, 1 s; or write `time_resolution: 0.5` beside it");
-    Package::successor("limits: {time_limit: 2.25}\n").refused("1 s; or write `time_resolution: 0.01` beside it");
+    Package::successor("limits: {time_limit: 2.25}\n")
+        .refused("1 s; or write `time_resolution: 0.01` beside it");
     Package::successor("limits: {time_limit: 0.25, time_resolution: 0.1}\n")
         .refused("time_resolution, 0.1 s; or write `time_resolution: 0.01` beside it");
     Package::successor("limits: {time_multiplier: 3}\n")
         .warned("unknown key \"time_multiplier\", not read; did you mean \"time_multipliers\"?");
-    Package::legacy().file("problem.yaml", "limits: {time_multipliers: 3}\n").warned("unknown key");
+    Package::legacy()
+        .file("problem.yaml", "limits: {time_multipliers: 3}\n")
+        .warned("unknown key");
 }
 
 #[test]
 fn bad_numbers() {
     for (limit, words) in [
-        ("memory: 0", "memory must be a whole number, at least 1, but is \"0\""),
+        (
+            "memory: 0",
+            "memory must be a whole number, at least 1, but is \"0\"",
+        ),
         ("memory: -1", "at least 1, but is \"-1\""),
         ("memory: 1.5", "whole number"),
         ("memory: 99999999999999999", "memory is too great"),
-        ("memory: []", "memory must be a whole number, at least 1, not a list"),
+        (
+            "memory: []",
+            "memory must be a whole number, at least 1, not a list",
+        ),
         ("compilation_time: 0", "more than 0 seconds"),
         ("compilation_time: 1e9", "at most a day"),
         ("compilation_time: nan", "must be a number"),
-        ("time_limit: soon", "time_limit must be a number, but is \"soon\""),
+        (
+            "time_limit: soon",
+            "time_limit must be a number, but is \"soon\"",
+        ),
         ("time_multiplier: 0.5", "time_multiplier must be at least 1"),
         ("time_multiplier: -inf", "must be a number"),
     ] {
@@ -118,27 +164,61 @@ fn bad_numbers() {
 fn validation() {
     let package = Package::icpc("validation: custom interactive\nvalidator_flags: a  b\n");
     package.refused("there is no output validator");
-    package.file("output_validators/check/validate.py", "").silent();
+    package
+        .file("output_validators/check/validate.py", "")
+        .silent();
     let problem = package.problem();
-    assert_eq!((problem.kind, problem.checker_flags), (Kind::Interactive, vec!["a".to_owned(), "b".to_owned()]));
-    let Checker::Custom { program, convention: Convention::Icpc } = problem.checker else { panic!("no checker") };
+    assert_eq!(
+        (problem.kind, problem.checker_flags),
+        (Kind::Interactive, vec!["a".to_owned(), "b".to_owned()])
+    );
+    let Checker::Custom {
+        program,
+        convention: Convention::Icpc,
+    } = problem.checker
+    else {
+        panic!("no checker")
+    };
     assert_eq!(below(&program.path, &package), "output_validators/check");
-    assert_eq!(below(&program.sources[0], &package), "output_validators/check/validate.py");
+    assert_eq!(
+        below(&program.sources[0], &package),
+        "output_validators/check/validate.py"
+    );
 
-    package.file("problem.yaml", "validation: default\n").warned("not used, since `validation`");
-    package.file("problem.yaml", "validation: custom score\n").refused("needs `type: scoring`");
-    package.file("problem.yaml", "type: scoring\nvalidation: custom score\n").silent();
-    package.file("problem.yaml", "validation: custom interactiv\n").refused("did you mean \"interactive\"?");
-    package.file("problem.yaml", "validation: default interactive\n").refused("only custom does");
-    package.file("problem.yaml", "validation: costum\n").refused("did you mean \"custom\"?");
-    package.file("problem.yaml", "validation: ''\n").refused("must begin with default or custom");
+    package
+        .file("problem.yaml", "validation: default\n")
+        .warned("not used, since `validation`");
+    package
+        .file("problem.yaml", "validation: custom score\n")
+        .refused("needs `type: scoring`");
+    package
+        .file("problem.yaml", "type: scoring\nvalidation: custom score\n")
+        .silent();
+    package
+        .file("problem.yaml", "validation: custom interactiv\n")
+        .refused("did you mean \"interactive\"?");
+    package
+        .file("problem.yaml", "validation: default interactive\n")
+        .refused("only custom does");
+    package
+        .file("problem.yaml", "validation: costum\n")
+        .refused("did you mean \"custom\"?");
+    package
+        .file("problem.yaml", "validation: ''\n")
+        .refused("must begin with default or custom");
 }
 
 #[test]
 fn domjudges_multi_pass() {
     let package = Package::icpc("validation: custom multi-pass\nlimits: {validation_passes: 26}\n");
     package.file("output_validators/v.py", "").silent();
-    assert_eq!(package.problem().kind, Kind::MultiPass { passes: 26, interactive: false });
+    assert_eq!(
+        package.problem().kind,
+        Kind::MultiPass {
+            passes: 26,
+            interactive: false
+        }
+    );
     Package::icpc("limits: {validation_passes: 3}\n").warned("only in multi-pass problems");
     Package::icpc("limits: {validation_passes: 1}\n").refused("at least 2");
 }
@@ -153,11 +233,33 @@ fn types() {
     };
     assert_eq!(kind("pass-fail"), (Kind::Batch, false));
     assert_eq!(kind("interactive"), (Kind::Interactive, false));
-    assert_eq!(kind("[multi-pass, interactive]"), (Kind::MultiPass { passes: 2, interactive: true }, false));
-    assert_eq!(kind("[scoring, multi-pass]"), (Kind::MultiPass { passes: 2, interactive: false }, true));
+    assert_eq!(
+        kind("[multi-pass, interactive]"),
+        (
+            Kind::MultiPass {
+                passes: 2,
+                interactive: true
+            },
+            false
+        )
+    );
+    assert_eq!(
+        kind("[scoring, multi-pass]"),
+        (
+            Kind::MultiPass {
+                passes: 2,
+                interactive: false
+            },
+            true
+        )
+    );
 
-    let refused = |types: &str, words: &str| Package::successor(&format!("type: {types}\n")).refused(words);
-    refused("submit-answer", "problem.yaml:4:7: error: type submit-answer is not supported");
+    let refused =
+        |types: &str, words: &str| Package::successor(&format!("type: {types}\n")).refused(words);
+    refused(
+        "submit-answer",
+        "problem.yaml:4:7: error: type submit-answer is not supported",
+    );
     refused("[pass-fail, scoring]", "exclude each other");
     refused("[scoring, scoring]", "stands here twice");
     refused("intractive", "did you mean \"interactive\"?");
@@ -170,15 +272,32 @@ fn types() {
 fn headers_and_input_validators() {
     let package = Package::legacy();
     let found = || {
-        package.problem().input_validators.into_iter().map(|program| below(&program.path, &package)).collect::<Vec<_>>()
+        package
+            .problem()
+            .input_validators
+            .into_iter()
+            .map(|program| below(&program.path, &package))
+            .collect::<Vec<_>>()
     };
-    package.file("input_validators/a.cpp", "").file("input_validators/v.h", "");
+    package
+        .file("input_validators/a.cpp", "")
+        .file("input_validators/v.h", "");
     assert_eq!(found(), ["input_validators"]);
     // Whose the header is nobody says: each may include it.
     package.file("input_validators/b.cpp", "");
-    assert_eq!(found(), ["input_validators/a.cpp", "input_validators/b.cpp"]);
+    assert_eq!(
+        found(),
+        ["input_validators/a.cpp", "input_validators/b.cpp"]
+    );
     package.file("input_validators/c/c.cpp", "");
-    assert_eq!(found(), ["input_validators/a.cpp", "input_validators/b.cpp", "input_validators/c"]);
+    assert_eq!(
+        found(),
+        [
+            "input_validators/a.cpp",
+            "input_validators/b.cpp",
+            "input_validators/c"
+        ]
+    );
     package.file("input_validators/build", "");
     assert_eq!(found(), ["input_validators"]);
 }
@@ -187,19 +306,39 @@ fn headers_and_input_validators() {
 fn output_validators() {
     // In the legacy format each file or directory is one; headers hold files together.
     let package = Package::icpc("validation: custom\n");
-    package.file("output_validators/a.py", "").file("output_validators/b.py", "");
+    package
+        .file("output_validators/a.py", "")
+        .file("output_validators/b.py", "");
     package.refused("one output validator is supported, but there is also output_validators/b.py");
-    package.remove("output_validators/b.py").file("output_validators/a.h", "").silent();
-    let Checker::Custom { program, .. } = package.problem().checker else { panic!("no checker") };
-    assert_eq!((below(&program.path, &package), program.sources.len()), ("output_validators".to_owned(), 2));
+    package
+        .remove("output_validators/b.py")
+        .file("output_validators/a.h", "")
+        .silent();
+    let Checker::Custom { program, .. } = package.problem().checker else {
+        panic!("no checker")
+    };
+    assert_eq!(
+        (below(&program.path, &package), program.sources.len()),
+        ("output_validators".to_owned(), 2)
+    );
 
-    package.file("output_validators/b.py", "").refused("one output validator is supported, but there is also");
+    package
+        .file("output_validators/b.py", "")
+        .refused("one output validator is supported, but there is also");
 
     // In its successor there is one, whose files lie in output_validator or one below.
     let package = Package::successor("");
-    package.file("output_validator/a.cc", "").file("output_validator/b.cc", "").silent();
-    let Checker::Custom { program, .. } = package.problem().checker else { panic!("no checker") };
-    assert_eq!((program.name(), program.sources.len()), ("output_validator", 2));
+    package
+        .file("output_validator/a.cc", "")
+        .file("output_validator/b.cc", "")
+        .silent();
+    let Checker::Custom { program, .. } = package.problem().checker else {
+        panic!("no checker")
+    };
+    assert_eq!(
+        (program.name(), program.sources.len()),
+        ("output_validator", 2)
+    );
 
     // With scripts the directory is one, whatever else lies there.
     let package = Package::icpc("validation: custom\n");
@@ -213,10 +352,18 @@ fn output_validators() {
 #[test]
 fn input_validators() {
     let package = Package::legacy();
-    package.file("input_validators/a.py", "").file("input_format_validators/b/x.cpp", "");
+    package
+        .file("input_validators/a.py", "")
+        .file("input_format_validators/b/x.cpp", "");
     package.file("input_validators/README.md", "").silent();
     let validators = package.problem().input_validators;
-    assert_eq!(validators.iter().map(|program| program.name()).collect::<Vec<_>>(), ["a.py", "b"]);
+    assert_eq!(
+        validators
+            .iter()
+            .map(|program| program.name())
+            .collect::<Vec<_>>(),
+        ["a.py", "b"]
+    );
     package
         .file("input_validators/c.ctd", "")
         .warned("input_validators/c.ctd: warning: checktestdata and VIVA files are not supported");
@@ -225,11 +372,16 @@ fn input_validators() {
 #[test]
 fn keys_that_nobody_knows() {
     let package = Package::icpc("nmae: x\nvalidation: default\n");
-    assert_eq!(package.faults(), "problem.yaml:1:1: warning: unknown key \"nmae\", not read; did you mean \"name\"?");
+    assert_eq!(
+        package.faults(),
+        "problem.yaml:1:1: warning: unknown key \"nmae\", not read; did you mean \"name\"?"
+    );
     Package::icpc("xyzzy: 1\n").warned("unknown key \"xyzzy\", not read");
     Package::successor("validation: custom\n").warned("`validation` belongs to the legacy format");
-    Package::icpc("type: scoring\ngrading: {range: 0 1}\n").warned("write it in data/testdata.yaml");
-    Package::icpc("grading: {objective: most}\n").refused("objective must be one of max, min, but is \"most\"");
+    Package::icpc("type: scoring\ngrading: {range: 0 1}\n")
+        .warned("write it in data/testdata.yaml");
+    Package::icpc("grading: {objective: most}\n")
+        .refused("objective must be one of max, min, but is \"most\"");
 }
 
 #[test]
@@ -244,28 +396,51 @@ fn which_points_are_better() {
     };
     assert_eq!(objective(""), Objective::Max);
     assert_eq!(objective("grading: {objective: max}\n"), Objective::Max);
-    assert_eq!(objective("grading: {objective: min, show_test_data_groups: true}\n"), Objective::Min);
-    Package::icpc("grading: {objective: min}\n").warned("grading means something only in scoring problems");
+    assert_eq!(
+        objective("grading: {objective: min, show_test_data_groups: true}\n"),
+        Objective::Min
+    );
+    Package::icpc("grading: {objective: min}\n")
+        .warned("grading means something only in scoring problems");
 }
 
 #[test]
 fn constants() {
-    let package = Package::successor("type: scoring\nconstants: {most: 40, rest: {value: 1, tex: '1,0'}}\n");
-    package
-        .file("data/secret/test_group.yaml", "max_score: {{most}}\noutput_validator_args: ['{{rest.tex}}', '{{x}}']\n");
+    let package =
+        Package::successor("type: scoring\nconstants: {most: 40, rest: {value: 1, tex: '1,0'}}\n");
+    package.file(
+        "data/secret/test_group.yaml",
+        "max_score: {{most}}\noutput_validator_args: ['{{rest.tex}}', '{{x}}']\n",
+    );
     package.file("output_validator/v.py", "").silent();
     let problem = package.problem();
-    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 40.0, objective: Objective::Max });
+    assert_eq!(
+        problem.scoring,
+        Scoring::Points {
+            minimum: 0.0,
+            maximum: 40.0,
+            objective: Objective::Max
+        }
+    );
     assert_eq!(
         problem.test("secret/1").unwrap().checker_flags.as_deref(),
         Some(&["1,0".to_owned(), "{{x}}".to_owned()][..])
     );
-    assert_eq!(problem.constants.fill(b"{{rest}} {{rest.value}}", 9), Ok(Some(b"1 1".to_vec())));
+    assert_eq!(
+        problem.constants.fill(b"{{rest}} {{rest.value}}", 9),
+        Ok(Some(b"1 1".to_vec()))
+    );
     for (constants, says) in [
-        ("{1a: 5}", "problem.yaml:4:13: error: \"1a\" is no name of a constant"),
+        (
+            "{1a: 5}",
+            "problem.yaml:4:13: error: \"1a\" is no name of a constant",
+        ),
         ("{a: [1]}", "the constant a must have a value"),
         ("{a: {tex: '5'}}", "the constant a must have a value"),
-        ("{a: {value: 5, tex: [5]}}", "a variant of a constant must have a name and a value"),
+        (
+            "{a: {value: 5, tex: [5]}}",
+            "a variant of a constant must have a name and a value",
+        ),
     ] {
         Package::successor(&format!("constants: {constants}\n")).refused(says);
     }
@@ -273,8 +448,9 @@ fn constants() {
 
 #[test]
 fn yaml() {
-    Package::icpc("name: x\nname: y\n")
-        .refused("problem.yaml:2:1: error: key \"name\" stands here a second time, first in line 1");
+    Package::icpc("name: x\nname: y\n").refused(
+        "problem.yaml:2:1: error: key \"name\" stands here a second time, first in line 1",
+    );
     Package::icpc("name: [\n").refused("problem.yaml:2:1: error: no valid YAML");
     Package::icpc("- a\n").refused("problem.yaml must be a map");
     Package::icpc("a: 1\n---\nb: 1\n").refused("a second document begins here");
@@ -283,12 +459,22 @@ fn yaml() {
     Package::icpc("\u{feff}name: x\n").warned("begins with a byte-order mark");
     Package::icpc("x: &a {name: b}\nlimits: *a\n").warned("unknown key \"name\"");
     // Each line repeats the one before ten times.
-    let bomb: String =
-        (1..9).map(|n| format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(", "))).collect();
+    let bomb: String = (1..9)
+        .map(|n| {
+            format!(
+                "a{n}: &a{n} [{}]\n",
+                vec![format!("*a{}", n - 1); 10].join(", ")
+            )
+        })
+        .collect();
     Package::icpc(&format!("a0: &a0 x\n{bomb}")).refused("problem.yaml");
 
     let package = Package::legacy();
-    std::fs::write(package.path().join("problem.yaml"), b"name: x\n\nsource: \xff\n").unwrap();
+    std::fs::write(
+        package.path().join("problem.yaml"),
+        b"name: x\n\nsource: \xff\n",
+    )
+    .unwrap();
     package.refused("problem.yaml:3: error: this is no UTF-8");
 }
 
@@ -296,41 +482,68 @@ fn yaml() {
 fn domjudges_files() {
     let package = Package::legacy();
     package
-        .file("domjudge-problem.ini", "; a comment\ntimelimit = '2.5'\nshort-name=A\nname = \"Title\"\n[x]\n")
+        .file(
+            "domjudge-problem.ini",
+            "; a comment\ntimelimit = '2.5'\nshort-name=A\nname = \"Title\"\n[x]\n",
+        )
         .silent();
     let problem = package.problem();
-    assert_eq!((problem.limits.cpu_time, &*problem.name), (Some(Duration::from_millis(2500)), "Legacy"));
-    package.file(".timelimit", "3\n").refused(".timelimit: error: this time limit is not that of");
+    assert_eq!(
+        (problem.limits.cpu_time, &*problem.name),
+        (Some(Duration::from_millis(2500)), "Legacy")
+    );
+    package
+        .file(".timelimit", "3\n")
+        .refused(".timelimit: error: this time limit is not that of");
     package.file(".timelimit", "2.5").silent();
-    package.file(".timelimit", "soon").refused(".timelimit:1: error: the time limit must be");
+    package
+        .file(".timelimit", "soon")
+        .refused(".timelimit:1: error: the time limit must be");
     package.remove(".timelimit");
     package
         .file("domjudge-problem.ini", "timelimt=5\n")
         .warned("domjudge-problem.ini:1: warning: unknown key \"timelimt\", not read; did you mean \"timelimit\"?");
-    package.file("domjudge-problem.ini", "timelimit\n").refused("neither `key = value` nor a comment");
-    package.file("domjudge-problem.ini", "special_compare=x\n").warned("names a program of some DOMjudge server");
+    package
+        .file("domjudge-problem.ini", "timelimit\n")
+        .refused("neither `key = value` nor a comment");
+    package
+        .file("domjudge-problem.ini", "special_compare=x\n")
+        .warned("names a program of some DOMjudge server");
 
     // It may be alone, and takes the validator that there is.
-    package.remove("problem.yaml").file("domjudge-problem.ini", "name=Alone\ntimelimit=1\n");
+    package
+        .remove("problem.yaml")
+        .file("domjudge-problem.ini", "name=Alone\ntimelimit=1\n");
     package.file("output_validators/v.py", "").silent();
     let problem = package.problem();
-    assert_eq!((&*problem.name, problem.limits.cpu_time), ("Alone", Some(Duration::from_secs(1))));
+    assert_eq!(
+        (&*problem.name, problem.limits.cpu_time),
+        ("Alone", Some(Duration::from_secs(1)))
+    );
     assert!(matches!(problem.checker, Checker::Custom { .. }));
 }
 
 #[test]
 fn time_limits_that_differ() {
     let ini = "domjudge-problem.ini";
-    for package in [Package::icpc("limits: {time_limit: 2}\n"), Package::successor("limits: {time_limit: 2}\n")] {
+    for package in [
+        Package::icpc("limits: {time_limit: 2}\n"),
+        Package::successor("limits: {time_limit: 2}\n"),
+    ] {
         package.file(ini, "timelimit=2.0\n").silent();
-        assert_eq!(package.problem().limits.cpu_time, Some(Duration::from_secs(2)));
+        assert_eq!(
+            package.problem().limits.cpu_time,
+            Some(Duration::from_secs(2))
+        );
         package.file(ini, "name=X\ntimelimit=9\n");
         package.refused("domjudge-problem.ini:2: error: this time limit is not that of problem.yaml, 2 s; remove one");
     }
     let package = Package::legacy();
     package.file(ini, "timelimit=1\ntimelimit='1.0'\n").silent();
     package.file(ini, "timelimit=1\n\ntimelimit=5\n");
-    package.refused("domjudge-problem.ini:3: error: this time limit is not that of line 1, 1 s; remove one");
+    package.refused(
+        "domjudge-problem.ini:3: error: this time limit is not that of line 1, 1 s; remove one",
+    );
 }
 
 #[test]
@@ -341,14 +554,17 @@ fn flags_of_the_default_checker() {
     package.refused(&format!("problem.yaml:2:18: {no_flag}"));
     assert_eq!(package.faults().lines().count(), 1, "{}", package.faults());
     // Another checker has flags of its own.
-    package.file("problem.yaml", "validation: custom\nvalidator_flags: no_such_flag\n");
+    package.file(
+        "problem.yaml",
+        "validation: custom\nvalidator_flags: no_such_flag\n",
+    );
     package.file("output_validators/v.py", "").silent();
 
     let package = Package::icpc("validator_flags: case_sensitive\n");
-    package
-        .test("secret/g/1")
-        .test("secret/g/2")
-        .file("data/secret/testdata.yaml", "output_validator_flags: float_tolerance x\n");
+    package.test("secret/g/1").test("secret/g/2").file(
+        "data/secret/testdata.yaml",
+        "output_validator_flags: float_tolerance x\n",
+    );
     assert_eq!(
         package.faults(),
         "data/secret/testdata.yaml:1:25: error: the flag float_tolerance needs a number that is not negative after it, \
@@ -357,9 +573,15 @@ fn flags_of_the_default_checker() {
     let package = Package::successor("");
     package
         .test("secret/2")
-        .file("data/secret/test_group.yaml", "output_validator_args: [float_tolerance, 0x.8]\n")
+        .file(
+            "data/secret/test_group.yaml",
+            "output_validator_args: [float_tolerance, 0x.8]\n",
+        )
         .silent();
-    package.file("data/secret/2.yaml", "output_validator_args: no_such_flag\n");
+    package.file(
+        "data/secret/2.yaml",
+        "output_validator_args: no_such_flag\n",
+    );
     package.refused(&format!("data/secret/2.yaml:1:24: {no_flag}"));
     assert_eq!(package.faults().lines().count(), 1, "{}", package.faults());
 }
@@ -369,13 +591,20 @@ fn included_files() {
     let package = Package::legacy();
     assert_eq!(package.problem().include, None);
     package.file("include/python3/driver.py", "").silent();
-    assert_eq!(package.problem().include, Some(package.path().join("include")));
-    package.file("include/stray.py", "").warned("include/stray.py: warning: not used");
+    assert_eq!(
+        package.problem().include,
+        Some(package.path().join("include"))
+    );
+    package
+        .file("include/stray.py", "")
+        .warned("include/stray.py: warning: not used");
 }
 
 #[test]
 fn static_validators_are_refused() {
-    Package::successor("").file("static_validator/v.py", "").refused("static validators are not supported");
+    Package::successor("")
+        .file("static_validator/v.py", "")
+        .refused("static validators are not supported");
 }
 
 #[test]
@@ -403,10 +632,17 @@ fn a_version_that_is_not_stated() {
     let package = Package::icpc("validation: custom\n");
     package.file("output_validator/v.py", "").silent();
     // What a header that is not understood says of validators, nobody knows.
-    for header in ["validation: [custom\n", "validation: costum\n", "problem_format_version: 1\nname: x\n"] {
+    for header in [
+        "validation: [custom\n",
+        "validation: costum\n",
+        "problem_format_version: 1\nname: x\n",
+    ] {
         let package = Package::icpc(header);
         package.file("output_validators/v.py", "");
         let faults = package.faults();
-        assert!(faults.contains("error: ") && !faults.contains("not used"), "{faults}");
+        assert!(
+            faults.contains("error: ") && !faults.contains("not used"),
+            "{faults}"
+        );
     }
 }

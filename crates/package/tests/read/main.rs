@@ -23,7 +23,9 @@ struct Package {
 
 impl Package {
     fn empty() -> Package {
-        Package { directory: tempfile::tempdir().unwrap() }
+        Package {
+            directory: tempfile::tempdir().unwrap(),
+        }
     }
 
     /// An ICPC package with this problem.yaml, one secret test and one submission.
@@ -42,14 +44,19 @@ impl Package {
     }
 
     fn successor(header: &str) -> Package {
-        Package::icpc(&format!("problem_format_version: 2023-07\nname: New\nuuid: 1\n{header}"))
+        Package::icpc(&format!(
+            "problem_format_version: 2023-07\nname: New\nuuid: 1\n{header}"
+        ))
     }
 
     /// A Sim package with these lines in its Simfile besides, and one test.
     fn sim(simfile: &str) -> Package {
         let package = Package::empty();
         package
-            .file("Simfile", &format!("name: Sum of two\nlabel: sum\nmemory_limit: 64\n{simfile}"))
+            .file(
+                "Simfile",
+                &format!("name: Sum of two\nlabel: sum\nmemory_limit: 64\n{simfile}"),
+            )
             .file("in/sum1.in", "1\n")
             .file("out/sum1.out", "1\n")
             .file("prog/sum.cpp", "");
@@ -69,7 +76,8 @@ impl Package {
 
     /// A test with input and answer.
     fn test(&self, name: &str) -> &Package {
-        self.file(&format!("data/{name}.in"), "").file(&format!("data/{name}.ans"), "")
+        self.file(&format!("data/{name}.in"), "")
+            .file(&format!("data/{name}.ans"), "")
     }
 
     fn link(&self, path: &str, target: &str) -> &Package {
@@ -112,7 +120,9 @@ impl Package {
         assert!(self.read().is_err(), "taken, with {:?}", self.faults());
         let faults = self.faults();
         assert!(
-            faults.lines().any(|line| line.contains(": error: ") && line.contains(words)),
+            faults
+                .lines()
+                .any(|line| line.contains(": error: ") && line.contains(words)),
             "{words:?} is not in\n{faults}"
         );
     }
@@ -120,8 +130,16 @@ impl Package {
     /// What comes of it is a problem, and a warning with these words.
     #[track_caller]
     fn warned(&self, words: &str) {
-        let warnings: Vec<String> = self.problem().warnings.iter().map(ToString::to_string).collect();
-        assert!(warnings.iter().any(|line| line.contains(words)), "{words:?} is not in {warnings:?}");
+        let warnings: Vec<String> = self
+            .problem()
+            .warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert!(
+            warnings.iter().any(|line| line.contains(words)),
+            "{words:?} is not in {warnings:?}"
+        );
     }
 
     #[track_caller]
@@ -135,5 +153,8 @@ fn names(problem: &Problem) -> Vec<&str> {
 }
 
 fn below(path: &Path, package: &Package) -> String {
-    path.strip_prefix(package.path()).unwrap().display().to_string()
+    path.strip_prefix(package.path())
+        .unwrap()
+        .display()
+        .to_string()
 }

@@ -5,7 +5,9 @@ use millibox_package::model::{Objective, Rules, ScoreMode, Scoring};
 
 fn groups(secret: &str, groups: &[(&str, &str, usize)]) -> Package {
     let package = Package::successor("type: scoring\n");
-    package.remove("data/secret/1.in").remove("data/secret/1.ans");
+    package
+        .remove("data/secret/1.in")
+        .remove("data/secret/1.ans");
     package.file("data/secret/test_group.yaml", secret);
     for (name, text, tests) in groups {
         package.file(&format!("data/secret/{name}/test_group.yaml"), text);
@@ -22,14 +24,27 @@ fn by_default() {
     let package = Package::successor("type: scoring\n");
     package.test("secret/2").test("sample/1").silent();
     let problem = package.problem();
-    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max });
+    assert_eq!(
+        problem.scoring,
+        Scoring::Points {
+            minimum: 0.0,
+            maximum: 100.0,
+            objective: Objective::Max
+        }
+    );
     assert!(problem.root.rules.ignore_sample && !problem.root.rules.stop_at_first_failure);
     let secret = &problem.group("secret").unwrap().rules;
     assert_eq!((secret.score, secret.points), (ScoreMode::Sum, Some(100.0)));
-    assert_eq!((secret.accept_score, secret.reject_score), (Some(50.0), Some(0.0)));
+    assert_eq!(
+        (secret.accept_score, secret.reject_score),
+        (Some(50.0), Some(0.0))
+    );
     assert!(!secret.stop_at_first_failure);
     let sample = &problem.group("sample").unwrap().rules;
-    assert_eq!((sample.accept_score, sample.stop_at_first_failure), (Some(0.0), false));
+    assert_eq!(
+        (sample.accept_score, sample.stop_at_first_failure),
+        (Some(0.0), false)
+    );
 }
 
 #[test]
@@ -38,8 +53,16 @@ fn of_groups() {
         "",
         &[
             ("a", "max_score: 10\n", 2),
-            ("b", "max_score: 30\nscore_aggregation: sum\nrequire_pass: [sample, secret/a]\n", 3),
-            ("c", "max_score: 60\nscore_aggregation: min\nrequire_pass: secret/a\n", 2),
+            (
+                "b",
+                "max_score: 30\nscore_aggregation: sum\nrequire_pass: [sample, secret/a]\n",
+                3,
+            ),
+            (
+                "c",
+                "max_score: 60\nscore_aggregation: min\nrequire_pass: secret/a\n",
+                2,
+            ),
         ],
     );
     package.silent();
@@ -51,7 +74,13 @@ fn of_groups() {
         reject_score: Some(0.0),
         ..Rules::default()
     };
-    assert_eq!(rules("secret/a"), Rules { score: ScoreMode::PassFail, ..rest(10.0) });
+    assert_eq!(
+        rules("secret/a"),
+        Rules {
+            score: ScoreMode::PassFail,
+            ..rest(10.0)
+        }
+    );
     let require_pass = vec!["sample".to_owned(), "secret/a".to_owned()];
     let b = Rules {
         score: ScoreMode::Sum,
@@ -64,16 +93,31 @@ fn of_groups() {
     let require_pass = vec!["secret/a".to_owned()];
     assert_eq!(
         rules("secret/c"),
-        Rules { score: ScoreMode::Minimum, accept_score: Some(60.0), require_pass, ..rest(60.0) }
+        Rules {
+            score: ScoreMode::Minimum,
+            accept_score: Some(60.0),
+            require_pass,
+            ..rest(60.0)
+        }
     );
 }
 
 #[test]
 fn without_bound() {
-    let package = groups("max_score: unbounded\n", &[("a", "score_aggregation: sum\n", 1)]);
+    let package = groups(
+        "max_score: unbounded\n",
+        &[("a", "score_aggregation: sum\n", 1)],
+    );
     package.silent();
     let problem = package.problem();
-    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: f64::INFINITY, objective: Objective::Max });
+    assert_eq!(
+        problem.scoring,
+        Scoring::Points {
+            minimum: 0.0,
+            maximum: f64::INFINITY,
+            objective: Objective::Max
+        }
+    );
     let rules = &problem.group("secret/a").unwrap().rules;
     assert_eq!((rules.points, rules.accept_score), (None, None));
 }
@@ -82,23 +126,39 @@ fn without_bound() {
 fn faults() {
     let one = |text: &str| groups("", &[("a", text, 1)]);
     one("").refused("max_score is missing: a group may be unbounded only if data/secret is");
-    one("max_score: 1.5\n").refused("max_score must be a whole number, at least 0, or unbounded, but is \"1.5\"");
+    one("max_score: 1.5\n")
+        .refused("max_score must be a whole number, at least 0, or unbounded, but is \"1.5\"");
     one("max_score: -1\n").refused("max_score must be a whole number");
-    one("max_score: 5\nscore_aggregation: avg\n").refused("score_aggregation must be one of pass-fail, sum, min");
+    one("max_score: 5\nscore_aggregation: avg\n")
+        .refused("score_aggregation must be one of pass-fail, sum, min");
     one("max_score: 5\nrequire_pass: secret/b\n").refused("there is no group \"secret/b\"");
     one("max_score: 5\nrequire_pass: secret/a\n").refused("\"secret/a\" does not come before");
-    one("max_score: 5\nstatic_validation_score: 3\n").refused("static validators are not supported");
-    one("max_score: 101\n").warned("the groups have 101 points together, more than the 100 of data/secret");
+    one("max_score: 5\nstatic_validation_score: 3\n")
+        .refused("static validators are not supported");
+    one("max_score: 101\n")
+        .warned("the groups have 101 points together, more than the 100 of data/secret");
     groups("max_score: unbounded\n", &[("a", "", 1)]).refused("pass-fail needs a max_score");
-    groups("require_pass: secret/a\n", &[("a", "max_score: 5\n", 1)]).refused("can only name sample");
+    groups("require_pass: secret/a\n", &[("a", "max_score: 5\n", 1)])
+        .refused("can only name sample");
     let sum = "max_score: 5\nscore_aggregation: sum\n";
-    groups("score_aggregation: pass-fail\n", &[("a", sum, 1)]).refused("must be pass-fail, as that of data/secret is");
-    groups("", &[("a", sum, 1), ("b", "max_score: 5\nrequire_pass: secret/a\n", 1)])
-        .refused("the score_aggregation of \"secret/a\" must be pass-fail");
+    groups("score_aggregation: pass-fail\n", &[("a", sum, 1)])
+        .refused("must be pass-fail, as that of data/secret is");
+    groups(
+        "",
+        &[
+            ("a", sum, 1),
+            ("b", "max_score: 5\nrequire_pass: secret/a\n", 1),
+        ],
+    )
+    .refused("the score_aggregation of \"secret/a\" must be pass-fail");
     let package = one("max_score: 5\n");
-    package.file("data/sample/test_group.yaml", "max_score: 5\n").refused("samples bring no points");
+    package
+        .file("data/sample/test_group.yaml", "max_score: 5\n")
+        .refused("samples bring no points");
 
-    Package::successor("").file("data/secret/test_group.yaml", "max_score: 5\n").warned("only in scoring problems");
+    Package::successor("")
+        .file("data/secret/test_group.yaml", "max_score: 5\n")
+        .warned("only in scoring problems");
 }
 
 #[test]
@@ -112,6 +172,12 @@ fn drafts_with_the_legacy_formats_groups() {
         .silent();
     let problem = package.problem();
     let secret = problem.group("secret").unwrap();
-    assert_eq!((secret.rules.accept_score, secret.rules.points), (Some(7.0), None));
-    assert_eq!(secret.tests[0].checker_flags.as_ref().unwrap(), &["case_sensitive"]);
+    assert_eq!(
+        (secret.rules.accept_score, secret.rules.points),
+        (Some(7.0), None)
+    );
+    assert_eq!(
+        secret.tests[0].checker_flags.as_ref().unwrap(),
+        &["case_sensitive"]
+    );
 }

@@ -1,7 +1,9 @@
 //! Sim's packages.
 
 use crate::{Package, below, names};
-use millibox_package::model::{Checker, Convention, Expected, Format, Generator, Kind, Objective, ScoreMode, Scoring};
+use millibox_package::model::{
+    Checker, Convention, Expected, Format, Generator, Kind, Objective, ScoreMode, Scoring,
+};
 use std::time::Duration;
 
 #[test]
@@ -9,14 +11,27 @@ fn the_smallest_package() {
     let package = Package::sim("");
     package.silent();
     let problem = package.problem();
-    assert_eq!((problem.format, &*problem.name, &*problem.label), (Format::Sim, "Sum of two", "sum"));
-    assert_eq!(problem.scoring, Scoring::Points { minimum: 0.0, maximum: 100.0, objective: Objective::Max });
+    assert_eq!(
+        (problem.format, &*problem.name, &*problem.label),
+        (Format::Sim, "Sum of two", "sum")
+    );
+    assert_eq!(
+        problem.scoring,
+        Scoring::Points {
+            minimum: 0.0,
+            maximum: 100.0,
+            objective: Objective::Max
+        }
+    );
     assert!(matches!(problem.checker, Checker::Lines));
     assert_eq!(problem.limits.memory, Some(64 << 20));
     assert_eq!(problem.model_solution().unwrap().name, "prog/sum.cpp");
     let test = problem.test("sum1").unwrap();
     assert_eq!(below(&test.input, &package), "in/sum1.in");
-    assert_eq!(below(test.answer.as_ref().unwrap(), &package), "out/sum1.out");
+    assert_eq!(
+        below(test.answer.as_ref().unwrap(), &package),
+        "out/sum1.out"
+    );
     assert_eq!((test.cpu_time, test.memory), (None, None));
 }
 
@@ -28,19 +43,40 @@ fn syntax() {
         "# comment\nname = 'It''s #1'# more\nlabel: \"a\\x41\\tb\"\nmemory_limit: 8 # MiB\nempty:\n\n\
          solutions: [,prog/a.cpp, 'prog/b c.cpp'\n  # comment\n\n  prog/d.cpp,]\nlimits: [\n  1a 0.5\n  1b 1.25 16 # own\n]\n",
     );
-    package.file("prog/a.cpp", "").file("prog/b c.cpp", "").file("prog/d.cpp", "");
+    package
+        .file("prog/a.cpp", "")
+        .file("prog/b c.cpp", "")
+        .file("prog/d.cpp", "");
     for test in ["1a", "1b"] {
-        package.file(&format!("tests/{test}.in"), "").file(&format!("tests/{test}.out"), "");
+        package
+            .file(&format!("tests/{test}.in"), "")
+            .file(&format!("tests/{test}.out"), "");
     }
-    assert_eq!(package.faults(), "Simfile:5:1: warning: unknown key \"empty\", not read");
+    assert_eq!(
+        package.faults(),
+        "Simfile:5:1: warning: unknown key \"empty\", not read"
+    );
     let problem = package.problem();
     assert_eq!((&*problem.name, &*problem.label), ("It's #1", "aA\tb"));
-    let solutions: Vec<&str> = problem.submissions.iter().map(|submission| &*submission.name).collect();
+    let solutions: Vec<&str> = problem
+        .submissions
+        .iter()
+        .map(|submission| &*submission.name)
+        .collect();
     assert_eq!(solutions, ["prog/a.cpp", "prog/b c.cpp", "prog/d.cpp"]);
     assert_eq!(problem.submissions[0].expected, [Expected::Accepted]);
     assert!(problem.submissions[1].expected.is_empty());
-    let limits: Vec<_> = problem.tests().map(|test| (test.cpu_time.unwrap(), test.memory)).collect();
-    assert_eq!(limits, [(Duration::from_millis(500), None), (Duration::from_millis(1250), Some(16 << 20))]);
+    let limits: Vec<_> = problem
+        .tests()
+        .map(|test| (test.cpu_time.unwrap(), test.memory))
+        .collect();
+    assert_eq!(
+        limits,
+        [
+            (Duration::from_millis(500), None),
+            (Duration::from_millis(1250), Some(16 << 20))
+        ]
+    );
 }
 
 #[test]
@@ -64,20 +100,46 @@ Simfile:13:9: error: this array has no end; there is no ] after it"#
 #[test]
 fn groups_and_points() {
     let package = Package::sim("");
-    for name in ["sum0a", "sum3ocen", "sum10a", "sum2b", "sum2a", "sum2aa", "sum03"] {
-        package.file(&format!("in/{name}.in"), "").file(&format!("out/{name}.out"), "");
+    for name in [
+        "sum0a", "sum3ocen", "sum10a", "sum2b", "sum2a", "sum2aa", "sum03",
+    ] {
+        package
+            .file(&format!("in/{name}.in"), "")
+            .file(&format!("out/{name}.out"), "");
     }
     package.silent();
     let problem = package.problem();
-    assert_eq!(names(&problem), ["sum0a", "sum3ocen", "sum1", "sum2a", "sum2aa", "sum2b", "sum03", "sum10a"]);
-    let groups: Vec<_> = problem.root.groups.iter().map(|group| (&*group.name, group.rules.points)).collect();
+    assert_eq!(
+        names(&problem),
+        [
+            "sum0a", "sum3ocen", "sum1", "sum2a", "sum2aa", "sum2b", "sum03", "sum10a"
+        ]
+    );
+    let groups: Vec<_> = problem
+        .root
+        .groups
+        .iter()
+        .map(|group| (&*group.name, group.rules.points))
+        .collect();
     // 100 in four parts.
     let some = |points| Some(f64::from(points));
-    assert_eq!(groups, [("0", some(0)), ("1", some(25)), ("2", some(25)), ("3", some(25)), ("10", some(25))]);
+    assert_eq!(
+        groups,
+        [
+            ("0", some(0)),
+            ("1", some(25)),
+            ("2", some(25)),
+            ("3", some(25)),
+            ("10", some(25))
+        ]
+    );
     let initial = problem.group("0").unwrap();
     assert!(initial.sample && !initial.rules.stop_at_first_failure);
     let rules = &problem.group("2").unwrap().rules;
-    assert_eq!((rules.score, rules.time_graded_from), (ScoreMode::Minimum, Some(2.0 / 3.0)));
+    assert_eq!(
+        (rules.score, rules.time_graded_from),
+        (ScoreMode::Minimum, Some(2.0 / 3.0))
+    );
     assert!(rules.stop_at_first_failure);
 }
 
@@ -85,9 +147,17 @@ fn groups_and_points() {
 fn points_that_do_not_divide() {
     let package = Package::sim("");
     for name in ["sum2", "sum3"] {
-        package.file(&format!("in/{name}.in"), "").file(&format!("out/{name}.out"), "");
+        package
+            .file(&format!("in/{name}.in"), "")
+            .file(&format!("out/{name}.out"), "");
     }
-    let points: Vec<_> = package.problem().root.groups.iter().map(|group| group.rules.points.unwrap()).collect();
+    let points: Vec<_> = package
+        .problem()
+        .root
+        .groups
+        .iter()
+        .map(|group| group.rules.points.unwrap())
+        .collect();
     assert_eq!(points, [33.0, 33.0, 34.0]);
 }
 
@@ -95,11 +165,20 @@ fn points_that_do_not_divide() {
 fn points_by_name() {
     let package = Package::sim("scoring: [\n 1 -5\n 002 30\n]\n");
     for name in ["sum2", "sum0"] {
-        package.file(&format!("in/{name}.in"), "").file(&format!("out/{name}.out"), "");
+        package
+            .file(&format!("in/{name}.in"), "")
+            .file(&format!("out/{name}.out"), "");
     }
     package.silent();
     let problem = package.problem();
-    assert_eq!(problem.scoring, Scoring::Points { minimum: -5.0, maximum: 30.0, objective: Objective::Max });
+    assert_eq!(
+        problem.scoring,
+        Scoring::Points {
+            minimum: -5.0,
+            maximum: 30.0,
+            objective: Objective::Max
+        }
+    );
     assert_eq!(problem.group("2").unwrap().rules.points, Some(30.0));
     assert_eq!(problem.group("0").unwrap().rules.points, Some(0.0));
 
@@ -115,17 +194,26 @@ fn points_by_name() {
 #[test]
 fn files_of_tests() {
     let package = Package::sim("tests_files: [\n sum2 data/two /data/../data/two.answer\n]\n");
-    package.file("data/two", "").file("data/two.answer", "").silent();
+    package
+        .file("data/two", "")
+        .file("data/two.answer", "")
+        .silent();
     let problem = package.problem();
     let test = problem.test("sum2").unwrap();
     assert_eq!(below(&test.input, &package), "data/two");
-    assert_eq!(below(test.answer.as_ref().unwrap(), &package), "data/two.answer");
+    assert_eq!(
+        below(test.answer.as_ref().unwrap(), &package),
+        "data/two.answer"
+    );
 
-    package.remove("data/two").refused("Simfile:5:2: error: tests_files: there is no \"data/two\"");
+    package
+        .remove("data/two")
+        .refused("Simfile:5:2: error: tests_files: there is no \"data/two\"");
     Package::sim("tests_files: [sum2 in]\n").refused("a test has an input file and an answer file");
     Package::sim("tests_files: [sum a b]\n").refused("\"sum\" is no test");
     // What leads outside does not: it means something in the package.
-    Package::sim("tests_files: [sum2 ../../etc/passwd a]\n").refused("there is no \"../../etc/passwd\"");
+    Package::sim("tests_files: [sum2 ../../etc/passwd a]\n")
+        .refused("there is no \"../../etc/passwd\"");
 }
 
 #[test]
@@ -133,23 +221,42 @@ fn what_is_missing() {
     Package::sim("")
         .file("in/sum2.in", "")
         .refused("in/sum2.in: error: test \"sum2\" has no answer; there is no sum2.out");
-    Package::sim("").file("out/sum2.out", "").refused("out/sum2.out: error: an answer without an input");
-    Package::sim("limits: [sum5 1]\n").refused("Simfile:4:10: error: test \"sum5\" has no input; there is no sum5.in");
-    Package::sim("").file("in/notes.in", "").warned("in/notes.in: warning: not read: a test's name ends in the number");
-    Package::sim("").file("tests/sum1.in", "").warned("test \"sum1\" has in/sum1.in, too; this one is taken");
+    Package::sim("")
+        .file("out/sum2.out", "")
+        .refused("out/sum2.out: error: an answer without an input");
+    Package::sim("limits: [sum5 1]\n")
+        .refused("Simfile:4:10: error: test \"sum5\" has no input; there is no sum5.in");
+    Package::sim("")
+        .file("in/notes.in", "")
+        .warned("in/notes.in: warning: not read: a test's name ends in the number");
+    Package::sim("")
+        .file("tests/sum1.in", "")
+        .warned("test \"sum1\" has in/sum1.in, too; this one is taken");
     Package::sim("statement: doc/x.pdf\n").warned("there is no statement \"doc/x.pdf\"");
-    Package::sim("checker: check/x.cpp\n").refused("Simfile:4:10: error: there is no checker \"check/x.cpp\"");
+    Package::sim("checker: check/x.cpp\n")
+        .refused("Simfile:4:10: error: there is no checker \"check/x.cpp\"");
     Package::sim("solutions: [prog/x.cpp]\n").refused("there is no solution \"prog/x.cpp\"");
     Package::sim("solutions: [prog/sum.cpp, prog/sum.cpp]\n").warned("stands here twice");
     Package::sim("solutions: prog/sum.cpp\n").refused("solutions must be an array");
-    Package::sim("").remove("prog/sum.cpp").refused("there is no solution: none in `solutions`, no other source");
+    Package::sim("")
+        .remove("prog/sum.cpp")
+        .refused("there is no solution: none in `solutions`, no other source");
     let package = Package::sim("");
-    package.remove("in/sum1.in").remove("out/sum1.out").refused("there are no tests");
-    package.file("Simfile", "x: 1\n").refused("`name` is missing");
-    Package::sim("").file("Simfile", "name: x\n").refused("`memory_limit` is missing");
-    Package::sim("test_files: []\n")
-        .warned("Simfile:4:1: warning: unknown key \"test_files\", not read; did you mean \"tests_files\"?");
-    Package::sim("name: Other\n").warned("key \"name\" stands here a second time; what line 1 says is not used");
+    package
+        .remove("in/sum1.in")
+        .remove("out/sum1.out")
+        .refused("there are no tests");
+    package
+        .file("Simfile", "x: 1\n")
+        .refused("`name` is missing");
+    Package::sim("")
+        .file("Simfile", "name: x\n")
+        .refused("`memory_limit` is missing");
+    Package::sim("test_files: []\n").warned(
+        "Simfile:4:1: warning: unknown key \"test_files\", not read; did you mean \"tests_files\"?",
+    );
+    Package::sim("name: Other\n")
+        .warned("key \"name\" stands here a second time; what line 1 says is not used");
 }
 
 #[test]
@@ -162,19 +269,30 @@ fn bad_limits() {
     limits("sum1 1 2 3").refused("\"3\" after the limits");
     limits("sum1 1, sum1 2").refused("test \"sum1\" stands here a second time, first in line 4");
     limits("sum 1").refused("\"sum\" is no test");
-    Package::sim("memory_limit: much\n").refused("must be a whole number of MiB, more than 0, but is \"much\"");
+    Package::sim("memory_limit: much\n")
+        .refused("must be a whole number of MiB, more than 0, but is \"much\"");
     Package::sim("interactive: maybe\n").refused("interactive must be true or false");
 }
 
 #[test]
 fn checkers() {
     let package = Package::sim("");
-    package.file("check/checker.cpp", "").file("check/long-name.cpp", "").file("check/c.h", "").silent();
-    let Checker::Custom { program, convention: Convention::Sim } = package.problem().checker else {
+    package
+        .file("check/checker.cpp", "")
+        .file("check/long-name.cpp", "")
+        .file("check/c.h", "")
+        .silent();
+    let Checker::Custom {
+        program,
+        convention: Convention::Sim,
+    } = package.problem().checker
+    else {
         panic!("no checker")
     };
     assert_eq!(below(&program.path, &package), "check/checker.cpp");
-    package.file("check/checker.cpp", "#include \"testlib.h\"\n").warned("seems to be a testlib checker");
+    package
+        .file("check/checker.cpp", "#include \"testlib.h\"\n")
+        .warned("seems to be a testlib checker");
 }
 
 #[test]
@@ -183,7 +301,10 @@ fn interactive() {
     package.refused("an interactive problem needs a checker");
     package.file("check/i.cpp", "").silent();
     let problem = package.problem();
-    assert_eq!((problem.kind, problem.test("sum1").unwrap().answer.as_ref()), (Kind::Interactive, None));
+    assert_eq!(
+        (problem.kind, problem.test("sum1").unwrap().answer.as_ref()),
+        (Kind::Interactive, None)
+    );
     package
         .file("Simfile", "name: x\nmemory_limit: 1\ninteractive: true\ntests_files: [sum1 in/sum1.in out/sum1.out]\n");
     package.refused("has an input file, and no other");
@@ -192,8 +313,18 @@ fn interactive() {
 #[test]
 fn solutions_that_nobody_names() {
     let package = Package::sim("");
-    package.file("sol.c", "").file("prog/a.cpp", "").file("utils/g.c", "").file("check/c.c", "").silent();
-    let names: Vec<String> = package.problem().submissions.into_iter().map(|submission| submission.name).collect();
+    package
+        .file("sol.c", "")
+        .file("prog/a.cpp", "")
+        .file("utils/g.c", "")
+        .file("check/c.c", "")
+        .silent();
+    let names: Vec<String> = package
+        .problem()
+        .submissions
+        .into_iter()
+        .map(|submission| submission.name)
+        .collect();
     // The shortest is the model.
     assert_eq!(names, ["sol.c", "prog/a.cpp", "prog/sum.cpp"]);
 }
@@ -216,29 +347,55 @@ fn tests_that_are_made() {
     let problem = package.problem();
     assert_eq!(problem.limits.cpu_time, Some(Duration::from_millis(2500)));
     assert_eq!(names(&problem), ["sum1", "sum2a", "sum2b", "sum3", "sum4"]);
-    let made: Vec<&str> = problem.generators.iter().map(|generation| &*generation.test).collect();
+    let made: Vec<&str> = problem
+        .generators
+        .iter()
+        .map(|generation| &*generation.test)
+        .collect();
     assert_eq!(made, ["sum2a", "sum2b", "sum3", "sum4"]);
-    let Generator::Program(program) = &problem.generators[0].generator else { panic!("{:?}", problem.generators[0]) };
+    let Generator::Program(program) = &problem.generators[0].generator else {
+        panic!("{:?}", problem.generators[0])
+    };
     assert_eq!(below(&program.path, &package), "utils/gen.py");
     assert_eq!(problem.generators[0].arguments, ["5", "1 0"]);
-    assert_eq!(problem.generators[2].generator, Generator::Shell("echo 1 2".to_owned()));
+    assert_eq!(
+        problem.generators[2].generator,
+        Generator::Shell("echo 1 2".to_owned())
+    );
     // Sim's: the sum of letter × 257^place, with the seed's bits.
-    let hash = "sum4".bytes().rev().fold(0, |hash: u64, byte| hash * 257 + u64::from(byte));
+    let hash = "sum4"
+        .bytes()
+        .rev()
+        .fold(0, |hash: u64, byte| hash * 257 + u64::from(byte));
     assert_eq!(problem.generators[3].seed, hash ^ 7);
-    assert_eq!(below(&problem.test("sum3").unwrap().input, &package), "in/sum3.in");
-    assert_eq!(below(problem.test("sum3").unwrap().answer.as_ref().unwrap(), &package), "out/sum3.out");
+    assert_eq!(
+        below(&problem.test("sum3").unwrap().input, &package),
+        "in/sum3.in"
+    );
+    assert_eq!(
+        below(
+            problem.test("sum3").unwrap().answer.as_ref().unwrap(),
+            &package
+        ),
+        "out/sum3.out"
+    );
 }
 
 #[test]
 fn faults_of_a_sipfile() {
     let package = Package::sim("");
-    package.file("utils/gena.cpp", "").file("utils/genb.cpp", "");
+    package
+        .file("utils/gena.cpp", "")
+        .file("utils/genb.cpp", "");
     let sipfile = |text: &str| package.file("Sipfile", text);
-    sipfile("gen: [\n sum2 gen\n]\n")
-        .refused("Sipfile:2:2: error: the generator \"gen\" may be utils/gena.cpp or utils/genb.cpp");
-    sipfile("gen: [sum2 seq 5]\n").warned("taken for a command of the shell, which is better written sh:seq");
+    sipfile("gen: [\n sum2 gen\n]\n").refused(
+        "Sipfile:2:2: error: the generator \"gen\" may be utils/gena.cpp or utils/genb.cpp",
+    );
+    sipfile("gen: [sum2 seq 5]\n")
+        .warned("taken for a command of the shell, which is better written sh:seq");
     sipfile("gen: [sum2]\n").refused("there is no generator after \"sum2\"");
-    sipfile("gen: [sum3-2 gena]\n").refused("\"sum3-2\" is no range of tests: its end comes before its beginning");
+    sipfile("gen: [sum3-2 gena]\n")
+        .refused("\"sum3-2\" is no range of tests: its end comes before its beginning");
     sipfile("gen: [sum gena]\n").refused("\"sum\" is no test");
     sipfile("gen: [sum2 gena, sum2 genb]\n").refused("test \"sum2\" has been named before");
     sipfile("static: [sum2]\n").refused("Sipfile:1:10: error: test \"sum2\" has no input");
@@ -247,5 +404,7 @@ fn faults_of_a_sipfile() {
     sipfile("default_time_limit: 0\n").refused("default_time_limit must be more than 0 seconds");
     sipfile("base_seed: -1\n").refused("base_seed must be a whole number");
     sipfile("bas_seed: 1\n").warned("did you mean \"base_seed\"?");
-    sipfile("").file("in/sum2.in", "").warned("test \"sum2\" has no answer yet");
+    sipfile("")
+        .file("in/sum2.in", "")
+        .warned("test \"sum2\" has no answer yet");
 }

@@ -6,7 +6,10 @@ use millibox_package::model::Submission;
 
 fn expected(package: &Package, name: &str) -> Vec<Expected> {
     let problem = package.problem();
-    let found = problem.submissions.into_iter().find(|submission| submission.name == name);
+    let found = problem
+        .submissions
+        .into_iter()
+        .find(|submission| submission.name == name);
     found.unwrap_or_else(|| panic!("no {name}")).expected
 }
 
@@ -40,50 +43,92 @@ fn directories() {
 #[test]
 fn directories_of_the_successor() {
     let package = Package::successor("");
-    package.file("submissions/rejected/x.py", "").file("submissions/brute_force/x.py", "").silent();
+    package
+        .file("submissions/rejected/x.py", "")
+        .file("submissions/brute_force/x.py", "")
+        .silent();
     assert_eq!(expected(&package, "rejected/x.py"), [Rejected]);
-    assert_eq!(expected(&package, "brute_force/x.py"), [TimeLimit, RunTimeError, MemoryLimit]);
-    Package::legacy().file("submissions/rejected/x.py", "").warned("nothing says what is expected");
+    assert_eq!(
+        expected(&package, "brute_force/x.py"),
+        [TimeLimit, RunTimeError, MemoryLimit]
+    );
+    Package::legacy()
+        .file("submissions/rejected/x.py", "")
+        .warned("nothing says what is expected");
 }
 
 #[test]
 fn order_and_files() {
     let package = Package::legacy();
-    package.file("submissions/accepted/b/main.cpp", "").file("submissions/accepted/b/lib/x.h", "");
-    package.file("submissions/accepted/README.md", "").file("submissions/accepted/0.py", "");
-    package.file("submissions/a_wrong/x.c++", "").file("submissions/wrong_answer/x.py", "");
+    package
+        .file("submissions/accepted/b/main.cpp", "")
+        .file("submissions/accepted/b/lib/x.h", "");
+    package
+        .file("submissions/accepted/README.md", "")
+        .file("submissions/accepted/0.py", "");
+    package
+        .file("submissions/a_wrong/x.c++", "")
+        .file("submissions/wrong_answer/x.py", "");
     let submissions = package.problem().submissions;
-    let names: Vec<&str> = submissions.iter().map(|submission| &*submission.name).collect();
-    assert_eq!(names, ["accepted/0.py", "accepted/a.cpp", "accepted/b", "a_wrong/x.c++", "wrong_answer/x.py"]);
+    let names: Vec<&str> = submissions
+        .iter()
+        .map(|submission| &*submission.name)
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "accepted/0.py",
+            "accepted/a.cpp",
+            "accepted/b",
+            "a_wrong/x.c++",
+            "wrong_answer/x.py"
+        ]
+    );
     assert_eq!(submissions[2].program.sources.len(), 2);
-    assert_eq!(submissions[1].program.sources, [submissions[1].program.path.clone()]);
+    assert_eq!(
+        submissions[1].program.sources,
+        [submissions[1].program.path.clone()]
+    );
 }
 
 #[test]
 fn what_is_odd() {
     let package = Package::legacy();
-    package.file("submissions/stray.py", "").warned("submissions/stray.py: warning: not read");
-    package.remove("submissions/stray.py");
     package
-        .file("submissions/acepted/x.py", "")
-        .warned("nothing says what is expected of the submissions here; did you mean \"accepted\"?");
+        .file("submissions/stray.py", "")
+        .warned("submissions/stray.py: warning: not read");
+    package.remove("submissions/stray.py");
+    package.file("submissions/acepted/x.py", "").warned(
+        "nothing says what is expected of the submissions here; did you mean \"accepted\"?",
+    );
     package.remove("submissions/acepted/x.py");
     package
         .file("submissions/accepted/e/.hidden", "")
         .warned("submissions/accepted/e: warning: a submission without files");
     package.remove("submissions/accepted/e/.hidden");
-    package.file("submissions/accepted/my prog.py", "").warned("left out: names may have letters");
-    package.remove("submissions/accepted/a.cpp").warned("no submission that must be accepted");
+    package
+        .file("submissions/accepted/my prog.py", "")
+        .warned("left out: names may have letters");
+    package
+        .remove("submissions/accepted/a.cpp")
+        .warned("no submission that must be accepted");
     let package = Package::legacy();
     package
         .file("submissions/accepted/bare", "print(1)")
         .warned("submissions/accepted/bare: warning: not read: neither");
     package.remove("submissions/accepted/bare");
-    package.file("submissions/accepted/README", "").file("submissions/accepted/notes.txt", "").silent();
+    package
+        .file("submissions/accepted/README", "")
+        .file("submissions/accepted/notes.txt", "")
+        .silent();
     // A script says what it is.
-    package.file("submissions/accepted/script", "#!/bin/bash\necho 3\n").silent();
+    package
+        .file("submissions/accepted/script", "#!/bin/bash\necho 3\n")
+        .silent();
     assert_eq!(expected(&package, "accepted/script"), [Accepted]);
-    Package::legacy().file("submissions/partially_accepted/x.py", "").warned("only a scoring problem");
+    Package::legacy()
+        .file("submissions/partially_accepted/x.py", "")
+        .warned("only a scoring problem");
 }
 
 #[test]
@@ -93,40 +138,89 @@ fn domjudges_tags() {
         package.file(&format!("submissions/{path}"), text);
         expected(&package, path)
     };
-    assert_eq!(tagged("mixed/a.py", "# @EXPECTED_RESULTS@: WRONG-ANSWER, TIMELIMIT\n"), [WrongAnswer, TimeLimit]);
     assert_eq!(
-        tagged("mixed/b.py", "# @expected_results@:   run_time_error , Accepted  \nx"),
+        tagged(
+            "mixed/a.py",
+            "# @EXPECTED_RESULTS@: WRONG-ANSWER, TIMELIMIT\n"
+        ),
+        [WrongAnswer, TimeLimit]
+    );
+    assert_eq!(
+        tagged(
+            "mixed/b.py",
+            "# @expected_results@:   run_time_error , Accepted  \nx"
+        ),
         [Accepted, RunTimeError, MemoryLimit]
     );
-    assert_eq!(tagged("mixed/c.py", "# @EXPECTED_RESULTS@: CHECK-MANUALLY\n"), []);
-    assert_eq!(tagged("mixed/d.py", "# @EXPECTED_SCORE@: CORRECT\n"), [Accepted]);
+    assert_eq!(
+        tagged("mixed/c.py", "# @EXPECTED_RESULTS@: CHECK-MANUALLY\n"),
+        []
+    );
+    assert_eq!(
+        tagged("mixed/d.py", "# @EXPECTED_SCORE@: CORRECT\n"),
+        [Accepted]
+    );
     // The directory chooses.
-    assert_eq!(tagged("wrong_answer/a.py", "# @EXPECTED_RESULTS@: CORRECT,NO-OUTPUT"), [WrongAnswer]);
-    assert_eq!(tagged("run_time_error/a.py", "# @EXPECTED_RESULTS@: RUN-ERROR"), [RunTimeError, MemoryLimit]);
+    assert_eq!(
+        tagged(
+            "wrong_answer/a.py",
+            "# @EXPECTED_RESULTS@: CORRECT,NO-OUTPUT"
+        ),
+        [WrongAnswer]
+    );
+    assert_eq!(
+        tagged("run_time_error/a.py", "# @EXPECTED_RESULTS@: RUN-ERROR"),
+        [RunTimeError, MemoryLimit]
+    );
     package.silent();
 
-    assert_eq!(tagged("wrong_answer/b.py", "\n# @EXPECTED_RESULTS@: CORRECT"), [Accepted]);
+    assert_eq!(
+        tagged("wrong_answer/b.py", "\n# @EXPECTED_RESULTS@: CORRECT"),
+        [Accepted]
+    );
     package.warned("submissions/wrong_answer/b.py: warning: its @EXPECTED_RESULTS@ are not what its directory says");
     package.remove("submissions/wrong_answer/b.py");
 
     let twice = "x\n@EXPECTED_RESULTS@: CORRECT\n@EXPECTED_RESULTS@: WRONG-ANSWER\n";
     assert_eq!(tagged("wrong_answer/c.py", twice), [WrongAnswer]);
-    package.warned("submissions/wrong_answer/c.py:2: warning: @EXPECTED_RESULTS@ stands more than once");
+    package.warned(
+        "submissions/wrong_answer/c.py:2: warning: @EXPECTED_RESULTS@ stands more than once",
+    );
     package.remove("submissions/wrong_answer/c.py");
 
-    assert_eq!(tagged("wrong_answer/d.py", "@EXPECTED_RESULTS@: WORNG-ANSWER"), [WrongAnswer]);
+    assert_eq!(
+        tagged("wrong_answer/d.py", "@EXPECTED_RESULTS@: WORNG-ANSWER"),
+        [WrongAnswer]
+    );
     package.warned("unknown result \"WORNG-ANSWER\"; did you mean \"WRONG-ANSWER\"?");
 }
 
 #[test]
 fn domjudges_scores() {
     let package = Package::icpc("type: scoring\n");
-    package.file("submissions/partial/a.py", "# @EXPECTED_RESULTS@: WRONG-ANSWER\n# @EXPECTED_SCORE@: 30.5\n");
-    package.file("submissions/partial/b.py", "# @EXPECTED_SCORE@: 10\n").silent();
+    package.file(
+        "submissions/partial/a.py",
+        "# @EXPECTED_RESULTS@: WRONG-ANSWER\n# @EXPECTED_SCORE@: 30.5\n",
+    );
+    package
+        .file("submissions/partial/b.py", "# @EXPECTED_SCORE@: 10\n")
+        .silent();
     let problem = package.problem();
-    let of = |name: &str| problem.submissions.iter().find(|submission| submission.name == name).unwrap();
-    assert_eq!((&*of("partial/a.py").expected, of("partial/a.py").score), (&[WrongAnswer][..], Some((30.5, 30.5))));
-    assert_eq!((&*of("partial/b.py").expected, of("partial/b.py").score), (&[][..], Some((10.0, 10.0))));
+    let of = |name: &str| {
+        problem
+            .submissions
+            .iter()
+            .find(|submission| submission.name == name)
+            .unwrap()
+    };
+    assert_eq!(
+        (&*of("partial/a.py").expected, of("partial/a.py").score),
+        (&[WrongAnswer][..], Some((30.5, 30.5)))
+    );
+    assert_eq!(
+        (&*of("partial/b.py").expected, of("partial/b.py").score),
+        (&[][..], Some((10.0, 10.0)))
+    );
 
     let package = Package::legacy();
     package.file("submissions/accepted/a.cpp", "\n// @EXPECTED_SCORE@: 100\n");
@@ -137,8 +231,13 @@ fn domjudges_scores() {
 #[test]
 fn submissions_yaml() {
     let package = Package::successor("type: scoring\n");
-    package.file("submissions/mixed/a.py", "").file("submissions/mixed/b.py", "").file("submissions/mixed/c/x.py", "");
-    package.file("submissions/wrong_answer/w.py", "").file("submissions/accepted/z.py", "");
+    package
+        .file("submissions/mixed/a.py", "")
+        .file("submissions/mixed/b.py", "")
+        .file("submissions/mixed/c/x.py", "");
+    package
+        .file("submissions/wrong_answer/w.py", "")
+        .file("submissions/accepted/z.py", "");
     package.file(
         "submissions/submissions.yaml",
         "mixed/{a,b}.py:\n  permitted: [AC, WA, TLE]\n  required: [WA, TLE]\n  language: python3\n\
@@ -151,11 +250,21 @@ fn submissions_yaml() {
     assert_eq!(expected(&package, "mixed/a.py"), [WrongAnswer, TimeLimit]);
     assert_eq!(expected(&package, "mixed/b.py"), [TimeLimit]);
     assert_eq!(expected(&package, "mixed/c"), [Accepted]);
-    assert_eq!(expected(&package, "wrong_answer/w.py"), [WrongAnswer, RunTimeError, MemoryLimit]);
+    assert_eq!(
+        expected(&package, "wrong_answer/w.py"),
+        [WrongAnswer, RunTimeError, MemoryLimit]
+    );
     let problem = package.problem();
     assert_eq!(problem.submissions[0].name, "accepted/z.py");
-    let b = problem.submissions.iter().find(|submission| submission.name == "mixed/b.py").unwrap();
-    assert_eq!((b.score, b.program.language.as_deref()), (Some((10.0, 20.0)), Some("python3")));
+    let b = problem
+        .submissions
+        .iter()
+        .find(|submission| submission.name == "mixed/b.py")
+        .unwrap();
+    assert_eq!(
+        (b.score, b.program.language.as_deref()),
+        (Some((10.0, 20.0)), Some("python3"))
+    );
 }
 
 #[test]
@@ -163,7 +272,12 @@ fn a_key_that_claims_nothing_of_verdicts_leaves_what_the_directory_says() {
     let package = Package::successor("type: scoring\n");
     let of = |directory: &str| {
         package.file(&format!("submissions/{directory}/x.py"), "");
-        package.file("submissions/submissions.yaml", &format!("{directory}: {{language: python3}}\n")).silent();
+        package
+            .file(
+                "submissions/submissions.yaml",
+                &format!("{directory}: {{language: python3}}\n"),
+            )
+            .silent();
         expected(&package, &format!("{directory}/x.py"))
     };
     // The format has defaults for the first of these only.
@@ -181,25 +295,38 @@ fn tests_that_must_be_rejected() {
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
     let required = || package.problem().submissions.remove(1).required;
     yaml("mixed:\n  secret/2:\n    required: [WA, TLE, RTE]\n");
-    assert_eq!((expected(&package, "mixed/a.py"), required()), (vec![Rejected], vec![]));
+    assert_eq!(
+        (expected(&package, "mixed/a.py"), required()),
+        (vec![Rejected], vec![])
+    );
     yaml("mixed:\n  permitted: [AC, WA, TLE, RTE]\n").silent();
-    assert_eq!((expected(&package, "mixed/a.py"), required()), (vec![], vec![]));
+    assert_eq!(
+        (expected(&package, "mixed/a.py"), required()),
+        (vec![], vec![])
+    );
 }
 
 #[test]
 fn verdicts_that_some_test_must_have() {
     let package = Package::successor("type: scoring\n");
-    package.file("submissions/mixed/a.py", "").file("submissions/wrong_answer/w.py", "");
+    package
+        .file("submissions/mixed/a.py", "")
+        .file("submissions/wrong_answer/w.py", "");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
     let of = |name: &str| {
         let mut submissions = package.problem().submissions.into_iter();
-        let submission = submissions.find(|submission| submission.name == name).unwrap();
+        let submission = submissions
+            .find(|submission| submission.name == name)
+            .unwrap();
         (submission.expected, submission.required)
     };
     let crash = || vec![RunTimeError, MemoryLimit];
     // The verdict on the whole may be that of another test.
     yaml("mixed/a.py: {permitted: [AC, WA, RTE], required: [RTE]}\n").silent();
-    assert_eq!(of("mixed/a.py"), (vec![WrongAnswer, RunTimeError, MemoryLimit], vec![crash()]));
+    assert_eq!(
+        of("mixed/a.py"),
+        (vec![WrongAnswer, RunTimeError, MemoryLimit], vec![crash()])
+    );
     yaml("mixed/*: {required: [AC]}\nmixed/a.*: {required: [TLE, RTE]}\n").silent();
     let required = vec![vec![Accepted], vec![TimeLimit, RunTimeError, MemoryLimit]];
     assert_eq!(of("mixed/a.py"), (vec![Rejected], required));
@@ -211,14 +338,19 @@ fn verdicts_that_some_test_must_have() {
 
     let package = Package::successor("");
     package.file("submissions/mixed/a.py", "");
-    package.file("submissions/submissions.yaml", "mixed/a.py:\n  required: [TLE]\n");
+    package.file(
+        "submissions/submissions.yaml",
+        "mixed/a.py:\n  required: [TLE]\n",
+    );
     package.warned("submissions.yaml:1:1: warning: required: where judging ends with a failure before all tests");
 }
 
 #[test]
 fn claims_that_contradict_each_other() {
     let package = Package::successor("");
-    package.file("submissions/wrong_answer/w.py", "").file("submissions/mixed/a.py", "");
+    package
+        .file("submissions/wrong_answer/w.py", "")
+        .file("submissions/mixed/a.py", "");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
     yaml("# Slow.\nwrong_answer/w.py: {permitted: [TLE], required: [TLE]}\n").refused(
         "submissions.yaml:2:1: error: nothing can come of wrong_answer/w.py that is as claimed: \"wrong_answer/w.py\" \
@@ -226,9 +358,11 @@ fn claims_that_contradict_each_other() {
     );
     yaml("mixed/*: {permitted: [AC, WA]}\nmixed/a.*: {permitted: [TLE, RTE]}\n")
         .refused("submissions.yaml:2:1: error: nothing can come of mixed/a.py");
-    yaml("mixed/*: {permitted: [AC, WA], required: [TLE]}\n").refused("permits AC, WA and requires TLE");
+    yaml("mixed/*: {permitted: [AC, WA], required: [TLE]}\n")
+        .refused("permits AC, WA and requires TLE");
     yaml("wrong_answer/*: {permitted: [AC]}\n").refused("nothing can come of wrong_answer/w.py");
-    yaml("mixed: {permitted: [AC], secret/1: {required: [WA]}}\n").refused("permits AC and requires WA");
+    yaml("mixed: {permitted: [AC], secret/1: {required: [WA]}}\n")
+        .refused("permits AC and requires WA");
     yaml("wrong_answer: {permitted: [TLE], required: [TLE]}\n");
     assert_eq!(expected(&package, "wrong_answer/w.py"), [TimeLimit]);
 }
@@ -248,22 +382,30 @@ fn claims_that_are_not_held() {
         "3:36: warning: score of some of the tests is not supported; not used",
         "4:52: warning: required of some of the tests is asked of all together: whichever has such a verdict will do",
     ];
-    assert_eq!(package.faults(), lines.map(|line| format!("submissions/submissions.yaml:{line}")).join("\n"));
+    assert_eq!(
+        package.faults(),
+        lines
+            .map(|line| format!("submissions/submissions.yaml:{line}"))
+            .join("\n")
+    );
 }
 
 #[test]
 fn faults_of_submissions_yaml() {
     let package = Package::successor("");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
-    yaml("accepted/*: {permitted: [AX]}\n").refused("permitted: there are AC, WA, TLE and RTE, but no \"AX\"");
+    yaml("accepted/*: {permitted: [AX]}\n")
+        .refused("permitted: there are AC, WA, TLE and RTE, but no \"AX\"");
     yaml("accepted/*: {required: []}\n").refused("required must name at least one");
-    yaml("accepted/[ab]*: {}\n").refused("submissions.yaml:1:1: error: \"accepted/[ab]*\" is no pattern");
+    yaml("accepted/[ab]*: {}\n")
+        .refused("submissions.yaml:1:1: error: \"accepted/[ab]*\" is no pattern");
     yaml("accepted/**: {}\n").refused("is no pattern");
     yaml("accepted/{: {}\n").refused("submissions.yaml:1");
     yaml("accepted/*: {score: [2, 1]}\n").refused("score must be a number");
     yaml("accepted/*: 5\n").refused("what is expected must be a map");
     yaml("nobody/*: {permitted: [AC]}\n").warned("no submission matches \"nobody/*\"");
-    yaml("accepted/*: {permited: [AC]}\n").warned("unknown key \"permited\", not read; did you mean \"permitted\"?");
+    yaml("accepted/*: {permited: [AC]}\n")
+        .warned("unknown key \"permited\", not read; did you mean \"permitted\"?");
     yaml("accepted/*: {score: 1}\n").warned("score means something only in scoring problems");
     yaml("accepted/*: {entrypoint: Main}\n").warned("entrypoint is not supported");
 }
@@ -271,33 +413,65 @@ fn faults_of_submissions_yaml() {
 #[test]
 fn submissions_that_are_measured() {
     let package = Package::successor("");
-    package.file("submissions/accepted/slow.py", "").file("submissions/time_limit_exceeded/t.py", "");
+    package
+        .file("submissions/accepted/slow.py", "")
+        .file("submissions/time_limit_exceeded/t.py", "");
     let measured = |yaml: &str| -> Vec<String> {
         package.file("submissions/submissions.yaml", yaml);
         let submissions = package.problem().submissions.into_iter();
-        submissions.filter(Submission::is_measured).map(|submission| submission.name).collect()
+        submissions
+            .filter(Submission::is_measured)
+            .map(|submission| submission.name)
+            .collect()
     };
-    assert_eq!(measured("accepted: {permitted: [AC]}\n"), ["accepted/a.cpp", "accepted/slow.py"]);
-    assert_eq!(measured("accepted: {use_for_time_limit: true}\n"), ["accepted/a.cpp", "accepted/slow.py"]);
+    assert_eq!(
+        measured("accepted: {permitted: [AC]}\n"),
+        ["accepted/a.cpp", "accepted/slow.py"]
+    );
+    assert_eq!(
+        measured("accepted: {use_for_time_limit: true}\n"),
+        ["accepted/a.cpp", "accepted/slow.py"]
+    );
     let one = "accepted: {permitted: [AC], use_for_time_limit: false}\naccepted/a.cpp: {use_for_time_limit: lower}\n";
     assert_eq!(measured(one), ["accepted/a.cpp"]);
     assert!(measured("accepted: {use_for_time_limit: false}\n").is_empty());
-    assert_eq!(measured("time_limit_exceeded: {use_for_time_limit: upper}\n").len(), 2);
-    assert_eq!(measured("time_limit_exceeded: {use_for_time_limit: false}\n").len(), 2);
+    assert_eq!(
+        measured("time_limit_exceeded: {use_for_time_limit: upper}\n").len(),
+        2
+    );
+    assert_eq!(
+        measured("time_limit_exceeded: {use_for_time_limit: false}\n").len(),
+        2
+    );
     package.silent();
 
     // The directory's claim holds beside it, as the format says.
-    assert_eq!(measured("accepted/slow.py: {use_for_time_limit: false}\n"), ["accepted/a.cpp", "accepted/slow.py"]);
+    assert_eq!(
+        measured("accepted/slow.py: {use_for_time_limit: false}\n"),
+        ["accepted/a.cpp", "accepted/slow.py"]
+    );
     package.warned(
         "submissions.yaml:1:40: warning: use_for_time_limit: accepted/slow.py is measured all the same, for \
          \"accepted\"; say it there, too",
     );
-    assert_eq!(measured("time_limit_exceeded: {use_for_time_limit: lower}\n").len(), 2);
+    assert_eq!(
+        measured("time_limit_exceeded: {use_for_time_limit: lower}\n").len(),
+        2
+    );
     package.warned("lower is not used for time_limit_exceeded/t.py: only what must be accepted is measured here");
-    assert_eq!(measured("accepted/a.cpp: {use_for_time_limit: upper}\n").len(), 2);
+    assert_eq!(
+        measured("accepted/a.cpp: {use_for_time_limit: upper}\n").len(),
+        2
+    );
     package.warned("upper is not used for accepted/a.cpp, which need not exceed the time limit");
-    assert_eq!(measured("accepted: {secret: {use_for_time_limit: lower}}\n").len(), 2);
+    assert_eq!(
+        measured("accepted: {secret: {use_for_time_limit: lower}}\n").len(),
+        2
+    );
     package.warned("use_for_time_limit of some of the tests is not supported; not used");
-    package.file("submissions/submissions.yaml", "accepted: {use_for_time_limit: no}\n");
+    package.file(
+        "submissions/submissions.yaml",
+        "accepted: {use_for_time_limit: no}\n",
+    );
     package.refused("use_for_time_limit must be one of false, true, lower, upper, but is \"no\"");
 }

@@ -33,7 +33,13 @@ pub(super) enum Node {
     /// Return this value.
     Answer(u32),
     /// Continue at one of two nodes.
-    Test { source: Source, op: Op, k: u32, yes: NodeId, no: NodeId },
+    Test {
+        source: Source,
+        op: Op,
+        k: u32,
+        yes: NodeId,
+        no: NodeId,
+    },
 }
 
 #[derive(Default)]
@@ -60,7 +66,17 @@ impl Graph {
 
     /// A test, or `yes` itself if both outcomes lead to the same node.
     pub fn test(&mut self, source: Source, op: Op, k: u32, yes: NodeId, no: NodeId) -> NodeId {
-        if yes == no { yes } else { self.intern(Node::Test { source, op, k, yes, no }) }
+        if yes == no {
+            yes
+        } else {
+            self.intern(Node::Test {
+                source,
+                op,
+                k,
+                yes,
+                no,
+            })
+        }
     }
 
     /// The node that decides one system call: an answer, or the first test of its arguments.
@@ -80,8 +96,16 @@ impl Graph {
     fn condition(&mut self, condition: &Condition, yes: NodeId, no: NodeId) -> NodeId {
         let at = offset::ARGS + 8 * u32::from(condition.arg());
         let (mask, value) = (condition.mask(), condition.value());
-        let low = Half { offset: at, mask: mask as u32, value: value as u32 };
-        let high = Half { offset: at + 4, mask: (mask >> 32) as u32, value: (value >> 32) as u32 };
+        let low = Half {
+            offset: at,
+            mask: mask as u32,
+            value: value as u32,
+        };
+        let high = Half {
+            offset: at + 4,
+            mask: (mask >> 32) as u32,
+            value: (value >> 32) as u32,
+        };
         match condition.comparison() {
             Comparison::Equal => self.equal(high, low, yes, no),
             Comparison::NotEqual => self.equal(high, low, no, yes),
@@ -115,8 +139,15 @@ impl Graph {
 
     /// Compares one half. Its value has no bit outside its mask.
     fn compare(&mut self, half: Half, op: Op, yes: NodeId, no: NodeId) -> NodeId {
-        let Half { offset, mask, value } = half;
-        let whole = Source { offset, mask: u32::MAX };
+        let Half {
+            offset,
+            mask,
+            value,
+        } = half;
+        let whole = Source {
+            offset,
+            mask: u32::MAX,
+        };
         let masked = Source { offset, mask };
         match op {
             // The mask is empty, so the masked half is 0.
@@ -125,8 +156,12 @@ impl Graph {
             Op::GreaterEqual if value == 0 => yes,
             Op::Greater if value == u32::MAX => no,
             // The test for common bits includes a mask and saves the masking instruction.
-            Op::Equal if value == 0 && mask != u32::MAX => self.test(whole, Op::AnyOf, mask, no, yes),
-            Op::Equal if value == mask && mask.is_power_of_two() => self.test(whole, Op::AnyOf, mask, yes, no),
+            Op::Equal if value == 0 && mask != u32::MAX => {
+                self.test(whole, Op::AnyOf, mask, no, yes)
+            }
+            Op::Equal if value == mask && mask.is_power_of_two() => {
+                self.test(whole, Op::AnyOf, mask, yes, no)
+            }
             _ => self.test(masked, op, value, yes, no),
         }
     }

@@ -23,7 +23,11 @@ type Entry = (NodeId, Option<Source>);
 pub(super) fn lay_out(graph: &Graph, root: NodeId) -> Vec<Instruction> {
     let order = children_first(graph, root);
     let loading = loading(graph, root, &order);
-    let mut layout = Layout { graph, reversed: Vec::new(), places: HashMap::new() };
+    let mut layout = Layout {
+        graph,
+        reversed: Vec::new(),
+        places: HashMap::new(),
+    };
     for &id in &order {
         layout.write_node(id, loading.contains(&id));
     }
@@ -54,8 +58,15 @@ fn children_first(graph: &Graph, root: NodeId) -> Vec<NodeId> {
 fn loading(graph: &Graph, root: NodeId, order: &[NodeId]) -> HashSet<NodeId> {
     let mut loading = HashSet::from([root]);
     for &id in order {
-        if let Node::Test { source, yes, no, .. } = graph.node(id) {
-            loading.extend([yes, no].into_iter().filter(|&to| entry(graph, to, source).1.is_none()));
+        if let Node::Test {
+            source, yes, no, ..
+        } = graph.node(id)
+        {
+            loading.extend(
+                [yes, no]
+                    .into_iter()
+                    .filter(|&to| entry(graph, to, source).1.is_none()),
+            );
         }
     }
     loading
@@ -80,9 +91,20 @@ struct Layout<'g> {
 impl Layout<'_> {
     fn write_node(&mut self, id: NodeId, load: bool) {
         match self.graph.node(id) {
-            Node::Answer(value) => self.push_entry((id, None), Instruction::plain(code::RET_K, value)),
-            Node::Test { source, op, k, yes, no } => {
-                let (yes, no) = (entry(self.graph, yes, source), entry(self.graph, no, source));
+            Node::Answer(value) => {
+                self.push_entry((id, None), Instruction::plain(code::RET_K, value))
+            }
+            Node::Test {
+                source,
+                op,
+                k,
+                yes,
+                no,
+            } => {
+                let (yes, no) = (
+                    entry(self.graph, yes, source),
+                    entry(self.graph, no, source),
+                );
                 self.ensure_reachable(yes);
                 self.ensure_reachable(no);
                 let (jt, jf) = (self.skip(yes), self.skip(no));
@@ -95,9 +117,13 @@ impl Layout<'_> {
                 self.push_entry((id, Some(source)), Instruction { code, jt, jf, k });
                 if load {
                     if source.mask != u32::MAX {
-                        self.reversed.push(Instruction::plain(code::AND_K, source.mask));
+                        self.reversed
+                            .push(Instruction::plain(code::AND_K, source.mask));
                     }
-                    self.push_entry((id, None), Instruction::plain(code::LD_W_ABS, source.offset));
+                    self.push_entry(
+                        (id, None),
+                        Instruction::plain(code::LD_W_ABS, source.offset),
+                    );
                 }
             }
         }

@@ -17,15 +17,29 @@ pub(super) struct Interval {
 /// instructions. With unlimited chains, attaching takes 50 % longer.
 const MAX_CHAIN_TESTS: usize = 4;
 
-const NUMBER: Source = Source { offset: offset::NR, mask: u32::MAX };
+const NUMBER: Source = Source {
+    offset: offset::NR,
+    mask: u32::MAX,
+};
 
 /// Adds an interval for the single `number`, which is greater than all previous numbers. The last
 /// interval is the default, before and after the call.
-pub(super) fn add_number(intervals: &mut Vec<Interval>, number: u32, answer: NodeId, default: NodeId) {
+pub(super) fn add_number(
+    intervals: &mut Vec<Interval>,
+    number: u32,
+    answer: NodeId,
+    default: NodeId,
+) {
     // If the previous number is adjacent, the default interval between the two is empty.
     intervals.pop_if(|last| last.start == number);
-    intervals.push(Interval { start: number, answer });
-    intervals.push(Interval { start: number + 1, answer: default });
+    intervals.push(Interval {
+        start: number,
+        answer,
+    });
+    intervals.push(Interval {
+        start: number + 1,
+        answer: default,
+    });
 }
 
 /// Builds a search tree that maps a number to the answer of its interval. Adjacent intervals may
@@ -39,7 +53,9 @@ pub(super) fn search(graph: &mut Graph, intervals: &[Interval]) -> NodeId {
         .map(|(i, &Interval { start, answer })| Span {
             start,
             answer,
-            single: merged.get(i + 1).is_some_and(|next| next.start - start == 1),
+            single: merged
+                .get(i + 1)
+                .is_some_and(|next| next.start - start == 1),
         })
         .collect();
     tree(graph, &spans)
@@ -94,7 +110,9 @@ fn cut(spans: &[Span], kept: &[usize]) -> usize {
     let middle = spans.len() / 2;
     let near = spans.len() / 4;
     // Two kept spans with different answers require a cut between them.
-    let required = kept.windows(2).filter(|pair| spans[pair[0]].answer != spans[pair[1]].answer);
+    let required = kept
+        .windows(2)
+        .filter(|pair| spans[pair[0]].answer != spans[pair[1]].answer);
     required
         .flat_map(|pair| pair[0] + 1..=pair[1])
         .min_by_key(|cut| cut.abs_diff(middle))
@@ -114,7 +132,11 @@ fn spans_to_keep(spans: &[Span]) -> Vec<usize> {
     let mut best: Vec<(usize, Option<usize>)> = Vec::with_capacity(spans.len());
     for i in 0..spans.len() {
         // Span `i` can be the first kept span only if all spans before it are single.
-        let mut cheapest = if spans[..i].iter().all(|span| span.single) { (i, None) } else { (usize::MAX, None) };
+        let mut cheapest = if spans[..i].iter().all(|span| span.single) {
+            (i, None)
+        } else {
+            (usize::MAX, None)
+        };
         for before in (0..i).rev() {
             let border = usize::from(spans[before].answer != spans[i].answer);
             let cost = best[before].0 + (i - before - 1) + border;

@@ -76,7 +76,9 @@ pub enum Problem {
         count: usize,
     },
     /// A condition compares with a value that the masked argument cannot have.
-    #[error("the value {value:#x} has bits outside the mask {mask:#x}; clear these bits or widen the mask")]
+    #[error(
+        "the value {value:#x} has bits outside the mask {mask:#x}; clear these bits or widen the mask"
+    )]
     OutsideMask {
         /// The value.
         value: u64,
@@ -152,7 +154,9 @@ impl FromStr for Policy {
     fn from_str(text: &str) -> Result<Policy, PolicyError> {
         let file: File = toml::from_str(text).map_err(|error| PolicyError {
             line: line(text, error.span()),
-            problem: Problem::Syntax { message: error.message().to_owned() },
+            problem: Problem::Syntax {
+                message: error.message().to_owned(),
+            },
         })?;
         let foreign_architecture = match &file.foreign_architecture {
             Some(action) => read_action(text, action)?,
@@ -176,14 +180,17 @@ impl FromStr for Policy {
 /// The line in which `span` begins, from 1.
 fn line(text: &str, span: Option<Range<usize>>) -> usize {
     let start = span.map_or(0, |span| span.start.min(text.len()));
-    1 + text.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count()
+    1 + text.as_bytes()[..start]
+        .iter()
+        .filter(|&&byte| byte == b'\n')
+        .count()
 }
 
 fn read_action(text: &str, action: &Spanned<String>) -> Result<Action, PolicyError> {
-    action
-        .get_ref()
-        .parse()
-        .map_err(|error| PolicyError { line: line(text, Some(action.span())), problem: Problem::Action(error) })
+    action.get_ref().parse().map_err(|error| PolicyError {
+        line: line(text, Some(action.span())),
+        problem: Problem::Action(error),
+    })
 }
 
 /// Parses a rule. `unconditional` maps each call of a rule without conditions to its place.
@@ -192,29 +199,40 @@ fn read_rule<'t>(
     rule: &'t FileRule,
     unconditional: &mut HashMap<&'t str, Range<usize>>,
 ) -> Result<Rule, PolicyError> {
-    let error_at = |span, problem| PolicyError { line: line(text, Some(span)), problem };
+    let error_at = |span, problem| PolicyError {
+        line: line(text, Some(span)),
+        problem,
+    };
     let mut syscalls = Vec::new();
     for entry in rule.syscalls.get_ref() {
         let name = entry.get_ref();
         if Arch::ALL.iter().all(|arch| arch.number(name).is_none()) {
-            let problem = Problem::UnknownSyscall { name: name.clone(), nearest: nearest_name(name) };
+            let problem = Problem::UnknownSyscall {
+                name: name.clone(),
+                nearest: nearest_name(name),
+            };
             return Err(error_at(entry.span(), problem));
         }
         if rule.when.is_empty()
             && let Some(first) = unconditional.insert(name, entry.span())
         {
             let first = line(text, Some(first));
-            return Err(error_at(entry.span(), Problem::Contradiction { name: name.clone(), first }));
+            return Err(error_at(
+                entry.span(),
+                Problem::Contradiction {
+                    name: name.clone(),
+                    first,
+                },
+            ));
         }
         syscalls.push(name.clone());
     }
     if syscalls.is_empty() {
         return Err(error_at(rule.syscalls.span(), Problem::NoSyscalls));
     }
-    let conditions = rule
-        .when
-        .iter()
-        .map(|condition| read_condition(condition.get_ref()).map_err(|problem| error_at(condition.span(), problem)));
+    let conditions = rule.when.iter().map(|condition| {
+        read_condition(condition.get_ref()).map_err(|problem| error_at(condition.span(), problem))
+    });
     Ok(Rule {
         action: read_action(text, &rule.action)?,
         why: rule.why.clone(),
@@ -232,9 +250,14 @@ fn read_condition(condition: &FileCondition) -> Result<Condition, Problem> {
         (Comparison::Greater, condition.greater),
         (Comparison::GreaterEqual, condition.greater_equal),
     ];
-    let mut given = comparisons.into_iter().filter_map(|(how, value)| Some((how, value?)));
+    let mut given = comparisons
+        .into_iter()
+        .filter_map(|(how, value)| Some((how, value?)));
     let (Some((comparison, value)), None) = (given.next(), given.next()) else {
-        let count = comparisons.iter().filter(|(_, value)| value.is_some()).count();
+        let count = comparisons
+            .iter()
+            .filter(|(_, value)| value.is_some())
+            .count();
         return Err(Problem::ComparisonCount { count });
     };
     let arg = match u8::try_from(condition.arg) {
@@ -245,7 +268,12 @@ fn read_condition(condition: &FileCondition) -> Result<Condition, Problem> {
     if value & !mask != 0 {
         return Err(Problem::OutsideMask { value, mask });
     }
-    Ok(Condition { arg, mask, comparison, value })
+    Ok(Condition {
+        arg,
+        mask,
+        comparison,
+        value,
+    })
 }
 
 #[cfg(test)]
@@ -271,15 +299,33 @@ mod tests {
 
     #[test]
     fn unknown_syscall_is_rejected_with_nearest_name() {
-        let unknown = |name: &str, nearest| Problem::UnknownSyscall { name: name.to_owned(), nearest };
-        assert_eq!(error(&rule("syscalls = [\n'read',\n'raed']")), at(9, unknown("raed", Some("read"))));
-        assert_eq!(error(&rule("syscalls = ['frobnicate']")), at(7, unknown("frobnicate", None)));
+        let unknown = |name: &str, nearest| Problem::UnknownSyscall {
+            name: name.to_owned(),
+            nearest,
+        };
+        assert_eq!(
+            error(&rule("syscalls = [\n'read',\n'raed']")),
+            at(9, unknown("raed", Some("read")))
+        );
+        assert_eq!(
+            error(&rule("syscalls = ['frobnicate']")),
+            at(7, unknown("frobnicate", None))
+        );
     }
 
     #[test]
     fn second_unconditional_rule_is_rejected_with_both_lines() {
         let twice = rule("syscalls = ['fork']") + &rule("syscalls = ['fork']");
-        assert_eq!(error(&twice), at(11, Problem::Contradiction { name: "fork".to_owned(), first: 7 }));
+        assert_eq!(
+            error(&twice),
+            at(
+                11,
+                Problem::Contradiction {
+                    name: "fork".to_owned(),
+                    first: 7
+                }
+            )
+        );
     }
 
     #[test]
@@ -290,7 +336,10 @@ mod tests {
     #[test]
     fn invalid_action_is_rejected_with_its_line() {
         let needs = ActionError::NeedsAnotherProcess("trace".to_owned());
-        assert_eq!(error("[[rule]]\naction = 'trace'\nwhy = ''\nsyscalls = ['read']"), at(5, Problem::Action(needs)));
+        assert_eq!(
+            error("[[rule]]\naction = 'trace'\nwhy = ''\nsyscalls = ['read']"),
+            at(5, Problem::Action(needs))
+        );
         let unknown = Problem::Action(ActionError::UnknownAction("no".to_owned()));
         assert_eq!(error("foreign_architecture = 'no'"), at(4, unknown));
     }
@@ -298,29 +347,60 @@ mod tests {
     #[test]
     fn invalid_condition_is_rejected_with_its_line() {
         let condition = |text: &str| error(&rule(&format!("syscalls = ['read']\nwhen = [{text}]")));
-        assert_eq!(condition("{ arg = 6, equal = 0 }"), at(8, Problem::UnknownArgument { arg: 6 }));
-        assert_eq!(condition("{ arg = 0 }"), at(8, Problem::ComparisonCount { count: 0 }));
-        assert_eq!(condition("{ arg = 0, less = 1, equal = 0 }"), at(8, Problem::ComparisonCount { count: 2 }));
+        assert_eq!(
+            condition("{ arg = 6, equal = 0 }"),
+            at(8, Problem::UnknownArgument { arg: 6 })
+        );
+        assert_eq!(
+            condition("{ arg = 0 }"),
+            at(8, Problem::ComparisonCount { count: 0 })
+        );
+        assert_eq!(
+            condition("{ arg = 0, less = 1, equal = 0 }"),
+            at(8, Problem::ComparisonCount { count: 2 })
+        );
         assert_eq!(
             condition("{ arg = 0, mask = 1, not_equal = 3 }"),
             at(8, Problem::OutsideMask { value: 3, mask: 1 })
         );
         for text in ["{ arg = 0, equal = -1 }", "{ arg = 0, equals = 1 }"] {
             let error = condition(text);
-            assert!(matches!(error, PolicyError { line: 8, problem: Problem::Syntax { .. } }), "{error}");
+            assert!(
+                matches!(
+                    error,
+                    PolicyError {
+                        line: 8,
+                        problem: Problem::Syntax { .. }
+                    }
+                ),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn invalid_toml_or_key_is_rejected_with_its_line() {
-        let cases = [("defualt = 'allow'", 4), ("[[rule]]\nwhen = [", 5), ("[[rule]]\naction = 'allow'", 4)];
+        let cases = [
+            ("defualt = 'allow'", 4),
+            ("[[rule]]\nwhen = [", 5),
+            ("[[rule]]\naction = 'allow'", 4),
+        ];
         for (rules, line) in cases {
             let error = error(rules);
             assert!(matches!(error.problem, Problem::Syntax { .. }), "{error}");
             assert_eq!(error.line, line, "{error}");
         }
         let error = "name = 'x'".parse::<Policy>().expect_err("incomplete");
-        assert!(matches!(error, PolicyError { line: 1, problem: Problem::Syntax { .. } }), "{error}");
+        assert!(
+            matches!(
+                error,
+                PolicyError {
+                    line: 1,
+                    problem: Problem::Syntax { .. }
+                }
+            ),
+            "{error}"
+        );
     }
 
     #[test]

@@ -41,7 +41,12 @@ pub struct Runner {
 
 /// Name of a run's cgroup below the base; as long as no removal fails, the generation is 0.
 pub fn run_name(index: usize, generation: u64) -> Line<48> {
-    Line::new().text(b"run-").number(index as u64).text(b".").number(generation).text(b"\0")
+    Line::new()
+        .text(b"run-")
+        .number(index as u64)
+        .text(b".")
+        .number(generation)
+        .text(b"\0")
 }
 
 impl Runner {
@@ -90,7 +95,8 @@ impl Runner {
     }
 
     pub fn prepare(&self, how: &mut Clone) -> core::result::Result<(), Failure> {
-        self.make().map_err(|errno| Failure::new(Step::Cgroup, errno))?;
+        self.make()
+            .map_err(|errno| Failure::new(Step::Cgroup, errno))?;
         how.into_cgroup = Some(self.directory.load(Relaxed));
         Ok(())
     }
@@ -110,9 +116,16 @@ impl Runner {
             }
         }
         let name = run_name(self.index, self.generation.load(Relaxed));
-        let directory = calls::openat(self.base, c_name(&name), libc::O_DIRECTORY | libc::O_RDONLY, 0)?;
+        let directory = calls::openat(
+            self.base,
+            c_name(&name),
+            libc::O_DIRECTORY | libc::O_RDONLY,
+            0,
+        )?;
         self.directory.store(directory, Relaxed);
-        let open = |place: &AtomicI32, file: &CStr, flags: i32| match calls::openat(directory, file, flags, 0) {
+        let open = |place: &AtomicI32, file: &CStr, flags: i32| match calls::openat(
+            directory, file, flags, 0,
+        ) {
             Ok(fd) => {
                 place.store(fd, Relaxed);
                 Ok(())
@@ -123,10 +136,11 @@ impl Runner {
         open(&self.memory_events, c"memory.events", libc::O_RDONLY)?;
         open(&self.pids_max, c"pids.max", libc::O_WRONLY)?;
         open(&self.cpu_stat, c"cpu.stat", libc::O_RDONLY)?;
-        let open_if_there = |place: &AtomicI32, file: &CStr, flags: i32| match open(place, file, flags) {
-            Err(Errno(libc::ENOENT)) => Ok(()),
-            opened => opened,
-        };
+        let open_if_there =
+            |place: &AtomicI32, file: &CStr, flags: i32| match open(place, file, flags) {
+                Err(Errno(libc::ENOENT)) => Ok(()),
+                opened => opened,
+            };
         // Absent before Linux 5.14; then killing pid1 has to do.
         open_if_there(&self.kill, c"cgroup.kill", libc::O_WRONLY)?;
         // Absent: the cpu controller is not delegated (cpu.max), swap accounting is off
@@ -147,14 +161,27 @@ impl Runner {
 
     /// In the order in which Linux got them, so that those that are there come first.
     pub fn watched(&self) -> [i32; WATCHED] {
-        let all = [&self.cpu_stat, &self.memory_events, &self.kill, &self.memory_peak, &self.pids_peak];
+        let all = [
+            &self.cpu_stat,
+            &self.memory_events,
+            &self.kill,
+            &self.memory_peak,
+            &self.pids_peak,
+        ];
         all.map(|place| place.load(Relaxed))
     }
 
     /// pid1 with memory and descriptors of its own: closes all but what it reads the figures from.
     pub fn close_limits(&self) {
         let _ = calls::close(self.base);
-        for place in [&self.directory, &self.memory_max, &self.swap_max, &self.pids_max, &self.cpu_max, &self.kill] {
+        for place in [
+            &self.directory,
+            &self.memory_max,
+            &self.swap_max,
+            &self.pids_max,
+            &self.cpu_max,
+            &self.kill,
+        ] {
             let _ = calls::close(place.load(Relaxed));
         }
     }
@@ -170,19 +197,34 @@ impl Runner {
                         return Err(Failure::new(Step::SwapLimit, Errno(libc::EOPNOTSUPP)));
                     }
                     -1 => {}
-                    _ => write(&self.swap_max, Decimal::new(launch.swap).as_bytes(), Step::SwapLimit)?,
+                    _ => write(
+                        &self.swap_max,
+                        Decimal::new(launch.swap).as_bytes(),
+                        Step::SwapLimit,
+                    )?,
                 }
             }
-            write(&self.memory_max, Decimal::new(launch.memory).as_bytes(), Step::MemoryLimit)?;
+            write(
+                &self.memory_max,
+                Decimal::new(launch.memory).as_bytes(),
+                Step::MemoryLimit,
+            )?;
         }
         let tasks = launch.processes.saturating_add(OWN_PROCESSES);
-        write(&self.pids_max, Decimal::new(tasks).as_bytes(), Step::ProcessLimit)?;
+        write(
+            &self.pids_max,
+            Decimal::new(tasks).as_bytes(),
+            Step::ProcessLimit,
+        )?;
         if launch.quota != UNLIMITED {
             if self.cpu_max.load(Relaxed) < 0 {
                 return Err(Failure::new(Step::CpuBandwidth, Errno(libc::EOPNOTSUPP)));
             }
             super::tell_bandwidth(socket, self.cpu_max.load(Relaxed))?;
-            let line = Line::<48>::new().number(launch.quota).text(b" ").number(launch.period);
+            let line = Line::<48>::new()
+                .number(launch.quota)
+                .text(b" ")
+                .number(launch.period);
             write(&self.cpu_max, line.as_bytes(), Step::CpuBandwidth)?;
         }
         Ok(())
@@ -235,7 +277,10 @@ impl Runner {
     /// Removes the run's cgroup of this generation; whether it is gone.
     fn remove(&self, generation: u64) -> bool {
         let name = run_name(self.index, generation);
-        matches!(calls::unlinkat(self.base, c_name(&name), libc::AT_REMOVEDIR), Ok(()) | Err(Errno(libc::ENOENT)))
+        matches!(
+            calls::unlinkat(self.base, c_name(&name), libc::AT_REMOVEDIR),
+            Ok(()) | Err(Errno(libc::ENOENT))
+        )
     }
 }
 
@@ -276,7 +321,9 @@ pub fn measure(watched: [i32; WATCHED], start: &Start, end: &mut End) -> Result<
 fn cpu_ns(cpu_stat: i32) -> Result<u64> {
     let mut buffer = [0; 512];
     let text = calls::read_at_start(cpu_stat, &mut buffer)?;
-    Ok(keyed_number(text, b"usage_usec").unwrap_or(0).saturating_mul(1000))
+    Ok(keyed_number(text, b"usage_usec")
+        .unwrap_or(0)
+        .saturating_mul(1000))
 }
 
 fn c_name(line: &Line<48>) -> &CStr {

@@ -93,7 +93,10 @@ impl Limits {
         ];
         let sometimes = [&mut self.memory_swap, &mut self.sockets, &mut self.cpu_join];
         let once = self.join_others.iter_mut().chain([&mut self.memory_join]);
-        always.into_iter().chain(sometimes.into_iter().flatten()).chain(once.flatten())
+        always
+            .into_iter()
+            .chain(sometimes.into_iter().flatten())
+            .chain(once.flatten())
     }
 
     pub fn close(&mut self) {
@@ -105,7 +108,13 @@ impl Limits {
 
 impl Figures {
     fn each(&mut self) -> impl Iterator<Item = &mut i32> {
-        [&mut self.memory_peak, &mut self.oom_control, &mut self.cpu_usage].into_iter().chain(&mut self.pids_peak)
+        [
+            &mut self.memory_peak,
+            &mut self.oom_control,
+            &mut self.cpu_usage,
+        ]
+        .into_iter()
+        .chain(&mut self.pids_peak)
     }
 }
 
@@ -146,7 +155,11 @@ pub struct Runner {
 
 impl Runner {
     pub fn new(files: Files) -> Runner {
-        Runner { files, process: AtomicI32::new(0), moved: AtomicBool::new(false) }
+        Runner {
+            files,
+            process: AtomicI32::new(0),
+            moved: AtomicBool::new(false),
+        }
     }
 
     pub fn descriptors(&self) -> Vec<i32> {
@@ -172,14 +185,23 @@ impl Runner {
             limits.memory_join.map_or(Ok(()), joined)?;
             joined(limits.pids_join)?;
         }
-        limits.join_others.into_iter().flatten().try_for_each(joined)
+        limits
+            .join_others
+            .into_iter()
+            .flatten()
+            .try_for_each(joined)
     }
 
     /// Runner, once it has joined: moves descriptors to the lowest numbers. A table of more than 64
     /// is allocated anew for each pid1 and target (`dup_fd()` in fs/file.c).
     pub fn settle(&mut self) -> Result<(), Failure> {
         let limits = &mut self.files.limits;
-        for fd in limits.join_others.iter_mut().chain([&mut limits.memory_join]).filter_map(Option::take) {
+        for fd in limits
+            .join_others
+            .iter_mut()
+            .chain([&mut limits.memory_join])
+            .filter_map(Option::take)
+        {
             let _ = calls::close(fd);
         }
         for fd in self.files.of_runners() {
@@ -194,10 +216,15 @@ impl Runner {
         // What the last run left behind would count for the next: page cache, which can be
         // reclaimed (dear: it visits all CPUs, so a little is left), and what the kernel frees
         // a moment later (shared memory of an IPC namespace goes by a work queue).
-        let usage_now = || read_number(files.limits.memory_usage).map_err(|errno| Failure::new(Step::Counters, errno));
+        let usage_now = || {
+            read_number(files.limits.memory_usage)
+                .map_err(|errno| Failure::new(Step::Counters, errno))
+        };
         let mut usage = usage_now()?;
         let begin = calls::monotonic_raw_ns();
-        while usage > LEFT_BEHIND && calls::monotonic_raw_ns().saturating_sub(begin) < LONGEST_EMPTYING_NS {
+        while usage > LEFT_BEHIND
+            && calls::monotonic_raw_ns().saturating_sub(begin) < LONGEST_EMPTYING_NS
+        {
             let _ = calls::write(files.limits.memory_empty, b"0");
             usage = usage_now()?;
             if usage > LEFT_BEHIND {
@@ -218,7 +245,9 @@ impl Runner {
             usage = usage_now()?;
         }
         if standing.oom_kills_before.load(Relaxed) == UNLIMITED {
-            let count = self.oom_kills().map_err(|errno| Failure::new(Step::Counters, errno))?;
+            let count = self
+                .oom_kills()
+                .map_err(|errno| Failure::new(Step::Counters, errno))?;
             standing.oom_kills_before.store(count, Relaxed);
             standing.oom_kills.store(count, Relaxed);
         }
@@ -253,7 +282,8 @@ impl Runner {
         if standing.left_memory.load(Relaxed) > LEFT_BEHIND {
             // What was on its way may have gone since we looked. What is still there takes nothing from this run's
             // limit. It is what preparing took, which no run can free, and of earlier runs no more than `prepare` lets be.
-            self.reset(standing).map_err(|errno| Failure::new(Step::Counters, errno))?;
+            self.reset(standing)
+                .map_err(|errno| Failure::new(Step::Counters, errno))?;
             let left = standing.left_memory.load(Relaxed);
             if memory != UNLIMITED && left > LEFT_BEHIND {
                 memory = memory.saturating_add(left);
@@ -272,10 +302,9 @@ impl Runner {
         super::tell_bandwidth(socket, self.files.limits.cpu_quota)?;
         self.set_bandwidth(standing, launch.quota, launch.period)?;
         // A move, with what it costs (see the module), and no way back: we end there.
-        self.files
-            .limits
-            .cpu_join
-            .map_or(Ok(()), |fd| calls::write(fd, b"0").map_err(|errno| Failure::new(Step::CpuBandwidth, errno)))
+        self.files.limits.cpu_join.map_or(Ok(()), |fd| {
+            calls::write(fd, b"0").map_err(|errno| Failure::new(Step::CpuBandwidth, errno))
+        })
     }
 
     /// Sets memory and swap. The kernel keeps memory <= memory + swap at each moment
@@ -286,7 +315,8 @@ impl Runner {
         if let Some(fd) = self.files.limits.memory_swap {
             write_limit(fd, UNLIMITED).map_err(|errno| Failure::new(Step::SwapLimit, errno))?;
         }
-        write_limit(self.files.limits.memory, memory).map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
+        write_limit(self.files.limits.memory, memory)
+            .map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
         // Version 1 counts buffers of network sockets apart: so they may be as much again.
         if let Some(fd) = self.files.limits.sockets {
             write_limit(fd, memory).map_err(|errno| Failure::new(Step::MemoryLimit, errno))?;
@@ -297,7 +327,9 @@ impl Runner {
                     .map_err(|errno| Failure::new(Step::SwapLimit, errno))?,
                 // Without swap accounting a limit on swap cannot be kept; root's host
                 // has to say `swapaccount=1`.
-                None if swap != 0 => return Err(Failure::new(Step::SwapLimit, Errno(libc::EOPNOTSUPP))),
+                None if swap != 0 => {
+                    return Err(Failure::new(Step::SwapLimit, Errno(libc::EOPNOTSUPP)));
+                }
                 None => {}
             }
         }
@@ -309,7 +341,10 @@ impl Runner {
     fn set_processes(&self, standing: &Standing, processes: u64) -> Result<(), Failure> {
         let answer = match processes {
             UNLIMITED => calls::write(self.files.limits.pids_max, b"max"),
-            n => calls::write(self.files.limits.pids_max, Decimal::new(n.saturating_add(OWN_PROCESSES)).as_bytes()),
+            n => calls::write(
+                self.files.limits.pids_max,
+                Decimal::new(n.saturating_add(OWN_PROCESSES)).as_bytes(),
+            ),
         };
         answer.map_err(|errno| Failure::new(Step::ProcessLimit, errno))?;
         standing.processes.store(processes, Relaxed);
@@ -322,8 +357,13 @@ impl Runner {
         // Without quota any period is accepted, so it goes first.
         calls::write(self.files.limits.cpu_quota, super::NO_QUOTA).map_err(failed)?;
         if quota != UNLIMITED {
-            calls::write(self.files.limits.cpu_period, Decimal::new(period).as_bytes()).map_err(failed)?;
-            calls::write(self.files.limits.cpu_quota, Decimal::new(quota).as_bytes()).map_err(failed)?;
+            calls::write(
+                self.files.limits.cpu_period,
+                Decimal::new(period).as_bytes(),
+            )
+            .map_err(failed)?;
+            calls::write(self.files.limits.cpu_quota, Decimal::new(quota).as_bytes())
+                .map_err(failed)?;
         }
         standing.quota.store(quota, Relaxed);
         Ok(())
@@ -346,8 +386,8 @@ impl Runner {
         standing.oom_kills.store(by_now, Relaxed);
         end.oom_kills = by_now.saturating_sub(standing.oom_kills_before.load(Relaxed));
         end.own_limit_reached = UNLIMITED;
-        end.peak_memory =
-            read_number(self.files.figures.memory_peak)?.saturating_sub(standing.left_memory.load(Relaxed));
+        end.peak_memory = read_number(self.files.figures.memory_peak)?
+            .saturating_sub(standing.left_memory.load(Relaxed));
         end.peak_processes = match self.files.figures.pids_peak {
             Some(fd) => {
                 let most = read_number(fd)?;
@@ -367,9 +407,13 @@ impl Runner {
     }
 
     pub fn clean(&self, standing: &Standing) -> Result<(), Failure> {
-        standing.oom_kills_before.store(standing.oom_kills.load(Relaxed), Relaxed);
+        standing
+            .oom_kills_before
+            .store(standing.oom_kills.load(Relaxed), Relaxed);
         // A peak above "runner, pid1, one target" would be the next run's as well.
-        if self.files.figures.pids_peak.is_some() && standing.most_tasks.load(Relaxed) > OWN_PROCESSES + 1 {
+        if self.files.figures.pids_peak.is_some()
+            && standing.most_tasks.load(Relaxed) > OWN_PROCESSES + 1
+        {
             // After a failure half-way the open files need not be those of the cgroup that we
             // are in, and would limit nobody: then this runner must not go on.
             self.renew_pids()?;
@@ -392,8 +436,15 @@ impl Runner {
         calls::send(keeper, &[what]).map_err(failed)?;
         let mut answer = [0; 1];
         let received = calls::receive(keeper, &mut answer, 0).map_err(failed)?;
-        let least = if what == RENEW { 2 } else { self.memory_files() };
-        if received.length != 1 || answer != [what] || received.descriptors.iter().take(least).any(|&fd| fd < 0) {
+        let least = if what == RENEW {
+            2
+        } else {
+            self.memory_files()
+        };
+        if received.length != 1
+            || answer != [what]
+            || received.descriptors.iter().take(least).any(|&fd| fd < 0)
+        {
             close_all(&received.descriptors);
             return Err(failed(Errno(libc::EPIPE)));
         }
@@ -410,8 +461,19 @@ impl Runner {
     /// descriptors take the old ones' numbers.
     fn enter_memory(&self, fresh: &Received, socket: i32) -> Result<(), Failure> {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
-        let Files { limits, figures, .. } = &self.files;
-        let [join, limit, usage, empty, peak, oom_control, oom_event, others @ ..] = fresh.descriptors;
+        let Files {
+            limits, figures, ..
+        } = &self.files;
+        let [
+            join,
+            limit,
+            usage,
+            empty,
+            peak,
+            oom_control,
+            oom_event,
+            others @ ..,
+        ] = fresh.descriptors;
         let mut others = others.into_iter();
         let news = [peak, oom_control, oom_event];
         // It must not take an old event, or the old peak, for the next run's.
@@ -431,8 +493,12 @@ impl Runner {
             (peak, Some(figures.memory_peak)),
             (oom_control, Some(figures.oom_control)),
         ];
-        let sometimes = [limits.memory_swap, limits.sockets].map(|old| (old.and_then(|_| others.next()), old));
-        for (new, old) in kept.into_iter().chain(sometimes.map(|(new, old)| (new.unwrap_or(-1), old))) {
+        let sometimes =
+            [limits.memory_swap, limits.sockets].map(|old| (old.and_then(|_| others.next()), old));
+        for (new, old) in kept
+            .into_iter()
+            .chain(sometimes.map(|(new, old)| (new.unwrap_or(-1), old)))
+        {
             if let Some(old) = old {
                 calls::dup3(new, old, libc::O_CLOEXEC).map_err(failed)?;
             }
@@ -451,7 +517,8 @@ impl Runner {
             calls::write(join, b"0").map_err(failed)?;
             // The zygote's namespace has the old cgroup as its root, and a run would see the
             // new one's name. (A runner that joins makes its namespace afterwards.)
-            calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
+            calls::unshare(libc::CLONE_NEWCGROUP)
+                .map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
         }
         self.moved.store(true, Relaxed);
         Ok(())
@@ -462,9 +529,11 @@ impl Runner {
         let failed = |errno| Failure::new(Step::Cgroup, errno);
         let files = &self.files;
         let [join, max, peak, ..] = self.ask_for(RENEW)?.descriptors;
-        for (new, old) in
-            [(join, Some(files.limits.pids_join)), (max, Some(files.limits.pids_max)), (peak, files.figures.pids_peak)]
-        {
+        for (new, old) in [
+            (join, Some(files.limits.pids_join)),
+            (max, Some(files.limits.pids_max)),
+            (peak, files.figures.pids_peak),
+        ] {
             if let Some(old) = old.filter(|_| new >= 0) {
                 calls::dup3(new, old, libc::O_CLOEXEC).map_err(failed)?;
                 let _ = calls::close(new);
@@ -478,7 +547,8 @@ impl Runner {
     /// Zygote, before its first run: the runner's namespace does not know where another zygote has moved.
     pub fn look_from_here(&self) -> Result<(), Failure> {
         if self.moved.load(Relaxed) {
-            calls::unshare(libc::CLONE_NEWCGROUP).map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
+            calls::unshare(libc::CLONE_NEWCGROUP)
+                .map_err(|errno| Failure::new(Step::CgroupNamespace, errno))?;
         }
         Ok(())
     }

@@ -70,10 +70,13 @@ impl Backend {
     /// The part of `handover` that is runner `index`'s.
     pub fn for_runner(handover: &Handover, index: usize) -> Option<Backend> {
         Some(match handover {
-            Handover::Cgroup2 { base, limits_hold_inside } => {
-                Backend::Cgroup2(cgroup2::Runner::new(*base, index, *limits_hold_inside))
+            Handover::Cgroup2 {
+                base,
+                limits_hold_inside,
+            } => Backend::Cgroup2(cgroup2::Runner::new(*base, index, *limits_hold_inside)),
+            Handover::Hybrid { runners } => {
+                Backend::Hybrid(hybrid::Runner::new(*runners.get(index)?))
             }
-            Handover::Hybrid { runners } => Backend::Hybrid(hybrid::Runner::new(*runners.get(index)?)),
             Handover::Rlimit => Backend::Rlimit,
         })
     }
@@ -160,7 +163,13 @@ impl Backend {
 
     /// pid1 (or the runner, if pid1 was killed): what the run used, once all its
     /// processes are gone. What cannot be read is the run's failure, and nobody's 0.
-    pub fn measure(&self, shared: &Shared, start: &Start, usage: sys::Result<Waited>, end: &mut End) {
+    pub fn measure(
+        &self,
+        shared: &Shared,
+        start: &Start,
+        usage: sys::Result<Waited>,
+        end: &mut End,
+    ) {
         let measured = usage.and_then(|usage| {
             end.user_us = usage.user_us;
             end.system_us = usage.system_us;

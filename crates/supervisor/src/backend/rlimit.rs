@@ -28,14 +28,21 @@ pub fn limit(launch: &Launch) -> Result<(), Failure> {
         calls::set_rlimit(resource, value).map_err(|errno| Failure::new(step, errno))
     };
     set(libc::RLIMIT_AS, launch.memory, Step::MemoryLimit)?;
-    match calls::set_rlimit(libc::RLIMIT_NPROC, launch.processes.saturating_add(OWN_PROCESSES)) {
+    match calls::set_rlimit(
+        libc::RLIMIT_NPROC,
+        launch.processes.saturating_add(OWN_PROCESSES),
+    ) {
         // The default limit is above what the supervisor was started with, which holds already.
         Err(Errno(libc::EPERM)) if launch.processes_named == 0 => {}
         set => set.map_err(|errno| Failure::new(Step::ProcessLimit, errno))?,
     }
     if launch.cpu_time_ns != UNLIMITED && launch.rlimit_mask & 1 << libc::RLIMIT_CPU == 0 {
         // A second net, in whole seconds, below the supervisor's own.
-        set(libc::RLIMIT_CPU, launch.cpu_time_ns / 1_000_000_000 + 1, Step::Rlimit)?;
+        set(
+            libc::RLIMIT_CPU,
+            launch.cpu_time_ns / 1_000_000_000 + 1,
+            Step::Rlimit,
+        )?;
     }
     if launch.quota != UNLIMITED {
         return Err(Failure::new(Step::CpuBandwidth, Errno(libc::EOPNOTSUPP)));
@@ -61,8 +68,13 @@ pub fn tree_cpu_ns(root: i32) -> u64 {
         ticks * (1_000_000_000 / TICKS_PER_SECOND)
     };
     // pid1 comes first.
-    let below = tree::below(root, MAX_COUNTED_PROCESSES + 1).into_iter().skip(1);
-    collected(root) + below.map(|pid| tree::cpu_ns(pid) + collected(pid)).sum::<u64>()
+    let below = tree::below(root, MAX_COUNTED_PROCESSES + 1)
+        .into_iter()
+        .skip(1);
+    collected(root)
+        + below
+            .map(|pid| tree::cpu_ns(pid) + collected(pid))
+            .sum::<u64>()
 }
 
 /// The most processes of a run whose CPU time is added up: this must not take longer than other runs

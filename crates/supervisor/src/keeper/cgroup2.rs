@@ -47,12 +47,20 @@ impl Evacuated {
     /// Puts them back, unless somebody else still needs PARENT.
     pub fn back(self) {
         let _lock = lock(&self.parent);
-        let mut below = std::fs::read_dir(&self.parent).into_iter().flatten().flatten();
-        if below.any(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()) && entry.file_name() != CALLERS) {
+        let mut below = std::fs::read_dir(&self.parent)
+            .into_iter()
+            .flatten()
+            .flatten();
+        if below.any(|entry| {
+            entry.file_type().is_ok_and(|kind| kind.is_dir()) && entry.file_name() != CALLERS
+        }) {
             return;
         }
         let control = format!("{}/cgroup.subtree_control", self.parent);
-        let off: Vec<String> = words(&control).iter().map(|name| format!("-{name}")).collect();
+        let off: Vec<String> = words(&control)
+            .iter()
+            .map(|name| format!("-{name}"))
+            .collect();
         if off.is_empty() || std::fs::write(&control, off.join(" ")).is_ok() {
             let callers = format!("{}/{CALLERS}", self.parent);
             move_all(&callers, &self.parent);
@@ -63,14 +71,27 @@ impl Evacuated {
 
 /// Makes our subtree.
 pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, String> {
-    let hierarchy = hosts.version2.as_ref().ok_or("no unified hierarchy is mounted")?;
-    let own = hierarchy.own_directory().ok_or("our own cgroup is outside the mounted part of the hierarchy")?;
+    let hierarchy = hosts
+        .version2
+        .as_ref()
+        .ok_or("no unified hierarchy is mounted")?;
+    let own = hierarchy
+        .own_directory()
+        .ok_or("our own cgroup is outside the mounted part of the hierarchy")?;
     let missing = missing(&hierarchy.mount, "cgroup.controllers");
     if !missing.is_empty() {
-        return Err(format!("{} has no {} controller", hierarchy.mount, missing.join(", ")));
+        return Err(format!(
+            "{} has no {} controller",
+            hierarchy.mount,
+            missing.join(", ")
+        ));
     }
     if let Some(parent) = &options.cgroup_parent {
-        return below(&format!("{}{}", hierarchy.mount, parent.trim_end_matches('/')), Room::Given, options);
+        return below(
+            &format!("{}{}", hierarchy.mount, parent.trim_end_matches('/')),
+            Room::Given,
+            options,
+        );
     }
     // Who had to make room is still in PARENT, as far as the choice is concerned.
     let (own, moved) = match own.strip_suffix(&format!("/{CALLERS}")) {
@@ -128,7 +149,10 @@ fn candidates(hierarchy: &Hierarchy, own: &str, moved: bool) -> Vec<(String, Roo
             None => None,
         },
     };
-    let mut all = vec![(own.to_owned(), if moved { Room::MadeBefore } else { Room::Given })];
+    let mut all = vec![(
+        own.to_owned(),
+        if moved { Room::MadeBefore } else { Room::Given },
+    )];
     all.extend(above.map(|above| (above, Room::Given)));
     if rustix::process::geteuid().is_root() && unit_of(path).is_none() {
         all.extend(top().map(|top| (top, Room::Given)));
@@ -150,7 +174,11 @@ fn may_divide(hierarchy: &Hierarchy, own: &str, options: &Options) -> Result<(),
     let path = own.strip_prefix(hierarchy.mount.as_str()).unwrap_or("");
     let Some(unit) = unit_of(path) else {
         let ours = !path.is_empty() || may_divide_top();
-        return if ours { Ok(()) } else { Err(format!("{own} is systemd's to divide")) };
+        return if ours {
+            Ok(())
+        } else {
+            Err(format!("{own} is systemd's to divide"))
+        };
     };
     // systemd has just made it for us.
     if options.scoped {
@@ -158,7 +186,11 @@ fn may_divide(hierarchy: &Hierarchy, own: &str, options: &Options) -> Result<(),
     }
     let directory = format!("{}{unit}", hierarchy.mount);
     let name = unit.rsplit('/').next().unwrap_or(unit);
-    let not_ours = || Err(format!("{directory} is systemd's to divide: the unit has no Delegate=yes"));
+    let not_ours = || {
+        Err(format!(
+            "{directory} is systemd's to divide: the unit has no Delegate=yes"
+        ))
+    };
     if name.starts_with("user@") {
         // Delegated, but to the user's manager.
         return not_ours();
@@ -204,10 +236,18 @@ impl Manager {
         // su and cron leave the variable unset though the user's manager may run.
         let runtime = (!user.is_root()).then(|| {
             let named = std::env::var_os("XDG_RUNTIME_DIR").filter(|path| !path.is_empty());
-            named.map_or_else(|| PathBuf::from(format!("/run/user/{}", user.as_raw())), PathBuf::from)
+            named.map_or_else(
+                || PathBuf::from(format!("/run/user/{}", user.as_raw())),
+                PathBuf::from,
+            )
         });
-        let socket = runtime.as_deref().unwrap_or(Path::new("/run")).join("systemd/private");
-        std::os::unix::net::UnixStream::connect(socket).ok().map(|_| Manager { runtime })
+        let socket = runtime
+            .as_deref()
+            .unwrap_or(Path::new("/run"))
+            .join("systemd/private");
+        std::os::unix::net::UnixStream::connect(socket)
+            .ok()
+            .map(|_| Manager { runtime })
     }
 
     fn command(&self, program: &str) -> Command {
@@ -231,19 +271,34 @@ impl Manager {
         // systemd-run looks the program up itself, so it needs the path, not /proc/self/exe.
         let program = match std::env::current_exe() {
             Ok(program) => program,
-            Err(error) => return format!("cannot find the path of the supervisor's own executable: {error}"),
+            Err(error) => {
+                return format!("cannot find the path of the supervisor's own executable: {error}");
+            }
         };
         let scope = || {
             let mut command = self.command("systemd-run");
-            command.args(["--scope", "--quiet", "--collect", "--property=Delegate=yes", "--"]).arg(&program);
+            command
+                .args([
+                    "--scope",
+                    "--quiet",
+                    "--collect",
+                    "--property=Delegate=yes",
+                    "--",
+                ])
+                .arg(&program);
             command
         };
         // Once it is executed there is no way back to another backend, so it is tried first.
         match scope().arg("--version").stdin(Stdio::null()).output() {
             Ok(answer) if answer.status.success() => {}
             Ok(answer) => {
-                let said = String::from_utf8_lossy(&answer.stderr).trim().replace('\n', ", ");
-                return format!("systemd-run cannot make a scope ({}): {said}", answer.status);
+                let said = String::from_utf8_lossy(&answer.stderr)
+                    .trim()
+                    .replace('\n', ", ");
+                return format!(
+                    "systemd-run cannot make a scope ({}): {said}",
+                    answer.status
+                );
             }
             Err(error) => return format!("cannot execute systemd-run: {error}"),
         }
@@ -252,10 +307,14 @@ impl Manager {
         if let Err(errno) = pass(FdFlags::empty()) {
             return format!("cannot pass the client's socket on: {errno}");
         }
-        let arguments =
-            std::env::args_os().skip(1).filter(|argument| !argument.as_encoded_bytes().starts_with(b"--socket="));
+        let arguments = std::env::args_os()
+            .skip(1)
+            .filter(|argument| !argument.as_encoded_bytes().starts_with(b"--socket="));
         let mut command = scope();
-        command.args(arguments).arg(format!("--socket={}", options.socket)).arg("--scoped");
+        command
+            .args(arguments)
+            .arg(format!("--socket={}", options.socket))
+            .arg("--scoped");
         let error = command.exec();
         let _ = pass(FdFlags::CLOEXEC);
         format!("cannot execute systemd-run: {error}")
@@ -286,10 +345,15 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
     let lock = lock(parent);
     let not_there = missing(parent, "cgroup.controllers");
     if !not_there.is_empty() {
-        return Err(format!("{parent} has no {} controller", not_there.join(", ")));
+        return Err(format!(
+            "{parent} has no {} controller",
+            not_there.join(", ")
+        ));
     }
     remove::sweep_orphans(parent);
-    let mut evacuated = (room == Room::MadeBefore).then(|| Evacuated { parent: parent.to_owned() });
+    let mut evacuated = (room == Room::MadeBefore).then(|| Evacuated {
+        parent: parent.to_owned(),
+    });
     if !wanted(parent).is_empty() {
         if room == Room::Made {
             let callers = format!("{parent}/{CALLERS}");
@@ -298,7 +362,9 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
                 Err(errno) => return Err(format!("cannot make the cgroup {callers}: {errno}")),
             }
             move_all(parent, &callers);
-            evacuated = Some(Evacuated { parent: parent.to_owned() });
+            evacuated = Some(Evacuated {
+                parent: parent.to_owned(),
+            });
         }
         if let Err(why) = enable(parent) {
             drop(lock);
@@ -316,18 +382,31 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
         rustix::fs::mkdir(&supervisor, Mode::from_raw_mode(0o755))
             .map_err(|errno| format!("cannot make the cgroup {supervisor}: {errno}"))?;
         super::swap_is_held(&format!("{supervisor}/memory.swap.max"))?;
-        let directory = super::open_control(&supervisor, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC)
-            .map_err(Refusal::words)?;
+        let directory = super::open_control(
+            &supervisor,
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        )
+        .map_err(Refusal::words)?;
         if let Some((uid, gid)) = crate::start::drops_to(options) {
             // Its own to divide, but not what limits it: the files of `path` itself stay
             // root's, except those that moving processes below needs.
-            for file in ["", "/cgroup.procs", "/supervisor", "/supervisor/cgroup.procs"] {
+            for file in [
+                "",
+                "/cgroup.procs",
+                "/supervisor",
+                "/supervisor/cgroup.procs",
+            ] {
                 let file = format!("{path}{file}");
-                rustix::fs::chown(&file, Some(rustix::fs::Uid::from_raw(uid)), Some(rustix::fs::Gid::from_raw(gid)))
-                    .map_err(|errno| format!("cannot hand over {file}: {errno}"))?;
+                rustix::fs::chown(
+                    &file,
+                    Some(rustix::fs::Uid::from_raw(uid)),
+                    Some(rustix::fs::Gid::from_raw(gid)),
+                )
+                .map_err(|errno| format!("cannot hand over {file}: {errno}"))?;
             }
         }
-        let base = super::open_control(&path, OFlags::RDONLY | OFlags::DIRECTORY).map_err(Refusal::words)?;
+        let base = super::open_control(&path, OFlags::RDONLY | OFlags::DIRECTORY)
+            .map_err(Refusal::words)?;
         Ok((base, directory))
     })();
     match made {
@@ -355,20 +434,28 @@ fn below(parent: &str, room: Room, options: &Options) -> Result<Made, String> {
 
 /// Words of a control file; none if it cannot be read.
 fn words(path: &str) -> Vec<String> {
-    std::fs::read_to_string(path).unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+    std::fs::read_to_string(path)
+        .unwrap_or_default()
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Controllers we need that `file` of `directory` does not list.
 fn missing(directory: &str, file: &str) -> Vec<&'static str> {
     let there = words(&format!("{directory}/{file}"));
-    NEEDED.into_iter().filter(|name| !there.iter().any(|have| have == name)).collect()
+    NEEDED
+        .into_iter()
+        .filter(|name| !there.iter().any(|have| have == name))
+        .collect()
 }
 
 /// Controllers that `directory` has, we want, and are not yet enabled for its children.
 fn wanted(directory: &str) -> Vec<String> {
     let enabled = words(&format!("{directory}/cgroup.subtree_control"));
     let mut wanted = words(&format!("{directory}/cgroup.controllers"));
-    wanted.retain(|name| (NEEDED.contains(&name.as_str()) || name == CPU) && !enabled.contains(name));
+    wanted
+        .retain(|name| (NEEDED.contains(&name.as_str()) || name == CPU) && !enabled.contains(name));
     wanted
 }
 
@@ -378,10 +465,15 @@ fn enable(directory: &str) -> Result<(), String> {
     let on: Vec<String> = wanted.iter().map(|name| format!("+{name}")).collect();
     std::fs::write(&control, on.join(" ")).map_err(|error| {
         let remedy = match error.raw_os_error() {
-            Some(libc::EBUSY) => ": it has processes of its own, and these may only be in leaves (cgroups(7))",
+            Some(libc::EBUSY) => {
+                ": it has processes of its own, and these may only be in leaves (cgroups(7))"
+            }
             _ => "",
         };
-        format!("cannot enable {} below {directory}: {error}{remedy}", wanted.join(", "))
+        format!(
+            "cannot enable {} below {directory}: {error}{remedy}",
+            wanted.join(", ")
+        )
     })
 }
 
@@ -413,16 +505,28 @@ mod tests {
         let places = |own: &str, moved| {
             let host = hierarchy(own);
             let all = candidates(&host, &host.own_directory().unwrap_or_default(), moved);
-            all.into_iter().map(|(path, room)| format!("{path} {room:?}")).collect::<Vec<String>>()
+            all.into_iter()
+                .map(|(path, room)| format!("{path} {room:?}"))
+                .collect::<Vec<String>>()
         };
         let scope = "/user.slice/user-1.slice/user@1.service/app.slice/run-r1.scope";
         // Nothing above a unit is ours.
-        assert_eq!(places(scope, false), [format!("/cg{scope} Given"), format!("/cg{scope} Made")]);
-        assert_eq!(places(scope, true), [format!("/cg{scope} MadeBefore"), format!("/cg{scope} Made")]);
+        assert_eq!(
+            places(scope, false),
+            [format!("/cg{scope} Given"), format!("/cg{scope} Made")]
+        );
+        assert_eq!(
+            places(scope, true),
+            [format!("/cg{scope} MadeBefore"), format!("/cg{scope} Made")]
+        );
         let below = format!("{scope}/main");
         assert_eq!(
             places(&below, false),
-            [format!("/cg{below} Given"), format!("/cg{scope} Given"), format!("/cg{below} Made")]
+            [
+                format!("/cg{below} Given"),
+                format!("/cg{scope} Given"),
+                format!("/cg{below} Made")
+            ]
         );
         let plain = places("/sbx/main", false);
         assert_eq!(plain[..2], ["/cg/sbx/main Given", "/cg/sbx Given"]);

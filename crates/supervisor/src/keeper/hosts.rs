@@ -17,7 +17,11 @@ pub struct Hierarchy {
 impl Hierarchy {
     /// The directory of our own cgroup, if it is below the mount.
     pub fn own_directory(&self) -> Option<String> {
-        let below = if self.root == "/" { Some(self.own.as_str()) } else { self.own.strip_prefix(self.root.as_str()) }?;
+        let below = if self.root == "/" {
+            Some(self.own.as_str())
+        } else {
+            self.own.strip_prefix(self.root.as_str())
+        }?;
         Some(format!("{}{}", self.mount, below.trim_end_matches('/')))
     }
 }
@@ -32,8 +36,13 @@ pub struct Hosts {
 impl Hosts {
     /// Looks.
     pub fn look() -> Result<Hosts, String> {
-        let read = |path: &str| std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"));
-        Ok(Hosts::parse(&read("/proc/self/cgroup")?, &read("/proc/self/mountinfo")?))
+        let read = |path: &str| {
+            std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
+        };
+        Ok(Hosts::parse(
+            &read("/proc/self/cgroup")?,
+            &read("/proc/self/mountinfo")?,
+        ))
     }
 
     fn parse(cgroup: &str, mountinfo: &str) -> Hosts {
@@ -43,30 +52,54 @@ impl Hosts {
             .lines()
             .filter_map(|line| {
                 let mut parts = line.splitn(3, ':');
-                let controllers = parts.nth(1)?.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+                let controllers = parts
+                    .nth(1)?
+                    .split(',')
+                    .filter(|name| !name.is_empty())
+                    .map(str::to_owned)
+                    .collect();
                 Some((controllers, parts.next()?.to_owned()))
             })
             .collect();
         for line in mountinfo.lines() {
             // id parent dev root mount options [optional...] - type source super-options
-            let Some((before, after)) = line.split_once(" - ") else { continue };
+            let Some((before, after)) = line.split_once(" - ") else {
+                continue;
+            };
             let before: Vec<&str> = before.split(' ').collect();
             let after: Vec<&str> = after.split(' ').collect();
-            let (Some(root), Some(mount), Some(kind)) = (before.get(3), before.get(4), after.first()) else { continue };
+            let (Some(root), Some(mount), Some(kind)) =
+                (before.get(3), before.get(4), after.first())
+            else {
+                continue;
+            };
             let (root, mount) = (unescape(root), unescape(mount));
             match *kind {
                 "cgroup2" if hosts.version2.is_none() => {
-                    if let Some((_, path)) = own.iter().find(|(controllers, _)| controllers.is_empty()) {
-                        hosts.version2 = Some(Hierarchy { controllers: Vec::new(), mount, root, own: path.clone() });
+                    if let Some((_, path)) =
+                        own.iter().find(|(controllers, _)| controllers.is_empty())
+                    {
+                        hosts.version2 = Some(Hierarchy {
+                            controllers: Vec::new(),
+                            mount,
+                            root,
+                            own: path.clone(),
+                        });
                     }
                 }
                 "cgroup" => {
                     let options: Vec<&str> = after.get(2).unwrap_or(&"").split(',').collect();
                     let found = own.iter().find(|(controllers, _)| {
-                        !controllers.is_empty() && controllers.iter().all(|name| options.contains(&name.as_str()))
+                        !controllers.is_empty()
+                            && controllers
+                                .iter()
+                                .all(|name| options.contains(&name.as_str()))
                     });
                     if let Some((controllers, path)) = found
-                        && !hosts.version1.iter().any(|known| known.controllers == *controllers)
+                        && !hosts
+                            .version1
+                            .iter()
+                            .any(|known| known.controllers == *controllers)
                     {
                         hosts.version1.push(Hierarchy {
                             controllers: controllers.clone(),
@@ -84,14 +117,17 @@ impl Hosts {
 
     /// The version 1 hierarchy of a controller.
     pub fn version1_of(&self, controller: &str) -> Option<&Hierarchy> {
-        self.version1.iter().find(|hierarchy| hierarchy.controllers.iter().any(|name| name == controller))
+        self.version1
+            .iter()
+            .find(|hierarchy| hierarchy.controllers.iter().any(|name| name == controller))
     }
 }
 
 /// Whether version 2 cgroups are mounted so that who owns a cgroup cannot write its limits from inside of a namespace of
 /// it (cgroups(7), nsdelegate).
 pub fn limits_hold_inside() -> bool {
-    std::fs::read_to_string("/proc/self/mountinfo").is_ok_and(|mountinfo| has_nsdelegate(&mountinfo))
+    std::fs::read_to_string("/proc/self/mountinfo")
+        .is_ok_and(|mountinfo| has_nsdelegate(&mountinfo))
 }
 
 fn has_nsdelegate(mountinfo: &str) -> bool {
@@ -108,7 +144,10 @@ pub fn unit_of(path: &str) -> Option<&str> {
     let mut end = path.len();
     loop {
         let part = &path[..end];
-        if [".slice", ".scope", ".service"].iter().any(|suffix| part.ends_with(suffix)) {
+        if [".slice", ".scope", ".service"]
+            .iter()
+            .any(|suffix| part.ends_with(suffix))
+        {
             return Some(part);
         }
         end = part.rfind('/')?;
@@ -121,7 +160,10 @@ fn unescape(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
-        match rest.get(at + 1..at + 4).and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+        match rest
+            .get(at + 1..at + 4)
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok())
+        {
             Some(byte) => {
                 out.push(char::from(byte));
                 rest = &rest[at + 4..];
@@ -149,32 +191,57 @@ mod tests {
              41 31 0:38 / /sys/fs/cgroup/unified rw shared:4 - cgroup2 cgroup2 rw\n",
         );
         let memory = hosts.version1_of("memory").unwrap();
-        assert_eq!(memory.own_directory().unwrap(), "/sys/fs/cgroup/memory/batch/17");
-        assert_eq!(hosts.version1_of("cpuacct").unwrap().mount, "/sys/fs/cgroup/cpu,cpuacct");
-        assert_eq!(hosts.version2.unwrap().own_directory().unwrap(), "/sys/fs/cgroup/unified");
+        assert_eq!(
+            memory.own_directory().unwrap(),
+            "/sys/fs/cgroup/memory/batch/17"
+        );
+        assert_eq!(
+            hosts.version1_of("cpuacct").unwrap().mount,
+            "/sys/fs/cgroup/cpu,cpuacct"
+        );
+        assert_eq!(
+            hosts.version2.unwrap().own_directory().unwrap(),
+            "/sys/fs/cgroup/unified"
+        );
     }
 
     #[test]
     fn units_of_systemd() {
-        assert_eq!(unit_of("/system.slice/judge.service"), Some("/system.slice/judge.service"));
-        assert_eq!(unit_of("/system.slice/judge.service/a/b"), Some("/system.slice/judge.service"));
+        assert_eq!(
+            unit_of("/system.slice/judge.service"),
+            Some("/system.slice/judge.service")
+        );
+        assert_eq!(
+            unit_of("/system.slice/judge.service/a/b"),
+            Some("/system.slice/judge.service")
+        );
         assert_eq!(unit_of("/sbx/main"), None);
         assert_eq!(unit_of(""), None);
     }
 
     #[test]
     fn nsdelegate() {
-        let line = |options| format!("41 31 0:38 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 {options}\n");
+        let line = |options| {
+            format!("41 31 0:38 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 {options}\n")
+        };
         assert!(has_nsdelegate(&line("rw,nsdelegate,memory_recursiveprot")));
         assert!(!has_nsdelegate(&line("rw,memory_recursiveprot")));
-        assert!(!has_nsdelegate("41 31 0:38 / /nsdelegate rw - tmpfs tmpfs rw,nsdelegate\n"));
+        assert!(!has_nsdelegate(
+            "41 31 0:38 / /nsdelegate rw - tmpfs tmpfs rw,nsdelegate\n"
+        ));
         assert!(!has_nsdelegate(""));
     }
 
     #[test]
     fn a_container_that_sees_its_own_part_only() {
-        let hosts = Hosts::parse("0::/pod/7\n", "41 31 0:38 /pod /sys/fs/cgroup rw - cgroup2 cgroup rw,nsdelegate\n");
-        assert_eq!(hosts.version2.unwrap().own_directory().unwrap(), "/sys/fs/cgroup/7");
+        let hosts = Hosts::parse(
+            "0::/pod/7\n",
+            "41 31 0:38 /pod /sys/fs/cgroup rw - cgroup2 cgroup rw,nsdelegate\n",
+        );
+        assert_eq!(
+            hosts.version2.unwrap().own_directory().unwrap(),
+            "/sys/fs/cgroup/7"
+        );
         assert_eq!(unescape("/a\\040b"), "/a b");
     }
 }

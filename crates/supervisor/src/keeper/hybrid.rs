@@ -5,7 +5,10 @@
 //! them below any other.
 
 use super::hosts::{Hierarchy, Hosts};
-use super::{Made, Refusal, Supervisor, Top, answer, fresh_name, open_control, open_if_there, remove, seqpacket_pair};
+use super::{
+    Made, Refusal, Supervisor, Top, answer, fresh_name, open_control, open_if_there, remove,
+    seqpacket_pair,
+};
 use crate::backend::Handover;
 use crate::backend::hybrid::{Figures, Files, Limits, RENEW, RENEW_MEMORY, RENEWED};
 use crate::options::Options;
@@ -38,19 +41,33 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Re
             .version1_of(controller)
             .ok_or_else(|| format!("the {controller} controller is not on a version 1 hierarchy"))
     };
-    let hierarchies = [find("memory")?, find("pids")?, find("cpu")?, find("cpuacct")?];
+    let hierarchies = [
+        find("memory")?,
+        find("pids")?,
+        find("cpu")?,
+        find("cpuacct")?,
+    ];
     if !rustix::process::geteuid().is_root() {
-        return Err("only root can make version 1 cgroups: start the client as root, it drops to an \
+        return Err(
+            "only root can make version 1 cgroups: start the client as root, it drops to an \
                     unprivileged user by itself"
-            .to_owned()
-            .into());
+                .to_owned()
+                .into(),
+        );
     }
     let name = fresh_name();
     let mut tops: Vec<Top> = Vec::new();
     // cpu and cpuacct are often mounted together.
     let mut top_of = |hierarchy: &Hierarchy| -> Result<String, Refusal> {
-        let parent =
-            format!("{}{}", hierarchy.mount, options.cgroup_parent.as_deref().unwrap_or("").trim_end_matches('/'));
+        let parent = format!(
+            "{}{}",
+            hierarchy.mount,
+            options
+                .cgroup_parent
+                .as_deref()
+                .unwrap_or("")
+                .trim_end_matches('/')
+        );
         let path = format!("{parent}/{name}");
         if !tops.iter().any(|top| top.path == path) {
             remove::sweep_orphans(&parent);
@@ -59,10 +76,21 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Re
         Ok(path)
     };
     let own = hierarchies[0].own_directory();
-    let own = own.and_then(|own| open_control(&format!("{own}/cgroup.procs"), OFlags::WRONLY | OFlags::CLOEXEC).ok());
+    let own = own.and_then(|own| {
+        open_control(
+            &format!("{own}/cgroup.procs"),
+            OFlags::WRONLY | OFlags::CLOEXEC,
+        )
+        .ok()
+    });
     let made = (|| {
         let [memory, pids, cpu, cpuacct] = hierarchies;
-        let (memory, pids, cpu, cpuacct) = (top_of(memory)?, top_of(pids)?, top_of(cpu)?, top_of(cpuacct)?);
+        let (memory, pids, cpu, cpuacct) = (
+            top_of(memory)?,
+            top_of(pids)?,
+            top_of(cpu)?,
+            top_of(cpuacct)?,
+        );
         let mut open = Vec::new();
         let mut all = Vec::new();
         let mut renewals = Vec::new();
@@ -70,14 +98,34 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Re
             let slot = index / options.runners_per_slot.max(1);
             let (files, socket) = runner(index, slot, [&memory, &pids, &cpu, &cpuacct], &mut open)?;
             all.push(files);
-            renewals.push(Renewal { socket, pids: 0, memory: 0, closed: false });
+            renewals.push(Renewal {
+                socket,
+                pids: 0,
+                memory: 0,
+                closed: false,
+            });
         }
-        Ok::<_, Refusal>((Handover::Hybrid { runners: all }, open, Renewals { pids, memory, runners: renewals }))
+        Ok::<_, Refusal>((
+            Handover::Hybrid { runners: all },
+            open,
+            Renewals {
+                pids,
+                memory,
+                runners: renewals,
+            },
+        ))
     })();
     match made {
         Ok((handover, open, renewals)) => {
             let supervisor = Supervisor::Beside(own);
-            Ok(Made { handover, tops, open, supervisor, renewals: Some(renewals), evacuated: None })
+            Ok(Made {
+                handover,
+                tops,
+                open,
+                supervisor,
+                renewals: Some(renewals),
+                evacuated: None,
+            })
         }
         Err(why) => {
             remove::remove_patiently(tops.iter().map(|top| top.path.as_str()));
@@ -91,8 +139,16 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Re
 /// To the scheduler each cgroup of the cpu controller is one, and to switch from a task of one to a task of another
 /// costs more than within. A pair's two programs do hardly anything else, so they are in one, their slot's; a runner's own
 /// is for a run whose bandwidth is limited. Where cpuacct is mounted together with cpu that cannot be.
-fn runner(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -> Result<(Files, OwnedFd), Refusal> {
-    let directories: Vec<String> = tops.iter().map(|top| format!("{top}/home-{index}")).collect();
+fn runner(
+    index: usize,
+    slot: usize,
+    tops: [&str; 4],
+    open: &mut Vec<OwnedFd>,
+) -> Result<(Files, OwnedFd), Refusal> {
+    let directories: Vec<String> = tops
+        .iter()
+        .map(|top| format!("{top}/home-{index}"))
+        .collect();
     for directory in &directories {
         make_directory(directory)?;
     }
@@ -104,19 +160,31 @@ fn runner(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -
         open.push(fd);
         number
     };
-    let control = |directory: &str, file: &str, flags| open_control(&format!("{directory}/{file}"), flags);
+    let control =
+        |directory: &str, file: &str, flags| open_control(&format!("{directory}/{file}"), flags);
     let (lives_in, cpu_join) = if cpu == cpuacct {
         (cpu.clone(), None)
     } else {
         let slot = format!("{}/slot-{slot}", tops[2]);
         make_directory(&slot)?;
-        (slot, Some(number(control(cpu, "cgroup.procs", OFlags::WRONLY)?)))
+        (
+            slot,
+            Some(number(control(cpu, "cgroup.procs", OFlags::WRONLY)?)),
+        )
     };
     super::swap_is_held(&format!("{memory}/memory.memsw.limit_in_bytes"))?;
     let memory_files = MemoryFiles::open(memory)?;
-    let mut join =
-        |directory: &str| Ok::<_, Refusal>(Some(number(control(directory, "cgroup.procs", OFlags::WRONLY)?)));
-    let join_others = [join(&lives_in)?, if cpu == cpuacct { None } else { join(cpuacct)? }];
+    let mut join = |directory: &str| {
+        Ok::<_, Refusal>(Some(number(control(
+            directory,
+            "cgroup.procs",
+            OFlags::WRONLY,
+        )?)))
+    };
+    let join_others = [
+        join(&lives_in)?,
+        if cpu == cpuacct { None } else { join(cpuacct)? },
+    ];
     let pids_files = PidsFiles::open(pids)?;
     let (ours, its) = seqpacket_pair()?;
     rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)
@@ -142,14 +210,21 @@ fn runner(index: usize, slot: usize, tops: [&str; 4], open: &mut Vec<OwnedFd>) -
         pids_peak: pids_files.peak.map(&mut number),
         cpu_usage: number(control(cpuacct, "cpuacct.usage", OFlags::RDONLY)?),
     };
-    let files = Files { limits, figures, oom_event: number(memory_files.oom_event) };
+    let files = Files {
+        limits,
+        figures,
+        oom_event: number(memory_files.oom_event),
+    };
     Ok((files, ours))
 }
 
 fn make_directory(path: &str) -> Result<(), Refusal> {
     match rustix::fs::mkdir(path, rustix::fs::Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
-        Err(errno) => Err(Refusal::new(errno, format_args!("cannot make the cgroup {path}"))),
+        Err(errno) => Err(Refusal::new(
+            errno,
+            format_args!("cannot make the cgroup {path}"),
+        )),
     }
 }
 
@@ -180,7 +255,10 @@ impl MemoryFiles {
             format!("{} {}", oom_event.as_raw_fd(), oom_control.as_raw_fd()).as_bytes(),
         )
         .map_err(|errno| {
-            format!("cannot watch {directory} for out of memory: {}", crate::messages::errno_text(errno))
+            format!(
+                "cannot watch {directory} for out of memory: {}",
+                crate::messages::errno_text(errno)
+            )
         })?;
         Ok(MemoryFiles {
             join: control("cgroup.procs", OFlags::WRONLY)?,
@@ -197,9 +275,21 @@ impl MemoryFiles {
 
     /// In the order of `backend::hybrid::Runner::enter_memory`: what is always there comes first.
     fn numbers(&self) -> Vec<i32> {
-        let always =
-            [&self.join, &self.limit, &self.usage, &self.empty, &self.peak, &self.oom_control, &self.oom_event];
-        always.into_iter().chain(&self.swap).chain(&self.sockets).map(AsRawFd::as_raw_fd).collect()
+        let always = [
+            &self.join,
+            &self.limit,
+            &self.usage,
+            &self.empty,
+            &self.peak,
+            &self.oom_control,
+            &self.oom_event,
+        ];
+        always
+            .into_iter()
+            .chain(&self.swap)
+            .chain(&self.sockets)
+            .map(AsRawFd::as_raw_fd)
+            .collect()
     }
 }
 
@@ -238,7 +328,9 @@ impl Renewals {
 
     /// Serves one message of runner `index`.
     pub fn serve(&mut self, index: usize) {
-        let Some(runner) = self.runners.get_mut(index) else { return };
+        let Some(runner) = self.runners.get_mut(index) else {
+            return;
+        };
         let socket = runner.socket.as_raw_fd();
         let mut byte = [0; 1];
         let directory = |top: &str, generation: u64| match generation {
@@ -251,7 +343,8 @@ impl Renewals {
             }
         };
         let make = |path: &str| {
-            rustix::fs::mkdir(path, rustix::fs::Mode::from_raw_mode(0o755)).map_err(|errno| Refusal::new(errno, path))
+            rustix::fs::mkdir(path, rustix::fs::Mode::from_raw_mode(0o755))
+                .map_err(|errno| Refusal::new(errno, path))
         };
         match calls::receive(socket, &mut byte, libc::MSG_DONTWAIT) {
             Ok(received) if received.length == 1 && byte[0] == RENEW => {

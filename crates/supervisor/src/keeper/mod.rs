@@ -74,7 +74,9 @@ impl Top {
                 Err(errno) => return Err(failed(errno)),
             }
         }
-        Err(Refusal::NotHere(format!("cannot make the cgroup {path}: somebody removes it again and again")))
+        Err(Refusal::NotHere(format!(
+            "cannot make the cgroup {path}: somebody removes it again and again"
+        )))
     }
 }
 
@@ -82,7 +84,12 @@ impl Top {
 fn fresh_name() -> String {
     let mut random = [0u8; 8];
     let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
-    format!("{}{}-{:016x}", remove::PREFIX, calls::getpid(), u64::from_ne_bytes(random))
+    format!(
+        "{}{}-{:016x}",
+        remove::PREFIX,
+        calls::getpid(),
+        u64::from_ne_bytes(random)
+    )
 }
 
 /// The keeper's whole life. Returns the exit code.
@@ -95,7 +102,10 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
         let _ = calls::write_file(libc::AT_FDCWD, c"/proc/self/autogroup", b"-20");
     }
     // It may have been moved from where the command line says.
-    let options = &Options { socket: socket.as_raw_fd(), ..options.clone() };
+    let options = &Options {
+        socket: socket.as_raw_fd(),
+        ..options.clone()
+    };
     start::raise_limits(options)?;
     let mut declined = Vec::new();
     let made = choose(options, &mut declined)?;
@@ -117,7 +127,11 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
         return Err(start::execute(options, inheritance));
     };
     inheritance.handover = made.handover.clone();
-    inheritance.cgroups = made.tops.iter().map(|top| top.path.clone().into_bytes()).collect();
+    inheritance.cgroups = made
+        .tops
+        .iter()
+        .map(|top| top.path.clone().into_bytes())
+        .collect();
     let keeper = calls::getpid();
     inheritance.keeper = keeper;
     // If the supervisor is killed, what was below it comes to us to be waited for.
@@ -128,7 +142,9 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
         Supervisor::Beside(_) => None,
     };
     let forked = born.map_or_else(process::fork, Ok);
-    let supervisor = match forked.map_err(|errno| format!("cannot fork: {}", crate::messages::errno_text(errno))) {
+    let supervisor = match forked
+        .map_err(|errno| format!("cannot fork: {}", crate::messages::errno_text(errno)))
+    {
         Ok(Some(pid)) => pid,
         Ok(None) => {
             let _ = calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0);
@@ -138,7 +154,10 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
             if let (Supervisor::Inside(directory), None) = (&made.supervisor, born)
                 && let Err(errno) = calls::write_file(directory.as_raw_fd(), c"cgroup.procs", b"0")
             {
-                complain(format_args!("cannot enter the supervisor's cgroup: {}", crate::messages::errno_text(errno)));
+                complain(format_args!(
+                    "cannot enter the supervisor's cgroup: {}",
+                    crate::messages::errno_text(errno)
+                ));
                 calls::exit(1);
             }
             let why = start::execute(options, inheritance);
@@ -152,14 +171,20 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     };
     drop(socket);
     made.open.clear();
-    let parents = made.tops.iter().filter_map(|top| Some(top.path.rsplit_once('/')?.0.to_owned())).collect::<Vec<_>>();
+    let parents = made
+        .tops
+        .iter()
+        .filter_map(|top| Some(top.path.rsplit_once('/')?.0.to_owned()))
+        .collect::<Vec<_>>();
     if let Err(why) = watch(supervisor).and_then(|()| confine::keeper(&parents)) {
         let _ = calls::kill(supervisor, libc::SIGKILL);
         while process::wait(-1, libc::__WALL).is_ok() {}
         clean_up(made);
         return Err(format!("the keeper: {why}"));
     }
-    if let Supervisor::Beside(Some(procs)) = std::mem::replace(&mut made.supervisor, Supervisor::Beside(None)) {
+    if let Supervisor::Beside(Some(procs)) =
+        std::mem::replace(&mut made.supervisor, Supervisor::Beside(None))
+    {
         // To no effect but one: the first who moves processes among cgroups waits for a grace period, some 5 to 20 ms
         // (percpu_down_write() of cgroup_threadgroup_rwsem), and those who follow soon do not. The runners are about to.
         let _ = calls::write(procs.as_raw_fd(), b"0");
@@ -167,7 +192,10 @@ pub fn main(options: &Options, socket: OwnedFd, client: OwnedFd) -> Result<i32, 
     let code = match process::decode_status(keep(supervisor, client, &mut made)) {
         Ok(code) => code,
         Err(signal) => {
-            complain(format_args!("the supervisor was {}", confine::killed_by(signal)));
+            complain(format_args!(
+                "the supervisor was {}",
+                confine::killed_by(signal)
+            ));
             128 + signal
         }
     };
@@ -188,7 +216,9 @@ fn watch(supervisor: i32) -> Result<(), String> {
     let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
         .map_err(|errno| failed(errno.to_string()))?;
     let placed = calls::dup3(pidfd.as_raw_fd(), SUPERVISOR, libc::O_CLOEXEC);
-    placed.map(drop).map_err(|errno| failed(crate::messages::errno_text(errno)))
+    placed
+        .map(drop)
+        .map_err(|errno| failed(crate::messages::errno_text(errno)))
 }
 
 /// Serves runners until the supervisor is dead; its wait status. One that does not end when its client has, since
@@ -197,10 +227,14 @@ fn keep(supervisor: i32, client: OwnedFd, made: &mut Made) -> i32 {
     let mut client = Some(client);
     let mut deadline = None;
     loop {
-        let left = deadline.map(|deadline: Instant| deadline.saturating_duration_since(Instant::now()));
+        let left =
+            deadline.map(|deadline: Instant| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) {
             deadline = None;
-            let _ = rustix::process::pidfd_send_signal(sys::borrow(SUPERVISOR), rustix::process::Signal::KILL);
+            let _ = rustix::process::pidfd_send_signal(
+                sys::borrow(SUPERVISOR),
+                rustix::process::Signal::KILL,
+            );
             continue;
         }
         let timeout = left.map(|left| Timespec::try_from(left).unwrap_or_default());
@@ -208,16 +242,20 @@ fn keep(supervisor: i32, client: OwnedFd, made: &mut Made) -> i32 {
         // A descriptor that is watched for nothing.
         let mut watched = vec![
             PollFd::new(&supervisors_end, PollFlags::IN),
-            client
-                .as_ref()
-                .map_or(PollFd::new(&supervisors_end, PollFlags::empty()), |client| PollFd::new(client, PollFlags::IN)),
+            client.as_ref().map_or(
+                PollFd::new(&supervisors_end, PollFlags::empty()),
+                |client| PollFd::new(client, PollFlags::IN),
+            ),
         ];
         let mut runners = Vec::new();
         for (runner, socket) in made.renewals.iter().flat_map(hybrid::Renewals::sockets) {
             runners.push(runner);
             watched.push(PollFd::from_borrowed_fd(socket, PollFlags::IN));
         }
-        if !matches!(poll(&mut watched, timeout.as_ref()), Ok(_) | Err(rustix::io::Errno::INTR)) {
+        if !matches!(
+            poll(&mut watched, timeout.as_ref()),
+            Ok(_) | Err(rustix::io::Errno::INTR)
+        ) {
             // No more services, but no spinning either.
             return process::wait(supervisor, 0).map_or(-1, |waited| waited.status);
         }
@@ -244,7 +282,14 @@ fn keep(supervisor: i32, client: OwnedFd, made: &mut Made) -> i32 {
 }
 
 fn clean_up(made: Made) {
-    let Made { tops, evacuated, open, supervisor, renewals, .. } = made;
+    let Made {
+        tops,
+        evacuated,
+        open,
+        supervisor,
+        renewals,
+        ..
+    } = made;
     drop((open, supervisor, renewals));
     remove::remove_patiently(tops.iter().map(|top| top.path.as_str()));
     drop(tops);
@@ -259,12 +304,12 @@ fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>,
     let hosts = hosts::Hosts::look()?;
     match options.backend {
         BackendChoice::Rlimit => Ok(None),
-        BackendChoice::Cgroup2 => {
-            cgroup2::make(&hosts, options).map(Some).map_err(|why| format!("backend cgroup2: {why}"))
-        }
-        BackendChoice::Hybrid => {
-            hybrid::make(&hosts, options, runners).map(Some).map_err(|why| format!("backend hybrid: {}", why.words()))
-        }
+        BackendChoice::Cgroup2 => cgroup2::make(&hosts, options)
+            .map(Some)
+            .map_err(|why| format!("backend cgroup2: {why}")),
+        BackendChoice::Hybrid => hybrid::make(&hosts, options, runners)
+            .map(Some)
+            .map_err(|why| format!("backend hybrid: {}", why.words())),
         BackendChoice::Auto => {
             match cgroup2::make(&hosts, options) {
                 Ok(made) => return Ok(Some(made)),
@@ -277,7 +322,10 @@ fn choose(options: &Options, declined: &mut Vec<String>) -> Result<Option<Made>,
             }
             match &options.cgroup_parent {
                 // Who says where wants them.
-                Some(parent) => Err(format!("no cgroups can be made below {parent}: {}", declined.join("; "))),
+                Some(parent) => Err(format!(
+                    "no cgroups can be made below {parent}: {}",
+                    declined.join("; ")
+                )),
                 None => Ok(None),
             }
         }
@@ -345,7 +393,11 @@ fn swap_is_held_of(swaps: &str, limit_of_swap: &str) -> Result<(), String> {
         Ok(text) => text.lines().skip(1).count(),
         // A kernel that cannot swap.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
-        Err(error) => return Err(format!("cannot tell whether there is swap: cannot read {swaps}: {error}")),
+        Err(error) => {
+            return Err(format!(
+                "cannot tell whether there is swap: cannot read {swaps}: {error}"
+            ));
+        }
     };
     if areas == 0 || std::path::Path::new(limit_of_swap).exists() {
         return Ok(());
@@ -357,8 +409,13 @@ fn swap_is_held_of(swaps: &str, limit_of_swap: &str) -> Result<(), String> {
 
 fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), Refusal> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::empty(), None)
-        .map_err(|errno| Refusal::new(errno, "cannot make a socket"))
+    socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::empty(),
+        None,
+    )
+    .map_err(|errno| Refusal::new(errno, "cannot make a socket"))
 }
 
 /// Sends a file's descriptors, as the answer to a runner, which would wait for it for ever: so what passes is waited for,
@@ -383,7 +440,8 @@ mod tests {
         let path = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
         let heading = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
         let area = "/dev/vda2                               partition\t1048572\t\t0\t\t-2\n";
-        let (none, some, limit, absent) = (path("none"), path("some"), path("limit"), path("absent"));
+        let (none, some, limit, absent) =
+            (path("none"), path("some"), path("limit"), path("absent"));
         std::fs::write(&none, heading).unwrap();
         std::fs::write(&some, [heading, area].concat()).unwrap();
         std::fs::write(&limit, "max\n").unwrap();
@@ -394,7 +452,10 @@ mod tests {
         // No such file: the kernel cannot swap.
         assert_eq!(swap_is_held_of(&absent, &absent), Ok(()));
         let why = swap_is_held_of(&some, &absent).unwrap_err();
-        assert!(why.contains(&absent) && why.contains("swapaccount=1"), "{why}");
+        assert!(
+            why.contains(&absent) && why.contains("swapaccount=1"),
+            "{why}"
+        );
         // Nobody knows: a directory cannot be read.
         let why = swap_is_held_of(place.path().to_str().unwrap(), &absent).unwrap_err();
         assert!(why.contains("cannot tell whether there is swap"), "{why}");
@@ -412,7 +473,8 @@ mod tests {
                 std::fs::create_dir(&runner).unwrap_or_else(|error| panic!("{runner}: {error}"));
                 std::thread::yield_now();
                 std::fs::remove_dir(&runner).unwrap_or_else(|error| panic!("{runner}: {error}"));
-                std::fs::remove_dir(&top.path).unwrap_or_else(|error| panic!("{}: {error}", top.path));
+                std::fs::remove_dir(&top.path)
+                    .unwrap_or_else(|error| panic!("{}: {error}", top.path));
             }
         };
         std::thread::scope(|scope| {
@@ -432,6 +494,8 @@ mod tests {
         std::fs::create_dir(format!("{parent}/foreign")).unwrap();
         remove::sweep_orphans(parent);
         let is_there = |path: &str| std::path::Path::new(path).is_dir();
-        assert!(is_there(&lives.path) && is_there(&format!("{parent}/foreign")) && !is_there(&orphan));
+        assert!(
+            is_there(&lives.path) && is_there(&format!("{parent}/foreign")) && !is_there(&orphan)
+        );
     }
 }

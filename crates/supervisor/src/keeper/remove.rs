@@ -36,7 +36,9 @@ pub fn remove_patiently<'a>(paths: impl IntoIterator<Item = &'a str>) {
         let mut pause = Duration::from_micros(200);
         while !remove(path) {
             if begin.elapsed() > PATIENCE {
-                complain(format_args!("cannot remove the cgroup {path}: it is still in use"));
+                complain(format_args!(
+                    "cannot remove the cgroup {path}: it is still in use"
+                ));
                 break;
             }
             std::thread::sleep(pause);
@@ -67,11 +69,19 @@ pub fn lock(path: &str, how: FlockOperation) -> rustix::io::Result<OwnedFd> {
     let directory = rustix::fs::open(path, flags, Mode::empty())?;
     rustix::fs::flock(&directory, how)?;
     let (locked, there) = (rustix::fs::fstat(&directory)?, rustix::fs::stat(path)?);
-    if (locked.st_dev, locked.st_ino) == (there.st_dev, there.st_ino) { Ok(directory) } else { Err(Errno::NOENT) }
+    if (locked.st_dev, locked.st_ino) == (there.st_dev, there.st_ino) {
+        Ok(directory)
+    } else {
+        Err(Errno::NOENT)
+    }
 }
 
 /// For a client whose keeper died: removes what it had made.
 pub fn sweep(paths: &[String]) {
-    let is_ours = |path: &&str| path.rsplit('/').next().is_some_and(|name| name.starts_with(PREFIX));
+    let is_ours = |path: &&str| {
+        path.rsplit('/')
+            .next()
+            .is_some_and(|name| name.starts_with(PREFIX))
+    };
     remove_patiently(paths.iter().map(String::as_str).filter(is_ours));
 }

@@ -9,8 +9,8 @@ use crate::runner::default_nofile;
 use crate::sys::{Errno, calls};
 use millibox_wire::frame::{Header, Kind, MAX_BODY, MAX_DESCRIPTORS};
 use millibox_wire::{
-    Backend, DEFAULT_PROCESS_LIMIT, DecodeError, Figures, FrameProblem, Hello, Hint, Kill, KillReason, Outcome, Run,
-    RunError, RunResult, Step, decode, encode,
+    Backend, DEFAULT_PROCESS_LIMIT, DecodeError, Figures, FrameProblem, Hello, Hint, Kill,
+    KillReason, Outcome, Run, RunError, RunResult, Step, decode, encode,
 };
 use rustix::event::epoll;
 use rustix::fs::SealFlags;
@@ -38,10 +38,20 @@ impl Supervisor {
     }
 
     fn send(&mut self, kind: Kind, id: u64, body: &[u8]) -> Result<(), Fatal> {
-        let mut frame = Header { kind, in_memfd: false, id }.encode().to_vec();
+        let mut frame = Header {
+            kind,
+            in_memfd: false,
+            id,
+        }
+        .encode()
+        .to_vec();
         frame.extend_from_slice(body);
         self.unsent.push_back(frame);
-        if self.unsent.len() == 1 { self.send_unsent() } else { Ok(()) }
+        if self.unsent.len() == 1 {
+            self.send_unsent()
+        } else {
+            Ok(())
+        }
     }
 
     pub(super) fn send_unsent(&mut self) -> Result<(), Fatal> {
@@ -54,7 +64,12 @@ impl Supervisor {
                 Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => break,
                 // The client has gone; the next read will say so.
                 Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.unsent.clear(),
-                Err(errno) => return Err(format!("cannot answer the client: {}", crate::messages::errno_text(errno))),
+                Err(errno) => {
+                    return Err(format!(
+                        "cannot answer the client: {}",
+                        crate::messages::errno_text(errno)
+                    ));
+                }
             }
         }
         if self.wants_room == self.unsent.is_empty() {
@@ -63,8 +78,13 @@ impl Supervisor {
             if !self.unsent.is_empty() {
                 events |= epoll::EventFlags::OUT;
             }
-            epoll::modify(&self.epoll, &self.setup.socket, Token::Client.data(), events)
-                .map_err(fatal("watch the client's socket"))?;
+            epoll::modify(
+                &self.epoll,
+                &self.setup.socket,
+                Token::Client.data(),
+                events,
+            )
+            .map_err(fatal("watch the client's socket"))?;
         }
         Ok(())
     }
@@ -101,13 +121,19 @@ impl Supervisor {
     pub(super) fn client_frames(&mut self) -> Result<bool, Fatal> {
         loop {
             let mut buffer = std::mem::take(&mut self.buffer);
-            let received =
-                calls::receive(self.setup.socket.as_raw_fd(), &mut buffer, libc::MSG_DONTWAIT | libc::MSG_TRUNC);
+            let received = calls::receive(
+                self.setup.socket.as_raw_fd(),
+                &mut buffer,
+                libc::MSG_DONTWAIT | libc::MSG_TRUNC,
+            );
             let answer = match received {
                 Ok(received) if received.length == 0 => Ok(false),
                 Ok(received) => {
-                    let descriptors: Vec<OwnedFd> =
-                        received.descriptors.into_iter().filter_map(crate::sys::adopt).collect();
+                    let descriptors: Vec<OwnedFd> = received
+                        .descriptors
+                        .into_iter()
+                        .filter_map(crate::sys::adopt)
+                        .collect();
                     match buffer.get(..received.length) {
                         Some(frame) => self.client_frame(frame, descriptors),
                         None => {
@@ -123,7 +149,10 @@ impl Supervisor {
                 }
                 // The client died with our answers unread.
                 Err(Errno(libc::ECONNRESET)) => Ok(false),
-                Err(errno) => Err(format!("cannot read from the client: {}", crate::messages::errno_text(errno))),
+                Err(errno) => Err(format!(
+                    "cannot read from the client: {}",
+                    crate::messages::errno_text(errno)
+                )),
             };
             self.buffer = buffer;
             match answer {
@@ -163,8 +192,12 @@ impl Supervisor {
                 Err(error) => self.refuse(Some(header.id), malformed(&error)),
             },
             Kind::Kill => match decode::<Kill>(body) {
-                Ok(Kill { reason: KillReason::Caller }) => self.end(header.id, Cause::Caller),
-                Ok(Kill { reason: KillReason::OutputLimit }) => self.end(header.id, Cause::Output),
+                Ok(Kill {
+                    reason: KillReason::Caller,
+                }) => self.end(header.id, Cause::Caller),
+                Ok(Kill {
+                    reason: KillReason::OutputLimit,
+                }) => self.end(header.id, Cause::Output),
                 Err(error) => self.refuse(Some(0), malformed(&error)),
             },
             Kind::Cancel => self.end(header.id, Cause::Cancelled),
@@ -211,7 +244,10 @@ impl Supervisor {
             let error = RunError::new(Step::SwapLimit).with_hint(Hint::SwapNeedsCgroups);
             return self.answer_error(id, Outcome::NotStarted(error));
         }
-        let world = match self.worlds.find_or_add(run.world, self.setup.devices.as_deref()) {
+        let world = match self
+            .worlds
+            .find_or_add(run.world, self.setup.devices.as_deref())
+        {
             Ok(world) => world,
             Err(error) => {
                 let error = RunError::new(Step::World).with_hint(Hint::World(error));
@@ -225,10 +261,10 @@ impl Supervisor {
                 launch,
                 strings: run.strings.to_vec(),
                 descriptors,
-                cpus: self
-                    .setup
-                    .cpus
-                    .at_once((!run.cpus.is_empty()).then_some(&run.cpus), self.worlds.may_choose_cpus(world)),
+                cpus: self.setup.cpus.at_once(
+                    (!run.cpus.is_empty()).then_some(&run.cpus),
+                    self.worlds.may_choose_cpus(world),
+                ),
                 limits: run.limits,
                 partner: run.partner,
                 begun_partner: None,
@@ -245,7 +281,9 @@ impl Supervisor {
 
     /// A run with a partner waits for it, so the partner must come or be there.
     fn check_partner(&self, id: u64, partner: Option<u64>) -> Result<(), RunError> {
-        let Some(partner) = partner else { return Ok(()) };
+        let Some(partner) = partner else {
+            return Ok(());
+        };
         let refused = |hint| Err(RunError::new(Step::Request).with_hint(hint));
         if self.setup.runners_per_slot < 2 {
             return refused(Hint::PairNeedsTwoRunners);
@@ -254,7 +292,9 @@ impl Supervisor {
             return refused(Hint::PartnerIsItself);
         }
         match self.requests.get(&partner) {
-            Some(request) if request.partner != Some(id) => refused(Hint::PartnerNotMutual { partner }),
+            Some(request) if request.partner != Some(id) => {
+                refused(Hint::PartnerNotMutual { partner })
+            }
             Some(_) if !self.queue.contains(&partner) => Err(partner_is_gone()),
             None if partner < id => Err(partner_is_gone()),
             _ => Ok(()),
@@ -263,7 +303,9 @@ impl Supervisor {
 
     /// Answers a run that will not be started, if it still waits, and with it its partner.
     pub(super) fn turn_away(&mut self, id: u64, outcome: Outcome) {
-        let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else { return };
+        let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else {
+            return;
+        };
         self.queue.remove(place);
         let partner = self.forget(id).and_then(|request| request.partner);
         self.answer_error(id, outcome);
@@ -275,7 +317,11 @@ impl Supervisor {
     /// The partner of a run that will not be started is not started either, unless it is
     /// another's.
     pub(super) fn part(&mut self, partner: u64, gone: u64) {
-        if self.requests.get(&partner).is_some_and(|request| request.partner == Some(gone)) {
+        if self
+            .requests
+            .get(&partner)
+            .is_some_and(|request| request.partner == Some(gone))
+        {
             self.turn_away(partner, Outcome::NotStarted(partner_is_gone()));
         }
     }
@@ -283,7 +329,8 @@ impl Supervisor {
     /// Takes a request out of our books.
     pub(super) fn forget(&mut self, id: u64) -> Option<Request> {
         let request = self.requests.remove(&id)?;
-        self.dying.extend(self.worlds.release(request.world).map(Orphans::one));
+        self.dying
+            .extend(self.worlds.release(request.world).map(Orphans::one));
         Some(request)
     }
 }
@@ -299,10 +346,15 @@ fn read_memfd(memfd: &OwnedFd) -> Result<Vec<u8>, FrameProblem> {
     if !seals.contains(SealFlags::WRITE | SealFlags::SHRINK) {
         return Err(FrameProblem::MemfdNotSealed);
     }
-    let unreadable = |errno: rustix::io::Errno| FrameProblem::MemfdUnreadable { errno: errno.raw_os_error() };
+    let unreadable = |errno: rustix::io::Errno| FrameProblem::MemfdUnreadable {
+        errno: errno.raw_os_error(),
+    };
     let size = rustix::fs::fstat(memfd).map_err(unreadable)?.st_size as usize;
     if size > MAX_BODY {
-        return Err(FrameProblem::TooLong { bytes: size as u64, max_bytes: MAX_BODY as u64 });
+        return Err(FrameProblem::TooLong {
+            bytes: size as u64,
+            max_bytes: MAX_BODY as u64,
+        });
     }
     let mut bytes = vec![0; size];
     let mut filled = 0;
@@ -325,7 +377,10 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
     let refused = |hint| Err(RunError::new(Step::Request).with_hint(hint));
     let (announced, received) = (run.descriptors.count(), descriptors.len());
     if received != announced || received > MAX_DESCRIPTORS {
-        return refused(Hint::DescriptorCount { announced: announced as u32, received: received as u32 });
+        return refused(Hint::DescriptorCount {
+            announced: announced as u32,
+            received: received as u32,
+        });
     }
     let strings = 1 + run.paths as usize + run.arguments as usize + run.environment as usize;
     if strings > MAX_STRINGS || run.strings.len() > STRINGS {
@@ -335,9 +390,13 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
             bytes: run.strings.len() as u64,
             max_bytes: STRINGS as u64,
         };
-        return Err(RunError::new(Step::Arguments).with_errno(libc::E2BIG).with_hint(hint));
+        return Err(RunError::new(Step::Arguments)
+            .with_errno(libc::E2BIG)
+            .with_hint(hint));
     }
-    if run.strings.iter().filter(|&&byte| byte == 0).count() != strings || run.strings.last() != Some(&0) {
+    if run.strings.iter().filter(|&&byte| byte == 0).count() != strings
+        || run.strings.last() != Some(&0)
+    {
         return refused(Hint::Frame(FrameProblem::StringCount));
     }
     if (run.paths == 0) != run.descriptors.program {
@@ -347,7 +406,9 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
         return refused(Hint::Frame(FrameProblem::CpuNumber));
     }
     let limits = &run.limits;
-    limits.check().map_err(|error| RunError::new(error.step()).with_hint(Hint::Limit(error)))?;
+    limits
+        .check()
+        .map_err(|error| RunError::new(error.step()).with_hint(Hint::Limit(error)))?;
     let mut launch = Launch {
         strings_length: run.strings.len() as u32,
         paths: run.paths,
@@ -365,12 +426,19 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
         cpus: [0; CPU_WORDS],
         memory: limits.memory.unwrap_or(UNLIMITED),
         // A memory limit that swap could stretch would be none.
-        swap: limits.swap.or(limits.memory.map(|_| 0)).unwrap_or(UNLIMITED),
+        swap: limits
+            .swap
+            .or(limits.memory.map(|_| 0))
+            .unwrap_or(UNLIMITED),
         processes: limits.processes.unwrap_or(DEFAULT_PROCESS_LIMIT).into(),
         nofile: default_nofile(limits.memory, limits.processes),
         processes_named: u32::from(limits.processes.is_some()),
-        quota: limits.cpu_bandwidth.map_or(UNLIMITED, |bandwidth| bandwidth.max_us),
-        period: limits.cpu_bandwidth.map_or(0, |bandwidth| bandwidth.period_us),
+        quota: limits
+            .cpu_bandwidth
+            .map_or(UNLIMITED, |bandwidth| bandwidth.max_us),
+        period: limits
+            .cpu_bandwidth
+            .map_or(0, |bandwidth| bandwidth.period_us),
         cpu_time_ns: limits.cpu_time_ns.unwrap_or(UNLIMITED),
     };
     for &(number, value) in &run.rlimits {

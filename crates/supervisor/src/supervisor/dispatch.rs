@@ -13,11 +13,17 @@ use std::os::fd::AsRawFd;
 
 impl Supervisor {
     pub(super) fn build_if_new(&mut self, world: WorldId) -> Result<(), Outcome> {
-        if let Some(socket) = self.worlds.start_mounter(world, &self.setup, &self.spawner)? {
-            self.try_watch(socket, Token::Mounter(world), epoll::EventFlags::IN).map_err(|errno| {
-                let hint = Hint::Unwatchable { errno: errno.raw_os_error() };
-                Outcome::failed(RunError::new(Step::Template).with_hint(hint))
-            })?;
+        if let Some(socket) = self
+            .worlds
+            .start_mounter(world, &self.setup, &self.spawner)?
+        {
+            self.try_watch(socket, Token::Mounter(world), epoll::EventFlags::IN)
+                .map_err(|errno| {
+                    let hint = Hint::Unwatchable {
+                        errno: errno.raw_os_error(),
+                    };
+                    Outcome::failed(RunError::new(Step::Template).with_hint(hint))
+                })?;
         }
         Ok(())
     }
@@ -31,8 +37,12 @@ impl Supervisor {
     /// Every waiting run of a world that cannot be had fails, or is set back, if that says nothing about the world; the
     /// next one tries again.
     pub(super) fn fail_world(&mut self, world: WorldId, outcome: Outcome) {
-        let failed: Vec<u64> =
-            self.queue.iter().copied().filter(|id| self.requests.get(id).is_some_and(|r| r.world == world)).collect();
+        let failed: Vec<u64> = self
+            .queue
+            .iter()
+            .copied()
+            .filter(|id| self.requests.get(id).is_some_and(|r| r.world == world))
+            .collect();
         // The last one first: each that is set back goes to the front.
         for id in failed.into_iter().rev() {
             match &outcome {
@@ -54,7 +64,9 @@ impl Supervisor {
         let mut claimed = Vec::new();
         while let Some(&id) = self.queue.get(at) {
             at += 1;
-            let Some(request) = self.requests.get(&id) else { continue };
+            let Some(request) = self.requests.get(&id) else {
+                continue;
+            };
             let world = request.world;
             if !self.worlds.is_built(world) || self.has_setbacks && self.pauses(request) {
                 continue;
@@ -98,7 +110,8 @@ impl Supervisor {
     /// Whether there is a runner in a free slot that will take launches without a word.
     fn clears_up(&self) -> bool {
         let clears = |runner: &Runner| runner.state == State::Ready && !runner.takes_launch();
-        self.free_slots(&[], None).any(|slot| self.runners[self.setup.runners_of(slot)].iter().any(clears))
+        self.free_slots(&[], None)
+            .any(|slot| self.runners[self.setup.runners_of(slot)].iter().any(clears))
     }
 
     fn prepare(&mut self, index: usize, world: WorldId) {
@@ -110,15 +123,29 @@ impl Supervisor {
     /// A world that something is launched in has a second runner, on another CPU if there is one, as long as some are idle: the
     /// next run in it need not wait for the end of this one.
     pub(super) fn prepare_another(&mut self, launched: usize, world: WorldId) {
-        let elsewhere = |index: usize| self.setup.cpus.of_runner(index) != self.setup.cpus.of_runner(launched);
-        let all = || self.runners.iter().enumerate().filter(|&(index, _)| index != launched);
-        let mut others = all().filter(|(_, runner)| runner.world == Some(world)).map(|(index, _)| index).peekable();
+        let elsewhere =
+            |index: usize| self.setup.cpus.of_runner(index) != self.setup.cpus.of_runner(launched);
+        let all = || {
+            self.runners
+                .iter()
+                .enumerate()
+                .filter(|&(index, _)| index != launched)
+        };
+        let mut others = all()
+            .filter(|(_, runner)| runner.world == Some(world))
+            .map(|(index, _)| index)
+            .peekable();
         let is_lone = others.peek().is_none();
         if others.any(elsewhere) {
             return;
         }
-        let mut idle = all().filter(|(_, runner)| runner.state == State::Idle).map(|(index, _)| index);
-        let best = idle.clone().find(|&index| elsewhere(index)).or_else(|| idle.next().filter(|_| is_lone));
+        let mut idle = all()
+            .filter(|(_, runner)| runner.state == State::Idle)
+            .map(|(index, _)| index);
+        let best = idle
+            .clone()
+            .find(|&index| elsewhere(index))
+            .or_else(|| idle.next().filter(|_| is_lone));
         if let Some(index) = best {
             self.prepare(index, world);
         }
@@ -126,7 +153,9 @@ impl Supervisor {
 
     /// When something was last launched on the CPU where a runner is held.
     fn launched_near(&self, index: usize) -> Option<u64> {
-        self.launched_on.get(self.setup.cpus.of_runner(index)?).copied()
+        self.launched_on
+            .get(self.setup.cpus.of_runner(index)?)
+            .copied()
     }
 
     /// Starts both runs of a pair, if there is a slot for them whose runners are ready; else
@@ -136,8 +165,14 @@ impl Supervisor {
     /// number of pairs can wait for each other.
     fn dispatch_pair(&mut self, ids: [u64; 2], claimed: &mut Vec<usize>) -> bool {
         let worlds = ids.map(|id| self.requests.get(&id).map(|request| request.world));
-        let [Some(first), Some(second)] = worlds else { return false };
-        if self.requests.get(&ids[1]).is_none_or(|request| request.partner != Some(ids[0])) {
+        let [Some(first), Some(second)] = worlds else {
+            return false;
+        };
+        if self
+            .requests
+            .get(&ids[1])
+            .is_none_or(|request| request.partner != Some(ids[0]))
+        {
             // It came before its partner, who has chosen another.
             self.turn_away(ids[0], Outcome::NotStarted(partner_is_gone()));
             return true;
@@ -148,7 +183,11 @@ impl Supervisor {
         let setup = &self.setup;
         let best = self
             .free_slots(claimed, None)
-            .flat_map(|slot| setup.runners_of(slot).flat_map(move |a| setup.runners_of(slot).map(move |b| [a, b])))
+            .flat_map(|slot| {
+                setup
+                    .runners_of(slot)
+                    .flat_map(move |a| setup.runners_of(slot).map(move |b| [a, b]))
+            })
             .filter(|[a, b]| a != b)
             .min_by_key(|&[a, b]| {
                 let (a, b) = (self.distance(a, first), self.distance(b, second));
@@ -159,7 +198,9 @@ impl Supervisor {
             let runner = &mut self.runners[index];
             match runner.state {
                 State::Idle => self.prepare(index, world),
-                State::Ready if runner.world != Some(world) && runner.takes_launch() => runner.switch(),
+                State::Ready if runner.world != Some(world) && runner.takes_launch() => {
+                    runner.switch()
+                }
                 _ => {}
             }
         }
@@ -172,7 +213,9 @@ impl Supervisor {
             return false;
         }
         for (index, id) in runners.into_iter().zip(ids) {
-            let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else { break };
+            let Some(place) = self.queue.iter().position(|&waiting| waiting == id) else {
+                break;
+            };
             self.queue.remove(place);
             if !self.launch(index, id) {
                 // It waits again, and its partner with it; or both have been answered.
@@ -188,14 +231,20 @@ impl Supervisor {
             let setbacks = &request.setbacks;
             setbacks.count > 0 && setbacks.try_at_ns > calls::monotonic_raw_ns()
         };
-        pauses(request) || request.partner.and_then(|partner| self.requests.get(&partner)).is_some_and(pauses)
+        pauses(request)
+            || request
+                .partner
+                .and_then(|partner| self.requests.get(&partner))
+                .is_some_and(pauses)
     }
 
     /// How far a runner is from running something in a world: 0 is at once.
     fn distance(&self, index: usize, world: WorldId) -> u32 {
         let runner = &self.runners[index];
         match runner.state {
-            State::Ready if runner.world == Some(world) && runner.takes_launch() => u32::from(!runner.is_prepared()),
+            State::Ready if runner.world == Some(world) && runner.takes_launch() => {
+                u32::from(!runner.is_prepared())
+            }
             State::Idle => 2,
             State::Settling | State::Ending | State::Switching | State::Running(_) => 3,
             State::Ready if runner.world == Some(world) && !runner.is_late() => 3,
@@ -207,41 +256,61 @@ impl Supervisor {
 
     /// Slots where nothing runs but this one, and that no pair has claimed.
     fn free_slots(&self, claimed: &[usize], but: Option<u64>) -> impl Iterator<Item = usize> {
-        let is_other = move |runner: &Runner| matches!(runner.state, State::Running(id) if Some(id) != but);
-        let is_busy = move |slot| self.runners[self.setup.runners_of(slot)].iter().any(is_other);
+        let is_other =
+            move |runner: &Runner| matches!(runner.state, State::Running(id) if Some(id) != but);
+        let is_busy = move |slot| {
+            self.runners[self.setup.runners_of(slot)]
+                .iter()
+                .any(is_other)
+        };
         (0..self.setup.slots).filter(move |slot| !claimed.contains(slot) && !is_busy(*slot))
     }
 
     /// The best runner for a world, in a slot that no pair has claimed. The slot of a run's `begun_partner` is free for it.
     fn pick(&self, world: WorldId, claimed: &[usize], begun_partner: Option<u64>) -> Pick {
-        let free: Vec<usize> =
-            self.free_slots(claimed, begun_partner).flat_map(|slot| self.setup.runners_of(slot)).collect();
+        let free: Vec<usize> = self
+            .free_slots(claimed, begun_partner)
+            .flat_map(|slot| self.setup.runners_of(slot))
+            .collect();
         if free.is_empty() {
             return Pick::AllBusy;
         }
         let in_state = |state: State, same: bool| {
             free.iter().copied().filter(move |&index| {
-                self.runners[index].state == state && (self.runners[index].world == Some(world)) == same
+                self.runners[index].state == state
+                    && (self.runners[index].world == Some(world)) == same
             })
         };
         let takes = |&index: &usize| self.runners[index].takes_launch();
-        let ready = in_state(State::Ready, true).filter(takes).min_by_key(|&index| {
-            let runner = &self.runners[index];
-            let prepared = runner.is_prepared();
-            // Where the last run is still being taken apart another would not find the CPU free, see `crate::cpus`.
-            (!prepared, self.launched_near(index).filter(|_| prepared), runner.last_used)
-        });
+        let ready = in_state(State::Ready, true)
+            .filter(takes)
+            .min_by_key(|&index| {
+                let runner = &self.runners[index];
+                let prepared = runner.is_prepared();
+                // Where the last run is still being taken apart another would not find the CPU free, see `crate::cpus`.
+                (
+                    !prepared,
+                    self.launched_near(index).filter(|_| prepared),
+                    runner.last_used,
+                )
+            });
         if let Some(index) = ready.filter(|&index| self.runners[index].is_prepared()) {
             return Pick::Launch(index);
         }
-        if let Some(&index) = free.iter().find(|&&index| self.runners[index].state == State::Idle) {
+        if let Some(&index) = free
+            .iter()
+            .find(|&&index| self.runners[index].state == State::Idle)
+        {
             return Pick::Prepare(index);
         }
         // One that still prepares: the launch waits in its socket.
         if let Some(index) = ready {
             return Pick::Launch(index);
         }
-        if free.iter().any(|&index| matches!(self.runners[index].state, State::Ending | State::Switching)) {
+        if free
+            .iter()
+            .any(|&index| matches!(self.runners[index].state, State::Ending | State::Switching))
+        {
             return Pick::Wait;
         }
         if in_state(State::Ready, true).any(|index| !self.runners[index].is_late()) {
@@ -250,7 +319,9 @@ impl Supervisor {
         // One that is prepared for a world that no waiting run wants; else any.
         let wanted = |index: usize| {
             let its = self.runners[index].world;
-            self.queue.iter().any(|id| self.requests.get(id).map(|r| r.world) == its)
+            self.queue
+                .iter()
+                .any(|id| self.requests.get(id).map(|r| r.world) == its)
         };
         match in_state(State::Ready, false)
             .filter(takes)
@@ -266,9 +337,15 @@ impl Supervisor {
     fn launch(&mut self, index: usize, id: u64) -> bool {
         let now = calls::monotonic_raw_ns();
         self.remember_locks(now);
-        let Some(request) = self.requests.get_mut(&id) else { return false };
+        let Some(request) = self.requests.get_mut(&id) else {
+            return false;
+        };
         let runner = &mut self.runners[index];
-        let descriptors: Vec<i32> = request.descriptors.iter().map(|fd| fd.as_raw_fd()).collect();
+        let descriptors: Vec<i32> = request
+            .descriptors
+            .iter()
+            .map(|fd| fd.as_raw_fd())
+            .collect();
         runner.clear_out_of_memory(&self.setup.handover, index);
         if let Some(cpu) = self.setup.cpus.of_runs()
             && request.partner.is_none()
@@ -283,15 +360,23 @@ impl Supervisor {
                 runner.state = State::Running(id);
                 runner.last_used = now;
                 runner.receipt_deadline = Some(now.saturating_add(request.setbacks.receipt_ns()));
-                if let Some(latest) = self.setup.cpus.of_runner(index).and_then(|cpu| self.launched_on.get_mut(cpu)) {
+                if let Some(latest) = self
+                    .setup
+                    .cpus
+                    .of_runner(index)
+                    .and_then(|cpu| self.launched_on.get_mut(cpu))
+                {
                     *latest = now;
                 }
                 let limits = &request.limits;
                 runner.real_deadline = limits.real_time_ns.map(|limit| now.saturating_add(limit));
-                runner.cpu_deadline =
-                    limits.cpu_time_ns.map(|limit| now.saturating_add((limit / request.cpus).max(SHORTEST_WAIT_NS)));
-                runner.locks_deadline =
-                    limits.memory.filter(|_| self.locks.is_some()).map(|_| now.saturating_add(locks::PERIOD_NS));
+                runner.cpu_deadline = limits
+                    .cpu_time_ns
+                    .map(|limit| now.saturating_add((limit / request.cpus).max(SHORTEST_WAIT_NS)));
+                runner.locks_deadline = limits
+                    .memory
+                    .filter(|_| self.locks.is_some())
+                    .map(|_| now.saturating_add(locks::PERIOD_NS));
             }
             Err(errno) => self.set_back(id, RunError::new(Step::Runner).with_errno(errno.0)),
         }

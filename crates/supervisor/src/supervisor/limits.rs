@@ -38,7 +38,9 @@ impl Cause {
     pub(super) fn outcome(self) -> Outcome {
         match self {
             Cause::RealTime => Outcome::RealTimeLimit,
-            Cause::NotExecuted => Outcome::SandboxError(RunError::new(Step::Exec).with_hint(Hint::NotExecuted)),
+            Cause::NotExecuted => {
+                Outcome::SandboxError(RunError::new(Step::Exec).with_hint(Hint::NotExecuted))
+            }
             Cause::CpuTime { .. } => Outcome::CpuTimeLimit,
             Cause::Memory => Outcome::MemoryLimit,
             Cause::Output => Outcome::OutputLimit,
@@ -55,20 +57,37 @@ impl Supervisor {
             .filter(|runner| matches!(runner.state, State::Running(_)))
             .flat_map(|runner| {
                 let sockets = runner.sockets.as_ref().map(|its| its.look_at_ns);
-                [runner.real_deadline, runner.cpu_deadline, runner.locks_deadline, runner.receipt_deadline, sockets]
+                [
+                    runner.real_deadline,
+                    runner.cpu_deadline,
+                    runner.locks_deadline,
+                    runner.receipt_deadline,
+                    sockets,
+                ]
             })
+            .chain(self.runners.iter().map(|runner| {
+                runner
+                    .kill_again
+                    .then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))
+            }))
             .chain(
-                self.runners.iter().map(|runner| {
-                    runner.kill_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS))
-                }),
+                self.dying
+                    .iter()
+                    .map(|dying| Some(calls::monotonic_raw_ns().saturating_add(dying.wait_ns()))),
             )
-            .chain(self.dying.iter().map(|dying| Some(calls::monotonic_raw_ns().saturating_add(dying.wait_ns()))))
-            .chain(self.runners.iter().map(|runner| runner.rest.as_ref().map(|rest| rest.look_at_ns)))
+            .chain(
+                self.runners
+                    .iter()
+                    .map(|runner| runner.rest.as_ref().map(|rest| rest.look_at_ns)),
+            )
             .chain(self.runners.iter().map(|runner| runner.switch_deadline))
             .chain([self.try_again_ns])
             .flatten()
             .chain(self.gone.iter().map(|gone| gone.at_ns))
-            .chain(self.looks_again.then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS)))
+            .chain(
+                self.looks_again
+                    .then(|| calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS)),
+            )
             .min()
     }
 
@@ -77,8 +96,14 @@ impl Supervisor {
         let held = !matches!(self.setup.handover, Handover::Rlimit);
         for index in 0..self.runners.len() {
             let runner = &mut self.runners[index];
-            let (State::Running(id), Some(sockets)) = (runner.state, &mut runner.sockets) else { continue };
-            let limit = self.requests.get(&id).and_then(|request| request.limits.memory).filter(|_| held);
+            let (State::Running(id), Some(sockets)) = (runner.state, &mut runner.sockets) else {
+                continue;
+            };
+            let limit = self
+                .requests
+                .get(&id)
+                .and_then(|request| request.limits.memory)
+                .filter(|_| held);
             let Some(limit) = limit else {
                 runner.sockets = None;
                 continue;
@@ -93,13 +118,21 @@ impl Supervisor {
     pub(super) fn look_at_locks(&mut self) {
         let Some(locks) = &self.locks else { return };
         let now = calls::monotonic_raw_ns();
-        let is_due = |runner: &Runner| runner.locks_deadline.is_some_and(|deadline| now >= deadline);
+        let is_due = |runner: &Runner| {
+            runner
+                .locks_deadline
+                .is_some_and(|deadline| now >= deadline)
+        };
         if !self.runners.iter().any(is_due) {
             return;
         }
         let mut runs = Vec::new();
         // All at once: what it takes is the same for one and for many.
-        for runner in self.runners.iter_mut().filter(|runner| runner.locks_deadline.is_some()) {
+        for runner in self
+            .runners
+            .iter_mut()
+            .filter(|runner| runner.locks_deadline.is_some())
+        {
             runner.locks_deadline = Some(now.saturating_add(locks::PERIOD_NS));
             let pid1 = runner.shared.pid1.load(SeqCst);
             if let State::Running(id) = runner.state
@@ -139,7 +172,9 @@ impl Supervisor {
             if self.runners[index].kill_again {
                 self.runners[index].kill_pid1(false);
             }
-            let is_due = |deadline: Option<u64>| deadline.is_some_and(|at_ns| calls::monotonic_raw_ns() >= at_ns);
+            let is_due = |deadline: Option<u64>| {
+                deadline.is_some_and(|at_ns| calls::monotonic_raw_ns() >= at_ns)
+            };
             if is_due(self.runners[index].switch_deadline) {
                 // Its zygote hangs, or the kernel does not come to an end of what a run left. Another runner can serve.
                 self.runners[index].switch_deadline = None;
@@ -149,7 +184,9 @@ impl Supervisor {
                 self.look_for_receipt(index);
             }
             let runner = &mut self.runners[index];
-            let State::Running(id) = runner.state else { continue };
+            let State::Running(id) = runner.state else {
+                continue;
+            };
             if let Some(rest) = &runner.rest {
                 if calls::monotonic_raw_ns() >= rest.look_at_ns {
                     runner.kill_rest();
@@ -161,7 +198,11 @@ impl Supervisor {
                 continue;
             }
             let now = calls::monotonic_raw_ns();
-            let Some((limits, cpus)) = self.requests.get(&id).map(|request| (request.limits, request.cpus)) else {
+            let Some((limits, cpus)) = self
+                .requests
+                .get(&id)
+                .map(|request| (request.limits, request.cpus))
+            else {
                 continue;
             };
             let start = runner.start_of_run();
@@ -172,7 +213,10 @@ impl Supervisor {
                 let reached = match start.exec_ns {
                     // What has not begun is not late: see `setbacks`.
                     0 if !runner.is_launched() => u64::MAX,
-                    0 => runner.last_used.saturating_add(limit).saturating_add(EXEC_GRACE_NS),
+                    0 => runner
+                        .last_used
+                        .saturating_add(limit)
+                        .saturating_add(EXEC_GRACE_NS),
                     exec => exec.saturating_add(limit),
                 };
                 if now >= reached {
@@ -188,7 +232,11 @@ impl Supervisor {
                     // Its way to the exec is still to come.
                     runner.last_used = now;
                 }
-                let again = if start.exec_ns == 0 { now + SHORTEST_WAIT_NS } else { reached };
+                let again = if start.exec_ns == 0 {
+                    now + SHORTEST_WAIT_NS
+                } else {
+                    reached
+                };
                 self.runners[index].real_deadline = Some(again);
             }
             if let (Some(deadline), Some(limit)) = (cpu, limits.cpu_time_ns)
@@ -197,7 +245,9 @@ impl Supervisor {
                 let before = calls::thread_cpu_ns();
                 let used_ns = match start.exec_ns {
                     0 => 0,
-                    _ => self.runners[index].cpu_ns(&self.setup.handover, index).saturating_sub(start.cpu_ns),
+                    _ => self.runners[index]
+                        .cpu_ns(&self.setup.handover, index)
+                        .saturating_sub(start.cpu_ns),
                 };
                 if used_ns >= limit {
                     self.end(id, Cause::CpuTime { used_ns });
@@ -206,7 +256,9 @@ impl Supervisor {
                 // Looking at many processes takes time, of which most is to be left for other runs. Time for which others
                 // kept us from our CPU is not ours: the next look would come later the more they compute.
                 let took = calls::thread_cpu_ns().saturating_sub(before);
-                let wait = ((limit - used_ns) / cpus).max(SHORTEST_CPU_WAIT_NS).max(took.saturating_mul(10));
+                let wait = ((limit - used_ns) / cpus)
+                    .max(SHORTEST_CPU_WAIT_NS)
+                    .max(took.saturating_mul(10));
                 self.runners[index].cpu_deadline = Some(now + wait);
             }
         }
@@ -215,7 +267,10 @@ impl Supervisor {
     /// The kernel has found a run's cgroup out of memory.
     pub(super) fn out_of_memory(&mut self, index: usize) {
         let limit = match self.runners[index].state {
-            State::Running(id) => self.requests.get(&id).and_then(|request| request.limits.memory),
+            State::Running(id) => self
+                .requests
+                .get(&id)
+                .and_then(|request| request.limits.memory),
             _ => None,
         };
         let happened = self.runners[index].out_of_memory(&self.setup.handover, index, limit);
@@ -230,7 +285,9 @@ impl Supervisor {
     /// Ends a run for a reason; its result comes when it is gone. Unknown ids are of runs
     /// that were over before the word came.
     pub(super) fn end(&mut self, id: u64, cause: Cause) {
-        let Some(request) = self.requests.get_mut(&id) else { return };
+        let Some(request) = self.requests.get_mut(&id) else {
+            return;
+        };
         if self.queue.contains(&id) {
             self.turn_away(id, cause.outcome());
             return;
@@ -238,22 +295,33 @@ impl Supervisor {
         if request.ended.is_some() && cause != Cause::Cancelled {
             return;
         }
-        if let Some(index) = self.runners.iter().position(|runner| runner.state == State::Running(id)) {
+        if let Some(index) = self
+            .runners
+            .iter()
+            .position(|runner| runner.state == State::Running(id))
+        {
             if !self.runners[index].is_launched() && self.end_unbegun(index, cause.outcome()) {
                 return;
             }
-            let Some(request) = self.requests.get_mut(&id) else { return };
+            let Some(request) = self.requests.get_mut(&id) else {
+                return;
+            };
             let runner = &mut self.runners[index];
             // A killed pid1 does not wait for its children, so nobody sums up what they used.
             let used_ns = match (cause, &self.setup.handover) {
                 (Cause::CpuTime { used_ns }, _) => used_ns,
-                (_, Handover::Rlimit) if runner.start_of_run().exec_ns != 0 => {
-                    runner.cpu_ns(&self.setup.handover, 0).saturating_sub(runner.start_of_run().cpu_ns)
-                }
+                (_, Handover::Rlimit) if runner.start_of_run().exec_ns != 0 => runner
+                    .cpu_ns(&self.setup.handover, 0)
+                    .saturating_sub(runner.start_of_run().cpu_ns),
                 _ => 0,
             };
             let used = runner.kill_pid1(matches!(self.setup.handover, Handover::Rlimit));
-            request.ended = Some(Ended { cause, at_ns: calls::monotonic_raw_ns(), used_ns, used });
+            request.ended = Some(Ended {
+                cause,
+                at_ns: calls::monotonic_raw_ns(),
+                used_ns,
+                used,
+            });
             runner.stop_clocks();
         }
     }

@@ -186,16 +186,23 @@ impl Token {
 pub type Fatal = String;
 
 fn fatal(what: &'static str) -> impl Fn(Error) -> Fatal {
-    move |errno| format!("cannot {what}: {}", crate::messages::errno_text(errno.into()))
+    move |errno| {
+        format!(
+            "cannot {what}: {}",
+            crate::messages::errno_text(errno.into())
+        )
+    }
 }
 
 impl Supervisor {
     /// Sets everything up; runners are started here.
     pub fn new(setup: Setup, spawner: Spawner, locks: Option<Locks>) -> Result<Supervisor, Fatal> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
+        let epoll =
+            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fatal("make an epoll instance"))?;
         let launched_on = vec![0; setup.cpus.end()];
         let mut supervisor = Supervisor {
-            sees_runs: !matches!(setup.handover, Handover::Rlimit) || crate::tree::shows(spawner.pid()),
+            sees_runs: !matches!(setup.handover, Handover::Rlimit)
+                || crate::tree::shows(spawner.pid()),
             setup,
             spawner,
             epoll,
@@ -218,28 +225,54 @@ impl Supervisor {
             locks,
             locks_asked_ns: 0,
         };
-        supervisor.watch(supervisor.setup.socket.as_raw_fd(), Token::Client, epoll::EventFlags::IN)?;
-        supervisor.watch(supervisor.setup.client.as_raw_fd(), Token::ClientDeath, epoll::EventFlags::IN)?;
-        supervisor.watch(supervisor.spawner.socket().as_raw_fd(), Token::SpawnerDeath, epoll::EventFlags::IN)?;
+        supervisor.watch(
+            supervisor.setup.socket.as_raw_fd(),
+            Token::Client,
+            epoll::EventFlags::IN,
+        )?;
+        supervisor.watch(
+            supervisor.setup.client.as_raw_fd(),
+            Token::ClientDeath,
+            epoll::EventFlags::IN,
+        )?;
+        supervisor.watch(
+            supervisor.spawner.socket().as_raw_fd(),
+            Token::SpawnerDeath,
+            epoll::EventFlags::IN,
+        )?;
         if let Some(locks) = &supervisor.locks {
-            supervisor.watch(locks.answered.as_raw_fd(), Token::Locks, epoll::EventFlags::IN)?;
+            supervisor.watch(
+                locks.answered.as_raw_fd(),
+                Token::Locks,
+                epoll::EventFlags::IN,
+            )?;
         }
         for index in 0..supervisor.setup.slots * supervisor.setup.runners_per_slot {
             supervisor.start_runner(index, new_memory()?, false)?;
             if let Handover::Hybrid { runners } = &supervisor.setup.handover
                 && let Some(files) = runners.get(index)
             {
-                supervisor.watch(files.oom_event, Token::OutOfMemory(index), epoll::EventFlags::IN)?;
+                supervisor.watch(
+                    files.oom_event,
+                    Token::OutOfMemory(index),
+                    epoll::EventFlags::IN,
+                )?;
             }
         }
         Ok(supervisor)
     }
 
     fn watch(&self, fd: i32, token: Token, events: epoll::EventFlags) -> Result<(), Fatal> {
-        self.try_watch(fd, token, events).map_err(fatal("watch a descriptor"))
+        self.try_watch(fd, token, events)
+            .map_err(fatal("watch a descriptor"))
     }
 
-    fn try_watch(&self, fd: i32, token: Token, events: epoll::EventFlags) -> rustix::io::Result<()> {
+    fn try_watch(
+        &self,
+        fd: i32,
+        token: Token,
+        events: epoll::EventFlags,
+    ) -> rustix::io::Result<()> {
         epoll::add(&self.epoll, crate::sys::borrow(fd), token.data(), events)
     }
 
@@ -255,7 +288,11 @@ impl Supervisor {
                 }
             });
             events.clear();
-            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), timeout.as_ref()) {
+            match epoll::wait(
+                &self.epoll,
+                rustix::buffer::spare_capacity(&mut events),
+                timeout.as_ref(),
+            ) {
                 Ok(_) | Err(Error::INTR) => {}
                 Err(errno) => return Err(fatal("wait for events")(errno)),
             }

@@ -24,12 +24,15 @@ impl Supervisor {
                 .and_then(|world| self.worlds.mount(world, *object as usize))
                 .map(|mount| path::shown(mount.path()))
                 .unwrap_or_default(),
-            Step::Rlimit => {
-                millibox_wire::RLIMITS.get(*object as usize).map(|name| format!("RLIMIT_{name}")).unwrap_or_default()
-            }
+            Step::Rlimit => millibox_wire::RLIMITS
+                .get(*object as usize)
+                .map(|name| format!("RLIMIT_{name}"))
+                .unwrap_or_default(),
             _ => String::new(),
         };
-        let error = RunError::new(*step).with_errno(errno.0).with_subject(object);
+        let error = RunError::new(*step)
+            .with_errno(errno.0)
+            .with_subject(object);
         match step {
             Step::Exec if *interpreter => error.with_hint(Hint::InterpreterMissing),
             _ => error,
@@ -37,12 +40,18 @@ impl Supervisor {
     }
 
     pub(super) fn finish(&mut self, id: u64, report: &Report) {
-        let Some(request) = self.forget(id) else { return };
+        let Some(request) = self.forget(id) else {
+            return;
+        };
         self.may_be_stale(request.world, report);
         let end = &report.end;
         let started = report.start.exec_ns;
         let mut figures = Figures {
-            real_time_ns: if started == 0 { 0 } else { end.end_ns.saturating_sub(started) },
+            real_time_ns: if started == 0 {
+                0
+            } else {
+                end.end_ns.saturating_sub(started)
+            },
             peak_memory_bytes: end.peak_memory,
             peak_processes: (end.peak_processes != UNLIMITED).then_some(end.peak_processes as u32),
             ..Figures::default()
@@ -87,7 +96,11 @@ impl Supervisor {
         }
         let outcome = self.outcome(&request, report, &figures, exit_code, signal);
         let not_started = matches!(outcome, Outcome::NotStarted(_) | Outcome::SandboxError(_));
-        let signal = if outcome == Outcome::Killed { Some(libc::SIGKILL) } else { signal };
+        let signal = if outcome == Outcome::Killed {
+            Some(libc::SIGKILL)
+        } else {
+            signal
+        };
         if matches!(outcome, Outcome::NotStarted(_)) {
             figures = Figures::default();
         }
@@ -126,17 +139,21 @@ impl Supervisor {
         }
         // The kernel's own account of the cgroup, and of sockets in none, says "memory", and nothing else.
         let above = matches!(self.setup.handover, Handover::Cgroup2 { .. })
-            && limits.memory.is_some_and(|limit| backend::cgroup2::is_above(figures.peak_memory_bytes, limit));
+            && limits
+                .memory
+                .is_some_and(|limit| backend::cgroup2::is_above(figures.peak_memory_bytes, limit));
         if cause == Some(Cause::Memory) || above {
             return Outcome::MemoryLimit;
         }
         if end.oom_kills > 0 {
             // The count has the victims of a parent's limit and of the whole host in it.
             let peak = figures.peak_memory_bytes;
-            let its_own = limits.memory.is_some_and(|limit| match end.own_limit_reached {
-                UNLIMITED => peak.saturating_add(PEAK_SLACK) >= limit,
-                times => times > 0,
-            });
+            let its_own = limits
+                .memory
+                .is_some_and(|limit| match end.own_limit_reached {
+                    UNLIMITED => peak.saturating_add(PEAK_SLACK) >= limit,
+                    times => times > 0,
+                });
             return if its_own {
                 Outcome::MemoryLimit
             } else {
@@ -151,7 +168,8 @@ impl Supervisor {
             let errno = Errno(report.failure.errno);
             // EBUSY: what is in the cgroup already is more than the limit. ENOMEM: the
             // limit refused memory that a step needed.
-            let refused = matches!(errno, Errno(libc::ENOMEM) | Errno(libc::EBUSY)) && step == Step::MemoryLimit
+            let refused = matches!(errno, Errno(libc::ENOMEM) | Errno(libc::EBUSY))
+                && step == Step::MemoryLimit
                 || errno == Errno(libc::ENOMEM);
             if limits.memory.is_some() && refused {
                 return Outcome::MemoryLimit;
@@ -160,15 +178,22 @@ impl Supervisor {
             return Outcome::failed(error);
         }
         // Of pid1's limits nobody but the run can have made others: then its end is the program's doing, and all of it was killed.
-        let by_itself = end.pid1_limited == 1 && process::decode_status(end.pid1_status) == Err(libc::SIGKILL);
+        let by_itself =
+            end.pid1_limited == 1 && process::decode_status(end.pid1_status) == Err(libc::SIGKILL);
         if end.pid1_died == 1 && !by_itself {
             let how = process::end_of(end.pid1_status);
             return Outcome::failed(RunError::new(Step::Pid1).with_hint(Hint::Ended(how)));
         }
-        if limits.cpu_time_ns.is_some_and(|limit| figures.cpu_user_ns + figures.cpu_system_ns > limit) {
+        if limits
+            .cpu_time_ns
+            .is_some_and(|limit| figures.cpu_user_ns + figures.cpu_system_ns > limit)
+        {
             return Outcome::CpuTimeLimit;
         }
-        if limits.real_time_ns.is_some_and(|limit| figures.real_time_ns > limit) {
+        if limits
+            .real_time_ns
+            .is_some_and(|limit| figures.real_time_ns > limit)
+        {
             return Outcome::RealTimeLimit;
         }
         match (exit_code, signal) {
@@ -182,6 +207,11 @@ impl Supervisor {
 impl Report {
     pub(super) fn failure_parts(&self) -> (Step, Errno, u32, bool) {
         let failure = &self.failure;
-        (Step::from_number(failure.step), Errno(failure.errno), failure.object, failure.interpreter_missing != 0)
+        (
+            Step::from_number(failure.step),
+            Errno(failure.errno),
+            failure.object,
+            failure.interpreter_missing != 0,
+        )
     }
 }

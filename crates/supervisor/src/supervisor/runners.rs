@@ -34,9 +34,18 @@ pub(super) struct Gone {
 }
 
 impl Supervisor {
-    pub(super) fn start_runner(&mut self, index: usize, memory: Memory, again: bool) -> Result<(), Fatal> {
+    pub(super) fn start_runner(
+        &mut self,
+        index: usize,
+        memory: Memory,
+        again: bool,
+    ) -> Result<(), Fatal> {
         let mut runner = Runner::start(&self.setup, &self.spawner, index, memory, again)?;
-        if let Err(why) = self.watch(runner.socket.as_raw_fd(), Token::Runner(index), epoll::EventFlags::IN) {
+        if let Err(why) = self.watch(
+            runner.socket.as_raw_fd(),
+            Token::Runner(index),
+            epoll::EventFlags::IN,
+        ) {
             runner.reap();
             return Err(why);
         }
@@ -58,16 +67,27 @@ impl Supervisor {
                 Ok(received) => received,
                 Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => return Ok(()),
                 Err(Errno(libc::ECONNRESET)) => return self.runner_died(index),
-                Err(errno) => return Err(format!("cannot read from a runner: {}", crate::messages::errno_text(errno))),
+                Err(errno) => {
+                    return Err(format!(
+                        "cannot read from a runner: {}",
+                        crate::messages::errno_text(errno)
+                    ));
+                }
             };
             let mut descriptors = received.descriptors.into_iter().map(crate::sys::adopt);
-            let report = || Report::read_from_bytes(bytes.get(1..received.length).unwrap_or(&[])).unwrap_or_default();
+            let report = || {
+                Report::read_from_bytes(bytes.get(1..received.length).unwrap_or(&[]))
+                    .unwrap_or_default()
+            };
             match bytes.get(..received.length) {
                 Some([]) | None => return self.runner_died(index),
                 Some([message::IDLE, ..]) => {
                     let is_new = self.runners[index].state == State::Settling;
                     if let Some(its) = self.unsettled.get_mut(index) {
-                        *its = Unsettled { times: 0, settled_before: true };
+                        *its = Unsettled {
+                            times: 0,
+                            settled_before: true,
+                        };
                     }
                     self.runners[index].idle(&self.epoll);
                     if is_new && let Some((launched, world)) = self.latest {
@@ -75,10 +95,15 @@ impl Supervisor {
                     }
                 }
                 Some([message::READY]) => {
-                    let files = [(); backend::cgroup2::WATCHED].map(|()| descriptors.next().flatten());
+                    let files =
+                        [(); backend::cgroup2::WATCHED].map(|()| descriptors.next().flatten());
                     if let [_, Some(events), ..] = &files {
                         // If it cannot be watched the kernel's own killing has to do.
-                        let _ = self.watch(events.as_raw_fd(), Token::OutOfMemory(index), epoll::EventFlags::PRI);
+                        let _ = self.watch(
+                            events.as_raw_fd(),
+                            Token::OutOfMemory(index),
+                            epoll::EventFlags::PRI,
+                        );
                     }
                     // We have no room for a descriptor. Whoever runs there would not be held.
                     if files.iter().take(2).any(Option::is_none) {
@@ -87,9 +112,15 @@ impl Supervisor {
                     self.runners[index].watch(files);
                 }
                 Some([message::SOCKETS, small]) => {
-                    let files: Vec<OwnedFd> = descriptors.by_ref().take(sockets::FILES).flatten().collect();
+                    let files: Vec<OwnedFd> = descriptors
+                        .by_ref()
+                        .take(sockets::FILES)
+                        .flatten()
+                        .collect();
                     match files.try_into() {
-                        Ok(files) => self.runners[index].sockets = Some(Sockets::new(files, *small != 0)),
+                        Ok(files) => {
+                            self.runners[index].sockets = Some(Sockets::new(files, *small != 0))
+                        }
                         // We have no room for a descriptor. Whoever runs there would not be held.
                         Err(_) => self.runners[index].kill_process(),
                     }
@@ -113,7 +144,11 @@ impl Supervisor {
                 Some([message::UNPREPARED, ..]) => {
                     if self.runners[index].state == State::Settling {
                         // What keeps one that takes a dead one's place may pass, and the others can serve meanwhile.
-                        if self.unsettled.get(index).is_some_and(Unsettled::may_try_again) {
+                        if self
+                            .unsettled
+                            .get(index)
+                            .is_some_and(Unsettled::may_try_again)
+                        {
                             self.runners[index].kill_process();
                             continue;
                         }
@@ -128,7 +163,13 @@ impl Supervisor {
                         }
                         State::Running(id) => {
                             self.runners[index].over(&self.epoll, State::Ending);
-                            self.finish(id, &Report { failure: report().failure, ..Report::default() });
+                            self.finish(
+                                id,
+                                &Report {
+                                    failure: report().failure,
+                                    ..Report::default()
+                                },
+                            );
                         }
                         _ => self.unprepared(index, &report()),
                     }
@@ -145,7 +186,13 @@ impl Supervisor {
             return self.runners[index].kill_process();
         };
         if !matches!(self.setup.handover, Handover::Hybrid { .. })
-            || self.watch(oom_event.as_raw_fd(), Token::OutOfMemory(index), epoll::EventFlags::IN).is_err()
+            || self
+                .watch(
+                    oom_event.as_raw_fd(),
+                    Token::OutOfMemory(index),
+                    epoll::EventFlags::IN,
+                )
+                .is_err()
         {
             return self.runners[index].kill_process();
         }
@@ -179,7 +226,14 @@ impl Supervisor {
                 }
                 // A runner whose pid1 took no launch becomes idle; else it goes on.
                 runner.unexplained = 0;
-                runner.over(&self.epoll, if launch == 0 { State::Ending } else { State::Ready });
+                runner.over(
+                    &self.epoll,
+                    if launch == 0 {
+                        State::Ending
+                    } else {
+                        State::Ready
+                    },
+                );
                 runner.leaves(&report.end);
                 self.finish(id, &report);
             }
@@ -206,7 +260,11 @@ impl Supervisor {
             report.failure = Failure::new(Step::Pid1, Errno(0));
         }
         self.runners[index].unexplained = 0;
-        let waiting = self.queue.iter().copied().find(|id| self.requests.get(id).map(|request| request.world) == world);
+        let waiting = self
+            .queue
+            .iter()
+            .copied()
+            .find(|id| self.requests.get(id).map(|request| request.world) == world);
         if let Some(id) = waiting {
             self.not_prepared(id, &report);
         }
@@ -218,7 +276,11 @@ impl Supervisor {
             return;
         }
         self.worlds.forget_template(world);
-        let waits = |id: &u64| self.requests.get(id).is_some_and(|request| request.world == world);
+        let waits = |id: &u64| {
+            self.requests
+                .get(id)
+                .is_some_and(|request| request.world == world)
+        };
         if self.queue.iter().any(waits)
             && let Err(outcome) = self.build_if_new(world)
         {
@@ -236,21 +298,37 @@ impl Supervisor {
             // has told.
             let killed = process::decode_status(status).is_err();
             match self.unsettled.get_mut(index) {
-                Some(its) if its.may_try_again() || its.times < MOST_ACCIDENTS && killed => its.times += 1,
+                Some(its) if its.may_try_again() || its.times < MOST_ACCIDENTS && killed => {
+                    its.times += 1
+                }
                 _ => return Err(format!("a runner {how} before it could take runs")),
             }
         }
         // It has been closed at the other end, and would say so for as long as it is watched.
         let _ = epoll::delete(&self.epoll, &runner.socket);
         // What no target has received goes to another runner, or to this one's successor.
-        self.move_on(index, RunError::new(Step::Runner).with_hint(ended_hint(how)));
+        self.move_on(
+            index,
+            RunError::new(Step::Runner).with_hint(ended_hint(how)),
+        );
         let runner = &mut self.runners[index];
         // pid1 dies with its runner, and the program with pid1; the figures are whole when pid1 can be waited for.
-        let patience = if matches!(runner.state, State::Running(_)) { LONGEST_DEATH_NS } else { 0 };
+        let patience = if matches!(runner.state, State::Running(_)) {
+            LONGEST_DEATH_NS
+        } else {
+            0
+        };
         let until_ns = calls::monotonic_raw_ns().saturating_add(patience);
         // A limit that is reached while it is waited for was not what ended the run.
         runner.stop_clocks();
-        let orphans = Orphans::of(Dead { index, how, until_ns }, runner.memory.shared);
+        let orphans = Orphans::of(
+            Dead {
+                index,
+                how,
+                until_ns,
+            },
+            runner.memory.shared,
+        );
         self.dying.push(orphans);
         self.look_at_the_dying()
     }
@@ -272,9 +350,15 @@ impl Supervisor {
     /// Answers for a dead runner, and starts it again. `gone`: its zygote and pid1 are dead, too.
     fn bury(&mut self, Dead { index, how, .. }: Dead, gone: bool) -> Result<(), Fatal> {
         if let State::Running(id) = self.runners[index].state {
-            let limit = self.requests.get(&id).and_then(|request| request.limits.memory);
+            let limit = self
+                .requests
+                .get(&id)
+                .and_then(|request| request.limits.memory);
             let report = self.report_for_the_dead(index, limit);
-            let ended = self.requests.get(&id).is_some_and(|request| request.ended.is_some());
+            let ended = self
+                .requests
+                .get(&id)
+                .is_some_and(|request| request.ended.is_some());
             if ended || report.end.oom_kills > 0 {
                 self.finish(id, &report);
             } else {
@@ -289,10 +373,20 @@ impl Supervisor {
         let memory = gone.then(|| runner.memory.clone());
         let times = self.unsettled.get(index).map_or(0, |its| its.times);
         if times == 0 {
-            return self.start_again(Gone { index, memory, tries: 0, at_ns: 0 });
+            return self.start_again(Gone {
+                index,
+                memory,
+                tries: 0,
+                at_ns: 0,
+            });
         }
         let at_ns = calls::monotonic_raw_ns().saturating_add(SHORTEST_WAIT_NS << times.min(10));
-        self.gone.push(Gone { index, memory, tries: 0, at_ns });
+        self.gone.push(Gone {
+            index,
+            memory,
+            tries: 0,
+            at_ns,
+        });
         Ok(())
     }
 
@@ -308,7 +402,11 @@ impl Supervisor {
             Err(_) if gone.tries < MOST_STARTS => {
                 let wait_ns = SHORTEST_WAIT_NS << gone.tries.min(10);
                 let at_ns = calls::monotonic_raw_ns().saturating_add(wait_ns);
-                self.gone.push(Gone { tries: gone.tries + 1, at_ns, ..gone });
+                self.gone.push(Gone {
+                    tries: gone.tries + 1,
+                    at_ns,
+                    ..gone
+                });
                 Ok(())
             }
             done => done,
@@ -347,7 +445,12 @@ impl Supervisor {
         match (&self.setup.handover, start.exec_ns) {
             (Handover::Hybrid { .. }, 1..) => {
                 if let Some(backend) = backend::Backend::for_runner(&self.setup.handover, index) {
-                    backend.measure(runner.shared, &start, Ok(process::Waited::default()), &mut end);
+                    backend.measure(
+                        runner.shared,
+                        &start,
+                        Ok(process::Waited::default()),
+                        &mut end,
+                    );
                 }
             }
             (Handover::Cgroup2 { .. }, 1..) => {
@@ -365,8 +468,16 @@ impl Supervisor {
             }
         }
         // All else there is the dead runner's own word, which did not come to an end.
-        let failure = if failure.step == Step::Counters as u32 { failure } else { Failure::default() };
-        Report { start, end, failure }
+        let failure = if failure.step == Step::Counters as u32 {
+            failure
+        } else {
+            Failure::default()
+        };
+        Report {
+            start,
+            end,
+            failure,
+        }
     }
 }
 
@@ -418,7 +529,12 @@ pub(super) struct Orphans {
 impl Orphans {
     /// A child of our own that has been killed.
     pub(super) fn one(child: i32) -> Orphans {
-        Orphans { first: child, shared: None, pid1: 0, runner: None }
+        Orphans {
+            first: child,
+            shared: None,
+            pid1: 0,
+            runner: None,
+        }
     }
 
     /// What a dead runner has left. It dies of its runner's death; ended here it dies sooner.
@@ -428,18 +544,28 @@ impl Orphans {
             // Ours by now, and not waited for, so the number is still its own.
             let _ = calls::kill(zygote, libc::SIGKILL);
         }
-        Orphans { first: zygote, shared: Some(shared), pid1: 0, runner: Some(runner) }
+        Orphans {
+            first: zygote,
+            shared: Some(shared),
+            pid1: 0,
+            runner: Some(runner),
+        }
     }
 
     /// How soon to look for them again.
     pub(super) fn wait_ns(&self) -> u64 {
-        if self.runner.is_some() { SHORTEST_WAIT_NS } else { LONGEST_TICK_NS }
+        if self.runner.is_some() {
+            SHORTEST_WAIT_NS
+        } else {
+            LONGEST_TICK_NS
+        }
     }
 
     /// Waits for them without waiting long; whether they are gone.
     fn are_gone(&mut self) -> bool {
         let alive = |pid: i32| {
-            pid != 0 && matches!(process::wait(pid, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0)
+            pid != 0
+                && matches!(process::wait(pid, libc::__WALL | libc::WNOHANG), Ok(none) if none.pid == 0)
         };
         if alive(self.first) {
             return false;

@@ -47,7 +47,9 @@ impl Supervisor {
     /// the runner.
     fn unlaunch(&mut self, index: usize) -> Option<(u64, Vec<OwnedFd>)> {
         let runner = &mut self.runners[index];
-        let State::Running(id) = runner.state else { return None };
+        let State::Running(id) = runner.state else {
+            return None;
+        };
         let descriptors = runner.take_back()?;
         runner.stop_clocks();
         Some((id, descriptors))
@@ -56,7 +58,9 @@ impl Supervisor {
     /// Takes back the launch that this runner has not received, and gives its run to another. False: a target has
     /// received it. The caller says what becomes of the runner.
     pub(super) fn move_on(&mut self, index: usize, why: RunError) -> bool {
-        let Some((id, descriptors)) = self.unlaunch(index) else { return false };
+        let Some((id, descriptors)) = self.unlaunch(index) else {
+            return false;
+        };
         // Not a run's any more, which those that look for it by its id must not find.
         self.runners[index].state = State::Ending;
         self.return_descriptors(id, descriptors);
@@ -67,7 +71,9 @@ impl Supervisor {
     /// The same, where the runner has said why it could not prepare a target. What is the request's own fault, or its
     /// world's, would be so in every runner: the run is told at once.
     pub(super) fn move_on_after(&mut self, index: usize, report: &Report) -> bool {
-        let Some((id, descriptors)) = self.unlaunch(index) else { return false };
+        let Some((id, descriptors)) = self.unlaunch(index) else {
+            return false;
+        };
         self.runners[index].state = State::Ending;
         self.return_descriptors(id, descriptors);
         self.not_prepared(id, report);
@@ -76,7 +82,9 @@ impl Supervisor {
 
     /// A runner could not prepare what this run waits for.
     pub(super) fn not_prepared(&mut self, id: u64, report: &Report) {
-        let Some(world) = self.requests.get(&id).map(|request| request.world) else { return };
+        let Some(world) = self.requests.get(&id).map(|request| request.world) else {
+            return;
+        };
         let step = Step::from_number(report.failure.step);
         let error = match report.failure.step {
             0 => RunError::new(Step::Pid1).with_hint(Hint::EndedUnready),
@@ -113,11 +121,15 @@ impl Supervisor {
     /// Puts a run that could not begin at the front of the queue; or ends it with an error, if that has happened too often.
     /// A partner that has not begun either waits with it.
     pub(super) fn set_back(&mut self, id: u64, why: RunError) {
-        let Some(request) = self.requests.get_mut(&id) else { return };
+        let Some(request) = self.requests.get_mut(&id) else {
+            return;
+        };
         request.setbacks.count += 1;
-        request.setbacks.try_at_ns = calls::monotonic_raw_ns().saturating_add(request.setbacks.pause_ns());
+        request.setbacks.try_at_ns =
+            calls::monotonic_raw_ns().saturating_add(request.setbacks.pause_ns());
         // The kernel leaves out descriptors for which we have no room.
-        let complete = request.descriptors.len() == request.launch.descriptors.count_ones() as usize;
+        let complete =
+            request.descriptors.len() == request.launch.descriptors.count_ones() as usize;
         let goes_on = complete && request.setbacks.count <= MOST_SETBACKS;
         let count = request.setbacks.count;
         let partner = request.partner;
@@ -125,7 +137,10 @@ impl Supervisor {
         self.dequeue(id);
         self.queue.push_front(id);
         self.has_setbacks = true;
-        self.try_again_ns = Some(self.try_again_ns.map_or(try_at_ns, |at_ns| at_ns.min(try_at_ns)));
+        self.try_again_ns = Some(
+            self.try_again_ns
+                .map_or(try_at_ns, |at_ns| at_ns.min(try_at_ns)),
+        );
         if let Some(partner) = partner {
             self.rejoin(id, partner);
         }
@@ -144,7 +159,10 @@ impl Supervisor {
         if self.queue.contains(&partner) {
             return;
         }
-        let its_runner = self.runners.iter().position(|runner| runner.state == State::Running(partner));
+        let its_runner = self
+            .runners
+            .iter()
+            .position(|runner| runner.state == State::Running(partner));
         if let Some(index) = its_runner
             && let Some((_, descriptors)) = self.unlaunch(index)
         {
@@ -160,7 +178,9 @@ impl Supervisor {
 
     /// A run that is to end and that no target has received: it leaves its runner as it was. False: it has begun.
     pub(super) fn end_unbegun(&mut self, index: usize, outcome: Outcome) -> bool {
-        let Some((id, descriptors)) = self.unlaunch(index) else { return false };
+        let Some((id, descriptors)) = self.unlaunch(index) else {
+            return false;
+        };
         drop(descriptors);
         self.runners[index].state = State::Ready;
         let partner = self.forget(id).and_then(|request| request.partner);
@@ -201,7 +221,11 @@ impl Supervisor {
             .map(|request| (request.world, request.setbacks.try_at_ns))
             .collect();
         self.has_setbacks = !set_back.is_empty();
-        self.try_again_ns = set_back.iter().map(|(_, at_ns)| *at_ns).filter(|&at_ns| at_ns > now).min();
+        self.try_again_ns = set_back
+            .iter()
+            .map(|(_, at_ns)| *at_ns)
+            .filter(|&at_ns| at_ns > now)
+            .min();
         for (world, _) in set_back.into_iter().filter(|(_, at_ns)| *at_ns <= now) {
             // It says itself when to try again if that fails.
             if let Err(outcome) = self.build_if_new(world) {

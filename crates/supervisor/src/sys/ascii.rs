@@ -9,7 +9,10 @@ pub struct Decimal {
 impl Decimal {
     /// The decimal digits of `value`.
     pub fn new(mut value: u64) -> Decimal {
-        let mut decimal = Decimal { bytes: [0; 24], start: 24 };
+        let mut decimal = Decimal {
+            bytes: [0; 24],
+            start: 24,
+        };
         loop {
             decimal.start -= 1;
             if let Some(byte) = decimal.bytes.get_mut(decimal.start) {
@@ -37,7 +40,10 @@ pub struct Line<const N: usize> {
 impl<const N: usize> Line<N> {
     /// An empty line.
     pub fn new() -> Self {
-        Line { bytes: [0; N], length: 0 }
+        Line {
+            bytes: [0; N],
+            length: 0,
+        }
     }
 
     /// Adds text.
@@ -70,7 +76,9 @@ pub fn leading_number(bytes: &[u8]) -> u64 {
         if !byte.is_ascii_digit() {
             break;
         }
-        value = value.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
+        value = value
+            .saturating_mul(10)
+            .saturating_add(u64::from(byte - b'0'));
     }
     value
 }

@@ -75,8 +75,13 @@ pub fn exit(code: i32) -> ! {
 /// Our own nice value (getpriority(2), whose system call answers 20 - nice).
 pub fn nice() -> i32 {
     // SAFETY: numbers only.
-    unsafe { syscall(libc::SYS_getpriority, [libc::PRIO_PROCESS as usize, 0, 0, 0, 0]) }
-        .map_or(0, |answer| 20 - answer as i32)
+    unsafe {
+        syscall(
+            libc::SYS_getpriority,
+            [libc::PRIO_PROCESS as usize, 0, 0, 0, 0],
+        )
+    }
+    .map_or(0, |answer| 20 - answer as i32)
 }
 
 /// openat(2), always with `O_CLOEXEC`.
@@ -85,7 +90,13 @@ pub fn openat(dir: i32, path: &CStr, flags: i32, mode: u32) -> Result<i32> {
     unsafe {
         syscall(
             libc::SYS_openat,
-            [dir as isize as usize, path.as_ptr() as usize, (flags | libc::O_CLOEXEC) as usize, mode as usize, 0],
+            [
+                dir as isize as usize,
+                path.as_ptr() as usize,
+                (flags | libc::O_CLOEXEC) as usize,
+                mode as usize,
+                0,
+            ],
         )
     }
     .map(|fd| fd as i32)
@@ -95,7 +106,12 @@ pub fn openat(dir: i32, path: &CStr, flags: i32, mode: u32) -> Result<i32> {
 /// (fcntl(2), `F_DUPFD_CLOEXEC`); its number.
 pub fn move_down(fd: i32) -> Result<i32> {
     // SAFETY: numbers only.
-    let lowest = unsafe { syscall(libc::SYS_fcntl, [fd as usize, libc::F_DUPFD_CLOEXEC as usize, 3, 0, 0]) }? as i32;
+    let lowest = unsafe {
+        syscall(
+            libc::SYS_fcntl,
+            [fd as usize, libc::F_DUPFD_CLOEXEC as usize, 3, 0, 0],
+        )
+    }? as i32;
     let _ = close(lowest.max(fd));
     Ok(lowest.min(fd))
 }
@@ -103,8 +119,17 @@ pub fn move_down(fd: i32) -> Result<i32> {
 /// write(2) of all of `bytes` in one call, as control files want it.
 pub fn write(fd: i32, bytes: &[u8]) -> Result<()> {
     // SAFETY: pointer and length are those of a slice.
-    let written = unsafe { syscall(libc::SYS_write, [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0]) }?;
-    if written == bytes.len() { Ok(()) } else { Err(Errno(libc::EIO)) }
+    let written = unsafe {
+        syscall(
+            libc::SYS_write,
+            [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0],
+        )
+    }?;
+    if written == bytes.len() {
+        Ok(())
+    } else {
+        Err(Errno(libc::EIO))
+    }
 }
 
 /// Opens, writes, closes.
@@ -118,29 +143,71 @@ pub fn write_file(dir: i32, path: &CStr, bytes: &[u8]) -> Result<()> {
 /// pread(2) from the file's beginning; the part of `buffer` that was filled.
 pub fn read_at_start(fd: i32, buffer: &mut [u8]) -> Result<&[u8]> {
     // SAFETY: pointer and length are those of a mutable slice.
-    let read = unsafe { syscall(libc::SYS_pread64, [fd as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0]) }?;
+    let read = unsafe {
+        syscall(
+            libc::SYS_pread64,
+            [
+                fd as usize,
+                buffer.as_mut_ptr() as usize,
+                buffer.len(),
+                0,
+                0,
+            ],
+        )
+    }?;
     Ok(buffer.get(..read).unwrap_or(&[]))
 }
 
 /// mkdirat(2)
 pub fn mkdirat(dir: i32, path: &CStr, mode: u32) -> Result<()> {
     // SAFETY: `path` is NUL-terminated.
-    unsafe { syscall(libc::SYS_mkdirat, [dir as isize as usize, path.as_ptr() as usize, mode as usize, 0, 0]) }
-        .map(drop)
+    unsafe {
+        syscall(
+            libc::SYS_mkdirat,
+            [
+                dir as isize as usize,
+                path.as_ptr() as usize,
+                mode as usize,
+                0,
+                0,
+            ],
+        )
+    }
+    .map(drop)
 }
 
 /// unlinkat(2)
 pub fn unlinkat(dir: i32, path: &CStr, flags: i32) -> Result<()> {
     // SAFETY: `path` is NUL-terminated.
-    unsafe { syscall(libc::SYS_unlinkat, [dir as isize as usize, path.as_ptr() as usize, flags as usize, 0, 0]) }
-        .map(drop)
+    unsafe {
+        syscall(
+            libc::SYS_unlinkat,
+            [
+                dir as isize as usize,
+                path.as_ptr() as usize,
+                flags as usize,
+                0,
+                0,
+            ],
+        )
+    }
+    .map(drop)
 }
 
 /// symlinkat(2)
 pub fn symlinkat(target: &CStr, dir: i32, path: &CStr) -> Result<()> {
     // SAFETY: both strings are NUL-terminated.
     unsafe {
-        syscall(libc::SYS_symlinkat, [target.as_ptr() as usize, dir as isize as usize, path.as_ptr() as usize, 0, 0])
+        syscall(
+            libc::SYS_symlinkat,
+            [
+                target.as_ptr() as usize,
+                dir as isize as usize,
+                path.as_ptr() as usize,
+                0,
+                0,
+            ],
+        )
     }
     .map(drop)
 }
@@ -148,8 +215,19 @@ pub fn symlinkat(target: &CStr, dir: i32, path: &CStr) -> Result<()> {
 /// fchmodat(2)
 pub fn chmodat(dir: i32, path: &CStr, mode: u32) -> Result<()> {
     // SAFETY: `path` is NUL-terminated.
-    unsafe { syscall(libc::SYS_fchmodat, [dir as isize as usize, path.as_ptr() as usize, mode as usize, 0, 0]) }
-        .map(drop)
+    unsafe {
+        syscall(
+            libc::SYS_fchmodat,
+            [
+                dir as isize as usize,
+                path.as_ptr() as usize,
+                mode as usize,
+                0,
+                0,
+            ],
+        )
+    }
+    .map(drop)
 }
 
 /// chdir(2)
@@ -162,7 +240,16 @@ pub fn chdir(path: &CStr) -> Result<()> {
 pub fn exists(path: *const u8) -> bool {
     // SAFETY: the kernel answers EFAULT to an address that cannot be read.
     unsafe {
-        syscall(libc::SYS_faccessat, [libc::AT_FDCWD as isize as usize, path as usize, libc::F_OK as usize, 0, 0])
+        syscall(
+            libc::SYS_faccessat,
+            [
+                libc::AT_FDCWD as isize as usize,
+                path as usize,
+                libc::F_OK as usize,
+                0,
+                0,
+            ],
+        )
     }
     .is_ok()
 }
@@ -172,12 +259,23 @@ pub fn identity(fd: i32) -> Result<(u64, u64)> {
     // SAFETY: all zeroes is a stat.
     let mut stat: libc::stat = unsafe { core::mem::zeroed() };
     // SAFETY: the kernel writes one stat.
-    unsafe { syscall(libc::SYS_fstat, [fd as usize, &raw mut stat as usize, 0, 0, 0]) }?;
+    unsafe {
+        syscall(
+            libc::SYS_fstat,
+            [fd as usize, &raw mut stat as usize, 0, 0, 0],
+        )
+    }?;
     Ok((stat.st_dev, stat.st_ino))
 }
 
 /// mount(2)
-pub fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: libc::c_ulong, data: &CStr) -> Result<()> {
+pub fn mount(
+    source: &CStr,
+    target: &CStr,
+    kind: &CStr,
+    flags: libc::c_ulong,
+    data: &CStr,
+) -> Result<()> {
     // SAFETY: all strings are NUL-terminated.
     unsafe {
         syscall(
@@ -197,8 +295,19 @@ pub fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: libc::c_ulong, da
 /// open_tree(2), Linux 5.2
 pub fn open_tree(dir: i32, path: &CStr, flags: u32) -> Result<i32> {
     // SAFETY: `path` is NUL-terminated.
-    unsafe { syscall(libc::SYS_open_tree, [dir as isize as usize, path.as_ptr() as usize, flags as usize, 0, 0]) }
-        .map(|fd| fd as i32)
+    unsafe {
+        syscall(
+            libc::SYS_open_tree,
+            [
+                dir as isize as usize,
+                path.as_ptr() as usize,
+                flags as usize,
+                0,
+                0,
+            ],
+        )
+    }
+    .map(|fd| fd as i32)
 }
 
 /// move_mount(2) of the mount that descriptor `from` is, to path `to` seen from `dir`, Linux 5.2
@@ -221,7 +330,12 @@ pub fn move_mount(from: i32, dir: i32, to: &CStr, flags: u32) -> Result<()> {
 
 /// mount_setattr(2), Linux 5.12
 pub fn mount_setattr(dir: i32, path: &CStr, flags: u32, set: u64) -> Result<()> {
-    let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let attributes = libc::mount_attr {
+        attr_set: set,
+        attr_clr: 0,
+        propagation: 0,
+        userns_fd: 0,
+    };
     // SAFETY: `path` is NUL-terminated, `attributes` has the size that is passed.
     unsafe {
         syscall(
@@ -250,9 +364,17 @@ pub fn thread_cpu_ns() -> u64 {
 
 /// Nanoseconds on a clock; 0 if there is no such clock.
 pub fn clock_ns(clock: i32) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: the kernel writes one timespec.
-    let _ = unsafe { syscall(libc::SYS_clock_gettime, [clock as isize as usize, &raw mut time as usize, 0, 0, 0]) };
+    let _ = unsafe {
+        syscall(
+            libc::SYS_clock_gettime,
+            [clock as isize as usize, &raw mut time as usize, 0, 0, 0],
+        )
+    };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
@@ -264,23 +386,49 @@ pub fn set_rlimit(resource: u32, value: u64) -> Result<()> {
 
 /// Sets soft and hard limit of our own resource (setrlimit(2)).
 pub fn set_rlimits(resource: u32, soft: u64, hard: u64) -> Result<()> {
-    let limit = libc::rlimit64 { rlim_cur: soft, rlim_max: hard };
+    let limit = libc::rlimit64 {
+        rlim_cur: soft,
+        rlim_max: hard,
+    };
     // SAFETY: the kernel reads one rlimit64.
-    unsafe { syscall(libc::SYS_setrlimit, [resource as usize, &raw const limit as usize, 0, 0, 0]) }.map(drop)
+    unsafe {
+        syscall(
+            libc::SYS_setrlimit,
+            [resource as usize, &raw const limit as usize, 0, 0, 0],
+        )
+    }
+    .map(drop)
 }
 
 /// Our own soft and hard limit (getrlimit(2)).
 pub fn get_rlimit(resource: u32) -> Result<(u64, u64)> {
-    let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+    let mut limit = libc::rlimit64 {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: the kernel writes one rlimit64.
-    unsafe { syscall(libc::SYS_getrlimit, [resource as usize, &raw mut limit as usize, 0, 0, 0]) }?;
+    unsafe {
+        syscall(
+            libc::SYS_getrlimit,
+            [resource as usize, &raw mut limit as usize, 0, 0, 0],
+        )
+    }?;
     Ok((limit.rlim_cur, limit.rlim_max))
 }
 
 /// Soft and hard limit of a process of ours, also of a dead one that has not been waited for (prlimit(2)).
 pub fn get_rlimit_of(pid: i32, resource: u32) -> Result<(u64, u64)> {
-    let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
-    let args = [pid as isize as usize, resource as usize, 0, &raw mut limit as usize, 0];
+    let mut limit = libc::rlimit64 {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    let args = [
+        pid as isize as usize,
+        resource as usize,
+        0,
+        &raw mut limit as usize,
+        0,
+    ];
     // SAFETY: no new limit is read, and the kernel writes one rlimit64.
     unsafe { syscall(libc::SYS_prlimit64, args) }?;
     Ok((limit.rlim_cur, limit.rlim_max))
@@ -292,9 +440,22 @@ pub fn get_rlimit_of(pid: i32, resource: u32) -> Result<(u64, u64)> {
 pub fn set_slice(nice: i32, slice_ns: u64) -> Result<()> {
     // struct sched_attr as of its first version: size, policy, flags, nice, priority,
     // runtime, deadline, period.
-    let words: [u64; 6] = [48 | (libc::SCHED_OTHER as u64) << 32, 0, u64::from(nice as u32), slice_ns, 0, 0];
+    let words: [u64; 6] = [
+        48 | (libc::SCHED_OTHER as u64) << 32,
+        0,
+        u64::from(nice as u32),
+        slice_ns,
+        0,
+        0,
+    ];
     // SAFETY: the kernel reads the 48 bytes that the structure says it has.
-    unsafe { syscall(libc::SYS_sched_setattr, [0, words.as_ptr() as usize, 0, 0, 0]) }.map(drop)
+    unsafe {
+        syscall(
+            libc::SYS_sched_setattr,
+            [0, words.as_ptr() as usize, 0, 0, 0],
+        )
+    }
+    .map(drop)
 }
 
 /// Makes our scheduling policy the default one (sched_setscheduler(2)).
@@ -302,7 +463,16 @@ pub fn set_default_scheduling() -> Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the kernel reads one sched_param.
     unsafe {
-        syscall(libc::SYS_sched_setscheduler, [0, libc::SCHED_OTHER as usize, &raw const parameters as usize, 0, 0])
+        syscall(
+            libc::SYS_sched_setscheduler,
+            [
+                0,
+                libc::SCHED_OTHER as usize,
+                &raw const parameters as usize,
+                0,
+                0,
+            ],
+        )
     }
     .map(drop)
 }
@@ -315,8 +485,19 @@ pub fn set_affinity(mask: &[u64]) -> Result<()> {
 /// sched_setaffinity(2) for a process of our user; 0: ourselves.
 pub fn set_affinity_of(pid: i32, mask: &[u64]) -> Result<()> {
     // SAFETY: the kernel reads the slice's bytes.
-    unsafe { syscall(libc::SYS_sched_setaffinity, [pid as usize, size_of_val(mask), mask.as_ptr() as usize, 0, 0]) }
-        .map(drop)
+    unsafe {
+        syscall(
+            libc::SYS_sched_setaffinity,
+            [
+                pid as usize,
+                size_of_val(mask),
+                mask.as_ptr() as usize,
+                0,
+                0,
+            ],
+        )
+    }
+    .map(drop)
 }
 
 /// Our process id where this procfs is from, which may be a PID namespace around ours; 0: it does not say.
@@ -325,23 +506,42 @@ pub fn pid_in(procfs: i32) -> i32 {
     let name = c"self".as_ptr() as usize;
     // SAFETY: the name is NUL-terminated, and the kernel writes no more than the array's bytes.
     let length = unsafe {
-        syscall(libc::SYS_readlinkat, [procfs as isize as usize, name, target.as_mut_ptr() as usize, target.len(), 0])
+        syscall(
+            libc::SYS_readlinkat,
+            [
+                procfs as isize as usize,
+                name,
+                target.as_mut_ptr() as usize,
+                target.len(),
+                0,
+            ],
+        )
     };
-    length.ok().and_then(|length| target.get(..length)).map_or(0, leading_number) as i32
+    length
+        .ok()
+        .and_then(|length| target.get(..length))
+        .map_or(0, leading_number) as i32
 }
 
 /// The CPU that we are on (getcpu(2)), if the kernel says.
 pub fn current_cpu() -> Option<usize> {
     let mut cpu = 0u32;
     // SAFETY: the kernel writes one u32.
-    unsafe { syscall(libc::SYS_getcpu, [&raw mut cpu as usize, 0, 0, 0, 0]) }.ok().map(|_| cpu as usize)
+    unsafe { syscall(libc::SYS_getcpu, [&raw mut cpu as usize, 0, 0, 0, 0]) }
+        .ok()
+        .map(|_| cpu as usize)
 }
 
 /// sched_getaffinity(2) of ourselves; the number of words that were filled.
 pub fn get_affinity(mask: &mut [u64]) -> Result<usize> {
     // SAFETY: the kernel writes no more than the slice's bytes.
-    unsafe { syscall(libc::SYS_sched_getaffinity, [0, size_of_val(mask), mask.as_mut_ptr() as usize, 0, 0]) }
-        .map(|bytes| bytes / 8)
+    unsafe {
+        syscall(
+            libc::SYS_sched_getaffinity,
+            [0, size_of_val(mask), mask.as_mut_ptr() as usize, 0, 0],
+        )
+    }
+    .map(|bytes| bytes / 8)
 }
 
 /// Gives up all capabilities of the three sets (capset(2), version 3).
@@ -356,7 +556,13 @@ pub fn set_capabilities(mask: u64) -> Result<()> {
     let (low, high) = (mask as u32, (mask >> 32) as u32);
     let data: [u32; 6] = [low, low, 0, high, high, 0];
     // SAFETY: header and the two data elements are laid out as capset(2) says.
-    unsafe { syscall(libc::SYS_capset, [header.as_ptr() as usize, data.as_ptr() as usize, 0, 0, 0]) }.map(drop)
+    unsafe {
+        syscall(
+            libc::SYS_capset,
+            [header.as_ptr() as usize, data.as_ptr() as usize, 0, 0, 0],
+        )
+    }
+    .map(drop)
 }
 
 /// Attaches a filter to the calling thread (seccomp(2), `SECCOMP_SET_MODE_FILTER`).
@@ -369,7 +575,10 @@ pub fn attach_seccomp(program: &[u8]) -> Result<()> {
 
 /// The same, to all threads of the process (`TSYNC`; `TSYNC_ESRCH`, Linux 5.7: where one cannot take it, none does).
 pub fn attach_seccomp_to_all(program: &[u8]) -> Result<()> {
-    attach_seccomp_with(program, libc::SECCOMP_FILTER_FLAG_TSYNC | libc::SECCOMP_FILTER_FLAG_TSYNC_ESRCH)
+    attach_seccomp_with(
+        program,
+        libc::SECCOMP_FILTER_FLAG_TSYNC | libc::SECCOMP_FILTER_FLAG_TSYNC_ESRCH,
+    )
 }
 
 fn attach_seccomp_with(program: &[u8], flags: libc::c_ulong) -> Result<()> {
@@ -397,11 +606,26 @@ fn attach_seccomp_with(program: &[u8], flags: libc::c_ulong) -> Result<()> {
 /// execveat(2). Only returns on failure.
 ///
 /// `arguments` and `environment` are addresses of NULL-terminated pointer arrays.
-pub fn execveat(dir: i32, path: *const u8, arguments: usize, environment: usize, flags: i32) -> Errno {
+pub fn execveat(
+    dir: i32,
+    path: *const u8,
+    arguments: usize,
+    environment: usize,
+    flags: i32,
+) -> Errno {
     // SAFETY: the kernel answers EFAULT to what it cannot read; on success this program
     // is gone.
     match unsafe {
-        syscall(libc::SYS_execveat, [dir as isize as usize, path as usize, arguments, environment, flags as usize])
+        syscall(
+            libc::SYS_execveat,
+            [
+                dir as isize as usize,
+                path as usize,
+                arguments,
+                environment,
+                flags as usize,
+            ],
+        )
     } {
         Err(errno) => errno,
         Ok(_) => Errno(libc::EIO),
@@ -410,10 +634,22 @@ pub fn execveat(dir: i32, path: *const u8, arguments: usize, environment: usize,
 
 /// Whether a descriptor can be read or has hung up, without waiting (poll(2)).
 pub fn is_readable(fd: i32) -> bool {
-    let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut poll = libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let zero = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: one pollfd and one timespec.
-    let ready = unsafe { syscall(libc::SYS_ppoll, [&raw mut poll as usize, 1, &raw const zero as usize, 0, 0]) };
+    let ready = unsafe {
+        syscall(
+            libc::SYS_ppoll,
+            [&raw mut poll as usize, 1, &raw const zero as usize, 0, 0],
+        )
+    };
     !matches!(ready, Ok(0))
 }
 
@@ -438,7 +674,10 @@ const CONTROL: usize = size_of::<libc::cmsghdr>() + MAX_RECEIVED * size_of::<i32
 /// recvmsg(2) of one message with its descriptors (unix(7), `SCM_RIGHTS`), without allocation.
 pub fn receive(socket: i32, buffer: &mut [u8], flags: i32) -> Result<Received> {
     let mut control = Control([0; CONTROL]);
-    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let mut part = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
     // SAFETY: msghdr is plain numbers and pointers.
     let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
     message.msg_iov = &raw mut part;
@@ -450,7 +689,13 @@ pub fn receive(socket: i32, buffer: &mut [u8], flags: i32) -> Result<Received> {
         match unsafe {
             syscall(
                 libc::SYS_recvmsg,
-                [socket as usize, &raw mut message as usize, (flags | libc::MSG_CMSG_CLOEXEC) as usize, 0, 0],
+                [
+                    socket as usize,
+                    &raw mut message as usize,
+                    (flags | libc::MSG_CMSG_CLOEXEC) as usize,
+                    0,
+                    0,
+                ],
             )
         } {
             Err(Errno(libc::EINTR)) => {}
@@ -458,7 +703,10 @@ pub fn receive(socket: i32, buffer: &mut [u8], flags: i32) -> Result<Received> {
             Ok(length) => break length,
         }
     };
-    let mut received = Received { length, descriptors: [-1; MAX_RECEIVED] };
+    let mut received = Received {
+        length,
+        descriptors: [-1; MAX_RECEIVED],
+    };
     // One control message at most: cmsghdr (length, level, type), then the descriptors.
     let header = size_of::<libc::cmsghdr>();
     if (message.msg_controllen as usize) >= header {
@@ -484,14 +732,26 @@ pub fn receive(socket: i32, buffer: &mut [u8], flags: i32) -> Result<Received> {
 
 /// sendmsg(2) of one message, without `SIGPIPE`.
 pub fn send(socket: i32, bytes: &[u8]) -> Result<()> {
-    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let mut part = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
     // SAFETY: msghdr is plain numbers and pointers.
     let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
     message.msg_iov = &raw mut part;
     message.msg_iovlen = 1;
     // SAFETY: the message names a readable buffer and nothing else.
     unsafe {
-        syscall(libc::SYS_sendmsg, [socket as usize, &raw const message as usize, libc::MSG_NOSIGNAL as usize, 0, 0])
+        syscall(
+            libc::SYS_sendmsg,
+            [
+                socket as usize,
+                &raw const message as usize,
+                libc::MSG_NOSIGNAL as usize,
+                0,
+                0,
+            ],
+        )
     }
     .map(drop)
 }
@@ -505,14 +765,24 @@ pub fn send_descriptors(socket: i32, bytes: &[u8], descriptors: &[i32]) -> Resul
     let mut control = Control([0; CONTROL]);
     let header = size_of::<libc::cmsghdr>();
     let length = header + size_of_val(descriptors);
-    let words = [(0, length as i32), (8, libc::SOL_SOCKET), (12, libc::SCM_RIGHTS)];
-    let rights = descriptors.iter().enumerate().map(|(index, &fd)| (header + 4 * index, fd));
+    let words = [
+        (0, length as i32),
+        (8, libc::SOL_SOCKET),
+        (12, libc::SCM_RIGHTS),
+    ];
+    let rights = descriptors
+        .iter()
+        .enumerate()
+        .map(|(index, &fd)| (header + 4 * index, fd));
     for (at, word) in words.into_iter().chain(rights) {
         for (to, from) in control.0.iter_mut().skip(at).zip(word.to_ne_bytes()) {
             *to = from;
         }
     }
-    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let mut part = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
     // SAFETY: msghdr is plain numbers and pointers.
     let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
     message.msg_iov = &raw mut part;
@@ -523,13 +793,27 @@ pub fn send_descriptors(socket: i32, bytes: &[u8], descriptors: &[i32]) -> Resul
     }
     let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
     // SAFETY: the message names a readable buffer and a control message of the length it says.
-    unsafe { syscall(libc::SYS_sendmsg, [socket as usize, &raw const message as usize, flags as usize, 0, 0]) }
-        .map(drop)
+    unsafe {
+        syscall(
+            libc::SYS_sendmsg,
+            [
+                socket as usize,
+                &raw const message as usize,
+                flags as usize,
+                0,
+                0,
+            ],
+        )
+    }
+    .map(drop)
 }
 
 /// Sleeps (nanosleep(2)), perhaps less.
 pub fn sleep_ns(nanoseconds: u32) {
-    let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds.into() };
+    let time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: nanoseconds.into(),
+    };
     // SAFETY: the kernel reads one timespec.
     let _ = unsafe { syscall(libc::SYS_nanosleep, [&raw const time as usize, 0, 0, 0, 0]) };
 }
@@ -537,7 +821,9 @@ pub fn sleep_ns(nanoseconds: u32) {
 /// Sets every signal's disposition to the default (sigaction(2)).
 pub fn reset_signal_dispositions() -> Result<()> {
     // Nobody can change these two.
-    (1..=64).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal)).try_for_each(reset_signal_disposition)
+    (1..=64)
+        .filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal))
+        .try_for_each(reset_signal_disposition)
 }
 
 /// Sets a signal's disposition to the default (sigaction(2)).
@@ -545,15 +831,31 @@ pub fn reset_signal_disposition(signal: i32) -> Result<()> {
     // An all-zero kernel sigaction is SIG_DFL without flags; its mask is 8 bytes.
     let action = [0u64; 4];
     // SAFETY: the kernel reads one sigaction of its own layout (at most 32 bytes).
-    unsafe { syscall(libc::SYS_rt_sigaction, [signal as usize, action.as_ptr() as usize, 0, 8, 0]) }.map(drop)
+    unsafe {
+        syscall(
+            libc::SYS_rt_sigaction,
+            [signal as usize, action.as_ptr() as usize, 0, 8, 0],
+        )
+    }
+    .map(drop)
 }
 
 /// Empties the signal mask (sigprocmask(2)).
 pub fn unblock_signals() {
     let mask = 0u64;
     // SAFETY: the kernel reads 8 bytes.
-    let _ =
-        unsafe { syscall(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, &raw const mask as usize, 0, 8, 0]) };
+    let _ = unsafe {
+        syscall(
+            libc::SYS_rt_sigprocmask,
+            [
+                libc::SIG_SETMASK as usize,
+                &raw const mask as usize,
+                0,
+                8,
+                0,
+            ],
+        )
+    };
 }
 
 /// sethostname(2) and setdomainname(2) to nothing.
@@ -569,8 +871,19 @@ pub fn clear_host_name() -> Result<()> {
 /// A socket that no program executed inherits (socket(2)).
 pub fn socket(family: i32, kind: i32) -> Result<i32> {
     // SAFETY: numbers only.
-    unsafe { syscall(libc::SYS_socket, [family as usize, (kind | libc::SOCK_CLOEXEC) as usize, 0, 0, 0]) }
-        .map(|fd| fd as i32)
+    unsafe {
+        syscall(
+            libc::SYS_socket,
+            [
+                family as usize,
+                (kind | libc::SOCK_CLOEXEC) as usize,
+                0,
+                0,
+                0,
+            ],
+        )
+    }
+    .map(|fd| fd as i32)
 }
 
 /// Brings the loopback interface of our network namespace up (netdevice(7), `SIOCSIFFLAGS`).
@@ -583,7 +896,16 @@ pub fn loopback_up() -> Result<()> {
             *to = *from as libc::c_char;
         }
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
-        let answer = syscall(libc::SYS_ioctl, [socket, libc::SIOCSIFFLAGS as usize, &raw const request as usize, 0, 0]);
+        let answer = syscall(
+            libc::SYS_ioctl,
+            [
+                socket,
+                libc::SIOCSIFFLAGS as usize,
+                &raw const request as usize,
+                0,
+                0,
+            ],
+        );
         let _ = close(socket as i32);
         answer.map(drop)
     }

@@ -32,8 +32,13 @@ fn file_rights(version: u32) -> u64 {
 fn version() -> u32 {
     const CREATE_RULESET_VERSION: usize = 1;
     // SAFETY: no attributes are read for this flag.
-    unsafe { raw::syscall(libc::SYS_landlock_create_ruleset, [0, 0, CREATE_RULESET_VERSION, 0, 0]) }
-        .map_or(0, |version| version as u32)
+    unsafe {
+        raw::syscall(
+            libc::SYS_landlock_create_ruleset,
+            [0, 0, CREATE_RULESET_VERSION, 0, 0],
+        )
+    }
+    .map_or(0, |version| version as u32)
 }
 
 /// struct landlock_ruleset_attr
@@ -67,7 +72,11 @@ pub fn restrict(allowed: &[(BorrowedFd<'_>, u64)]) -> Result<u32> {
         return Ok(0);
     }
     let files = file_rights(version);
-    let ruleset = Ruleset { files, network: 0b11, scoped: 0b01 };
+    let ruleset = Ruleset {
+        files,
+        network: 0b11,
+        scoped: 0b01,
+    };
     // What an older kernel does not know must not be passed, or must be 0.
     let size = match version {
         1..=3 => 8,
@@ -75,15 +84,25 @@ pub fn restrict(allowed: &[(BorrowedFd<'_>, u64)]) -> Result<u32> {
         _ => size_of::<Ruleset>(),
     };
     // SAFETY: `ruleset` is whole, and not shorter than `size`.
-    let rules =
-        unsafe { raw::syscall(libc::SYS_landlock_create_ruleset, [&raw const ruleset as usize, size, 0, 0, 0]) }?;
+    let rules = unsafe {
+        raw::syscall(
+            libc::SYS_landlock_create_ruleset,
+            [&raw const ruleset as usize, size, 0, 0, 0],
+        )
+    }?;
     let restricted = (|| {
         for (directory, rights) in allowed {
             const RULE_PATH_BENEATH: usize = 1;
-            let rule = Beneath { allowed: rights & files, parent: directory.as_raw_fd() };
+            let rule = Beneath {
+                allowed: rights & files,
+                parent: directory.as_raw_fd(),
+            };
             // SAFETY: `rule` is whole and lives during the call.
             unsafe {
-                raw::syscall(libc::SYS_landlock_add_rule, [rules, RULE_PATH_BENEATH, &raw const rule as usize, 0, 0])
+                raw::syscall(
+                    libc::SYS_landlock_add_rule,
+                    [rules, RULE_PATH_BENEATH, &raw const rule as usize, 0, 0],
+                )
             }?;
         }
         // SAFETY: numbers only.

@@ -60,7 +60,9 @@ unsafe impl<const N: usize> Sync for Area<N> {}
 impl<const N: usize> Area<N> {
     /// Writes `bytes` at `offset`; false if they do not fit.
     pub fn write(&self, offset: usize, bytes: &[u8]) -> bool {
-        let Some(end) = offset.checked_add(bytes.len()) else { return false };
+        let Some(end) = offset.checked_add(bytes.len()) else {
+            return false;
+        };
         if end > N {
             return false;
         }
@@ -147,7 +149,10 @@ impl Stack {
             if address == libc::MAP_FAILED || libc::mprotect(address, GUARD, libc::PROT_NONE) != 0 {
                 return Err(io::Error::last_os_error());
             }
-            Ok(Stack { base: address as usize + GUARD, length })
+            Ok(Stack {
+                base: address as usize + GUARD,
+                length,
+            })
         }
     }
 
@@ -191,7 +196,10 @@ impl Pointers {
         // The first page is touched now, so that it is never charged to a run.
         // SAFETY: inside the mapping.
         unsafe { address.cast::<usize>().write_volatile(0) };
-        Ok(Pointers { base: address.cast(), capacity })
+        Ok(Pointers {
+            base: address.cast(),
+            capacity,
+        })
     }
 
     /// Sets pointer `index`; false if there is no room.

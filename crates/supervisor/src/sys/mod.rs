@@ -32,7 +32,10 @@ impl Errno {
     /// What was refused may be possible a moment later: somebody else has the memory, or the room in a queue
     /// (sendmsg(2), unix(7)).
     pub fn passes(self) -> bool {
-        matches!(self.0, libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS | libc::ETOOMANYREFS)
+        matches!(
+            self.0,
+            libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS | libc::ETOOMANYREFS
+        )
     }
 }
 

@@ -56,7 +56,10 @@ pub fn spawn_and_go_on<T: Sync>(
     argument: &T,
     go_on: impl FnOnce(Result<i32>) -> Infallible,
 ) -> ! {
-    let how = Clone { flags: libc::CLONE_VM as u64, ..Clone::default() };
+    let how = Clone {
+        flags: libc::CLONE_VM as u64,
+        ..Clone::default()
+    };
     // SAFETY: we do not return, so stack and argument stay borrowed for as long as we live;
     // if we are killed, so is the child, before whoever lent them to us goes on (we are
     // the first process of its PID namespace, and are waited for).
@@ -76,8 +79,16 @@ unsafe fn spawn<T: Sync>(
 ) -> Result<i32> {
     let args = libc::clone_args {
         flags: how.flags
-            | if how.into_cgroup.is_some() { CLONE_INTO_CGROUP } else { 0 }
-            | if pid.is_some() { libc::CLONE_PARENT_SETTID as u64 } else { 0 },
+            | if how.into_cgroup.is_some() {
+                CLONE_INTO_CGROUP
+            } else {
+                0
+            }
+            | if pid.is_some() {
+                libc::CLONE_PARENT_SETTID as u64
+            } else {
+                0
+            },
         pidfd: 0,
         child_tid: 0,
         parent_tid: pid.map_or(0, |pid| pid.as_ptr() as u64),
@@ -93,14 +104,25 @@ unsafe fn spawn<T: Sync>(
     unsafe extern "C" fn entry<T>(main: usize, argument: usize) -> ! {
         // SAFETY: these are the two values that `spawn` passed: a function pointer and a
         // reference of exactly these types, which its caller keeps alive.
-        let (main, argument) = unsafe { (core::mem::transmute::<usize, fn(&T) -> !>(main), &*(argument as *const T)) };
+        let (main, argument) = unsafe {
+            (
+                core::mem::transmute::<usize, fn(&T) -> !>(main),
+                &*(argument as *const T),
+            )
+        };
         main(argument)
     }
 
     // SAFETY: `args` is whole and names a mapped stack that the caller keeps for this
     // child; `entry` does not return, and the argument is Sync.
     let pid = unsafe {
-        raw::clone3_call(&args, size_of::<libc::clone_args>(), entry::<T>, main as usize, argument as *const T as usize)
+        raw::clone3_call(
+            &args,
+            size_of::<libc::clone_args>(),
+            entry::<T>,
+            main as usize,
+            argument as *const T as usize,
+        )
     }?;
     Ok(pid as i32)
 }
@@ -133,7 +155,12 @@ pub fn fork_into(cgroup: i32) -> Result<Option<i32>> {
     };
     // SAFETY: like fork(2): the child goes on with a copy of our memory, this stack included. One
     // thread, so the child may do all that we could.
-    match unsafe { raw::syscall(libc::SYS_clone3, [&raw const args as usize, size_of_val(&args), 0, 0, 0]) }? {
+    match unsafe {
+        raw::syscall(
+            libc::SYS_clone3,
+            [&raw const args as usize, size_of_val(&args), 0, 0, 0],
+        )
+    }? {
         0 => Ok(None),
         pid => Ok(Some(pid as i32)),
     }
@@ -187,13 +214,25 @@ pub fn wait(pid: i32, options: i32) -> Result<Waited> {
         let answer = unsafe {
             raw::syscall(
                 libc::SYS_wait4,
-                [pid as isize as usize, &raw mut status as usize, options as usize, &raw mut usage as usize, 0],
+                [
+                    pid as isize as usize,
+                    &raw mut status as usize,
+                    options as usize,
+                    &raw mut usage as usize,
+                    0,
+                ],
             )
         };
         match answer {
             Err(Errno(libc::EINTR)) => {}
             Err(errno) => return Err(errno),
-            Ok(pid) => return Ok(Waited { pid: pid as i32, status, ..from_usage(&usage) }),
+            Ok(pid) => {
+                return Ok(Waited {
+                    pid: pid as i32,
+                    status,
+                    ..from_usage(&usage)
+                });
+            }
         }
     }
 }
@@ -203,7 +242,16 @@ pub fn children_usage() -> Result<Waited> {
     // SAFETY: rusage is plain numbers, and the kernel writes one.
     unsafe {
         let mut usage: libc::rusage = core::mem::zeroed();
-        raw::syscall(libc::SYS_getrusage, [libc::RUSAGE_CHILDREN as isize as usize, &raw mut usage as usize, 0, 0, 0])?;
+        raw::syscall(
+            libc::SYS_getrusage,
+            [
+                libc::RUSAGE_CHILDREN as isize as usize,
+                &raw mut usage as usize,
+                0,
+                0,
+                0,
+            ],
+        )?;
         Ok(from_usage(&usage))
     }
 }
@@ -229,7 +277,11 @@ pub fn end_of(status: i32) -> ProcessEnd {
 
 /// What a wait status says: `Ok(exit code)` or `Err(signal)`.
 pub fn decode_status(status: i32) -> core::result::Result<i32, i32> {
-    if libc::WIFEXITED(status) { Ok(libc::WEXITSTATUS(status)) } else { Err(libc::WTERMSIG(status)) }
+    if libc::WIFEXITED(status) {
+        Ok(libc::WEXITSTATUS(status))
+    } else {
+        Err(libc::WTERMSIG(status))
+    }
 }
 
 /// Gives up all groups and becomes this user and group, real, effective and saved
@@ -238,8 +290,14 @@ pub fn become_user(uid: u32, gid: u32) -> Result<()> {
     // SAFETY: numbers, and no groups are read for a count of 0.
     unsafe {
         raw::syscall(libc::SYS_setgroups, [0; 5])?;
-        raw::syscall(libc::SYS_setresgid, [gid as usize, gid as usize, gid as usize, 0, 0])?;
-        raw::syscall(libc::SYS_setresuid, [uid as usize, uid as usize, uid as usize, 0, 0])?;
+        raw::syscall(
+            libc::SYS_setresgid,
+            [gid as usize, gid as usize, gid as usize, 0, 0],
+        )?;
+        raw::syscall(
+            libc::SYS_setresuid,
+            [uid as usize, uid as usize, uid as usize, 0, 0],
+        )?;
     }
     Ok(())
 }

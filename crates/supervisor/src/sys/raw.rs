@@ -65,7 +65,11 @@ pub unsafe fn syscall(number: libc::c_long, args: [usize; 5]) -> Result<usize> {
         );
     }
     // -4095..=-1 are error numbers (include/linux/err.h).
-    if (-4095..0).contains(&answer) { Err(Errno(-answer as i32)) } else { Ok(answer as usize) }
+    if (-4095..0).contains(&answer) {
+        Err(Errno(-answer as i32))
+    } else {
+        Ok(answer as usize)
+    }
 }
 
 /// `clone3` whose child does not return from it, but calls `entry(first, second)`
@@ -132,7 +136,11 @@ pub unsafe fn clone3_call(
             in("x22") entry,
         );
     }
-    if (-4095..0).contains(&answer) { Err(Errno(-answer as i32)) } else { Ok(answer as usize) }
+    if (-4095..0).contains(&answer) {
+        Err(Errno(-answer as i32))
+    } else {
+        Ok(answer as usize)
+    }
 }
 
 /// An instruction that is none: the process gets SIGILL or SIGTRAP, and ends.

@@ -4,7 +4,11 @@ use millibox::{Builder, Mount, World};
 use std::ffi::CString;
 
 pub fn check(answer: i32, what: &str) -> Result<(), String> {
-    if answer < 0 { Err(format!("{what}: {}", std::io::Error::last_os_error())) } else { Ok(()) }
+    if answer < 0 {
+        Err(format!("{what}: {}", std::io::Error::last_os_error()))
+    } else {
+        Ok(())
+    }
 }
 
 fn c(text: &str) -> CString {
@@ -14,14 +18,29 @@ fn c(text: &str) -> CString {
 pub fn mount(source: &str, target: &str, kind: &str, flags: u64, data: &str) -> Result<(), String> {
     let (source, at, kind, data) = (c(source), c(target), c(kind), c(data));
     // SAFETY: all strings end with NUL and live until the call is over.
-    let answer = unsafe { libc::mount(source.as_ptr(), at.as_ptr(), kind.as_ptr(), flags, data.as_ptr().cast()) };
+    let answer = unsafe {
+        libc::mount(
+            source.as_ptr(),
+            at.as_ptr(),
+            kind.as_ptr(),
+            flags,
+            data.as_ptr().cast(),
+        )
+    };
     check(answer, &format!("mount at {target}"))
 }
 
 /// Masks /proc like Docker and Podman: covers files by /dev/null, covers directories by an empty
 /// read-only tmpfs, and makes others read-only. Missing paths are skipped.
 fn mask_proc() -> Result<(), String> {
-    for name in ["kcore", "keys", "timer_list", "latency_stats", "sched_debug", "interrupts"] {
+    for name in [
+        "kcore",
+        "keys",
+        "timer_list",
+        "latency_stats",
+        "sched_debug",
+        "interrupts",
+    ] {
         let path = format!("/proc/{name}");
         if std::path::Path::new(&path).exists() {
             mount("/dev/null", &path, "", libc::MS_BIND, "")?;
@@ -39,7 +58,13 @@ fn mask_proc() -> Result<(), String> {
             mount(&path, &path, "", libc::MS_BIND | libc::MS_REC, "")?;
             // A remount must keep the locked flags of the mount below.
             let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RELATIME;
-            mount("", &path, "", libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY | flags, "")?;
+            mount(
+                "",
+                &path,
+                "",
+                libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY | flags,
+                "",
+            )?;
         }
     }
     Ok(())
@@ -75,8 +100,14 @@ const CONTAINER_SECCOMP: &str = r#"
 
 fn attach_container_seccomp() -> Result<(), String> {
     use millibox_seccomp::{Arch, Policy, compile};
-    let arch = if cfg!(target_arch = "x86_64") { Arch::X86_64 } else { Arch::Aarch64 };
-    let policy: Policy = CONTAINER_SECCOMP.parse().map_err(|error| format!("{error}"))?;
+    let arch = if cfg!(target_arch = "x86_64") {
+        Arch::X86_64
+    } else {
+        Arch::Aarch64
+    };
+    let policy: Policy = CONTAINER_SECCOMP
+        .parse()
+        .map_err(|error| format!("{error}"))?;
     let program = compile(&policy, arch).map_err(|error| error.to_string())?;
     let bytes = program.as_bytes();
     let mut instructions: Vec<libc::sock_filter> = bytes
@@ -88,12 +119,22 @@ fn attach_container_seccomp() -> Result<(), String> {
             k: u32::from_ne_bytes([chunk[4], chunk[5], chunk[6], chunk[7]]),
         })
         .collect();
-    let program = libc::sock_fprog { len: instructions.len() as u16, filter: instructions.as_mut_ptr() };
+    let program = libc::sock_fprog {
+        len: instructions.len() as u16,
+        filter: instructions.as_mut_ptr(),
+    };
     // SAFETY: the program and its instructions live until the call is over.
     unsafe {
-        check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "set no_new_privs")?;
         check(
-            libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program),
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+            "set no_new_privs",
+        )?;
+        check(
+            libc::prctl(
+                libc::PR_SET_SECCOMP,
+                libc::SECCOMP_MODE_FILTER,
+                &raw const program,
+            ),
             "attach a seccomp program",
         )
     }
@@ -109,9 +150,14 @@ fn new_user_namespace(outside: u32, inside: u32) -> Result<(), String> {
             // Otherwise root owns the map files in /proc.
             check(libc::prctl(libc::PR_SET_DUMPABLE, 1), "prctl")?;
         }
-        check(libc::unshare(libc::CLONE_NEWUSER), "unshare a user namespace")?;
+        check(
+            libc::unshare(libc::CLONE_NEWUSER),
+            "unshare a user namespace",
+        )?;
     }
-    let write = |file: &str, text: String| std::fs::write(file, text).map_err(|error| format!("{file}: {error}"));
+    let write = |file: &str, text: String| {
+        std::fs::write(file, text).map_err(|error| format!("{file}: {error}"))
+    };
     write("/proc/self/setgroups", "deny".to_owned())?;
     write("/proc/self/uid_map", format!("{inside} {outside} 1"))?;
     write("/proc/self/gid_map", format!("{inside} {outside} 1"))
@@ -123,7 +169,14 @@ fn make_dirty() -> Result<(), String> {
     unsafe {
         libc::umask(0o077);
         libc::nice(7);
-        for signal in [libc::SIGCHLD, libc::SIGPIPE, libc::SIGHUP, libc::SIGTERM, libc::SIGUSR1, libc::SIGRTMIN() + 3] {
+        for signal in [
+            libc::SIGCHLD,
+            libc::SIGPIPE,
+            libc::SIGHUP,
+            libc::SIGTERM,
+            libc::SIGUSR1,
+            libc::SIGRTMIN() + 3,
+        ] {
             libc::signal(signal, libc::SIG_IGN);
         }
         let mut set = std::mem::zeroed::<libc::sigset_t>();
@@ -151,19 +204,38 @@ fn make_dirty() -> Result<(), String> {
         }
         let mut cpus = std::mem::zeroed::<libc::cpu_set_t>();
         libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut cpus);
-        let first = (0..1024).find(|cpu| libc::CPU_ISSET(*cpu, &cpus)).unwrap_or(0);
+        let first = (0..1024)
+            .find(|cpu| libc::CPU_ISSET(*cpu, &cpus))
+            .unwrap_or(0);
         libc::CPU_ZERO(&mut cpus);
         libc::CPU_SET(first, &mut cpus);
-        check(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const cpus), "sched_setaffinity")?;
+        check(
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const cpus),
+            "sched_setaffinity",
+        )?;
         let batch = libc::sched_param { sched_priority: 0 };
-        check(libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const batch), "sched_setscheduler")?;
-        check(libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong), "personality")?;
+        check(
+            libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const batch),
+            "sched_setscheduler",
+        )?;
+        check(
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong),
+            "personality",
+        )?;
         // The idle I/O class, 3 (ioprio_set(2)).
-        check(libc::syscall(libc::SYS_ioprio_set, 1, 0, 3 << 13) as i32, "ioprio_set")?;
+        check(
+            libc::syscall(libc::SYS_ioprio_set, 1, 0, 3 << 13) as i32,
+            "ioprio_set",
+        )?;
         check(libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0), "prctl")?;
         let node: libc::c_ulong = 1;
         // The call fails on a kernel without CONFIG_NUMA.
-        libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_PREFERRED, &raw const node, 2);
+        libc::syscall(
+            libc::SYS_set_mempolicy,
+            libc::MPOL_PREFERRED,
+            &raw const node,
+            2,
+        );
         // Descriptors that every child inherits.
         for _ in 0..3 {
             libc::open(c"/etc/passwd".as_ptr(), libc::O_RDONLY);
@@ -173,16 +245,27 @@ fn make_dirty() -> Result<(), String> {
         std::env::set_var("LD_PRELOAD", "/nonexistent.so");
         std::env::set_current_dir("/usr").map_err(|error| error.to_string())?;
     }
-    std::fs::write("/proc/self/oom_score_adj", "321").map_err(|error| format!("oom_score_adj: {error}"))
+    std::fs::write("/proc/self/oom_score_adj", "321")
+        .map_err(|error| format!("oom_score_adj: {error}"))
 }
 
 fn new_keyring(name: &str) -> Result<(), String> {
     let (kind, name) = (c("user"), c(name));
     // SAFETY: KEYCTL_JOIN_SESSION_KEYRING without a name; the strings outlive the calls.
     unsafe {
-        check(libc::syscall(libc::SYS_keyctl, 1, 0, 0, 0, 0) as i32, "join a session keyring")?;
+        check(
+            libc::syscall(libc::SYS_keyctl, 1, 0, 0, 0, 0) as i32,
+            "join a session keyring",
+        )?;
         for ring in [-3i64, -4] {
-            let key = libc::syscall(libc::SYS_add_key, kind.as_ptr(), name.as_ptr(), c"secret".as_ptr(), 6, ring);
+            let key = libc::syscall(
+                libc::SYS_add_key,
+                kind.as_ptr(),
+                name.as_ptr(),
+                c"secret".as_ptr(),
+                6,
+                ring,
+            );
             check(key as i32, "add_key")?;
         }
     }
@@ -207,7 +290,10 @@ pub struct Plan {
 
 pub fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
-    let number = |text: &str| text.parse::<u32>().map_err(|_| format!("{word}: expected a number"));
+    let number = |text: &str| {
+        text.parse::<u32>()
+            .map_err(|_| format!("{word}: expected a number"))
+    };
     match name {
         "user" => {
             let (outside, inside) = value.split_once(':').ok_or("user=OUT:IN")?;
@@ -227,7 +313,10 @@ pub fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
         "unmapped" => check(unsafe { libc::unshare(libc::CLONE_NEWUSER) }, "unshare"),
         "mount-namespace" => {
             // SAFETY: as above.
-            check(unsafe { libc::unshare(libc::CLONE_NEWNS) }, "unshare a mount namespace")?;
+            check(
+                unsafe { libc::unshare(libc::CLONE_NEWNS) },
+                "unshare a mount namespace",
+            )?;
             mount("", "/", "", libc::MS_REC | libc::MS_PRIVATE, "")
         }
         "null" => mount(value, "/dev/null", "", libc::MS_BIND, ""),
@@ -245,7 +334,9 @@ pub fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
         }
         "bind" => {
             let parts: Vec<&str> = value.split(':').collect();
-            let [source, at, flags] = parts[..] else { return Err("bind=SOURCE:AT:FLAGS".to_owned()) };
+            let [source, at, flags] = parts[..] else {
+                return Err("bind=SOURCE:AT:FLAGS".to_owned());
+            };
             plan.world = plan.world.clone().mount(Mount::Bind {
                 source: source.into(),
                 at: at.into(),
@@ -288,25 +379,46 @@ pub fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
         }
         "files" => {
             let (soft, hard) = value.split_once(':').ok_or("files=SOFT:HARD")?;
-            let limit = libc::rlimit { rlim_cur: number(soft)?.into(), rlim_max: number(hard)?.into() };
+            let limit = libc::rlimit {
+                rlim_cur: number(soft)?.into(),
+                rlim_max: number(hard)?.into(),
+            };
             // SAFETY: the structure lives until the call is over.
-            check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, "setrlimit")
+            check(
+                unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) },
+                "setrlimit",
+            )
         }
         "signals" => {
             let count = number(value)?.into();
-            let limit = libc::rlimit { rlim_cur: count, rlim_max: count };
+            let limit = libc::rlimit {
+                rlim_cur: count,
+                rlim_max: count,
+            };
             // SAFETY: the structure lives until the call is over.
-            check(unsafe { libc::setrlimit(libc::RLIMIT_SIGPENDING, &raw const limit) }, "setrlimit")
+            check(
+                unsafe { libc::setrlimit(libc::RLIMIT_SIGPENDING, &raw const limit) },
+                "setrlimit",
+            )
         }
         "alarms" => {
             extern "C" fn nothing(_: i32) {}
             let handler: extern "C" fn(i32) = nothing;
-            let time = libc::timeval { tv_sec: 0, tv_usec: 5000 };
-            let times = libc::itimerval { it_interval: time, it_value: time };
+            let time = libc::timeval {
+                tv_sec: 0,
+                tv_usec: 5000,
+            };
+            let times = libc::itimerval {
+                it_interval: time,
+                it_value: time,
+            };
             // SAFETY: the handler does nothing; the structure lives until the call is over.
             unsafe {
                 libc::signal(libc::SIGALRM, handler as libc::sighandler_t);
-                check(libc::setitimer(libc::ITIMER_REAL, &raw const times, std::ptr::null_mut()), "setitimer")
+                check(
+                    libc::setitimer(libc::ITIMER_REAL, &raw const times, std::ptr::null_mut()),
+                    "setitimer",
+                )
             }
         }
         "supervisor" => {
@@ -320,7 +432,14 @@ pub fn change(word: &str, plan: &mut Plan) -> Result<(), String> {
         "careless" => {
             plan.careless = true;
             // SAFETY: no handler is installed.
-            check(if unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) } == libc::SIG_ERR { -1 } else { 0 }, "signal")
+            check(
+                if unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) } == libc::SIG_ERR {
+                    -1
+                } else {
+                    0
+                },
+                "signal",
+            )
         }
         "no-thread" => {
             plan.no_thread = true;

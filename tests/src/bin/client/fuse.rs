@@ -16,7 +16,13 @@ pub fn hanging(at: &str) -> Result<OwnedFd, String> {
     // SAFETY: both calls only return ids.
     let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
     let options = format!("fd={number},rootmode=40000,user_id={uid},group_id={gid},allow_other");
-    mount("fuse", at, "fuse", libc::MS_NOSUID | libc::MS_NODEV, &options)?;
+    mount(
+        "fuse",
+        at,
+        "fuse",
+        libc::MS_NOSUID | libc::MS_NODEV,
+        &options,
+    )?;
     Ok(fuse)
 }
 
@@ -28,11 +34,16 @@ pub fn serve_a_root(fuse: OwnedFd, stop: &OwnedFd) {
     let mut fuse = std::fs::File::from(fuse);
     let mut request = vec![0u8; 1 << 17];
     loop {
-        let mut ready = [PollFd::new(&fuse, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
+        let mut ready = [
+            PollFd::new(&fuse, PollFlags::IN),
+            PollFd::new(stop, PollFlags::IN),
+        ];
         if poll(&mut ready, None).is_err() || !ready[1].revents().is_empty() {
             return;
         }
-        let Ok(length) = fuse.read(&mut request) else { return };
+        let Ok(length) = fuse.read(&mut request) else {
+            return;
+        };
         // struct fuse_in_header: length, operation, number, node ... (include/uapi/linux/fuse.h).
         let (operation, number) = (&request[4..8], &request[8..16]);
         let body: Vec<u8> = match u32::from_ne_bytes(operation.try_into().unwrap_or_default()) {

@@ -49,8 +49,8 @@ use changes::{Plan, change};
 use millibox::{Mount, Request, Supervisor, World};
 use millibox_tests::{executable, open, read_line, run};
 use scenarios::{
-    go_on_after_a_fork, go_on_beside_a_hanging_file_system, go_on_beside_a_run_that_hangs, go_on_in_a_crowd,
-    poll_without_a_thread,
+    go_on_after_a_fork, go_on_beside_a_hanging_file_system, go_on_beside_a_run_that_hangs,
+    go_on_in_a_crowd, poll_without_a_thread,
 };
 use std::io::Write;
 use std::time::Duration;
@@ -81,16 +81,29 @@ fn main() {
     }
     if plan.exec {
         let program = words.next().unwrap_or_default();
-        let error = std::os::unix::process::CommandExt::exec(std::process::Command::new(&program).args(words));
+        let error = std::os::unix::process::CommandExt::exec(
+            std::process::Command::new(&program).args(words),
+        );
         return println!("unable={program}: {error}");
     }
-    let request = Request::from_descriptor(probe.clone()).arg("probe").args(words).world(&plan.world);
+    let request = Request::from_descriptor(probe.clone())
+        .arg("probe")
+        .args(words)
+        .world(&plan.world);
     let supervisor = match plan.builder.clone().start() {
         Ok(supervisor) => supervisor,
         Err(error) => return println!("error={error}"),
     };
-    let cgroups: Vec<String> = supervisor.cgroups().map(|path| path.display().to_string()).collect();
-    println!("pid={}\ncgroups={}\nbackend={}", supervisor.pid(), cgroups.join(","), supervisor.backend());
+    let cgroups: Vec<String> = supervisor
+        .cgroups()
+        .map(|path| path.display().to_string())
+        .collect();
+    println!(
+        "pid={}\ncgroups={}\nbackend={}",
+        supervisor.pid(),
+        cgroups.join(","),
+        supervisor.backend()
+    );
     if let Some(path) = &plan.hang {
         return go_on_beside_a_hanging_file_system(&request, path);
     }
@@ -121,12 +134,18 @@ fn main() {
         println!("ready=1");
         let _ = std::io::stdout().flush();
         loop {
-            let handles: Vec<_> = (0..4).filter_map(|_| supervisor.run(&request).ok()).collect();
+            let handles: Vec<_> = (0..4)
+                .filter_map(|_| supervisor.run(&request).ok())
+                .collect();
             handles.iter().for_each(|handle| drop(handle.wait()));
         }
     }
     let output = run(&supervisor, &request);
-    println!("outcome={}\noutcome_name={}", output.result, output.result.outcome.name());
+    println!(
+        "outcome={}\noutcome_name={}",
+        output.result,
+        output.result.outcome.name()
+    );
     if let Some(error) = output.result.outcome.error() {
         println!("step={}\nerrno={}", error.step, error.errno.unwrap_or(0));
     }

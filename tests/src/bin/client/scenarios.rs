@@ -15,16 +15,25 @@ use std::time::Duration;
 /// Polls a run without memory for a thread's stack. No earlier thread has left a stack for reuse.
 pub fn poll_without_a_thread(supervisor: &Supervisor, request: &Request) {
     let first = supervisor.run(request).expect("a run");
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     let status = std::fs::read_to_string("/proc/self/status").expect("our status");
-    let size =
-        status.lines().find_map(|line| line.strip_prefix("VmSize:")?.trim().strip_suffix(" kB")).expect("a size");
+    let size = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmSize:")?.trim().strip_suffix(" kB"))
+        .expect("a size");
     let size = size.parse::<u64>().expect("a number") << 10;
     // SAFETY: the structures outlive the calls.
     let mut limit_address_space = |bytes: Option<u64>| unsafe {
         libc::getrlimit(libc::RLIMIT_AS, &raw mut limit);
         limit.rlim_cur = bytes.unwrap_or(limit.rlim_max);
-        check(libc::setrlimit(libc::RLIMIT_AS, &raw const limit), "setrlimit").expect("a limit");
+        check(
+            libc::setrlimit(libc::RLIMIT_AS, &raw const limit),
+            "setrlimit",
+        )
+        .expect("a limit");
     };
     limit_address_space(Some(size + (1 << 20)));
     let polled = first.event().map(drop).map_err(|error| error.to_string());
@@ -32,19 +41,31 @@ pub fn poll_without_a_thread(supervisor: &Supervisor, request: &Request) {
     limit_address_space(None);
     println!("polled={polled:?}\nwaited={waited}");
     let second = supervisor.run(request).expect("a run");
-    println!("readable={}", millibox_tests::readable(second.event().expect("a descriptor"), Duration::from_secs(30)));
+    println!(
+        "readable={}",
+        millibox_tests::readable(
+            second.event().expect("a descriptor"),
+            Duration::from_secs(30)
+        )
+    );
 }
 
 /// Forks during a run; the child drops its copies. The process has one thread, because the library
 /// has not started its own yet.
 pub fn go_on_after_a_fork(supervisor: Supervisor, request: &Request) {
     let (read, write) = millibox_tests::pipe();
-    let handle = supervisor.run(&request.clone().stdout(write)).expect("a run");
+    let handle = supervisor
+        .run(&request.clone().stdout(write))
+        .expect("a run");
     println!("{}", read_line(&read));
     // SAFETY: the process has one thread.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        let answers = (handle.wait().is_err(), supervisor.run(request).is_err(), handle.try_wait().is_err());
+        let answers = (
+            handle.wait().is_err(),
+            supervisor.run(request).is_err(),
+            handle.try_wait().is_err(),
+        );
         handle.kill();
         drop((handle, supervisor));
         // SAFETY: the call ends the process.
@@ -54,10 +75,16 @@ pub fn go_on_after_a_fork(supervisor: Supervisor, request: &Request) {
     // SAFETY: `status` outlives the call.
     let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
     println!("child={}", waited == child && status == 0);
-    println!("goes_on={}", matches!(handle.wait_timeout(Duration::from_millis(300)), Ok(None)));
+    println!(
+        "goes_on={}",
+        matches!(handle.wait_timeout(Duration::from_millis(300)), Ok(None))
+    );
     handle.kill();
     println!("outcome={}", wait(&handle));
-    println!("next={}", wait(&supervisor.run(&Request::new("/bin/true")).expect("a run")));
+    println!(
+        "next={}",
+        wait(&supervisor.run(&Request::new("/bin/true")).expect("a run"))
+    );
 }
 
 /// First a run, then this process leaves as many descriptors as possible in unread messages. No
@@ -69,11 +96,15 @@ pub fn go_on_in_a_crowd(supervisor: &Supervisor, request: &Request, probe: &Arc<
         supervisor.run(&request.stdout(write)).expect("a run")
     };
     let is_over = |handle: &millibox::Handle, seconds: u64| {
-        let result = handle.wait_timeout(Duration::from_secs(seconds)).expect("a supervisor");
+        let result = handle
+            .wait_timeout(Duration::from_secs(seconds))
+            .expect("a supervisor");
         result.is_some_and(|result| result.outcome == Outcome::Exited(0))
     };
     let (read, write) = millibox_tests::pipe();
-    let _parked = supervisor.run(&request.clone().stdout(write)).expect("a run");
+    let _parked = supervisor
+        .run(&request.clone().stdout(write))
+        .expect("a run");
     println!("{}", read_line(&read));
     println!("others={}", (0..20).filter(|_| is_over(&one(), 5)).count());
 
@@ -87,7 +118,10 @@ pub fn go_on_in_a_crowd(supervisor: &Supervisor, request: &Request, probe: &Arc<
     let used = cpu() - before;
     println!("cpu_ms={}", used.tv_sec * 1000 + used.tv_nsec / 1_000_000);
     drop(kept);
-    println!("after={}", waiting.iter().filter(|handle| is_over(handle, 10)).count());
+    println!(
+        "after={}",
+        waiting.iter().filter(|handle| is_over(handle, 10)).count()
+    );
 }
 
 /// Sends as many descriptors as possible in messages that no process receives.
@@ -101,7 +135,12 @@ fn park(descriptor: &Arc<OwnedFd>) -> Vec<UnixStream> {
             let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(200))];
             let mut control = SendAncillaryBuffer::new(&mut space);
             control.push(SendAncillaryMessage::ScmRights(&all));
-            match sendmsg(&near, &[IoSlice::new(b"x")], &mut control, SendFlags::empty()) {
+            match sendmsg(
+                &near,
+                &[IoSlice::new(b"x")],
+                &mut control,
+                SendFlags::empty(),
+            ) {
                 Ok(_) => {}
                 Err(rustix::io::Errno::TOOMANYREFS) => {
                     kept.extend([near, far]);
@@ -132,9 +171,14 @@ pub fn go_on_beside_a_run_that_hangs(request: &Request, path: &str) {
     let (stop, stopped) = rustix::pipe::pipe().expect("a pipe");
     let server = std::thread::spawn(move || serve_a_root(fuse, &stop));
     // The first supervisor's mount namespace lacks the mount. Start a supervisor that has it.
-    let Ok(inner) = Supervisor::builder().slots(2).start() else { return println!("unable=no second supervisor") };
+    let Ok(inner) = Supervisor::builder().slots(2).start() else {
+        return println!("unable=no second supervisor");
+    };
     let world = World::minimal().read_only(path, "/stuck");
-    let asks = Request::new("/bin/cat").arg("/stuck/x").world(&world).real_time_limit(Duration::from_millis(50));
+    let asks = Request::new("/bin/cat")
+        .arg("/stuck/x")
+        .world(&world)
+        .real_time_limit(Duration::from_millis(50));
     let stuck = match inner.run(&asks) {
         Ok(stuck) => stuck,
         Err(error) => return println!("error={error}"),
@@ -155,8 +199,14 @@ pub fn go_on_beside_a_hanging_file_system(request: &Request, path: &str) {
         Err(why) => return println!("unable={why}"),
     };
     // The first supervisor's mount namespace lacks the mount. Start a supervisor that has it.
-    let Ok(inner) = Supervisor::builder().slots(2).start() else { return println!("unable=no second supervisor") };
-    let stuck = inner.run(&request.clone().world(&World::minimal().read_only(format!("{path}/below"), "/stuck")));
+    let Ok(inner) = Supervisor::builder().slots(2).start() else {
+        return println!("unable=no second supervisor");
+    };
+    let stuck = inner.run(
+        &request
+            .clone()
+            .world(&World::minimal().read_only(format!("{path}/below"), "/stuck")),
+    );
     let stuck = match stuck {
         Ok(stuck) => stuck,
         Err(error) => return println!("error={error}"),
@@ -164,7 +214,10 @@ pub fn go_on_beside_a_hanging_file_system(request: &Request, path: &str) {
     std::thread::sleep(Duration::from_millis(200));
     others_go_on(&inner, request, &stuck);
     stuck.cancel();
-    println!("cancelled={}", matches!(stuck.wait_timeout(Duration::from_secs(5)), Ok(Some(_))));
+    println!(
+        "cancelled={}",
+        matches!(stuck.wait_timeout(Duration::from_secs(5)), Ok(Some(_)))
+    );
     println!("after={}", wait(&inner.run(request).expect("a run")));
     drop(fuse);
 }

@@ -36,9 +36,15 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
 /// Sends a signal to the process itself, with its default action and unblocked.
 fn signal_self(signal: usize) {
     let default = [0usize; 4];
-    let _ = syscall(libc::SYS_rt_sigaction, [signal, default.as_ptr() as usize, 0, 8]);
+    let _ = syscall(
+        libc::SYS_rt_sigaction,
+        [signal, default.as_ptr() as usize, 0, 8],
+    );
     let none = 0u64;
-    let _ = syscall(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, &raw const none as usize, 0, 8]);
+    let _ = syscall(
+        libc::SYS_rt_sigprocmask,
+        [libc::SIG_SETMASK as usize, &raw const none as usize, 0, 8],
+    );
     let pid = syscall(libc::SYS_getpid, []).unwrap_or(0);
     let _ = syscall(libc::SYS_kill, [pid, signal]);
     exit(100);
@@ -62,7 +68,10 @@ fn write_bytes(fd: usize, bytes: usize) -> usize {
 fn read_to_end() -> usize {
     let mut chunk = vec![0u8; 1 << 16];
     let mut bytes = 0;
-    while let Ok(more @ 1..) = syscall(libc::SYS_read, [0, chunk.as_mut_ptr() as usize, chunk.len()]) {
+    while let Ok(more @ 1..) = syscall(
+        libc::SYS_read,
+        [0, chunk.as_mut_ptr() as usize, chunk.len()],
+    ) {
         bytes += more;
     }
     bytes

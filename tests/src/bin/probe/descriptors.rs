@@ -6,11 +6,16 @@ use crate::sys::*;
 pub fn run(command: &str, arguments: &Arguments) -> bool {
     let number = |index| arguments.number(index);
     match command {
-        "circle" => print_line(format!("errno={}", errno_or_0(create_descriptor_cycle(number(0))))),
+        "circle" => print_line(format!(
+            "errno={}",
+            errno_or_0(create_descriptor_cycle(number(0)))
+        )),
         "leave-socket" => print_line(format!("errno={}", errno_or_0(leave_socket()))),
         "sockstat" => {
             let text = std::fs::read_to_string("/proc/net/sockstat").unwrap_or_default();
-            let used = text.lines().find_map(|line| line.strip_prefix("sockets: used "));
+            let used = text
+                .lines()
+                .find_map(|line| line.strip_prefix("sockets: used "));
             print_line(format!("used={}", used.unwrap_or("unknown")));
         }
         "stack" => print_line(format!("deep={}", recurse(number(0) * 1024))),
@@ -39,13 +44,24 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
 fn fill_sockets_with_descriptors() -> usize {
     let mut limit = [0u64; 2];
     let resource = libc::RLIMIT_NOFILE as usize;
-    let _ = syscall(libc::SYS_prlimit64, [0, resource, 0, limit.as_mut_ptr() as usize]);
-    let _ = syscall(libc::SYS_prlimit64, [0, resource, [limit[1]; 2].as_ptr() as usize, 0]);
+    let _ = syscall(
+        libc::SYS_prlimit64,
+        [0, resource, 0, limit.as_mut_ptr() as usize],
+    );
+    let _ = syscall(
+        libc::SYS_prlimit64,
+        [0, resource, [limit[1]; 2].as_ptr() as usize, 0],
+    );
     let mut parked = 0;
     for _ in 0..50 {
         let mut ends = [0i32; 2];
         let kind = (libc::SOCK_STREAM | libc::SOCK_NONBLOCK) as usize;
-        if syscall(libc::SYS_socketpair, [libc::AF_UNIX as usize, kind, 0, ends.as_mut_ptr() as usize]).is_err() {
+        if syscall(
+            libc::SYS_socketpair,
+            [libc::AF_UNIX as usize, kind, 0, ends.as_mut_ptr() as usize],
+        )
+        .is_err()
+        {
             break;
         }
         loop {
@@ -55,8 +71,19 @@ fn fill_sockets_with_descriptors() -> usize {
             control[1] = (libc::SOL_SOCKET as u64) | (libc::SCM_RIGHTS as u64) << 32;
             control[2..].fill(2 | 2 << 32);
             let data = [c"x".as_ptr() as usize, 1];
-            let message = [0, 0, data.as_ptr() as usize, 1, control.as_ptr() as usize, 16 + 253 * 4, 0];
-            match syscall(libc::SYS_sendmsg, [ends[0] as usize, message.as_ptr() as usize, 0]) {
+            let message = [
+                0,
+                0,
+                data.as_ptr() as usize,
+                1,
+                control.as_ptr() as usize,
+                16 + 253 * 4,
+                0,
+            ];
+            match syscall(
+                libc::SYS_sendmsg,
+                [ends[0] as usize, message.as_ptr() as usize, 0],
+            ) {
                 Ok(_) => parked += 253,
                 Err(libc::EAGAIN) => break,
                 Err(_) => return parked,
@@ -71,7 +98,10 @@ fn fill_sockets_with_descriptors() -> usize {
 fn create_descriptor_cycle(mib: usize) -> Result<usize, i32> {
     let mut ends = [0i32; 2];
     let kind = libc::SOCK_STREAM as usize;
-    syscall(libc::SYS_socketpair, [libc::AF_UNIX as usize, kind, 0, ends.as_mut_ptr() as usize])?;
+    syscall(
+        libc::SYS_socketpair,
+        [libc::AF_UNIX as usize, kind, 0, ends.as_mut_ptr() as usize],
+    )?;
     let memory = syscall(libc::SYS_memfd_create, [c"m".as_ptr() as usize, 0])?;
     let chunk = vec![1u8; 1 << 20];
     for _ in 0..mib {
@@ -84,15 +114,33 @@ fn create_descriptor_cycle(mib: usize) -> Result<usize, i32> {
 
 /// Sends a descriptor in a message of one byte.
 fn send_descriptor(through: i32, fd: u64) -> Result<usize, i32> {
-    let control = [16 + 4, (libc::SOL_SOCKET as u64) | (libc::SCM_RIGHTS as u64) << 32, fd];
+    let control = [
+        16 + 4,
+        (libc::SOL_SOCKET as u64) | (libc::SCM_RIGHTS as u64) << 32,
+        fd,
+    ];
     let data = [c"x".as_ptr() as usize, 1];
-    let message = [0, 0, data.as_ptr() as usize, 1, control.as_ptr() as usize, 16 + 4, 0];
-    syscall(libc::SYS_sendmsg, [through as usize, message.as_ptr() as usize, 0])
+    let message = [
+        0,
+        0,
+        data.as_ptr() as usize,
+        1,
+        control.as_ptr() as usize,
+        16 + 4,
+        0,
+    ];
+    syscall(
+        libc::SYS_sendmsg,
+        [through as usize, message.as_ptr() as usize, 0],
+    )
 }
 
 /// Sends a socket through standard input, which is a socket, and leaves it there.
 fn leave_socket() -> Result<usize, i32> {
-    let socket = syscall(libc::SYS_socket, [libc::AF_UNIX as usize, libc::SOCK_DGRAM as usize, 0])?;
+    let socket = syscall(
+        libc::SYS_socket,
+        [libc::AF_UNIX as usize, libc::SOCK_DGRAM as usize, 0],
+    )?;
     send_descriptor(0, socket as u64)
 }
 

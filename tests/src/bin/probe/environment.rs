@@ -22,18 +22,36 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
             line.push(b'\n');
             let _ = write_all(1, &line);
         }),
-        "cwd" => print_line(format!("cwd={}", std::env::current_dir().unwrap_or_default().display())),
+        "cwd" => print_line(format!(
+            "cwd={}",
+            std::env::current_dir().unwrap_or_default().display()
+        )),
         "limits" => print_limits(),
-        "umask" => print_line(format!("umask={:o}", syscall(libc::SYS_umask, [0]).unwrap_or(0))),
+        "umask" => print_line(format!(
+            "umask={:o}",
+            syscall(libc::SYS_umask, [0]).unwrap_or(0)
+        )),
         "ids" => print_ids(),
         "signals" => print_signals(),
         "caps" => print_capabilities(),
         "scheduling" => {
             // The system call returns 20 - nice.
-            print_line(format!("nice={}", 20 - syscall(libc::SYS_getpriority, [0, 0]).unwrap_or(0) as i64));
-            print_line(format!("policy={}", syscall(libc::SYS_sched_getscheduler, [0]).unwrap_or(99)));
-            print_line(format!("personality={:x}", syscall(libc::SYS_personality, [0xffff_ffff]).unwrap_or(99)));
-            print_line(format!("ioprio={}", syscall(libc::SYS_ioprio_get, [1, 0]).unwrap_or(99)));
+            print_line(format!(
+                "nice={}",
+                20 - syscall(libc::SYS_getpriority, [0, 0]).unwrap_or(0) as i64
+            ));
+            print_line(format!(
+                "policy={}",
+                syscall(libc::SYS_sched_getscheduler, [0]).unwrap_or(99)
+            ));
+            print_line(format!(
+                "personality={:x}",
+                syscall(libc::SYS_personality, [0xffff_ffff]).unwrap_or(99)
+            ));
+            print_line(format!(
+                "ioprio={}",
+                syscall(libc::SYS_ioprio_get, [1, 0]).unwrap_or(99)
+            ));
             print_line(format!(
                 "no_huge_pages={}",
                 syscall(libc::SYS_prctl, [libc::PR_GET_THP_DISABLE as usize]).unwrap_or(99)
@@ -42,7 +60,10 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
             let result = syscall(libc::SYS_get_mempolicy, [&raw mut mode as usize]);
             print_line(format!("mempolicy={}", result.map_or(99, |_| mode)));
             let mut mask = [0u64; 128];
-            let _ = syscall(libc::SYS_sched_getaffinity, [0, 1024, &raw mut mask as usize]);
+            let _ = syscall(
+                libc::SYS_sched_getaffinity,
+                [0, 1024, &raw mut mask as usize],
+            );
             let cpus: Vec<String> = (0..8192)
                 .filter(|cpu| mask[cpu / 64] & 1 << (cpu % 64) != 0)
                 .map(|cpu: usize| cpu.to_string())
@@ -55,9 +76,17 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
             // SAFETY: an all-zero utsname is valid, and the kernel fills it in.
             let name = unsafe { name.assume_init() };
             let text = |field: &[libc::c_char]| -> String {
-                field.iter().take_while(|c| **c != 0).map(|c| *c as u8 as char).collect()
+                field
+                    .iter()
+                    .take_while(|c| **c != 0)
+                    .map(|c| *c as u8 as char)
+                    .collect()
             };
-            print_line(format!("host={}\ndomain={}", text(&name.nodename), text(&name.domainname)));
+            print_line(format!(
+                "host={}\ndomain={}",
+                text(&name.nodename),
+                text(&name.domainname)
+            ));
         }
         // The state that every run must find, whatever happened before. Tests may trace each system
         // call, so the command makes few of them.
@@ -69,9 +98,19 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
                 "securebits={:x}",
                 syscall(libc::SYS_prctl, [libc::PR_GET_SECUREBITS as usize]).unwrap_or(99)
             ));
-            print_line(format!("leads={}", syscall(libc::SYS_getsid, [0]) == syscall(libc::SYS_getpid, [])));
+            print_line(format!(
+                "leads={}",
+                syscall(libc::SYS_getsid, [0]) == syscall(libc::SYS_getpid, [])
+            ));
             ls("/proc/self/fd");
-            for file in ["mountinfo", "status", "limits", "oom_score_adj", "net/dev", "cgroup"] {
+            for file in [
+                "mountinfo",
+                "status",
+                "limits",
+                "oom_score_adj",
+                "net/dev",
+                "cgroup",
+            ] {
                 cat(&CString::new(format!("/proc/self/{file}")).unwrap_or_default());
             }
         }
@@ -106,7 +145,10 @@ fn print_descriptors() {
 fn print_limits() {
     for resource in 0..16usize {
         let mut limit = [0u64; 2];
-        let _ = syscall(libc::SYS_prlimit64, [0, resource, 0, limit.as_mut_ptr() as usize]);
+        let _ = syscall(
+            libc::SYS_prlimit64,
+            [0, resource, 0, limit.as_mut_ptr() as usize],
+        );
         print_line(format!("{resource}={} {}", limit[0], limit[1]));
     }
 }
@@ -123,14 +165,20 @@ fn print_ids() {
     let mut groups = [0u32; 64];
     let count = syscall(libc::SYS_getgroups, [64, groups.as_mut_ptr() as usize]).unwrap_or(99);
     // An unmapped group appears as the overflow group.
-    let mapped = groups[..count.min(64)].iter().filter(|group| **group != 65534).count();
+    let mapped = groups[..count.min(64)]
+        .iter()
+        .filter(|group| **group != 65534)
+        .count();
     print_line(format!("groups={mapped}"));
 }
 
 /// Prints blocked and pending signals, signals with a changed action, and the alternate stack.
 fn print_signals() {
     let mut blocked = 0u64;
-    let _ = syscall(libc::SYS_rt_sigprocmask, [0, 0, &raw mut blocked as usize, 8]);
+    let _ = syscall(
+        libc::SYS_rt_sigprocmask,
+        [0, 0, &raw mut blocked as usize, 8],
+    );
     print_line(format!("blocked={blocked:x}"));
     let mut pending = 0u64;
     let _ = syscall(libc::SYS_rt_sigpending, [&raw mut pending as usize, 8]);
@@ -139,7 +187,10 @@ fn print_signals() {
     for signal in 1..=64usize {
         let mut action = [0usize; 4];
         // The C library reserves 32 and 33, but installs their handlers only with threads.
-        let _ = syscall(libc::SYS_rt_sigaction, [signal, 0, action.as_mut_ptr() as usize, 8]);
+        let _ = syscall(
+            libc::SYS_rt_sigaction,
+            [signal, 0, action.as_mut_ptr() as usize, 8],
+        );
         if action[0] != 0 {
             changed.push(signal.to_string());
         }
@@ -154,7 +205,10 @@ fn print_signals() {
 fn print_capabilities() {
     let header = [0x2008_0522u32, 0];
     let mut data = [0u32; 6];
-    let _ = syscall(libc::SYS_capget, [header.as_ptr() as usize, data.as_mut_ptr() as usize]);
+    let _ = syscall(
+        libc::SYS_capget,
+        [header.as_ptr() as usize, data.as_mut_ptr() as usize],
+    );
     print_line(format!(
         "effective={:x}\npermitted={:x}\ninheritable={:x}",
         data[0] | data[3],
@@ -162,20 +216,40 @@ fn print_capabilities() {
         data[2] | data[5]
     ));
     let bounding = (0..41)
-        .filter(|capability| syscall(libc::SYS_prctl, [libc::PR_CAPBSET_READ as usize, *capability]) == Ok(1))
+        .filter(|capability| {
+            syscall(
+                libc::SYS_prctl,
+                [libc::PR_CAPBSET_READ as usize, *capability],
+            ) == Ok(1)
+        })
         .count();
     let ambient = (0..41)
-        .filter(|capability| syscall(libc::SYS_prctl, [libc::PR_CAP_AMBIENT as usize, 1, *capability, 0, 0]) == Ok(1))
+        .filter(|capability| {
+            syscall(
+                libc::SYS_prctl,
+                [libc::PR_CAP_AMBIENT as usize, 1, *capability, 0, 0],
+            ) == Ok(1)
+        })
         .count();
     print_line(format!("bounding={bounding}\nambient={ambient}"));
-    print_line(format!("securebits={:x}", syscall(libc::SYS_prctl, [libc::PR_GET_SECUREBITS as usize]).unwrap_or(0)));
+    print_line(format!(
+        "securebits={:x}",
+        syscall(libc::SYS_prctl, [libc::PR_GET_SECUREBITS as usize]).unwrap_or(0)
+    ));
     print_line(format!(
         "no_new_privs={}",
-        syscall(libc::SYS_prctl, [libc::PR_GET_NO_NEW_PRIVS as usize, 0, 0, 0, 0]).unwrap_or(9)
+        syscall(
+            libc::SYS_prctl,
+            [libc::PR_GET_NO_NEW_PRIVS as usize, 0, 0, 0, 0]
+        )
+        .unwrap_or(9)
     ));
     print_line(format!("pdeathsig={}", {
         let mut signal = 0i32;
-        let _ = syscall(libc::SYS_prctl, [libc::PR_GET_PDEATHSIG as usize, &raw mut signal as usize]);
+        let _ = syscall(
+            libc::SYS_prctl,
+            [libc::PR_GET_PDEATHSIG as usize, &raw mut signal as usize],
+        );
         signal
     }));
 }

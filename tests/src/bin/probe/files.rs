@@ -16,7 +16,10 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
                 "create" => libc::O_WRONLY | libc::O_CREAT,
                 _ => libc::O_RDONLY,
             };
-            print_line(format!("errno={}", errno_or_0(open(&arguments.path(0), flags))));
+            print_line(format!(
+                "errno={}",
+                errno_or_0(open(&arguments.path(0), flags))
+            ));
         }
         "file" => {
             let (written, errno) = write_zeros(&arguments.path(0), number(1));
@@ -26,7 +29,8 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
             let mut made = 0;
             let mut errno = 0;
             for index in 0..number(1) {
-                let path = CString::new(format!("{}/{index}", arguments.text(0))).unwrap_or_default();
+                let path =
+                    CString::new(format!("{}/{index}", arguments.text(0))).unwrap_or_default();
                 match mkdir(&path) {
                     Ok(_) => made += 1,
                     Err(error) => {
@@ -46,11 +50,20 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
             let path = arguments.path(0);
             let argv = [path.as_ptr() as usize, 0];
             let envp = [0usize];
-            let result =
-                syscall(libc::SYS_execve, [path.as_ptr() as usize, argv.as_ptr() as usize, envp.as_ptr() as usize]);
+            let result = syscall(
+                libc::SYS_execve,
+                [
+                    path.as_ptr() as usize,
+                    argv.as_ptr() as usize,
+                    envp.as_ptr() as usize,
+                ],
+            );
             print_line(format!("errno={}", errno_or_0(result)));
         }
-        "ptmx" => print_line(format!("errno={}", errno_or_0(open(&c"/dev/ptmx".to_owned(), libc::O_RDWR)))),
+        "ptmx" => print_line(format!(
+            "errno={}",
+            errno_or_0(open(&c"/dev/ptmx".to_owned(), libc::O_RDWR))
+        )),
         _ => return false,
     }
     true
@@ -65,7 +78,14 @@ pub fn write_zeros(path: &CString, bytes: usize) -> (usize, i32) {
     let chunk = vec![0u8; 4096];
     let mut written = 0;
     while written < bytes {
-        match syscall(libc::SYS_write, [fd, chunk.as_ptr() as usize, chunk.len().min(bytes - written)]) {
+        match syscall(
+            libc::SYS_write,
+            [
+                fd,
+                chunk.as_ptr() as usize,
+                chunk.len().min(bytes - written),
+            ],
+        ) {
             Ok(more) => written += more,
             Err(errno) => return (written, errno),
         }
@@ -78,7 +98,10 @@ pub fn cat(path: &CString) {
     match open(path, libc::O_RDONLY) {
         Ok(fd) => {
             let mut chunk = vec![0u8; 1 << 16];
-            while let Ok(length @ 1..) = syscall(libc::SYS_read, [fd, chunk.as_mut_ptr() as usize, chunk.len()]) {
+            while let Ok(length @ 1..) = syscall(
+                libc::SYS_read,
+                [fd, chunk.as_mut_ptr() as usize, chunk.len()],
+            ) {
                 let _ = write_all(1, &chunk[..length]);
             }
         }
@@ -90,8 +113,10 @@ pub fn cat(path: &CString) {
 pub fn ls(path: &str) {
     match std::fs::read_dir(path) {
         Ok(entries) => {
-            let mut names: Vec<String> =
-                entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+            let mut names: Vec<String> = entries
+                .flatten()
+                .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                .collect();
             names.sort();
             print_line(names.join("\n"));
         }
@@ -102,24 +127,44 @@ pub fn ls(path: &str) {
 fn print_stat(path: &CString) {
     let mut stat = std::mem::MaybeUninit::<libc::stat>::zeroed();
     // SAFETY: path and buffer are valid, and an all-zero stat is valid.
-    let (result, stat) = unsafe { (libc::lstat(path.as_ptr(), stat.as_mut_ptr()), stat.assume_init()) };
+    let (result, stat) = unsafe {
+        (
+            libc::lstat(path.as_ptr(), stat.as_mut_ptr()),
+            stat.assume_init(),
+        )
+    };
     if result != 0 {
         return print_line(format!("errno={}", errno()));
     }
-    print_line(format!("errno=0\nmode={:o}\nkind={:o}", stat.st_mode & 0o7777, stat.st_mode & libc::S_IFMT));
-    print_line(format!("uid={}\ngid={}\nsize={}\ndevice={}", stat.st_uid, stat.st_gid, stat.st_size, stat.st_dev));
+    print_line(format!(
+        "errno=0\nmode={:o}\nkind={:o}",
+        stat.st_mode & 0o7777,
+        stat.st_mode & libc::S_IFMT
+    ));
+    print_line(format!(
+        "uid={}\ngid={}\nsize={}\ndevice={}",
+        stat.st_uid, stat.st_gid, stat.st_size, stat.st_dev
+    ));
 }
 
 fn print_statvfs(path: &CString) {
     let mut stat = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
     // SAFETY: path and buffer are valid, and an all-zero statvfs is valid.
-    let (result, stat) = unsafe { (libc::statvfs(path.as_ptr(), stat.as_mut_ptr()), stat.assume_init()) };
+    let (result, stat) = unsafe {
+        (
+            libc::statvfs(path.as_ptr(), stat.as_mut_ptr()),
+            stat.assume_init(),
+        )
+    };
     if result != 0 {
         return print_line(format!("errno={}", errno()));
     }
-    for (name, flag) in
-        [("ro", libc::ST_RDONLY), ("nosuid", libc::ST_NOSUID), ("nodev", libc::ST_NODEV), ("noexec", libc::ST_NOEXEC)]
-    {
+    for (name, flag) in [
+        ("ro", libc::ST_RDONLY),
+        ("nosuid", libc::ST_NOSUID),
+        ("nodev", libc::ST_NODEV),
+        ("noexec", libc::ST_NOEXEC),
+    ] {
         print_line(format!("{name}={}", u32::from(stat.f_flag & flag != 0)));
     }
     print_line(format!("blocks={}", stat.f_blocks));
@@ -138,7 +183,11 @@ fn find_writable_directories() {
         if directory.components().count() > 4 {
             continue;
         }
-        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+        for entry in std::fs::read_dir(&directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 remaining.push(entry.path());
             }

@@ -54,7 +54,9 @@ const MODULES: [fn(&str, &Arguments) -> bool; 9] = [
 #[unsafe(no_mangle)]
 pub extern "C" fn main(_argc: i32, _argv: *const *const u8) -> i32 {
     let arguments = Arguments(std::env::args_os().skip(2).collect());
-    let Some(command) = std::env::args().nth(1) else { return 42 };
+    let Some(command) = std::env::args().nth(1) else {
+        return 42;
+    };
     if !MODULES.iter().any(|run| run(&command, &arguments)) {
         print_line(format!("unknown command {command}"));
         exit(99);

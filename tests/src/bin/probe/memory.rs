@@ -28,7 +28,10 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
             }
             let _ = syscall(libc::SYS_close, [ends[1] as usize]);
             let mut byte = 0u8;
-            let _ = syscall(libc::SYS_read, [ends[0] as usize, &raw mut byte as usize, 1]);
+            let _ = syscall(
+                libc::SYS_read,
+                [ends[0] as usize, &raw mut byte as usize, 1],
+            );
             sleep(number(1) as u64);
         }
         "charge" => use_kernel_memory(&arguments.text(0), number(1)),
@@ -64,11 +67,19 @@ fn use_kernel_memory(what: &str, mib: usize) {
             let mut filled = 0;
             while filled < mib << 20 {
                 let mut ends = [0i32; 2];
-                if syscall(libc::SYS_pipe2, [ends.as_mut_ptr() as usize, libc::O_NONBLOCK as usize]).is_err() {
+                if syscall(
+                    libc::SYS_pipe2,
+                    [ends.as_mut_ptr() as usize, libc::O_NONBLOCK as usize],
+                )
+                .is_err()
+                {
                     break;
                 }
                 let page = [1u8; 4096];
-                while let Ok(more) = syscall(libc::SYS_write, [ends[1] as usize, page.as_ptr() as usize, page.len()]) {
+                while let Ok(more) = syscall(
+                    libc::SYS_write,
+                    [ends[1] as usize, page.as_ptr() as usize, page.len()],
+                ) {
                     filled += more;
                 }
             }
@@ -79,21 +90,27 @@ fn use_kernel_memory(what: &str, mib: usize) {
             while filled < mib << 20 {
                 let mut ends = [0i32; 2];
                 let kind = (libc::SOCK_STREAM | libc::SOCK_NONBLOCK) as usize;
-                if syscall(libc::SYS_socketpair, [libc::AF_UNIX as usize, kind, 0, ends.as_mut_ptr() as usize]).is_err()
+                if syscall(
+                    libc::SYS_socketpair,
+                    [libc::AF_UNIX as usize, kind, 0, ends.as_mut_ptr() as usize],
+                )
+                .is_err()
                 {
                     break;
                 }
                 let chunk = [1u8; 32768];
-                while let Ok(more) = syscall(libc::SYS_write, [ends[0] as usize, chunk.as_ptr() as usize, chunk.len()])
-                {
+                while let Ok(more) = syscall(
+                    libc::SYS_write,
+                    [ends[0] as usize, chunk.as_ptr() as usize, chunk.len()],
+                ) {
                     filled += more;
                 }
             }
             print_line(format!("filled={filled}"));
         }
         "shm" => {
-            let result =
-                syscall(libc::SYS_shmget, [0, mib << 20, 0o1600]).and_then(|id| syscall(libc::SYS_shmat, [id, 0, 0]));
+            let result = syscall(libc::SYS_shmget, [0, mib << 20, 0o1600])
+                .and_then(|id| syscall(libc::SYS_shmat, [id, 0, 0]));
             if let Ok(address) = result {
                 touch(address, mib << 20);
             }

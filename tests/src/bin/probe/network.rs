@@ -7,7 +7,10 @@ use std::ffi::CString;
 pub fn run(command: &str, arguments: &Arguments) -> bool {
     let number = |index| arguments.number(index);
     match command {
-        "connect" => print_line(format!("errno={}", errno_or_0(connect(&arguments.text(0), number(1))))),
+        "connect" => print_line(format!(
+            "errno={}",
+            errno_or_0(connect(&arguments.text(0), number(1)))
+        )),
         "interfaces" => print_interfaces(),
         "serve" => serve(&arguments.text(0)),
         "listen" => {
@@ -18,12 +21,16 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
             sleep(number(2) as u64);
         }
         "abstract-bind" => {
-            print_line(format!("errno={}", errno_or_0(abstract_socket(&arguments.text(0), libc::SYS_bind))));
+            print_line(format!(
+                "errno={}",
+                errno_or_0(abstract_socket(&arguments.text(0), libc::SYS_bind))
+            ));
             sleep(number(1) as u64);
         }
-        "abstract-connect" => {
-            print_line(format!("errno={}", errno_or_0(abstract_socket(&arguments.text(0), libc::SYS_connect))))
-        }
+        "abstract-connect" => print_line(format!(
+            "errno={}",
+            errno_or_0(abstract_socket(&arguments.text(0), libc::SYS_connect))
+        )),
         "ipc" => open_ipc_objects(&arguments.text(0), number(1)),
         _ => return false,
     }
@@ -56,13 +63,19 @@ fn socket_address(host: &str, port: usize) -> (usize, Vec<u8>) {
 fn connect(host: &str, port: usize) -> Result<usize, i32> {
     let (family, bytes) = socket_address(host, port);
     let socket = syscall(libc::SYS_socket, [family, libc::SOCK_STREAM as usize, 0])?;
-    syscall(libc::SYS_connect, [socket, bytes.as_ptr() as usize, bytes.len()])
+    syscall(
+        libc::SYS_connect,
+        [socket, bytes.as_ptr() as usize, bytes.len()],
+    )
 }
 
 fn listen(host: &str, port: usize) -> Result<usize, i32> {
     let (family, bytes) = socket_address(host, port);
     let socket = syscall(libc::SYS_socket, [family, libc::SOCK_STREAM as usize, 0])?;
-    syscall(libc::SYS_bind, [socket, bytes.as_ptr() as usize, bytes.len()])?;
+    syscall(
+        libc::SYS_bind,
+        [socket, bytes.as_ptr() as usize, bytes.len()],
+    )?;
     syscall(libc::SYS_listen, [socket, 8])?;
     Ok(socket)
 }
@@ -75,7 +88,10 @@ fn serve(host: &str) {
         if child == 0 {
             let (family, bytes) = socket_address(host, 4444);
             let socket = syscall(libc::SYS_socket, [family, libc::SOCK_STREAM as usize, 0])?;
-            syscall(libc::SYS_connect, [socket, bytes.as_ptr() as usize, bytes.len()])?;
+            syscall(
+                libc::SYS_connect,
+                [socket, bytes.as_ptr() as usize, bytes.len()],
+            )?;
             write_all(socket, b"hello")?;
             exit(0);
         }
@@ -95,20 +111,34 @@ fn serve(host: &str) {
 /// SIOCGIFFLAGS.
 fn print_interfaces() {
     // These requests work on any socket.
-    let Ok(socket) = syscall(libc::SYS_socket, [libc::AF_UNIX as usize, libc::SOCK_DGRAM as usize, 0]) else {
+    let Ok(socket) = syscall(
+        libc::SYS_socket,
+        [libc::AF_UNIX as usize, libc::SOCK_DGRAM as usize, 0],
+    ) else {
         return print_line("errno=1");
     };
     let (mut count, mut up) = (0, Vec::new());
     for index in 1..64i32 {
         let mut request = [0u8; 40];
         request[16..20].copy_from_slice(&index.to_ne_bytes());
-        if syscall(libc::SYS_ioctl, [socket, 0x8910, request.as_mut_ptr() as usize]).is_err() {
+        if syscall(
+            libc::SYS_ioctl,
+            [socket, 0x8910, request.as_mut_ptr() as usize],
+        )
+        .is_err()
+        {
             continue;
         }
         count += 1;
-        let name = String::from_utf8_lossy(&request[..16]).trim_end_matches('\0').to_owned();
+        let name = String::from_utf8_lossy(&request[..16])
+            .trim_end_matches('\0')
+            .to_owned();
         request[16..].fill(0);
-        if syscall(libc::SYS_ioctl, [socket, 0x8913, request.as_mut_ptr() as usize]).is_ok()
+        if syscall(
+            libc::SYS_ioctl,
+            [socket, 0x8913, request.as_mut_ptr() as usize],
+        )
+        .is_ok()
             && i16::from_ne_bytes([request[16], request[17]]) & 1 != 0
         {
             up.push(name);
@@ -122,26 +152,56 @@ fn abstract_socket(name: &str, call: i64) -> Result<usize, i32> {
     let mut bytes = (libc::AF_UNIX as u16).to_ne_bytes().to_vec();
     bytes.push(0);
     bytes.extend(name.as_bytes());
-    let socket = syscall(libc::SYS_socket, [libc::AF_UNIX as usize, libc::SOCK_STREAM as usize, 0])?;
+    let socket = syscall(
+        libc::SYS_socket,
+        [libc::AF_UNIX as usize, libc::SOCK_STREAM as usize, 0],
+    )?;
     syscall(call, [socket, bytes.as_ptr() as usize, bytes.len()])?;
-    if call == libc::SYS_bind { syscall(libc::SYS_listen, [socket, 8]) } else { Ok(0) }
+    if call == libc::SYS_bind {
+        syscall(libc::SYS_listen, [socket, 8])
+    } else {
+        Ok(0)
+    }
 }
 
 /// Creates (`make`) or opens (`look`) one IPC object of each kind with a key.
 fn open_ipc_objects(what: &str, key: usize) {
-    let flags = if what == "make" { libc::IPC_CREAT as usize | 0o666 } else { 0 };
-    print_line(format!("shm={}", errno_or_0(syscall(libc::SYS_shmget, [key, 4096, flags]))));
-    print_line(format!("sem={}", errno_or_0(syscall(libc::SYS_semget, [key, 1, flags]))));
+    let flags = if what == "make" {
+        libc::IPC_CREAT as usize | 0o666
+    } else {
+        0
+    };
+    print_line(format!(
+        "shm={}",
+        errno_or_0(syscall(libc::SYS_shmget, [key, 4096, flags]))
+    ));
+    print_line(format!(
+        "sem={}",
+        errno_or_0(syscall(libc::SYS_semget, [key, 1, flags]))
+    ));
     let queue = syscall(libc::SYS_msgget, [key, flags]);
     print_line(format!("msg={}", errno_or_0(queue)));
     if let (Ok(queue), "make") = (queue, what) {
         let message = [1u64, 2];
         print_line(format!(
             "msgsnd={}",
-            errno_or_0(syscall(libc::SYS_msgsnd, [queue, message.as_ptr() as usize, 8, 0]))
+            errno_or_0(syscall(
+                libc::SYS_msgsnd,
+                [queue, message.as_ptr() as usize, 8, 0]
+            ))
         ));
     }
     let name = CString::new(format!("millibox{key}")).unwrap_or_default();
-    let open = if what == "make" { libc::O_CREAT | libc::O_RDWR } else { libc::O_RDWR } as usize;
-    print_line(format!("mq={}", errno_or_0(syscall(libc::SYS_mq_open, [name.as_ptr() as usize, open, 0o666, 0]))));
+    let open = if what == "make" {
+        libc::O_CREAT | libc::O_RDWR
+    } else {
+        libc::O_RDWR
+    } as usize;
+    print_line(format!(
+        "mq={}",
+        errno_or_0(syscall(
+            libc::SYS_mq_open,
+            [name.as_ptr() as usize, open, 0o666, 0]
+        ))
+    ));
 }

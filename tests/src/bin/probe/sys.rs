@@ -11,7 +11,11 @@ pub fn syscall<const N: usize>(number: i64, arguments: [usize; N]) -> Result<usi
     let [a, b, c, d, e, f] = all;
     // SAFETY: callers pass pointers that are valid for the call, or expect it to fail.
     let result = unsafe { libc::syscall(number, a, b, c, d, e, f) };
-    if result == -1 { Err(errno()) } else { Ok(result as usize) }
+    if result == -1 {
+        Err(errno())
+    } else {
+        Ok(result as usize)
+    }
 }
 
 /// The errno of the last failed call of the C library.
@@ -67,14 +71,30 @@ pub fn sleep(millis: u64) {
 /// Reads a clock, in nanoseconds.
 pub fn read_clock(which: i32) -> u64 {
     let mut time = [0i64; 2];
-    let _ = syscall(libc::SYS_clock_gettime, [which as usize, &raw mut time as usize]);
+    let _ = syscall(
+        libc::SYS_clock_gettime,
+        [which as usize, &raw mut time as usize],
+    );
     time[0] as u64 * 1_000_000_000 + time[1] as u64
 }
 
 /// Maps anonymous private memory and returns its address.
 pub fn map_memory(bytes: usize) -> Result<usize, i32> {
-    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    syscall(libc::SYS_mmap, [0, bytes, protection as usize, (flags | libc::MAP_NORESERVE) as usize, usize::MAX, 0])
+    let (protection, flags) = (
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+    );
+    syscall(
+        libc::SYS_mmap,
+        [
+            0,
+            bytes,
+            protection as usize,
+            (flags | libc::MAP_NORESERVE) as usize,
+            usize::MAX,
+            0,
+        ],
+    )
 }
 
 /// Writes to every page of a mapped range.
@@ -93,7 +113,10 @@ pub fn mkdir(path: &CStr) -> Result<usize, i32> {
 }
 
 pub fn open(path: &CString, flags: i32) -> Result<usize, i32> {
-    syscall(libc::SYS_openat, [AT_CWD, path.as_ptr() as usize, flags as usize, 0o666])
+    syscall(
+        libc::SYS_openat,
+        [AT_CWD, path.as_ptr() as usize, flags as usize, 0o666],
+    )
 }
 
 /// The arguments after the command. A missing argument reads as an empty text or 0.
@@ -101,7 +124,10 @@ pub struct Arguments(pub Vec<std::ffi::OsString>);
 
 impl Arguments {
     pub fn text(&self, index: usize) -> String {
-        self.0.get(index).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
+        self.0
+            .get(index)
+            .map(|text| text.to_string_lossy().into_owned())
+            .unwrap_or_default()
     }
 
     pub fn number(&self, index: usize) -> usize {
@@ -113,6 +139,12 @@ impl Arguments {
     }
 
     pub fn path(&self, index: usize) -> CString {
-        CString::new(self.0.get(index).map(|path| path.as_bytes().to_vec()).unwrap_or_default()).unwrap_or_default()
+        CString::new(
+            self.0
+                .get(index)
+                .map(|path| path.as_bytes().to_vec())
+                .unwrap_or_default(),
+        )
+        .unwrap_or_default()
     }
 }

@@ -9,10 +9,16 @@ use std::process::Command;
 pub fn nsjail(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let path = path.to_owned();
     // Started by root, nsjail must switch to another user outside, too: inside, outside, count.
-    let user = if lab.machine().root { "60578:60578:1" } else { "60578" };
+    let user = if lab.machine().root {
+        "60578:60578:1"
+    } else {
+        "60578"
+    };
     let make = move || {
         let mut command = Command::new(&path);
-        command.env_clear().args(["-Mo", "--really_quiet", "--user", user, "--group", user]);
+        command
+            .env_clear()
+            .args(["-Mo", "--really_quiet", "--user", user, "--group", user]);
         for (place, link) in system() {
             match link {
                 Some(target) => {
@@ -22,8 +28,24 @@ pub fn nsjail(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
                 None => drop(command.arg("--bindmount_ro").arg(&place)),
             }
         }
-        command.args(["--bindmount_ro", "/dev/null", "--tmpfsmount", "/tmp", "--disable_proc", "--iface_no_lo"]);
-        command.args(["--time_limit", "10", "--rlimit_cpu", "10", "--rlimit_as", "256", "--rlimit_nproc", "16"]);
+        command.args([
+            "--bindmount_ro",
+            "/dev/null",
+            "--tmpfsmount",
+            "/tmp",
+            "--disable_proc",
+            "--iface_no_lo",
+        ]);
+        command.args([
+            "--time_limit",
+            "10",
+            "--rlimit_cpu",
+            "10",
+            "--rlimit_as",
+            "256",
+            "--rlimit_nproc",
+            "16",
+        ]);
         command.args(["--", "/bin/true"]);
         command
     };
@@ -39,7 +61,13 @@ pub fn bubblewrap(_lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let path = path.to_owned();
     let make = move || {
         let mut command = Command::new(&path);
-        command.env_clear().args(["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]);
+        command.env_clear().args([
+            "--unshare-all",
+            "--die-with-parent",
+            "--new-session",
+            "--cap-drop",
+            "ALL",
+        ]);
         for (place, link) in system() {
             match link {
                 Some(target) => command.arg("--symlink").arg(target).arg(place),
@@ -49,7 +77,10 @@ pub fn bubblewrap(_lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
         command.args(["--dev", "/dev", "--tmpfs", "/tmp", "--", "/bin/true"]);
         command
     };
-    tried(make, "all namespaces fresh, binds read-only, its /dev, tmpfs (it has no limits; no seccomp program)")
+    tried(
+        make,
+        "all namespaces fresh, binds read-only, its /dev, tmpfs (it has no limits; no seccomp program)",
+    )
 }
 
 /// firejail, without a profile.
@@ -57,10 +88,29 @@ pub fn firejail(_lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let path = path.to_owned();
     let make = move || {
         let mut command = Command::new(&path);
-        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", "/root");
-        command.args(["--quiet", "--noprofile", "--net=none", "--private-dev", "--private-tmp", "--read-only=/"]);
-        command.args(["--caps.drop=all", "--nonewprivs", "--seccomp", "--ipc-namespace"]);
-        command.args(["--rlimit-as=268435456", "--rlimit-cpu=10", "--rlimit-nproc=64"]);
+        command
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", "/root");
+        command.args([
+            "--quiet",
+            "--noprofile",
+            "--net=none",
+            "--private-dev",
+            "--private-tmp",
+            "--read-only=/",
+        ]);
+        command.args([
+            "--caps.drop=all",
+            "--nonewprivs",
+            "--seccomp",
+            "--ipc-namespace",
+        ]);
+        command.args([
+            "--rlimit-as=268435456",
+            "--rlimit-cpu=10",
+            "--rlimit-nproc=64",
+        ]);
         command.args(["--", "/bin/true"]);
         command
     };

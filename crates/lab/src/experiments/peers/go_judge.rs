@@ -24,7 +24,8 @@ impl Drop for Server {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
         let begin = Instant::now();
-        while begin.elapsed() < Duration::from_secs(5) && matches!(self.child.try_wait(), Ok(None)) {
+        while begin.elapsed() < Duration::from_secs(5) && matches!(self.child.try_wait(), Ok(None))
+        {
             std::thread::sleep(Duration::from_millis(20));
         }
         let _ = self.child.kill();
@@ -37,14 +38,19 @@ impl Drop for Server {
 /// Starts the server and waits until it answers.
 pub fn prepare(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let directory = lab.directory().join("go-judge");
-    std::fs::create_dir_all(&directory).map_err(Error::system("create a directory for go-judge"))?;
+    std::fs::create_dir_all(&directory)
+        .map_err(Error::system("create a directory for go-judge"))?;
     let failed = |what: &'static str| Error::system::<std::io::Error>(what);
     // A free port. Another process could take it before go-judge does, which is unlikely.
     let listener = TcpListener::bind("127.0.0.1:0").map_err(failed("find a port"))?;
     let address = listener.local_addr().map_err(failed("find a port"))?;
     drop(listener);
     let mut command = Command::new(path);
-    command.current_dir(&directory).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", &directory);
+    command
+        .current_dir(&directory)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", &directory);
     command.arg("-http-addr").arg(address.to_string()).args([
         "-release",
         "-silent",
@@ -59,13 +65,19 @@ pub fn prepare(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(failed("start go-judge"))?;
-    let mut server = Server { child, connection: None };
+    let mut server = Server {
+        child,
+        connection: None,
+    };
     let begin = Instant::now();
     let stream = loop {
         match TcpStream::connect(address) {
             Ok(stream) => break stream,
             Err(error) if begin.elapsed() > Duration::from_secs(10) => {
-                return Err(Error::System { what: "connect to go-judge".to_owned(), error });
+                return Err(Error::System {
+                    what: "connect to go-judge".to_owned(),
+                    error,
+                });
             }
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }
@@ -73,8 +85,12 @@ pub fn prepare(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
             return Err(Error::other(format!("go-judge did not start: {status}")));
         }
     };
-    stream.set_nodelay(true).map_err(failed("set a socket's option"))?;
-    stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(failed("set a socket's option"))?;
+    stream
+        .set_nodelay(true)
+        .map_err(failed("set a socket's option"))?;
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .map_err(failed("set a socket's option"))?;
     server.connection = Some(BufReader::new(stream));
     ask(&mut server)?;
     Ok(PreparedPeer {
@@ -87,19 +103,29 @@ pub fn prepare(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
 /// Sends one request and reads the answer.
 fn ask(server: &mut Server) -> Result<(), Error> {
     let failed = |what: &'static str| Error::system::<std::io::Error>(what);
-    let Some(connection) = &mut server.connection else { return Err(Error::other("go-judge is not connected")) };
+    let Some(connection) = &mut server.connection else {
+        return Err(Error::other("go-judge is not connected"));
+    };
     let head = format!(
         "POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         REQUEST_BODY.len()
     );
     connection
         .get_mut()
-        .write_all([head.as_bytes(), REQUEST_BODY.as_bytes()].concat().as_slice())
+        .write_all(
+            [head.as_bytes(), REQUEST_BODY.as_bytes()]
+                .concat()
+                .as_slice(),
+        )
         .map_err(failed("send go-judge a request"))?;
     let mut length = None;
     loop {
         let mut line = String::new();
-        if connection.read_line(&mut line).map_err(failed("read go-judge's answer"))? == 0 {
+        if connection
+            .read_line(&mut line)
+            .map_err(failed("read go-judge's answer"))?
+            == 0
+        {
             return Err(Error::other("go-judge closed its connection"));
         }
         let line = line.trim_end();
@@ -112,10 +138,17 @@ fn ask(server: &mut Server) -> Result<(), Error> {
             length = value.trim().parse::<usize>().ok();
         }
     }
-    let length =
-        length.filter(|length| *length < 1 << 20).ok_or_else(|| Error::other("go-judge's answer has no length"))?;
+    let length = length
+        .filter(|length| *length < 1 << 20)
+        .ok_or_else(|| Error::other("go-judge's answer has no length"))?;
     let mut body = vec![0; length];
-    connection.read_exact(&mut body).map_err(failed("read go-judge's answer"))?;
+    connection
+        .read_exact(&mut body)
+        .map_err(failed("read go-judge's answer"))?;
     let body = String::from_utf8_lossy(&body);
-    if body.contains("\"Accepted\"") { Ok(()) } else { Err(Error::other(format!("go-judge answered {body}"))) }
+    if body.contains("\"Accepted\"") {
+        Ok(())
+    } else {
+        Err(Error::other(format!("go-judge answered {body}")))
+    }
 }

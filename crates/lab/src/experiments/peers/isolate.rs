@@ -22,7 +22,9 @@ impl Drop for IsolateBox {
 /// Creates the box.
 pub fn prepare(_lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     quiet(Command::new(path).args([BOX_ID_ARGUMENT, "--init"]))?;
-    let sandbox_box = IsolateBox { path: path.to_owned() };
+    let sandbox_box = IsolateBox {
+        path: path.to_owned(),
+    };
     let make = move || {
         let mut command = Command::new(&sandbox_box.path);
         command.env_clear().args([

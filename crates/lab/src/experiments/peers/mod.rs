@@ -50,13 +50,48 @@ struct Peer {
 }
 
 const PEERS: [Peer; 7] = [
-    Peer { name: "nsjail", executable: "nsjail", version: &["--version"], prepare: command::nsjail },
-    Peer { name: "bubblewrap", executable: "bwrap", version: &["--version"], prepare: command::bubblewrap },
-    Peer { name: "firejail", executable: "firejail", version: &["--version"], prepare: command::firejail },
-    Peer { name: "isolate", executable: "isolate", version: &["--version"], prepare: isolate::prepare },
-    Peer { name: "crun", executable: "crun", version: &["--version"], prepare: oci::crun },
-    Peer { name: "runc", executable: "runc", version: &["--version"], prepare: oci::runc },
-    Peer { name: "go-judge", executable: "go-judge", version: &["-version"], prepare: go_judge::prepare },
+    Peer {
+        name: "nsjail",
+        executable: "nsjail",
+        version: &["--version"],
+        prepare: command::nsjail,
+    },
+    Peer {
+        name: "bubblewrap",
+        executable: "bwrap",
+        version: &["--version"],
+        prepare: command::bubblewrap,
+    },
+    Peer {
+        name: "firejail",
+        executable: "firejail",
+        version: &["--version"],
+        prepare: command::firejail,
+    },
+    Peer {
+        name: "isolate",
+        executable: "isolate",
+        version: &["--version"],
+        prepare: isolate::prepare,
+    },
+    Peer {
+        name: "crun",
+        executable: "crun",
+        version: &["--version"],
+        prepare: oci::crun,
+    },
+    Peer {
+        name: "runc",
+        executable: "runc",
+        version: &["--version"],
+        prepare: oci::runc,
+    },
+    Peer {
+        name: "go-judge",
+        executable: "go-judge",
+        version: &["-version"],
+        prepare: go_judge::prepare,
+    },
 ];
 
 /// The names of all peers.
@@ -93,18 +128,28 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         );
     if let Some(path) = &lab.options().millibox {
         let limits: &[&str] = if lab.limits_process_trees() {
-            &["--memory-limit=256M", "--process-limit=16", "--cpu-time-limit=10s"]
+            &[
+                "--memory-limit=256M",
+                "--process-limit=16",
+                "--cpu-time-limit=10s",
+            ]
         } else {
             &[]
         };
         let run = move || {
             let mut command = Command::new(path);
-            command.env_clear().env("PATH", "/usr/bin:/bin").args(["run", "--real-time-limit=10s"]).args(limits);
+            command
+                .env_clear()
+                .env("PATH", "/usr/bin:/bin")
+                .args(["run", "--real-time-limit=10s"])
+                .args(limits);
             bare::success(command.args(["--", "/bin/true"]).stdin(Stdio::null()))
         };
         comparison = comparison.variant(
             Variant::timed("millibox run", run)
-                .about("the command, which starts and ends a supervisor with its cgroups for one run")
+                .about(
+                    "the command, which starts and ends a supervisor with its cgroups for one run",
+                )
                 .optional(),
         );
     } else {
@@ -116,7 +161,10 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             let why = match lab.options().peers.get(peer.name) {
                 Some(path) => format!("there is no {}", path.display()),
                 None => {
-                    format!("there is no {} on PATH; install it, or pass --peer {}=PATH", peer.executable, peer.name)
+                    format!(
+                        "there is no {} on PATH; install it, or pass --peer {}=PATH",
+                        peer.executable, peer.name
+                    )
                 }
             };
             comparison = comparison.missing(peer.name, why);
@@ -126,7 +174,8 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         report.versions.push((peer.name.to_owned(), said));
         match (peer.prepare)(lab, &path) {
             Ok(PreparedPeer { run, about }) => {
-                comparison = comparison.variant(Variant::timed(peer.name, run).about(about).optional());
+                comparison =
+                    comparison.variant(Variant::timed(peer.name, run).about(about).optional());
             }
             Err(error) => comparison = comparison.missing(peer.name, error.to_string()),
         }
@@ -139,32 +188,60 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
 /// The top-level directories and links that system programs need: path, and target of a link.
 fn system() -> Vec<(PathBuf, Option<PathBuf>)> {
     let all = ["/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin"].map(PathBuf::from);
-    let there = all.into_iter().filter(|path| path.symlink_metadata().is_ok());
-    there.map(|path| (path.clone(), std::fs::read_link(&path).ok())).collect()
+    let there = all
+        .into_iter()
+        .filter(|path| path.symlink_metadata().is_ok());
+    there
+        .map(|path| (path.clone(), std::fs::read_link(&path).ok()))
+        .collect()
 }
 
 /// Runs a peer's command. If it fails, the error has the end of its standard error.
 fn quiet(command: &mut Command) -> Result<(), Error> {
     // A file, not a pipe, as it is read only after a failure.
     let mut words = tempfile::tempfile().map_err(Error::system("create a temporary file"))?;
-    let for_it = words.try_clone().map_err(Error::system("copy a descriptor"))?;
-    let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(for_it);
-    let Err(error) = bare::success_with_timeout(command) else { return Ok(()) };
+    let for_it = words
+        .try_clone()
+        .map_err(Error::system("copy a descriptor"))?;
+    let command = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(for_it);
+    let Err(error) = bare::success_with_timeout(command) else {
+        return Ok(());
+    };
     let mut said = String::new();
     let _ = words.rewind();
     let _ = words.read_to_string(&mut said);
-    let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let said: Vec<&str> = said
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
     let from = said.len().saturating_sub(3);
-    if from == said.len() { Err(error) } else { Err(Error::other(format!("{error}: {}", said[from..].join("; ")))) }
+    if from == said.len() {
+        Err(error)
+    } else {
+        Err(Error::other(format!(
+            "{error}: {}",
+            said[from..].join("; ")
+        )))
+    }
 }
 
 /// Tries a command once with its standard error caught, then measures it with /dev/null, so that a
 /// measured run opens no file of the lab.
-fn tried(mut make: impl FnMut() -> Command + 'static, about: &'static str) -> Result<PreparedPeer, Error> {
+fn tried(
+    mut make: impl FnMut() -> Command + 'static,
+    about: &'static str,
+) -> Result<PreparedPeer, Error> {
     quiet(&mut make())?;
     let run = move || {
         let mut command = make();
-        let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let command = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         bare::success_with_timeout(command).map_err(|error| match error {
             Error::Timeout { .. } | Error::Interrupted => error,
             // Run again, for its standard error.
@@ -174,7 +251,10 @@ fn tried(mut make: impl FnMut() -> Command + 'static, about: &'static str) -> Re
             },
         })
     };
-    Ok(PreparedPeer { run: Box::new(run), about })
+    Ok(PreparedPeer {
+        run: Box::new(run),
+        about,
+    })
 }
 
 /// The unique name of a peer's cgroups at the top of each hierarchy. It must not begin like a

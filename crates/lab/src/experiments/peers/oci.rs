@@ -43,8 +43,14 @@ pub fn runc(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
         let _ = &made;
         number += 1;
         let mut command = Command::new(&path);
-        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
-        command.arg("--root").arg(&root).args(["run", "--bundle"]).arg(&bundle);
+        command
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        command
+            .arg("--root")
+            .arg(&root)
+            .args(["run", "--bundle"])
+            .arg(&bundle);
         command.arg(format!("millibox-lab-{}-{number}", std::process::id()));
         command
     };
@@ -67,7 +73,9 @@ impl Drop for RuncCgroups {
 /// Creates a bundle: a directory with config.json and an empty root.
 fn bundle(lab: &Lab, name: &str) -> Result<PathBuf, Error> {
     let bundle = lab.directory().join(format!("bundle-{name}"));
-    let made = |what: &Path| std::fs::create_dir_all(what).map_err(Error::system(format!("make {}", what.display())));
+    let made = |what: &Path| {
+        std::fs::create_dir_all(what).map_err(Error::system(format!("make {}", what.display())))
+    };
     made(&bundle.join("rootfs"))?;
     let mut mounts = vec![
         json!({"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "size=64m"]}),
@@ -78,7 +86,9 @@ fn bundle(lab: &Lab, name: &str) -> Result<PathBuf, Error> {
         made(&bundle.join("rootfs").join(place))?;
     }
     for (place, link) in system() {
-        let inside = bundle.join("rootfs").join(place.strip_prefix("/").unwrap_or(&place));
+        let inside = bundle
+            .join("rootfs")
+            .join(place.strip_prefix("/").unwrap_or(&place));
         match link {
             Some(target) => std::os::unix::fs::symlink(&target, &inside)
                 .map_err(Error::system(format!("make {}", inside.display())))?,
