@@ -12,7 +12,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 release := $(or $(CARGO_TARGET_DIR),target)/release
 need := .ci/need cc=gcc
 
-.PHONY: help build demo test test-vm fuzz lint prose docs audit miri sanitize bench install uninstall clean
+.PHONY: help build demo test test-all test-vm fuzz lint prose docs audit miri sanitize bench install uninstall clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -27,11 +27,15 @@ demo: ## example problems judged: right, wrong and hostile submissions (BACKEND=
 	@$(MAKE) --no-print-directory build
 	@demo/run
 
-test: ## all tests; started by root, also those of the sandbox as an unprivileged user (ARGS=growth: only those named so)
-	@# Larger compilers (Java, Go, Rust, Node.js) are tested if they are there.
+test: ## tests, with one part of the hostile programs' cases (ARGS=growth: only tests named so)
+	@# Started by root, it runs the tests of the sandbox again as an unprivileged user. Larger
+	@# compilers (Java, Go, Rust, Node.js) are tested if they are installed.
 	@$(need) g++=g++ python3=python3 setpriv=util-linux
-	@$(need) fpc=fp-compiler || echo 'make: going on without fpc; the tests that want Pascal are skipped, and counted'
+	@$(need) fpc=fp-compiler || echo 'make: fpc is missing; tests of Pascal are skipped'
 	@.ci/test $(ARGS)
+
+test-all: ## the same with all cases of the hostile programs
+	@$(MAKE) --no-print-directory test ARGS=--all
 
 test-vm: ## the sandbox's tests on other kernels and set-ups, in emulated machines (ARGS=--list: which)
 	@tests/vm/run $(ARGS)

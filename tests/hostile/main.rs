@@ -19,6 +19,7 @@
 //! | `_EXECUTABLES` | where what is compiled is kept; the argument `compile` compiles all, and ends |
 //! | `_TABLE` | the file to write the table to |
 //! | `_RECORD` | the file to write to what came of each case, for the table of another run |
+//! | `MILLIBOX_ROTATION` | `PART/PARTS`: run only this part of all cases |
 //! | `_WITH` | such a file, of another machine, for the table of this run |
 
 mod case;
@@ -128,6 +129,14 @@ fn main() -> ExitCode {
             }));
         }
     }
+    if let Some((part, parts)) = rotation() {
+        println!("part {part} of {parts} of {} cases (see .ci/rotation)", trials.len());
+        let mut index = 0;
+        trials.retain(|_| {
+            index += 1;
+            index % parts == part
+        });
+    }
     let count = trials.len();
     let conclusion = libtest_mimic::run(&arguments, trials);
     let left = machine.finish();
@@ -154,6 +163,15 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     conclusion.exit_code()
+}
+
+/// The part of all cases that `MILLIBOX_ROTATION` selects: `PART/PARTS`. Without it, all cases run.
+fn rotation() -> Option<(usize, usize)> {
+    let text = std::env::var("MILLIBOX_ROTATION").ok().filter(|text| !text.is_empty())?;
+    let parsed = text.split_once('/').and_then(|(part, parts)| {
+        Some((part.parse().ok()?, parts.parse().ok()?)).filter(|(part, parts)| part < parts)
+    });
+    Some(parsed.unwrap_or_else(|| panic!("MILLIBOX_ROTATION={text} is not PART/PARTS, as 0/4")))
 }
 
 /// Writes the table and the record, as far as they are wanted.
