@@ -226,7 +226,7 @@ impl Supervisor {
     }
 
     /// Whether a run that was set back is not to be tried again yet.
-    fn pauses(&self, request: &Request) -> bool {
+    pub(super) fn pauses(&self, request: &Request) -> bool {
         let pauses = |request: &Request| {
             let setbacks = &request.setbacks;
             setbacks.count > 0 && setbacks.try_at_ns > calls::monotonic_raw_ns()

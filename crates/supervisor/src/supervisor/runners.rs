@@ -260,12 +260,13 @@ impl Supervisor {
             report.failure = Failure::new(Step::Pid1, Errno(0));
         }
         self.runners[index].unexplained = 0;
-        let waiting = self
-            .queue
-            .iter()
-            .copied()
-            .find(|id| self.requests.get(id).map(|request| request.world) == world);
-        if let Some(id) = waiting {
+        // A run that pauses has had its attempt; the runner tried for one that does not.
+        let tried_for = |id: &u64| {
+            self.requests.get(id).is_some_and(|request| {
+                Some(request.world) == world && !self.pauses(request)
+            })
+        };
+        if let Some(id) = self.queue.iter().copied().find(tried_for) {
             self.not_prepared(id, &report);
         }
     }
