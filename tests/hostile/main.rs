@@ -130,7 +130,10 @@ fn main() -> ExitCode {
         }
     }
     if let Some((part, parts)) = rotation() {
-        println!("part {part} of {parts} of {} cases (see .ci/rotation)", trials.len());
+        println!(
+            "part {part} of {parts} of {} cases (see .ci/rotation)",
+            trials.len()
+        );
         let mut index = 0;
         trials.retain(|_| {
             index += 1;
@@ -167,7 +170,9 @@ fn main() -> ExitCode {
 
 /// The part of all cases that `MILLIBOX_ROTATION` selects: `PART/PARTS`. Without it, all cases run.
 fn rotation() -> Option<(usize, usize)> {
-    let text = std::env::var("MILLIBOX_ROTATION").ok().filter(|text| !text.is_empty())?;
+    let text = std::env::var("MILLIBOX_ROTATION")
+        .ok()
+        .filter(|text| !text.is_empty())?;
     let parsed = text.split_once('/').and_then(|(part, parts)| {
         Some((part.parse().ok()?, parts.parse().ok()?)).filter(|(part, parts)| part < parts)
     });

@@ -145,7 +145,11 @@ impl Locks {
 
 /// What stood in the list at the last look: locks of flock(2) under each number.
 #[derive(Default)]
-struct History(HashMap<i32, Entry>);
+struct History {
+    entries: HashMap<i32, Entry>,
+    /// When the last look was, in clock ticks since the boot; 0 if there was none.
+    looked_at_ticks: u64,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
@@ -157,15 +161,27 @@ struct Entry {
 }
 
 impl History {
-    /// How many of a number's locks the process did not make that has it now, for all numbers at this look.
-    fn look(&mut self, flocks: &HashMap<i32, usize>, started: impl Fn(i32) -> Option<u64>) {
+    /// Finds out, for each number, how many of its locks the process that has the number now did not
+    /// make. `now_ticks` is the time of this look, and `started` the start of a process, both in clock
+    /// ticks since the boot.
+    fn look(
+        &mut self,
+        flocks: &HashMap<i32, usize>,
+        now_ticks: u64,
+        started: impl Fn(i32) -> Option<u64>,
+    ) {
         let entry = |(&pid, &locks): (&i32, &usize)| {
             let started = started(pid);
-            let inherited = match self.0.get(&pid) {
+            let inherited = match self.entries.get(&pid) {
                 Some(before) if before.started == started => before.inherited,
-                // What stood there was another process's, or that of one that has ended.
+                // An earlier process with this number made them.
                 Some(before) => before.locks,
-                None => 0,
+                // The process was there at the last look, and had few locks.
+                None if started.is_some_and(|started| started < self.looked_at_ticks) => 0,
+                // A new process may have the number of one whose locks outlived it. In a PID namespace
+                // other than the first one, the list hides such locks until then. What the new process
+                // makes from now on counts; the open files of the others are charged to its run.
+                None => locks,
             };
             (
                 pid,
@@ -177,11 +193,12 @@ impl History {
             )
         };
         let many = flocks.iter().filter(|&(_, &locks)| locks > FEW);
-        self.0 = many.map(entry).collect();
+        self.entries = many.map(entry).collect();
+        self.looked_at_ticks = now_ticks;
     }
 
     fn inherited(&self, pid: i32) -> usize {
-        self.0.get(&pid).map_or(0, |entry| entry.inherited)
+        self.entries.get(&pid).map_or(0, |entry| entry.inherited)
     }
 }
 
@@ -192,7 +209,9 @@ fn have_too_many(list: &OwnedFd, runs: &[Run], history: &mut History) -> Vec<Run
         return Vec::new();
     };
     let Makers { mut makers, flocks } = makers(&text);
-    history.look(&flocks, |pid| Some(tree::stat(pid)?.started));
+    history.look(&flocks, tree::boot_ticks(), |pid| {
+        Some(tree::stat(pid)?.started)
+    });
     for (pid, locks) in &mut makers {
         *locks -= history.inherited(*pid);
     }
@@ -374,10 +393,14 @@ mod tests {
     #[test]
     fn flocks_of_an_earlier_process_with_the_same_number_do_not_count() {
         let mut history = History::default();
+        let mut now = 10;
         let mut look = |locks: usize, started: Option<u64>| {
-            history.look(&HashMap::from([(30, locks)]), |_| started);
+            now += 2;
+            history.look(&HashMap::from([(30, locks)]), now, |_| started);
             locks - history.inherited(30)
         };
+        // A process with few locks at the first look.
+        look(FEW, Some(7));
         // Made by a process that lives; it ends; another one has its number, and makes some itself.
         assert_eq!(look(1000, Some(7)), 1000);
         assert_eq!(look(2000, Some(7)), 2000);
@@ -389,6 +412,9 @@ mod tests {
         // The process has ended unseen, and a third has its number.
         assert_eq!(look(3100, Some(12)), 0);
         assert_eq!(look(FEW, Some(12)), FEW, "so few are not remembered");
+        // Its locks are seen for the first time, and the process has started since the last look.
+        assert_eq!(look(5000, Some(31)), 0);
+        assert_eq!(look(7000, Some(31)), 2000);
     }
 
     /// As if the process that made these locks had had our number before us.
@@ -404,15 +430,16 @@ mod tests {
             locks: 2 * MOST_LOCKS,
             inherited: 0,
         };
-        assert_eq!(
-            have_too_many(&file, &[run], &mut History(HashMap::from([(ours, before)]))),
-            []
-        );
-        assert_eq!(
-            have_too_many(&file, &[run], &mut History::default()),
-            [run],
-            "of its own"
-        );
+        let history = |entries, looked_at_ticks| History {
+            entries,
+            looked_at_ticks,
+        };
+        let mut inherits = history(HashMap::from([(ours, before)]), 1);
+        assert_eq!(have_too_many(&file, &[run], &mut inherits), []);
+        let mut made_them = history(HashMap::new(), u64::MAX);
+        assert_eq!(have_too_many(&file, &[run], &mut made_them), [run]);
+        let mut first_look = History::default();
+        assert_eq!(have_too_many(&file, &[run], &mut first_look), []);
     }
 
     #[test]

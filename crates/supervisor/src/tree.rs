@@ -116,6 +116,14 @@ pub fn stat(pid: i32) -> Option<Stat> {
     })
 }
 
+/// The time since the boot in clock ticks, as [`Stat::started`] counts it.
+pub fn boot_ticks() -> u64 {
+    calls::clock_ns(libc::CLOCK_BOOTTIME) / (1_000_000_000 / TICKS_PER_SECOND)
+}
+
+/// `USER_HZ`, the same on every Linux machine we build for (sysconf(3), `_SC_CLK_TCK`).
+pub const TICKS_PER_SECOND: u64 = 100;
+
 /// CPU time of a process, all its threads, by the last tick of each.
 pub fn cpu_ns(pid: i32) -> u64 {
     // The clock of another process (clock_getcpuclockid(3)): ~pid << 3 | CPUCLOCK_SCHED.

@@ -65,7 +65,7 @@ pub fn tree_cpu_ns(root: i32) -> u64 {
     }
     let collected = |pid: i32| {
         let ticks = tree::stat(pid).map_or(0, |stat| stat.childrens_user + stat.childrens_system);
-        ticks * (1_000_000_000 / TICKS_PER_SECOND)
+        ticks * (1_000_000_000 / tree::TICKS_PER_SECOND)
     };
     // pid1 comes first.
     let below = tree::below(root, MAX_COUNTED_PROCESSES + 1)
@@ -80,9 +80,6 @@ pub fn tree_cpu_ns(root: i32) -> u64 {
 /// The most processes of a run whose CPU time is added up: this must not take longer than other runs
 /// can wait. A run has no more by default.
 const MAX_COUNTED_PROCESSES: usize = millibox_wire::DEFAULT_PROCESS_LIMIT as usize;
-
-/// `USER_HZ`, the same on every Linux machine we build for (sysconf(3), `_SC_CLK_TCK`).
-const TICKS_PER_SECOND: u64 = 100;
 
 #[cfg(test)]
 mod tests {

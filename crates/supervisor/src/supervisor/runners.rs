@@ -262,9 +262,9 @@ impl Supervisor {
         self.runners[index].unexplained = 0;
         // A run that pauses has had its attempt; the runner tried for one that does not.
         let tried_for = |id: &u64| {
-            self.requests.get(id).is_some_and(|request| {
-                Some(request.world) == world && !self.pauses(request)
-            })
+            self.requests
+                .get(id)
+                .is_some_and(|request| Some(request.world) == world && !self.pauses(request))
         };
         if let Some(id) = self.queue.iter().copied().find(tried_for) {
             self.not_prepared(id, &report);
