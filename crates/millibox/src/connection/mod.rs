@@ -1,0 +1,482 @@
+//! The connection to the supervisor: requests are sent without waiting, results arrive in any order.
+//!
+//! The threads that wait for results read the socket themselves. One thread at a time is the
+//! *reader*: it takes frames until its own result arrives and wakes the threads whose results it
+//! reads. Then another waiting thread becomes the reader. So a single caller pays no switch to
+//! another thread. A *dispatcher* thread reads while no caller waits although results are due: for
+//! runs that have no place with the supervisor yet, and for handles that are polled or awaited.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `wait` | waiting for results, polling them |
+//! | `read` | reading frames, and the end of the connection |
+//! | `send` | sending frames |
+//! | `dispatcher` | the thread that reads while no caller waits |
+
+mod dispatcher;
+mod read;
+mod send;
+mod wait;
+
+use crate::Error;
+use millibox_wire::frame::{Header, Kind, MAX_INLINE};
+use millibox_wire::{
+    Backend, Hello, Hint, KillReason, Outcome, RunError, RunResult, Step, decode, encode,
+};
+use rustix::io::Errno;
+use rustix::net::Shutdown;
+use send::{Outgoing, has_credit, outgoing};
+use std::collections::{HashMap, VecDeque};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::task::Waker;
+use std::time::Duration;
+
+/// A run that was requested and whose handle exists, or that has not ended.
+#[derive(Default)]
+struct Entry {
+    result: Option<RunResult>,
+    /// The supervisor was given it.
+    sent: bool,
+    /// The handle was dropped.
+    abandoned: bool,
+    /// The request has a limit on the size of files.
+    output_limited: bool,
+    /// The caller has seen more output than the limit.
+    output_exceeded: bool,
+    /// Made readable with the result.
+    event: Option<Arc<OwnedFd>>,
+    /// The task to wake with the result.
+    waker: Option<Waker>,
+}
+
+impl Entry {
+    /// Some thread must read although no thread waits: the handle has an event or a waker.
+    fn is_polled(&self) -> bool {
+        self.event.is_some() || self.waker.is_some()
+    }
+
+    /// Makes the event readable and wakes the task.
+    fn announce(&mut self) {
+        if let Some(event) = &self.event {
+            let _ = rustix::io::write(event, &1u64.to_ne_bytes());
+        }
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// A run that is to be sent.
+pub struct NewRun {
+    /// One of [`Connection::ids`].
+    pub id: u64,
+    /// The run that it starts together with.
+    pub partner: Option<u64>,
+    /// The encoded request.
+    pub body: Vec<u8>,
+    /// The descriptors that travel with it.
+    pub descriptors: Vec<Arc<OwnedFd>>,
+    /// The request has a limit on the size of files.
+    pub output_limited: bool,
+}
+
+struct State {
+    entries: HashMap<u64, Entry>,
+    /// Runs that have no place with the supervisor yet.
+    waiting: VecDeque<Outgoing>,
+    /// Kills and cancels that the socket had no room for.
+    urgent: VecDeque<Outgoing>,
+    /// Runs that the supervisor has and has not answered.
+    in_flight: usize,
+    /// Runs without a result whose handles were dropped.
+    abandoned: usize,
+    /// The kernel refused to send for another reason than a full socket, so a writable socket does
+    /// not mean that sending works now.
+    crowded: bool,
+    credits: usize,
+    reader: bool,
+    /// The dispatcher thread exists.
+    dispatcher: bool,
+    /// Runs without a result whose handles are polled by descriptor.
+    polled: usize,
+    /// Threads that wait while another thread reads.
+    sleepers: Vec<Sleeper>,
+    /// The supervisor sends nothing more.
+    ended: bool,
+    /// Why, once that is known.
+    died: Option<String>,
+    backend: Backend,
+}
+
+/// How long a request for a run waits for the reason why the supervisor has ended.
+const END_REASON_TIMEOUT: Duration = Duration::from_secs(1);
+/// The reason if this process closed the connection.
+const CLOSED: &str =
+    "the connection was closed by this program (Supervisor::close, shut_down, or it was dropped)";
+/// What to do if the supervisor is not understood.
+const SAME_VERSION: &str =
+    "library and supervisor must be of the same version: install both together";
+impl State {
+    /// Whether frames are due although no thread may be waiting.
+    fn needs_dispatcher(&self) -> bool {
+        !self.waiting.is_empty() || !self.urgent.is_empty() || self.polled > 0
+    }
+
+    /// Whether a frame waits for room in the socket, and not for a place with the supervisor.
+    fn unsent(&self) -> bool {
+        !self.urgent.is_empty() || has_credit(self)
+    }
+}
+
+/// A thread that waits for a result or to become the reader.
+struct Sleeper {
+    /// The run.
+    id: u64,
+    wake: Arc<Condvar>,
+}
+
+/// A connection to one supervisor.
+pub struct Connection {
+    socket: OwnedFd,
+    /// The process that started the supervisor. A process forked from it has a copy of this
+    /// connection with the same socket, and must not use it.
+    process: u32,
+    this: Weak<Connection>,
+    /// The next run's id. It is not in the state, which may be locked forever in a forked process.
+    next: AtomicU64,
+    state: Mutex<State>,
+    /// Wakes the dispatcher when it has to read or send.
+    unread: Condvar,
+    /// Reads the last message of the supervisor once it has ended.
+    last_words: Box<dyn Fn() -> String + Send + Sync>,
+}
+
+impl Connection {
+    /// Takes over a socket and waits for the greeting of the supervisor.
+    pub fn new(
+        socket: OwnedFd,
+        last_words: Box<dyn Fn() -> String + Send + Sync>,
+    ) -> Result<(Arc<Connection>, Hello), Error> {
+        let connection = Arc::new_cyclic(|this| Connection {
+            socket,
+            process: std::process::id(),
+            this: this.clone(),
+            next: AtomicU64::new(1),
+            state: Mutex::new(State {
+                entries: HashMap::new(),
+                waiting: VecDeque::new(),
+                urgent: VecDeque::new(),
+                in_flight: 0,
+                abandoned: 0,
+                crowded: false,
+                credits: 1,
+                reader: false,
+                dispatcher: false,
+                polled: 0,
+                sleepers: Vec::new(),
+                ended: false,
+                died: None,
+                backend: Backend::Rlimit,
+            }),
+            unread: Condvar::new(),
+            last_words,
+        });
+        let hello = match connection.receive(None) {
+            Ok(Some(frame)) => match Header::decode(&frame) {
+                Ok((
+                    Header {
+                        kind: Kind::Hello, ..
+                    },
+                    body,
+                )) => decode::<Hello>(body).map_err(|error| error.to_string()),
+                Ok((Header { kind, .. }, _)) => Err(format!("it is of the kind {kind:?}")),
+                Err((_, error)) => Err(error.to_string()),
+            },
+            Err(Errno::MSGSIZE) => Err(format!("it is longer than {MAX_INLINE} bytes")),
+            Ok(None) | Err(_) => return Err(Error::Start((connection.last_words)())),
+        };
+        let hello = hello.map_err(|why| {
+            Error::Start(format!(
+                "its greeting cannot be read ({why}); {SAME_VERSION}"
+            ))
+        })?;
+        {
+            let mut state = connection.lock();
+            state.credits = hello.credits as usize;
+            state.backend = hello.backend;
+        }
+        Ok((connection, hello))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is whole at every point where a panic could happen.
+        self.state
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Whether this process was forked from the one that owns the connection.
+    pub fn is_elsewhere(&self) -> bool {
+        self.process != std::process::id()
+    }
+
+    /// The state, in the process that owns the connection.
+    fn ours(&self) -> Option<MutexGuard<'_, State>> {
+        (!self.is_elsewhere()).then(|| self.lock())
+    }
+
+    /// Ends the connection: the supervisor kills all runs and ends.
+    pub fn close(&self) {
+        let Some(mut state) = self.ours() else { return };
+        // The lock is held, so that a reader finds the reason together with the end.
+        let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
+        if state.died.is_none() {
+            self.died(&mut state, CLOSED.to_owned());
+        }
+    }
+
+    /// Whether the supervisor sends nothing more.
+    pub fn is_dead(&self) -> bool {
+        self.ours().is_none_or(|state| state.ended)
+    }
+
+    /// The error in a forked process.
+    fn elsewhere() -> Error {
+        Error::Died(
+            "it serves the process that started it, from which this one was forked".to_owned(),
+        )
+    }
+
+    /// New ids for runs, in ascending order.
+    pub fn ids<const N: usize>(&self) -> [u64; N] {
+        let first = self.next.fetch_add(N as u64, Ordering::Relaxed);
+        std::array::from_fn(|index| first + index as u64)
+    }
+
+    /// Sends runs, now or as soon as the supervisor has a place for them: all of them or, after an
+    /// error, none. Does not wait. No other run comes between them.
+    pub fn run<const N: usize>(self: &Arc<Self>, runs: [NewRun; N]) -> Result<(), Error> {
+        let mut all = Vec::with_capacity(N);
+        for NewRun {
+            id,
+            partner,
+            body,
+            descriptors,
+            output_limited,
+        } in runs
+        {
+            let outgoing = Outgoing {
+                partner,
+                ..outgoing(Kind::Run, id, &body, descriptors)
+            };
+            all.push((outgoing, output_limited));
+        }
+        let mut state = self.explained(self.ours().ok_or_else(Connection::elsewhere)?);
+        if let Some(error) = over(&state) {
+            return Err(error);
+        }
+        let ids: Vec<u64> = all.iter().map(|(outgoing, _)| outgoing.id).collect();
+        for (outgoing, output_limited) in all {
+            state.entries.insert(
+                outgoing.id,
+                Entry {
+                    output_limited,
+                    ..Entry::default()
+                },
+            );
+            state.waiting.push_back(outgoing);
+        }
+        self.flush(&mut state);
+        let mut state = self.explained(state);
+        // A run that was sent may have begun and must not be requested again: its handle will return
+        // the error.
+        let may_have_begun = |id| state.entries.get(id).is_some_and(|entry| entry.sent);
+        if let Some(error) = over(&state)
+            && !ids.iter().any(may_have_begun)
+        {
+            for id in ids {
+                state.entries.remove(&id);
+                let _ = unsent(&mut state, id);
+            }
+            return Err(error);
+        }
+        if !state.waiting.is_empty() || !state.urgent.is_empty() {
+            let _ = self.need_dispatcher(&mut state);
+        }
+        Ok(())
+    }
+
+    /// The number of runs without a result whose handles exist.
+    pub fn unfinished(&self) -> usize {
+        let Some(state) = self.ours() else { return 0 };
+        (state.waiting.len() + state.in_flight).saturating_sub(state.abandoned)
+    }
+
+    /// Asks the supervisor to end a run. The result names the reason.
+    pub fn kill(self: &Arc<Self>, id: u64, reason: KillReason) {
+        let Some(mut state) = self.ours() else { return };
+        if reason == KillReason::OutputLimit
+            && let Some(entry) = state.entries.get_mut(&id)
+        {
+            // The run may have ended by itself while its output was still in the pipe.
+            entry.output_exceeded = true;
+            if let Some(result) = &mut entry.result {
+                over_output(result);
+            }
+        }
+        if state.ended
+            || state
+                .entries
+                .get(&id)
+                .is_none_or(|entry| entry.result.is_some())
+        {
+            return;
+        }
+        let outcome = match reason {
+            KillReason::Caller => Outcome::Killed,
+            KillReason::OutputLimit => Outcome::OutputLimit,
+        };
+        if self.withdraw(&mut state, id, outcome) {
+            return;
+        }
+        self.urgent(
+            &mut state,
+            Kind::Kill,
+            id,
+            &encode(&millibox_wire::Kill { reason }),
+        );
+    }
+
+    /// Cancels a run.
+    pub fn cancel(self: &Arc<Self>, id: u64) {
+        let Some(mut state) = self.ours() else { return };
+        if state.ended
+            || state
+                .entries
+                .get(&id)
+                .is_none_or(|entry| entry.result.is_some())
+        {
+            return;
+        }
+        if self.withdraw(&mut state, id, Outcome::Cancelled) {
+            return;
+        }
+        self.urgent(&mut state, Kind::Cancel, id, &[]);
+    }
+
+    /// Withdraws a run that was not sent, and its partner, which would wait for it. Returns false if
+    /// it was sent.
+    fn withdraw(self: &Arc<Self>, state: &mut State, id: u64, outcome: Outcome) -> bool {
+        let Some(withdrawn) = unsent(state, id) else {
+            return false;
+        };
+        let result = never_run(state, outcome);
+        self.settle(state, id, result);
+        self.part(state, &withdrawn);
+        self.flush(state);
+        if !state.urgent.is_empty() {
+            let _ = self.need_dispatcher(state);
+        }
+        true
+    }
+
+    /// Ends the partner of a run that will not be sent.
+    fn part(&self, state: &mut State, gone: &Outgoing) {
+        let Some(partner) = gone.partner else { return };
+        if unsent(state, partner).is_some() {
+            let error = RunError::new(Step::Request).with_hint(Hint::PartnerNotStarted);
+            let result = never_run(state, Outcome::NotStarted(error));
+            self.settle(state, partner, result);
+        } else if partner < gone.id {
+            // The partner waits in the supervisor.
+            let kill = encode(&millibox_wire::Kill {
+                reason: KillReason::Caller,
+            });
+            state
+                .urgent
+                .push_back(outgoing(Kind::Kill, partner, &kill, Vec::new()));
+        }
+    }
+
+    fn urgent(self: &Arc<Self>, state: &mut State, kind: Kind, id: u64, body: &[u8]) {
+        state.urgent.push_back(outgoing(kind, id, body, Vec::new()));
+        self.flush(state);
+        if !state.urgent.is_empty() {
+            let _ = self.need_dispatcher(state);
+        }
+    }
+
+    /// Forgets a run whose handle is dropped, and cancels it if it has not ended.
+    pub fn abandon(self: &Arc<Self>, id: u64) {
+        {
+            let Some(mut state) = self.ours() else { return };
+            let ended = state.ended;
+            match state.entries.get_mut(&id) {
+                Some(entry) if entry.result.is_none() && !ended => {
+                    entry.abandoned = true;
+                    state.abandoned += 1;
+                }
+                _ => {
+                    state.entries.remove(&id);
+                    return;
+                }
+            }
+        }
+        self.cancel(id);
+    }
+}
+
+/// Why no run is accepted any more, as far as that is known.
+fn over(state: &State) -> Option<Error> {
+    let known = || {
+        state
+            .died
+            .clone()
+            .unwrap_or_else(|| "it closed its socket".to_owned())
+    };
+    state.ended.then(|| Error::Died(known()))
+}
+
+fn look(state: &State, id: u64) -> Option<Result<RunResult, Error>> {
+    match state.entries.get(&id) {
+        Some(Entry {
+            result: Some(result),
+            ..
+        }) => Some(Ok(result.clone())),
+        _ => state.died.as_ref().map(|why| Err(Error::Died(why.clone()))),
+    }
+}
+
+/// Turns a plain end into one for too much output.
+fn over_output(result: &mut RunResult) {
+    if matches!(result.outcome, Outcome::Exited(_) | Outcome::Signaled(_)) {
+        result.outcome = Outcome::OutputLimit;
+    }
+}
+
+/// Removes a run from the waiting ones. `None` if it was sent.
+fn unsent(state: &mut State, id: u64) -> Option<Outgoing> {
+    let place = state
+        .waiting
+        .iter()
+        .position(|outgoing| outgoing.id == id)?;
+    state.waiting.remove(place)
+}
+
+/// The result of a run that the supervisor never received.
+fn never_run(state: &State, outcome: Outcome) -> RunResult {
+    let signal = (outcome == Outcome::Killed).then_some(libc::SIGKILL);
+    RunResult {
+        outcome,
+        exit_code: None,
+        signal,
+        figures: Default::default(),
+        ended_ns: None,
+        backend: state.backend,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! Reading the frames of the supervisor, and the end of the connection.
+
+use super::dispatcher::sleep;
+use super::{Connection, END_REASON_TIMEOUT, Entry, SAME_VERSION, State, over_output};
+use millibox_wire::frame::{Header, Kind, MAX_INLINE};
+use millibox_wire::{RunResult, decode};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, Shutdown, recv};
+use std::sync::MutexGuard;
+use std::time::{Duration, Instant};
+
+impl Connection {
+    /// Receives one frame. `Ok(None)` after the timeout; an error if the supervisor has ended.
+    pub(super) fn receive(&self, timeout: Option<Duration>) -> Result<Option<Vec<u8>>, Errno> {
+        let flags = match timeout {
+            None => RecvFlags::empty(),
+            Some(timeout) => {
+                let mut ready = [PollFd::new(&self.socket, PollFlags::IN)];
+                let timeout = Timespec::try_from(timeout).unwrap_or(Timespec {
+                    tv_sec: i64::MAX / 2,
+                    tv_nsec: 0,
+                });
+                match poll(&mut ready, Some(&timeout)) {
+                    Ok(0) | Err(Errno::INTR) => return Ok(None),
+                    Ok(_) => RecvFlags::DONTWAIT,
+                    Err(errno) => return Err(errno),
+                }
+            }
+        };
+        self.receive_now(flags)
+    }
+
+    /// Receives one frame. `MSGSIZE` if it is longer than a frame may be; the rest is lost.
+    pub(super) fn receive_now(&self, flags: RecvFlags) -> Result<Option<Vec<u8>>, Errno> {
+        let mut frame = Vec::with_capacity(MAX_INLINE);
+        loop {
+            match recv(
+                &self.socket,
+                rustix::buffer::spare_capacity(&mut frame),
+                flags | RecvFlags::TRUNC,
+            ) {
+                Ok((_, 0)) => return Err(Errno::PIPE),
+                Ok((kept, length)) if kept < length => return Err(Errno::MSGSIZE),
+                Ok(_) => return Ok(Some(frame)),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    pub(super) fn read_what_is_there(&self, state: &mut State) {
+        loop {
+            let frame = self.receive_now(RecvFlags::DONTWAIT);
+            let done = !matches!(frame, Ok(Some(_)));
+            self.take(state, frame);
+            if done {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn take(&self, state: &mut State, frame: Result<Option<Vec<u8>>, Errno>) {
+        match frame {
+            Ok(None) => {}
+            Ok(Some(frame)) => match answer(&frame) {
+                Ok((id, result)) => {
+                    if id != 0 {
+                        state.in_flight = state.in_flight.saturating_sub(1);
+                        self.settle(state, id, result);
+                    }
+                    self.flush(state);
+                }
+                Err(why) => self.misunderstood(state, &why),
+            },
+            Err(Errno::MSGSIZE) => {
+                self.misunderstood(state, &format!("it is longer than {MAX_INLINE} bytes"))
+            }
+            Err(_) => self.find_out_why(state),
+        }
+    }
+
+    /// Notes the end of the connection and finds out the reason. The supervisor's keeper may take some
+    /// seconds to report it, so another thread waits for that.
+    fn find_out_why(&self, state: &mut State) {
+        if state.ended {
+            return;
+        }
+        state.ended = true;
+        let this = self.this.clone();
+        let found_out = std::thread::Builder::new()
+            .name("millibox".to_owned())
+            .spawn(move || {
+                let Some(connection) = this.upgrade() else {
+                    return;
+                };
+                let why = (connection.last_words)();
+                let mut state = connection.lock();
+                if state.died.is_none() {
+                    connection.died(&mut state, why);
+                }
+            });
+        if found_out.is_err() {
+            let why = (self.last_words)();
+            self.died(state, why);
+        }
+    }
+
+    /// Waits a moment for the reason that [`Connection::find_out_why`] finds.
+    pub(super) fn explained<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let deadline = Instant::now() + END_REASON_TIMEOUT;
+        while state.ended && state.died.is_none() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            // No run has the id 0; the end wakes all sleeping threads.
+            state = sleep(state, 0, Some(left));
+        }
+        state
+    }
+
+    /// Ends the connection because of an answer that cannot be read: its run would never end.
+    fn misunderstood(&self, state: &mut State, why: &str) {
+        if state.died.is_none() {
+            let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
+            let why = format!(
+                "its connection was closed, as an answer cannot be read ({why}); {SAME_VERSION}"
+            );
+            self.died(state, why);
+        }
+    }
+
+    /// Stores a result for its handle.
+    pub(super) fn settle(&self, state: &mut State, id: u64, mut result: RunResult) {
+        let Some(entry) = state.entries.get_mut(&id) else {
+            return;
+        };
+        let by_file = entry.output_limited && result.signal == Some(libc::SIGXFSZ);
+        if by_file || entry.output_exceeded {
+            over_output(&mut result);
+        }
+        if entry.is_polled() {
+            entry.announce();
+            state.polled = state.polled.saturating_sub(1);
+        }
+        if entry.abandoned {
+            state.entries.remove(&id);
+            state.abandoned = state.abandoned.saturating_sub(1);
+        } else {
+            entry.result = Some(result);
+        }
+        for sleeper in state.sleepers.iter().filter(|sleeper| sleeper.id == id) {
+            sleeper.wake.notify_one();
+        }
+    }
+
+    pub(super) fn died(&self, state: &mut State, why: String) {
+        state.ended = true;
+        state.died = Some(why);
+        state.waiting.clear();
+        state.urgent.clear();
+        // Results that arrived before the end are valid, and can be read even after it.
+        loop {
+            match self.receive_now(RecvFlags::DONTWAIT) {
+                Ok(Some(frame)) => {
+                    if let Ok((id, result)) = answer(&frame) {
+                        self.settle(state, id, result);
+                    }
+                }
+                // The kernel reports these once, before the remaining frames.
+                Err(Errno::CONNRESET | Errno::MSGSIZE) => {}
+                _ => break,
+            }
+        }
+        (state.in_flight, state.abandoned, state.polled) = (0, 0, 0);
+        state.entries.retain(|_, entry| !entry.abandoned);
+        state.entries.values_mut().for_each(Entry::announce);
+        for sleeper in &state.sleepers {
+            sleeper.wake.notify_one();
+        }
+        self.unread.notify_one();
+    }
+}
+
+/// Decodes the result of a run.
+fn answer(frame: &[u8]) -> Result<(u64, RunResult), String> {
+    let (header, body) = Header::decode(frame).map_err(|(_, error)| error.to_string())?;
+    if header.kind != Kind::Result || header.in_memfd {
+        return Err(format!("it is of the kind {:?}", header.kind));
+    }
+    decode(body)
+        .map(|result| (header.id, result))
+        .map_err(|error| error.to_string())
+}

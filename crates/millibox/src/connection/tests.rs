@@ -1,0 +1,411 @@
+//! Tests of the connection against the other end of its socket.
+
+use super::*;
+use crate::{Handle, Request};
+use millibox_wire::frame::HEADER;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
+};
+use std::time::Instant;
+
+/// A connection with one run on its way, and the other end of it.
+fn with_a_run() -> (Arc<Connection>, u64, OwnedFd) {
+    let (connection, [id], its) = with_runs();
+    (connection, id, its)
+}
+
+fn with_runs<const N: usize>() -> (Arc<Connection>, [u64; N], OwnedFd) {
+    with_last_words(|| "no last words".to_owned())
+}
+
+fn with_last_words<const N: usize>(
+    words: impl Fn() -> String + Send + Sync + 'static,
+) -> (Arc<Connection>, [u64; N], OwnedFd) {
+    let (ours, its) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .expect("a socket");
+    let hello = Hello {
+        pid: 1,
+        backend: Backend::Rlimit,
+        slots: 1,
+        credits: 8,
+        uid: 1,
+        gid: 1,
+        cgroups: Vec::new(),
+        declined: Vec::new(),
+        landlock: 0,
+        file_locks: true,
+    };
+    say(&its, Kind::Hello, 0, &encode(&hello));
+    let (connection, _) = Connection::new(ours, Box::new(words)).expect("a greeting");
+    let ids = connection.ids();
+    let run = |id| NewRun {
+        id,
+        partner: None,
+        body: Vec::new(),
+        descriptors: Vec::new(),
+        output_limited: false,
+    };
+    connection.run(ids.map(run)).expect("sent");
+    (connection, ids, its)
+}
+
+fn say(socket: &OwnedFd, kind: Kind, id: u64, body: &[u8]) {
+    let frame = [
+        &Header {
+            kind,
+            in_memfd: false,
+            id,
+        }
+        .encode()[..],
+        body,
+    ]
+    .concat();
+    assert_eq!(send(socket, &frame, SendFlags::NOSIGNAL), Ok(frame.len()));
+}
+
+fn result(message: String) -> RunResult {
+    let error = RunError::new(Step::World).with_subject(message);
+    RunResult {
+        outcome: Outcome::NotStarted(error),
+        exit_code: None,
+        signal: None,
+        figures: Default::default(),
+        ended_ns: None,
+        backend: Backend::Rlimit,
+    }
+}
+
+#[test]
+fn the_longest_answer_is_read() {
+    let (connection, id, its) = with_a_run();
+    let empty = encode(&result(String::new())).len();
+    // The length of the subject takes three bytes.
+    let longest = result("x".repeat(MAX_INLINE - HEADER - empty - 3));
+    say(&its, Kind::Result, id, &encode(&longest));
+    assert_eq!(connection.wait(id, None).expect("read"), Some(longest));
+}
+
+/// As in a process forked while another thread had it locked, where nobody will unlock it.
+#[test]
+fn numbers_are_given_whoever_has_the_state() {
+    let (connection, [known], _its) = with_runs();
+    let (say, said) = std::sync::mpsc::channel();
+    let state = connection.lock();
+    let asks = connection.clone();
+    std::thread::spawn(move || say.send(asks.ids::<2>()));
+    assert_eq!(
+        said.recv_timeout(Duration::from_secs(30)),
+        Ok([known + 1, known + 2])
+    );
+    drop(state);
+}
+
+/// Until so many threads wait.
+fn until_asleep(connection: &Connection, sleepers: usize) {
+    while connection.lock().sleepers.len() < sleepers || !connection.lock().reader {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn each_of_many_threads_is_given_its_own() {
+    let (connection, ids, its) = with_runs::<8>();
+    std::thread::scope(|scope| {
+        let threads = ids.map(|id| {
+            let connection = &connection;
+            (id, scope.spawn(move || connection.wait(id, None)))
+        });
+        until_asleep(&connection, ids.len() - 1);
+        // The first is, or was, the reader's; the last ones find their reader gone.
+        for (id, thread) in threads {
+            let its_own = result(format!("of run {id}"));
+            say(&its, Kind::Result, id, &encode(&its_own));
+            assert_eq!(
+                thread.join().expect("no panic").expect("read"),
+                Some(its_own)
+            );
+        }
+    });
+    assert!(connection.lock().sleepers.is_empty() && !connection.lock().reader);
+}
+
+#[test]
+fn who_gives_up_waiting_leaves_the_reading_to_another() {
+    let (connection, [short, long], its) = with_runs();
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| connection.wait(short, Some(Duration::from_millis(200))));
+        while !connection.lock().reader {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let sleeper = scope.spawn(|| connection.wait(long, None));
+        assert_eq!(reader.join().expect("no panic").expect("read"), None);
+        say(&its, Kind::Result, long, &encode(&result(String::new())));
+        assert_eq!(
+            sleeper.join().expect("no panic").expect("read"),
+            Some(result(String::new()))
+        );
+    });
+}
+
+#[test]
+fn who_has_no_time_to_wait_is_told_what_has_come() {
+    let (connection, id, its) = with_a_run();
+    assert_eq!(
+        connection.wait(id, Some(Duration::ZERO)).expect("read"),
+        None
+    );
+    let told = result(String::new());
+    say(&its, Kind::Result, id, &encode(&told));
+    assert_eq!(
+        connection.wait(id, Some(Duration::ZERO)).expect("read"),
+        Some(told)
+    );
+}
+
+#[test]
+fn what_came_before_the_end_can_still_be_read() {
+    let told = result("the first".to_owned());
+    for (by_us, by_it) in [(true, false), (false, true), (true, true)] {
+        let (connection, [first, second], its) = with_runs();
+        say(&its, Kind::Result, first, &encode(&told));
+        // With the runs that we sent unread: the kernel tells us of that before it tells us the answer.
+        let its = (!by_it).then_some(its);
+        if by_us {
+            connection.close();
+        } else {
+            assert!(matches!(connection.wait(second, None), Err(Error::Died(_))));
+        }
+        assert_eq!(
+            connection.wait(first, None).expect("read"),
+            Some(told.clone()),
+            "{by_us} {by_it}"
+        );
+        assert!(matches!(connection.wait(second, None), Err(Error::Died(_))));
+        assert_eq!(connection.unfinished(), 0);
+        drop(its);
+    }
+}
+
+#[test]
+fn a_run_that_nobody_has_a_handle_of_is_not_waited_for() {
+    let (connection, ids, its) = with_runs::<2>();
+    assert_eq!(connection.unfinished(), 2);
+    connection.abandon(ids[0]);
+    assert_eq!(connection.unfinished(), 1);
+    for id in ids {
+        say(&its, Kind::Result, id, &encode(&result(String::new())));
+    }
+    assert!(connection.wait(ids[1], None).expect("read").is_some());
+    assert_eq!(connection.unfinished(), 0);
+}
+
+#[test]
+fn a_dispatcher_that_nobody_needs_leaves_the_reading_to_who_waits() {
+    let (connection, [polled, awaited], its) = with_runs();
+    let event = connection.event(polled).expect("a descriptor");
+    say(&its, Kind::Result, polled, &encode(&result(String::new())));
+    assert_eq!(poll(&mut [PollFd::new(&event, PollFlags::IN)], None), Ok(1));
+    assert!(connection.lock().dispatcher);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| connection.wait(awaited, None));
+        let begin = Instant::now();
+        let reads = || {
+            let state = connection.lock();
+            state.reader && state.sleepers.is_empty() && !state.needs_dispatcher()
+        };
+        // Not only for a moment, as before the thread has come to sleep.
+        let mut times = 0;
+        while times < 20 && begin.elapsed() < Duration::from_secs(30) {
+            times = if reads() { times + 1 } else { 0 };
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let told = result("the other".to_owned());
+        say(&its, Kind::Result, awaited, &encode(&told));
+        assert_eq!(waiting.join().expect("no panic").expect("read"), Some(told));
+        assert!(times == 20, "the dispatcher reads");
+    });
+}
+
+#[test]
+fn a_dispatcher_that_nobody_needs_ends_and_comes_again() {
+    let (connection, ids, its) = with_runs::<2>();
+    for id in ids {
+        let event = connection.event(id).expect("a descriptor");
+        assert!(connection.lock().dispatcher);
+        say(&its, Kind::Result, id, &encode(&result(String::new())));
+        assert_eq!(poll(&mut [PollFd::new(&event, PollFlags::IN)], None), Ok(1));
+        let begin = Instant::now();
+        while connection.lock().dispatcher {
+            assert!(begin.elapsed() < Duration::from_secs(60), "it goes on");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn awaited_result_wakes_its_task() {
+    let (connection, ids, its) = with_runs::<2>();
+    let handles =
+        ids.map(|id| Handle::new(connection.clone(), id, Request::new("/bin/true").names()));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let send = async {
+            for (number, id) in ids.into_iter().enumerate().rev() {
+                tokio::task::yield_now().await;
+                say(
+                    &its,
+                    Kind::Result,
+                    id,
+                    &encode(&result(format!("{number}"))),
+                );
+            }
+        };
+        let (first, second, ()) =
+            tokio::join!(handles[0].wait_async(), handles[1].wait_async(), send);
+        assert_eq!(first.expect("read"), result("0".to_owned()));
+        assert_eq!(second.expect("read"), result("1".to_owned()));
+    });
+    assert_eq!(connection.lock().polled, 0);
+}
+
+#[test]
+fn awaited_run_fails_when_the_supervisor_ends() {
+    let (connection, id, its) = with_a_run();
+    let handle = Handle::new(connection, id, Request::new("/bin/true").names());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
+    let ended =
+        runtime.block_on(async { tokio::join!(handle.wait_async(), async { drop(its) }).0 });
+    assert!(matches!(ended, Err(Error::Died(_))), "{ended:?}");
+}
+
+#[test]
+fn all_who_wait_hear_of_the_end() {
+    let (connection, ids, its) = with_runs::<4>();
+    std::thread::scope(|scope| {
+        let threads = ids.map(|id| {
+            let connection = &connection;
+            scope.spawn(move || connection.wait(id, None))
+        });
+        until_asleep(&connection, ids.len() - 1);
+        drop(its);
+        for thread in threads {
+            assert!(matches!(
+                thread.join().expect("no panic"),
+                Err(Error::Died(_))
+            ));
+        }
+    });
+}
+
+#[test]
+fn nobody_is_kept_waiting_while_the_last_words_are_read() {
+    let (say_them, said) = std::sync::mpsc::channel::<()>();
+    let said = Mutex::new(said);
+    let words = move || {
+        let _ = said.lock().expect("no panic").recv();
+        "these".to_owned()
+    };
+    let (connection, [first, second], its) = with_last_words(words);
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| connection.wait(first, None));
+        drop(its);
+        while !connection.is_dead() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(connection.result(second).is_none());
+        assert!(!waits.is_finished());
+        say_them.send(()).expect("it is listened to");
+        let Err(Error::Died(heard)) = waits.join().expect("no panic") else {
+            panic!("a result")
+        };
+        assert_eq!(heard, "these");
+    });
+    assert!(matches!(
+        connection.result(second),
+        Some(Err(Error::Died(_)))
+    ));
+}
+
+#[test]
+fn who_waits_hears_that_we_closed_it() {
+    for _ in 0..50 {
+        let (connection, [first], its) = with_runs();
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| connection.wait(first, None));
+            while !connection.lock().reader {
+                std::thread::yield_now();
+            }
+            connection.close();
+            let Err(Error::Died(heard)) = waits.join().expect("no panic") else {
+                panic!("a result")
+            };
+            assert_eq!(heard, CLOSED);
+        });
+        drop(its);
+    }
+}
+
+#[test]
+fn a_greeting_that_cannot_be_read() {
+    let too_long = [0; MAX_INLINE];
+    for (kind, body, says) in [
+        (Kind::Hello, &too_long[..], "longer than 61440 bytes"),
+        (Kind::Hello, b"\xff\xff", "malformed"),
+        (Kind::Result, b"", "kind Result"),
+    ] {
+        let (ours, its) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .expect("a socket");
+        say(&its, kind, 0, body);
+        let answer = Connection::new(ours, Box::new(|| panic!("it lives")));
+        let Err(Error::Start(why)) = answer else {
+            panic!("{says}")
+        };
+        assert!(
+            why.contains(says) && why.contains("install both"),
+            "{why} does not say {says:?}"
+        );
+    }
+}
+
+#[test]
+fn nobody_waits_for_an_answer_that_cannot_be_read() {
+    let too_long = encode(&result("x".repeat(MAX_INLINE)));
+    for (kind, body, says) in [
+        (Kind::Result, &too_long[..], "longer than 61440 bytes"),
+        (Kind::Result, b"\xff\xff", "malformed"),
+        (Kind::Run, b"", "kind Run"),
+    ] {
+        let (connection, id, its) = with_a_run();
+        say(&its, kind, id, body);
+        let Err(Error::Died(why)) = connection.wait(id, Some(Duration::from_secs(60))) else {
+            panic!("{says}")
+        };
+        assert!(
+            why.contains(says) && why.contains("same version"),
+            "{why} does not say {says:?}"
+        );
+        // Its end is told to the other side, which ends with it.
+        let mut rest = [0; 64];
+        let heard: Vec<usize> =
+            std::iter::repeat_with(|| recv(&its, &mut rest[..], RecvFlags::empty()))
+                .map_while(|answer| answer.ok().map(|(length, _)| length))
+                .take_while(|length| *length > 0)
+                .collect();
+        assert_eq!(heard.len(), 1, "{heard:?}");
+    }
+}
