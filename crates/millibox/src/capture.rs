@@ -34,10 +34,12 @@ impl Output {
 }
 
 impl Supervisor {
-    /// Runs a program to its end and returns its output. [`Request::input`] sets its standard input.
+    /// Runs a program to its end and returns its output. [`Request::input`] sets its standard
+    /// input.
     ///
-    /// Standard output and standard error together may have `max_bytes` bytes. If the program writes
-    /// more, the run ends with [`Outcome::OutputLimit`], and exactly `max_bytes` bytes are returned.
+    /// Standard output and standard error together may have `max_bytes` bytes. If the program
+    /// writes more, the run ends with [`Outcome::OutputLimit`], and exactly `max_bytes` bytes are
+    /// returned.
     ///
     /// ```no_run
     /// use millibox::{Request, Supervisor};
@@ -105,8 +107,8 @@ impl Stream {
     }
 }
 
-/// Reads both streams until they end or have `max_bytes` bytes together. In the second case the run is
-/// ended; returns whether that happened.
+/// Reads both streams until they end or have `max_bytes` bytes together. In the second case the run
+/// is ended; returns whether that happened.
 fn read_all(streams: &mut [Stream; 2], max_bytes: u64, handle: &Handle) -> Result<bool, Error> {
     let failed = Error::system("read the output of the program");
     loop {
@@ -155,8 +157,8 @@ fn read_all(streams: &mut [Stream; 2], max_bytes: u64, handle: &Handle) -> Resul
     }
 }
 
-/// A file in memory with these bytes, for standard input: the program may read it at its own pace, and
-/// nothing can change it.
+/// A file in memory with these bytes, for standard input: the program may read it at its own pace,
+/// and nothing can change it.
 pub(crate) fn sealed_file(bytes: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
     let file = memfd_create(
         "millibox-input",

@@ -5,16 +5,16 @@ use rustix::io::Errno;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Why something could not be had. A run's own failure is no error here but an
+/// Why a call of this library failed. A run that fails is not an error but an
 /// [`Outcome`](crate::Outcome).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The supervisor's executable was not found in any of these places.
+    /// The supervisor's executable is in none of these places.
     #[error(
-        "cannot find millibox-supervisor at {}; build it in a checkout of millibox (cargo build --release --bin \
-         millibox-supervisor), then put it beside this program or set MILLIBOX_SUPERVISOR to its path; or run make \
-         install there, which puts it on PATH", shown(.0)
+        "cannot find millibox-supervisor at {}; build it in a checkout of millibox (cargo build \
+         --release --bin millibox-supervisor), then put it beside this program or set \
+         MILLIBOX_SUPERVISOR to its path; or run make install there, which puts it on PATH", shown(.0)
     )]
     NoSupervisor(Vec<PathBuf>),
     /// The supervisor's executable cannot be executed.
@@ -22,36 +22,36 @@ pub enum Error {
     NotExecuted {
         /// The executable.
         path: PathBuf,
-        /// The environment variable or the method that names it, if it was not looked for.
+        /// The environment variable or method that named it; `None` if it was looked up.
         named_by: Option<&'static str>,
-        /// The kernel's answer.
+        /// The kernel's error.
         error: std::io::Error,
     },
-    /// What was executed is no supervisor, or not of this version.
+    /// The executed program is not a supervisor of this version.
     #[error("{} is not a millibox-supervisor of this version: {why}", named(.path, *.named_by))]
     NotSupervisor {
         /// The executable.
         path: PathBuf,
-        /// The environment variable or the method that names it, if it was not looked for.
+        /// The environment variable or method that named it; `None` if it was looked up.
         named_by: Option<&'static str>,
-        /// What it did instead of greeting.
+        /// What it did instead of sending its greeting.
         why: String,
     },
-    /// The supervisor could not be started; these are its own words.
+    /// The supervisor could not start; this is its message.
     #[error("cannot start the supervisor: {0}")]
     Start(String),
-    /// The supervisor has died, or the connection was closed; these are its last words.
+    /// The supervisor ended, or the connection was closed; this is the reason.
     #[error("supervisor died: {0}")]
     Died(String),
     /// The request is not valid; nothing was sent.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// A system call of the client's own failed.
+    /// A system call of the library failed.
     #[error("cannot {what}: {error}{}", remedy(.error, None))]
     System {
-        /// What was being done.
+        /// What the library was doing, as the predicate of "cannot ...".
         what: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         error: std::io::Error,
     },
 }
@@ -94,8 +94,9 @@ pub enum RequestError {
     NoArgv0,
     /// A script is given by descriptor.
     #[error(
-        "the program is a script, which cannot be executed by descriptor: its interpreter would open it by name, and it \
-         has none (execveat(2), BUGS); give its path, or run the interpreter with the script as standard input"
+        "the program is a script, which cannot be executed by descriptor: its interpreter would \
+         open it by name, and it has none (execveat(2), BUGS); give its path, or run the \
+         interpreter with the script as standard input"
     )]
     ScriptByDescriptor,
     /// A variable of the environment has no name.
@@ -112,8 +113,8 @@ pub enum RequestError {
     HasNul(OsString),
     /// Arguments, environment and world are too long.
     #[error(
-        "arguments, environment and world have {bytes} bytes, and at most {max_bytes} are accepted; pass long data in a \
-         file"
+        "arguments, environment and world have {bytes} bytes, and at most {max_bytes} are \
+         accepted; pass long data in a file"
     )]
     TooLong {
         /// Their bytes.
@@ -135,15 +136,18 @@ pub enum RequestError {
     NoCpus,
     /// The supervisor's slots have one runner each, and a pair needs two.
     #[error(
-        "a pair needs a slot with two runners; start the supervisor with Builder::runners_per_slot(2) or more"
+        "a pair needs a slot with two runners; start the supervisor with \
+         Builder::runners_per_slot(2) or more"
     )]
     PairNeedsTwoRunners,
-    /// Without cgroups the limit is weaker, and the caller did not choose the `rlimit` backend by name.
+    /// Without cgroups the limit is weaker, and the caller did not choose the `rlimit` backend by
+    /// name.
     #[error(
-        "a {limit} for a whole process tree needs a cgroup, and there is none ({reasons}); {}see `millibox doctor`",
+        "a {limit} for a whole process tree needs a cgroup, and there is none ({reasons}); {}see \
+         `millibox doctor`",
         if *.has_weaker_form {
-            "to limit single processes instead, choose that backend by name (BackendChoice::Rlimit, --backend rlimit), \
-             or "
+            "to limit single processes instead, choose that backend by name \
+             (BackendChoice::Rlimit, --backend rlimit), or "
         } else {
             ""
         },
@@ -170,7 +174,8 @@ pub enum RequestError {
     SeccompProgram(millibox_seccomp::ValidateError),
     /// A seccomp program refuses execveat(2).
     #[error(
-        "seccomp program: it answers execveat with {action:#010x}, so no program could be executed; allow that call"
+        "seccomp program: it answers execveat with {action:#010x}, so no program could be \
+         executed; allow that call"
     )]
     SeccompRefusesExec {
         /// The program's return value (seccomp(2), `SECCOMP_RET_*`).
@@ -178,7 +183,8 @@ pub enum RequestError {
     },
     /// A seccomp program cannot be read from a pipe.
     #[error(
-        "seccomp program: the descriptor cannot be read from its beginning (a pipe?); use a file or a memfd"
+        "seccomp program: the descriptor cannot be read from its beginning (a pipe?); use a file \
+         or a memfd"
     )]
     SeccompNotSeekable,
 }
@@ -200,11 +206,11 @@ fn named(path: &Path, by: Option<&str>) -> String {
     }
 }
 
-/// What to do about too many open files, as the kernel says to us or to the supervisor (EMFILE).
+/// What to do about too many open files (EMFILE).
 pub(crate) const MORE_FILES: &str =
     "; raise the limit on open files (ulimit -n) around this program";
 
-/// What to do about a path that leads to no file, or too many files.
+/// What to do about a missing executable or too many open files.
 fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
     match (Errno::from_io_error(error), named_by) {
         (Some(Errno::NOENT), Some(by)) => {

@@ -1,4 +1,4 @@
-//! One run that was asked for.
+//! The handle of one run.
 
 use crate::connection::Connection;
 use crate::request::Names;
@@ -10,10 +10,10 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Stands for one run: wait for it, poll it, kill it, cancel it, from any thread.
+/// A requested run: wait for it, poll it, kill it or cancel it, from any thread.
 ///
-/// Dropping it cancels the run. It may outlive its [`Supervisor`](crate::Supervisor):
-/// results that had come by then can still be read.
+/// Dropping the handle cancels the run. A handle may outlive its
+/// [`Supervisor`](crate::Supervisor): results that arrived before remain available.
 #[must_use = "a run whose handle is dropped is cancelled"]
 pub struct Handle {
     connection: Arc<Connection>,
@@ -32,10 +32,10 @@ impl Handle {
         }
     }
 
-    /// Waits for the result. It stays here: asking again gives it again.
+    /// Waits for the result. Further calls return the same result.
     ///
     /// # Errors
-    /// The supervisor died first.
+    /// The supervisor ended before the run.
     pub fn wait(&self) -> Result<RunResult, Error> {
         loop {
             if let Some(result) = self.connection.wait(self.id, None)? {
@@ -44,26 +44,26 @@ impl Handle {
         }
     }
 
-    /// Waits for the result, but not longer than `timeout`; `None`: it is not there yet.
+    /// Waits for the result, at most for `timeout`. `None` after that time.
     ///
     /// # Errors
-    /// The supervisor died first.
+    /// The supervisor ended before the run.
     pub fn wait_timeout(&self, timeout: Duration) -> Result<Option<RunResult>, Error> {
         let result = self.connection.wait(self.id, Some(timeout))?;
         Ok(result.map(|result| self.names.add_to(result)))
     }
 
-    /// The result, if it is there. Does not wait.
+    /// The result, if it has arrived. Does not wait.
     ///
     /// # Errors
-    /// The supervisor died first.
+    /// The supervisor ended before the run.
     pub fn try_wait(&self) -> Result<Option<RunResult>, Error> {
         let result = self.connection.result(self.id).transpose()?;
         Ok(result.map(|result| self.names.add_to(result)))
     }
 
-    /// Returns a future of the result, for any asynchronous runtime: a thread of this crate wakes the
-    /// task. Dropping the future leaves the run alone; dropping the handle cancels it.
+    /// Returns a future of the result, for any asynchronous runtime: a thread of this crate wakes
+    /// the task. Dropping the future leaves the run alone; dropping the handle cancels it.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), millibox::Error> {
@@ -77,37 +77,37 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// The future's errors are those of [`Handle::wait`], and that no thread can be started to wait for
-    /// the supervisor.
+    /// The future's errors are those of [`Handle::wait`], and that no thread can be started to wait
+    /// for the supervisor.
     pub fn wait_async(&self) -> Wait<'_> {
         Wait { handle: self }
     }
 
-    /// Ends the run, at whatever point it is. Its result says
-    /// [`Outcome::Killed`](crate::Outcome::Killed), unless it was over already.
+    /// Ends the run, or removes it from the queue. Its outcome is
+    /// [`Outcome::Killed`](crate::Outcome::Killed), unless it had ended before.
     pub fn kill(&self) {
         self.connection.kill(self.id, KillReason::Caller);
     }
 
-    /// Ends the run because more output came than it may write. Its result says
-    /// [`Outcome::OutputLimit`](crate::Outcome::OutputLimit), unless it was over already.
+    /// Ends the run because it wrote more output than allowed. Its outcome is
+    /// [`Outcome::OutputLimit`](crate::Outcome::OutputLimit), unless it had ended before.
     pub fn kill_for_output(&self) {
         self.connection.kill(self.id, KillReason::OutputLimit);
     }
 
-    /// Takes the run back, at whatever point it is: its processes go. Its result, if
-    /// anybody asks, is [`Outcome::Cancelled`](crate::Outcome::Cancelled), unless it was
-    /// over already. Again: nothing happens.
+    /// Cancels the run and kills its processes. Its outcome is
+    /// [`Outcome::Cancelled`](crate::Outcome::Cancelled), unless it had ended before. A second call
+    /// has no effect.
     pub fn cancel(&self) {
         self.connection.cancel(self.id);
     }
 
-    /// A descriptor that becomes readable when the result is there (or the supervisor is
-    /// dead): for poll(2) and the event loops built on it.
+    /// A descriptor that becomes readable when the result arrives or the supervisor ends, for
+    /// poll(2) and event loops.
     ///
     /// # Errors
-    /// No descriptor could be made, or no thread that reads from the supervisor while nobody waits: the run goes on, and
-    /// can be waited for.
+    /// No descriptor can be created, or no thread can be started to read from the supervisor. The
+    /// run continues, and [`Handle::wait`] works.
     pub fn event(&self) -> Result<BorrowedFd<'_>, Error> {
         match self.event.get() {
             Some(event) => Ok(event.as_fd()),

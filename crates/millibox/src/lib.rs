@@ -1,14 +1,12 @@
-//! Runs programs that live for milliseconds, in a sandbox, without privileges.
+//! Runs untrusted programs that live for milliseconds in a sandbox, without privileges.
 //!
-//! The words of this world:
-//!
-//! * a [`Supervisor`] is the server process; start one and keep it;
-//! * a [`Pool`] is one of them for each CPU, for very many very short runs;
-//! * a [`World`] is what a program sees: files, ids, network, system calls. Runs in equal
-//!   worlds share what can be prepared ahead, so keep what differs out of it;
-//! * a [`Request`] is a program with arguments, descriptors and limits, in a world;
-//! * a [`Handle`] stands for one run that was asked for: wait, poll, kill, cancel;
-//! * a [`RunResult`] says what came of it, and what it used.
+//! * A [`Supervisor`] is the server process. Start one and keep it.
+//! * A [`Pool`] has one supervisor for each CPU, for large numbers of very short runs.
+//! * A [`World`] is what a program sees: files, ids, network and system calls. Runs in equal worlds
+//!   share what is prepared ahead, so keep out of the world what differs between runs.
+//! * A [`Request`] is a program with arguments, descriptors and limits, in a world.
+//! * A [`Handle`] stands for one requested run: wait for it, poll it, kill it or cancel it.
+//! * A [`RunResult`] says how the run ended and what it used.
 //!
 //! ```no_run
 //! use millibox::{Outcome, Request, Supervisor};
@@ -25,20 +23,23 @@
 //! # Ok::<(), millibox::Error>(())
 //! ```
 //!
-//! [`Supervisor::output`] passes input to a program and returns what it wrote. A `File` or a `PipeWriter`
-//! becomes a stream by `OwnedFd::from`. [`Handle::wait_async`] waits in any asynchronous runtime.
+//! [`Supervisor::output`] passes input to a program and returns what it wrote. A `File` or a
+//! `PipeWriter` becomes a stream by `OwnedFd::from`. [`Handle::wait_async`] waits in any
+//! asynchronous runtime.
 //!
-//! The executable `millibox-supervisor` is not built with a dependency on this crate: in a checkout of the same version
-//! say `cargo build --release --bin millibox-supervisor` and set `MILLIBOX_SUPERVISOR` to its path, or `make install`.
+//! Cargo does not build the executable `millibox-supervisor` with a dependency on this crate. In a
+//! checkout of the same version run `cargo build --release --bin millibox-supervisor` and set
+//! `MILLIBOX_SUPERVISOR` to its path, or run `make install`.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `start` | finding and starting the supervisor |
 //! | `pool` | several supervisors as one |
-//! | `world`, `request` | what can be asked for |
-//! | `connection` | the socket: sending without waiting, results in any order |
+//! | `world`, `request` | what a caller can request |
+//! | `connection` | the socket: requests without waiting, results in any order |
 //! | `handle` | one run |
-//! | `output` | moving a run's output, and its limit |
+//! | `capture` | input from memory, captured output |
+//! | `output` | moving a run's output with a limit |
 #![forbid(unsafe_code)]
 
 mod capture;
@@ -53,7 +54,7 @@ mod request;
 mod start;
 mod world;
 
-/// The policy compiler: policies, and the profiles as policies, for [`World::seccomp`].
+/// The policy compiler: policies and the built-in profiles, for [`World::seccomp`].
 pub use millibox_seccomp as seccomp;
 
 pub use capture::Output;

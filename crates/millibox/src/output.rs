@@ -41,12 +41,13 @@ pub enum Moved {
     LimitReached,
 }
 
-/// Moves what a run writes into the pipe (or stream socket) `from` to `to`, by splice(2) where that can be,
-/// until the run has closed it or `budget` is used up; then the run is ended for its
+/// Moves what a run writes into the pipe (or stream socket) `from` to `to`, by splice(2) where that
+/// can be, until the run has closed it or `budget` is used up; then the run is ended for its
 /// output.
 ///
-/// Exactly the budget is written, never more. If `to` stops taking (its reader is gone, or there is an error), this returns,
-/// and the run learns of it as it would without us, by a closed pipe: give `from` away, not a reference to what you keep.
+/// Exactly the budget is written, never more. If `to` stops taking (its reader is gone, or there is
+/// an error), this returns, and the run learns of it as it would without us, by a closed pipe: give
+/// `from` away, not a reference to what you keep.
 ///
 /// # Errors
 /// `to` cannot be written, for another reason than a reader that is gone.
@@ -111,7 +112,8 @@ pub fn move_output(
 
 /// Waits for bytes; how many there are, 0: it is at its end.
 ///
-/// A pipe whose other end is closed says POLLHUP alone; a socket and a regular file say POLLIN at their end (poll(2)).
+/// A pipe whose other end is closed says POLLHUP alone; a socket and a regular file say POLLIN at
+/// their end (poll(2)).
 fn waiting(from: impl AsFd) -> rustix::io::Result<u64> {
     poll(&mut [PollFd::new(&from, PollFlags::IN)], None)?;
     rustix::io::ioctl_fionread(&from)

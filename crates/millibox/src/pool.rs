@@ -4,16 +4,19 @@ use crate::{Builder, Error, Handle, Request, Supervisor};
 
 /// One supervisor for each CPU, held there with all its runs.
 ///
-/// A single [`Supervisor`] has all CPUs and one thread that serves them: what it says to a run's processes on another CPU
-/// goes by an interrupt (dear in a virtual machine), and where CPUs are many, its thread is on the way of every run. In a
-/// pool a run, who prepares it and who watches it are on one CPU. docs/performance.md has what that saves.
+/// A single [`Supervisor`] has all CPUs and one thread that serves them: what it says to a run's
+/// processes on another CPU goes by an interrupt (dear in a virtual machine), and where CPUs are
+/// many, its thread is on the way of every run. In a pool a run, who prepares it and who watches it
+/// are on one CPU. docs/performance.md has what that saves.
 ///
-/// It is fastest asked by a thread for each CPU that is held there (sched_setaffinity(2)) and has some runs outstanding:
-/// each is then served by its CPU's member, and nobody waits for one while another has nothing to do.
+/// It is fastest asked by a thread for each CPU that is held there (sched_setaffinity(2)) and has
+/// some runs outstanding: each is then served by its CPU's member, and nobody waits for one while
+/// another has nothing to do.
 ///
-/// What it costs: an idle supervisor with its runners for each CPU; and a run has its place in the queue of one
-/// member, so behind a long run it waits even if another member is idle by now. That is right for many short runs. For
-/// long ones ask for no more at once than there are members, or use a [`Supervisor`].
+/// What it costs: an idle supervisor with its runners for each CPU; and a run has its place in the
+/// queue of one member, so behind a long run it waits even if another member is idle by now. That
+/// is right for many short runs. For long ones ask for no more at once than there are members, or
+/// use a [`Supervisor`].
 #[derive(Debug)]
 pub struct Pool {
     members: Vec<Member>,
@@ -26,7 +29,8 @@ struct Member {
 }
 
 impl Pool {
-    /// Starts one as it is best for this machine, on all CPUs that this thread may use (sched_getaffinity(2)).
+    /// Starts one as it is best for this machine, on all CPUs that this thread may use
+    /// (sched_getaffinity(2)).
     ///
     /// # Errors
     /// See [`Builder::start`].
@@ -56,8 +60,9 @@ impl Pool {
         })
     }
 
-    /// Asks for a run: of the member that has the fewest to do, and of the caller's CPU's if that has at most one more
-    /// and nobody lacks work. Does not wait for anything; many may be outstanding.
+    /// Asks for a run: of the member that has the fewest to do, and of the caller's CPU's if that
+    /// has at most one more and nobody lacks work. Does not wait for anything; many may be
+    /// outstanding.
     ///
     /// # Errors
     /// See [`Supervisor::run`]. While a member lives, those that have died are not asked.
@@ -78,8 +83,8 @@ impl Pool {
         self.members.iter().map(|member| &member.supervisor)
     }
 
-    /// Asks the member that is to be asked, and the next one if that turns out to have died: until it is asked for
-    /// something, one that was killed seems to live and to have nothing to do.
+    /// Asks the member that is to be asked, and the next one if that turns out to have died: until
+    /// it is asked for something, one that was killed seems to live and to have nothing to do.
     fn ask<T>(&self, question: impl Fn(&Supervisor) -> Result<T, Error>) -> Result<T, Error> {
         loop {
             match question(self.choose()?) {
@@ -101,8 +106,9 @@ impl Pool {
         let least = living
             .iter()
             .min_by_key(|(unfinished, member)| (*unfinished, member.cpu != here));
-        // Threads that ask in turn, each for one more when one is over, would else go on for ever with the mixture of
-        // members that they began with, and each member's results would wake threads on all CPUs.
+        // Threads that ask in turn, each for one more when one is over, would else go on for ever
+        // with the mixture of members that they began with, and each member's results would wake
+        // threads on all CPUs.
         let near = living.iter().find(|(unfinished, member)| {
             member.cpu == here
                 && least.is_some_and(|(least, _)| *least >= ENOUGH && *unfinished <= least + 1)

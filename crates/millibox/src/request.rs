@@ -24,8 +24,8 @@ pub enum Program {
     Descriptor(Arc<OwnedFd>),
 }
 
-/// What errors call a run's program and working directory. The supervisor forgets the paths with the
-/// run, and a descriptor has no name.
+/// What errors call a run's program and working directory. The supervisor forgets the paths with
+/// the run, and a descriptor has no name.
 #[derive(Debug)]
 pub(crate) struct Names {
     program: Option<OsString>,
@@ -78,8 +78,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// The process limit of a run that names none. It stops fork bombs and leaves room for the thread
-    /// pools of language runtimes. For more, call [`Request::process_limit`].
+    /// The process limit of a run that names none. It stops fork bombs and leaves room for the
+    /// thread pools of language runtimes. For more, call [`Request::process_limit`].
     pub const DEFAULT_PROCESS_LIMIT: u32 = millibox_wire::DEFAULT_PROCESS_LIMIT;
 
     /// The largest process limit that the kernel can enforce.
@@ -91,8 +91,8 @@ impl Request {
         Request::of(Program::Path(path.clone())).arg(path)
     }
 
-    /// A run of an open ELF executable; a script cannot be run so. Its argv is empty unless arguments are added, of which
-    /// the first is `argv[0]`.
+    /// A run of an open ELF executable; a script cannot be run so. Its argv is empty unless
+    /// arguments are added, of which the first is `argv[0]`.
     pub fn from_descriptor(program: impl Into<Arc<OwnedFd>>) -> Request {
         Request::of(Program::Descriptor(program.into()))
     }
@@ -135,8 +135,8 @@ impl Request {
         self
     }
 
-    /// Sets a variable of the environment, which is empty at first. A name that is empty or holds `=` or a NUL byte is
-    /// refused when the run is asked for.
+    /// Sets a variable of the environment, which is empty at first. A name that is empty or holds
+    /// `=` or a NUL byte is refused when the run is asked for.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Request {
         let mut variable = name.as_ref().to_owned();
@@ -158,18 +158,18 @@ impl Request {
 
     /// Standard input.
     ///
-    /// An `Arc` makes one descriptor many runs' input. A file is then read on from where the last one stopped, as its
-    /// position is the descriptor's (open(2)): open it anew for each run. Of a pipe, give away what you have: while a
-    /// request holds an end of it, so do you.
+    /// An `Arc` makes one descriptor many runs' input. A file is then read on from where the last
+    /// one stopped, as its position is the descriptor's (open(2)): open it anew for each run. Of a
+    /// pipe, give away what you have: while a request holds an end of it, so do you.
     #[must_use]
     pub fn stdin(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
         self.streams[0] = Some(descriptor.into());
         self
     }
 
-    /// Sets the bytes that the program reads from standard input: a file in memory, positioned at its
-    /// beginning. The position is shared by all runs of this request, so build a new request for each run.
-    /// If the file cannot be created, that is an error when the run is requested.
+    /// Sets the bytes that the program reads from standard input: a file in memory, positioned at
+    /// its beginning. The position is shared by all runs of this request, so build a new request
+    /// for each run. If the file cannot be created, that is an error when the run is requested.
     #[must_use]
     pub fn input(mut self, bytes: impl AsRef<[u8]>) -> Request {
         match sealed_file(bytes.as_ref()) {
@@ -179,8 +179,8 @@ impl Request {
         self
     }
 
-    /// Standard output. A pipe's reader sees its end when the run is over and the request is dropped, which holds this end,
-    /// too.
+    /// Standard output. A pipe's reader sees its end when the run is over and the request is
+    /// dropped, which holds this end, too.
     #[must_use]
     pub fn stdout(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
         self.streams[1] = Some(descriptor.into());
@@ -210,11 +210,12 @@ impl Request {
         self
     }
 
-    /// Memory of the whole tree in bytes, more than 0, kernel memory, tmpfs and page cache included.
-    /// Swap is none unless [`Request::swap_limit`] gives some.
+    /// Memory of the whole tree in bytes, more than 0, kernel memory, tmpfs and page cache
+    /// included. Swap is none unless [`Request::swap_limit`] gives some.
     ///
-    /// Without cgroups (backend rlimit) it is the address space of each process, and who has used it up is told so by the
-    /// kernel: the run then ends in its own way, not by [`Outcome::MemoryLimit`].
+    /// Without cgroups (backend rlimit) it is the address space of each process, and who has used
+    /// it up is told so by the kernel: the run then ends in its own way, not by
+    /// [`Outcome::MemoryLimit`].
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Request {
         self.limits.memory = Some(bytes);
@@ -228,7 +229,8 @@ impl Request {
         self
     }
 
-    /// At most `max` (at least 1 ms) of CPU time in every `period` (1 ms to 1 s), all CPUs together.
+    /// At most `max` (at least 1 ms) of CPU time in every `period` (1 ms to 1 s), all CPUs
+    /// together.
     #[must_use]
     pub fn cpu_bandwidth(mut self, max: Duration, period: Duration) -> Request {
         let micros = |time: Duration| time.as_micros().min(u128::from(u64::MAX)) as u64;
@@ -253,11 +255,11 @@ impl Request {
         self
     }
 
-    /// Sets the soft and hard limit of a resource (setrlimit(2)) by its name, for example `"NOFILE"`.
-    /// An unknown name is an error when the run is requested.
+    /// Sets the soft and hard limit of a resource (setrlimit(2)) by its name, for example
+    /// `"NOFILE"`. An unknown name is an error when the run is requested.
     ///
-    /// `"CORE"` is 1 by default, and 0 is taken for 1: no core is written, and the kernel does not start
-    /// the host's core handler, as it would with 0 (core(5)).
+    /// `"CORE"` is 1 by default, and 0 is taken for 1: no core is written, and the kernel does not
+    /// start the host's core handler, as it would with 0 (core(5)).
     #[must_use]
     pub fn rlimit(mut self, name: &str, value: u64) -> Request {
         match rlimit_number(name) {
@@ -270,8 +272,8 @@ impl Request {
         self
     }
 
-    /// Sets the CPUs that the run may use, by number. An empty list, or a number above 1023, is an error
-    /// when the run is requested.
+    /// Sets the CPUs that the run may use, by number. An empty list, or a number above 1023, is an
+    /// error when the run is requested.
     ///
     /// The program cannot choose other CPUs as long as its seccomp program refuses
     /// sched_setaffinity(2), as the built-in profiles do.
@@ -300,10 +302,10 @@ impl Request {
         self.mistake.get_or_insert(mistake);
     }
 
-    /// Bytes that the run may write to any one file (`RLIMIT_FSIZE`). If going beyond it ends the first process (SIGXFSZ)
-    /// that is [`Outcome::OutputLimit`]; who ignores the signal, as Python does, is refused
-    /// the rest (EFBIG), and ends as it will. A pipe is no file: whoever
-    /// moves its bytes counts them, see [`move_output`](crate::move_output).
+    /// Bytes that the run may write to any one file (`RLIMIT_FSIZE`). If going beyond it ends the
+    /// first process (SIGXFSZ) that is [`Outcome::OutputLimit`]; who ignores the signal, as Python
+    /// does, is refused the rest (EFBIG), and ends as it will. A pipe is no file: whoever moves its
+    /// bytes counts them, see [`move_output`](crate::move_output).
     #[must_use]
     pub fn output_limit(mut self, bytes: u64) -> Request {
         self.output_limit = Some(bytes);

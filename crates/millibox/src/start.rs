@@ -24,18 +24,18 @@ const EXECUTABLE: &str = "millibox-supervisor";
 /// Which resource backend to use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// The best there is. Without cgroups, runs whose limits need one are refused.
+    /// The best available one. Without cgroups, limits that need one are rejected.
     #[default]
     Auto,
-    /// Unified cgroups, or an error.
+    /// Version 2 cgroups, or an error.
     Cgroup2,
     /// Version 1 cgroups, or an error.
     Hybrid,
-    /// Resource limits of single processes, knowing that they are weaker.
+    /// Resource limits of single processes, which are weaker.
     Rlimit,
 }
 
-/// How a supervisor is to be started.
+/// The options of a supervisor.
 #[derive(Debug, Clone, Default)]
 pub struct Builder {
     executable: Option<PathBuf>,
@@ -50,84 +50,90 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The most slots that a supervisor can have.
+    /// The largest number of slots of a supervisor.
     pub const MOST_SLOTS: usize = MOST_SLOTS;
 
-    /// The supervisor's executable, instead of looking for it: where the environment variable `MILLIBOX_SUPERVISOR` says,
-    /// or else beside the running program, in libexec/millibox of the same prefix, on `PATH`.
+    /// Sets the path of the supervisor's executable. By default it is the value of the environment
+    /// variable `MILLIBOX_SUPERVISOR`, or the executable is looked up beside the running program,
+    /// in libexec/millibox of the same prefix and on `PATH`.
     #[must_use]
     pub fn executable(mut self, path: impl Into<PathBuf>) -> Builder {
         self.executable = Some(path.into());
         self
     }
 
-    /// How many runs go on at one time, from 1 to 512 ([`Builder::MOST_SLOTS`]); without it, one for each CPU.
+    /// Sets how many runs are served at one time, from 1 to 512 ([`Builder::MOST_SLOTS`]). The
+    /// default is one for each CPU.
     #[must_use]
     pub fn slots(mut self, slots: usize) -> Builder {
         self.slots = Some(slots);
         self
     }
 
-    /// Places for runs per slot, from 1 to 4; without it, 3: while a run goes on in one, the others are cleaned up and
-    /// prepared for the next. A pair needs 2; 1 is enough for a supervisor that serves a single run.
+    /// Sets the runners per slot, from 1 to 4. The default is 3: while one runner runs a program,
+    /// the others are cleaned up and prepare the next target. A pair needs 2. One runner is enough
+    /// for a supervisor that serves a single run.
     #[must_use]
     pub fn runners_per_slot(mut self, runners: usize) -> Builder {
         self.runners_per_slot = Some(runners);
         self
     }
 
-    /// The resource backend.
+    /// Sets the resource backend.
     #[must_use]
     pub fn backend(mut self, backend: BackendChoice) -> Builder {
         self.backend = backend;
         self
     }
 
-    /// Where our cgroups are made: an absolute path in each hierarchy, as it is mounted here. Without it, what the
-    /// environment variable `MILLIBOX_CGROUP_PARENT` says; if that is not set either, or empty, a place is looked for.
+    /// Sets the parent of the sandbox's cgroups: an absolute path in each hierarchy, as it is
+    /// mounted here. The default is the value of the environment variable `MILLIBOX_CGROUP_PARENT`.
+    /// If that is not set or empty, the supervisor chooses a place.
     #[must_use]
     pub fn cgroup_parent(mut self, path: impl Into<String>) -> Builder {
         self.cgroup_parent = Some(path.into());
         self
     }
 
-    /// Whom the supervisor becomes if we are root; without it, a number that nobody uses. Who is not root can only say
-    /// whom it is already: starting fails otherwise.
+    /// Sets the user and group that the supervisor switches to if this process is root. The default
+    /// is an unused id. For other users only their own ids are valid; others make the start fail.
     #[must_use]
     pub fn user(mut self, uid: u32, gid: u32) -> Builder {
         self.user = Some((uid, gid));
         self
     }
 
-    /// Holds each slot on one CPU, with those of its runs that name none: run times then vary less. Slots share CPUs only
-    /// if there are more slots than CPUs.
+    /// Keeps each slot on one CPU, with its runs that name no CPUs, so that run times vary less.
+    /// Slots share a CPU only if there are more slots than CPUs.
     #[must_use]
     pub fn pin_slots(mut self, pin: bool) -> Builder {
         self.pin = pin;
         self
     }
 
-    /// The CPUs that the supervisor and its runs are held on, by their numbers up to 1023, at least one; without it, all. A
-    /// run that asks for CPUs of its own gets those.
+    /// Keeps the supervisor and its runs on these CPUs, at least one, with numbers up to 1023. The
+    /// default is all CPUs. A run that names CPUs of its own gets those.
     #[must_use]
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Builder {
         self.cpus = Some(cpus.into_iter().collect());
         self
     }
 
-    /// Gives pid1 an address space of its own: stricter and slower, see SECURITY.md.
+    /// Gives pid1 an address space of its own, which is stricter and slower. SECURITY.md explains
+    /// the difference.
     #[must_use]
     pub fn separate_pid1(mut self, separate: bool) -> Builder {
         self.separate_pid1 = separate;
         self
     }
 
-    /// Starts it. It lives for as long as this process, and serves no other: start it after a fork(2), not before.
+    /// Starts the supervisor. It lives as long as this process and serves no other one, so start it
+    /// after a fork(2), not before.
     ///
     /// # Errors
-    /// It cannot be found, or cannot start; the error has its own words.
+    /// The supervisor cannot be found or cannot start, or an option is not valid.
     pub fn start(self) -> Result<Supervisor, Error> {
-        // Who has found none to use does not mean all.
+        // An empty list from a caller that found no CPU must not mean all CPUs.
         if self.cpus.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::Start(
                 "the list of CPUs is empty: name at least one CPU, or leave it out".to_owned(),
@@ -159,7 +165,7 @@ impl Builder {
             named_by,
             error,
         };
-        // It is executed, and perhaps executed again at the end, elsewhere.
+        // The executable may be executed again later, from another directory.
         let executable =
             std::path::absolute(&executable).map_err(|error| not_executed(&executable, error))?;
         let (ours, its) = socketpair(
@@ -176,7 +182,7 @@ impl Builder {
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         command.current_dir("/").env_clear();
-        // What systemd-run needs to find the user's manager.
+        // systemd-run needs these to find the user's manager.
         for name in ["PATH", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
@@ -223,11 +229,11 @@ impl Builder {
         let mut child = command
             .spawn()
             .map_err(|error| not_executed(&executable, error))?;
-        // Our copy of its end of the socket goes with the command.
+        // This closes our copy of the supervisor's end of the socket.
         drop(command);
         let stderr = child.stderr.take().map(OwnedFd::from);
-        // By its number it could be found only until it is waited for, which our caller may do (SIGCHLD ignored, or a
-        // handler that waits for all): then the number may be another's.
+        // The process id is valid only until the child is waited for, which the caller may do
+        // (SIGCHLD ignored, or a handler that waits for all children). A pidfd stays valid.
         let pidfd = match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
             Ok(pidfd) => pidfd,
             Err(errno) => {
@@ -252,7 +258,7 @@ impl Builder {
                 .last_words()
         });
         let (connection, hello) = Connection::new(ours, last_words).map_err(|error| {
-            // Its socket is closed by now, so it ends, and is not to stay a zombie.
+            // Its socket is closed, so it ends. Wait for it, or it would stay a zombie.
             let mut process = process
                 .lock()
                 .unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -263,7 +269,7 @@ impl Builder {
                     named_by,
                     why,
                 },
-                // Nobody has typed the option that it knows this by.
+                // The user set a variable and did not pass the option that the supervisor names.
                 (Error::Start(words), Some(_)) if words.contains("--cgroup-parent=") => {
                     Error::Start(words.replace("--cgroup-parent=", &format!("{CGROUP_PARENT}=")))
                 }
@@ -297,22 +303,22 @@ impl Builder {
     }
 }
 
-/// The supervisor process, or its keeper: our child.
+/// The child process: the supervisor, or its keeper.
 struct Process {
     pidfd: OwnedFd,
     stderr: Option<OwnedFd>,
     executable: PathBuf,
     cgroups: Vec<String>,
-    /// Its last words were those of a supervisor, or a signal's.
+    /// Its last message came from a supervisor, or a signal killed it.
     is_known: bool,
 }
 
 impl Process {
-    /// What it left to be read, once its socket is closed.
+    /// Reads its last message, once its socket is closed.
     fn last_words(&mut self) -> String {
         let mut text = String::new();
         if let Some(stderr) = self.stderr.take() {
-            // Its keeper closes it when the cgroups are gone; do not wait for ever.
+            // The keeper closes it when it has removed the cgroups. Bound the wait.
             let mut file = std::fs::File::from(stderr);
             let deadline = Instant::now() + Duration::from_secs(6);
             let mut bytes = Vec::new();
@@ -338,7 +344,8 @@ impl Process {
         }
         let status = self.wait_for_end();
         if let Some(words) = text.strip_prefix("millibox: ") {
-            // The command begins its lines in the same way, and is easily taken for the supervisor.
+            // The `millibox` command begins its messages in the same way and may be taken for the
+            // supervisor.
             self.is_known = !words.starts_with("unexpected argument '--socket'");
             return words.to_owned();
         }
@@ -346,18 +353,18 @@ impl Process {
         if !text.is_empty() {
             return text;
         }
-        // Signals have the same numbers on all machines that the supervisor is built for.
+        // Signal numbers are the same on all machines that the supervisor is built for.
         let refused = rustix::process::Signal::SYS.as_raw();
         match status {
             Some(status) => match status.terminating_signal() {
                 Some(signal) if signal == refused => format!(
-                    "killed by signal {signal}: it made a system call that it has no use for, so it has a bug or was \
-                     taken over; the kernel's log names the call (type=1326)"
+                    "killed by signal {signal}: it made a system call that it has no use for, so \
+                     it has a bug or was taken over; the kernel's log names the call (type=1326)"
                 ),
-                Some(signal) => format!("killed by signal {signal}, without a word"),
+                Some(signal) => format!("killed by signal {signal}, without a message"),
                 None => {
                     format!(
-                        "it ended without a word (exit status {})",
+                        "it ended without a message (exit status {})",
                         status.exit_status().unwrap_or_default()
                     )
                 }
@@ -366,7 +373,7 @@ impl Process {
         }
     }
 
-    /// Whether it ends in this time.
+    /// Whether the child ends within this time.
     fn ends_within(&self, time: Option<Duration>) -> bool {
         let deadline = time.map(|time| Instant::now() + time);
         loop {
@@ -383,13 +390,13 @@ impl Process {
         }
     }
 
-    /// Waits for our child, killing it in the end; cleans up if it could not.
+    /// Waits for the child, and kills it after a while. Removes the cgroups that it left.
     fn wait_for_end(&mut self) -> Option<WaitIdStatus> {
         if !self.ends_within(Some(Duration::from_secs(6))) {
             let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
             self.ends_within(None);
         }
-        // `None`: somebody else has waited for it.
+        // `None` if other code of this process has waited for it.
         let status = waitid(WaitId::PidFd(self.pidfd.as_fd()), WaitIdOptions::EXITED)
             .ok()
             .flatten();
@@ -399,7 +406,7 @@ impl Process {
             .filter(|path| Path::new(path).exists())
             .collect();
         if !left.is_empty() {
-            // Its keeper was killed.
+            // The keeper was killed.
             let arguments = left.iter().map(|path| format!("--sweep={path}"));
             let _ = Command::new(&self.executable)
                 .args(arguments)
@@ -410,30 +417,30 @@ impl Process {
     }
 }
 
-/// The environment variable that says which file the supervisor is.
+/// The environment variable with the path of the supervisor's executable.
 const SUPERVISOR: &str = "MILLIBOX_SUPERVISOR";
-/// The environment variable that says where our cgroups are made.
+/// The environment variable with the parent of the cgroups.
 const CGROUP_PARENT: &str = "MILLIBOX_CGROUP_PARENT";
 
-/// A running supervisor. Share it among threads by reference or [`Arc`].
+/// A running supervisor. Threads may share it by reference or [`Arc`].
 ///
-/// Dropping it kills what runs, waits until it is gone, and leaves nothing behind.
+/// Dropping it kills all runs, waits until they are gone and leaves nothing behind.
 ///
-/// If the kernel refuses to pass descriptors on because this user has too many on their way
-/// (unix(7), ETOOMANYREFS), or a descriptor that the library needs for a run because this process
-/// has as many open as it may (EMFILE), the soft limit of this process on open files becomes the
-/// hard one.
+/// The kernel may refuse to pass descriptors on because this user has too many in transit (unix(7),
+/// ETOOMANYREFS), or to open one that the library needs because this process has too many open
+/// (EMFILE). The library then raises the soft limit on open files of this process to the hard
+/// limit.
 pub struct Supervisor {
     connection: Arc<Connection>,
     hello: Hello,
     process: Arc<Mutex<Process>>,
     weak_backend: bool,
-    /// A slot has place for two runs.
+    /// A slot has two or more runners.
     pairs: bool,
 }
 
 impl Supervisor {
-    /// Starts one as it is best for this machine.
+    /// Starts a supervisor with the default options.
     ///
     /// # Errors
     /// See [`Builder::start`].
@@ -441,15 +448,15 @@ impl Supervisor {
         Builder::default().start()
     }
 
-    /// Says how it is to be started.
+    /// Returns a builder with the default options.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// Asks for a run. Does not wait for anything; many may be outstanding.
+    /// Requests a run. Does not wait for it; many runs may be outstanding.
     ///
     /// # Errors
-    /// The request makes no sense, or the supervisor is dead.
+    /// The request is not valid, or the supervisor has ended.
     pub fn run(&self, request: &Request) -> Result<Handle, Error> {
         let [id] = self.connection.ids();
         let run = new_run(id, None, request)?;
@@ -458,17 +465,18 @@ impl Supervisor {
         Ok(Handle::new(self.connection.clone(), id, request.names()))
     }
 
-    /// Asks for two runs that need each other: they start at the same time, or not at all. They
-    /// share a slot, so any number of pairs may be outstanding on any number of slots, beside
-    /// any other runs, and none waits for another's half.
+    /// Requests two runs that need each other, such as a solution and an interactor: both start at
+    /// the same time, or neither starts. They share a slot, so any number of pairs may be
+    /// outstanding on any number of slots, beside other runs, and no pair waits for half of another
+    /// one.
     ///
-    /// If one of them cannot be taken in, or is killed or cancelled while it waits, the other is
-    /// not started either, and its result says so. From their start they are two runs like any
-    /// others: if the program of one cannot be executed, the other goes on.
+    /// If one run is rejected, killed or cancelled while it waits, the other one is not started
+    /// either, and its result says so. After their start they are independent: if the program of
+    /// one cannot be executed, the other run continues.
     ///
     /// # Errors
-    /// A request makes no sense, the supervisor was started with [one runner per slot](Builder::runners_per_slot), or it is
-    /// dead: nothing runs.
+    /// A request is not valid, the supervisor has [one runner per slot](Builder::runners_per_slot),
+    /// or it has ended. Neither run starts.
     pub fn run_pair(&self, requests: [&Request; 2]) -> Result<[Handle; 2], Error> {
         if !self.pairs {
             return Err(RequestError::PairNeedsTwoRunners.into());
@@ -487,8 +495,8 @@ impl Supervisor {
         Ok([handle(first, requests[0]), handle(second, requests[1])])
     }
 
-    /// Limits on a tree of processes need a cgroup; without one they are refused unless the
-    /// caller has chosen the weaker backend by name.
+    /// Rejects limits on a process tree where there are no cgroups, unless the caller chose the
+    /// weaker backend by name.
     fn refuse_what_would_be_weaker(&self, request: &Request) -> Result<(), Error> {
         if !self.weak_backend {
             return Ok(());
@@ -515,51 +523,53 @@ impl Supervisor {
         }
     }
 
-    /// How runs are held and measured.
+    /// The resource backend, which enforces and measures runs.
     pub fn backend(&self) -> Backend {
         self.hello.backend
     }
 
-    /// For each better backend that was looked for and not taken: why.
+    /// The reason why each better backend was not taken.
     pub fn declined(&self) -> &[String] {
         &self.hello.declined
     }
 
-    /// How many runs go on at one time.
+    /// The number of runs that are served at one time.
     pub fn slots(&self) -> usize {
         self.hello.slots as usize
     }
 
-    /// How many runs have been asked for whose results have not come yet, and whose handles have not been dropped.
+    /// The number of requested runs whose results have not arrived and whose handles exist.
     ///
-    /// Results come when somebody waits for one or asks; until then those that are over count.
+    /// Results arrive when a thread waits for one or polls one. Until then, runs that have ended
+    /// count.
     pub fn unfinished(&self) -> usize {
         self.connection.unfinished()
     }
 
-    /// Version of landlock (landlock(7)) that holds the supervisor to the files that it needs;
-    /// `None`: the kernel has none.
+    /// The version of landlock(7) that confines the supervisor. `None` if the kernel has no
+    /// landlock.
     pub fn landlock(&self) -> Option<u32> {
         (self.hello.landlock != 0).then_some(self.hello.landlock)
     }
 
-    /// Whether file locks (fcntl(2), flock(2)), whose memory the kernel charges to nobody, are counted: a run with a memory
-    /// limit that has more than 1,024 ends by it. Not where /proc does not list them (`subset=pid`, `hidepid`; proc(5)).
+    /// Whether the supervisor counts file locks (fcntl(2), flock(2)), whose memory the kernel
+    /// charges to no cgroup. If it does, a run with a memory limit ends by it with more than 1,024
+    /// locks. It does not if /proc hides them (`subset=pid`, `hidepid`; proc(5)).
     pub fn counts_file_locks(&self) -> bool {
         self.hello.file_locks
     }
 
-    /// Process id of the supervisor.
+    /// The process id of the supervisor.
     pub fn pid(&self) -> u32 {
         self.hello.pid
     }
 
-    /// User and group id of the supervisor and, outside, of all its runs.
+    /// The user and group id of the supervisor and, outside the sandbox, of all its runs.
     pub fn ids(&self) -> (u32, u32) {
         (self.hello.uid, self.hello.gid)
     }
 
-    /// Directories of the cgroups that were made for it.
+    /// The directories of the cgroups that were created for the supervisor.
     pub fn cgroups(&self) -> impl Iterator<Item = PathBuf> {
         self.hello
             .cgroups
@@ -567,17 +577,18 @@ impl Supervisor {
             .map(|path| PathBuf::from(String::from_utf8_lossy(path).into_owned()))
     }
 
-    /// Ends it: kills what runs, waits until all is gone. The same as dropping it.
+    /// Ends the supervisor: kills all runs and waits until they are gone. Dropping it does the
+    /// same.
     pub fn shut_down(self) {}
 
-    /// Tells it to end, from any thread, and does not wait: what runs is killed, and whoever waits
-    /// for it gets [`Error::Died`].
+    /// Tells the supervisor to end, without waiting; any thread may call this. Its runs are killed,
+    /// and threads that wait for them get [`Error::Died`].
     pub fn close(&self) {
         self.connection.close();
     }
 
-    /// Whether it is known to be dead, or was told to end. One that was killed is known to be
-    /// dead once somebody has asked it for something.
+    /// Whether the supervisor is known to have ended, or was asked to end. If it was killed, that
+    /// is known after the next request.
     pub fn is_dead(&self) -> bool {
         self.connection.is_dead()
     }
@@ -605,13 +616,13 @@ impl std::fmt::Debug for Supervisor {
     }
 }
 
-/// A variable of the environment; an empty one is as one that is not set.
+/// The value of an environment variable. An empty one counts as not set.
 fn set(variable: &str) -> Option<OsString> {
     std::env::var_os(variable).filter(|value| !value.is_empty())
 }
 
-/// Looks for the supervisor's executable, which nobody has named: beside the running program (a cargo test lies one
-/// directory deeper), in the libexec directory of the same prefix, on `PATH`.
+/// Looks up the supervisor's executable beside the running program (a cargo test is one directory
+/// deeper), in the libexec directory of the same prefix, and on `PATH`.
 fn find() -> Result<PathBuf, Error> {
     let mut places = Vec::new();
     if let Ok(program) = std::env::current_exe()

@@ -13,28 +13,38 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Files, ids, network and system calls of a run. Cheap to clone.
+/// What a program sees: files, ids, network and system calls. A clone is cheap.
 ///
-/// Two runs with equal worlds share the prepared mount namespace, and the second one's
-/// start is prepared while the first one runs. Worlds are equal if they are made in the same way and their sources are
-/// the same files: asking for a run looks, without waiting, so a file or directory that has been put in another's place is what
-/// the next run sees. What is mounted below a directory later is not seen.
+/// Runs in equal worlds share the prepared mount namespace, and the target of the next run is
+/// prepared during the present run. Two worlds are equal if they were built in the same way and
+/// their sources are the same files. Each request looks up the sources without waiting, so the next
+/// run sees a file that has replaced another one. It does not see what is mounted later below a
+/// source.
+///
+/// ```
+/// use millibox::{Mount, World};
+///
+/// let world = World::minimal()
+///     .read_only("/etc/hostname", "/etc/hostname")
+///     .mount(Mount::proc("/proc"));
+/// assert!(world.mounts().len() > 2);
+/// ```
 #[derive(Debug, Clone)]
 pub struct World {
     wire: millibox_wire::World,
-    /// It has the default seccomp profile, which is another with a loopback interface.
+    /// The default seccomp profile is set; with a loopback interface it is another program.
     default_seccomp: bool,
-    /// As the supervisor reads it, or what is wrong with it.
+    /// The encoding for the supervisor, or what is wrong with the world.
     encoded: Arc<OnceLock<Result<Vec<u8>, RequestError>>>,
 }
 
-/// Programs and libraries of the system, where a distribution puts them.
+/// Directories of the system's programs and libraries.
 const SYSTEM: [&str; 6] = ["/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr"];
-/// What the loader and `update-alternatives` need besides.
+/// Files that the loader and `update-alternatives` need.
 const SYSTEM_CONFIGURATION: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"];
 
 impl World {
-    /// An empty read-only root, the default seccomp profile, no network.
+    /// An empty read-only root with the default seccomp profile and without a network.
     pub fn empty() -> World {
         let wire = millibox_wire::World {
             seccomp: Some(default_profile(Network::None).to_vec()),
@@ -47,9 +57,9 @@ impl World {
         }
     }
 
-    /// A minimal read-only root with the system's programs and libraries, a /dev of null,
-    /// zero, full, random and urandom, a fresh writable /tmp, the default seccomp profile,
-    /// no network. What is not there on the host is left out.
+    /// A read-only root with the system's programs and libraries, a /dev with null, zero, full,
+    /// random and urandom, a fresh writable /tmp, the default seccomp profile and no network. Paths
+    /// that the host does not have are left out.
     pub fn minimal() -> World {
         static MINIMAL: OnceLock<World> = OnceLock::new();
         MINIMAL
@@ -66,7 +76,7 @@ impl World {
     #[must_use]
     pub fn system(mut self) -> World {
         for path in SYSTEM.into_iter().chain(SYSTEM_CONFIGURATION) {
-            // With a merged /usr, /bin and its like are links (file-hierarchy(7)).
+            // With a merged /usr, /bin and similar directories are links (file-hierarchy(7)).
             if let Ok(target) = std::fs::read_link(path) {
                 self = self.mount(Mount::Symlink {
                     target: bytes(&target),
@@ -80,7 +90,7 @@ impl World {
     }
 
     /// Adds a directory with null, zero, full, random, urandom, and links to the run's own
-    /// descriptors (which work if there is a procfs at /proc).
+    /// descriptors, which work if a procfs is mounted at /proc.
     #[must_use]
     pub fn dev(self, at: impl AsRef<Path>) -> World {
         self.mount(Mount::Devices {
@@ -88,21 +98,21 @@ impl World {
         })
     }
 
-    /// Adds a mount operation after those that are there.
+    /// Appends a mount operation.
     #[must_use]
     pub fn mount(self, mount: Mount) -> World {
         self.with(|wire| wire.mounts.push(mount))
     }
 
-    /// Adds a file or directory of the host, read-only, with all below it. Both paths are absolute: with a relative
-    /// one no run is taken in.
+    /// Adds a file or directory of the host, read-only, including its submounts. Both paths must be
+    /// absolute, or the request is rejected.
     #[must_use]
     pub fn read_only(self, source: impl AsRef<Path>, at: impl AsRef<Path>) -> World {
         self.mount(Mount::read_only(bytes(source.as_ref()), bytes(at.as_ref())))
     }
 
-    /// Adds a file or directory of the host, writable as far as the supervisor's user may, with all below it. Both
-    /// paths are absolute: with a relative one no run is taken in.
+    /// Adds a file or directory of the host that the run may write to as far as the supervisor's
+    /// user may, including its submounts. Both paths must be absolute, or the request is rejected.
     #[must_use]
     pub fn read_write(self, source: impl AsRef<Path>, at: impl AsRef<Path>) -> World {
         self.mount(Mount::read_write(
@@ -111,21 +121,22 @@ impl World {
         ))
     }
 
-    /// User id inside, but `u32::MAX`, which is none to the kernel; without it the same as outside.
+    /// Sets the user id inside. The default is the id outside. `u32::MAX` is not valid.
     #[must_use]
     pub fn uid(self, uid: u32) -> World {
         self.with(|wire| wire.uid = Some(uid))
     }
 
-    /// Group id inside, but `u32::MAX`, which is none to the kernel; without it the same as outside.
+    /// Sets the group id inside. The default is the id outside. `u32::MAX` is not valid.
     #[must_use]
     pub fn gid(self, gid: u32) -> World {
         self.with(|wire| wire.gid = Some(gid))
     }
 
-    /// Network: none, or a loopback interface of the run's own.
+    /// Sets the network: none, or a loopback interface of the run's own.
     ///
-    /// Without one the default profile refuses sockets of AF_INET, AF_INET6 and AF_NETLINK (EAFNOSUPPORT).
+    /// Without a network the default profile refuses sockets of AF_INET, AF_INET6 and AF_NETLINK
+    /// with EAFNOSUPPORT.
     #[must_use]
     pub fn network(self, network: Network) -> World {
         let default_seccomp = self.default_seccomp;
@@ -137,7 +148,7 @@ impl World {
         })
     }
 
-    /// The default seccomp profile, which a world has from the beginning.
+    /// Sets the default seccomp profile, which every new world has.
     #[must_use]
     pub fn default_seccomp(mut self) -> World {
         self.default_seccomp = true;
@@ -145,7 +156,7 @@ impl World {
         self.network(network)
     }
 
-    /// A seccomp policy instead of the default profile.
+    /// Replaces the default seccomp profile by a policy.
     ///
     /// ```
     /// use millibox::World;
@@ -158,7 +169,7 @@ impl World {
     ///
     ///     [[rule]]
     ///     action = "errno:EACCES"
-    ///     why = "Nobody to talk to."
+    ///     why = "The program must not communicate."
     ///     syscalls = ["socket", "socketpair"]
     /// "#
     /// .parse()?;
@@ -167,7 +178,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// The policy is too long for a program.
+    /// The compiled policy is too long.
     pub fn seccomp(self, policy: &millibox_seccomp::Policy) -> Result<World, Error> {
         let program = millibox_seccomp::compile(policy, Arch::native()).map_err(|error| {
             RequestError::SeccompPolicy {
@@ -178,18 +189,18 @@ impl World {
         Ok(self.with_seccomp(Some(program.as_bytes())))
     }
 
-    /// A compiled seccomp program (`struct sock_filter[]`) instead of the default profile.
-    /// It must allow execveat(2) with any arguments, or no program can be executed.
+    /// Replaces the default profile by a compiled seccomp program (`struct sock_filter[]`). The
+    /// program must allow execveat(2) with any arguments, or no program can be executed.
     ///
     /// # Errors
-    /// The bytes are no program that the kernel would take.
+    /// The kernel would reject the program, or it refuses execveat(2).
     pub fn seccomp_program(self, program: &[u8]) -> Result<World, Error> {
         let program = Program::from_bytes(program).map_err(RequestError::SeccompProgram)?;
         let allow = 0x7fff_0000;
         let native = Arch::native();
         let execveat = native.number("execveat").unwrap_or(0);
         match millibox_seccomp::constant_action(&program, native, execveat) {
-            // The answer hangs on arguments: the kernel will tell.
+            // The answer depends on arguments.
             None => {}
             Some(action) if action == allow => {}
             Some(action) => {
@@ -199,28 +210,29 @@ impl World {
         Ok(self.with_seccomp(Some(program.as_bytes())))
     }
 
-    /// A compiled seccomp program, read from a descriptor from its beginning.
+    /// Reads a compiled seccomp program from the beginning of a file; see
+    /// [`World::seccomp_program`].
     ///
     /// # Errors
-    /// The descriptor cannot be read at an offset, or see [`World::seccomp_program`].
+    /// The descriptor cannot be read at an offset, or the program is not valid.
     pub fn seccomp_descriptor(self, descriptor: impl AsFd) -> Result<World, Error> {
         let bytes = read_all(descriptor.as_fd())?;
         self.seccomp_program(&bytes)
     }
 
-    /// No seccomp program at all. Namespaces, dropped capabilities and limits still hold;
-    /// but the kernel's whole surface is open to the program: for measuring only.
+    /// Removes the seccomp program. Namespaces, dropped capabilities and limits still apply, but
+    /// the program can reach all system calls of the kernel. Use it for measuring only.
     #[must_use]
     pub fn without_seccomp(self) -> World {
         self.with_seccomp(None)
     }
 
-    /// Mount operations, in order.
+    /// The mount operations in order.
     pub fn mounts(&self) -> &[Mount] {
         &self.wire.mounts
     }
 
-    /// Sources of binds: paths on the host.
+    /// The sources of bind mounts: paths of the host.
     pub fn sources(&self) -> impl Iterator<Item = PathBuf> {
         self.wire.mounts.iter().filter_map(|mount| match mount {
             Mount::Bind { source, .. } => Some(PathBuf::from(std::ffi::OsStr::from_bytes(source))),
@@ -239,7 +251,7 @@ impl World {
         self
     }
 
-    /// As the supervisor reads it, with what its sources are now.
+    /// The encoding for the supervisor, with the present files of the sources.
     pub(crate) fn located(&self) -> Result<Vec<u8>, Error> {
         let encode = || {
             self.wire
@@ -273,12 +285,13 @@ impl Default for World {
     }
 }
 
-/// How often a source is looked for before it is taken for one that the kernel does not remember: a look takes a
-/// microsecond or two, another world a thousand.
+/// How often a source is looked up before it counts as unknown to the kernel. A look-up takes one
+/// or two microseconds, another world a thousand.
 const LOOKS: usize = 64;
 
-/// What a mount's source is now, by what the kernel remembers: a file system that hangs (FUSE, NFS) must not keep our
-/// caller waiting. What it does not remember, or what cannot be looked at, the builder of the world will see.
+/// The file that a mount's source leads to now, as far as the kernel remembers the path. A hanging
+/// file system (FUSE, NFS) must not block the caller. The mounter of the world examines sources
+/// that the kernel does not remember or that cannot be examined.
 fn source(mount: &Mount) -> Source {
     let Mount::Bind {
         source, no_follow, ..
@@ -301,8 +314,8 @@ fn source(mount: &Mount) -> Source {
             resolve | ResolveFlags::CACHED,
         )
     };
-    // EAGAIN says that the kernel does not remember it, and also that a mount has come or gone anywhere on the machine
-    // meanwhile (mount_lock in fs/namespace.c): where we are busy, that is one look of some.
+    // EAGAIN means that the kernel does not remember the path, or that a mount was added or removed
+    // anywhere on the machine meanwhile (mount_lock in fs/namespace.c), which is frequent here.
     let mut found = look();
     for _ in 1..LOOKS {
         if !matches!(found, Err(Errno::AGAIN)) {
@@ -323,7 +336,7 @@ fn source(mount: &Mount) -> Source {
                 seen.stx_ino,
             )
         }),
-        // Before Linux 5.12, or refused by a seccomp program around us.
+        // Linux before 5.12, or a seccomp program around this process.
         Err(Errno::NOSYS | Errno::INVAL | Errno::PERM) => {
             stat(path).map(|seen| (seen.st_dev, seen.st_ino))
         }
@@ -342,7 +355,7 @@ fn bytes(path: &Path) -> Vec<u8> {
     path.as_os_str().as_bytes().to_vec()
 }
 
-/// The default profile, compiled once for each network.
+/// The default profile, compiled once for each kind of network.
 fn default_profile(network: Network) -> &'static [u8] {
     static PROGRAMS: [OnceLock<Vec<u8>>; 2] = [OnceLock::new(), OnceLock::new()];
     let (program, policy): (_, fn(&str) -> Option<millibox_seccomp::Policy>) = match network {

@@ -140,10 +140,14 @@ impl fmt::Display for ProcessEnd {
             ProcessEnd::Exited(status) => write!(f, "exited with status {status}"),
             // Its seccomp policy allows all calls that it makes.
             ProcessEnd::Killed(libc::SIGSYS) => f.write_str(
-                "was killed by signal SYS: it made a system call that its policy forbids, so it has a bug or was taken \
-                 over; the kernel's log names the call (type=1326)",
+                "was killed by signal SYS: it made a system call that its policy forbids, so it \
+                 has a bug or was taken over; the kernel's log names the call (type=1326)",
             ),
-            ProcessEnd::Killed(signal) => write!(f, "was killed by signal {}", crate::result::signal_name(*signal)),
+            ProcessEnd::Killed(signal) => write!(
+                f,
+                "was killed by signal {}",
+                crate::result::signal_name(*signal)
+            ),
         }
     }
 }
@@ -304,56 +308,84 @@ impl fmt::Display for Hint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Hint::Frame(problem) => problem.fmt(f),
-            Hint::DescriptorCount { announced, received } => {
+            Hint::DescriptorCount {
+                announced,
+                received,
+            } => {
                 write!(f, "descriptors announced: {announced}, arrived: {received}")?;
                 // The kernel drops those for which the receiver has no room.
-                if received < announced { write!(f, "; {MORE_FILES}") } else { Ok(()) }
+                if received < announced {
+                    write!(f, "; {MORE_FILES}")
+                } else {
+                    Ok(())
+                }
             }
             Hint::IdInUse => f.write_str("another run has the same id"),
             Hint::Limit(error) => error.fmt(f),
             Hint::World(error) => error.fmt(f),
-            Hint::TooManyStrings { strings, max_strings, bytes, max_bytes } => write!(
+            Hint::TooManyStrings {
+                strings,
+                max_strings,
+                bytes,
+                max_bytes,
+            } => write!(
                 f,
-                "the run has {strings} arguments, variables and paths with {bytes} bytes, and at most {max_strings} \
-                 with {max_bytes} bytes are accepted, each counted with its NUL"
+                "the run has {strings} arguments, variables and paths with {bytes} bytes, and at \
+                 most {max_strings} with {max_bytes} bytes are accepted, each counted with its NUL"
             ),
             Hint::PairNeedsTwoRunners => f.write_str(
-                "two runs that start together need two runners in one slot, and this supervisor has one per slot; \
-                 start it with more runners per slot",
+                "two runs that start together need two runners in one slot, and this supervisor \
+                 has one per slot; start it with more runners per slot",
             ),
             Hint::PartnerIsItself => f.write_str("a run cannot start together with itself"),
-            Hint::PartnerNotMutual { partner } => write!(f, "run {partner} is not paired with this run"),
-            Hint::PartnerNotStarted => f.write_str("its partner, with which it was to start together, is not started"),
-            Hint::ProcHidesProcesses => f.write_str(
-                "without cgroups a CPU-time limit is enforced by looking at the processes, and /proc does not show \
-                 them: it is mounted with hidepid, or belongs to another PID namespace; mount /proc without hidepid, or \
-                 use cgroups",
+            Hint::PartnerNotMutual { partner } => write!(
+                f,
+                "run {partner} is not paired with this \
+                run"
             ),
-            Hint::SwapNeedsCgroups => f.write_str("swap cannot be limited without cgroups; remove the swap limit"),
+            Hint::PartnerNotStarted => f.write_str(
+                "its partner, with which it was to start \
+                together, is not started",
+            ),
+            Hint::ProcHidesProcesses => f.write_str(
+                "without cgroups a CPU-time limit is enforced by looking at the processes, and \
+                 /proc does not show them: it is mounted with hidepid, or belongs to another PID \
+                 namespace; mount /proc without hidepid, or use cgroups",
+            ),
+            Hint::SwapNeedsCgroups => f.write_str(
+                "swap cannot be limited without cgroups; remove \
+                the swap limit",
+            ),
             Hint::InterpreterMissing => f.write_str(
-                "the file exists, but the interpreter or loader that it names does not; add that to the run's world",
+                "the file exists, but the interpreter or loader that it names does not; add that \
+                 to the run's world",
             ),
             Hint::NameTakenAsPath => f.write_str(
-                "the run's world has no such file; a name without / is taken for a path, Program::Search looks it up in \
-                 directories",
+                "the run's world has no such file; a name without / is taken for a path, \
+                 Program::Search looks it up in directories",
             ),
             Hint::Ended(end) => write!(f, "it {end}"),
             Hint::ZygoteLost => f.write_str("it lost its zygote"),
             Hint::EndedUnready => f.write_str("it ended before it could receive the run"),
             Hint::NotReceived => f.write_str(
-                "its runner did not receive it in time; the kernel may still be cleaning up after an earlier run, or \
-                 another run may keep the CPU",
+                "its runner did not receive it in time; the kernel may still be cleaning up after \
+                 an earlier run, or another run may keep the CPU",
             ),
             Hint::NotExecuted => f.write_str(
-                "it was not executed in time; the file system of the program or of its working directory may hang",
+                "it was not executed in time; the file system of the program or of its working \
+                 directory may hang",
             ),
             Hint::HostOutOfMemory => f.write_str(
-                "the host, or the cgroup around the run, ran out of memory, and the kernel killed a process of the run",
+                "the host, or the cgroup around the run, ran out of memory, and the kernel killed \
+                 a process of the run",
             ),
             Hint::NoStatus => f.write_str("it reported no exit status"),
             Hint::Unwatchable { errno } => {
                 let error = std::io::Error::from_raw_os_error(*errno);
-                write!(f, "the supervisor cannot watch the socket of its mounter: {error}")
+                write!(
+                    f,
+                    "the supervisor cannot watch the socket of its mounter: {error}"
+                )
             }
         }
     }
@@ -363,8 +395,9 @@ const MORE_FILES: &str =
     "raise the limit on open files (ulimit -n) of the process that starts millibox";
 const MORE_PROCESSES: &str =
     "raise the process limit (ulimit -u, pids.max) of the process that starts millibox";
-pub(crate) const HOST_FILE_SYSTEM: &str = "this file system is the host's, and millibox creates nothing on those; create \
-                                          the path first, or choose another one";
+pub(crate) const HOST_FILE_SYSTEM: &str = "this file system is the host's, and millibox creates \
+                                          nothing on those; create the path first, or choose \
+                                          another one";
 
 /// What to do about this error number in this step; empty if nothing is known.
 fn remedy(step: Step, errno: i32) -> &'static str {
@@ -379,17 +412,18 @@ fn remedy(step: Step, errno: i32) -> &'static str {
             "it is a directory, lacks the x permission, or is on a noexec mount"
         }
         (Step::Exec, libc::E2BIG) => {
-            "arguments and environment are too long: each string may have 128 KiB, and all together a quarter of the \
-             stack limit (execve(2)), which is 8 MiB by default"
+            "arguments and environment are too long: each string may have 128 KiB, and all \
+             together a quarter of the stack limit (execve(2)), which is 8 MiB by default"
         }
         (Step::Exec, libc::ETXTBSY) => "a process has it open for writing; close it first",
         (Step::MountSource, libc::ENOENT) => "the host has no such path",
         (Step::MountSource, libc::EACCES) => {
-            "the sandbox's unprivileged user may not reach it; give others x permission on the directories above it"
+            "the sandbox's unprivileged user may not reach it; give others x permission on the \
+             directories above it"
         }
         (Step::MountSource, libc::ELOOP) => {
-            "the path contains a symbolic link that is not followed: with no_follow none is, and links in /proc to \
-             open files never are"
+            "the path contains a symbolic link that is not followed: with no_follow none is, and \
+             links in /proc to open files never are"
         }
         (Step::MountSource, libc::ESTALE) => {
             "the path leads to another file than when the run was requested; try again"
@@ -405,38 +439,39 @@ fn remedy(step: Step, errno: i32) -> &'static str {
             "the file system there is not writable; choose a path that exists on it"
         }
         (Step::Mount, libc::ESTALE) => {
-            "another run has moved or removed the mount point, which is in a directory that runs may write to; try \
-             again, and choose a path that they may not write to"
+            "another run has moved or removed the mount point, which is in a directory that runs \
+             may write to; try again, and choose a path that they may not write to"
         }
         (Step::Mount, libc::EPERM) => {
-            "mounting a procfs needs a /proc of the host that nothing covers in part, as containers do (docker run \
-             --security-opt systempaths=unconfined)"
+            "mounting a procfs needs a /proc of the host that nothing covers in part, as \
+             containers do (docker run --security-opt systempaths=unconfined)"
         }
         (Step::NewRoot, libc::EINVAL) => "it is not a mount point; mount something there first",
         (Step::WorkingDirectory, libc::ENOENT) => "the run's world has no such directory",
         (Step::WorkingDirectory, libc::EACCES) => {
-            "the sandbox's unprivileged user may not enter it; give others x permission on it and on the directories \
-             above it"
+            "the sandbox's unprivileged user may not enter it; give others x permission on it and \
+             on the directories above it"
         }
         (Step::Seccomp, libc::EINVAL) => "the kernel rejects the program as malformed",
         (Step::Affinity, libc::EINVAL) => "none of these CPUs may be used here",
         (Step::Clone, libc::ENOSPC | libc::EUSERS) => {
             "raise the limits in /proc/sys/user (user.max_user_namespaces ...)"
         }
-        // Of the system calls that runs make, only those that create a process and execve(2) fail so.
+        // Of the system calls that runs make, only those that create a process and execve(2) fail
+        // so.
         (_, libc::EAGAIN) => MORE_PROCESSES,
         (Step::ProcessLimit, libc::EPERM) => {
             "it is above the process limit that millibox was started with; raise that (ulimit -u)"
         }
         (Step::Clone, libc::EPERM) => "user namespaces are forbidden here; see `millibox doctor`",
         (Step::Rlimit, libc::EPERM) => {
-            "it is above the hard limit of runs: 4096 open files, no core dumps, another limit of the request, or what \
-             millibox was started with"
+            "it is above the hard limit of runs: 4096 open files, no core dumps, another limit of \
+             the request, or what millibox was started with"
         }
         (_, libc::EMFILE) => MORE_FILES,
         (Step::OtherCgroupNamespaces, _) => {
-            "where /proc/sys is not writable, version 2 cgroups must be mounted with nsdelegate (mount -o \
-             remount,nsdelegate /sys/fs/cgroup)"
+            "where /proc/sys is not writable, version 2 cgroups must be mounted with nsdelegate \
+             (mount -o remount,nsdelegate /sys/fs/cgroup)"
         }
         (Step::CpuBandwidth, libc::EOPNOTSUPP) => "it needs a cgroup with the cpu controller",
         (Step::SwapLimit, libc::EOPNOTSUPP) => {

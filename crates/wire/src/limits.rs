@@ -9,8 +9,8 @@ use std::fmt;
 /// can add up.
 pub const DEFAULT_PROCESS_LIMIT: u32 = 512;
 
-/// The largest process limit. The kernel has no more process ids (`PID_MAX_LIMIT`, which also bounds
-/// pids.max), and the sandbox itself needs up to three of them.
+/// The largest process limit. The kernel has no more process ids (`PID_MAX_LIMIT`, which also
+/// bounds pids.max), and the sandbox itself needs up to three of them.
 pub const MAX_PROCESS_LIMIT: u32 = (1 << 22) - 3;
 
 /// The least CPU time in a period of [`Bandwidth`], in microseconds, and the shortest period.
@@ -117,7 +117,8 @@ pub enum LimitError {
     Zero(Limit),
     /// The kernel has fewer process ids.
     #[error(
-        "a process limit of {limit} is above {MAX_PROCESS_LIMIT}, the largest that the kernel can enforce"
+        "a process limit of {limit} is above {MAX_PROCESS_LIMIT}, the largest that the kernel can \
+         enforce"
     )]
     TooManyProcesses {
         /// The limit.
@@ -131,7 +132,8 @@ pub enum LimitError {
     },
     /// The bandwidth's period is too short or too long.
     #[error(
-        "a CPU bandwidth period of {period_us} us is not between {MIN_BANDWIDTH_US} and {MAX_BANDWIDTH_PERIOD_US} us"
+        "a CPU bandwidth period of {period_us} us is not between {MIN_BANDWIDTH_US} and \
+         {MAX_BANDWIDTH_PERIOD_US} us"
     )]
     BandwidthPeriod {
         /// The period in microseconds.

@@ -99,7 +99,8 @@ fn compare(path: &Path, text: &str) {
         .collect();
     assert!(
         golden == text,
-        "messages differ from {}; if that is intended, rewrite it with MILLIBOX_UPDATE_GOLDEN=1. New lines:\n{}",
+        "messages differ from {}; if that is intended, rewrite it with MILLIBOX_UPDATE_GOLDEN=1. \
+         New lines:\n{}",
         path.display(),
         changed.join("\n")
     );

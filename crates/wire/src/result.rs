@@ -133,8 +133,9 @@ impl Outcome {
 /// What a run used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
-    /// From just before the exec to the death of the first process (`CLOCK_MONOTONIC_RAW`), in nanoseconds. Of a run that
-    /// millibox ended: to the death of its last process, which may come long after the limit was reached.
+    /// From just before the exec to the death of the first process (`CLOCK_MONOTONIC_RAW`), in
+    /// nanoseconds. Of a run that millibox ended: to the death of its last process, which may come
+    /// long after the limit was reached.
     pub real_time_ns: u64,
     /// CPU time in user mode of the whole tree, in nanoseconds.
     pub cpu_user_ns: u64,

@@ -127,8 +127,8 @@ steps! {
 }
 
 impl Step {
-    /// The step with this number. An unknown number becomes [`Step::Runner`]: only a runner that has
-    /// gone wrong writes one.
+    /// The step with this number. An unknown number becomes [`Step::Runner`]: only a runner that
+    /// has gone wrong writes one.
     pub fn from_number(number: u32) -> Step {
         Step::ALL
             .get(number as usize)
@@ -136,7 +136,8 @@ impl Step {
             .unwrap_or(Step::Runner)
     }
 
-    /// Whether an error in this step says nothing about the request: the sandbox failed, not the run.
+    /// Whether an error in this step says nothing about the request: the sandbox failed, not the
+    /// run.
     pub fn is_sandbox_failure(self) -> bool {
         matches!(
             self,

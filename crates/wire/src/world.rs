@@ -27,8 +27,9 @@ pub struct World {
 
 /// A world as it travels: with what its sources were when the run was asked for.
 ///
-/// A template holds on to files, not to their names. So that a file put in another's place (as compilers, editors and
-/// package managers do) is seen by the next run, two worlds whose names lead to different files are two.
+/// A template holds on to files, not to their names. So that a file put in another's place (as
+/// compilers, editors and package managers do) is seen by the next run, two worlds whose names lead
+/// to different files are two.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Located {
     /// The world.
@@ -57,8 +58,8 @@ pub enum Source {
         /// Its number there.
         inode: u64,
     },
-    /// Not to be had without perhaps waiting, or not to be had. The number is given once, so no other run shares the
-    /// template.
+    /// Not to be had without perhaps waiting, or not to be had. The number is given once, so no
+    /// other run shares the template.
     Unknown(u64),
 }
 
@@ -75,10 +76,10 @@ pub enum Network {
 /// One mount operation. Paths are absolute and mean the new root; a bind's
 /// source is a path of the host, as the (unprivileged) supervisor sees it.
 ///
-/// Directories on the way to a mount point, and the mount point itself, are made
-/// (mode 0755) where they are missing and the file system there is the world's own, one of its tmpfses or what
-/// its mounts hang in. On what is bound from the host nothing is made, not by `CreateDir` and its like either.
-/// Paths are bytes: Linux's names need not be UTF-8.
+/// Directories on the way to a mount point, and the mount point itself, are made (mode 0755) where
+/// they are missing and the file system there is the world's own, one of its tmpfses or what its
+/// mounts hang in. On what is bound from the host nothing is made, not by `CreateDir` and its like
+/// either. Paths are bytes: Linux's names need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mount {
     /// An empty tmpfs (tmpfs(5)), fresh for every run. Mounted nosuid, nodev.
@@ -261,7 +262,8 @@ impl Mount {
             Mount::Tmpfs {
                 inodes: Some(0), ..
             } => Some(WorldProblem::ZeroInodes),
-            // The kernel keeps the size in pages and bytes in a signed long (shmem_parse_one(), mm/shmem.c).
+            // The kernel keeps the size in pages and bytes in a signed long (shmem_parse_one(),
+            // mm/shmem.c).
             Mount::Tmpfs {
                 size: Some(size), ..
             } if i64::try_from(*size).is_err() => Some(WorldProblem::Size(*size)),
@@ -387,7 +389,8 @@ pub enum WorldProblem {
     NewRootTooLate,
     /// User or group id 2^32-1 means no id to the kernel.
     #[error(
-        "{method}: to the kernel {} means no id; choose a smaller one, or omit it to use the supervisor's",
+        "{method}: to the kernel {} means no id; choose a smaller one, or omit it to use the \
+         supervisor's",
         u32::MAX
     )]
     NoId {
@@ -409,8 +412,8 @@ pub enum WorldProblem {
     },
     /// What each run has to mount takes too many bytes.
     #[error(
-        "the mounts that each run makes take {bytes} bytes, and at most {max_bytes} are accepted; use fewer mounts, or binds \
-         instead of tmpfs and procfs"
+        "the mounts that each run makes take {bytes} bytes, and at most {max_bytes} are accepted; \
+         use fewer mounts, or binds instead of tmpfs and procfs"
     )]
     RunMountsTooLong {
         /// Their bytes.

@@ -14,8 +14,8 @@ const MAX_IDLE_RESTS: u32 = 10;
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Connection {
-    /// Makes sure that the dispatcher runs. After an error the waiting threads still read, so results
-    /// arrive later, but they arrive.
+    /// Makes sure that the dispatcher runs. After an error the waiting threads still read, so
+    /// results arrive later, but they arrive.
     pub(super) fn need_dispatcher(
         self: &Arc<Self>,
         state: &mut State,
@@ -48,8 +48,8 @@ impl Connection {
             return false;
         }
         if state.reader || !state.needs_dispatcher() {
-            // A waiting thread reads, and notifies the dispatcher when it stops; or a waiting thread can
-            // become the reader, which saves a switch to the dispatcher for each result.
+            // A waiting thread reads, and notifies the dispatcher when it stops; or a waiting
+            // thread can become the reader, which saves a switch to the dispatcher for each result.
             self.pass_reading_on(&state);
             let time = if state.unsent() {
                 RETRY_INTERVAL

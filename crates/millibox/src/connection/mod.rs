@@ -1,4 +1,5 @@
-//! The connection to the supervisor: requests are sent without waiting, results arrive in any order.
+//! The connection to the supervisor: requests are sent without waiting, results arrive in any
+//! order.
 //!
 //! The threads that wait for results read the socket themselves. One thread at a time is the
 //! *reader*: it takes frames until its own result arrives and wakes the threads whose results it
@@ -290,8 +291,8 @@ impl Connection {
         }
         self.flush(&mut state);
         let mut state = self.explained(state);
-        // A run that was sent may have begun and must not be requested again: its handle will return
-        // the error.
+        // A run that was sent may have begun and must not be requested again: its handle will
+        // return the error.
         let may_have_begun = |id| state.entries.get(id).is_some_and(|entry| entry.sent);
         if let Some(error) = over(&state)
             && !ids.iter().any(may_have_begun)
@@ -366,8 +367,8 @@ impl Connection {
         self.urgent(&mut state, Kind::Cancel, id, &[]);
     }
 
-    /// Withdraws a run that was not sent, and its partner, which would wait for it. Returns false if
-    /// it was sent.
+    /// Withdraws a run that was not sent, and its partner, which would wait for it. Returns false
+    /// if it was sent.
     fn withdraw(self: &Arc<Self>, state: &mut State, id: u64, outcome: Outcome) -> bool {
         let Some(withdrawn) = unsent(state, id) else {
             return false;

@@ -81,8 +81,8 @@ impl Connection {
         }
     }
 
-    /// Notes the end of the connection and finds out the reason. The supervisor's keeper may take some
-    /// seconds to report it, so another thread waits for that.
+    /// Notes the end of the connection and finds out the reason. The supervisor's keeper may take
+    /// some seconds to report it, so another thread waits for that.
     fn find_out_why(&self, state: &mut State) {
         if state.ended {
             return;

@@ -1,4 +1,5 @@
-//! Sending frames. A frame waits while the supervisor has no place for its run, or the socket is full.
+//! Sending frames. A frame waits while the supervisor has no place for its run, or the socket is
+//! full.
 
 use super::{Connection, State, never_run};
 use millibox_wire::frame::{HEADER, Header, Kind, MAX_INLINE};

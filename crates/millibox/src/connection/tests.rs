@@ -174,7 +174,8 @@ fn what_came_before_the_end_can_still_be_read() {
     for (by_us, by_it) in [(true, false), (false, true), (true, true)] {
         let (connection, [first, second], its) = with_runs();
         say(&its, Kind::Result, first, &encode(&told));
-        // With the runs that we sent unread: the kernel tells us of that before it tells us the answer.
+        // With the runs that we sent unread: the kernel tells us of that before it tells us the
+        // answer.
         let its = (!by_it).then_some(its);
         if by_us {
             connection.close();

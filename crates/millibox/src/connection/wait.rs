@@ -56,8 +56,8 @@ impl Connection {
         answer
     }
 
-    /// Wakes the next reader. A thread that stops waiting may have been the reader, or was to be the
-    /// next one; without a reader the sleeping threads would never wake up.
+    /// Wakes the next reader. A thread that stops waiting may have been the reader, or was to be
+    /// the next one; without a reader the sleeping threads would never wake up.
     pub(super) fn pass_reading_on(&self, state: &State) {
         if state.reader || state.ended {
             return;
